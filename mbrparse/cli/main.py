@@ -1,0 +1,92 @@
+"""The ``mbrparse`` command: finds its subcommands, and turns errors into one line and an exit code.
+
+A subcommand is imported when it is called, so that ``--help`` loads no numerical library.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import os
+import sys
+from typing import Any, NoReturn
+
+import click
+
+from mbrparse import __version__
+from mbrparse.errors import MbrparseError
+
+# name of the command (and of its module and function, with _ for -): its line in the help
+COMMANDS = {
+    "binarize": "Clean and binarize a treebank.",
+    "debinarize": "Turn binarized trees back into n-ary ones.",
+    "split": "Split trees into a training and a test part.",
+    "train": "Count a grammar from binarized trees.",
+    "grammar": "Show, or convert, a grammar.",
+    "sample": "Sample trees from a grammar.",
+    "parse": "Parse sentences for one objective or several.",
+    "evaluate": "Compare parses with gold trees: a table of criteria.",
+    "show": "Draw trees in the terminal, or as SVG.",
+}
+
+
+class _Commands(click.Group):
+    """A group whose commands are imported on call, and which suggests the nearest name."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        if name not in COMMANDS:
+            return None
+        function = name.replace("-", "_")
+        module = importlib.import_module(f"mbrparse.cli.{function}")
+        command: click.Command = getattr(module, function)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0]
+        if name not in COMMANDS and not name.startswith("-"):
+            near = difflib.get_close_matches(name, COMMANDS, n=1)
+            hint = f" Did you mean {near[0]!r}?" if near else ""
+            ctx.fail(f"No such command {name!r}.{hint}")
+        return super().resolve_command(ctx, args)
+
+
+@click.command(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, "--version", message="mbrparse %(version)s")
+def cli() -> None:
+    """Parse a sentence for the measure it will be judged by.
+
+    The way through: binarize, split, train, parse, evaluate. In all commands "-" is standard input
+    or output.
+    """
+
+
+def main() -> NoReturn:
+    """Run the command line; the only place where errors become exit codes."""
+    try:
+        cli.main(prog_name="mbrparse", standalone_mode=False)
+        code: Any = 0
+    except click.exceptions.Exit as leave:
+        code = leave.exit_code
+    except click.ClickException as error:
+        error.show()
+        code = error.exit_code
+    except MbrparseError as error:
+        click.echo(f"mbrparse: {error}", err=True)
+        code = 1
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("mbrparse: interrupted", err=True)
+        code = 130
+    except BrokenPipeError:
+        # The reader of our output has left (| head): nothing to say, and nothing to flush.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 0
+    sys.exit(code)

@@ -1,0 +1,56 @@
+"""Options and habits that several commands share."""
+
+from __future__ import annotations
+
+import difflib
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, TypeVar
+
+import click
+
+from mbrparse.files import STANDARD
+
+Item = TypeVar("Item")
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+class NearestChoice(click.Choice[str]):
+    """A choice that names the nearest one for a misspelt value."""
+
+    def get_invalid_choice_message(self, value: object, ctx: click.Context | None) -> str:
+        message = super().get_invalid_choice_message(value, ctx)
+        near = difflib.get_close_matches(str(value), [str(choice) for choice in self.choices], n=1)
+        return message + (f" Did you mean {near[0]!r}?" if near else "")
+
+
+def output_option(
+    help: str = "Where to write (default: standard output).",
+) -> Callable[[Command], Command]:
+    """``-o/--output PATH``, standard output by default."""
+    return click.option("-o", "--output", default=STANDARD, metavar="PATH", help=help)
+
+
+def encoding_option() -> Callable[[Command], Command]:
+    """``--encoding NAME`` of the inputs."""
+    return click.option(
+        "--encoding", default="utf-8", show_default=True, help="Encoding of the input."
+    )
+
+
+def with_progress(items: Iterable[Item], title: str, total: int | None = None) -> Iterator[Item]:
+    """Pass items through, showing progress on stderr if that is a terminal."""
+    if not sys.stderr.isatty():
+        yield from items
+        return
+    from rich.console import Console
+    from rich.progress import track
+
+    yield from track(
+        items, description=title, total=total, console=Console(stderr=True), transient=True
+    )
+
+
+def note(message: str) -> None:
+    """Print one line of information on stderr."""
+    click.echo(f"mbrparse: {message}", err=True)

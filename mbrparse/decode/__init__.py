@@ -1,0 +1,1 @@
+"""From a chart to a tree: posteriors, objectives, search, fall-backs, the parser."""

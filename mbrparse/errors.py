@@ -1,0 +1,64 @@
+"""The one family of errors that a user of mbrparse meets."""
+
+from __future__ import annotations
+
+
+class MbrparseError(ValueError):
+    """Bad input, named so that it can be mended.
+
+    ``source`` and ``line`` (1-based) say where, ``remedy`` says what to do about it. The text of the
+    error is one line: ``source:line: message; remedy``.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        source: str | None = None,
+        line: int | None = None,
+        remedy: str | None = None,
+    ) -> None:
+        self.message = message
+        self.source = source
+        self.line = line
+        self.remedy = remedy
+        where = "" if source is None else f"{source}: " if line is None else f"{source}:{line}: "
+        super().__init__(where + message + ("" if remedy is None else f"; {remedy}"))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Errors cross process borders (``--jobs``), keyword arguments and all."""
+        return (_rebuild, (type(self), self.message, self.source, self.line, self.remedy))
+
+
+def _rebuild(
+    kind: type[MbrparseError],
+    message: str,
+    source: str | None,
+    line: int | None,
+    remedy: str | None,
+) -> MbrparseError:
+    return kind(message, source=source, line=line, remedy=remedy)
+
+
+class FileError(MbrparseError):
+    """A file that cannot be opened, decoded or written."""
+
+
+class BracketError(MbrparseError):
+    """Text that is not a sequence of bracketed trees."""
+
+
+class CorpusError(MbrparseError):
+    """A corpus that is not there, or that holds nothing to work on."""
+
+
+class LabelError(MbrparseError):
+    """A label that the label codec cannot have written."""
+
+
+class GrammarError(MbrparseError):
+    """A grammar (or its file) that is not what it claims to be."""
+
+
+class InputMismatchError(MbrparseError):
+    """Two inputs that do not belong together: grammar and text, gold and parses."""

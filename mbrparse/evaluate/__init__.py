@@ -1,0 +1,1 @@
+"""From two sets of trees to tables. Knows no grammar."""

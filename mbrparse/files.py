@@ -1,0 +1,113 @@
+"""Opening inputs and writing outputs, with ``-`` for the standard streams.
+
+Outputs are written beside their final place and renamed when complete, so that an interrupted run
+leaves either the old file or none, never half a file.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO, TextIO
+
+from mbrparse.errors import FileError
+
+STANDARD = "-"
+
+
+def source_name(path: str | Path) -> str:
+    """How a path is called in messages.
+
+    >>> source_name("-"), source_name("a.mrg")
+    ('<stdin>', 'a.mrg')
+    """
+    return "<stdin>" if str(path) == STANDARD else str(path)
+
+
+@contextmanager
+def open_input(path: str | Path) -> Iterator[BinaryIO]:
+    """Open a file, or standard input for ``-``, for reading bytes."""
+    if str(path) == STANDARD:
+        yield sys.stdin.buffer
+        return
+    try:
+        stream = open(path, "rb")
+    except FileNotFoundError:
+        raise FileError("no such file", source=str(path)) from None
+    except IsADirectoryError:
+        raise FileError("is a directory, not a file", source=str(path)) from None
+    except OSError as error:
+        raise FileError(f"cannot be read ({error.strerror})", source=str(path)) from None
+    with stream:
+        yield stream
+
+
+def read_lines(path: str | Path, encoding: str = "utf-8") -> Iterator[str]:
+    """Yield the decoded lines of a file; a byte-order mark is dropped.
+
+    Raises FileError, with the line, where the bytes are not text in ``encoding``.
+    """
+    source = source_name(path)
+    with open_input(path) as stream:
+        for number, raw in enumerate(stream, start=1):
+            try:
+                text = raw.decode(encoding)
+            except UnicodeDecodeError:
+                raise FileError(
+                    f"bytes that are not {encoding}",
+                    source=source,
+                    line=number,
+                    remedy="name the file's encoding, e.g. --encoding latin-1",
+                ) from None
+            yield text.removeprefix("\ufeff") if number == 1 else text
+
+
+@contextmanager
+def open_output(path: str | Path) -> Iterator[TextIO]:
+    """Open a UTF-8 text output, or standard output for ``-``; complete or absent, never half."""
+    if str(path) == STANDARD:
+        yield sys.stdout
+        sys.stdout.flush()
+        return
+    # A device or a pipe (/dev/null, a process substitution) is written in place: renaming a file
+    # over it would replace it.
+    target = Path(os.path.realpath(path))
+    if target.exists() and not target.is_file():
+        if target.is_dir():
+            raise FileError("is a directory, not a file", source=str(path))
+        with _opened(path, target) as stream:
+            yield stream
+        return
+    try:
+        handle, beside = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    except OSError as error:
+        raise FileError(
+            f"cannot be written ({error.strerror})",
+            source=str(path),
+            remedy="does its folder exist, and may you write there?",
+        ) from None
+    try:
+        with open(handle, "w", encoding="utf-8", newline="\n") as stream:
+            yield stream
+        os.chmod(beside, target.stat().st_mode if target.exists() else 0o666 & ~_umask())
+        os.replace(beside, target)
+    except BaseException:
+        Path(beside).unlink(missing_ok=True)
+        raise
+
+
+def _opened(path: str | Path, target: Path) -> TextIO:
+    try:
+        return open(target, "w", encoding="utf-8", newline="\n")
+    except OSError as error:
+        raise FileError(f"cannot be written ({error.strerror})", source=str(path)) from None
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

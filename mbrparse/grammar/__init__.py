@@ -1,0 +1,1 @@
+"""A PCFG and all that makes one or follows from one alone."""

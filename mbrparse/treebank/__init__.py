@@ -1,0 +1,1 @@
+"""Trees in and out. Nothing probabilistic."""

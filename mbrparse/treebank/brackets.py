@@ -1,0 +1,216 @@
+"""Reading trees from brackets, and writing them, one tree a line.
+
+Conventions: Penn-style brackets, one tree a line or indented over several, with or without an empty
+outer bracket. ``(())``, and in a file of one tree a line an empty line too, stands for a sentence
+without a parse.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import NamedTuple, TextIO
+
+from mbrparse.errors import BracketError
+from mbrparse.files import read_lines, source_name
+from mbrparse.treebank.tree import Tree
+
+EMPTY_PARSE = "(())"
+
+# White space is ASCII's alone: words may hold others (U+3000, no-break space).
+_TOKEN = re.compile(
+    r"\(([^ \t\r\n\f\v()]+)[ \t]+([^ \t\r\n\f\v()]+)[ \t]*\)"  # a whole leaf: (tag word)
+    r"|([()]|[^ \t\r\n\f\v()]+)"
+)
+
+
+class ReadTree(NamedTuple):
+    """A tree (None: an empty parse) and the 1-based line that it begins on."""
+
+    line: int
+    tree: Tree | None
+
+
+def read_trees(
+    lines: Iterable[str],
+    source: str = "<string>",
+    on_error: Callable[[BracketError], None] | None = None,
+) -> Iterator[ReadTree]:
+    """Yield the trees of bracketed text.
+
+    A malformed tree raises BracketError, or is passed to ``on_error`` and left out: reading then goes
+    on at the next line that begins with a bracket.
+
+    >>> [str(tree) for _, tree in read_trees(["( (S (NN dog)", "  (VB eats)))"])]
+    ['( (S (NN dog) (VB eats)))']
+    """
+    reader = _Reader(source)
+    pending = iter(enumerate(lines, start=1))
+    again: list[tuple[int, str]] = []  # lines to read once more after an error
+    while True:
+        number, line = again.pop() if again else next(pending, (0, ""))
+        if number == 0:
+            if reader.depth == 0:
+                return
+            error = reader.unclosed()
+        else:
+            try:
+                yield from reader.feed(number, line)
+                continue
+            except BracketError as raised:
+                error = raised
+        if on_error is None:
+            raise error
+        on_error(error)
+        again.extend(reversed(reader.restart()))
+
+
+def read_tree(text: str) -> Tree:
+    """Read a single tree from a string; raises BracketError if it holds none or several.
+
+    >>> read_tree("(S x (A x x))").children[1].label
+    'A'
+    """
+    trees = [tree for _, tree in read_trees(text.split("\n")) if tree is not None]
+    if len(trees) != 1:
+        raise BracketError(f"one tree expected, {len(trees)} found", source="<string>")
+    return trees[0]
+
+
+def read_tree_file(
+    path: str | Path,
+    encoding: str = "utf-8",
+    on_error: Callable[[BracketError], None] | None = None,
+) -> Iterator[ReadTree]:
+    """Yield the trees of a file (``-``: standard input); raises BracketError, FileError."""
+    return read_trees(read_lines(path, encoding), source_name(path), on_error)
+
+
+def read_parse_file(path: str | Path, encoding: str = "utf-8") -> Iterator[ReadTree]:
+    """Yield a parser's output: as ``read_tree_file``, but an empty line is an empty parse.
+
+    That holds from the beginning of the file for as long as each tree stands on one line.
+    """
+    source = source_name(path)
+    reader = _Reader(source)
+    one_a_line = True
+    blank: list[int] = []  # trailing empty lines count only if something follows on one line
+    for number, line in enumerate(read_lines(path, encoding), start=1):
+        if not line.strip():
+            if one_a_line and reader.depth == 0:
+                blank.append(number)
+            continue
+        for found in reader.feed(number, line):
+            if found.line != number:
+                one_a_line = False
+            yield from (ReadTree(empty, None) for empty in blank if one_a_line)
+            blank.clear()
+            yield found
+    if reader.depth:
+        raise reader.unclosed()
+    yield from (ReadTree(empty, None) for empty in blank if one_a_line)
+
+
+def write_tree(tree: Tree | None, stream: TextIO) -> None:
+    """Write one tree (None: the empty parse) on one line."""
+    stream.write(f"{EMPTY_PARSE if tree is None else tree}\n")
+
+
+class _Reader:
+    """The state between two lines: the open brackets, and the lines since the first of them."""
+
+    def __init__(self, source: str) -> None:
+        self.source = source
+        self.leaves: dict[tuple[str, str], Tree] = {}  # equal leaves are one object
+        self.labels: list[str | None] = []
+        self.children: list[list[Tree]] = []
+        self.began = 0
+        self.since: list[tuple[int, str]] = []
+        self.one_a_line = False
+
+    @property
+    def depth(self) -> int:
+        return len(self.labels)
+
+    def feed(self, number: int, line: str) -> list[ReadTree]:
+        """Take one line in; return the trees that end on it."""
+        if self.labels:
+            # Where every tree so far had a line of its own, an open one has lost a bracket.
+            if self.one_a_line and line.startswith("("):
+                self.since.append((number, line))
+                raise self.unclosed()
+        else:
+            self.began = number
+            self.since.clear()
+        self.since.append((number, line))
+        found: list[ReadTree] = []
+        labels, children, leaves = self.labels, self.children, self.leaves
+        for tag, word, other in _TOKEN.findall(line):
+            if tag:
+                leaf = leaves.get((tag, word))
+                if leaf is None:
+                    leaf = leaves[tag, word] = Tree(tag, word=word)
+                if children:
+                    children[-1].append(leaf)
+                else:
+                    found.append(ReadTree(number, leaf))
+            elif other == "(":
+                if not labels:
+                    self.began = number
+                labels.append(None)
+                children.append([])
+            elif other == ")":
+                if not labels:
+                    raise self._error(number, "closing bracket without an opening one")
+                tree = self._close(number)
+                if labels:
+                    if tree is not None:
+                        children[-1].append(tree)
+                else:
+                    found.append(ReadTree(self.began, tree))
+            elif not labels:
+                raise self._error(number, f"text outside of brackets: {other[:40]!r}")
+            elif labels[-1] is None and not children[-1]:
+                labels[-1] = other
+            else:
+                children[-1].append(Tree(other))
+        if found and not labels:
+            self.one_a_line = found[0].line == number
+        return found
+
+    def _close(self, number: int) -> Tree | None:
+        label, children = self.labels.pop(), self.children.pop()
+        if not children:
+            if label is None:
+                return None
+            raise self._error(number, f"constituent {label!r} without children")
+        if label is not None and len(children) == 1:
+            only = children[0]
+            if not only.children and only.word is None:
+                return Tree(label, word=only.label)
+        return Tree(label or "", children)
+
+    def unclosed(self) -> BracketError:
+        return self._error(
+            self.began, f"unbalanced brackets: {self.depth} opened here or later, never closed"
+        )
+
+    def _error(self, line: int, message: str) -> BracketError:
+        return BracketError(
+            message,
+            source=self.source,
+            line=line,
+            remedy="mend the brackets, or leave malformed trees out where --on-error skip is offered",
+        )
+
+    def restart(self) -> list[tuple[int, str]]:
+        """Forget the open tree; return the lines to read again, from the next that begins a tree."""
+        self.labels.clear()
+        self.children.clear()
+        later = self.since[1:]
+        self.since = []
+        for position, (_, line) in enumerate(later):
+            if line.startswith("("):
+                return later[position:]
+        return []

@@ -1,0 +1,140 @@
+"""The label codec: the one place that knows how a label's parts are written as text.
+
+A **treebank label** is any string. A **binarized label** has three parts: its base (a treebank label,
+or with ``--unary join`` a chain of them), whether it is a continuation, and annotations. In text::
+
+    NP                 a plain label
+    NP_Cont            a continuation (Goodman 1996 writes X_Cont)
+    S+VP               a joined unary chain, S over VP
+    NP_Cont>PP>SBAR    a continuation that names siblings still to come
+    NP^S               a label that names its parent
+
+The marks are reserved: a treebank label that contains one has it written as ``%`` and two hexadecimal
+digits, so that every label survives the way there and back. Ordinary labels stay as they are.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+
+from mbrparse.errors import LabelError
+
+CONTINUATION = "_Cont"
+JOIN = "+"
+PARENT = "^"
+SIBLING = ">"
+# Marks of annotations: the two above, and three kept free for those to come (head tags,
+# subcategorization frames, addresses).
+_ANNOTATION_MARKS = "^>~&@"
+# A label in single quotes would read as a terminal in a grammar file.
+_RESERVED = re.compile(r"[\^>~&@+%() \t\r\n\f\v]|_(?=Cont)|^'(?=.+'$)")
+_ESCAPED = re.compile(r"%([0-9A-F]{2})")
+_EMPTY = "%00"
+_PARTS = re.compile(
+    rf"([^{re.escape(_ANNOTATION_MARKS)}]*)((?:[{re.escape(_ANNOTATION_MARKS)}].*)?)"
+)
+_ANNOTATION = re.compile(rf"[{re.escape(_ANNOTATION_MARKS)}][^{re.escape(_ANNOTATION_MARKS)}]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Symbol:
+    """What a binarized label says, its parts still escaped.
+
+    ``annotations`` are mark and text each, in order, e.g. ``("^S", ">PP")``.
+    """
+
+    base: str
+    continuation: bool = False
+    annotations: tuple[str, ...] = ()
+
+    @property
+    def projected(self) -> str:
+        """The label without its annotations: base and continuation flag."""
+        return self.base + CONTINUATION if self.continuation else self.base
+
+    def __str__(self) -> str:
+        return self.projected + "".join(self.annotations)
+
+
+@lru_cache(maxsize=65536)
+def escape(label: str) -> str:
+    """A treebank label as the base of a binarized one.
+
+    >>> escape("NP-SBJ"), escape("X_Cont"), escape("A^B"), escape("")
+    ('NP-SBJ', 'X%5FCont', 'A%5EB', '%00')
+    """
+    if not label:
+        return _EMPTY
+    return _RESERVED.sub(lambda match: f"%{ord(match.group()):02X}", label)
+
+
+@lru_cache(maxsize=65536)
+def unescape(base: str) -> str:
+    """The treebank label that ``escape`` wrote.
+
+    >>> unescape("X%5FCont")
+    'X_Cont'
+    """
+    if base == _EMPTY:
+        return ""
+    return _ESCAPED.sub(lambda match: chr(int(match.group(1), 16)), base)
+
+
+@lru_cache(maxsize=65536)
+def parse_label(text: str) -> Symbol:
+    """Read a binarized label.
+
+    >>> parse_label("NP_Cont>PP^S")
+    Symbol(base='NP', continuation=True, annotations=('>PP', '^S'))
+    """
+    match = _PARTS.fullmatch(text)
+    if match is None or not match.group(1):
+        raise LabelError(f"label {text!r} has no base before its annotations")
+    base = match.group(1)
+    continuation = base.endswith(CONTINUATION) and base != CONTINUATION
+    return Symbol(
+        base.removesuffix(CONTINUATION) if continuation else base,
+        continuation,
+        tuple(_ANNOTATION.findall(match.group(2))),
+    )
+
+
+@lru_cache(maxsize=65536)
+def project(text: str) -> str:
+    """The projected label of a binarized one.
+
+    >>> project("NP_Cont>PP^S")
+    'NP_Cont'
+    """
+    return parse_label(text).projected
+
+
+@lru_cache(maxsize=65536)
+def continuation_of(text: str) -> str:
+    """The projected continuation under a label (a continuation's is itself).
+
+    >>> continuation_of("NP^S"), continuation_of("NP_Cont")
+    ('NP_Cont', 'NP_Cont')
+    """
+    return parse_label(text).base + CONTINUATION
+
+
+def is_continuation(text: str) -> bool:
+    """Whether a binarized label is a continuation's."""
+    return parse_label(text).continuation
+
+
+def join_chain(labels: tuple[str, ...]) -> str:
+    """The base that stands for a chain of treebank labels, the topmost first.
+
+    >>> join_chain(("S", "VP"))
+    'S+VP'
+    """
+    return JOIN.join(escape(label) for label in labels)
+
+
+def split_chain(base: str) -> tuple[str, ...]:
+    """The treebank labels of a base, the topmost first (one, but for joined chains)."""
+    return tuple(unescape(part) for part in base.split(JOIN))

@@ -1,0 +1,203 @@
+"""The tree that all rooms share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    import nltk
+
+T = TypeVar("T")
+
+
+class Tree:
+    """An immutable phrase-structure tree.
+
+    An inner node has a ``label`` and ``children``. A leaf has no children; its ``label`` is its tag
+    and ``word`` the word under it, or None for a bare terminal, whose tag is itself. Every method
+    works without recursion, so the depth of a tree is limited by memory alone.
+
+    >>> tree = Tree("S", [Tree("NP", [Tree("DT", word="the"), Tree("NN", word="dog")]), Tree("x")])
+    >>> str(tree)
+    '(S (NP (DT the) (NN dog)) x)'
+    >>> tree.tags(), tree.words()
+    (('DT', 'NN', 'x'), ('the', 'dog', 'x'))
+    """
+
+    __slots__ = ("children", "label", "word")
+
+    label: str
+    children: tuple[Tree, ...]
+    word: str | None
+
+    def __init__(
+        self, label: str, children: Sequence[Tree] = (), *, word: str | None = None
+    ) -> None:
+        if word is not None and children:
+            raise ValueError("a node has children or a word, not both")
+        _set_label(self, label)
+        _set_children(self, tuple(children))
+        _set_word(self, word)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"a Tree is immutable: cannot set {name}")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"a Tree is immutable: cannot delete {name}")
+
+    @property
+    def is_leaf(self) -> bool:
+        """Whether this is a terminal (with or without a word)."""
+        return not self.children
+
+    def preorder(self) -> Iterator[Tree]:
+        """Yield every node, parents before children, left to right."""
+        stack = [self]
+        while stack:
+            node = stack.pop()
+            yield node
+            stack.extend(reversed(node.children))
+
+    def leaves(self) -> tuple[Tree, ...]:
+        """The terminals, left to right."""
+        return tuple(node for node in self.preorder() if not node.children)
+
+    def tags(self) -> tuple[str, ...]:
+        """The tags of the terminals; a bare terminal is its own tag."""
+        return tuple(leaf.label for leaf in self.leaves())
+
+    def words(self) -> tuple[str, ...]:
+        """The words of the terminals; a bare terminal is its own word."""
+        return tuple(leaf.label if leaf.word is None else leaf.word for leaf in self.leaves())
+
+    def fold(self, leaf: Callable[[Tree], T], inner: Callable[[Tree, list[T]], T]) -> T:
+        """Compute a value bottom-up: ``leaf`` of terminals, ``inner`` of a node and its children's.
+
+        >>> Tree("S", [Tree("x"), Tree("x")]).fold(lambda leaf: 1, lambda node, sizes: sum(sizes))
+        2
+        """
+        done: list[list[T]] = [[]]
+        stack: list[tuple[Tree, bool]] = [(self, False)]
+        while stack:
+            node, visited = stack.pop()
+            if not node.children:
+                done[-1].append(leaf(node))
+            elif visited:
+                values = done.pop()
+                done[-1].append(inner(node, values))
+            else:
+                done.append([])
+                stack.append((node, True))
+                stack.extend((child, False) for child in reversed(node.children))
+        return done[0][0]
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Tree):
+            return NotImplemented
+        stack = [(self, other)]
+        while stack:
+            mine, yours = stack.pop()
+            if mine is yours:
+                continue
+            if (
+                mine.label != yours.label
+                or mine.word != yours.word
+                or len(mine.children) != len(yours.children)
+            ):
+                return False
+            stack.extend(zip(mine.children, yours.children, strict=True))
+        return True
+
+    def __hash__(self) -> int:
+        return hash(tuple((node.label, node.word, len(node.children)) for node in self.preorder()))
+
+    def __str__(self) -> str:
+        """The tree as one line of brackets (see treebank.brackets for reading them)."""
+        parts: list[str] = []
+        stack: list[Tree | str] = [self]
+        while stack:
+            item = stack.pop()
+            if isinstance(item, str):
+                parts.append(item)
+            elif not item.children:
+                # A lone bare terminal under a node would read back as that node's word.
+                parts.append(_leaf_text(item))
+            else:
+                parts.append("(" + _escape(item.label) + " ")
+                stack.append(")")
+                children = item.children
+                if len(children) == 1 and not children[0].children and children[0].word is None:
+                    text = _escape(children[0].label)
+                    stack.append(f"({text} {text})")
+                    continue
+                for position in range(len(children) - 1, -1, -1):
+                    stack.append(children[position])
+                    if position:
+                        stack.append(" ")
+        return "".join(parts)
+
+    def __repr__(self) -> str:
+        return f"<Tree {self}>"
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickled as a flat list of nodes: the default would recurse to the tree's depth."""
+        nodes = [(node.label, node.word, len(node.children)) for node in self.preorder()]
+        return (_from_preorder, (nodes,))
+
+    def to_nltk(self) -> nltk.Tree:
+        """The same tree as an ``nltk.Tree`` (bare terminals become strings)."""
+        import nltk
+
+        def leaf(node: Tree) -> Any:
+            return node.label if node.word is None else nltk.Tree(node.label, [node.word])
+
+        return self.fold(leaf, lambda node, children: nltk.Tree(node.label, children))
+
+    @classmethod
+    def from_nltk(cls, tree: nltk.Tree) -> Tree:
+        """The same tree as ours; raises ValueError at a node without children."""
+        import nltk
+
+        built: list[list[Tree]] = [[]]
+        stack: list[tuple[Any, bool]] = [(tree, False)]
+        while stack:
+            node, visited = stack.pop()
+            if not isinstance(node, nltk.Tree):
+                built[-1].append(cls(str(node)))
+            elif visited:
+                built[-1].append(cls(str(node.label()), built.pop()))
+            elif len(node) == 1 and not isinstance(node[0], nltk.Tree):
+                built[-1].append(cls(str(node.label()), word=str(node[0])))
+            elif len(node) == 0:
+                raise ValueError(f"constituent {node.label()!r} without children")
+            else:
+                built.append([])
+                stack.append((node, True))
+                stack.extend((child, False) for child in reversed(node))
+        return built[0][0]
+
+
+_set_label = Tree.label.__set__  # type: ignore[attr-defined]  # the slots' own setters: fast, and
+_set_children = Tree.children.__set__  # type: ignore[attr-defined]  # past the immutable
+_set_word = Tree.word.__set__  # type: ignore[attr-defined]  # __setattr__
+
+
+def _escape(text: str) -> str:
+    if "(" in text or ")" in text:
+        return text.replace("(", "-LRB-").replace(")", "-RRB-")
+    return text
+
+
+def _leaf_text(leaf: Tree) -> str:
+    if leaf.word is None:
+        return _escape(leaf.label)
+    return f"({_escape(leaf.label)} {_escape(leaf.word)})"
+
+
+def _from_preorder(nodes: list[tuple[str, str | None, int]]) -> Tree:
+    stack: list[Tree] = []
+    for label, word, arity in reversed(nodes):
+        children = [stack.pop() for _ in range(arity)]
+        stack.append(Tree(label, children, word=word))
+    return stack[0]

@@ -1,0 +1,86 @@
+"""Hypothesis strategies: random small grammars and sentences for the naive twin's tests.
+
+The grammars are proper (each symbol's rules and the start distribution sum to one) but
+need not be consistent, and holes are frequent: rules and start symbols of probability
+zero, missing rules, unreachable symbols, unknown words. Ambiguity is kept low enough for
+listing all trees of six terminals.
+"""
+
+from hypothesis import strategies as st
+from naive import Grammar, P
+
+PHRASES = ("S", "A", "B", "C")
+TERMINALS = ("x", "y", "z")
+UNKNOWN = "unknown"
+"""A word that no grammar of `grammars` derives."""
+
+
+def _normalized(draw: st.DrawFn, size: int) -> list[float]:
+    """`size` probabilities that sum to one; some may be zero."""
+    weight = st.sampled_from([1, 2, 3, 5, 8, 1, 2, 3, 5, 0])
+    weights = draw(st.lists(weight, min_size=size, max_size=size).filter(any))
+    return [weight / sum(weights) for weight in weights]
+
+
+@st.composite
+def grammars(draw: st.DrawFn) -> Grammar:
+    """A proper grammar of 1-4 phrase symbols and 1-3 terminals.
+
+    Each phrase symbol has at most two binary and two lexical rules; the right-hand sides
+    may use phrase symbols and tags (symbols named like their only terminal).
+    """
+    phrases = PHRASES[: draw(st.integers(1, len(PHRASES)))]
+    terminals = TERMINALS[: draw(st.integers(1, len(TERMINALS)))]
+    tags = draw(st.lists(st.sampled_from(terminals), unique=True))
+    child = st.sampled_from([*phrases, *tags])
+    binary: dict[tuple[str, str, str], P] = {}
+    lexical: dict[tuple[str, str], P] = {(tag, tag): 1.0 for tag in tags}
+    for phrase in phrases:
+        fewest = 1 if phrase == phrases[0] else 0
+        pairs = draw(
+            st.lists(st.tuples(child, child), min_size=fewest, max_size=2, unique=True)
+        )
+        fewest = 0 if pairs else 1
+        words = draw(st.lists(st.sampled_from(terminals), min_size=fewest, max_size=2, unique=True))
+        probabilities = _normalized(draw, len(pairs) + len(words))
+        for (left, right), p in zip(pairs, probabilities, strict=False):
+            binary[phrase, left, right] = p
+        for word, p in zip(words, probabilities[len(pairs) :], strict=True):
+            lexical[phrase, word] = p
+    start: dict[str, P] = dict(zip(phrases, _normalized(draw, len(phrases)), strict=True))
+    return Grammar(start, binary, lexical)
+
+
+def _derivable(grammar: Grammar, max_length: int) -> dict[tuple[str, int], list[tuple[str, ...]]]:
+    """For each symbol and length the ways to rewrite it: (word,) or (left, right, left length)."""
+    ways: dict[tuple[str, int], list[tuple[str, ...]]] = {}
+    for (symbol, word), p in grammar.lexical.items():
+        if p > 0:
+            ways.setdefault((symbol, 1), []).append((word,))
+    for length in range(2, max_length + 1):
+        for (parent, left, right), p in grammar.binary.items():
+            for first in range(1, length):
+                if p > 0 and (left, first) in ways and (right, length - first) in ways:
+                    ways.setdefault((parent, length), []).append((left, right, str(first)))
+    return ways
+
+
+@st.composite
+def sentences(draw: st.DrawFn, grammar: Grammar, max_length: int = 6) -> list[str]:
+    """A sentence of 1 to `max_length` words: one that the grammar derives, or random words."""
+    ways = _derivable(grammar, max_length)
+    roots = [(symbol, length) for symbol, length in ways if grammar.start.get(symbol, 0) > 0]
+    lengths = sorted({length for _, length in roots})
+
+    def expand(symbol: str, length: int) -> list[str]:
+        way = draw(st.sampled_from(ways[symbol, length]))
+        if length == 1:
+            return list(way)
+        left, right, first = way
+        return expand(left, int(first)) + expand(right, length - int(first))
+
+    if roots and draw(st.integers(0, 3)) < 3:
+        length = draw(st.sampled_from(lengths))
+        return expand(draw(st.sampled_from([s for s, n in roots if n == length])), length)
+    words = [*sorted({word for _, word in grammar.lexical}), UNKNOWN]
+    return draw(st.lists(st.sampled_from(words), min_size=1, max_size=max_length))
