@@ -17,6 +17,8 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
+from itertools import product
 from typing import Literal, NamedTuple, TypeAlias, TypeVar
 
 P: TypeAlias = float | Fraction
@@ -91,28 +93,22 @@ def labelled_spans(tree: Node, projection: Projection | None = None) -> frozense
     return frozenset((c.start, c.end, project(c.symbol, projection)) for c in constituents(tree))
 
 
-def subtrees(
-    grammar: Grammar, sentence: Sequence[str]
-) -> dict[tuple[int, int, str], list[tuple[Node, P]]]:
+def subtrees(grammar: Grammar, sentence: Sequence[str]) -> dict[tuple[int, int, str], list[tuple[Node, P]]]:
     """Every tree over every span, by (start, end, root symbol), with its probability."""
     found: dict[tuple[int, int, str], list[tuple[Node, P]]] = defaultdict(list)
     n = len(sentence)
-    for position, word in enumerate(sentence):
+    for i, word in enumerate(sentence):
         for (symbol, terminal), p in grammar.lexical.items():
             if terminal == word and p > 0:
-                key = (position, position + 1, symbol)
-                found[key].append((Node(symbol, position, position + 1), p))
-    for width in range(2, n + 1):
-        for start in range(n - width + 1):
-            end = start + width
-            for (parent, left, right), p in grammar.binary.items():
-                if p <= 0:
-                    continue
-                for split in range(start + 1, end):
-                    for left_tree, left_p in found.get((start, split, left), []):
-                        for right_tree, right_p in found.get((split, end, right), []):
-                            tree = Node(parent, start, end, (left_tree, right_tree))
-                            found[start, end, parent].append((tree, p * left_p * right_p))
+                found[i, i + 1, symbol].append((Node(symbol, i, i + 1), p))
+    rules = [(rule, p) for rule, p in grammar.binary.items() if p > 0]
+    spans = [(i, i + width) for width in range(2, n + 1) for i in range(n - width + 1)]
+    for i, j in spans:
+        for ((parent, left, right), p), split in product(rules, range(i + 1, j)):
+            pairs = product(found.get((i, split, left), []), found.get((split, j, right), []))
+            for (left_tree, left_p), (right_tree, right_p) in pairs:
+                tree = Node(parent, i, j, (left_tree, right_tree))
+                found[i, j, parent].append((tree, p * left_p * right_p))
     return dict(found)
 
 
@@ -210,11 +206,7 @@ def tree_probability(
     sentence. Labels of lexical nodes are free, so they are summed out.
     """
     wanted = frozenset(spans)
-    return sum(
-        p
-        for tree, p in derivations(grammar, sentence)
-        if labelled_spans(tree, projection) == wanted
-    )
+    return sum(p for tree, p in derivations(grammar, sentence) if labelled_spans(tree, projection) == wanted)
 
 
 def expected_matches(
@@ -328,9 +320,10 @@ def grammar_optimum(
 def free_value(
     tree: Mapping[Span, str | None],
     posteriors: Mapping[LabelledSpan, P],
-    labelled_weight: P,
-    span_weight: P,
-    node_constant: P,
+    *,
+    labelled_weight: P = 1,
+    span_weight: P = 0,
+    node_constant: P = 0,
 ) -> P:
     """The objective of one tree of the free space: a label (or None) for each of its spans.
 
@@ -348,6 +341,7 @@ def free_value(
 def free_optimum(
     posteriors: Mapping[LabelledSpan, P],
     n: int,
+    *,
     labelled_weight: P = 1,
     span_weight: P = 0,
     node_constant: P = 0,
@@ -361,11 +355,15 @@ def free_optimum(
     labels: list[str | None] = [*sorted({label for _, _, label in posteriors})]
     if allow_unlabelled or not labels:
         labels.append(None)
-    weights = (labelled_weight, span_weight, node_constant)
+    value = partial(
+        free_value,
+        posteriors=posteriors,
+        labelled_weight=labelled_weight,
+        span_weight=span_weight,
+        node_constant=node_constant,
+    )
     best_of_span = {
-        (i, j): max(free_value({(i, j): label}, posteriors, *weights) for label in labels)
-        for i in range(n)
-        for j in range(i + 2, n + 1)
+        (i, j): max(value({(i, j): label}) for label in labels) for i in range(n) for j in range(i + 2, n + 1)
     }
     return max(sum(best_of_span[span] for span in sorted(b)) for b in bracketings(n))
 

@@ -6,6 +6,8 @@ zero, missing rules, unreachable symbols, unknown words. Ambiguity is kept low e
 listing all trees of six terminals.
 """
 
+from itertools import product
+
 from hypothesis import strategies as st
 from naive import Grammar, P
 
@@ -26,21 +28,20 @@ def _normalized(draw: st.DrawFn, size: int) -> list[float]:
 def grammars(draw: st.DrawFn) -> Grammar:
     """A proper grammar of 1-4 phrase symbols and 1-3 terminals.
 
-    Each phrase symbol has at most two binary and two lexical rules; the right-hand sides
-    may use phrase symbols and tags (symbols named like their only terminal).
+    S has 1-3 binary and at most two lexical rules, the others at most two of each;
+    right-hand sides may use phrase symbols and tags (symbols named like their only terminal).
     """
     phrases = PHRASES[: draw(st.integers(1, len(PHRASES)))]
     terminals = TERMINALS[: draw(st.integers(1, len(TERMINALS)))]
     tags = draw(st.lists(st.sampled_from(terminals), unique=True))
-    child = st.sampled_from([*phrases, *tags])
+    right_sides = list(product([*phrases, *tags], repeat=2))
     binary: dict[tuple[str, str, str], P] = {}
     lexical: dict[tuple[str, str], P] = {(tag, tag): 1.0 for tag in tags}
     for phrase in phrases:
-        fewest = 1 if phrase == phrases[0] else 0
-        pairs = draw(
-            st.lists(st.tuples(child, child), min_size=fewest, max_size=2, unique=True)
-        )
-        fewest = 0 if pairs else 1
+        is_first = phrase == phrases[0]
+        size = min(draw(st.sampled_from([3, 2, 1] if is_first else [2, 1, 0])), len(right_sides))
+        pairs = draw(st.lists(st.sampled_from(right_sides), min_size=size, max_size=size, unique=True))
+        fewest = draw(st.integers(0, 1)) if pairs else 1
         words = draw(st.lists(st.sampled_from(terminals), min_size=fewest, max_size=2, unique=True))
         probabilities = _normalized(draw, len(pairs) + len(words))
         for (left, right), p in zip(pairs, probabilities, strict=False):
@@ -80,7 +81,7 @@ def sentences(draw: st.DrawFn, grammar: Grammar, max_length: int = 6) -> list[st
         return expand(left, int(first)) + expand(right, length - int(first))
 
     if roots and draw(st.integers(0, 3)) < 3:
-        length = draw(st.sampled_from(lengths))
+        length = draw(st.sampled_from([n for n in lengths for _ in range(n)]))
         return expand(draw(st.sampled_from([s for s, n in roots if n == length])), length)
     words = [*sorted({word for _, word in grammar.lexical}), UNKNOWN]
     return draw(st.lists(st.sampled_from(words), min_size=1, max_size=max_length))

@@ -6,7 +6,7 @@ from collections import defaultdict
 from fractions import Fraction
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from naive import (
     HOLE,
@@ -183,16 +183,19 @@ def test_free_optimum() -> None:
         (0, 1, "w"): 1,
     }
     assert free_optimum(g, 3) == 1 + F(3, 8)
-    assert free_optimum(g, 3, 0, 1) == 1 + F(1, 2)
-    assert free_optimum(g, 3, 2, -1, F(1, 10)) == 2 * (1 + F(3, 8)) - F(3, 2) + F(1, 5)
+    assert free_optimum(g, 3, labelled_weight=0, span_weight=1) == 1 + F(1, 2)
+    value = free_optimum(g, 3, labelled_weight=2, span_weight=-1, node_constant=F(1, 10))
+    assert value == 2 * (1 + F(3, 8)) - F(3, 2) + F(1, 5)
     assert free_optimum(g, 1) == 0
     # Each span has a label of mass zero ("w"), so a label need never cost anything.
-    assert free_optimum(g, 3, -1) == free_optimum(g, 3, -1, allow_unlabelled=False) == 0
+    assert free_optimum(g, 3, labelled_weight=-1) == 0
+    assert free_optimum(g, 3, labelled_weight=-1, allow_unlabelled=False) == 0
     only_s: dict[LabelledSpan, P] = {(0, 2, "S"): 1}
-    assert free_optimum(only_s, 2, -1) == 0
-    assert free_optimum(only_s, 2, -1, allow_unlabelled=False) == -1
-    assert free_optimum({}, 4, 1, 1, F(-1, 3)) == -1
-    assert free_value({(0, 3): "S", (0, 2): None}, g, 1, 2, 5) == (1 + 2 + 5) + (0 + 1 + 5)
+    assert free_optimum(only_s, 2, labelled_weight=-1) == 0
+    assert free_optimum(only_s, 2, labelled_weight=-1, allow_unlabelled=False) == -1
+    assert free_optimum({}, 4, node_constant=F(-1, 3)) == -1
+    tree = {(0, 3): "S", (0, 2): None}
+    assert free_value(tree, g, span_weight=2, node_constant=5) == (1 + 2 + 5) + (0 + 1 + 5)
 
 
 def test_items() -> None:
@@ -273,7 +276,7 @@ def test_goodman_grammar_3() -> None:
         assert expected_matches(GOODMAN, X4, spans) == (F(7, 4), 3)
     assert free_optimum(g, 4) == 2
     best = {(0, 4): "S", (0, 2): "A", (2, 4): "B"}
-    assert free_value(best, g, 1, 0, 0) == 2
+    assert free_value(best, g) == 2
     spans = frozenset((i, j, label) for (i, j), label in best.items())
     assert expected_matches(GOODMAN, X4, spans) == (2, 3)
     assert tree_probability(GOODMAN, X4, spans) == 0
@@ -319,22 +322,21 @@ def test_simaan_recalls() -> None:
     for tree in best:
         assert tree_probability(SIMAAN, X8, labelled_spans(tree)) == F(81, 50000)
     assert near(sum(g[span] for span in labelled_spans(balanced)), "2.54955")
-    assert near(free_optimum(g, 8, 0, 1), "3.23307")
+    assert near(free_optimum(g, 8, labelled_weight=0, span_weight=1), "3.23307")
 
 
 @pytest.mark.parametrize(
-    ("kind", "lexical", "of_balanced", "of_recall", "optimum", "ties"),
+    ("kind", "lexical", "values", "ties"),
     [
-        ("production", False, "1.68907", "1.93952", "1.93952", 4),
-        ("split_production", False, "1.61101", "1.93952", "1.93952", 4),
-        ("children", False, "1.87494", "1.62622", "1.92388", 2),
-        ("children", True, "4.17636", "4.14110", "4.17636", 1),
+        ("production", False, ("1.68907", "1.93952", "1.93952"), 4),
+        ("split_production", False, ("1.61101", "1.93952", "1.93952"), 4),
+        ("children", False, ("1.87494", "1.62622", "1.92388"), 2),
+        ("children", True, ("4.17636", "4.14110", "4.17636"), 1),
     ],
 )
-def test_simaan_items(
-    kind: ItemKind, lexical: bool, of_balanced: str, of_recall: str, optimum: str, ties: int
-) -> None:
-    """The columns: the value of the MPP, of the four MLR trees, and the optimum."""
+def test_simaan_items(kind: ItemKind, lexical: bool, values: tuple[str, str, str], ties: int) -> None:
+    """The values: of the MPP, of each of the four MLR trees, and the optimum."""
+    of_balanced, of_recall, optimum = values
     g = posteriors(SIMAAN, X8)
     items = item_posteriors(SIMAAN, X8, kind, lexical_children=lexical)
     [balanced] = viterbi(SIMAAN, X8)[1]
@@ -350,7 +352,7 @@ def test_simaan_items(
 # --- identities on random grammars -----------------------------------------------------
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 @given(st.data())
 def test_identities(data: st.DataObject) -> None:
     grammar = data.draw(grammars())
@@ -379,7 +381,7 @@ def test_identities(data: st.DataObject) -> None:
     assert sum(counts.lexical.values()) == pytest.approx(n)
 
 
-@settings(max_examples=60)
+@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 @given(grammars())
 def test_random_grammars_are_proper(grammar: Grammar) -> None:
     sums: dict[str, float] = defaultdict(float)

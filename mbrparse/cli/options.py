@@ -33,9 +33,7 @@ def output_option(
 
 def encoding_option() -> Callable[[Command], Command]:
     """``--encoding NAME`` of the inputs."""
-    return click.option(
-        "--encoding", default="utf-8", show_default=True, help="Encoding of the input."
-    )
+    return click.option("--encoding", default="utf-8", show_default=True, help="Encoding of the input.")
 
 
 def with_progress(items: Iterable[Item], title: str, total: int | None = None) -> Iterator[Item]:
@@ -46,9 +44,7 @@ def with_progress(items: Iterable[Item], title: str, total: int | None = None) -
     from rich.console import Console
     from rich.progress import track
 
-    yield from track(
-        items, description=title, total=total, console=Console(stderr=True), transient=True
-    )
+    yield from track(items, description=title, total=total, console=Console(stderr=True), transient=True)
 
 
 def note(message: str) -> None:

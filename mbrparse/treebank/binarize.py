@@ -45,7 +45,10 @@ class Binarization:
             raise ValueError(f"vmarkov must be 1 or more, not {self.vmarkov}")
 
 
-def binarize(tree: Tree, how: Binarization = Binarization()) -> Tree:  # noqa: B008  # frozen
+RIGHT_LINEAR = Binarization()
+
+
+def binarize(tree: Tree, how: Binarization = RIGHT_LINEAR) -> Tree:
     """Binarize a cleaned tree; a chain of unary productions becomes one joined label.
 
     >>> from mbrparse.treebank.brackets import read_tree

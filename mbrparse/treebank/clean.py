@@ -20,9 +20,7 @@ WRAPPERS = frozenset({"", "TOP", "ROOT", "S1", "VROOT"})
 _FUNCTION = re.compile(r"[-=]")
 
 
-def clean(
-    tree: Tree, unary: UnaryPolicy = "top", functions: FunctionPolicy = "strip"
-) -> Tree | None:
+def clean(tree: Tree, unary: UnaryPolicy = "top", functions: FunctionPolicy = "strip") -> Tree | None:
     """The cleaned tree, or None where nothing but traces was there.
 
     ``unary`` says which label survives a singleton production over a constituent: the top one, the

@@ -32,9 +32,7 @@ _ANNOTATION_MARKS = "^>~&@"
 _RESERVED = re.compile(r"[\^>~&@+%() \t\r\n\f\v]|_(?=Cont)|^'(?=.+'$)")
 _ESCAPED = re.compile(r"%([0-9A-F]{2})")
 _EMPTY = "%00"
-_PARTS = re.compile(
-    rf"([^{re.escape(_ANNOTATION_MARKS)}]*)((?:[{re.escape(_ANNOTATION_MARKS)}].*)?)"
-)
+_PARTS = re.compile(rf"([^{re.escape(_ANNOTATION_MARKS)}]*)((?:[{re.escape(_ANNOTATION_MARKS)}].*)?)")
 _ANNOTATION = re.compile(rf"[{re.escape(_ANNOTATION_MARKS)}][^{re.escape(_ANNOTATION_MARKS)}]*")
 
 

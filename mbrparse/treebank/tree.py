@@ -10,6 +10,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+_set = object.__setattr__  # past the class's own, which refuses
+
 
 class Tree:
     """An immutable phrase-structure tree.
@@ -31,14 +33,12 @@ class Tree:
     children: tuple[Tree, ...]
     word: str | None
 
-    def __init__(
-        self, label: str, children: Sequence[Tree] = (), *, word: str | None = None
-    ) -> None:
+    def __init__(self, label: str, children: Sequence[Tree] = (), *, word: str | None = None) -> None:
         if word is not None and children:
             raise ValueError("a node has children or a word, not both")
-        _set_label(self, label)
-        _set_children(self, tuple(children))
-        _set_word(self, word)
+        _set(self, "label", label)
+        _set(self, "children", tuple(children))
+        _set(self, "word", word)
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a Tree is immutable: cannot set {name}")
@@ -166,7 +166,8 @@ class Tree:
             if not isinstance(node, nltk.Tree):
                 built[-1].append(cls(str(node)))
             elif visited:
-                built[-1].append(cls(str(node.label()), built.pop()))
+                children = built.pop()
+                built[-1].append(cls(str(node.label()), children))
             elif len(node) == 1 and not isinstance(node[0], nltk.Tree):
                 built[-1].append(cls(str(node.label()), word=str(node[0])))
             elif len(node) == 0:
@@ -176,11 +177,6 @@ class Tree:
                 stack.append((node, True))
                 stack.extend((child, False) for child in reversed(node))
         return built[0][0]
-
-
-_set_label = Tree.label.__set__  # type: ignore[attr-defined]  # the slots' own setters: fast, and
-_set_children = Tree.children.__set__  # type: ignore[attr-defined]  # past the immutable
-_set_word = Tree.word.__set__  # type: ignore[attr-defined]  # __setattr__
 
 
 def _escape(text: str) -> str:

@@ -1,0 +1,25 @@
+"""``mbrparse debinarize``: turn binarized trees back into n-ary ones."""
+
+from __future__ import annotations
+
+import click
+
+from mbrparse.cli.options import encoding_option, output_option, with_progress
+
+
+@click.command()
+@click.argument("input", default="-")
+@output_option()
+@encoding_option()
+def debinarize(input: str, output: str, encoding: str) -> None:
+    """Turn binarized trees (or a parser's output) back into n-ary ones.
+
+    Continuations are spliced out, annotations dropped, joined chains expanded; empty parses stay.
+    """
+    from mbrparse.files import open_output
+    from mbrparse.treebank.binarize import debinarize as undo
+    from mbrparse.treebank.brackets import read_parse_file, write_tree
+
+    with open_output(output) as stream:
+        for _, tree in with_progress(read_parse_file(input, encoding), "debinarizing"):
+            write_tree(None if tree is None else undo(tree), stream)

@@ -1,0 +1,73 @@
+"""``mbrparse grammar``: what a grammar holds, and other programs' formats."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from mbrparse.cli.options import NearestChoice, output_option
+
+FORMATS = ["mbrparse", "bitpar", "nltk"]
+
+
+@click.group()
+def grammar() -> None:
+    """Show, or convert, a grammar."""
+
+
+@grammar.command()
+@click.argument("file")
+def info(file: str) -> None:
+    """Print a grammar's size."""
+    from mbrparse.grammar.describe import describe
+    from mbrparse.grammar.grammar_file import read_grammar
+
+    for name, value in describe(read_grammar(file)).items():
+        click.echo(f"{name:<22} {value}")
+
+
+@grammar.command()
+@click.argument("file")
+@output_option()
+@click.option("--from", "source", type=NearestChoice(FORMATS), default="mbrparse", show_default=True)
+@click.option("--to", "target", type=NearestChoice(FORMATS), default="mbrparse", show_default=True)
+@click.option("--lexicon", metavar="PATH", help="bitpar's lexicon to read.")
+@click.option("--lexicon-output", metavar="PATH", help="bitpar's lexicon to write.")
+@click.option("--root", default="ROOT", show_default=True, help="The symbol above the start symbols.")
+@click.option(
+    "--terminals", type=NearestChoice(["tags", "words"]), help="What the terminals of NLTK's text are."
+)
+def convert(
+    file: str,
+    output: str,
+    source: str,
+    target: str,
+    lexicon: str | None,
+    lexicon_output: str | None,
+    root: str,
+    terminals: Any,
+) -> None:
+    """Read a grammar in one format and write it in another.
+
+    bitpar's format is two files: the rules are FILE and --output, the lexica have options of their own.
+    """
+    from mbrparse.grammar import formats
+    from mbrparse.grammar.grammar_file import read_grammar, write_grammar
+
+    if (source == "bitpar") != (lexicon is not None):
+        raise click.UsageError("--from bitpar and --lexicon go together.")
+    if (target == "bitpar") != (lexicon_output is not None):
+        raise click.UsageError("--to bitpar and --lexicon-output go together.")
+    if lexicon is not None:
+        rules = formats.read_bitpar(file, lexicon, root)
+    elif source == "nltk":
+        rules = formats.read_nltk(file, terminals, root)
+    else:
+        rules = read_grammar(file)
+    if lexicon_output is not None:
+        formats.write_bitpar(rules, output, lexicon_output, root)
+    elif target == "nltk":
+        formats.write_nltk(rules, output, root)
+    else:
+        write_grammar(rules, output)

@@ -1,0 +1,67 @@
+"""``mbrparse split``: a training and a test part of a treebank."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import click
+
+from mbrparse.cli.options import encoding_option, note
+
+
+@click.command()
+@click.argument("input", default="-")
+@click.option("--test-fraction", metavar="F", help="Test on the last floor(N*F) trees.")
+@click.option("--test-last", type=click.IntRange(min=0), metavar="N", help="Test on the last N trees.")
+@click.option(
+    "--test-random", type=click.IntRange(min=0), metavar="N", help="Test on N trees drawn at random."
+)
+@click.option("--seed", type=int, help="Seed of --test-random.")
+@click.option("--train-output", metavar="PATH", help="Where the training trees go.")
+@click.option("--test-output", metavar="PATH", help="Where the test trees go.")
+@encoding_option()
+def split(
+    input: str,
+    test_fraction: str | None,
+    test_last: int | None,
+    test_random: int | None,
+    seed: int | None,
+    train_output: str | None,
+    test_output: str | None,
+    encoding: str,
+) -> None:
+    """Split the trees of a file into a training and a test part, both in the input's order."""
+    from mbrparse.errors import CorpusError
+    from mbrparse.files import source_name
+    from mbrparse.treebank import splits
+    from mbrparse.treebank.brackets import read_tree_file
+
+    if sum(option is not None for option in (test_fraction, test_last, test_random)) != 1:
+        raise click.UsageError("Say one of --test-fraction, --test-last and --test-random.")
+    if (test_random is None) != (seed is None):
+        raise click.UsageError("--test-random and --seed go together.")
+    if train_output is None and test_output is None:
+        raise click.UsageError("Say --train-output, --test-output or both.")
+    # As text: half the memory of the trees, and what is written is what their writer writes.
+    trees = [str(tree) for _, tree in read_tree_file(input, encoding) if tree is not None]
+    if not trees:
+        raise CorpusError("no trees in the input", source=source_name(input))
+    if test_fraction is not None:
+        parts = splits.split_fraction(len(trees), test_fraction)
+    elif test_last is not None:
+        parts = splits.split_last(len(trees), test_last)
+    else:
+        assert test_random is not None
+        assert seed is not None
+        parts = splits.split_random(len(trees), test_random, seed)
+    _write(train_output, (trees[position] for position in parts.train))
+    _write(test_output, (trees[position] for position in parts.test))
+    note(f"{len(parts.train)} training trees, {len(parts.test)} test trees")
+
+
+def _write(path: str | None, lines: Iterable[str]) -> None:
+    from mbrparse.files import open_output
+
+    if path is not None:
+        with open_output(path) as stream:
+            stream.writelines(f"{line}\n" for line in lines)

@@ -1,0 +1,185 @@
+"""mbrparse's own grammar files: plain text, versioned, one rule a line, in a fixed order.
+
+::
+
+    mbrparse-grammar 1
+    terminals tags
+    start S 0.75 3
+    start NP 0.25 1
+    rules 2
+    0.5 2 NP -> 'DT' 'NN'
+    - 2 NP -> 'DT' NP_Cont
+    end
+
+Fields are separated by blanks: probability, count, parent, ``->``, children. Either of the two numbers
+may be ``-``: a missing count is not known, a missing probability is the count's share among the rules
+of its parent (then all of them have counts). Equal rules add up. Empty lines and lines that begin with
+``#`` are passed over.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TextIO, TypeVar
+
+from mbrparse.errors import GrammarError
+from mbrparse.files import open_output, read_lines, source_name
+from mbrparse.grammar.rules import SUM_TOLERANCE, Rule, RuleSet, TerminalKind, Weight
+
+MAGIC = "mbrparse-grammar"
+VERSION = 1
+ARROW = "->"
+_KINDS: dict[str, TerminalKind] = {"tags": "tags", "words": "words"}
+
+Key = TypeVar("Key", str, Rule)
+# probability and count as written: None for "-"
+_Written = tuple[float | None, float | None]
+
+
+def read_grammar(path: str | Path) -> RuleSet:
+    """Read a grammar file; raises GrammarError with file, line and remedy."""
+    source = source_name(path)
+    rules = _Reading(source).read(read_lines(path))
+    rules.check(source)
+    return rules
+
+
+def write_grammar(rules: RuleSet, path: str | Path) -> None:
+    """Write a grammar file (``-``: standard output), complete or not at all."""
+    with open_output(path) as stream:
+        _write(rules, stream)
+
+
+def format_number(number: float) -> str:
+    """The shortest text that reads back as the same number; whole ones without a point.
+
+    >>> format_number(3.0), format_number(0.1)
+    ('3', '0.1')
+    """
+    return str(int(number)) if number == int(number) and abs(number) < 1e15 else repr(float(number))
+
+
+def _write(rules: RuleSet, stream: TextIO) -> None:
+    stream.write(f"{MAGIC} {VERSION}\nterminals {rules.terminal_kind}\n")
+    for name, weight in sorted(rules.start.items()):
+        stream.write(f"start {name} {_numbers(weight)}\n")
+    stream.write(f"rules {len(rules.rules)}\n")
+    for rule, weight in sorted(rules.rules.items()):
+        stream.write(f"{_numbers(weight)} {rule}\n")
+    stream.write("end\n")
+
+
+def _numbers(weight: Weight) -> str:
+    count = "-" if weight.count is None else format_number(weight.count)
+    return f"{format_number(weight.probability)} {count}"
+
+
+class _Reading:
+    """One pass over a grammar file."""
+
+    def __init__(self, source: str) -> None:
+        self.source = source
+        self.line = 0
+
+    def read(self, lines: Iterable[str]) -> RuleSet:
+        rows = self._rows(lines)
+        self._magic(next(rows, []))
+        kind: TerminalKind | None = None
+        announced: int | None = None
+        start: list[tuple[str, _Written]] = []
+        rules: list[tuple[Rule, _Written]] = []
+        ended = False
+        for fields in rows:
+            if ended:
+                raise self._error("text after the line 'end'")
+            match fields:
+                case ["end"]:
+                    ended = True
+                case ["terminals", name] if name in _KINDS:
+                    kind = _KINDS[name]
+                case ["start", name, probability, count]:
+                    start.append((name, self._weight(probability, count)))
+                case ["rules", number] if number.isdigit():
+                    announced = int(number)
+                case [probability, count, parent, arrow, *children] if arrow == ARROW and children:
+                    rules.append((Rule(parent, tuple(children)), self._weight(probability, count)))
+                case _:
+                    raise self._error(
+                        "not a line of a grammar file", "rules read: PROBABILITY COUNT PARENT -> CHILDREN"
+                    )
+        if not ended:
+            raise self._error("the file ends before its line 'end'", "it was cut off: write it again")
+        if kind is None or not start or announced is None:
+            raise self._error("the header lacks 'terminals', 'start' or 'rules'")
+        if announced != len(rules):
+            raise self._error(f"the header announces {announced} rules, the file holds {len(rules)}")
+        return RuleSet(
+            kind,
+            self._complete({name: "the start distribution" for name, _ in start}, start),
+            self._complete({rule: f"the rules of {rule.parent}" for rule, _ in rules}, rules),
+        )
+
+    def _rows(self, lines: Iterable[str]) -> Iterator[list[str]]:
+        for self.line, line in enumerate(lines, start=1):
+            # Blanks and tabs alone separate: a word may hold other white space.
+            fields = [field for field in line.rstrip("\r\n").replace("\t", " ").split(" ") if field]
+            if fields and not fields[0].startswith("#"):
+                yield fields
+
+    def _magic(self, fields: list[str]) -> None:
+        if fields[:1] != [MAGIC]:
+            raise self._error(
+                f"not a grammar file (its first line is not '{MAGIC} {VERSION}')",
+                "other formats are read by: mbrparse grammar convert",
+            )
+        if fields != [MAGIC, str(VERSION)]:
+            raise self._error(
+                f"grammar file version {' '.join(fields[1:])}, but this program reads {VERSION}"
+            )
+
+    def _weight(self, probability: str, count: str) -> _Written:
+        if probability == count == "-":
+            raise self._error("neither a probability nor a count")
+        return self._number(probability), self._number(count)
+
+    def _number(self, text: str) -> float | None:
+        if text == "-":
+            return None
+        try:
+            number = float(text)
+        except ValueError:
+            number = math.nan
+        if not 0 <= number < math.inf:
+            raise self._error(f"{text!r} is not a number of 0 or more")
+        return number
+
+    def _complete(self, groups: dict[Key, str], items: list[tuple[Key, _Written]]) -> dict[Key, Weight]:
+        """Add equal keys up, and fill missing probabilities in from the counts of the group."""
+        totals: dict[str, float] = {}
+        counted: dict[str, bool] = {}
+        for key, (_, count) in items:
+            group = groups[key]
+            totals[group] = totals.get(group, 0) + (count or 0)
+            counted[group] = counted.get(group, True) and count is not None
+        done: dict[Key, Weight] = {}
+        for key, (probability, count) in items:
+            group = groups[key]
+            share = count / totals[group] if count is not None and counted[group] and totals[group] else None
+            if probability is None and share is None:
+                raise self._error(f"{group} give neither all probabilities nor all counts")
+            if probability is not None and share is not None and abs(share - probability) > SUM_TOLERANCE:
+                raise self._error(
+                    f"{group} have counts and probabilities that disagree: "
+                    f"{key} has {probability:.6g}, but {count:g} of {totals[group]:g}",
+                    "write - for those that are to be computed",
+                )
+            mass = probability if probability is not None else share or 0.0
+            old = done.get(key, Weight(0.0, 0.0))
+            known = count is not None and old.count is not None
+            done[key] = Weight(mass + old.probability, (count or 0.0) + (old.count or 0.0) if known else None)
+        return done
+
+    def _error(self, message: str, remedy: str | None = None) -> GrammarError:
+        return GrammarError(message, source=self.source, line=max(self.line, 1), remedy=remedy)

@@ -1,0 +1,138 @@
+"""The PCFG that charts are computed with: frozen arrays over a symbol table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from mbrparse.errors import GrammarError
+from mbrparse.grammar.rules import Rule, RuleSet, TerminalKind, is_terminal, unquote
+from mbrparse.treebank.labels import project
+
+IntArray = npt.NDArray[np.int32]
+FloatArray = npt.NDArray[np.float64]
+UNKNOWN_TERMINAL = -1
+
+
+@dataclass(frozen=True, eq=False)
+class PCFG:
+    """A grammar of binary and lexical rules.
+
+    Ids are positions in ``symbols`` and ``terminals``, which are in text order, so that the order of
+    ids is the order in which candidates run. A terminal that stands in a binary rule (a tag) is a
+    symbol of its own, named in quotes, with the one lexical rule ``'DT' -> DT`` of probability one.
+
+    parent, left, right      int32 [binary rules], in the order of their ids
+    log_prob                 float64 [binary rules]
+    lexical_symbol           int32 [lexical rules], and lexical_terminal, lexical_log_prob
+    root_log_prob            float64 [symbols], -inf where a symbol is no root
+    """
+
+    terminal_kind: TerminalKind
+    symbols: tuple[str, ...]
+    terminals: tuple[str, ...]
+    parent: IntArray
+    left: IntArray
+    right: IntArray
+    log_prob: FloatArray
+    lexical_symbol: IntArray
+    lexical_terminal: IntArray
+    lexical_log_prob: FloatArray
+    root_log_prob: FloatArray
+
+    @cached_property
+    def labels(self) -> tuple[str, ...]:
+        """The projected labels of the symbols, in text order."""
+        return tuple(sorted(set(self._projected)))
+
+    @cached_property
+    def label_ids(self) -> IntArray:
+        """For each symbol, the id of its projected label."""
+        ids = {label: position for position, label in enumerate(self.labels)}
+        return np.array([ids[label] for label in self._projected], np.int32)
+
+    @cached_property
+    def _projected(self) -> list[str]:
+        return [unquote(name) if is_terminal(name) else project(name) for name in self.symbols]
+
+    @cached_property
+    def start_label(self) -> str:
+        """The projected label that is most often a root (the first in text order, if several)."""
+        mass: dict[str, float] = dict.fromkeys(sorted(set(self._projected)), 0.0)
+        for label, log_prob in zip(self._projected, self.root_log_prob, strict=True):
+            mass[label] += float(np.exp(log_prob))
+        return max(mass, key=lambda label: mass[label])
+
+    @cached_property
+    def _terminal_ids(self) -> dict[str, int]:
+        return {terminal: position for position, terminal in enumerate(self.terminals)}
+
+    def encode(self, sentence: Sequence[str]) -> IntArray:
+        """The ids of a sentence's terminals, UNKNOWN_TERMINAL (-1) for those the grammar lacks."""
+        ids = self._terminal_ids
+        return np.array([ids.get(terminal, UNKNOWN_TERMINAL) for terminal in sentence], np.int32)
+
+    @classmethod
+    def from_rules(cls, rules: RuleSet) -> PCFG:
+        """Build the arrays; raises GrammarError for rules that are neither binary nor lexical."""
+        binary: list[tuple[Rule, float]] = []
+        lexical: list[tuple[str, str, float]] = []
+        names = set(rules.start)
+        for rule, weight in rules.rules.items():
+            if weight.probability == 0:
+                continue
+            children = rule.children
+            if len(children) == 2:
+                binary.append((rule, weight.probability))
+                names.update((rule.parent, *children))
+            elif len(children) == 1 and is_terminal(children[0]):
+                lexical.append((rule.parent, unquote(children[0]), weight.probability))
+                names.add(rule.parent)
+            else:
+                kind = "unary" if len(children) == 1 else f"{len(children)}-ary"
+                raise GrammarError(
+                    f"{kind} rule {rule}: charts take binary and lexical rules only",
+                    remedy="train on binarized trees (--unary top, bottom or join)",
+                )
+        lexical.extend((name, unquote(name), 1.0) for name in names if is_terminal(name))
+        symbols = sorted(names, key=_text_order)
+        ids = {name: position for position, name in enumerate(symbols)}
+        terminals = sorted({terminal for _, terminal, _ in lexical})
+        terminal_ids = {terminal: position for position, terminal in enumerate(terminals)}
+        binary_rows = sorted((ids[r.parent], ids[r.children[0]], ids[r.children[1]], p) for r, p in binary)
+        lexical_rows = sorted((terminal_ids[t], ids[name], p) for name, t, p in lexical)
+        starts = [rules.start[name].probability if name in rules.start else 0.0 for name in symbols]
+        return cls(
+            rules.terminal_kind,
+            tuple(symbols),
+            tuple(terminals),
+            parent=_frozen_ids([row[0] for row in binary_rows]),
+            left=_frozen_ids([row[1] for row in binary_rows]),
+            right=_frozen_ids([row[2] for row in binary_rows]),
+            log_prob=_frozen_logs([row[3] for row in binary_rows]),
+            lexical_symbol=_frozen_ids([row[1] for row in lexical_rows]),
+            lexical_terminal=_frozen_ids([row[0] for row in lexical_rows]),
+            lexical_log_prob=_frozen_logs([row[2] for row in lexical_rows]),
+            root_log_prob=_frozen_logs(starts),
+        )
+
+
+def _text_order(name: str) -> tuple[str, bool]:
+    return (unquote(name), True) if is_terminal(name) else (name, False)
+
+
+def _frozen_ids(values: Sequence[int]) -> IntArray:
+    array = np.array(values, np.int32)
+    array.setflags(write=False)
+    return array
+
+
+def _frozen_logs(values: Sequence[float]) -> FloatArray:
+    with np.errstate(divide="ignore"):
+        array = np.log(np.array(values, np.float64))
+    array.setflags(write=False)
+    return array

@@ -1,0 +1,72 @@
+"""From a corpus to binarized trees, with an account of what was left out and why."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from mbrparse.errors import CorpusError, MbrparseError
+from mbrparse.treebank.binarize import RIGHT_LINEAR, Binarization, binarize
+from mbrparse.treebank.clean import FunctionPolicy, UnaryPolicy, clean
+from mbrparse.treebank.corpora import SourceTree
+from mbrparse.treebank.tree import Tree
+
+
+@dataclass(frozen=True, slots=True)
+class Preparation:
+    """What is done to each tree of a corpus; ``max_length`` counts the cleaned tree's terminals."""
+
+    unary: UnaryPolicy = "top"
+    functions: FunctionPolicy = "strip"
+    binarization: Binarization = RIGHT_LINEAR
+    max_length: int | None = None
+
+
+@dataclass(slots=True)
+class Account:
+    """How many trees were read and kept, and why the others were dropped."""
+
+    kept: int = 0
+    dropped: Counter[str] = field(default_factory=Counter)
+    first_error: MbrparseError | None = None
+
+    @property
+    def read(self) -> int:
+        return self.kept + self.dropped.total()
+
+    def skip(self, error: MbrparseError) -> None:
+        """Count a malformed tree (an error handler for the readers)."""
+        self.first_error = self.first_error or error
+        self.dropped["malformed"] += 1
+
+    def __str__(self) -> str:
+        """One line for people.
+
+        >>> str(Account(kept=3, dropped=Counter({"longer than 40": 2})))
+        'read 5 trees, kept 3, dropped 2 (longer than 40: 2)'
+        """
+        text = f"read {self.read} trees, kept {self.kept}, dropped {self.dropped.total()}"
+        if self.dropped:
+            text += " (" + ", ".join(f"{why}: {count}" for why, count in self.dropped.items()) + ")"
+        return text if self.first_error is None else f"{text}; first: {self.first_error.args[0]}"
+
+
+def prepare(trees: Iterable[SourceTree], how: Preparation, account: Account) -> Iterator[Tree]:
+    """Clean and binarize trees one by one, filling ``account`` as they pass.
+
+    Raises CorpusError if nothing was there to read.
+    """
+    for _, _, tree in trees:
+        cleaned = clean(tree, how.unary, how.functions)
+        if cleaned is None:
+            account.dropped["empty"] += 1
+        elif cleaned.is_leaf:
+            account.dropped["single terminal"] += 1
+        elif how.max_length is not None and len(cleaned.leaves()) > how.max_length:
+            account.dropped[f"longer than {how.max_length}"] += 1
+        else:
+            account.kept += 1
+            yield binarize(cleaned, how.binarization)
+    if account.read == 0:
+        raise CorpusError("no trees in the input", remedy="trees are written in brackets: (S (NP ...) ...)")
