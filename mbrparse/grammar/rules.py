@@ -17,7 +17,8 @@ TerminalKind = Literal["tags", "words"]
 SUM_TOLERANCE = 1e-6
 
 
-class Weight(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Weight:
     """A probability and the count behind it (None: not known)."""
 
     probability: float

@@ -1,0 +1,77 @@
+"""Search of the free space: any binary tree with one label for each span of width 2 or more.
+
+MAXC(start, end) = gain(start, end) + max over split of MAXC(start, split) + MAXC(split, end); a single
+terminal adds nothing (Goodman 1996, section 3).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mbrparse.grammar.kernel import kernel
+from mbrparse.grammar.pcfg import FloatArray, IntArray
+
+TIE = 1e-9
+
+
+class Bracketing(NamedTuple):
+    """A binary bracketing: n-1 spans in preorder, each with its parent's position (-1: the root's)."""
+
+    score: float
+    starts: IntArray
+    ends: IntArray
+    parents: IntArray
+
+
+def best_bracketing(gains: FloatArray) -> Bracketing:
+    """The bracketing with the largest sum of gains [n, n + 1]; of equals the one that splits first."""
+    return Bracketing(*_best_bracketing(np.ascontiguousarray(gains)))
+
+
+@kernel
+def _best_bracketing(gains: FloatArray) -> tuple[float, IntArray, IntArray, IntArray]:
+    length = gains.shape[0]
+    score = np.zeros((length, length + 1))
+    # The mirror image by end keeps both factors of the inner loop contiguous.
+    score_by_end = np.zeros((length + 1, length + 1))
+    split_of = np.zeros((length, length + 1), np.int32)
+    for width in range(2, length + 1):
+        for start in range(length - width + 1):
+            end = start + width
+            best = score[start, start + 1] + score_by_end[end, start + 1]
+            best_split = start + 1
+            for split in range(start + 2, end):
+                candidate = score[start, split] + score_by_end[end, split]
+                if candidate > best + TIE * abs(best):
+                    best = candidate
+                    best_split = split
+            best += gains[start, end]
+            score[start, end] = best
+            score_by_end[end, start] = best
+            split_of[start, end] = best_split
+    count = max(length - 1, 0)
+    starts = np.zeros(count, np.int32)
+    ends = np.zeros(count, np.int32)
+    parents = np.zeros(count, np.int32)
+    # Preorder with a stack of (start, end, parent).
+    stack = np.zeros((length + 1, 3), np.int32)
+    height = 0
+    if count:
+        stack[0, 0], stack[0, 1], stack[0, 2] = 0, length, -1
+        height = 1
+    node = 0
+    while height:
+        height -= 1
+        start, end, parent = stack[height, 0], stack[height, 1], stack[height, 2]
+        starts[node], ends[node], parents[node] = start, end, parent
+        split = split_of[start, end]
+        if end - split > 1:
+            stack[height, 0], stack[height, 1], stack[height, 2] = split, end, node
+            height += 1
+        if split - start > 1:
+            stack[height, 0], stack[height, 1], stack[height, 2] = start, split, node
+            height += 1
+        node += 1
+    return score[0, length], starts, ends, parents
