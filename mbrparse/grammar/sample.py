@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 from mbrparse.errors import GrammarError
 from mbrparse.grammar.rules import RuleSet, is_terminal, unquote
+from mbrparse.treebank.labels import project, unescape
 from mbrparse.treebank.tree import Tree
 
 NODE_LIMIT = 1_000_000
@@ -17,8 +18,8 @@ NODE_LIMIT = 1_000_000
 class Sampler:
     """Draws trees, each with the probability that the grammar gives it.
 
-    The same grammar and seed give the same trees on every machine and Python. Labels are written as
-    the grammar writes them. A rule with a single terminal makes a leaf with a tag and a word.
+    The same grammar and seed give the same trees on every machine and Python. Annotations are left
+    out of the labels. A rule with a single terminal makes a leaf with a tag and a word.
     """
 
     def __init__(self, rules: RuleSet, seed: int) -> None:
@@ -63,7 +64,10 @@ class Sampler:
             else:
                 parts = [built.pop() for _ in children]
                 lexical = len(children) == 1 and is_terminal(children[0])
-                built.append(Tree(name, word=parts[0].label) if lexical else Tree(name, parts))
+                label = project(name)
+                built.append(
+                    Tree(unescape(label), word=parts[0].label) if lexical else Tree(label, parts)
+                )
         return built[0]
 
 

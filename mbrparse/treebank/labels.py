@@ -8,6 +8,7 @@ or with ``--unary join`` a chain of them), whether it is a continuation, and ann
     S+VP               a joined unary chain, S over VP
     NP_Cont>PP>SBAR    a continuation that names siblings still to come
     NP^S               a label that names its parent
+    NNP~city           a label with a state (of a hand-written grammar, say)
 
 The marks are reserved: a treebank label that contains one has it written as ``%`` and two hexadecimal
 digits, so that every label survives the way there and back. Ordinary labels stay as they are.
@@ -25,8 +26,7 @@ CONTINUATION = "_Cont"
 JOIN = "+"
 PARENT = "^"
 SIBLING = ">"
-# Marks of annotations: the two above, and three kept free for those to come (head tags,
-# subcategorization frames, addresses).
+# Marks of annotations: the two above, ~ for states, and two kept free for those to come.
 _ANNOTATION_MARKS = "^>~&@"
 # A label in single quotes would read as a terminal in a grammar file.
 _RESERVED = re.compile(r"[\^>~&@+%() \t\r\n\f\v]|_(?=Cont)|^'(?=.+'$)")

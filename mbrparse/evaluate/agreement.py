@@ -1,0 +1,136 @@
+"""Whether a gold file and a parse file belong together, and what to say where they do not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Literal
+
+from mbrparse.errors import CorpusError, InputMismatchError, LabelError
+from mbrparse.evaluate.outline import Outline, first_node, is_nary, is_unary
+from mbrparse.treebank.labels import is_continuation
+from mbrparse.treebank.tree import Tree
+
+Form = Literal["binarized", "original"]
+
+_ONE_FORM = "compare binarized parses with a binarized gold, or with --form original both debinarized"
+
+
+def check_gold(tree: Outline, form: Form, source: str, line: int) -> None:
+    """Raise InputMismatchError where a gold tree is not in the form that was asked for."""
+    if form == "original":
+        refuse_continuations(tree, source, line)
+        return
+    node = first_node(tree.odd, lambda node: is_nary(node) or is_unary(node))
+    if node is None:
+        return
+    raise InputMismatchError(
+        f"the gold is not binarized: {node.label!r} has "
+        + ("a constituent for its only child" if is_unary(node) else f"{len(node.children)} children"),
+        source=source,
+        line=line,
+        remedy="binarize it (mbrparse binarize), or compare original trees with --form original",
+    )
+
+
+def refuse_continuations(tree: Outline, source: str, line: int) -> None:
+    """Raise InputMismatchError where a tree said to be in original form has a continuation."""
+    for label in tree.labels:
+        if _looks_continued(label):
+            raise InputMismatchError(
+                f"a binarized tree (label {label!r}) under --form original",
+                source=source,
+                line=line,
+                remedy="debinarize it (mbrparse debinarize), or leave --form original out",
+            )
+
+
+@lru_cache(maxsize=65536)
+def _looks_continued(label: str) -> bool:
+    try:
+        return is_continuation(label)
+    except LabelError:  # an original label may be anything
+        return False
+
+
+class BinarizedForm:
+    """Watches a parse file for being in original form where the gold is binarized.
+
+    A flat fall-back has more than two children too: only a file with such nodes and not one
+    continuation is refused, and that is known at its end.
+    """
+
+    def __init__(self) -> None:
+        self.continued = False
+        self.nary: tuple[int, Tree] | None = None
+
+    def watch(self, tree: Outline, line: int) -> None:
+        """Take a parse in."""
+        if self.continued:
+            return
+        self.continued = any(_looks_continued(label) for label in tree.labels)
+        if self.nary is None:
+            node = first_node(tree.odd, is_nary)
+            self.nary = None if node is None else (line, node)
+
+    def check(self, source: str) -> None:
+        """Raise InputMismatchError if the file as a whole is in original form."""
+        if self.continued or self.nary is None:
+            return
+        line, node = self.nary
+        raise InputMismatchError(
+            f"the parses are in original form ({node.label!r} has {len(node.children)} children here, "
+            "and there is no continuation in the file), but the gold is binarized",
+            source=source,
+            line=line,
+            remedy=_ONE_FORM,
+        )
+
+
+def yields_agree(gold: Sequence[Tree], guess: Sequence[Tree]) -> bool:
+    """Whether two yields are one sentence; see ``first_difference``."""
+    return len(gold) == len(guess) and all(map(_agree, gold, guess))
+
+
+def first_difference(gold: Sequence[Tree], guess: Sequence[Tree]) -> str:
+    """Where two yields part, in words.
+
+    Words are compared where both terminals have one, since a parser may have tagged anew. A bare
+    terminal is its own tag and its own word: it agrees with either.
+
+    >>> first_difference([Tree("NN", word="dog")], [Tree("dog"), Tree("x")])
+    'it has 2 terminals, the gold 1: the last is x'
+    """
+    place = next(
+        (index for index, pair in enumerate(zip(gold, guess, strict=False)) if not _agree(*pair)), None
+    )
+    lengths = "" if len(gold) == len(guess) else f"it has {len(guess)} terminals, the gold {len(gold)}"
+    if place is not None:
+        differs = f"terminal {place + 1} is {guess[place]}, in the gold {gold[place]}"
+        return f"{lengths}: {differs}" if lengths else differs
+    longer = max(gold, guess, key=len)
+    whose = "" if longer is guess else " of the gold's"
+    return f"{lengths}: the last{whose} is {longer[-1]}"
+
+
+def _agree(gold: Tree, guess: Tree) -> bool:
+    if guess.word is None:
+        return guess.label in (gold.label, gold.word)
+    if gold.word is None:
+        return gold.label in (guess.label, guess.word)
+    return gold.word == guess.word
+
+
+def no_trees(source: str) -> CorpusError:
+    """The error for a file that holds nothing to evaluate."""
+    return CorpusError("holds no trees", source=source, remedy="is it the file you meant?")
+
+
+def empty_gold(source: str, line: int) -> CorpusError:
+    """The error for an empty gold tree."""
+    return CorpusError(
+        "an empty tree in the gold",
+        source=source,
+        line=line,
+        remedy="leave the sentence out of gold and parses",
+    )

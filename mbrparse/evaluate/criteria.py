@@ -1,0 +1,122 @@
+"""Criteria: how counts of sentences become rates.
+
+Each criterion is a ratio of two per-sentence columns made from the table of counts, so that any sum
+over sentences (a file's, a bootstrap sample's, a group's) gives its rate at once. Goodman 1996,
+section 2, with N_C and N_G constituents in the correct and the guessed tree:
+
+=====================  ==========  ============================
+consistent brackets    C / N_G     tree: C = N_G
+brackets               B / N_C     tree: B = N_C
+labels                 L / N_C     tree: L = N_C
+=====================  ==========  ============================
+
+A tree criterion is 1 or 0 for each sentence; an empty parse fails it. For binary trees N_C = N_G; for
+others an exact match asks for that too.
+
+Averages. ``pooled`` divides sum by sum over all sentences (Sima'an 2003 defines recall so).
+``sentence`` is the mean of the sentences' own rates; a sentence whose denominator is zero (no guessed
+constituents for a precision, say) has no rate, and is left out of the mean. A rate without any
+denominator is not a number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import pandas as pd
+
+if TYPE_CHECKING:
+    Column: TypeAlias = pd.Series[Any]
+
+Average = Literal["pooled", "sentence"]
+
+
+@dataclass(frozen=True)
+class Criterion:
+    """A named rate: a numerator and a denominator for each row of a table of counts."""
+
+    name: str
+    heading: str
+    numerator: Callable[[pd.DataFrame], Column]
+    denominator: Callable[[pd.DataFrame], Column]
+
+
+def ratio(name: str, heading: str, matched: str, of: str) -> Criterion:
+    """One column of counts over another."""
+    return Criterion(name, heading, lambda counts: counts[matched], lambda counts: counts[of])
+
+
+def f_score(name: str, heading: str, matched: str) -> Criterion:
+    """The harmonic mean of precision and recall, 2 matched / (N_C + N_G)."""
+    return Criterion(
+        name, heading, lambda counts: 2 * counts[matched], lambda counts: counts["gold"] + counts["guess"]
+    )
+
+
+def tree(name: str, heading: str, passes: Callable[[pd.DataFrame], Column]) -> Criterion:
+    """The share of sentences that have a parse and pass a test."""
+    return Criterion(
+        name,
+        heading,
+        lambda counts: (passes(counts) & (counts["parsed"] > 0)).astype(int),
+        lambda counts: pd.Series(1, index=counts.index),
+    )
+
+
+def _exact(matched: str) -> Callable[[pd.DataFrame], Column]:
+    return lambda counts: (counts[matched] == counts["gold"]) & (counts["gold"] == counts["guess"])
+
+
+#: The columns of Goodman's Table 2, in its order.
+PAPER: tuple[Criterion, ...] = (
+    tree("labelled_tree", "lab. tree", _exact("labelled")),
+    ratio("labelled_recall", "lab. recall", "labelled", "gold"),
+    ratio("bracketed_recall", "brack. recall", "bracketed", "gold"),
+    ratio("consistent_brackets_recall", "cons. recall", "consistent", "guess"),
+    tree("consistent_brackets_tree", "cons. tree", lambda counts: counts["consistent"] == counts["guess"]),
+)
+
+#: What ``--all`` adds.
+MORE: tuple[Criterion, ...] = (
+    tree("bracketed_tree", "brack. tree", _exact("bracketed")),
+    ratio("labelled_precision", "lab. prec.", "labelled", "guess"),
+    f_score("labelled_f", "lab. F", "labelled"),
+    ratio("bracketed_precision", "brack. prec.", "bracketed", "guess"),
+    f_score("bracketed_f", "brack. F", "bracketed"),
+)
+
+
+def rates(
+    counts: pd.DataFrame, criteria: Sequence[Criterion] = PAPER, average: Average = "pooled"
+) -> pd.DataFrame:
+    """The rates, 0 to 1: a row for each name in the table of counts, a column for each criterion."""
+    names = counts["name"]
+    columns: dict[str, Column] = {}
+    for criterion in criteria:
+        above = criterion.numerator(counts).astype(float)
+        below = criterion.denominator(counts).astype(float)
+        if average == "pooled":
+            columns[criterion.name] = _by(above, names).sum() / _by(below, names).sum()
+        else:
+            columns[criterion.name] = _by(above / below, names).mean()  # skips 0/0
+    return pd.DataFrame(columns)
+
+
+def coverage(counts: pd.DataFrame) -> Column:
+    """The share of sentences with a parse, for each name."""
+    share: Column = _by(counts["parsed"], counts["name"]).mean()
+    return share
+
+
+def totals(counts: pd.DataFrame) -> pd.DataFrame:
+    """The summed counts: a row for each name, ``sentences`` first, then the columns of counts."""
+    places = ["name", "sentence", "gold_line", "parse_line"]
+    sums = counts.drop(columns=places).groupby(counts["name"], sort=False).sum()
+    sums.insert(0, "sentences", counts.groupby("name", sort=False).size())
+    return sums
+
+
+def _by(column: Column, names: Column) -> Any:
+    return column.groupby(names, sort=False)

@@ -1,0 +1,41 @@
+"""One line that says how a table's figures came about, in the spirit of sacrebleu's signatures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mbrparse import __version__
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from mbrparse.evaluate.counts import Comparison
+    from mbrparse.evaluate.criteria import Average, Column, Criterion
+
+
+def signature(
+    gold: str | Path,
+    how: Comparison,
+    criteria: Sequence[Criterion],
+    average: Average,
+    totals: pd.DataFrame,
+    coverage: Column,
+) -> str:
+    """The signature of a table, ``key:value`` parts joined by ``|``.
+
+    ``coverage`` is in per cent, and a range where the parse files differ.
+    """
+    lowest, highest = (f"{100 * share:.2f}" for share in (coverage.min(), coverage.max()))
+    parts = {
+        "criteria": ",".join(criterion.name for criterion in criteria),
+        "gold": "stdin" if str(gold) == "-" else Path(gold).name,
+        "form": how.form,
+        "crossing": "original" if how.form == "original" else how.crossing_reference,
+        "average": average,
+        "sentences": str(totals["sentences"].max()),
+        "coverage": lowest if lowest == highest else f"{lowest}..{highest}",
+        "version": f"mbrparse-{__version__}",
+    }
+    return "|".join(f"{key}:{value}" for key, value in parts.items())
