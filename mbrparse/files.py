@@ -73,13 +73,13 @@ def open_output(path: str | Path) -> Iterator[TextIO]:
         yield sys.stdout
         sys.stdout.flush()
         return
-    # A device or a pipe (/dev/null, a process substitution) is written in place: renaming a file
-    # over it would replace it.
+    # A device or a pipe (/dev/null, /dev/stderr, a process substitution) is written in place: renaming
+    # a file over it would replace it.
     target = Path(os.path.realpath(path))
-    if target.exists() and not target.is_file():
+    if str(path).startswith("/dev/") or (target.exists() and not target.is_file()):
         if target.is_dir():
             raise FileError("is a directory, not a file", source=str(path))
-        with _opened(path, target) as stream:
+        with _opened(path) as stream:
             yield stream
         return
     try:
@@ -100,9 +100,9 @@ def open_output(path: str | Path) -> Iterator[TextIO]:
         raise
 
 
-def _opened(path: str | Path, target: Path) -> TextIO:
+def _opened(path: str | Path) -> TextIO:
     try:
-        return open(target, "w", encoding="utf-8", newline="\n")
+        return open(path, "a", encoding="utf-8", newline="\n")
     except OSError as error:
         raise FileError(f"cannot be written ({error.strerror})", source=str(path)) from None
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from mbrparse.decode.fallback import Fallback, LabelledSpans, fallback_spans
 from mbrparse.decode.objectives import Item, Objective, Space
@@ -13,7 +14,7 @@ from mbrparse.decode.search import best_bracketing
 from mbrparse.decode.sentences import Sentence
 from mbrparse.decode.trees import build_tree, label_bracketing
 from mbrparse.grammar.charts import Chart, ChartFactory
-from mbrparse.grammar.pcfg import PCFG, UNKNOWN_TERMINAL
+from mbrparse.grammar.pcfg import PCFG, UNKNOWN_TERMINAL, IntArray
 from mbrparse.treebank.binarize import debinarize
 from mbrparse.treebank.labels import unescape
 from mbrparse.treebank.tree import Tree
@@ -41,16 +42,22 @@ class Parse:
     """What came of one sentence.
 
     ``trees`` and ``spans`` are parallel to the objectives: the tree (None: the empty parse) and its
-    constituents with projected labels. ``reason`` says why the fall-back was taken.
+    constituents with projected labels. ``reason`` says why the fall-back was taken (None: it was not),
+    ``seconds`` is the sentence's share of its batch's time.
     """
 
+    terminal_ids: IntArray
     trees: tuple[Tree | None, ...]
     spans: tuple[LabelledSpans, ...]
     reason: str | None = None
-    log_prob: float = float("-inf")
-    chart: Chart | None = field(default=None, repr=False)
+    log_prob: float = -math.inf
     posteriors: Posteriors | None = field(default=None, repr=False)
     seconds: float = 0.0
+
+    @property
+    def length(self) -> int:
+        """The number of terminals."""
+        return len(self.terminal_ids)
 
 
 class Parser:
@@ -82,11 +89,11 @@ class Parser:
             if reason is None:
                 chartable.append(position)
                 encoded.append(ids)
-            parses.append(None if reason is None else self._fall_back(sentence, reason))
+            parses.append(None if reason is None else self._fall_back(sentence, ids, reason))
         for position, chart in zip(chartable, self._charts.charts(encoded), strict=True):
             parses[position] = self._decode(sentences[position], chart)
         seconds = (time.perf_counter() - began) / max(len(sentences), 1)
-        return [_timed(parse, seconds) for parse in parses if parse is not None]
+        return [replace(parse, seconds=seconds) for parse in parses if parse is not None]
 
     def _refusal(self, terminals: Sequence[str], ids: Sequence[int]) -> str | None:
         if not terminals:
@@ -99,30 +106,24 @@ class Parser:
                 return f"unknown terminal {terminal}"
         return None
 
-    def _fall_back(self, sentence: Sentence, reason: str) -> Parse:
-        spans = fallback_spans(
-            len(sentence), self.options.fallback, self.grammar.start_label, self._labels
-        )
+    def _fall_back(self, sentence: Sentence, terminal_ids: IntArray, reason: str) -> Parse:
+        spans = fallback_spans(len(sentence), self.options.fallback, self.grammar.start_label, self._labels)
         count = len(self.options.objectives)
         tree = None if spans is None else self._tree(spans, sentence)
-        return Parse((tree,) * count, (spans or [],) * count, reason)
+        return Parse(terminal_ids, (tree,) * count, (spans or [],) * count, reason)
 
     def _decode(self, sentence: Sentence, chart: Chart) -> Parse:
-        if chart.log_prob == float("-inf"):
-            return self._fall_back(sentence, "no parse")
+        if chart.log_prob == -math.inf:
+            return self._fall_back(sentence, chart.terminal_ids, "no parse")
         posteriors = Posteriors(chart.length, self.grammar.labels, *chart.span_posteriors())
         leaves = self._tagged(sentence, posteriors) if self._words else sentence
-        if chart.length == 1:
-            spans = [(0, 1, self.grammar.start_label)]
-            count = len(self.options.objectives)
-            return Parse((self._tree(spans, leaves),) * count, ([],) * count, None, chart.log_prob, chart, posteriors)
-        trees: list[Tree | None] = []
-        all_spans: list[LabelledSpans] = []
-        for objective in self.options.objectives:
-            spans = self._spans(objective, chart, posteriors)
-            all_spans.append(spans)
-            trees.append(self._tree(spans, leaves))
-        return Parse(tuple(trees), tuple(all_spans), None, chart.log_prob, chart, posteriors)
+        all_spans = tuple(
+            # A single terminal is no constituent; in writing the root stands over it.
+            self._spans(objective, chart, posteriors) if chart.length > 1 else []
+            for objective in self.options.objectives
+        )
+        trees = tuple(self._tree(spans or [(0, 1, self.grammar.start_label)], leaves) for spans in all_spans)
+        return Parse(chart.terminal_ids, trees, all_spans, None, chart.log_prob, posteriors)
 
     def _spans(self, objective: Objective, chart: Chart, posteriors: Posteriors) -> LabelledSpans:
         if objective.space is Space.GRAMMAR:
@@ -155,9 +156,3 @@ class Parser:
     def _tree(self, spans: LabelledSpans, leaves: Sentence) -> Tree:
         tree = build_tree(spans, leaves)
         return debinarize(tree) if self.options.debinarized else tree
-
-
-def _timed(parse: Parse, seconds: float) -> Parse:
-    return Parse(
-        parse.trees, parse.spans, parse.reason, parse.log_prob, parse.chart, parse.posteriors, seconds
-    )

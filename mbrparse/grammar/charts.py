@@ -28,13 +28,15 @@ class Chart:
     def __init__(self, grammar: PCFG, tables: plain.PlainTables, words: IntArray) -> None:
         self.grammar = grammar
         self.tables = tables
-        self.words = words
+        self.terminal_ids = words
         self.length = len(words)
         t = tables
         self._inside = plain.lexical(words, t.lex_first, t.lex_symbol, t.lex_prob, len(grammar.symbols))
         self._in_scale = plain.fill_inside(self._inside, t.first, t.parent, t.right, t.prob)
         with np.errstate(divide="ignore"):
-            self.log_prob = float(np.log(self._inside[0, self.length] @ t.root) + self._in_scale[0, self.length])
+            self.log_prob = float(
+                np.log(self._inside[0, self.length] @ t.root) + self._in_scale[0, self.length]
+            )
 
     def span_posteriors(self) -> SpanEntries:
         """(starts, ends, label ids, g) above zero, in order of start, end, label."""
@@ -43,7 +45,12 @@ class Chart:
             self._inside, self._in_scale, t.root, t.first, t.parent, t.right, t.prob
         )
         return plain.collect(
-            self._inside, self._in_scale, outside, out_scale, self.log_prob, self.grammar.label_ids,
+            self._inside,
+            self._in_scale,
+            outside,
+            out_scale,
+            self.log_prob,
+            self.grammar.label_ids,
             len(self.grammar.labels),
         )
 
@@ -52,7 +59,9 @@ class Chart:
         t = self.tables
         g = self.grammar
         with np.errstate(divide="ignore"):
-            best = np.log(plain.lexical(self.words, t.lex_first, t.lex_symbol, t.lex_prob, len(g.symbols)))
+            best = np.log(
+                plain.lexical(self.terminal_ids, t.lex_first, t.lex_symbol, t.lex_prob, len(g.symbols))
+            )
             rule_log = np.log(t.prob)
         split_of, rule_of = plain.fill_viterbi(best, t.first, t.parent, t.right, rule_log)
         left = np.repeat(np.arange(len(g.symbols)), np.diff(t.first))

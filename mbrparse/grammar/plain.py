@@ -20,7 +20,9 @@ class PlainTables:
         self.parent = grammar.parent[order]
         self.right = grammar.right[order]
         self.prob = np.exp(grammar.log_prob[order])
-        self.first = np.searchsorted(grammar.left[order], np.arange(len(grammar.symbols) + 1)).astype(np.int32)
+        self.first = np.searchsorted(grammar.left[order], np.arange(len(grammar.symbols) + 1)).astype(
+            np.int32
+        )
         self.root = np.exp(grammar.root_log_prob)
         self.lex_first = np.searchsorted(
             grammar.lexical_terminal, np.arange(len(grammar.terminals) + 1)

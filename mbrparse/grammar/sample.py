@@ -65,9 +65,7 @@ class Sampler:
                 parts = [built.pop() for _ in children]
                 lexical = len(children) == 1 and is_terminal(children[0])
                 label = project(name)
-                built.append(
-                    Tree(unescape(label), word=parts[0].label) if lexical else Tree(label, parts)
-                )
+                built.append(Tree(unescape(label), word=parts[0].label) if lexical else Tree(label, parts))
         return built[0]
 
 

@@ -1,0 +1,85 @@
+# make demo        sets up an environment, runs the pipeline on the embedded treebank, prints the table
+# make reproduce   the same on a real treebank: CORPUS=nltk:treebank, wsj:DIR, a file, a folder
+# make test        sets up an environment and passes the tests
+# make lint        formatting, lint, types, import contracts
+# make bench       speed, as ratios within one run
+# make clean       removes build/ (make distclean: the environment too)
+
+PYTHON ?= python3
+CORPUS ?= nltk:treebank
+MAX_LENGTH ?= 40
+TEST_FRACTION ?= 0.1
+JOBS ?= 1
+
+VENV := .venv
+BIN := $(VENV)/bin
+MBRPARSE := $(BIN)/mbrparse
+OBJECTIVES := labelled-tree labelled-recall bracketed-recall
+
+# One folder for each corpus and length, so that no run takes another's files for its own.
+slug = $(subst /,_,$(subst :,-,$(CORPUS)))-$(MAX_LENGTH)
+RUN = build/$(slug)
+PARSES = $(foreach objective,$(OBJECTIVES),$(RUN)/$(objective).mrg)
+
+.PHONY: demo reproduce test lint bench clean distclean
+.DELETE_ON_ERROR:
+
+demo:
+	@$(MAKE) --no-print-directory reproduce CORPUS=embedded:flights
+
+reproduce: $(RUN)/table.txt
+	@cat $<
+
+$(RUN)/binarized.mrg: $(VENV)/installed
+	@mkdir -p $(RUN)
+	$(MBRPARSE) binarize "$(CORPUS)" --max-length $(MAX_LENGTH) -o $@
+
+$(RUN)/train.mrg: $(RUN)/binarized.mrg
+	$(MBRPARSE) split $< --test-fraction $(TEST_FRACTION) --train-output $@ --test-output $(RUN)/test.mrg
+
+$(RUN)/test.mrg: $(RUN)/train.mrg ;
+
+$(RUN)/grammar.txt: $(RUN)/train.mrg
+	$(MBRPARSE) train $< -o $@
+
+# One command writes all parses, since the charts are computed once for all objectives.
+$(RUN)/parsed: $(RUN)/grammar.txt $(RUN)/test.mrg
+	$(MBRPARSE) parse -g $(RUN)/grammar.txt $(RUN)/test.mrg $(OBJECTIVES:%=--objective %) \
+	    --jobs $(JOBS) --details $(RUN)/details.jsonl -o '$(RUN)/{objective}.mrg'
+	@touch $@
+
+$(PARSES): $(RUN)/parsed ;
+
+$(RUN)/table.txt: $(RUN)/test.mrg $(PARSES)
+	$(MBRPARSE) evaluate $(RUN)/test.mrg $(PARSES) -o $@
+
+test: $(VENV)/installed-dev
+	$(BIN)/python -m pytest
+
+lint: $(VENV)/installed-dev
+	$(BIN)/ruff format --check
+	$(BIN)/ruff check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(VENV)/installed-dev
+	$(BIN)/python benchmarks/charts.py
+
+$(VENV)/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	    { echo "mbrparse needs Python 3.11 or later: make PYTHON=/path/to/python3.11 ..."; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/installed: pyproject.toml | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+$(VENV)/installed-dev: pyproject.toml | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@ $(VENV)/installed
+
+clean:
+	rm -rf build dist
+
+distclean: clean
+	rm -rf $(VENV)

@@ -1,0 +1,111 @@
+"""``mbrparse parse``: sentences in, one tree for each objective out."""
+
+from __future__ import annotations
+
+from collections import Counter
+from contextlib import ExitStack
+from typing import Any
+
+import click
+
+from mbrparse.cli.options import NearestChoice, encoding_option, note, output_option, with_progress
+
+# Named here so that --help loads no numerical library; a test holds them to the table of objectives.
+OBJECTIVE_NAMES = ["labelled-tree", "labelled-recall", "bracketed-recall"]
+PLACEHOLDER = "{objective}"
+
+
+@click.command()
+@click.argument("input", default="-")
+@click.option("-g", "--grammar", required=True, metavar="GRAMMAR", help="A grammar of mbrparse train.")
+@output_option("Where to write; with several objectives a pattern such as build/{objective}.mrg.")
+@click.option(
+    "--objective",
+    "names",
+    type=NearestChoice(OBJECTIVE_NAMES),
+    multiple=True,
+    default=["labelled-recall"],
+    show_default=True,
+    help="What the returned tree maximizes the expectation of (repeatable).",
+)
+@click.option(
+    "--input", "form", type=NearestChoice(["trees", "tokens"]), help="Default: told by the first character."
+)
+@click.option("--debinarize", is_flag=True, help="Write n-ary trees.")
+@click.option(
+    "--fallback",
+    type=NearestChoice(["right-branching", "flat", "empty"]),
+    default="right-branching",
+    show_default=True,
+    help="What to write for a sentence without a parse.",
+)
+@click.option(
+    "--labels",
+    type=NearestChoice(["guessed", "none"]),
+    default="guessed",
+    show_default=True,
+    help="none: the published, unlabelled Bracketed Recall (root: the usual start symbol, other nodes X).",
+)
+@click.option("--max-length", type=click.IntRange(min=1), help="Fall back on longer sentences.")
+@click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Processes.")
+@click.option("--details", metavar="FILE", help="Write one JSON line a sentence: status, expected scores.")
+@encoding_option()
+def parse(
+    input: str,
+    grammar: str,
+    output: str,
+    names: tuple[str, ...],
+    form: Any,
+    debinarize: bool,
+    fallback: Any,
+    labels: str,
+    max_length: int | None,
+    jobs: int,
+    details: str | None,
+    encoding: str,
+) -> None:
+    """Parse sentences for one objective or several; the charts are computed once for all.
+
+    INPUT holds trees, whose tags or words are parsed, or lines of tokens. There is exactly one line of
+    output for each sentence, in order, whatever happens to any one of them.
+    """
+    from mbrparse.decode.objectives import OBJECTIVES
+    from mbrparse.decode.parser import ParserOptions
+    from mbrparse.decode.run import Job, parse_all
+    from mbrparse.decode.sentences import read_sentences
+    from mbrparse.files import open_output
+    from mbrparse.grammar.grammar_file import read_grammar
+    from mbrparse.grammar.pcfg import PCFG
+
+    names = tuple(dict.fromkeys(names))
+    if len(names) > 1 and PLACEHOLDER not in output:
+        raise click.UsageError(f"With several objectives, --output must hold {PLACEHOLDER}.")
+    objectives = tuple(OBJECTIVES[name] for name in names)
+    if labels == "none" and all(objective.labels_matter for objective in objectives):
+        raise click.UsageError(
+            "--labels none needs an objective that does not look at labels: bracketed-recall."
+        )
+    options = ParserOptions(objectives, fallback, labels == "none", debinarize, max_length)
+    job = Job(PCFG.from_rules(read_grammar(grammar)), options, details is not None)
+    sentences = read_sentences(input, form, encoding)
+    reasons: Counter[str] = Counter()
+    count = 0
+    with ExitStack() as stack:
+        streams = [stack.enter_context(open_output(output.replace(PLACEHOLDER, name))) for name in names]
+        detail_stream = None if details is None else stack.enter_context(open_output(details))
+        for lines in with_progress(parse_all(job, sentences, jobs), "parsing"):
+            for stream, line in zip(streams, lines.trees, strict=True):
+                stream.write(line + "\n")
+            if detail_stream is not None:
+                detail_stream.write(f"{lines.details}\n")
+            count += 1
+            if lines.reason is not None:
+                reasons[lines.reason] += 1
+    note(f"{count} sentences, {reasons.total()} fell back{_most_common(reasons)}")
+
+
+def _most_common(reasons: Counter[str]) -> str:
+    if not reasons:
+        return ""
+    text = ", ".join(f"{reason}: {count}" for reason, count in reasons.most_common(3))
+    return f" ({text}{', ...' if len(reasons) > 3 else ''})"

@@ -1,0 +1,139 @@
+"""What ``--details`` says of each sentence: how well its trees are expected to do."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from mbrparse.decode.fallback import LabelledSpans
+from mbrparse.decode.objectives import Item, Objective
+from mbrparse.decode.parser import Parse
+from mbrparse.grammar.pcfg import PCFG, IntArray
+
+Weights = dict[int, float]
+
+
+class TreeProbability:
+    """The probability that a grammar gives to a tree with projected labels.
+
+    The sum over all derivations that have the tree's bracketing and, projected, its labels.
+    """
+
+    def __init__(self, grammar: PCFG) -> None:
+        self._label_of: list[int] = grammar.label_ids.tolist()
+        self._label_ids = {label: position for position, label in enumerate(grammar.labels)}
+        self._rules: dict[tuple[int, int], list[tuple[int, float]]] = defaultdict(list)
+        rows = zip(
+            grammar.left.tolist(),
+            grammar.right.tolist(),
+            grammar.parent.tolist(),
+            np.exp(grammar.log_prob).tolist(),
+            strict=True,
+        )
+        for left, right, parent, prob in rows:
+            self._rules[left, right].append((parent, prob))
+        self._lexicon: dict[int, Weights] = defaultdict(dict)
+        for terminal, symbol, prob in zip(
+            grammar.lexical_terminal.tolist(),
+            grammar.lexical_symbol.tolist(),
+            np.exp(grammar.lexical_log_prob).tolist(),
+            strict=True,
+        ):
+            self._lexicon[terminal][symbol] = prob
+        self._root = np.exp(grammar.root_log_prob)
+
+    def log_prob(self, spans: LabelledSpans, terminal_ids: IntArray) -> float:
+        """The log probability of a tree of (start, end, label) spans in preorder; -inf if it has none.
+
+        Terminals may have any preterminal; where the tree has no span there is nothing to derive.
+        """
+        if not spans:
+            return -math.inf
+        # As in decode.trees: the largest finished subtree at each start; values are scaled by node.
+        tops = [self._lexicon.get(terminal, {}) for terminal in terminal_ids.tolist()]
+        ends = list(range(1, len(tops) + 1))
+        log_scale = 0.0
+        for start, end, label in reversed(spans):
+            split = ends[start]
+            if split >= end or ends[split] != end:
+                return -math.inf
+            weights = self._combine(tops[start], tops[split], self._label_ids.get(label, -1))
+            total = sum(weights.values())
+            if total == 0.0:
+                return -math.inf
+            log_scale += math.log(total)
+            tops[start] = {symbol: weight / total for symbol, weight in weights.items()}
+            ends[start] = end
+        root = sum(float(self._root[symbol]) * weight for symbol, weight in tops[0].items())
+        return math.log(root) + log_scale if root > 0.0 else -math.inf
+
+    def _combine(self, left: Weights, right: Weights, label_id: int) -> Weights:
+        weights: Weights = {}
+        for left_id, left_weight in left.items():
+            for right_id, right_weight in right.items():
+                for parent, prob in self._rules.get((left_id, right_id), ()):
+                    if self._label_of[parent] == label_id:
+                        weight = prob * left_weight * right_weight
+                        weights[parent] = weights.get(parent, 0.0) + weight
+        return weights
+
+
+class Details:
+    """Makes the rows of ``--details``: one dictionary a sentence."""
+
+    def __init__(self, grammar: PCFG, objectives: Sequence[Objective]) -> None:
+        self._probability = TreeProbability(grammar)
+        self._objectives = objectives
+
+    def row(self, number: int, parse: Parse) -> dict[str, Any]:
+        """The row of the ``number``-th sentence (1-based)."""
+        return {
+            "sentence": number,
+            "length": parse.length,
+            "status": "parsed" if parse.reason is None else "fallback",
+            "reason": parse.reason,
+            "log_probability": parse.log_prob if math.isfinite(parse.log_prob) else None,
+            "seconds": parse.seconds,
+            "trees": {
+                objective.name: self._tree(objective, spans, parse)
+                for objective, spans in zip(self._objectives, parse.spans, strict=True)
+            },
+        }
+
+    def _tree(self, objective: Objective, spans: LabelledSpans, parse: Parse) -> dict[str, float] | None:
+        """What is expected of one tree; None where there is no chart to expect it from.
+
+        ``expected_labelled`` and ``expected_bracketed`` are numbers of matching constituents, the
+        recalls their shares of the ``constituents`` that every binary tree of the length has.
+        """
+        if parse.posteriors is None:
+            return None
+        labelled, bracketed = parse.posteriors.expected_matches(spans)
+        posterior = math.exp(self._probability.log_prob(spans, parse.terminal_ids) - parse.log_prob)
+        constituents = max(parse.length - 1, 0)
+        return {
+            "constituents": constituents,
+            "expected_labelled": labelled,
+            "expected_bracketed": bracketed,
+            "expected_labelled_recall": labelled / constituents if constituents else 0.0,
+            "expected_bracketed_recall": bracketed / constituents if constituents else 0.0,
+            "posterior": posterior,
+            "expected_score": _expected_score(objective, labelled, bracketed, posterior, len(spans)),
+        }
+
+
+def _expected_score(
+    objective: Objective, labelled: float, bracketed: float, posterior: float, nodes: int
+) -> float:
+    """What the objective maximizes; for the labelled tree that is its posterior."""
+    if objective.weight(Item.RULE):
+        return posterior
+    return (
+        objective.weight(Item.LABELLED_SPAN) * labelled
+        + objective.weight(Item.SPAN) * bracketed
+        + objective.node_constant * nodes
+    )
