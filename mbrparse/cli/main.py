@@ -1,12 +1,7 @@
-"""The ``mbrparse`` command: finds its subcommands, and turns errors into one line and an exit code.
-
-A subcommand is imported when it is called, so that ``--help`` loads no numerical library.
-"""
+"""The ``mbrparse`` command: finds its subcommands, and turns errors into one line and an exit code."""
 
 from __future__ import annotations
 
-import difflib
-import importlib
 import os
 import sys
 from typing import Any, NoReturn
@@ -14,6 +9,7 @@ from typing import Any, NoReturn
 import click
 
 from mbrparse import __version__
+from mbrparse.cli.lazy import LazyGroup
 from mbrparse.errors import MbrparseError
 
 # name of the command (and of its module and function, with _ for -): its line in the help
@@ -30,36 +26,12 @@ COMMANDS = {
 }
 
 
-class _Commands(click.Group):
-    """A group whose commands are imported on call, and which suggests the nearest name."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(COMMANDS)
-
-    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
-        if name not in COMMANDS:
-            return None
-        function = name.replace("-", "_")
-        module = importlib.import_module(f"mbrparse.cli.{function}")
-        command: click.Command = getattr(module, function)
-        return command
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        name = args[0]
-        if name not in COMMANDS and not name.startswith("-"):
-            near = difflib.get_close_matches(name, COMMANDS, n=1)
-            hint = f" Did you mean {near[0]!r}?" if near else ""
-            ctx.fail(f"No such command {name!r}.{hint}")
-        return super().resolve_command(ctx, args)
-
-
-@click.command(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.command(
+    cls=LazyGroup,
+    package="mbrparse.cli",
+    lines=COMMANDS,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 @click.version_option(__version__, "--version", message="mbrparse %(version)s")
 def cli() -> None:
     """Parse a sentence for the measure it will be judged by.

@@ -4,31 +4,33 @@ A constituent is marked if the first tree lacks it, span and projected label; of
 unary chain may hold some) as many stay unmarked as the first tree has. The mark is ``MARK`` after the
 label, and a colour beside it where there are colours.
 
-nltk and svgling draw by recursion: trees deeper than they can follow raise DrawingError.
+nltk and svgling draw by recursion: a tree deeper than ``MAX_DEPTH`` raises DrawingError.
 """
 
 from __future__ import annotations
 
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
 
-from mbrparse.errors import InputMismatchError, LabelError, MbrparseError
-from mbrparse.evaluate.agreement import yields_agree
+from mbrparse.errors import CorpusError, InputMismatchError, LabelError, MbrparseError
+from mbrparse.evaluate.agreement import no_trees, yields_agree
+from mbrparse.files import source_name
+from mbrparse.treebank.brackets import read_parse_file
 from mbrparse.treebank.constituents import constituents
 from mbrparse.treebank.labels import project
 from mbrparse.treebank.tree import Tree
 
-if TYPE_CHECKING:
-    import nltk
+Drawn = TypeVar("Drawn")
 
 MARK = " *"
 NO_PARSE = "(no parse)"
 
-#: nltk's and svgling's drawings stay legible, and quick, far below this.
-MAX_DEPTH = 150
+#: Levels of constituents; svgling gives up near 450, and nltk's time grows with the cube.
+MAX_DEPTH = 300
 
 _COLOUR = "red"
 _SVG_COLOUR = "crimson"
@@ -55,6 +57,22 @@ class Marked(NamedTuple):
     marks: frozenset[int]
 
 
+def read_sentence(path: str | Path, number: int, encoding: str = "utf-8") -> NamedTree:
+    """The tree of a file's sentence (1-based) under the file's name; an empty line is an empty parse."""
+    source = source_name(path)
+    count = 0
+    for count, (_, tree) in enumerate(read_parse_file(path, encoding), start=1):
+        if count == number:
+            return NamedTree(source, tree)
+    if not count:
+        raise no_trees(source)
+    raise CorpusError(
+        f"no tree {number}: the file holds {count}",
+        source=source,
+        remedy=f"give --line a number from 1 to {count}",
+    )
+
+
 def mark(trees: Sequence[NamedTree]) -> list[Marked]:
     """Mark each tree against the first.
 
@@ -65,6 +83,7 @@ def mark(trees: Sequence[NamedTree]) -> list[Marked]:
     >>> [marked.marks for marked in mark([NamedTree("one", one), NamedTree("other", other)])]
     [frozenset(), frozenset({1})]
     """
+    trees = [NamedTree(name, None if tree is None else _without_nameless_root(tree)) for name, tree in trees]
     first = trees[0]
     if first.tree is None:
         return [Marked(*named, frozenset()) for named in trees]
@@ -77,10 +96,16 @@ def mark(trees: Sequence[NamedTree]) -> list[Marked]:
             raise InputMismatchError(
                 f"not the sentence of {first.name}: their terminals differ",
                 source=named.name,
-                remedy="show the files one at a time, or give the files of one run",
+                remedy="show one file at a time, or files that hold the same sentences",
             )
         marked.append(Marked(*named, frozenset(_lacking(first.tree, named.tree))))
     return marked
+
+
+def _without_nameless_root(tree: Tree) -> Tree:
+    while tree.label == "" and len(tree.children) == 1:
+        tree = tree.children[0]
+    return tree
 
 
 def _lacking(first: Tree, tree: Tree) -> Iterator[int]:
@@ -104,44 +129,103 @@ def _projected(label: str) -> str:
 
 def draw_text(trees: Sequence[Marked], colours: bool = False, unicode_lines: bool = True) -> str:
     """The trees one below the other for a terminal; with several, each file's name above its tree."""
-    from nltk.tree.prettyprinter import TreePrettyPrinter
-
     blocks = []
     for name, tree, marks in trees:
         lines = [name] if len(trees) > 1 else []
         if tree is None:
             lines.append(NO_PARSE)
         else:
-            with _depth_checked(name, tree):
-                marked: list[nltk.Tree] = []
-                drawn = _to_nltk(tree, marks, marked)
-                # Without anything to highlight, nltk would colour everything.
-                printer = TreePrettyPrinter(drawn, highlight=marked)
-                text = printer.text(
-                    unicodelines=unicode_lines, ansi=colours and bool(marked), nodecolor=_COLOUR, maxwidth=None
-                )
-            lines += [line.rstrip() for line in text.replace(_FILLER, "").rstrip("\n").split("\n")]
+            with _drawable(name, tree):
+                text = _text_of(tree, marks, colours, unicode_lines)
+            lines += [line.rstrip() for line in text.rstrip("\n").split("\n")]
         blocks.append("\n".join(lines) + "\n")
     return "\n".join(blocks)
+
+
+def _text_of(tree: Tree, marks: frozenset[int], colours: bool, unicode_lines: bool) -> str:
+    import nltk
+    from nltk.tree.prettyprinter import TreePrettyPrinter
+
+    highlight: list[nltk.Tree] = []
+
+    def leaf(node: Tree) -> Any:
+        if node.word is None:
+            return _widened(node.label)
+        return nltk.Tree(_widened(node.label), [_widened(node.word)])
+
+    def inner(label: str, marked: bool, children: list[Any]) -> Any:
+        node = nltk.Tree(_widened(label), children)
+        if marked:
+            highlight.append(node)
+        return node
+
+    printer = TreePrettyPrinter(_convert(tree, marks, leaf, inner), highlight=highlight)
+    # Without anything to highlight, nltk would colour everything.
+    coloured = colours and bool(highlight)
+    text: str = printer.text(unicodelines=unicode_lines, ansi=coloured, nodecolor=_COLOUR, maxwidth=None)
+    return text.replace(_FILLER, "")
 
 
 def draw_svg(trees: Sequence[Marked]) -> str:
     """The trees one below the other as an SVG image; with several, each file's name above its tree."""
     import svgling
+    from svgling.core import TreeOptions, cssfont, multiline_node
     from svgling.figure import RowByRow
+
+    title = TreeOptions(font_style=cssfont("sans-serif", "bold"), average_glyph_width=1.5)
+    coloured = TreeOptions(text_color=_SVG_COLOUR)
+
+    def leaf(node: Tree) -> Any:
+        return node.label if node.word is None else (node.label, node.word)
+
+    def inner(label: str, marked: bool, children: list[Any]) -> Any:
+        return (multiline_node(label, options=coloured) if marked else label, *children)
 
     rows: list[Any] = []
     for name, tree, marks in trees:
         if len(trees) > 1:
-            rows.append(svgling.draw_tree(name, font_style=svgling.core.cssfont("sans-serif", "bold")))
+            rows.append(svgling.draw_tree((name,), options=title))
         if tree is None:
-            rows.append(svgling.draw_tree(NO_PARSE))
+            rows.append(svgling.draw_tree((NO_PARSE,)))
             continue
-        with _depth_checked(name, tree):
-            layout = svgling.draw_tree(tree.fold(_svg_leaf, _svg_inner))
-            for path in paths_of(tree, marks):
-                layout.set_node_style(path, text_color=_SVG_COLOUR)
-            rows.append(layout)
-    with _depth_checked(trees[0].name, trees[0].tree):
-        svg: str = RowByRow(*rows).get_svg().tostring()
+        with _drawable(name, tree):
+            rows.append(svgling.draw_tree(_convert(tree, marks, leaf, inner)))
+    svg: str = RowByRow(*rows).get_svg().tostring()
     return svg + "\n"
+
+
+def _convert(
+    tree: Tree,
+    marks: frozenset[int],
+    leaf: Callable[[Tree], Drawn],
+    inner: Callable[[str, bool, list[Drawn]], Drawn],
+) -> Drawn:
+    """Build a library's tree: ``leaf`` of terminals, ``inner`` of label, whether marked, and children."""
+    nodes = list(tree.preorder())
+    number = sum(not node.is_leaf for node in nodes)
+    built: list[Drawn] = []
+    for node in reversed(nodes):
+        if node.is_leaf:
+            built.append(leaf(node))
+            continue
+        number -= 1
+        marked = number in marks
+        children = [built.pop() for _ in node.children]
+        built.append(inner(node.label + MARK if marked else node.label, marked, children))
+    return built[0]
+
+
+def _widened(text: str) -> str:
+    return text + _FILLER * sum(unicodedata.east_asian_width(character) in "WF" for character in text)
+
+
+@contextmanager
+def _drawable(name: str, tree: Tree) -> Iterator[None]:
+    depth = tree.fold(lambda leaf: 0, lambda node, depths: 1 + max(depths))
+    error = DrawingError(f"too deep to be drawn: {depth} levels, of {MAX_DEPTH} at most", source=name)
+    if depth > MAX_DEPTH:
+        raise error
+    try:
+        yield
+    except RecursionError:  # called from deep within another program
+        raise error from None
