@@ -11,8 +11,8 @@ from mbrparse.files import STANDARD, open_output
 
 if TYPE_CHECKING:
     from mbrparse.evaluate.agreement import Form
-    from mbrparse.evaluate.counts import CrossingReference
     from mbrparse.evaluate.criteria import Average
+    from mbrparse.evaluate.gold import CrossingReference
     from mbrparse.evaluate.tables import Format
 
 
@@ -72,8 +72,9 @@ def evaluate(
     the same order; "(())" or an empty line is a sentence without a parse, which fails every tree
     criterion and is counted against the coverage.
     """
-    from mbrparse.evaluate.counts import Comparison, compare_files, counts_table
+    from mbrparse.evaluate.counts import compare_files, counts_table
     from mbrparse.evaluate.criteria import MORE, PAPER
+    from mbrparse.evaluate.gold import Comparison
     from mbrparse.evaluate.tables import render, summarize
 
     if [gold, *parses].count(STANDARD) > 1:

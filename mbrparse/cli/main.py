@@ -22,6 +22,7 @@ COMMANDS = {
     "sample": "Sample trees from a grammar.",
     "parse": "Parse sentences for one objective or several.",
     "evaluate": "Compare parses with gold trees: a table of criteria.",
+    "experiment": "Run an experiment: a paper's, or a check of the parser.",
     "show": "Draw trees in the terminal, or as SVG.",
 }
 

@@ -221,7 +221,7 @@ def _widened(text: str) -> str:
 
 @contextmanager
 def _drawable(name: str, tree: Tree) -> Iterator[None]:
-    depth = tree.fold(lambda leaf: 0, lambda node, depths: 1 + max(depths))
+    depth = tree.fold(lambda _: 0, lambda _, depths: 1 + max(depths))
     error = DrawingError(f"too deep to be drawn: {depth} levels, of {MAX_DEPTH} at most", source=name)
     if depth > MAX_DEPTH:
         raise error

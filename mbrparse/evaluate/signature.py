@@ -11,8 +11,8 @@ from mbrparse import __version__
 if TYPE_CHECKING:
     import pandas as pd
 
-    from mbrparse.evaluate.counts import Comparison
     from mbrparse.evaluate.criteria import Average, Column, Criterion
+    from mbrparse.evaluate.gold import Comparison
 
 
 def signature(

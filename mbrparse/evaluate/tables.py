@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from mbrparse.evaluate.counts import Comparison
     from mbrparse.evaluate.criteria import Column
+    from mbrparse.evaluate.gold import Comparison
 
 Format = Literal["text", "markdown", "latex", "csv", "json"]
 

@@ -1,0 +1,1 @@
+"""The papers' experiments: where decoding and evaluation meet. One file per experiment."""

@@ -1,0 +1,80 @@
+"""A gold sentence, prepared once for all the parses that are compared with it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from mbrparse.errors import LabelError
+from mbrparse.evaluate.agreement import Form, check_gold, yields_agree
+from mbrparse.evaluate.matches import Reference
+from mbrparse.evaluate.outline import Outline, Span, outline
+from mbrparse.treebank.labels import is_continuation, project
+from mbrparse.treebank.tree import Tree
+
+CrossingReference = Literal["debinarized", "binarized"]
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """How constituents are compared.
+
+    In binarized form labels are projected: annotations are dropped, continuations stay what they are.
+    Consistent brackets are judged against the debinarized gold, which has no continuations, or against
+    the binarized gold itself. The former must be what Goodman (1996) did: for two binary trees B/N_C
+    and C/N_G are equal, yet his tables have different values for them.
+    """
+
+    form: Form = "binarized"
+    crossing_reference: CrossingReference = "debinarized"
+
+
+PAPER_FORM = Comparison()
+
+
+class GoldSentence:
+    """A gold tree made ready for comparing.
+
+    Raises InputMismatchError where it is not in the form that was asked for.
+    """
+
+    def __init__(self, number: int, line: int, tree: Tree, how: Comparison, source: str) -> None:
+        self.number = number
+        self.line = line
+        self.where = f"{source}:{line}"
+        read = outline(tree)
+        check_gold(read, how.form, source, line)
+        self.leaves = read.leaves
+        self.constituents = len(read.spans)
+        self._words = [leaf.word for leaf in read.leaves]
+        labels = compared_labels(read, how.form, source, line)
+        crossing = _crossing_reference(read.spans, labels, how)
+        self.reference = Reference(read.spans, labels, crossing, len(self.leaves))
+
+    def has_yield(self, leaves: Sequence[Tree]) -> bool:
+        """Whether these terminals are the sentence's."""
+        words = [leaf.word for leaf in leaves]
+        if words == self._words and None not in words:  # most often
+            return True
+        return yields_agree(self.leaves, leaves)
+
+
+def compared_labels(tree: Outline, form: Form, source: str, line: int) -> list[str]:
+    """The labels of a tree as they are compared."""
+    if form == "original":
+        return tree.labels
+    try:
+        return [project(label) for label in tree.labels]
+    except LabelError as error:
+        raise LabelError(
+            error.message, source=source, line=line, remedy="is this tree in binarized form?"
+        ) from None
+
+
+def _crossing_reference(spans: list[Span], labels: list[str], how: Comparison) -> list[Span]:
+    """The spans that C is judged by; debinarizing leaves the root and what is no continuation."""
+    if how.form == "original" or how.crossing_reference == "binarized":
+        return spans
+    rest = zip(spans[1:], labels[1:], strict=True)
+    return spans[:1] + [span for span, label in rest if not is_continuation(label)]

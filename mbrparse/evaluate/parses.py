@@ -1,0 +1,103 @@
+"""A parse file on its way through the gold sentences, one parse for each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from mbrparse.errors import InputMismatchError, MbrparseError
+from mbrparse.evaluate.agreement import BinarizedForm, first_difference, no_trees, refuse_continuations
+from mbrparse.evaluate.gold import Comparison, GoldSentence, compared_labels
+from mbrparse.evaluate.matches import Matches
+from mbrparse.evaluate.outline import Outline, outline
+from mbrparse.files import source_name
+from mbrparse.treebank.brackets import ReadTree, read_parse_file
+
+
+class Judged(NamedTuple):
+    """One parse against its gold sentence: its line, whether it is one, its N_G, and L, B, C."""
+
+    line: int
+    parsed: int
+    guess: int
+    matches: Matches
+
+
+class ParseFile:
+    """A parse file, read one sentence at a time."""
+
+    def __init__(self, path: str | Path, name: str, how: Comparison, encoding: str) -> None:
+        self.name = name
+        self._source = source_name(path)
+        self._how = how
+        self._trees: Iterator[ReadTree] = read_parse_file(path, encoding)
+        self._form = BinarizedForm()
+        self._count = 0
+        self._line = 0
+
+    def judge(self, gold: GoldSentence, later: Iterator[ReadTree]) -> Judged:
+        """Compare the next parse with a gold sentence.
+
+        ``later`` are the gold trees still to come: an error says how many there are in all.
+        Raises InputMismatchError where the file has no next parse, or one of another sentence.
+        """
+        found = next(self._trees, None)
+        if found is None:
+            raise self._ends_early(gold, later)
+        self._count += 1
+        self._line, tree = found
+        if tree is None:
+            return Judged(self._line, 0, 0, Matches(0, 0, 0))
+        read = outline(tree)
+        if not gold.has_yield(read.leaves):
+            raise self._differs(gold, read, later)
+        if self._how.form == "original":
+            refuse_continuations(read, self._source, self._line)
+        else:
+            self._form.watch(read, self._line)
+        labels = compared_labels(read, self._how.form, self._source, self._line)
+        return Judged(self._line, 1, len(read.spans), gold.reference.matches(read.spans, labels))
+
+    def finish(self, gold_source: str, sentences: int) -> None:
+        """Raise where the file goes on after the gold's last sentence, or is in the other form."""
+        surplus = next(self._trees, None)
+        if surplus is not None:
+            total = self._count + 1 + _count(self._trees)
+            raise self._mismatch(
+                f"{total} parses, but {gold_source} holds {sentences} trees: this parse has none",
+                surplus.line,
+            )
+        self._form.check(self._source)
+
+    def _ends_early(self, gold: GoldSentence, later: Iterator[ReadTree]) -> MbrparseError:
+        if not self._count:
+            return no_trees(self._source)
+        sentences = gold.number + _count(later)
+        return self._mismatch(
+            f"{self._count} parses, the last of them here, but the gold holds {sentences} trees: "
+            f"that of {gold.where} has no parse",
+            self._line,
+        )
+
+    def _differs(self, gold: GoldSentence, read: Outline, later: Iterator[ReadTree]) -> MbrparseError:
+        """The error for another sentence than the gold's, in a file of another length perhaps."""
+        message = f"not the sentence of {gold.where}: {first_difference(gold.leaves, read.leaves)}"
+        total, sentences = self._count + _count(self._trees), gold.number + _count(later)
+        if total != sentences:
+            message = (
+                f"{total} parses, but the gold holds {sentences} trees; from here on they part: {message}"
+            )
+        return self._mismatch(message, self._line)
+
+    def _mismatch(self, message: str, line: int) -> InputMismatchError:
+        return InputMismatchError(
+            message,
+            source=self._source,
+            line=line,
+            remedy="give one parse for each gold tree, in the gold's order ('(())' where there is none)",
+        )
+
+
+def _count(trees: Iterator[ReadTree]) -> int:
+    return sum(1 for _ in trees)
