@@ -92,6 +92,8 @@ def binarize(
     from mbrparse.treebank.corpora import read_corpus
     from mbrparse.treebank.prepare import Account, Preparation, prepare
 
+    if sections is not None and not any(spec.startswith("wsj:") for spec in inputs):
+        raise click.UsageError("--sections goes with wsj:DIR.")
     how = Preparation(unary, functions, Binarization(direction, hmarkov, vmarkov), max_length)
     account = Account()
 

@@ -16,10 +16,17 @@ def debinarize(input: str, output: str, encoding: str) -> None:
 
     Continuations are spliced out, annotations dropped, joined chains expanded; empty parses stay.
     """
-    from mbrparse.files import open_output
+    from mbrparse.errors import CorpusError, LabelError
+    from mbrparse.files import open_output, source_name
     from mbrparse.treebank.binarize import debinarize as undo
     from mbrparse.treebank.brackets import read_parse_file, write_tree
 
+    source, line = source_name(input), 0
     with open_output(output) as stream:
-        for _, tree in with_progress(read_parse_file(input, encoding), "debinarizing"):
-            write_tree(None if tree is None else undo(tree), stream)
+        for line, tree in with_progress(read_parse_file(input, encoding), "debinarizing"):
+            try:
+                write_tree(None if tree is None else undo(tree), stream)
+            except LabelError as error:
+                raise LabelError(error.message, source=source, line=line) from None
+        if line == 0:
+            raise CorpusError("no trees in the input", source=source)

@@ -33,7 +33,8 @@ class Matches(NamedTuple):
 class Reference:
     """The correct constituents of one sentence, made ready for any number of guesses.
 
-    ``crossing`` are the spans that C is judged by, parents before children.
+    ``crossing`` are the spans that C is judged by: ``spans``, or those of the tree that is left when
+    some of its nodes are spliced out (continuations); parents before children in both.
     """
 
     def __init__(
@@ -51,10 +52,12 @@ class Reference:
         >>> Reference(gold, ["S", "A", "B"], gold, 4).matches(guess, ["S", "C", "D"])
         Matches(labelled=1, bracketed=2, consistent=2)
         """
+        right = self._bracketed.distinct  # no two spans of one tree cross
+        wrong = [span for span in spans if span not in right]
         return Matches(
             self._labelled.common(list(zip(spans, labels, strict=True))),
             self._bracketed.common(spans),
-            consistent(spans, self._owners),
+            len(spans) - len(wrong) + consistent(wrong, self._owners),
         )
 
 

@@ -67,24 +67,24 @@ def read_bitpar(rules_path: str | Path, lexicon_path: str | Path, root: str = RO
 def write_bitpar(rules: RuleSet, rules_path: str | Path, lexicon_path: str | Path, root: str = ROOT) -> None:
     """Write bitpar's two files; probabilities stand in for counts that are not known."""
     counted = _unfold_root(rules, root)
+    parents = {rule.parent for rule in rules.rules}
+    combined = {child for rule in rules.rules if len(rule.children) > 1 for child in rule.children}
     lexicon: dict[str, list[tuple[str, str]]] = {}
-    for terminal in sorted({c for rule in rules.rules for c in rule.children if is_terminal(c)}):
-        if any(len(rule.children) > 1 and terminal in rule.children for rule in rules.rules):
-            if any(rule.parent == unquote(terminal) for rule in rules.rules):
-                raise GrammarError(
-                    f"{unquote(terminal)} is both terminal and nonterminal, which bitpar's form cannot say"
-                )
-            lexicon[unquote(terminal)] = [(unquote(terminal), "1")]
-    with open_output(rules_path) as stream:
+    for terminal in sorted(unquote(child) for child in combined if is_terminal(child)):
+        if terminal in parents:
+            raise GrammarError(
+                f"{terminal} is both terminal and nonterminal, which bitpar's form cannot say"
+            )
+        lexicon[terminal] = [(terminal, "1")]
+    with open_output(rules_path) as stream, open_output(lexicon_path) as lexicon_stream:
         for rule, number in counted:
             if len(rule.children) == 1 and is_terminal(rule.children[0]):
                 lexicon.setdefault(unquote(rule.children[0]), []).append((rule.parent, number))
             else:
                 children = (unquote(c) if is_terminal(c) else c for c in rule.children)
                 stream.write("\t".join((number, rule.parent, *children)) + "\n")
-    with open_output(lexicon_path) as stream:
         for word, entries in sorted(lexicon.items()):
-            stream.write("\t".join((word, *(f"{tag} {number}" for tag, number in entries))) + "\n")
+            lexicon_stream.write("\t".join((word, *(f"{tag} {number}" for tag, number in entries))) + "\n")
 
 
 _NLTK_TOKEN = re.compile(
@@ -191,12 +191,9 @@ def _check_root(rules: RuleSet, root: str) -> None:
 def _unfold_root(rules: RuleSet, root: str) -> list[tuple[Rule, str]]:
     _check_root(rules, root)
     everything = {Rule(root, (name,)): weight for name, weight in rules.start.items()} | rules.rules
-    known = {
-        parent: all(w.count is not None for rule, w in everything.items() if rule.parent == parent)
-        for parent in {rule.parent for rule in everything}
-    }
+    uncounted = {rule.parent for rule, w in everything.items() if w.count is None}
     return [
-        (rule, format_number(w.count if known[rule.parent] and w.count is not None else w.probability))
+        (rule, format_number(w.probability if w.count is None or rule.parent in uncounted else w.count))
         for rule, w in sorted(everything.items())
     ]
 
@@ -237,7 +234,7 @@ def _nltk_line(line: str, source: str, number: int) -> Iterable[tuple[Rule, floa
             children.append(_from_nltk_name(match["name"]))
         else:
             terminal = match["single"] if match["single"] is not None else match["double"]
-            if not terminal or " " in terminal:
+            if not terminal or " " in terminal or "\t" in terminal:
                 raise wrong(f"terminal {terminal!r} is empty or holds a blank")
             children.append(quote(terminal))
     if children or not arrow:

@@ -101,7 +101,7 @@ class _Reading:
                     kind = _KINDS[name]
                 case ["start", name, probability, count]:
                     start.append((name, self._weight(probability, count)))
-                case ["rules", number] if number.isdigit():
+                case ["rules", number] if number.isdecimal():
                     announced = int(number)
                 case [probability, count, parent, arrow, *children] if arrow == ARROW and children:
                     rules.append((Rule(parent, tuple(children)), self._weight(probability, count)))

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from mbrparse.errors import GrammarError
-from mbrparse.grammar.rules import Rule, RuleSet, TerminalKind, quote, relative_frequencies
+from mbrparse.grammar.rules import Rule, RuleSet, TerminalKind, is_terminal, quote, relative_frequencies
 from mbrparse.treebank.corpora import SourceTree
 from mbrparse.treebank.labels import escape
 from mbrparse.treebank.tree import Tree
@@ -46,6 +46,13 @@ def induce(trees: Iterable[SourceTree], terminal_kind: TerminalKind) -> RuleSet:
                 raise GrammarError(
                     f"constituent {node.label} has {len(children)} "
                     f"{'child' if len(children) == 1 else 'children'}, not 2",
+                    source=source,
+                    line=line,
+                    remedy=_REMEDY,
+                )
+            if not node.label or is_terminal(node.label):
+                raise GrammarError(
+                    f"constituent label {node.label!r} cannot stand in a grammar",
                     source=source,
                     line=line,
                     remedy=_REMEDY,

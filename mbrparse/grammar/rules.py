@@ -100,10 +100,14 @@ def relative_frequencies(
     for rule, count in counts.items():
         totals[rule.parent] = totals.get(rule.parent, 0) + count
     starts = sum(start.values())
+
+    def weight(count: float, total: float) -> Weight:
+        return Weight(count / total if total else 0.0, count)  # 0 of 0: for ``check`` to find
+
     return RuleSet(
         terminal_kind,
-        {name: Weight(count / starts, count) for name, count in start.items()},
-        {rule: Weight(count / totals[rule.parent], count) for rule, count in counts.items()},
+        {name: weight(count, starts) for name, count in start.items()},
+        {rule: weight(count, totals[rule.parent]) for rule, count in counts.items()},
     )
 
 

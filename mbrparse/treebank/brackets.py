@@ -136,8 +136,8 @@ class _Reader:
     def feed(self, number: int, line: str) -> list[ReadTree]:
         """Take one line in; return the trees that end on it."""
         if self.labels:
-            # Where every tree so far had a line of its own, an open one has lost a bracket.
-            if self.one_a_line and line.startswith("("):
+            # Where trees have a line of their own, an open one that closes brackets has lost one.
+            if self.one_a_line and line.startswith("(") and ")" in self.since[0][1]:
                 self.since.append((number, line))
                 raise self.unclosed()
         else:

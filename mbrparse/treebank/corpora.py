@@ -164,9 +164,10 @@ def _read_nltk(spec: str, on_error: ErrorHandler) -> Iterator[SourceTree]:
         for file in corpus.fileids():
             source = f"{spec}/{file}"
             with corpus.open(file) as stream:
-                for line, tree in read_trees(stream, source, skip):
-                    if tree is not None:
-                        yield SourceTree(source, line, tree)
+                lines = io.StringIO(stream.read())  # its own lines also end at U+0085, U+2028, ...
+            for line, tree in read_trees(lines, source, skip):
+                if tree is not None:
+                    yield SourceTree(source, line, tree)
         return
     for number, sentence in enumerate(parsed(), start=1):
         if not isinstance(sentence, nltk.Tree):

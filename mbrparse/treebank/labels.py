@@ -29,7 +29,7 @@ SIBLING = ">"
 # Marks of annotations: the two above, ~ for states, and two kept free for those to come.
 _ANNOTATION_MARKS = "^>~&@"
 # A label in single quotes would read as a terminal in a grammar file.
-_RESERVED = re.compile(r"[\^>~&@+%() \t\r\n\f\v]|_(?=Cont)|^'(?=.+'$)")
+_RESERVED = re.compile(r"[\^>~&@+%() \t\r\n\f\v]|_(?=Cont)|^'(?=.+'\Z)", re.DOTALL)
 _ESCAPED = re.compile(r"%([0-9A-F]{2})")
 _EMPTY = "%00"
 _PARTS = re.compile(rf"([^{re.escape(_ANNOTATION_MARKS)}]*)((?:[{re.escape(_ANNOTATION_MARKS)}].*)?)")
@@ -130,7 +130,9 @@ def join_chain(labels: tuple[str, ...]) -> str:
     >>> join_chain(("S", "VP"))
     'S+VP'
     """
-    return JOIN.join(escape(label) for label in labels)
+    base = JOIN.join(escape(label) for label in labels)
+    # What is put behind it may end in a quote, and the whole would read as a terminal.
+    return f"%27{base[1:]}" if base.startswith("'") else base
 
 
 def split_chain(base: str) -> tuple[str, ...]:

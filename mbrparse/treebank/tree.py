@@ -121,20 +121,19 @@ class Tree:
             if isinstance(item, str):
                 parts.append(item)
             elif not item.children:
-                # A lone bare terminal under a node would read back as that node's word.
                 parts.append(_leaf_text(item))
             else:
                 parts.append("(" + _escape(item.label) + " ")
                 stack.append(")")
                 children = item.children
-                if len(children) == 1 and not children[0].children and children[0].word is None:
-                    text = _escape(children[0].label)
-                    stack.append(f"({text} {text})")
-                    continue
-                for position in range(len(children) - 1, -1, -1):
+                for position in range(len(children) - 1, 0, -1):
                     stack.append(children[position])
-                    if position:
-                        stack.append(" ")
+                    stack.append(" ")
+                first = children[0]
+                if (len(children) == 1 or not item.label) and first.is_leaf and first.word is None:
+                    # Written bare it would read back as the node's word, or as its label.
+                    first = Tree(first.label, word=first.label)
+                stack.append(first)
         return "".join(parts)
 
     def __repr__(self) -> str:

@@ -1,0 +1,52 @@
+"""The commands of README and docs run, and print what the pages say they print."""
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+BLOCK = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+GRAMMAR = re.compile(r"^```\n(mbrparse-grammar.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def steps(page: Path) -> list[tuple[str, str]]:
+    """The commands of a page and what is printed below each."""
+    found: list[tuple[str, str]] = []
+    for block in BLOCK.findall(page.read_text("utf-8")):
+        for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+            command, _, output = part.partition("\n")
+            found.append((command, output))
+    return found
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if steps(page)], ids=lambda page: page.stem)
+def test_commands_of_the_page_run(page: Path, tmp_path: Path) -> None:
+    for name, text in zip(["four.txt"], GRAMMAR.findall(page.read_text("utf-8")), strict=False):
+        (tmp_path / name).write_text(text, "utf-8")
+    programs = Path(sys.executable).parent
+    assert shutil.which("mbrparse", path=str(programs)), "the package is not installed beside this Python"
+    for command, output in steps(page):
+        done = subprocess.run(
+            ["bash", "-o", "pipefail", "-c", command],
+            cwd=tmp_path,
+            env={"PATH": f"{programs}:/usr/bin:/bin", "HOME": str(tmp_path)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, f"{command}\n{done.stderr}"
+        if output:
+            assert done.stdout == output, command
+
+
+def test_pages_are_linked() -> None:
+    text = (ROOT / "README.md").read_text("utf-8")
+    assert all(f"docs/{page.name}" in text for page in PAGES[1:])
+    for page in PAGES:
+        for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text("utf-8")):
+            assert (page.parent / target).exists(), f"{page.name} links to {target}"
