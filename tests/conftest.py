@@ -1,0 +1,47 @@
+"""Fixtures that all rooms share: real treebanks, and the command line in this process."""
+
+import os
+from typing import NoReturn
+
+import pytest
+from commandline import Command, run
+from hypothesis import settings
+
+from mbrparse.errors import CorpusError
+from mbrparse.treebank.corpora import read_corpus
+from mbrparse.treebank.tree import Tree
+
+settings.register_profile("mbrparse", deadline=None)
+settings.load_profile("mbrparse")
+
+
+def missing_data(what: str) -> NoReturn:
+    """Skip a test whose data is not there; fail it where MBRPARSE_REQUIRE_DATA is set."""
+    if os.environ.get("MBRPARSE_REQUIRE_DATA"):
+        pytest.fail(f"data is missing: {what}", pytrace=False)
+    pytest.skip(f"data is missing: {what}")
+
+
+def _raw_trees(spec: str) -> tuple[Tree, ...]:
+    try:
+        return tuple(tree for _, _, tree in read_corpus(spec))
+    except CorpusError as error:
+        missing_data(str(error))
+
+
+@pytest.fixture(scope="session")
+def treebank_sample() -> tuple[Tree, ...]:
+    """All raw trees of NLTK's Penn Treebank sample."""
+    return _raw_trees("nltk:treebank")
+
+
+@pytest.fixture(scope="session")
+def sinica_sample() -> tuple[Tree, ...]:
+    """All raw trees of NLTK's Sinica Treebank sample."""
+    return _raw_trees("nltk:sinica_treebank")
+
+
+@pytest.fixture(scope="session")
+def command() -> Command:
+    """Run ``mbrparse`` in this process: ``command("split", path, "--test-last", 3, stdin="...")``."""
+    return run
