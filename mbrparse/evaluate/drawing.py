@@ -9,6 +9,7 @@ nltk and svgling draw by recursion: a tree deeper than ``MAX_DEPTH`` raises Draw
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -29,10 +30,13 @@ Drawn = TypeVar("Drawn")
 MARK = " *"
 NO_PARSE = "(no parse)"
 
-#: Levels of constituents; svgling gives up near 450, and nltk's time grows with the cube.
-MAX_DEPTH = 300
+#: Levels of constituents; nltk and svgling run out of stack at about twice as many.
+MAX_DEPTH = 200
 
-_COLOUR = "red"
+# In nltk's drawing the mark is one word with its label, told from a word "*" beside it.
+_TEXT_MARK = MARK.replace(" ", "\u00a0")
+_MARKED_LABEL = re.compile(rf"(\S*){re.escape(_TEXT_MARK)}")
+_IN_RED = "\x1b[31;1m{}\x1b[0m"
 _SVG_COLOUR = "crimson"
 # Stands beside a character two columns wide while nltk counts characters; no label contains it.
 _FILLER = "\u200b"
@@ -146,24 +150,19 @@ def _text_of(tree: Tree, marks: frozenset[int], colours: bool, unicode_lines: bo
     import nltk
     from nltk.tree.prettyprinter import TreePrettyPrinter
 
-    highlight: list[nltk.Tree] = []
-
     def leaf(node: Tree) -> Any:
         if node.word is None:
             return _widened(node.label)
         return nltk.Tree(_widened(node.label), [_widened(node.word)])
 
     def inner(label: str, marked: bool, children: list[Any]) -> Any:
-        node = nltk.Tree(_widened(label), children)
-        if marked:
-            highlight.append(node)
-        return node
+        return nltk.Tree(_widened(label) + (_TEXT_MARK if marked else ""), children)
 
-    printer = TreePrettyPrinter(_convert(tree, marks, leaf, inner), highlight=highlight)
-    # Without anything to highlight, nltk would colour everything.
-    coloured = colours and bool(highlight)
-    text: str = printer.text(unicodelines=unicode_lines, ansi=coloured, nodecolor=_COLOUR, maxwidth=None)
-    return text.replace(_FILLER, "")
+    printer = TreePrettyPrinter(_convert(tree, marks, leaf, inner))
+    text: str = printer.text(unicodelines=unicode_lines, maxwidth=None).replace(_FILLER, "")
+    # nltk's own highlighting compares whole subtrees, for each node with each.
+    shown = _IN_RED if colours else "{}"
+    return _MARKED_LABEL.sub(lambda match: shown.format(match.group(1) + MARK), text)
 
 
 def draw_svg(trees: Sequence[Marked]) -> str:
@@ -172,6 +171,8 @@ def draw_svg(trees: Sequence[Marked]) -> str:
     from svgling.core import TreeOptions, cssfont, multiline_node
     from svgling.figure import RowByRow
 
+    # Characters to the em: svgling guesses widths, and text that is wider than its guess is cut.
+    plain = TreeOptions(average_glyph_width=1.6)
     title = TreeOptions(font_style=cssfont("sans-serif", "bold"), average_glyph_width=1.5)
     coloured = TreeOptions(text_color=_SVG_COLOUR)
 
@@ -179,17 +180,17 @@ def draw_svg(trees: Sequence[Marked]) -> str:
         return node.label if node.word is None else (node.label, node.word)
 
     def inner(label: str, marked: bool, children: list[Any]) -> Any:
-        return (multiline_node(label, options=coloured) if marked else label, *children)
+        return (multiline_node(label + MARK, options=coloured) if marked else label, *children)
 
     rows: list[Any] = []
     for name, tree, marks in trees:
         if len(trees) > 1:
             rows.append(svgling.draw_tree((name,), options=title))
         if tree is None:
-            rows.append(svgling.draw_tree((NO_PARSE,)))
+            rows.append(svgling.draw_tree((NO_PARSE,), options=plain))
             continue
         with _drawable(name, tree):
-            rows.append(svgling.draw_tree(_convert(tree, marks, leaf, inner)))
+            rows.append(svgling.draw_tree(_convert(tree, marks, leaf, inner), options=plain))
     svg: str = RowByRow(*rows).get_svg().tostring()
     return svg + "\n"
 
@@ -209,9 +210,8 @@ def _convert(
             built.append(leaf(node))
             continue
         number -= 1
-        marked = number in marks
         children = [built.pop() for _ in node.children]
-        built.append(inner(node.label + MARK if marked else node.label, marked, children))
+        built.append(inner(node.label, number in marks, children))
     return built[0]
 
 

@@ -80,7 +80,7 @@ def details(path: Path) -> list[dict[str, object]]:
 
 
 def test_names_are_those_of_the_table() -> None:
-    assert OBJECTIVE_NAMES == list(OBJECTIVES)
+    assert list(OBJECTIVES) == OBJECTIVE_NAMES
 
 
 def test_four_tree_example(run: Run, four: str, tmp_path: Path) -> None:
@@ -154,7 +154,8 @@ def test_kinds_of_fall_back(run: Run, four: str, fallback: str, expected: str) -
 
 def test_trees_keep_their_words_and_lose_their_traces(run: Run, tmp_path: Path) -> None:
     (tmp_path / "gold.mrg").write_text(
-        "( (S (NP-SBJ (-NONE- *)) (VP (VB go) (NP (NN home) (RB now)))) )\n(S (NP (DT The) (NN dog)) (VB go))\n"
+        "( (S (NP-SBJ (-NONE- *)) (VP (VB go) (NP (NN home) (RB now)))) )\n"
+        "(S (NP (DT The) (NN dog)) (VB go))\n"
     )
     run("binarize", tmp_path / "gold.mrg", "-o", tmp_path / "b.mrg")
     run("train", tmp_path / "b.mrg", "-o", tmp_path / "g.txt")
@@ -172,7 +173,7 @@ def test_words_get_their_most_probable_tags(run: Run, tmp_path: Path) -> None:
     assert (code, out) == (0, "(S (NP (DT the) (NN dog)) (VP bark))\n")
 
 
-def test_jobs_change_nothing(run: Run, four: str, tmp_path: Path) -> None:
+def test_jobs_change_nothing(run: Run, four: str) -> None:
     lines = "".join("x " * (n % 6) + "\n" for n in range(1300))
     outputs = []
     for jobs in (1, 2):

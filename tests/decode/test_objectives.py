@@ -65,9 +65,7 @@ def test_trees_reach_the_enumerated_optimum(case: tuple[naive.Grammar, list[str]
                 labelled_weight=objective.weight(Item.LABELLED_SPAN),
                 span_weight=objective.weight(Item.SPAN),
             )
-            score = (
-                objective.weight(Item.LABELLED_SPAN) * labelled + objective.weight(Item.SPAN) * bracketed
-            )
+            score = objective.weight(Item.LABELLED_SPAN) * labelled + objective.weight(Item.SPAN) * bracketed
             assert score == pytest.approx(float(optimum), abs=1e-9)
 
 
@@ -88,12 +86,10 @@ def test_tree_probability_sums_derivations(case: tuple[naive.Grammar, list[str],
 
 def test_ties_go_to_the_earlier_split_and_label() -> None:
     # Both bracketings and both labels are equally probable.
-    grammar = naive.Grammar(
-        {"S": 1.0},
-        {("S", "A", "x"): 0.25, ("S", "B", "x"): 0.25, ("S", "x", "A"): 0.25, ("S", "x", "B"): 0.25}
-        | {("A", "x", "x"): 1.0, ("B", "x", "x"): 1.0},
-        {("x", "x"): 1.0},
-    )
+    binary: dict[tuple[str, str, str], naive.P] = {("A", "x", "x"): 1.0, ("B", "x", "x"): 1.0}
+    for pair in (("A", "x"), ("B", "x"), ("x", "A"), ("x", "B")):
+        binary["S", *pair] = 0.25
+    grammar = naive.Grammar({"S": 1.0}, binary, {("x", "x"): 1.0})
     found = parse(grammar, ["x", "x", "x"])
     assert all(str(tree) == "(S x (A x x))" for tree in found.trees)
 

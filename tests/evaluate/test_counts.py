@@ -1,0 +1,167 @@
+"""The table of counts and its rates, worked out by hand.
+
+Sentence 1: gold S(0,5) A(0,2) S_Cont(2,5) B(3,5), guess S(0,5) S_Cont(0,3) A(0,2) A(3,5): L counts S and
+A, B counts (3,5) too, and (0,3) crosses (2,5) alone, which is a continuation. Sentence 2: gold S(0,3)
+S_Cont(1,3), guess S(0,3) B(0,2), which crosses the continuation alone. Sentence 3 has no parse.
+"""
+
+import tracemalloc
+from pathlib import Path
+from typing import get_args
+
+import pandas as pd
+import pytest
+from evaluation_cases import GOLD, ORIGINAL_GOLD, PARSE, write
+
+from mbrparse.evaluate.counts import SentenceCounts, compare_files, counts_table
+from mbrparse.evaluate.criteria import MORE, PAPER, Average, coverage, rates, totals
+from mbrparse.evaluate.gold import Comparison
+from mbrparse.evaluate.names import distinct_names
+
+CRITERIA = PAPER + MORE
+
+
+def table(folder: Path, gold: str, parse: str, how: Comparison | None = None) -> pd.DataFrame:
+    paths = write(folder, gold=gold, parse=parse)
+    return counts_table(compare_files(paths[0], [paths[1]], how or Comparison()))
+
+
+def test_counts(tmp_path: Path) -> None:
+    counts = table(tmp_path, GOLD, PARSE)
+    assert list(counts.columns) == list(SentenceCounts._fields)
+    assert counts.to_numpy().tolist() == [
+        ["parse", 1, 1, 1, 5, 1, 4, 4, 2, 3, 4],
+        ["parse", 2, 2, 2, 3, 1, 2, 2, 1, 1, 2],
+        ["parse", 3, 3, 3, 2, 0, 1, 0, 0, 0, 0],
+    ]
+
+
+def test_binarized_crossing_reference(tmp_path: Path) -> None:
+    counts = table(tmp_path, GOLD, PARSE, Comparison(crossing_reference="binarized"))
+    assert counts["consistent"].tolist() == [3, 1, 0]
+
+
+def test_original_form(tmp_path: Path) -> None:
+    parse = "(S (A a b) c d e)\n(S (B x y) z)\n(())\n"
+    counts = table(tmp_path, ORIGINAL_GOLD, parse, Comparison("original"))
+    assert counts[["gold", "guess", "labelled", "bracketed", "consistent"]].to_numpy().tolist() == [
+        [3, 2, 2, 2, 2],
+        [1, 2, 1, 1, 2],
+        [1, 0, 0, 0, 0],
+    ]
+
+
+def test_pooled_rates(tmp_path: Path) -> None:
+    counts = table(tmp_path, GOLD, PARSE)
+    assert rates(counts, CRITERIA).loc["parse"].to_dict() == pytest.approx(
+        {
+            "labelled_tree": 0,
+            "labelled_recall": 3 / 7,
+            "bracketed_recall": 4 / 7,
+            "consistent_brackets_recall": 1,
+            "consistent_brackets_tree": 2 / 3,
+            "bracketed_tree": 0,
+            "labelled_precision": 3 / 6,
+            "labelled_f": 6 / 13,
+            "bracketed_precision": 4 / 6,
+            "bracketed_f": 8 / 13,
+        }
+    )
+    assert coverage(counts).to_dict() == {"parse": 2 / 3}
+    assert totals(counts).loc["parse"].to_dict() == {
+        "sentences": 3,
+        "terminals": 10,
+        "parsed": 2,
+        "gold": 7,
+        "guess": 6,
+        "labelled": 3,
+        "bracketed": 4,
+        "consistent": 6,
+    }
+
+
+def test_sentence_average_leaves_out_what_has_no_rate(tmp_path: Path) -> None:
+    found = rates(table(tmp_path, GOLD, PARSE), CRITERIA, "sentence").loc["parse"]
+    assert found["labelled_recall"] == pytest.approx((2 / 4 + 1 / 2 + 0) / 3)
+    assert found["labelled_precision"] == pytest.approx((2 / 4 + 1 / 2) / 2)  # no guess, no precision
+    assert found["consistent_brackets_recall"] == 1
+    assert found["consistent_brackets_tree"] == pytest.approx(2 / 3)
+
+
+def test_a_perfect_parse(tmp_path: Path) -> None:
+    counts = table(tmp_path, GOLD, GOLD)
+    for average in get_args(Average):
+        assert (rates(counts, CRITERIA, average) == 1).all(axis=None)
+
+
+def test_nothing_parsed(tmp_path: Path) -> None:
+    found = rates(table(tmp_path, GOLD, "(())\n(())\n(())\n"), CRITERIA).loc["parse"]
+    assert found[["labelled_tree", "consistent_brackets_tree", "labelled_recall", "labelled_f"]].eq(0).all()
+    assert found[["labelled_precision", "consistent_brackets_recall"]].isna().all()
+
+
+def test_an_exact_match_has_no_constituent_too_many(tmp_path: Path) -> None:
+    counts = table(tmp_path, "(S a b c)\n", "(S (A a b) c)\n", Comparison("original"))
+    found = rates(counts, CRITERIA).loc["parse"]
+    assert found["labelled_recall"] == found["consistent_brackets_tree"] == 1
+    assert found["labelled_tree"] == found["bracketed_tree"] == 0
+
+
+def test_a_single_terminal_has_no_constituents(tmp_path: Path) -> None:
+    counts = table(tmp_path, "(NN a)\n(S a b)\n", "(NN a)\n(S a b)\n")
+    assert counts["gold"].tolist() == [0, 1]
+    assert rates(counts).loc["parse"].eq(1).all()
+    assert rates(counts, average="sentence").loc["parse"].eq(1).all()
+
+
+def test_annotations_are_projected_away_and_continuations_are_not(tmp_path: Path) -> None:
+    counts = table(tmp_path, "(S^TOP a (S_Cont>B>C b c))\n", "(S a (S b c))\n")
+    assert counts[["labelled", "bracketed"]].to_numpy().tolist() == [[1, 2]]
+
+
+def test_several_files_stand_in_order(tmp_path: Path) -> None:
+    gold, second, first = write(tmp_path, gold=GOLD, second=PARSE, first=GOLD)
+    counts = counts_table(compare_files(gold, [second, first]))
+    assert counts["name"].tolist() == ["second"] * 3 + ["first"] * 3
+    assert list(rates(counts).index) == list(totals(counts).index) == ["second", "first"]
+
+
+def test_a_parser_may_retag_and_write_bare_terminals(tmp_path: Path) -> None:
+    gold = "(S (NN dog) (VB eats))\n" * 3
+    parses = "(S (XX dog) (YY eats))\n(S NN VB)\n(S dog eats)\n"
+    assert table(tmp_path, gold, parses)["labelled"].tolist() == [1, 1, 1]
+
+
+def test_a_flat_fall_back_may_stand_among_binarized_parses(tmp_path: Path) -> None:
+    gold = "(S a (S_Cont b c))\n(S x (S_Cont y z))\n"
+    counts = table(tmp_path, gold, "(S a b c)\n(S x (S_Cont y z))\n")
+    assert counts["labelled"].tolist() == [1, 2]
+
+
+def test_empty_lines_are_empty_parses(tmp_path: Path) -> None:
+    counts = table(tmp_path, GOLD, "\n(S (B x y) z)\n\n")
+    assert counts["parsed"].tolist() == [0, 1, 0]
+
+
+def test_indented_gold(tmp_path: Path) -> None:
+    counts = table(tmp_path, "( (S a\n   (S_Cont b c)) )\n\n(S p q)\n", "(S a (S_Cont b c))\n(S p q)\n")
+    assert counts[["gold_line", "parse_line"]].to_numpy().tolist() == [[1, 1], [4, 2]]
+
+
+def test_memory_holds_no_trees(tmp_path: Path) -> None:
+    tree = "(S a (S_Cont b (A (B c d) (B e f))))\n"
+    gold, parse = write(tmp_path, gold=tree * 1000, parse=tree * 1000)
+    tracemalloc.start()
+    rows = sum(len(row) for row in compare_files(gold, [parse]))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert rows == 1000
+    assert peak < 2**19  # the trees of one file would take twice as much
+
+
+def test_names() -> None:
+    assert distinct_names(["x/a.mrg", "y/b.mrg"]) == ["a", "b"]
+    assert distinct_names(["x/a.mrg", "y/a.mrg", "y/b.mrg"]) == ["x/a", "y/a", "b"]
+    assert distinct_names(["p/x/a.mrg", "q/x/a.mrg"]) == ["p/x/a.mrg", "q/x/a.mrg"]
+    assert distinct_names(["a.mrg", "a.ptb"]) == ["a.mrg", "a.ptb"]
+    assert distinct_names(["a.mrg", "a.mrg"]) == ["a.mrg", "a.mrg#2"]

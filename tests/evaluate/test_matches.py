@@ -1,0 +1,105 @@
+"""L, B and C against a naive twin."""
+
+from collections.abc import Callable, Sequence
+
+from evaluation_cases import nary_trees, trees
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mbrparse.evaluate.gold import Comparison, GoldSentence
+from mbrparse.evaluate.matches import Matches
+from mbrparse.evaluate.outline import outline
+from mbrparse.treebank.binarize import binarize, debinarize
+from mbrparse.treebank.constituents import constituents
+from mbrparse.treebank.labels import project
+from mbrparse.treebank.tree import Tree
+
+LENGTHS = st.integers(2, 9)
+
+
+def crosses(one: tuple[int, int], other: tuple[int, int]) -> bool:
+    (s, t), (q, r) = one, other
+    return s < q < t < r or q < s < r < t
+
+
+def in_common(gold: Sequence[object], guess: Sequence[object]) -> int:
+    left = list(gold)
+    count = 0
+    for item in guess:
+        if item in left:
+            left.remove(item)
+            count += 1
+    return count
+
+
+def naive_matches(gold: Tree, guess: Tree, reference: Tree, label: Callable[[str], str]) -> Matches:
+    of_gold = [(start, end, label(name)) for start, end, name in constituents(gold)]
+    of_guess = [(start, end, label(name)) for start, end, name in constituents(guess)]
+    spans = [c[:2] for c in of_guess]
+    right = [c[:2] for c in constituents(reference)]
+    return Matches(
+        in_common(of_gold, of_guess),
+        in_common([c[:2] for c in of_gold], spans),
+        sum(not any(crosses(span, other) for other in right) for span in spans),
+    )
+
+
+def matches(gold: Tree, guess: Tree, how: Comparison) -> Matches:
+    read = outline(guess)
+    labels = read.labels if how.form == "original" else [project(label) for label in read.labels]
+    return GoldSentence(1, 1, gold, how, "gold").reference.matches(read.spans, labels)
+
+
+@given(LENGTHS.flatmap(lambda n: st.tuples(trees(n), trees(n))))
+def test_binarized(pair: tuple[Tree, Tree]) -> None:
+    gold, guess = pair
+    expected = naive_matches(gold, guess, debinarize(gold), project)
+    assert matches(gold, guess, Comparison()) == expected
+    expected = naive_matches(gold, guess, gold, project)
+    assert matches(gold, guess, Comparison(crossing_reference="binarized")) == expected
+
+
+@given(LENGTHS.flatmap(lambda n: st.tuples(nary_trees(n), nary_trees(n))))
+def test_binarized_from_nary_trees(pair: tuple[Tree, Tree]) -> None:
+    gold, guess = binarize(pair[0]), binarize(pair[1])
+    assert matches(gold, guess, Comparison()) == naive_matches(gold, guess, debinarize(gold), project)
+
+
+@given(LENGTHS.flatmap(lambda n: st.tuples(nary_trees(n), nary_trees(n))))
+def test_original(pair: tuple[Tree, Tree]) -> None:
+    gold, guess = pair
+    assert matches(gold, guess, Comparison("original")) == naive_matches(gold, guess, gold, str)
+
+
+@given(LENGTHS.flatmap(lambda n: st.tuples(trees(n), trees(n))))
+def test_two_binary_trees_agree_on_brackets_and_consistency(pair: tuple[Tree, Tree]) -> None:
+    """For binary trees B/N_C = C/N_G: what Goodman's tables show must be another reference."""
+    found = matches(*pair, Comparison(crossing_reference="binarized"))
+    assert found.bracketed == found.consistent
+
+
+@given(LENGTHS.flatmap(trees))
+def test_a_tree_matches_itself(tree: Tree) -> None:
+    size = len(constituents(tree))
+    for how in (Comparison(), Comparison(crossing_reference="binarized")):
+        assert matches(tree, tree, how) == (size, size, size)
+
+
+@given(LENGTHS.flatmap(nary_trees))
+def test_outline_reads_the_constituents(tree: Tree) -> None:
+    read = outline(tree)
+    assert [(*span, label) for span, label in zip(read.spans, read.labels, strict=True)] == constituents(tree)
+    assert tuple(read.leaves) == tree.leaves()
+
+
+def test_a_wrapper_is_no_constituent() -> None:
+    inner = Tree("S", [Tree("x"), Tree("x")])
+    assert outline(Tree("TOP", [inner])).labels == outline(Tree("", [inner])).labels == ["S"]
+
+
+def test_deep_trees() -> None:
+    right, left = Tree("x"), Tree("x")
+    for _ in range(5000):
+        right, left = Tree("A", [Tree("x"), right]), Tree("A", [left, Tree("x")])
+    assert matches(right, left, Comparison()) == (1, 1, 1)
+    assert matches(right, right, Comparison()) == (5000, 5000, 5000)
