@@ -1,5 +1,6 @@
 """Fixtures that all rooms share: real treebanks, and the command line in this process."""
 
+import gc
 import os
 from typing import NoReturn
 
@@ -24,9 +25,13 @@ def missing_data(what: str) -> NoReturn:
 
 def _raw_trees(spec: str) -> tuple[Tree, ...]:
     try:
-        return tuple(tree for _, _, tree in read_corpus(spec))
+        trees = tuple(tree for _, _, tree in read_corpus(spec))
     except CorpusError as error:
         missing_data(str(error))
+    # They stay until the end: the garbage collector need not go through them again and again.
+    gc.collect()
+    gc.freeze()
+    return trees
 
 
 @pytest.fixture(scope="session")

@@ -5,16 +5,22 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from typing import Protocol
 
+import numpy as np
+
+from mbrparse.decode.best_first import BestFirst, BestFirstChart, BestFirstCharts
 from mbrparse.decode.fallback import Fallback, LabelledSpans, fallback_spans
 from mbrparse.decode.objectives import Item, Objective, Space
-from mbrparse.decode.posteriors import NO_LABEL, Posteriors, span_gains
+from mbrparse.decode.posteriors import NO_LABEL, Posteriors, SpanChart
 from mbrparse.decode.search import best_bracketing
 from mbrparse.decode.sentences import Sentence
 from mbrparse.decode.trees import build_tree, label_bracketing
-from mbrparse.grammar.charts import Chart, ChartFactory
+from mbrparse.grammar.chart import Derivation, Wanted
+from mbrparse.grammar.charts import TIE, ChartFactory, Precision
 from mbrparse.grammar.pcfg import PCFG, UNKNOWN_TERMINAL, IntArray
+from mbrparse.grammar.span_summary import cell_of
 from mbrparse.treebank.binarize import debinarize
 from mbrparse.treebank.labels import unescape
 from mbrparse.treebank.tree import Tree
@@ -27,7 +33,9 @@ class ParserOptions:
     """How to decode.
 
     ``unlabelled`` gives trees of objectives that do not look at labels the published form: the root
-    with the most frequent start symbol, every other node X (Goodman 1996, Table 2).
+    with the most frequent start symbol, every other node X (Goodman 1996, Table 2). With ``best_first``
+    charts are filled best-first instead of exhaustively, and all is said of the chart as far as it got.
+    ``expectations`` announces that posteriors will be asked for (decode.details).
     """
 
     objectives: tuple[Objective, ...]
@@ -35,6 +43,9 @@ class ParserOptions:
     unlabelled: bool = False
     debinarized: bool = False
     max_length: int | None = None
+    best_first: BestFirst | None = None
+    precision: Precision = "double"
+    expectations: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,22 +53,41 @@ class Parse:
     """What came of one sentence.
 
     ``trees`` and ``spans`` are parallel to the objectives: the tree (None: the empty parse) and its
-    constituents with projected labels. ``reason`` says why the fall-back was taken (None: it was not),
-    ``seconds`` is the sentence's share of its batch's time.
+    constituents with projected labels. ``reason`` says why the fall-back was taken (None: it was not, and
+    there is a chart), ``seconds`` is the sentence's share of its batch's time.
     """
 
     terminal_ids: IntArray
     trees: tuple[Tree | None, ...]
     spans: tuple[LabelledSpans, ...]
     reason: str | None = None
-    log_prob: float = -math.inf
-    posteriors: Posteriors | None = field(default=None, repr=False)
+    chart: SentenceChart | None = None
+    posteriors: Posteriors | None = None
     seconds: float = 0.0
 
     @property
     def length(self) -> int:
         """The number of terminals."""
         return len(self.terminal_ids)
+
+    @property
+    def log_prob(self) -> float:
+        """The natural logarithm of the sentence's probability; -inf where it has no chart."""
+        return -math.inf if self.chart is None else self.chart.log_prob
+
+
+class SentenceChart(SpanChart, Protocol):
+    """What the parser asks of a chart, exhaustive or best-first."""
+
+    terminal_ids: IntArray
+
+    @property
+    def log_prob(self) -> float: ...
+
+    @property
+    def has_parse(self) -> bool: ...
+
+    def viterbi(self) -> Derivation: ...
 
 
 class Parser:
@@ -66,7 +96,15 @@ class Parser:
     def __init__(self, grammar: PCFG, options: ParserOptions) -> None:
         self.grammar = grammar
         self.options = options
-        self._charts = ChartFactory(grammar)
+        free = any(objective.space is Space.FREE for objective in options.objectives)
+        derived = any(objective.space is Space.GRAMMAR for objective in options.objectives)
+        wanted = Wanted(free or options.expectations, derived, options.expectations)
+        self._charts: ChartFactory | BestFirstCharts = (
+            ChartFactory(grammar, options.precision, wanted)
+            if options.best_first is None
+            else BestFirstCharts(grammar, options.best_first)
+        )
+        self._tie = TIE[options.precision]
         self._labels = frozenset(grammar.labels)
         self._words = grammar.terminal_kind == "words"
 
@@ -112,47 +150,66 @@ class Parser:
         tree = None if spans is None else self._tree(spans, sentence)
         return Parse(terminal_ids, (tree,) * count, (spans or [],) * count, reason)
 
-    def _decode(self, sentence: Sentence, chart: Chart) -> Parse:
-        if chart.log_prob == -math.inf:
-            return self._fall_back(sentence, chart.terminal_ids, "no parse")
-        posteriors = Posteriors(chart.length, self.grammar.labels, *chart.span_posteriors())
-        leaves = self._tagged(sentence, posteriors) if self._words else sentence
-        all_spans = tuple(
+    def _decode(self, sentence: Sentence, chart: SentenceChart) -> Parse:
+        if not chart.has_parse:
+            return self._fall_back(sentence, chart.terminal_ids, self._failure(chart))
+        if any(objective.space is Space.FREE for objective in self.options.objectives):
+            posteriors = Posteriors.of_chart(chart, self.grammar.labels)
+        else:
+            posteriors = None
+        trees: list[Tree | None] = []
+        all_spans: list[LabelledSpans] = []
+        for objective in self.options.objectives:
+            if objective.space is Space.GRAMMAR or posteriors is None:
+                derivation = chart.viterbi()
+                labels, ids = self.grammar.labels, self.grammar.label_ids
+                spans = [(start, end, labels[ids[symbol]]) for start, end, symbol in derivation.nodes]
+                tags = derivation.preterminals and [labels[ids[symbol]] for symbol in derivation.preterminals]
+            else:
+                spans = self._free_spans(objective, posteriors)
+                tags = self._best_tags(posteriors) if self._words else None
+            leaves = _tagged(sentence, tags) if self._words and tags else sentence
             # A single terminal is no constituent; in writing the root stands over it.
-            self._spans(objective, chart, posteriors) if chart.length > 1 else []
-            for objective in self.options.objectives
-        )
-        trees = tuple(self._tree(spans or [(0, 1, self.grammar.start_label)], leaves) for spans in all_spans)
-        return Parse(chart.terminal_ids, trees, all_spans, None, chart.log_prob, posteriors)
+            trees.append(self._tree(spans or [(0, 1, self.grammar.start_label)], leaves))
+            all_spans.append(spans)
+        if posteriors is None and self.options.expectations:
+            posteriors = Posteriors.of_chart(chart, self.grammar.labels)
+        return Parse(chart.terminal_ids, tuple(trees), tuple(all_spans), None, chart, posteriors)
 
-    def _spans(self, objective: Objective, chart: Chart, posteriors: Posteriors) -> LabelledSpans:
-        if objective.space is Space.GRAMMAR:
-            labels, ids = self.grammar.labels, self.grammar.label_ids
-            return [(start, end, labels[ids[symbol]]) for start, end, symbol in chart.viterbi().nodes]
-        gains = span_gains(
-            posteriors,
+    def _failure(self, chart: SentenceChart) -> str:
+        if isinstance(chart, BestFirstChart) and chart.limited:
+            return f"no parse within {chart.how.edges} edges"
+        return "no parse"
+
+    def _free_spans(self, objective: Objective, posteriors: Posteriors) -> LabelledSpans:
+        gains = posteriors.gains(
             objective.weight(Item.LABELLED_SPAN),
             objective.weight(Item.SPAN),
             objective.node_constant,
         )
-        bracketing = best_bracketing(gains)
+        bracketing = best_bracketing(gains, posteriors.length, self._tie)
         if self.options.unlabelled and not objective.labels_matter:
             rows = zip(bracketing.starts.tolist(), bracketing.ends.tolist(), strict=True)
             labels_of = (self.grammar.start_label, UNLABELLED)
             return [(start, end, labels_of[position > 0]) for position, (start, end) in enumerate(rows)]
         return label_bracketing(bracketing, posteriors)
 
-    def _tagged(self, sentence: Sentence, posteriors: Posteriors) -> Sentence:
-        """The words under the preterminals with the largest posterior."""
-        best = posteriors.spans.best_label
-        leaves = []
-        for position, leaf in enumerate(sentence):
-            label_id = best[position, position + 1]
-            word = leaf.label if leaf.word is None else leaf.word
-            label = word if label_id == NO_LABEL else unescape(posteriors.labels[label_id])
-            leaves.append(leaf if label == word else Tree(label, word=word))
-        return tuple(leaves)
+    def _best_tags(self, posteriors: Posteriors) -> list[str | None]:
+        """The preterminals with the largest posteriors (after Goodman's free choice of labels)."""
+        position = np.arange(posteriors.length)
+        best = posteriors.spans.label[cell_of(posteriors.length, position, position + 1)].tolist()
+        return [None if label_id == NO_LABEL else posteriors.labels[label_id] for label_id in best]
 
     def _tree(self, spans: LabelledSpans, leaves: Sentence) -> Tree:
         tree = build_tree(spans, leaves)
         return debinarize(tree) if self.options.debinarized else tree
+
+
+def _tagged(sentence: Sentence, tags: Sequence[str | None]) -> Sentence:
+    """The words of a sentence under other tags; a word that is its own tag stays bare."""
+    leaves = []
+    for leaf, tag in zip(sentence, tags, strict=True):
+        word = leaf.label if leaf.word is None else leaf.word
+        label = word if tag is None else unescape(tag)
+        leaves.append(Tree(word) if label == word else Tree(label, word=word))
+    return tuple(leaves)

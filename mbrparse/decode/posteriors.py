@@ -2,48 +2,62 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from functools import cached_property
+from typing import Protocol
 
-import numpy as np
-import numpy.typing as npt
+from mbrparse.grammar.pcfg import FloatArray
+from mbrparse.grammar.span_summary import SpanEntries, SpanSummary, cell_of, summarize_entries
 
-from mbrparse.grammar.kernel import kernel
-from mbrparse.grammar.pcfg import FloatArray, IntArray
-
-TIE = 1e-9
 NO_LABEL = -1
 
 
-@dataclass(frozen=True, eq=False)
-class Posteriors:
-    """g(start, label, end) of one sentence, as a list of its entries above zero.
-
-    ``starts``, ``ends``, ``label_ids`` (int32) and ``g`` (float) are parallel and in the order of
-    (start, end, label); label ids are positions in ``labels``, which are in text order. They may come
-    from a chart or from any other model.
-    """
+class SpanChart(Protocol):
+    """A chart that knows the posteriors of labelled spans."""
 
     length: int
-    labels: tuple[str, ...]
-    starts: IntArray
-    ends: IntArray
-    label_ids: IntArray
-    g: FloatArray
 
-    @cached_property
-    def spans(self) -> SpanSummary:
-        """The best label, its posterior and the sum over labels, for each span."""
-        return SpanSummary(*_summarize(self.length, self.starts, self.ends, self.label_ids, self.g))
+    def span_summary(self) -> SpanSummary: ...
+
+    def span_posteriors(self) -> SpanEntries: ...
+
+
+class Posteriors:
+    """g(start, label, end) of one sentence.
+
+    ``spans`` holds, by cell (``cell_of``), the most probable label, its posterior and the sum over
+    labels; label ids are positions in ``labels``, which are in text order. The full list of entries is
+    fetched when a single one is asked for. They may come from a chart or from any other model.
+    """
+
+    def __init__(
+        self, length: int, labels: tuple[str, ...], spans: SpanSummary, entries: Callable[[], SpanEntries]
+    ) -> None:
+        self.length = length
+        self.labels = labels
+        self.spans = spans
+        self._entries = entries
+
+    @classmethod
+    def of_chart(cls, chart: SpanChart, labels: tuple[str, ...]) -> Posteriors:
+        """Those of a chart."""
+        return cls(chart.length, labels, chart.span_summary(), chart.span_posteriors)
+
+    @classmethod
+    def of_entries(
+        cls, length: int, labels: tuple[str, ...], entries: SpanEntries, tie: float = 1e-9
+    ) -> Posteriors:
+        """Those that are listed, in the order of start, end, label id."""
+        return cls(length, labels, summarize_entries(length, entries, tie), lambda: entries)
 
     @cached_property
     def _table(self) -> dict[tuple[int, int, str], float]:
+        entries = self._entries()
         labels = self.labels
-        keys = zip(self.starts.tolist(), self.ends.tolist(), self.label_ids.tolist(), strict=True)
+        keys = zip(entries.starts.tolist(), entries.ends.tolist(), entries.label_ids.tolist(), strict=True)
         return {
             (start, end, labels[label]): value
-            for (start, end, label), value in zip(keys, self.g.tolist(), strict=True)
+            for (start, end, label), value in zip(keys, entries.g.tolist(), strict=True)
         }
 
     def labelled(self, start: int, end: int, label: str) -> float:
@@ -52,7 +66,7 @@ class Posteriors:
 
     def bracketed(self, start: int, end: int) -> float:
         """g of a span, summed over labels."""
-        return float(self.spans.total[start, end])
+        return float(self.spans.total[cell_of(self.length, start, end)])
 
     def expected_matches(self, constituents: Sequence[tuple[int, int, str]]) -> tuple[float, float]:
         """The expected numbers of labelled and of bracketed matches of (start, end, label) triples."""
@@ -60,36 +74,8 @@ class Posteriors:
         bracketed = sum(self.bracketed(start, end) for start, end, _ in constituents)
         return labelled, bracketed
 
-
-@dataclass(frozen=True, eq=False, slots=True)
-class SpanSummary:
-    """Arrays [length, length + 1] by start and end; best_label is NO_LABEL (-1) where all g are 0."""
-
-    best_label: IntArray
-    best: FloatArray
-    total: FloatArray
-
-
-@kernel
-def _summarize(
-    length: int, starts: IntArray, ends: IntArray, label_ids: IntArray, g: FloatArray
-) -> tuple[IntArray, FloatArray, FloatArray]:
-    best_label = np.full((length, length + 1), np.int32(NO_LABEL), np.int32)
-    best = np.zeros((length, length + 1))
-    total = np.zeros((length, length + 1))
-    for entry in range(len(starts)):
-        start, end, value = starts[entry], ends[entry], g[entry]
-        total[start, end] += value
-        # In text order of the labels: a later one must be better by more than a tie.
-        if value > best[start, end] * (1.0 + TIE):
-            best[start, end] = value
-            best_label[start, end] = label_ids[entry]
-    return best_label, best, total
-
-
-def span_gains(
-    posteriors: Posteriors, labelled: float, span: float, constant: float
-) -> npt.NDArray[np.float64]:
-    """The gain [length, length + 1] of a node over each span, with the best label on it."""
-    summary = posteriors.spans
-    return labelled * summary.best + span * summary.total + constant
+    def gains(self, labelled: float, span: float, constant: float) -> FloatArray:
+        """The gain, by cell, of a node with the best label on it."""
+        summary = self.spans
+        gains: FloatArray = labelled * summary.best + span * summary.total + constant
+        return gains

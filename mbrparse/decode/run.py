@@ -7,7 +7,7 @@ import json
 from collections import deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from mbrparse.decode.details import Details
@@ -80,7 +80,7 @@ class _Worker:
     """Parses batches and writes their lines."""
 
     def __init__(self, job: Job) -> None:
-        self._parser = Parser(job.grammar, job.options)
+        self._parser = Parser(job.grammar, replace(job.options, expectations=job.details))
         self._details = Details(job.grammar, job.options.objectives) if job.details else None
 
     def lines(self, batch: list[tuple[int, Sentence]]) -> list[Lines]:

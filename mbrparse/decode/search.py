@@ -13,8 +13,6 @@ import numpy as np
 from mbrparse.grammar.kernel import kernel
 from mbrparse.grammar.pcfg import FloatArray, IntArray
 
-TIE = 1e-9
-
 
 class Bracketing(NamedTuple):
     """A binary bracketing: n-1 spans in preorder, each with its parent's position (-1: the root's)."""
@@ -25,29 +23,35 @@ class Bracketing(NamedTuple):
     parents: IntArray
 
 
-def best_bracketing(gains: FloatArray) -> Bracketing:
-    """The bracketing with the largest sum of gains [n, n + 1]; of equals the one that splits first."""
-    return Bracketing(*_best_bracketing(np.ascontiguousarray(gains)))
+def best_bracketing(gains: FloatArray, length: int, tie: float = 1e-9) -> Bracketing:
+    """The bracketing with the largest sum of gains, which are by cell (grammar.span_summary.cell_of).
+
+    Of those within ``tie`` (relative) of each other, the one that splits first.
+    """
+    return Bracketing(*_best_bracketing(gains.astype(np.float64, copy=False), length, tie))
 
 
 @kernel
-def _best_bracketing(gains: FloatArray) -> tuple[float, IntArray, IntArray, IntArray]:
-    length = gains.shape[0]
+def _best_bracketing(
+    gains: FloatArray, length: int, tie: float
+) -> tuple[float, IntArray, IntArray, IntArray]:
     score = np.zeros((length, length + 1))
     # The mirror image by end keeps both factors of the inner loop contiguous.
     score_by_end = np.zeros((length + 1, length + 1))
     split_of = np.zeros((length, length + 1), np.int32)
-    for width in range(2, length + 1):
-        for start in range(length - width + 1):
-            end = start + width
+    for start in range(length - 2, -1, -1):
+        row = start * length - start * (start - 1) // 2 - start - 1
+        for end in range(start + 2, length + 1):
             best = score[start, start + 1] + score_by_end[end, start + 1]
+            bound = best + tie * abs(best)
             best_split = start + 1
             for split in range(start + 2, end):
                 candidate = score[start, split] + score_by_end[end, split]
-                if candidate > best + TIE * abs(best):
+                if candidate > bound:
                     best = candidate
+                    bound = best + tie * abs(best)
                     best_split = split
-            best += gains[start, end]
+            best += gains[row + end]
             score[start, end] = best
             score_by_end[end, start] = best
             split_of[start, end] = best_split

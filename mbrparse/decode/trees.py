@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from mbrparse.decode.posteriors import NO_LABEL, Posteriors
 from mbrparse.decode.search import Bracketing
+from mbrparse.grammar.span_summary import cell_of
 from mbrparse.treebank.labels import continuation_of
 from mbrparse.treebank.tree import Tree
 
@@ -38,7 +39,7 @@ def label_bracketing(bracketing: Bracketing, posteriors: Posteriors) -> list[tup
     """
     labels = posteriors.labels
     starts, ends = bracketing.starts, bracketing.ends
-    best = posteriors.spans.best_label[starts, ends].tolist()
+    best = posteriors.spans.label[cell_of(posteriors.length, starts, ends)].tolist()
     spans: list[tuple[int, int, str]] = []
     rows = zip(starts.tolist(), ends.tolist(), bracketing.parents.tolist(), best, strict=True)
     for start, end, parent, label_id in rows:

@@ -1,95 +1,107 @@
-"""Charts of sentences: inside, outside, Viterbi, asked for by span."""
+"""Filling charts: batches of sentences, and the choice of the kernel."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from typing import Literal
 
 import numpy as np
 
-from mbrparse.grammar import plain
-from mbrparse.grammar.pcfg import PCFG, FloatArray, IntArray
+from mbrparse.grammar.chart import Cell, Chart, Wanted
+from mbrparse.grammar.chart_tables import chart_rules, wide_symbols
+from mbrparse.grammar.dense_charts import DenseCharts
+from mbrparse.grammar.pcfg import PCFG, IntArray
+from mbrparse.grammar.sparse_charts import SparseCharts
 
-SpanEntries = tuple[IntArray, IntArray, IntArray, FloatArray]
+Precision = Literal["double", "single"]
+Kernel = Literal["dense", "sparse"]
+
+#: How much better a candidate must be to replace an earlier one, relative.
+TIE = {"double": 1e-9, "single": 1e-5}
+_DTYPES = {"double": np.float64, "single": np.float32}
+
+MAX_DENSE_SYMBOLS = 160  # beyond, most symbols of most cells are zero
+MAX_DENSE_LENGTH = {"double": 100, "single": 48}  # beyond, values may leave the numbers' range
 
 
-@dataclass(frozen=True)
-class Derivation:
-    """A derivation's constituents (width 2 or more) as (start, end, symbol id), in preorder."""
-
-    log_prob: float
-    nodes: list[tuple[int, int, int]]
-
-
-class Chart:
-    """The chart of one sentence."""
-
-    def __init__(self, grammar: PCFG, tables: plain.PlainTables, words: IntArray) -> None:
-        self.grammar = grammar
-        self.tables = tables
-        self.terminal_ids = words
-        self.length = len(words)
-        t = tables
-        self._inside = plain.lexical(words, t.lex_first, t.lex_symbol, t.lex_prob, len(grammar.symbols))
-        self._in_scale = plain.fill_inside(self._inside, t.first, t.parent, t.right, t.prob)
-        with np.errstate(divide="ignore"):
-            self.log_prob = float(
-                np.log(self._inside[0, self.length] @ t.root) + self._in_scale[0, self.length]
-            )
-
-    def span_posteriors(self) -> SpanEntries:
-        """(starts, ends, label ids, g) above zero, in order of start, end, label."""
-        t = self.tables
-        outside, out_scale = plain.fill_outside(
-            self._inside, self._in_scale, t.root, t.first, t.parent, t.right, t.prob
-        )
-        return plain.collect(
-            self._inside,
-            self._in_scale,
-            outside,
-            out_scale,
-            self.log_prob,
-            self.grammar.label_ids,
-            len(self.grammar.labels),
-        )
-
-    def viterbi(self) -> Derivation:
-        """The most probable derivation."""
-        t = self.tables
-        g = self.grammar
-        with np.errstate(divide="ignore"):
-            best = np.log(
-                plain.lexical(self.terminal_ids, t.lex_first, t.lex_symbol, t.lex_prob, len(g.symbols))
-            )
-            rule_log = np.log(t.prob)
-        split_of, rule_of = plain.fill_viterbi(best, t.first, t.parent, t.right, rule_log)
-        left = np.repeat(np.arange(len(g.symbols)), np.diff(t.first))
-        scores = best[0, self.length] + g.root_log_prob
-        root, top = -1, -math.inf
-        for a, score in enumerate(scores):
-            if score > top + 1e-9 * abs(top) or (top == -math.inf and score > top):
-                root, top = a, score
-        nodes = []
-        stack = [(0, self.length, root)]
-        while stack:
-            i, j, a = stack.pop()
-            if j - i == 1:
-                continue
-            nodes.append((i, j, a))
-            k, r = int(split_of[i, j, a]), int(rule_of[i, j, a])
-            stack.append((k, j, int(t.right[r])))
-            stack.append((i, k, int(left[r])))
-        return Derivation(top, nodes)
+def choose_kernel(wide_symbols: int, length: int, precision: Precision = "double") -> Kernel:
+    """Which kernel parses a sentence: it depends on nothing but grammar, length and precision."""
+    if length > 1 and wide_symbols <= MAX_DENSE_SYMBOLS and length <= MAX_DENSE_LENGTH[precision]:
+        return "dense"
+    return "sparse"
 
 
 class ChartFactory:
-    """Fills charts for one grammar."""
+    """Fills charts for one grammar, in batches, with the kernel that suits grammar and length.
 
-    def __init__(self, grammar: PCFG) -> None:
+    ``kernel`` takes that choice away (for tests and benchmarks). Values of a sentence do not depend on
+    its batch.
+    """
+
+    def __init__(
+        self,
+        grammar: PCFG,
+        precision: Precision = "double",
+        wanted: Wanted = Wanted(),  # noqa: B008  # immutable
+        kernel: Kernel | None = None,
+    ) -> None:
         self.grammar = grammar
-        self._tables = plain.PlainTables(grammar)
+        self.precision = precision
+        self.wanted = wanted
+        self._forced = kernel
+        self._wide = len(wide_symbols(chart_rules(grammar)))
+        self._dense_charts: DenseCharts | None = None
+        self._sparse_charts: SparseCharts | None = None
 
     def charts(self, sentences: Sequence[IntArray]) -> list[Chart]:
-        """One chart per sentence of known terminals."""
-        return [Chart(self.grammar, self._tables, words) for words in sentences]
+        """One chart for each sentence of known terminals (one or more each)."""
+        charts = [Chart(self, terminal_ids) for terminal_ids in sentences]
+        self.fill(charts, self.wanted)
+        return charts
+
+    def fill(self, charts: Sequence[Chart], wanted: Wanted) -> None:
+        """Compute what is wanted of charts."""
+        dense = [chart for chart in charts if self._kernel(chart) == "dense"]
+        for group in _groups_of_like_length(dense, self._dense.lanes if dense else 1):
+            # A lane whose values left the numbers' range is left to the sparse kernel.
+            for chart in self._dense.fill(group, wanted):
+                self._sparse.fill(chart, wanted)
+        for chart in charts:
+            if self._kernel(chart) == "sparse":
+                self._sparse.fill(chart, wanted)
+
+    def cell(self, chart: Chart, start: int, end: int) -> Cell:
+        """Inside and outside of one span's symbols."""
+        driver = self._dense if self._kernel(chart) == "dense" else self._sparse
+        symbols, inside, outside = driver.cell(chart, start, end)
+        with np.errstate(divide="ignore"):
+            log_inside, log_outside = np.log(inside[0]) + inside[1], np.log(outside[0]) + outside[1]
+        live, met = inside[0] > 0, (inside[0] > 0) & (outside[0] > 0)
+        return Cell((symbols[live], log_inside[live]), (symbols[met], log_outside[met]))
+
+    def _kernel(self, chart: Chart) -> Kernel:
+        if self._forced is not None and chart.length > 1:
+            return self._forced
+        return choose_kernel(self._wide, chart.length, self.precision)
+
+    @property
+    def _dense(self) -> DenseCharts:
+        if self._dense_charts is None:
+            self._dense_charts = DenseCharts(self.grammar, _DTYPES[self.precision], TIE[self.precision])
+        return self._dense_charts
+
+    @property
+    def _sparse(self) -> SparseCharts:
+        if self._sparse_charts is None:
+            self._sparse_charts = SparseCharts(self.grammar, _DTYPES[self.precision], TIE[self.precision])
+        return self._sparse_charts
+
+
+def _groups_of_like_length(charts: Sequence[Chart], size: int) -> Iterator[list[Chart]]:
+    ordered = sorted(charts, key=_length)
+    for begin in range(0, len(ordered), size):
+        yield ordered[begin : begin + size]
+
+
+def _length(chart: Chart) -> int:
+    return chart.length

@@ -72,9 +72,7 @@ def write_bitpar(rules: RuleSet, rules_path: str | Path, lexicon_path: str | Pat
     lexicon: dict[str, list[tuple[str, str]]] = {}
     for terminal in sorted(unquote(child) for child in combined if is_terminal(child)):
         if terminal in parents:
-            raise GrammarError(
-                f"{terminal} is both terminal and nonterminal, which bitpar's form cannot say"
-            )
+            raise GrammarError(f"{terminal} is both terminal and nonterminal, which bitpar's form cannot say")
         lexicon[terminal] = [(terminal, "1")]
     with open_output(rules_path) as stream, open_output(lexicon_path) as lexicon_stream:
         for rule, number in counted:
@@ -91,8 +89,6 @@ _NLTK_TOKEN = re.compile(
     r"""\s*(?:(?P<arrow>->)|(?P<bar>\|)|\[(?P<probability>[^\]\s]+)\]"""
     r"""|'(?P<single>[^']*)'|"(?P<double>[^"]*)"|(?P<name>[^\s|\[\]'"]+))"""
 )
-_NLTK_NAME = re.compile(r"[\w/][\w/^<>-]*")
-_NLTK_FORBIDDEN = re.compile(r"[^\w^<>-]|^[^\w]")
 _NLTK_ESCAPED = re.compile(r"/u([0-9a-f]+)/")
 
 
@@ -243,15 +239,21 @@ def _nltk_line(line: str, source: str, number: int) -> Iterable[tuple[Rule, floa
 
 def _nltk_symbol(name: str) -> str:
     if not is_terminal(name):
-        if _NLTK_NAME.fullmatch(name) and "/" not in name:
-            return name
-        return _NLTK_FORBIDDEN.sub(lambda match: f"/u{ord(match.group()):x}/", name)
+        return "".join(
+            character if _fits_nltk_name(character, first=position == 0) else f"/u{ord(character):x}/"
+            for position, character in enumerate(name)
+        )
     terminal = unquote(name)
     if "'" not in terminal:
         return f"'{terminal}'"
     if '"' in terminal:
         raise GrammarError(f"terminal {terminal} holds both kinds of quotes, which NLTK's form cannot say")
     return f'"{terminal}"'
+
+
+def _fits_nltk_name(character: str, *, first: bool) -> bool:
+    # Less than "re" takes for a letter: NLTK's releases differ in whether ² is one.
+    return character.isalpha() or character.isdecimal() or character in ("_" if first else "_^<>-")
 
 
 def _from_nltk_name(text: str) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from mbrparse.grammar.kernel import kernel
-from mbrparse.grammar.pcfg import PCFG, FloatArray, IntArray
+from mbrparse.grammar.pcfg import PCFG
 
 
 class PlainTables:

@@ -9,37 +9,39 @@ from hypothesis import strategies as st
 from mbrparse.decode.posteriors import Posteriors
 from mbrparse.decode.search import best_bracketing
 from mbrparse.decode.trees import build_tree, label_bracketing
+from mbrparse.grammar.span_summary import SpanEntries, cell_of
 from mbrparse.treebank.tree import Tree
 
 
 @settings(max_examples=200, deadline=None)
 @given(st.integers(2, 7), st.integers(0, 2**32 - 1), st.booleans())
 def test_search_reaches_the_best_bracketing(n: int, seed: int, negative: bool) -> None:
-    gains = np.random.default_rng(seed).random((n, n + 1)) - (0.7 if negative else 0.0)
-    found = best_bracketing(gains)
+    gains = np.random.default_rng(seed).random(n * (n + 1) // 2) - (0.7 if negative else 0.0)
+    found = best_bracketing(gains, n)
     spans = frozenset(zip(found.starts.tolist(), found.ends.tolist(), strict=True))
     assert spans in naive.bracketings(n)
-    best = max(sum(gains[i, j] for i, j in bracketing) for bracketing in naive.bracketings(n))
+    best = max(sum(gains[cell_of(n, i, j)] for i, j in bracketing) for bracketing in naive.bracketings(n))
     assert found.score == pytest.approx(best)
-    assert sum(gains[i, j] for i, j in spans) == pytest.approx(best)
+    assert sum(gains[cell_of(n, i, j)] for i, j in spans) == pytest.approx(best)
 
 
 def test_equal_gains_split_first() -> None:
-    found = best_bracketing(np.ones((4, 5)))
+    found = best_bracketing(np.ones(10), 4)
     assert list(zip(found.starts, found.ends, strict=True)) == [(0, 4), (1, 4), (2, 4)]
     assert found.parents.tolist() == [-1, 0, 1]
 
 
 def test_a_single_terminal_has_no_bracketing() -> None:
-    assert best_bracketing(np.zeros((1, 2))).score == 0.0
-    assert len(best_bracketing(np.zeros((1, 2))).starts) == 0
+    assert best_bracketing(np.zeros(1), 1).score == 0.0
+    assert len(best_bracketing(np.zeros(1), 1).starts) == 0
 
 
 def test_zero_mass_spans_are_labelled_by_their_parent() -> None:
     labels = ("NP", "S")
     one = np.array([0], np.int32)
-    posteriors = Posteriors(3, labels, one, np.array([3], np.int32), np.array([1], np.int32), np.array([1.0]))
-    spans = label_bracketing(best_bracketing(posteriors.spans.best), posteriors)
+    entries = SpanEntries(one, np.array([3], np.int32), np.array([1], np.int32), np.array([1.0]))
+    posteriors = Posteriors.of_entries(3, labels, entries)
+    spans = label_bracketing(best_bracketing(posteriors.spans.best, 3), posteriors)
     assert spans == [(0, 3, "S"), (1, 3, "S_Cont")]
     assert str(build_tree(spans, [Tree("x")] * 3)) == "(S x (S_Cont x x))"
 
@@ -47,10 +49,9 @@ def test_zero_mass_spans_are_labelled_by_their_parent() -> None:
 def test_posteriors_from_elsewhere_sum_over_labels() -> None:
     """Spans may come from any model: two labels on one span, the larger one wins, ties the first."""
     starts, ends = np.array([0, 0, 0], np.int32), np.array([2, 2, 2], np.int32)
-    posteriors = Posteriors(
-        2, ("A", "B", "C"), starts, ends, np.array([0, 1, 2], np.int32), np.array([0.3, 0.4, 0.4 + 1e-12])
-    )
+    entries = SpanEntries(starts, ends, np.array([0, 1, 2], np.int32), np.array([0.3, 0.4, 0.4 + 1e-12]))
+    posteriors = Posteriors.of_entries(2, ("A", "B", "C"), entries)
     assert posteriors.bracketed(0, 2) == pytest.approx(1.1)
-    assert posteriors.spans.best_label[0, 2] == 1
+    assert posteriors.spans.label[cell_of(2, 0, 2)] == 1
     assert posteriors.labelled(0, 2, "C") == 0.4 + 1e-12
     assert posteriors.labelled(0, 1, "C") == 0.0

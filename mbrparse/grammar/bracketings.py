@@ -1,0 +1,123 @@
+"""Sentences and their bracketings: what a grammar is re-estimated from (Pereira & Schabes 1992).
+
+Positions are 0-based and half-open. A span is *allowed* by a bracketing if it crosses none of its
+brackets. So each allowed span lies inside one bracket, as a run of that bracket's neighbouring children;
+a bracket with k children is a small chart over k positions, and a sentence is a tree of such charts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from mbrparse.errors import BracketError, LabelError
+from mbrparse.grammar.rules import TerminalKind
+from mbrparse.treebank.clean import clean
+from mbrparse.treebank.constituents import constituents
+from mbrparse.treebank.corpora import SourceTree
+from mbrparse.treebank.labels import is_continuation
+from mbrparse.treebank.tree import Tree
+
+Span = tuple[int, int]
+
+
+class BracketedSentence(NamedTuple):
+    """Terminals, where they stand, and brackets (none: any structure is allowed)."""
+
+    terminals: tuple[str, ...]
+    brackets: frozenset[Span] = frozenset()
+    source: str = "<sentence>"
+    line: int = 1
+
+
+def bracketed_sentences(
+    trees: Iterable[SourceTree], terminal_kind: TerminalKind, brackets: bool = True
+) -> Iterator[BracketedSentence]:
+    """Yield the sentences of trees with their brackets, or without; empty trees are passed over.
+
+    Traces and wrappers are removed. Labels say nothing, but that continuations are no brackets: a
+    binarized tree and its n-ary original are the same bracketing.
+
+    >>> from mbrparse.treebank.brackets import read_tree
+    >>> tree = SourceTree("", 1, read_tree("(S a (S_Cont (NP b c) d))"))
+    >>> sorted(next(bracketed_sentences([tree], "tags")).brackets)
+    [(0, 4), (1, 3)]
+    """
+    for source, line, tree in trees:
+        cleaned = clean(tree, unary="join", functions="keep")
+        if cleaned is not None:
+            terminals = cleaned.tags() if terminal_kind == "tags" else cleaned.words()
+            spans = brackets_of(cleaned) if brackets else frozenset()
+            yield BracketedSentence(terminals, spans, source, line)
+
+
+def brackets_of(tree: Tree) -> frozenset[Span]:
+    """The spans of a tree's constituents of width 2 or more that are no continuations."""
+    return frozenset(
+        (start, end)
+        for start, end, label in constituents(tree)
+        if end - start > 1 and not _is_continuation(label)
+    )
+
+
+def local_charts(sentence: BracketedSentence) -> list[tuple[int, list[int]]]:
+    """The charts of a sentence's brackets, the whole sentence included, children before parents.
+
+    Cells are numbered: 0 to n - 1 are the terminals; then come, chart after chart, its spans of two or
+    more children, by width and start. Each chart is the number of its first cell and the cells of its
+    children. The last cell is the sentence's.
+
+    Raises BracketError where brackets cross or leave the sentence.
+
+    >>> local_charts(BracketedSentence(("a", "b", "c", "d"), frozenset({(1, 3)})))
+    [(4, [1, 2]), (5, [0, 4, 3])]
+    """
+    length = len(sentence.terminals)
+    charts: list[tuple[int, list[int]]] = []
+    if length < 2:
+        return charts
+    cells = length
+    # A bracket that is open: its span, the cells of its children so far, and where they end.
+    opened: list[tuple[int, int, list[int], list[int]]] = []
+
+    def close() -> None:
+        nonlocal cells
+        _, end, children, reached = opened.pop()
+        children.extend(range(reached[0], end))
+        charts.append((cells, children))
+        cells += len(children) * (len(children) - 1) // 2
+        if opened:
+            opened[-1][2].append(cells - 1)
+            opened[-1][3][0] = end
+
+    spans = {span for span in sentence.brackets if span[1] - span[0] > 1} | {(0, length)}
+    for start, end in sorted(spans, key=lambda span: (span[0], -span[1])):
+        if start < 0 or end > length:
+            raise _error(sentence, f"bracket {(start, end)} leaves the sentence of {length} terminals")
+        while opened and opened[-1][1] <= start:
+            close()
+        if opened:
+            parent_start, parent_end, children, reached = opened[-1]
+            if end > parent_end:
+                raise _error(sentence, f"brackets {(parent_start, parent_end)} and {(start, end)} cross")
+            children.extend(range(reached[0], start))
+        opened.append((start, end, [], [start]))
+    while opened:
+        close()
+    return charts
+
+
+def _is_continuation(label: str) -> bool:
+    try:
+        return is_continuation(label)
+    except LabelError:  # a bracket may be labelled anything, or nothing
+        return False
+
+
+def _error(sentence: BracketedSentence, message: str) -> BracketError:
+    return BracketError(
+        message,
+        source=sentence.source,
+        line=sentence.line,
+        remedy="brackets must nest, as positions between terminals, 0-based and half-open",
+    )

@@ -1,0 +1,184 @@
+"""SIMD vectors inside numba kernels: one value for each sentence of a group.
+
+A chart array has the shape ``[rows, lanes]``; a row is one vector register
+(or a few: LLVM splits what the machine lacks), so that a kernel reads
+
+    total = multiply_add(load(inside, left), load(inside, right), total)
+
+and works on all sentences of the group at once.  numba's own vectorizer
+does not touch loops this short; hence these few explicit operations.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.core.datamodel import models
+from numba.extending import intrinsic, register_model
+
+VECTOR_BYTES = 64  # a cache line, and one AVX-512 register
+
+
+class Vector(types.Type):  # type: ignore[misc]
+    """Type of a vector of floats, as many as fit into ``VECTOR_BYTES``."""
+
+    def __init__(self, dtype: types.Float) -> None:
+        self.dtype = dtype
+        self.lanes = VECTOR_BYTES * 8 // dtype.bitwidth
+        super().__init__(name=f"Vector({dtype} x {self.lanes})")
+
+
+def _llvm_type(vector: Vector) -> ir.VectorType:
+    element = ir.DoubleType() if vector.dtype.bitwidth == 64 else ir.FloatType()
+    return ir.VectorType(element, vector.lanes)
+
+
+@register_model(Vector)
+class _VectorModel(models.PrimitiveModel):  # type: ignore[misc]
+    def __init__(self, manager: Any, vector: Vector) -> None:
+        super().__init__(manager, vector, _llvm_type(vector))
+
+
+def _pointer(context: Any, builder: Any, signature: Any, arguments: Any, vector: Vector) -> Any:
+    """Address of the row ``row + offset`` of an array (the first three arguments).
+
+    The offset is added first, so that a loop that changes only the row finds
+    this part done before it begins.
+    """
+    pointer = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+    for index in (2, 1):
+        position = context.cast(builder, arguments[index], signature.args[index], types.intp)
+        lanes = ir.Constant(position.type, vector.lanes)
+        pointer = builder.gep(pointer, [builder.mul(position, lanes)])
+    return builder.bitcast(pointer, _llvm_type(vector).as_pointer())
+
+
+def _splat(builder: Any, scalar: Any, vector: Vector) -> Any:
+    kind = _llvm_type(vector)
+    single = builder.insert_element(ir.Constant(kind, ir.Undefined), scalar, cgutils.int32_t(0))
+    mask = ir.Constant(ir.VectorType(ir.IntType(32), vector.lanes), [0] * vector.lanes)
+    return builder.shuffle_vector(single, ir.Constant(kind, ir.Undefined), mask)
+
+
+@intrinsic
+def load(typing: Any, array: Any, row: Any, offset: Any) -> Any:
+    """The vector ``array[row + offset, :]``."""
+    vector = Vector(array.dtype)
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        pointer = _pointer(context, builder, signature, arguments, vector)
+        return builder.load(pointer, align=vector.dtype.bitwidth // 8)
+
+    return vector(array, row, offset), generate
+
+
+@intrinsic
+def store(typing: Any, array: Any, row: Any, offset: Any, value: Any) -> Any:
+    """Set ``array[row + offset, :] = value``."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        pointer = _pointer(context, builder, signature, arguments, value)
+        builder.store(arguments[3], pointer, align=value.dtype.bitwidth // 8)
+        return context.get_dummy_value()
+
+    return types.void(array, row, offset, value), generate
+
+
+@intrinsic
+def spread(typing: Any, array: Any, index: Any) -> Any:
+    """A vector that repeats the scalar ``array[index]`` (``array`` has one axis)."""
+    vector = Vector(array.dtype)
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        source = context.make_array(signature.args[0])(context, builder, arguments[0])
+        position = context.cast(builder, arguments[1], signature.args[1], types.intp)
+        scalar = builder.load(builder.gep(source.data, [position]))
+        return _splat(builder, scalar, vector)
+
+    return vector(array, index), generate
+
+
+@intrinsic
+def zeros(typing: Any, array: Any) -> Any:
+    """A vector of zeros, of the kind that ``array`` holds."""
+    vector = Vector(array.dtype)
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return ir.Constant(_llvm_type(vector), None)
+
+    return vector(array), generate
+
+
+@intrinsic
+def multiply_add(typing: Any, first: Any, second: Any, total: Any) -> Any:
+    """``first * second + total``, fused where the machine can."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        kind = _llvm_type(total)
+        suffix = f"v{total.lanes}f{total.dtype.bitwidth}"
+        function = cgutils.get_or_insert_function(
+            builder.module, ir.FunctionType(kind, [kind] * 3), f"llvm.fmuladd.{suffix}"
+        )
+        return builder.call(function, arguments)
+
+    return total(first, second, total), generate
+
+
+def _binary(operation: str) -> Any:
+    def typed(typing: Any, first: Any, second: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            return getattr(builder, operation)(*arguments)
+
+        return first(first, second), generate
+
+    return typed
+
+
+@intrinsic
+def multiply(typing: Any, first: Any, second: Any) -> Any:
+    """``first * second``."""
+    return _binary("fmul")(typing, first, second)
+
+
+@intrinsic
+def add(typing: Any, first: Any, second: Any) -> Any:
+    """``first + second``."""
+    return _binary("fadd")(typing, first, second)
+
+
+@intrinsic
+def maximum(typing: Any, first: Any, second: Any) -> Any:
+    """The larger of the two, lane by lane."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        larger = builder.fcmp_ordered(">", arguments[1], arguments[0])
+        return builder.select(larger, arguments[1], arguments[0])
+
+    return first(first, second), generate
+
+
+@intrinsic
+def choose_greater(typing: Any, value: Any, bound: Any, then: Any, otherwise: Any) -> Any:
+    """``then`` in the lanes where ``value > bound``, else ``otherwise``."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        greater = builder.fcmp_ordered(">", arguments[0], arguments[1])
+        return builder.select(greater, arguments[2], arguments[3])
+
+    return then(value, bound, then, otherwise), generate
+
+
+@intrinsic
+def any_positive(typing: Any, value: Any) -> Any:
+    """Whether some lane is above zero."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        zero = ir.Constant(_llvm_type(value), None)
+        bits = builder.fcmp_ordered(">", arguments[0], zero)
+        packed = builder.bitcast(bits, ir.IntType(value.lanes))
+        return builder.icmp_unsigned("!=", packed, ir.Constant(packed.type, 0))
+
+    return types.boolean(value), generate

@@ -1,0 +1,252 @@
+"""The best-first chart against the naive twin and against the exhaustive chart."""
+
+import math
+from itertools import pairwise
+
+import naive
+import numpy as np
+import pytest
+from best_first_cases import EXHAUSTED, even_statistics, inside_of, pcfg_of, search
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from strategies import grammars, sentences
+
+from mbrparse.decode.best_first import BestFirst, BestFirstChart, BestFirstCharts, Until
+from mbrparse.decode.merits import MERITS
+from mbrparse.errors import MbrparseError
+from mbrparse.grammar.charts import ChartFactory
+from mbrparse.grammar.induce import induce
+from mbrparse.grammar.pcfg import PCFG
+from mbrparse.grammar.statistics import Statistics, count_statistics
+from mbrparse.treebank.corpora import SourceTree, read_corpus
+from mbrparse.treebank.prepare import Account, Preparation, prepare
+
+NAMES = list(MERITS)
+NEAR = 1e-9
+
+# A sentence of 12 x has 58786 bracketings; S also leans to the left.
+AMBIGUOUS = naive.Grammar(
+    {"S": 1.0},
+    {("S", "S", "S"): 0.3, ("S", "S", "A"): 0.1, ("A", "S", "S"): 0.5},
+    {("S", "x"): 0.5, ("S", "y"): 0.1, ("A", "x"): 0.5},
+)
+
+
+@st.composite
+def known(draw: st.DrawFn) -> tuple[naive.Grammar, list[str]]:
+    """A grammar, and a sentence of terminals that it has."""
+    grammar = draw(grammars())
+    terminals = {word for (_, word), p in grammar.lexical.items() if p > 0}
+    sentence = draw(sentences(grammar).filter(terminals.issuperset))
+    return grammar, sentence
+
+
+@pytest.fixture(scope="module")
+def flights() -> tuple[PCFG, Statistics, list[np.ndarray]]:  # type: ignore[type-arg]
+    trees = prepare(read_corpus("embedded:flights"), Preparation(), Account())
+    sources = [SourceTree("flights", line, tree) for line, tree in enumerate(trees, start=1)]
+    grammar = PCFG.from_rules(induce(sources[:1400], "tags"))
+    test = [grammar.encode(tree.tags()) for _, _, tree in sources[1400:]]
+    return grammar, count_statistics(sources[:1400], "tags"), test
+
+
+@settings(max_examples=40)
+@given(known(), st.sampled_from(NAMES))
+def test_exhausted_inside_is_the_naive_one(case: tuple[naive.Grammar, list[str]], merit: str) -> None:
+    grammar, sentence = case
+    chart = search(pcfg_of(grammar), sentence, merit)
+    found = inside_of(chart, chart.estimates.tolist())
+    expected = naive.inside(grammar, sentence)
+    assert found.keys() == expected.keys()
+    for key, value in expected.items():
+        assert found[key] == pytest.approx(float(value), rel=NEAR)
+    assert chart.in_chart.all()
+
+
+@settings(max_examples=25)
+@given(known(), st.sampled_from(NAMES), st.sampled_from([0.01, 0.1, 1.0]))
+def test_threshold_bounds_the_loss(
+    case: tuple[naive.Grammar, list[str]], merit: str, threshold: float
+) -> None:
+    grammar, sentence = case
+    chart = search(pcfg_of(grammar), sentence, merit, beta_threshold=threshold)
+    found = inside_of(chart, chart.estimates.tolist())
+    for (start, end, symbol), value in naive.inside(grammar, sentence).items():
+        least = float(value) * (1 + threshold) ** -(end - start - 1)
+        assert least * (1 - NEAR) <= found[start, end, symbol] <= float(value) * (1 + NEAR)
+    settled = inside_of(chart, chart.inside.tolist())
+    assert settled == pytest.approx(
+        {k: float(v) for k, v in naive.inside(grammar, sentence).items()}, rel=NEAR
+    )
+
+
+@settings(max_examples=25)
+@given(known())
+def test_exhausted_posteriors_and_viterbi_are_the_naive_ones(case: tuple[naive.Grammar, list[str]]) -> None:
+    grammar, sentence = case
+    chart = search(pcfg_of(grammar), sentence)
+    total = float(naive.sentence_probability(grammar, sentence))
+    assert math.exp(chart.log_prob) == pytest.approx(total, rel=NEAR)
+    if total == 0:
+        assert chart.viterbi().log_prob == -math.inf
+        return
+    labels = chart.grammar.labels
+    found = {
+        (int(start), int(end), labels[label]): float(g)
+        for start, end, label, g in zip(*chart.span_posteriors(), strict=True)
+    }
+    expected = {key: float(value) for key, value in naive.posteriors(grammar, sentence).items()}
+    assert found == pytest.approx(expected, rel=1e-8, abs=1e-12)
+    assert chart.viterbi().log_prob == pytest.approx(math.log(naive.viterbi(grammar, sentence)[0]), rel=NEAR)
+
+
+@pytest.mark.parametrize("merit", NAMES)
+def test_exhausted_equals_the_exhaustive_chart(
+    merit: str,
+    flights: tuple[PCFG, Statistics, list[np.ndarray]],  # type: ignore[type-arg]
+) -> None:
+    grammar, statistics, test = flights
+    exhaustive = ChartFactory(grammar).charts(test[:8])
+    charts = BestFirstCharts(grammar, BestFirst(merit, EXHAUSTED, None, 0.01, statistics))
+    edges = set()
+    for chart, other in zip(charts.charts(test[:8]), exhaustive, strict=True):
+        assert chart.log_prob == pytest.approx(other.log_prob, abs=NEAR)
+        for mine, theirs in zip(chart.span_posteriors()[:3], other.span_posteriors()[:3], strict=True):
+            assert mine.tolist() == theirs.tolist()
+        assert chart.span_posteriors()[3] == pytest.approx(other.span_posteriors()[3], rel=1e-7)
+        assert chart.viterbi().nodes == other.viterbi().nodes
+        edges.add(chart.edge_count)
+    assert len(edges) > 1
+
+
+@pytest.mark.parametrize("merit", NAMES)
+def test_order_is_reproducible(merit: str) -> None:
+    one, two = (search(pcfg_of(AMBIGUOUS), ["x", "y"] * 6, merit, Until("first-parse")) for _ in range(2))
+    assert one.starts.tolist() == two.starts.tolist()
+    assert one.symbols.tolist() == two.symbols.tolist()
+    assert one.merits.tolist() == two.merits.tolist()
+    assert one.popped == two.popped > 0
+
+
+def test_equal_merits_are_popped_in_the_order_of_proposal() -> None:
+    # All terminals have beta 0.5 for A and for S: the lexical constituents are proposed left to right.
+    chart = search(pcfg_of(AMBIGUOUS), ["x"] * 5, "beta", edges=1)
+    assert chart.popped < 10
+    assert chart.in_chart[: chart.popped].all()
+    assert chart.starts[: chart.popped].tolist() == sorted(chart.starts[: chart.popped].tolist())
+
+
+def test_beta_pops_in_order_of_inside_probability_where_it_is_known() -> None:
+    chart = search(pcfg_of(AMBIGUOUS), ["x", "y", "x"], "beta")
+    # Terminals are the only constituents whose estimate never changes.
+    lexical = (chart.ends - chart.starts) == 1
+    assert chart.merits[lexical].tolist() == chart.estimates[lexical].tolist()
+
+
+@pytest.mark.parametrize("merit", NAMES)
+def test_edges_bound_the_search(merit: str) -> None:
+    grammar = pcfg_of(AMBIGUOUS)
+    sentence = ["x"] * 12
+    full = search(grammar, sentence, merit)
+    for limit in (1, 7, 50, full.edge_count - 1):
+        chart = search(grammar, sentence, merit, edges=limit)
+        assert chart.edge_count <= limit
+        assert chart.limited
+        assert chart.log_prob <= full.log_prob + NEAR
+    assert not search(grammar, sentence, merit, edges=full.edge_count).limited
+
+
+@pytest.mark.parametrize("merit", NAMES)
+def test_mass_is_reached_and_no_more_is_made_than_by_exhausting(merit: str) -> None:
+    grammar = pcfg_of(AMBIGUOUS)
+    sentence = ["x", "y"] * 4
+    full = search(grammar, sentence, merit)
+    chart = search(grammar, sentence, merit, Until("mass", 0.9))
+    assert full.log_prob + math.log(0.9) <= chart.log_prob + NEAR <= full.log_prob + 2 * NEAR
+    assert chart.edge_count <= full.edge_count
+
+
+def test_first_edges_are_an_earlier_chart() -> None:
+    grammar = pcfg_of(AMBIGUOUS)
+    chart = search(grammar, ["x"] * 8, "normalized-beta")
+    masses = [chart.log_prob_within(edges) for edges in range(0, chart.edge_count + 1, 20)]
+    assert all(one <= two + NEAR for one, two in pairwise(masses))
+    assert chart.log_prob_within(chart.edge_count) == pytest.approx(chart.log_prob, abs=NEAR)
+    assert chart.viterbi_within(0).nodes == []
+    assert chart.viterbi_within(chart.edge_count) == chart.viterbi()
+    assert 0 < chart.useful_edge_count <= chart.edge_count
+
+
+def test_unparsable_sentence_exhausts_its_agenda() -> None:
+    grammar = pcfg_of(naive.Grammar({"S": 1.0}, {("S", "A", "B"): 1.0}, {("A", "a"): 1.0, ("B", "b"): 1.0}))
+    chart = search(grammar, ["b", "a"], "boundary-trigram", Until("first-parse"))
+    assert chart.log_prob == -math.inf
+    assert not chart.limited
+    assert chart.popped == 2
+    assert chart.useful_edge_count == 0
+    assert chart.viterbi().nodes == []
+
+
+def test_long_sentence_does_not_underflow() -> None:
+    grammar = pcfg_of(
+        naive.Grammar(
+            {"S": 1.0}, {("S", "X", "S"): 0.9}, {("S", "x"): 0.1, ("X", "x"): 1e-3, ("X", "y"): 0.999}
+        )
+    )
+    for merit in ("normalized-beta", "prefix", "boundary-trigram"):
+        chart = search(grammar, ["x"] * 400, merit, Until("first-parse"), statistics=None)
+        assert chart.log_prob == pytest.approx(399 * math.log(0.9e-3) + math.log(0.1), rel=1e-9)
+        assert len(chart.viterbi().nodes) == 399
+
+
+@settings(max_examples=20)
+@given(known())
+def test_prefix_probabilities_are_those_of_the_left_corner_equations(
+    case: tuple[naive.Grammar, list[str]],
+) -> None:
+    grammar, sentence = case
+    symbols = grammar.symbols()
+    # Naively: one linear system per position; singular where left recursion never ends.
+    step = np.zeros((len(symbols), len(symbols)))
+    ids = {symbol: number for number, symbol in enumerate(symbols)}
+    for (parent, left, _), p in grammar.binary.items():
+        step[ids[parent], ids[left]] += p
+    if np.abs(np.linalg.eigvals(step)).max() > 0.95:
+        return
+    inside = naive.inside(grammar, sentence)
+    alpha = np.zeros((len(sentence), len(symbols)))
+    for end in range(len(sentence)):
+        seed = np.zeros(len(symbols))
+        if end == 0:
+            for symbol, p in grammar.start.items():
+                seed[ids[symbol]] += p
+        for (parent, left, right), p in grammar.binary.items():
+            for start in range(end):
+                seed[ids[right]] += alpha[start, ids[parent]] * p * float(inside.get((start, end, left), 0))
+        alpha[end] = np.linalg.solve(np.eye(len(symbols)) - step.T, seed)
+    library = pcfg_of(grammar)
+    chart = search(library, sentence, "prefix")
+    for number, symbol in enumerate(library.symbols):
+        found = np.exp(chart.log_prefix[:, number])
+        assert found == pytest.approx(alpha[:, ids[symbol]], rel=1e-8, abs=1e-13)
+
+
+def test_charts_do_not_depend_on_each_other() -> None:
+    grammar = pcfg_of(AMBIGUOUS)
+    test = [grammar.encode(["x"] * 6), grammar.encode(["y", "x"] * 3)]
+    statistics = even_statistics(grammar, [["x", "y"]])
+    how = BestFirst("boundary-trigram", statistics=statistics)
+    together: list[BestFirstChart] = list(BestFirstCharts(grammar, how).charts(test))
+    alone = [next(BestFirstCharts(grammar, how).charts([sentence])) for sentence in test]
+    assert [chart.log_prob for chart in together] == [chart.log_prob for chart in alone]
+
+
+def test_a_merit_says_what_statistics_it_lacks() -> None:
+    with pytest.raises(MbrparseError, match=r"boundary-trigram needs statistics .*--statistics FILE"):
+        BestFirstCharts(pcfg_of(AMBIGUOUS), BestFirst())
+
+
+@pytest.mark.parametrize("text", ["mass", "mass:", "mass:0", "mass:1", "mass:x", "first", "exhausted:1", ""])
+def test_until_refuses(text: str) -> None:
+    with pytest.raises(MbrparseError, match="first-parse, exhausted or mass:SHARE"):
+        Until.parse(text)

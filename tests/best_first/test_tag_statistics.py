@@ -1,0 +1,188 @@
+"""Statistics: direct counts on hand-made trees, expectations, files, and what is refused."""
+
+from pathlib import Path
+
+import naive
+import numpy as np
+import pytest
+from best_first_cases import pcfg_of
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from strategies import grammars, sentences
+
+from mbrparse.errors import GrammarError, InputMismatchError
+from mbrparse.grammar.induce import induce
+from mbrparse.grammar.pcfg import PCFG
+from mbrparse.grammar.rules import quote
+from mbrparse.grammar.statistics import BOUNDARY, Statistics, count_statistics, expect_statistics
+from mbrparse.grammar.statistics_file import read_statistics, write_statistics
+from mbrparse.grammar.statistics_tables import StatisticsTables, witten_bell
+from mbrparse.treebank.brackets import read_tree
+from mbrparse.treebank.corpora import SourceTree
+
+D, N, V = "'D'", "'N'", "'V'"
+
+
+def trees_of(*texts: str) -> list[SourceTree]:
+    return [SourceTree("here", line, read_tree(text)) for line, text in enumerate(texts, start=1)]
+
+
+TWO = trees_of("(S (NP D N) V)", "(S (NP (D the) (N dog)) (VP (V eats) (N fish)))")
+
+
+def test_counts_by_hand() -> None:
+    found = count_statistics(TWO, "tags")
+    assert found.sentences == 2
+    assert found.ngrams == {
+        (BOUNDARY, BOUNDARY, D): 2,
+        (BOUNDARY, D, N): 2,
+        (D, N, V): 2,
+        (N, V, BOUNDARY): 1,
+        (N, V, N): 1,
+        (V, N, BOUNDARY): 1,
+    }
+    assert found.left == {
+        ("S", BOUNDARY): 2,
+        ("NP", BOUNDARY): 2,
+        ("VP", N): 1,
+        (D, BOUNDARY): 2,
+        (N, D): 2,
+        (V, N): 2,
+        (N, V): 1,
+    }
+    assert found.right == {
+        ("S", BOUNDARY): 2,
+        ("NP", V): 2,
+        ("VP", BOUNDARY): 1,
+        (D, N): 2,
+        (N, V): 2,
+        (V, BOUNDARY): 1,
+        (V, N): 1,
+        (N, BOUNDARY): 1,
+    }
+
+
+def test_words_stand_under_preterminals() -> None:
+    found = count_statistics(TWO[1:], "words")
+    assert ("D", BOUNDARY) in found.left
+    assert found.right["NP", "'eats'"] == 1
+    assert ("'the'", "'dog'", "'eats'") in found.ngrams
+
+
+def test_expectation_of_an_unambiguous_grammar_is_the_count() -> None:
+    grammar = PCFG.from_rules(induce(TWO, "tags"))
+    counted = count_statistics(TWO, "tags")
+    expected = expect_statistics(grammar, [tree.tags() for _, _, tree in TWO])
+    assert expected.ngrams == counted.ngrams
+    assert expected.left == pytest.approx(counted.left)
+    assert expected.right == pytest.approx(counted.right)
+
+
+@settings(max_examples=20)
+@given(grammars(), st.data())
+def test_expectation_is_the_naive_one(grammar: naive.Grammar, data: st.DataObject) -> None:
+    corpus = [data.draw(sentences(grammar, 5)) for _ in range(2)]
+    left: dict[tuple[str, str], float] = {}
+    right: dict[tuple[str, str], float] = {}
+    for sentence in corpus:
+        padded = [BOUNDARY, *map(quote, sentence), BOUNDARY]
+        for (start, end, symbol), p in naive.posteriors(grammar, sentence).items():
+            left[symbol, padded[start]] = left.get((symbol, padded[start]), 0) + float(p)
+            right[symbol, padded[end + 1]] = right.get((symbol, padded[end + 1]), 0) + float(p)
+    if not left:
+        with pytest.raises(GrammarError, match="parses none of the sentences"):
+            expect_statistics(pcfg_of(grammar), corpus)
+        return
+    found = expect_statistics(pcfg_of(grammar), corpus)
+    assert found.left == pytest.approx(left, rel=1e-8, abs=1e-12)
+    assert found.right == pytest.approx(right, rel=1e-8, abs=1e-12)
+    assert found.sentences == 2
+
+
+def test_expectation_keeps_annotated_symbols_apart() -> None:
+    trees = trees_of("(S (NP^S D N) V)", "(S V (NP^VP D N))")
+    found = expect_statistics(PCFG.from_rules(induce(trees, "tags")), [("D", "N", "V"), ("V", "D", "N")])
+    assert found.left["NP^S", BOUNDARY] == pytest.approx(0.5 / 0.5)
+    assert found.left["NP^VP", V] == pytest.approx(1.0)
+
+
+def test_no_trees() -> None:
+    with pytest.raises(GrammarError, match="no trees"):
+        count_statistics([], "tags")
+
+
+def test_file_round_trip(tmp_path: Path) -> None:
+    path = tmp_path / "statistics.txt"
+    found = count_statistics(TWO, "tags")
+    odd = Statistics("tags", found.ngrams, {**found.left, ("NP", V): 1 / 3}, found.right)
+    write_statistics(odd, path)
+    assert read_statistics(path) == odd
+    text = path.read_text().splitlines()
+    assert text[0] == "mbrparse-statistics 1"
+    assert text[-1] == "end"
+
+
+GOOD = [
+    "mbrparse-statistics 1",
+    "terminals tags",
+    "counts 2",
+    "1 ngram boundary boundary 'D'",
+    "2.5 left NP 'D'",
+    "end",
+]
+
+
+@pytest.mark.parametrize(
+    ("line", "text", "message"),
+    [
+        (1, "mbrparse-grammar 1", ":1: not a file of statistics"),
+        (1, "mbrparse-statistics 2", ":1: statistics of version 2"),
+        (2, "terminals trees", ":2: not a line of a file of statistics"),
+        (3, "counts 3", "announces 3 counts, the file holds 2"),
+        (4, "1 ngram boundary D 'D'", ":4: D is neither a tag in quotes nor boundary"),
+        (4, "x ngram boundary boundary 'D'", ":4: 'x' is not a number of 0 or more"),
+        (5, "-1 left NP 'D'", ":5: '-1' is not a number of 0 or more"),
+        (5, "nan right NP 'D'", ":5: 'nan' is not a number of 0 or more"),
+        (5, "1 left NP", ":5: not a line of a file of statistics"),
+        (6, "", ":6: the file ends before its line 'end'; it was cut off"),
+        (6, "end\nend", ":7: text after the line 'end'"),
+    ],
+)
+def test_bad_files(tmp_path: Path, line: int, text: str, message: str) -> None:
+    path = tmp_path / "bad.txt"
+    path.write_text("\n".join([*GOOD[: line - 1], text, *GOOD[line:]]) + "\n")
+    with pytest.raises(GrammarError) as error:
+        read_statistics(path)
+    assert message in str(error.value)
+    assert str(error.value).startswith(str(path))
+    assert "\n" not in str(error.value)
+
+
+def test_statistics_of_another_grammar_are_refused() -> None:
+    grammar = PCFG.from_rules(induce(TWO, "tags"))
+    with pytest.raises(InputMismatchError, match="statistics of words, but a grammar of tags"):
+        StatisticsTables(count_statistics(TWO, "words"), grammar)
+    with pytest.raises(InputMismatchError, match=r"lack the grammar's start symbols \(S\)"):
+        StatisticsTables(count_statistics(trees_of("(X D N)"), "tags"), grammar)
+
+
+def test_smoothed_probabilities_sum_to_one() -> None:
+    grammar = PCFG.from_rules(induce(TWO, "tags"))
+    tables = StatisticsTables(count_statistics(TWO, "tags"), grammar)
+    assert np.exp(tables.log_prior).sum() == pytest.approx(1)
+    # p(t | N) is a distribution over tags for every symbol.
+    assert np.exp(tables.log_right).sum(axis=0) == pytest.approx(np.ones(len(grammar.symbols)))
+    tags = range(len(grammar.terminals) + 1)
+    for first in tags:
+        for second in tags:
+            assert sum(
+                np.exp(tables.tags.log_trigram(first, second, third)) for third in tags
+            ) == pytest.approx(1)
+
+
+def test_witten_bell_by_hand() -> None:
+    # 3 and 1 of 4, two kinds: (3 + 2/3) / 6, (1 + 2/3) / 6, (0 + 2/3) / 6.
+    assert witten_bell(np.array([3.0, 1.0, 0.0]), np.full(3, 1 / 3)) == pytest.approx(
+        [11 / 18, 5 / 18, 2 / 18]
+    )
+    assert witten_bell(np.zeros((1, 2)), np.array([0.3, 0.7]))[0] == pytest.approx([0.3, 0.7])

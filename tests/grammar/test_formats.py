@@ -1,0 +1,264 @@
+"""bitpar's and NLTK's grammar formats, there and back."""
+
+from pathlib import Path
+
+import nltk
+import pytest
+from grammar_strategies import rule_sets
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from tree_strategies import tokens
+
+from mbrparse.errors import GrammarError, MbrparseError
+from mbrparse.grammar.formats import read_bitpar, read_nltk, write_bitpar, write_nltk
+from mbrparse.grammar.pcfg import PCFG
+from mbrparse.grammar.rules import Rule, RuleSet, Weight, is_terminal, relative_frequencies, unquote
+
+# Goodman (1996), grammar (3), and the grammar of Sima'an (2003), section 4.
+FOUR_TREES = """
+S -> A C [0.25] | A D [0.25] | E B [0.25] | F B [0.25]
+A -> 'x' 'x' [1.0]
+B -> 'x' 'x' [1.0]
+C -> 'x' 'x' [1.0]
+D -> 'x' 'x' [1.0]
+E -> 'x' 'x' [1.0]
+F -> 'x' 'x' [1.0]
+"""
+PARSES_500 = """
+S -> 'x' 'x' [0.1] | 'x' S [0.3] | S 'x' [0.3] | S S [0.1] | A A [0.2]
+A -> 'x' 'x' [1.0]
+"""
+COUNTS = relative_frequencies(
+    "words",
+    {"S": 3, "NP": 1},
+    {
+        Rule("S", ("NP", "VB")): 3,
+        Rule("NP", ("DT", "NN")): 2,
+        Rule("NP", ("NP", "NP")): 1.5,
+        Rule("DT", ("'the'",)): 2,
+        Rule("NN", ("'dog'",)): 1,
+        Rule("NN", ("'saw'",)): 1,
+        Rule("VB", ("'saw'",)): 3,
+    },
+)
+
+nltk_terminals = tokens.filter(lambda text: not ("'" in text and '"' in text))
+
+
+def read(tmp_path: Path, text: str, **options: str) -> RuleSet:
+    path = tmp_path / "grammar.txt"
+    path.write_text(text, "utf-8")
+    return read_nltk(path, **options)  # type: ignore[arg-type]
+
+
+# --- NLTK --------------------------------------------------------------------------------
+
+
+@given(rule_sets(terminals=nltk_terminals))
+def test_nltk_there_and_back(tmp_path_factory: pytest.TempPathFactory, rules: RuleSet) -> None:
+    path = tmp_path_factory.getbasetemp() / "random.pcfg"
+    write_nltk(rules, path)
+    again = read_nltk(path, rules.terminal_kind)
+    assert again.start == {name: Weight(w.probability) for name, w in rules.start.items()}
+    assert again.rules == {rule: Weight(w.probability) for rule, w in rules.rules.items()}
+
+
+@given(rule_sets(terminals=nltk_terminals))
+def test_nltk_itself_reads_what_we_write(tmp_path_factory: pytest.TempPathFactory, rules: RuleSet) -> None:
+    path = tmp_path_factory.getbasetemp() / "theirs.pcfg"
+    write_nltk(rules, path)
+    theirs = nltk.PCFG.fromstring(path.read_text("utf-8"))
+    assert str(theirs.start()) == "ROOT"
+    below = [production for production in theirs.productions() if str(production.lhs()) != "ROOT"]
+
+    def shape(children: tuple[object, ...]) -> tuple[str | None, ...]:
+        return tuple(child if isinstance(child, str) else None for child in children)
+
+    assert [(shape(p.rhs()), p.prob()) for p in below] == [
+        (tuple(unquote(c) if is_terminal(c) else None for c in rule.children), pytest.approx(w.probability))
+        for rule, w in sorted(rules.rules.items())
+    ]
+    assert len({p.lhs() for p in below}) == len({rule.parent for rule in rules.rules})
+
+
+@pytest.mark.parametrize(("text", "rules"), [(FOUR_TREES, 10), (PARSES_500, 6)])
+def test_the_papers_grammars(text: str, rules: int, tmp_path: Path) -> None:
+    grammar = read(tmp_path, text)
+    assert grammar.terminal_kind == "tags"
+    assert grammar.start == {"S": Weight(1.0)}
+    assert len(PCFG.from_rules(grammar).log_prob) == len(grammar.rules) == rules
+    assert sorted(str(p.rhs()) for p in nltk.PCFG.fromstring(text).productions()) == sorted(
+        str(tuple(unquote(c) if is_terminal(c) else nltk.Nonterminal(c) for c in rule.children))
+        for rule in grammar.rules
+    )
+
+
+def test_nltk_text_as_people_write_it(tmp_path: Path) -> None:
+    text = """
+    # a remark
+    % start NP
+    NP -> DT 'dog' [.5] | DT "cat's" [0.25]
+        | 'dogs' [0.25]
+    """
+    with pytest.raises(GrammarError, match=r"grammar\.txt:5: a rule begins with its left-hand side"):
+        read(tmp_path, text)
+    rules = read(tmp_path, text.replace("\n        |", "|") + "S-X -> NP 'x' [1]\nDT ->'a'[0.5]|'a'[0.5]\n")
+    assert rules.start == {"NP": Weight(1.0)}
+    assert {str(rule): w.probability for rule, w in rules.rules.items()} == {
+        "NP -> DT 'dog'": 0.5,
+        "NP -> DT 'cat's'": 0.25,
+        "NP -> 'dogs'": 0.25,
+        "S-X -> NP 'x'": 1,
+        "DT -> 'a'": 1,
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "start"),
+    [
+        ("ROOT -> S [0.75] | NP [0.25]\nS -> NP 'x' [1.0]\nNP -> 'x' 'y' [1.0]", {"S": 0.75, "NP": 0.25}),
+        ("S -> NP 'x' [1.0]\nNP -> 'x' 'y' [1.0]\nROOT -> NP [1.0]", {"NP": 1.0}),
+        ("S -> NP 'x' [1.0]\nNP -> 'x' 'y' [1.0]", {"S": 1.0}),
+        ("%start NP\nS -> NP 'x' [1.0]\nNP -> 'x' 'y' [1.0]", {"NP": 1.0}),
+        # not a mere start distribution
+        ("ROOT -> NP NP [1.0]\nNP -> 'x' 'y' [1.0]", {"ROOT": 1.0}),
+        ("ROOT -> NP [1.0]\nNP -> 'x' ROOT [0.5] | 'x' 'y' [0.5]", {"ROOT": 1.0}),
+        ("ROOT -> 'x' [1.0]", {"ROOT": 1.0}),
+    ],
+)
+def test_root_rules_are_the_start_distribution(text: str, start: dict[str, float], tmp_path: Path) -> None:
+    rules = read(tmp_path, text)
+    assert {name: w.probability for name, w in rules.start.items()} == start
+    assert ("ROOT" in start) == any(rule.parent == "ROOT" for rule in rules.rules)
+
+
+def test_another_root(tmp_path: Path) -> None:
+    rules = read(tmp_path, "ROOT -> 'x' 'y' [1.0]")
+    with pytest.raises(GrammarError, match="has a symbol ROOT already; choose another with --root"):
+        write_nltk(rules, tmp_path / "out")
+    write_nltk(rules, tmp_path / "out", root="TOP")
+    assert read_nltk(tmp_path / "out", root="TOP") == rules
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [("S -> 'x' S [0.5] | 'x' [0.5]", "tags"), ("S -> X S [0.5] | X X [0.5]\nX -> 'x' [1.0]", "words")],
+)
+def test_kind_of_terminals(text: str, kind: str, tmp_path: Path) -> None:
+    assert read(tmp_path, text).terminal_kind == kind
+    assert read(tmp_path, text, terminal_kind="words").terminal_kind == "words"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "grammar.txt: no rules"),
+        ("S -> A B", ":1: a rule without its probability"),
+        ("S", ":1: a rule without its probability"),
+        ("S -> A [0.5] | B", ":1: a rule without its probability"),
+        ("S -> A | B [1.0]", ":1: an alternative without its probability"),
+        ("S A -> B [1.0]", ":1: a rule has one symbol, then ->"),
+        ("-> B [1.0]", ":1: a rule has one symbol, then ->"),
+        ("S -> [1.0]", ":1: an empty right-hand side"),
+        ("S -> 'x' [one]", ":1: 'one' is not a count"),
+        ("S -> '' [1.0]", ":1: terminal '' is empty or holds a blank"),
+        ("S -> 'a b' [1.0]", ":1: terminal 'a b' is empty or holds a blank"),
+        ("S -> 'a\tb' [1.0]", ":1: terminal .* is empty or holds a blank"),
+        ("S -> 'x [1.0]", ":1: cannot read"),
+        ("%include S", ":1: unknown directive; %start SYMBOL"),
+        ("S -> 'x' [0.5]", "the rules of S have probabilities that sum to 0.5"),
+        ("S -> 'x' [0]", "the rules of S have probabilities that sum to 0, not 1"),
+        ("S -> A 'x' [1.0]", "nonterminal A has no rule"),
+    ],
+)
+def test_nltk_errors(text: str, message: str, tmp_path: Path) -> None:
+    with pytest.raises(GrammarError, match=message):
+        read(tmp_path, text)
+
+
+def test_a_terminal_that_nltk_cannot_say_leaves_no_file(tmp_path: Path) -> None:
+    rules = RuleSet("words", {"S": Weight(1)}, {Rule("S", ("'it's\"'",)): Weight(1)})
+    with pytest.raises(GrammarError, match="holds both kinds of quotes"):
+        write_nltk(rules, tmp_path / "out")
+    assert list(tmp_path.iterdir()) == []
+
+
+# --- bitpar ------------------------------------------------------------------------------
+
+
+def test_bitpars_two_files(tmp_path: Path) -> None:
+    rules, lexicon = tmp_path / "rules", tmp_path / "lexicon"
+    write_bitpar(COUNTS, rules, lexicon)
+    assert rules.read_text() == "2\tNP\tDT\tNN\n1.5\tNP\tNP\tNP\n1\tROOT\tNP\n3\tROOT\tS\n3\tS\tNP\tVB\n"
+    assert lexicon.read_text() == "dog\tNN 1\nsaw\tNN 1\tVB 3\nthe\tDT 2\n"
+    assert read_bitpar(rules, lexicon) == COUNTS
+
+
+def test_bitpar_files_of_tags(tmp_path: Path) -> None:
+    grammar = read(tmp_path, PARSES_500)
+    write_bitpar(grammar, tmp_path / "rules", tmp_path / "lexicon")
+    assert (tmp_path / "lexicon").read_text() == "x\tx 1\n"
+    again = read_bitpar(tmp_path / "rules", tmp_path / "lexicon")
+    assert again.terminal_kind == "tags"
+    assert {rule: pytest.approx(w.probability) for rule, w in again.rules.items()} == {
+        rule: w.probability for rule, w in grammar.rules.items()
+    }
+
+
+@given(rule_sets(terminals=tokens), st.sampled_from(["ROOT", "%"]))
+def test_bitpar_there_and_back(tmp_path_factory: pytest.TempPathFactory, rules: RuleSet, root: str) -> None:
+    """Words under preterminals, or tags and nothing else, as trained grammars have them."""
+    base = tmp_path_factory.getbasetemp()
+    lexical = {rule for rule in rules.rules if len(rule.children) == 1 and is_terminal(rule.children[0])}
+    longer = rules.rules.keys() - lexical
+    combined = {child for rule in longer for child in rule.children if is_terminal(child)}
+    assume(bool(lexical) != bool(combined))
+    assume(all(unquote(c) not in {rule.parent for rule in rules.rules} for c in combined))
+    assume(any(rule.children != (f"'{rule.parent}'",) for rule in lexical) or not lexical)
+    assume(longer)
+    assume(root not in {rule.parent for rule in rules.rules})
+    write_bitpar(rules, base / "rules", base / "lexicon", root)
+    again = read_bitpar(base / "rules", base / "lexicon", root)
+    assert again.terminal_kind == ("tags" if combined else "words")
+    assert again.rules.keys() == rules.rules.keys()
+    for rule, weight in rules.rules.items():
+        assert again.rules[rule].probability == pytest.approx(weight.probability)
+    assert {n: w.probability for n, w in again.start.items()} == pytest.approx(
+        {n: w.probability for n, w in rules.start.items()}
+    )
+
+
+@pytest.mark.parametrize(
+    ("rules", "lexicon", "message"),
+    [
+        ("", "a A 1", "rules: no rules"),
+        ("1 S", "a A 1", "rules:1: not a rule; COUNT LHS RHS"),
+        ("1 S A A\none S A A", "a A 1", "rules:2: 'one' is not a count"),
+        ("-1 S A A", "a A 1", "rules:1: '-1' is not a count"),
+        ("inf S A A", "a A 1", "rules:1: 'inf' is not a count"),
+        ("1 S A A", "b A 1\na A", "lexicon:2: not a lexicon line; WORD TAG COUNT"),
+        ("1 S A A", "a A 1 B", "lexicon:1: not a lexicon line"),
+        ("1 S A A", "a A x", "lexicon:1: 'x' is not a count"),
+        ("1 S A B", "a A 1", "rules: nonterminal B has no rule"),
+        ("0 S A A", "a A 1", "rules: the rules of S have probabilities that sum to 0, not 1"),
+        ("0 ROOT S\n1 S A A", "a A 1", "rules: the start distribution have probabilities that sum to 0"),
+    ],
+)
+def test_bitpar_errors(rules: str, lexicon: str, message: str, tmp_path: Path) -> None:
+    (tmp_path / "rules").write_text(rules)
+    (tmp_path / "lexicon").write_text(lexicon)
+    with pytest.raises(MbrparseError, match=message):
+        read_bitpar(tmp_path / "rules", tmp_path / "lexicon")
+
+
+def test_what_bitpar_cannot_say(tmp_path: Path) -> None:
+    rules = RuleSet("tags", {"S": Weight(1)}, {Rule("S", ("'S'", "'x'")): Weight(1)})
+    with pytest.raises(GrammarError, match="S is both terminal and nonterminal"):
+        write_bitpar(rules, tmp_path / "rules", tmp_path / "lexicon")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_both_of_bitpars_files_or_none(tmp_path: Path) -> None:
+    with pytest.raises(MbrparseError, match="cannot be written"):
+        write_bitpar(COUNTS, tmp_path / "rules", tmp_path / "none" / "lexicon")
+    assert list(tmp_path.iterdir()) == []

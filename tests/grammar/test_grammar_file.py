@@ -1,0 +1,183 @@
+"""mbrparse's own grammar files: what is written is read, and what is wrong is said with its line."""
+
+from pathlib import Path
+
+import pytest
+from grammar_strategies import rule_sets
+from hypothesis import given
+
+from mbrparse.errors import FileError, GrammarError
+from mbrparse.grammar.describe import describe
+from mbrparse.grammar.grammar_file import read_grammar, write_grammar
+from mbrparse.grammar.rules import Rule, RuleSet, Weight
+
+TEXT = """\
+mbrparse-grammar 1
+terminals tags
+start NP 0.25 1
+start S 0.75 3
+rules 3
+1 2 NP -> 'DT' 'NN'
+0.4 2 S -> NP 'VB'
+0.6 3 S -> NP S
+end
+"""
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "my.grammar"
+
+
+def read(path: Path, text: str) -> RuleSet:
+    path.write_text(text, "utf-8")
+    return read_grammar(path)
+
+
+@given(rule_sets())
+def test_what_is_written_is_read(tmp_path_factory: pytest.TempPathFactory, rules: RuleSet) -> None:
+    path = tmp_path_factory.getbasetemp() / "random.grammar"
+    write_grammar(rules, path)
+    assert read_grammar(path) == rules
+
+
+def test_the_text(path: Path) -> None:
+    rules = read(path, TEXT)
+    assert rules == RuleSet(
+        "tags",
+        {"S": Weight(0.75, 3), "NP": Weight(0.25, 1)},
+        {
+            Rule("S", ("NP", "S")): Weight(0.6, 3),
+            Rule("S", ("NP", "'VB'")): Weight(0.4, 2),
+            Rule("NP", ("'DT'", "'NN'")): Weight(1, 2),
+        },
+    )
+    write_grammar(rules, path)
+    assert path.read_text() == TEXT
+
+
+def test_blanks_comments_and_line_ends_do_not_matter(path: Path) -> None:
+    dressed = "\ufeff" + TEXT.replace("\n", "\r\n\r\n  # remark\r\n").replace(" ", "\t  ")
+    assert read(path, dressed) == read(path, TEXT)
+
+
+def test_white_space_that_separates_nothing(path: Path) -> None:
+    text = TEXT.replace("NP", "N\u00a0P").replace("'DT'", "'a\u3000b'").replace("'NN'", "'\u2028'")
+    assert next(iter(read(path, text).rules)) == Rule("N\u00a0P", ("'a\u3000b'", "'\u2028'"))
+
+
+def test_equal_rules_add_up(path: Path) -> None:
+    lines = "rules 5\n1 2 NP -> 'DT' 'NN'\n0.4 2 S -> NP 'VB'\n0.2 1 S -> NP S\n- 2 S -> NP S\n- 0 S -> S S\n"
+    start, end = TEXT.index("rules"), TEXT.index("end")
+    rules = read(path, TEXT[:start] + "start S 0 0\n" + lines + TEXT[end:])
+    weight = rules.rules[Rule("S", ("NP", "S"))]
+    assert weight.probability == pytest.approx(0.6)
+    assert weight.count == 3
+    assert rules.rules[Rule("S", ("S", "S"))] == Weight(0, 0)
+    assert rules.start["S"] == Weight(0.75, 3)
+
+
+def test_a_missing_probability_is_the_counts_share(path: Path) -> None:
+    text = (
+        TEXT.replace("0.4 2", "- 2").replace("0.6 3", "- 3").replace("0.25 1", "- 1").replace("0.75 3", "- 3")
+    )
+    assert read(path, text) == read(path, TEXT)
+
+
+def test_a_missing_count_is_not_known(path: Path) -> None:
+    rules = read(path, TEXT.replace("0.4 2", "0.4 -")).rules
+    assert rules[Rule("S", ("NP", "'VB'"))] == Weight(0.4, None)
+    assert rules[Rule("S", ("NP", "S"))] == Weight(0.6, 3)
+
+
+@pytest.mark.parametrize(("excess", "fits"), [(9e-7, True), (-9e-7, True), (2e-6, False), (-2e-6, False)])
+def test_probabilities_sum_to_one_within_a_millionth(path: Path, excess: float, fits: bool) -> None:
+    text = TEXT.replace("0.4 2", f"{0.4 + excess:.9f} -").replace("0.6 3", "0.6 -")
+    if fits:
+        assert sum(weight.probability for weight in read(path, text).start.values()) == 1
+    else:
+        with pytest.raises(GrammarError, match="the rules of S have probabilities that sum to"):
+            read(path, text)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "message"),
+    [
+        ("end\n", "", 8, "the file ends before its line 'end'; it was cut off"),
+        (TEXT[TEXT.index("0.4") :], "", 6, "the file ends before its line 'end'; it was cut off"),
+        (TEXT[TEXT.index("NP 'VB'") :], "", 7, "not a line of a grammar file; rules read: PROB"),
+        (TEXT, "", 1, "not a grammar file .its first line is not 'mbrparse-grammar 1'."),
+        (
+            "mbrparse-grammar",
+            "S -> NP",
+            1,
+            "not a grammar file .*; other formats are read by: mbrparse grammar conv",
+        ),
+        ("mbrparse-grammar 1", "mbrparse-grammar 2", 1, "grammar file version 2, but this program reads 1$"),
+        ("mbrparse-grammar 1", "mbrparse-grammar 1 beta", 1, "grammar file version 1 beta, but"),
+        ("terminals tags\n", "", 8, "the header lacks 'terminals', 'start' or 'rules'"),
+        ("rules 3\n", "", 8, "the header lacks"),
+        ("terminals tags", "terminals letters", 2, "not a line of a grammar file"),
+        ("rules 3", "rules 4", 9, "the header announces 4 rules, the file holds 3"),
+        ("rules 3", "rules ²", 5, "not a line of a grammar file"),
+        ("rules 3", "rules -3", 5, "not a line of a grammar file"),
+        ("0.4 2", "what", 7, "not a line of a grammar file"),
+        ("S -> NP S", "S NP S", 8, "not a line of a grammar file"),
+        ("S -> NP S", "S ->", 8, "not a line of a grammar file"),
+        ("0.4 2", "0,4 2", 7, "'0,4' is not a number of 0 or more"),
+        ("0.4 2", "-0.4 2", 7, "'-0.4' is not a number of 0 or more"),
+        ("0.4 2", "nan 2", 7, "'nan' is not a number"),
+        ("0.4 2", "0.4 inf", 7, "'inf' is not a number"),
+        ("0.4 2", "- -", 7, "neither a probability nor a count"),
+        ("end\n", "end\n1 1 S -> S S\n", 10, "text after the line 'end'"),
+        (
+            "0.4 2 S -> NP 'VB'\n0.6 3",
+            "- 2 S -> NP 'VB'\n0.6 -",
+            9,
+            "the rules of S give neither all probabilities nor all counts",
+        ),
+        ("0.4 2", "0.5 2", 9, "disagree: S -> NP 'VB' has 0.5, but 2 of 5; write - for"),
+        (
+            "0.4 2",
+            "0.5 -",
+            None,
+            "the rules of S have probabilities that sum to 1.1, not 1; mend the numbers",
+        ),
+        ("0.75 3", "0.5 -", None, "the start distribution have probabilities that sum to 0.75"),
+        (
+            "NP S\n",
+            "NP VP\n",
+            None,
+            "nonterminal VP has no rule; give it one, or write it as a terminal: 'VP'",
+        ),
+        ("start S", "start X", None, "nonterminal X has no rule"),
+        ("0.4 2 S", "1.5 - S", None, "the rules of S have a probability outside of 0 to 1"),
+    ],
+)
+def test_errors(path: Path, old: str, new: str, line: int | None, message: str) -> None:
+    assert old in TEXT
+    with pytest.raises(GrammarError, match=message) as caught:
+        read(path, TEXT.replace(old, new))
+    assert (caught.value.source, caught.value.line) == (str(path), line)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_file_that_is_not_there(path: Path) -> None:
+    with pytest.raises(FileError, match=r"my\.grammar: no such file"):
+        read_grammar(path)
+
+
+def test_describe(path: Path) -> None:
+    text = TEXT.replace("rules 3\n", "rules 5\n1 - VP -> 'x'\n1 - X -> S VP NP\n").replace(
+        "'DT' 'NN'", "'DT' 'VB'"
+    )
+    assert describe(read(path, text)) == {
+        "terminals": "tags, 3",
+        "nonterminals": "4",
+        "symbols": "6",
+        "rules": "5",
+        "  binary": "3",
+        "  lexical": "1",
+        "  longer": "1",
+        "start": "S 0.7500, NP 0.2500",
+    }

@@ -1,0 +1,125 @@
+"""Counting grammars from trees."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from tree_strategies import labels, trees
+
+from mbrparse.errors import GrammarError
+from mbrparse.grammar.grammar_file import read_grammar, write_grammar
+from mbrparse.grammar.induce import induce
+from mbrparse.grammar.rules import Rule, RuleSet, TerminalKind, Weight
+from mbrparse.treebank.binarize import Binarization, binarize
+from mbrparse.treebank.brackets import read_tree
+from mbrparse.treebank.clean import clean
+from mbrparse.treebank.corpora import SourceTree
+from mbrparse.treebank.prepare import Account, Preparation, prepare
+from mbrparse.treebank.tree import Tree
+
+TREES = (
+    "(S (NP (DT the) (NN dog)) (VB barks))",
+    "(S (NP (DT a) (NN dog)) (S (NN cats) (VB purr)))",
+    "(NP (NN dog) x)",
+)
+
+
+def counted(texts: tuple[str, ...], kind: TerminalKind) -> RuleSet:
+    return induce([SourceTree("gold.mrg", n, read_tree(text)) for n, text in enumerate(texts, 1)], kind)
+
+
+def listing(rules: RuleSet) -> dict[str, str]:
+    return {
+        str(rule): f"{weight.count}/{weight.count / weight.probability:.0f}"
+        for rule, weight in rules.rules.items()
+        if weight.count
+    }
+
+
+def test_tags() -> None:
+    rules = counted(TREES, "tags")
+    assert rules.terminal_kind == "tags"
+    assert rules.start == {"S": Weight(2 / 3, 2), "NP": Weight(1 / 3, 1)}
+    assert listing(rules) == {
+        "S -> NP 'VB'": "1/3",
+        "S -> NP S": "1/3",
+        "S -> 'NN' 'VB'": "1/3",
+        "NP -> 'DT' 'NN'": "2/3",
+        "NP -> 'NN' 'x'": "1/3",
+    }
+
+
+def test_words_under_their_preterminals() -> None:
+    rules = counted(TREES, "words")
+    assert rules.terminal_kind == "words"
+    assert listing(rules) == {
+        "S -> NP VB": "1/3",
+        "S -> NP S": "1/3",
+        "S -> NN VB": "1/3",
+        "NP -> DT NN": "2/3",
+        "NP -> NN 'x'": "1/3",
+        "DT -> 'the'": "1/2",
+        "DT -> 'a'": "1/2",
+        "NN -> 'dog'": "3/4",
+        "NN -> 'cats'": "1/4",
+        "VB -> 'barks'": "1/2",
+        "VB -> 'purr'": "1/2",
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("(S (NP a b c) d)", "constituent NP has 3 children, not 2"),
+        ("(S (NP (NN dog)) d)", "constituent NP has 1 child, not 2"),
+        ("(NN dog)", "a tree without constituents"),
+        ("( (S a b) c)", "constituent label '' cannot stand in a grammar"),
+        ("(S ('NP' a b) c)", "constituent label \"'NP'\" cannot stand in a grammar"),
+    ],
+)
+def test_trees_that_were_not_binarized(text: str, message: str) -> None:
+    with pytest.raises(GrammarError) as caught:
+        counted((TREES[0], text), "tags")
+    assert str(caught.value) == f"gold.mrg:2: {message}; binarize the trees first: mbrparse binarize"
+
+
+def test_no_trees() -> None:
+    with pytest.raises(GrammarError, match="no trees to train on"):
+        induce([], "tags")
+
+
+@pytest.mark.parametrize("kind", ["tags", "words"])
+@pytest.mark.parametrize(
+    "tag", ["'", "''", "'''", "'a'", "->", "end", "start", "rules", "#", "-", "1", "S_Cont", "N^P", "%"]
+)
+def test_tags_that_look_like_something_else(tag: str, kind: TerminalKind, tmp_path: Path) -> None:
+    tree = Tree("S", [Tree(tag, word=tag), Tree("S", [Tree(tag), Tree("N", word="''")])])
+    rules = induce([SourceTree("", 1, tree)], kind)
+    assert len(rules.rules) == (2 if kind == "tags" else 4)
+    write_grammar(rules, tmp_path / "g")
+    assert read_grammar(tmp_path / "g") == rules
+
+
+@given(trees(labels))
+def test_whatever_was_binarized_makes_a_grammar_that_can_be_written(
+    tmp_path_factory: pytest.TempPathFactory, tree: Tree
+) -> None:
+    cleaned = clean(tree, "join", "keep")
+    if cleaned is not None and not cleaned.is_leaf:
+        source = SourceTree("", 1, binarize(cleaned, Binarization(hmarkov=2, vmarkov=2)))
+        for kind in ("tags", "words"):
+            rules = induce([source], kind)
+            path = tmp_path_factory.getbasetemp() / "induced.grammar"
+            write_grammar(rules, path)
+            assert read_grammar(path) == rules
+
+
+def test_the_large_grammar_of_the_sample(treebank_sample: tuple[Tree, ...]) -> None:
+    """The command line shows the small one: tests/cli."""
+    how = Preparation(binarization=Binarization(hmarkov=float("inf"), vmarkov=2), max_length=40)
+    kept = list(prepare((SourceTree("", 1, tree) for tree in treebank_sample), how, Account()))
+    rules = induce((SourceTree("", 1, tree) for tree in kept[:-362]), "tags")
+    symbols = {rule.parent for rule in rules.rules}.union(*(rule.children for rule in rules.rules))
+    assert (len(kept), len(symbols), len(rules.rules)) == (3628, 4635, 10494)
+    assert all(len(rule) == 2 and len(rule.children) == 2 for rule in rules.rules)
+    assert Rule("S", ("NP^S", "S_Cont>VP>.")) in rules.rules

@@ -1,0 +1,127 @@
+"""Sampling: each tree as often as its probability says."""
+
+from collections import Counter
+
+import pytest
+
+from mbrparse.errors import GrammarError
+from mbrparse.grammar import sample
+from mbrparse.grammar.rules import Rule, RuleSet, Weight
+from mbrparse.grammar.sample import Sampler
+from mbrparse.treebank.brackets import read_tree
+from mbrparse.treebank.tree import Tree
+
+# The 0.999 quantiles of chi-square, by degrees of freedom.
+CHI_SQUARE_999 = {1: 10.83, 2: 13.82, 3: 16.27, 4: 18.47}
+
+RULES = RuleSet(
+    "tags",
+    {"S": Weight(0.7), "NP": Weight(0.3)},
+    {
+        Rule("S", ("NP", "S")): Weight(0.3),
+        Rule("S", ("NP", "'VB'")): Weight(0.55),
+        Rule("S", ("'UH'",)): Weight(0.1),
+        Rule("S", ("NP", "'VB'", "NP", "'RB'")): Weight(0.05),
+        Rule("S", ("S", "S")): Weight(0.0),
+        Rule("NP", ("'DT'", "'NN'")): Weight(0.2),
+        Rule("NP", ("'NN'",)): Weight(0.8),
+    },
+)
+
+
+def name(node: Tree) -> str:
+    return node.label if node.children else f"'{node.label}'"
+
+
+def produced(node: Tree) -> Rule:
+    if node.word is not None:
+        return Rule(node.label, (f"'{node.word}'",))
+    return Rule(
+        node.label,
+        tuple(child.label if child.children or child.word else f"'{child.label}'" for child in node.children),
+    )
+
+
+def chi_square(observed: Counter[Rule], expected: dict[Rule, Weight]) -> float:
+    total = observed.total()
+    return sum(
+        (observed[rule] - total * weight.probability) ** 2 / (total * weight.probability)
+        for rule, weight in expected.items()
+        if weight.probability
+    )
+
+
+def test_rules_come_as_often_as_they_should() -> None:
+    trees = list(Sampler(RULES, seed=1).trees(5_000))
+    roots = Counter(Rule("ROOT", (tree.label,)) for tree in trees)
+    starts = {Rule("ROOT", (label,)): weight for label, weight in RULES.start.items()}
+    assert roots.keys() == starts.keys()
+    assert chi_square(roots, starts) < CHI_SQUARE_999[1]
+    seen = Counter(produced(node) for tree in trees for node in tree.preorder() if node.children or node.word)
+    for parent, degrees in (("S", 3), ("NP", 1)):
+        expected = {rule: weight for rule, weight in RULES.rules.items() if rule.parent == parent}
+        observed = Counter({rule: count for rule, count in seen.items() if rule.parent == parent})
+        assert observed.keys() == {rule for rule, weight in expected.items() if weight.probability}
+        assert chi_square(observed, expected) < CHI_SQUARE_999[degrees]
+
+
+def test_whole_trees_come_as_often_as_they_should() -> None:
+    """Siblings and generations are independent: the probability of a tree is its rules' product."""
+    trees = Counter(map(str, Sampler(RULES, seed=2).trees(5_000)))
+    expected = {
+        "(S UH)": 0.7 * 0.1,
+        "(S (NP NN) VB)": 0.7 * 0.55 * 0.8,
+        "(S (NP DT NN) VB)": 0.7 * 0.55 * 0.2,
+        "(S (NP NN) (S (NP NN) VB))": 0.7 * 0.3 * 0.55 * 0.8**2,
+        "(NP DT NN)": 0.3 * 0.2,
+    }
+    for text, probability in expected.items():
+        deviation = (5_000 * probability * (1 - probability)) ** 0.5
+        assert trees[text] == pytest.approx(5_000 * probability, abs=3.5 * deviation)
+
+
+def test_same_seed_same_trees() -> None:
+    first, second, third = (list(Sampler(RULES, seed).trees(50)) for seed in (3, 3, 4))
+    assert first == second
+    assert first != third
+
+
+def test_the_order_of_rules_in_memory_does_not_matter() -> None:
+    turned = RuleSet("tags", dict(reversed(RULES.start.items())), dict(reversed(RULES.rules.items())))
+    assert list(Sampler(turned, 5).trees(50)) == list(Sampler(RULES, 5).trees(50))
+
+
+def test_annotations_are_left_out_and_words_stand_under_their_tags() -> None:
+    rules = RuleSet(
+        "words",
+        {"S^TOP": Weight(1)},
+        {
+            Rule("S^TOP", ("NN~1", "S_Cont>VP^TOP")): Weight(1),
+            Rule("S_Cont>VP^TOP", ("NN~1", "''", "'bare'")): Weight(1),
+            Rule("NN~1", ("'dog'",)): Weight(1),
+            Rule("''", ("''''",)): Weight(1),
+        },
+    )
+    (tree,) = Sampler(rules, 1).trees(1)
+    assert tree == read_tree("(S (NN dog) (S_Cont (NN dog) ('' '') bare))")
+
+
+def test_a_preterminals_reserved_marks_are_written_as_they_were() -> None:
+    rules = RuleSet(
+        "words",
+        {"S": Weight(1)},
+        {Rule("S", ("X%5FCont", "X%5FCont")): Weight(1), Rule("X%5FCont", ("'x'",)): Weight(1)},
+    )
+    (tree,) = Sampler(rules, 1).trees(1)
+    assert tree == read_tree("(S (X_Cont x) (X_Cont x))")
+
+
+def test_a_grammar_that_explodes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sample, "NODE_LIMIT", 10_000)
+    rules = RuleSet(
+        "tags", {"S": Weight(1)}, {Rule("S", ("S",) * 50): Weight(0.999), Rule("S", ("'x'",)): Weight(0.001)}
+    )
+    with pytest.raises(
+        GrammarError, match="a sampled tree has more than 10000 nodes; the grammar's rules grow"
+    ):
+        list(Sampler(rules, 1).trees(5))

@@ -1,0 +1,151 @@
+"""The E step against the naive twin, with and without brackets, on both kernels."""
+
+from __future__ import annotations
+
+import math
+
+import naive
+import numpy as np
+import pytest
+from conversion import to_rules
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from strategies import grammars, sentences
+
+from mbrparse.errors import BracketError
+from mbrparse.grammar import expectation
+from mbrparse.grammar.bracketed_corpus import encode_corpus
+from mbrparse.grammar.bracketings import BracketedSentence
+from mbrparse.grammar.expectation import Expectations, expect, probabilities
+from mbrparse.grammar.pcfg import PCFG
+from mbrparse.grammar.rules import is_terminal, unquote
+
+Corpus = list[BracketedSentence]
+
+
+@st.composite
+def bracketed(draw: st.DrawFn, grammar: naive.Grammar) -> BracketedSentence:
+    """A sentence with some of the brackets of some tree, so that many but not all can be derived."""
+    words = draw(sentences(grammar))
+    tree = draw(st.sampled_from(naive.bracketings(len(words))))
+    derived = naive.derivations(grammar, words)
+    follow = draw(st.booleans())
+    if derived and follow:
+        chosen, _ = draw(st.sampled_from(derived))
+        tree = frozenset((c.start, c.end) for c in naive.constituents(chosen))
+    spans = draw(st.sets(st.sampled_from(sorted(tree)))) if tree else set()
+    return BracketedSentence(tuple(words), frozenset(spans))
+
+
+@st.composite
+def corpora(draw: st.DrawFn) -> tuple[naive.Grammar, Corpus]:
+    grammar = draw(grammars())
+    return grammar, draw(st.lists(bracketed(grammar), min_size=1, max_size=4))
+
+
+def expectations(grammar: naive.Grammar, corpus: Corpus, dense: bool) -> tuple[PCFG, Expectations]:
+    pcfg = PCFG.from_rules(to_rules(grammar))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(expectation, "is_dense", lambda _: dense)
+        return pcfg, expect(pcfg, probabilities(pcfg), encode_corpus(pcfg, corpus))
+
+
+def by_name(pcfg: PCFG, found: Expectations) -> dict[tuple[str, ...], float]:
+    """Counts above zero, under the names that the naive twin has for rules."""
+    names = [unquote(name) if is_terminal(name) else name for name in pcfg.symbols]
+    start = zip([(name,) for name in names], found.counts.start, strict=True)
+    binary = zip(
+        [(names[a], names[b], names[c]) for a, b, c in zip(pcfg.parent, pcfg.left, pcfg.right, strict=True)],
+        found.counts.binary,
+        strict=True,
+    )
+    lexical = zip(
+        [
+            (names[a], pcfg.terminals[t])
+            for a, t in zip(pcfg.lexical_symbol, pcfg.lexical_terminal, strict=True)
+        ],
+        found.counts.lexical,
+        strict=True,
+    )
+    return {key: float(count) for part in (start, binary, lexical) for key, count in part if count > 0}
+
+
+@pytest.mark.parametrize("dense", [True, False])
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(data=corpora())
+def test_counts_and_likelihood_are_those_of_enumeration(
+    dense: bool, data: tuple[naive.Grammar, Corpus]
+) -> None:
+    grammar, corpus = data
+    expected = naive.expected_counts(
+        grammar, [s.terminals for s in corpus], [list(s.brackets) for s in corpus]
+    )
+    pcfg, found = expectations(grammar, corpus, dense)
+    counts: dict[tuple[str, ...], float] = {(name,): float(p) for name, p in expected.start.items()}
+    counts.update({rule: float(p) for rule, p in expected.binary.items()})
+    counts.update({rule: float(p) for rule, p in expected.lexical.items()})
+    assert by_name(pcfg, found) == pytest.approx(counts, abs=1e-9)
+    unparsed = [i for i, log_prob in enumerate(found.log_probs) if log_prob == -math.inf]
+    assert unparsed == expected.unparsed
+    assert found.log_probs[np.isfinite(found.log_probs)].sum() == pytest.approx(
+        expected.log_likelihood, abs=1e-9
+    )
+
+
+CATALAN = naive.Grammar({"S": 1.0}, {("S", "S", "S"): 0.4}, {("S", "x"): 0.6})
+
+
+@pytest.mark.parametrize("dense", [True, False])
+def test_long_sentences_do_not_underflow(dense: bool) -> None:
+    n = 300
+    raw = BracketedSentence(("x",) * n)
+    chain = BracketedSentence(("x",) * 3000, frozenset((i, 3000) for i in range(3000)))
+    _, found = expectations(CATALAN, [raw, chain], dense)
+    catalan = math.lgamma(2 * n - 1) - math.lgamma(n) - math.lgamma(n + 1)
+    log = [m * math.log(0.6) + (m - 1) * math.log(0.4) for m in (n, 3000)]
+    assert found.log_probs == pytest.approx([log[0] + catalan, log[1]], rel=1e-9)
+    assert found.counts.binary == pytest.approx([n - 1 + 2999], rel=1e-9)
+    assert found.counts.lexical == pytest.approx([n + 3000], rel=1e-9)
+
+
+@pytest.mark.parametrize("dense", [True, False])
+def test_probabilities_far_apart_give_no_nan(dense: bool) -> None:
+    """B is 10**-80 as likely as S in every cell, yet only B can be below A."""
+    grammar = naive.Grammar(
+        {"A": 1.0},
+        {("A", "B", "B"): 1.0, ("B", "B", "B"): 1e-80, ("S", "S", "S"): 0.5},
+        {("B", "x"): 1 - 1e-80, ("S", "x"): 0.5},
+    )
+    _, found = expectations(grammar, [BracketedSentence(("x",) * 4)], dense)
+    assert found.log_probs[0] == pytest.approx(2 * math.log(1e-80) + math.log(5), rel=1e-9)
+    assert np.isfinite(np.concatenate(found.counts)).all()
+
+
+def test_sums_do_not_depend_on_jobs() -> None:
+    grammar = naive.Grammar(
+        {"S": 0.3, "A": 0.7},
+        {("S", "S", "A"): 0.2, ("S", "A", "S"): 0.3, ("A", "S", "S"): 0.6},
+        {("S", "x"): 0.1, ("S", "y"): 0.4, ("A", "y"): 0.4},
+    )
+    corpus = [
+        BracketedSentence(tuple("xyyx"[i % 3 :] + "y" * (i % 7)), frozenset({(0, 2)})) for i in range(200)
+    ]
+    pcfg = PCFG.from_rules(to_rules(grammar))
+    encoded = encode_corpus(pcfg, corpus)
+    one, four = (expect(pcfg, probabilities(pcfg), encoded, jobs) for jobs in (1, 4))
+    for a, b in zip(one.counts, four.counts, strict=True):
+        assert a.tobytes() == b.tobytes()
+    assert one.log_probs.tobytes() == four.log_probs.tobytes()
+
+
+@pytest.mark.parametrize(
+    ("spans", "message"),
+    [
+        ({(0, 2), (1, 3)}, r"here:7: brackets \(0, 2\) and \(1, 3\) cross; "),
+        ({(1, 5)}, r"here:7: bracket \(1, 5\) leaves the sentence of 4 terminals; "),
+    ],
+)
+def test_brackets_that_cross_or_leave_are_refused(spans: set[tuple[int, int]], message: str) -> None:
+    pcfg = PCFG.from_rules(to_rules(CATALAN))
+    with pytest.raises(BracketError, match=message):
+        encode_corpus(pcfg, [BracketedSentence(tuple("xxxx"), frozenset(spans), "here", 7)])

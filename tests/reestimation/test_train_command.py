@@ -1,0 +1,155 @@
+"""``mbrparse train --method inside-outside`` from the outside."""
+
+from __future__ import annotations
+
+import csv
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from commandline import Command
+
+from mbrparse.grammar.grammar_file import read_grammar
+
+TREES = """(S (NP a b) (VP c (NP a b)))
+(S (NP a b) c)
+(S (NP a b) (VP c (NP a d b)))
+(S a b c d)
+"""
+
+
+@pytest.fixture
+def trees(tmp_path: Path) -> Path:
+    path = tmp_path / "trees.mrg"
+    path.write_text(TREES)
+    return path
+
+
+def options(*more: object) -> list[str]:
+    return ["--method", "inside-outside", "--nonterminals", "3", *map(str, more)]
+
+
+def test_trains_with_curve_heldout_and_checkpoint(command: Command, trees: Path, tmp_path: Path) -> None:
+    output, curve = tmp_path / "g", tmp_path / "c.csv"
+    done = command(
+        "train", trees, *options("--iterations", 4, "--heldout", trees, "--curve", curve, "-o", output)
+    )
+    assert (done.code, done.out) == (0, "")
+    assert done.err.startswith("mbrparse: iteration   0  log likelihood -")
+    assert "bits a terminal" in done.err
+    rows = list(csv.DictReader(curve.open()))
+    assert [row["iteration"] for row in rows] == ["0", "1", "2", "3", "4"]
+    likelihoods = [float(row["log_likelihood"]) for row in rows]
+    assert likelihoods == sorted(likelihoods)
+    assert float(rows[0]["heldout_log_likelihood"]) > likelihoods[0]  # strings, without their brackets
+    rules = read_grammar(output)
+    assert rules.start["N00"].count == pytest.approx(4)
+    assert (tmp_path / "g.checkpoint").exists()
+
+
+def test_binarized_and_original_trees_give_the_same_grammar(
+    command: Command, trees: Path, tmp_path: Path
+) -> None:
+    assert command("binarize", trees, "-o", tmp_path / "b").code == 0
+    grammars = [
+        command("train", path, *options("--iterations", 3, *more)).out
+        for path, more in ((trees, ()), (tmp_path / "b", ()), (trees, ("--no-brackets",)))
+    ]
+    assert grammars[0] == grammars[1] != grammars[2]
+
+
+def test_jobs_change_nothing(command: Command, trees: Path) -> None:
+    one, two = (command("train", trees, *options("--iterations", 3, "--jobs", n)).out for n in (1, 2))
+    assert one == two
+
+
+def test_init_is_reestimated(command: Command, trees: Path, tmp_path: Path) -> None:
+    command("binarize", trees, "-o", tmp_path / "b")
+    assert command("train", tmp_path / "b", "-o", tmp_path / "g").code == 0
+    odd = tmp_path / "odd.mrg"
+    odd.write_text(TREES + "(S (X c a) b)\n(S z a)\n")
+    done = command("train", odd, "--method", "inside-outside", "--init", tmp_path / "g", "--iterations", 1)
+    assert done.code == 0
+    assert (
+        f"left out 2 sentences, which the grammar cannot derive with their brackets: {odd}:5, {odd}:6"
+        in done.err
+    )
+    assert "S -> NP VP" in done.out
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (("--nonterminals", 0), "a grammar of 0 nonterminals derives nothing; "),
+        (("--init", "g", "--terminals", "words"), "g: the initial grammar's terminals are tags, not words; "),
+        (("--resume", "-o", "new"), "new.checkpoint: no checkpoint to resume from; "),
+        (
+            ("--resume", "-o", "old", "--seed", 1),
+            "old.checkpoint: the checkpoint is of a run with another seed",
+        ),
+        (("--resume", "-o", "old", "--no-brackets"), "another brackets: True, now False; "),
+        (("--resume", "-o", "g"), "g.checkpoint: not a checkpoint of this program; "),
+        (("--heldout", "nowhere"), "nowhere: no such file"),
+    ],
+)
+def test_mistakes_are_one_line(
+    command: Command,
+    trees: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    more: tuple[object, ...],
+    message: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    command("binarize", trees, "-o", "b")
+    command("train", "b", "-o", "g")
+    Path("g.checkpoint").write_text("x")
+    command("train", trees, *options("--iterations", 1, "-o", "old"))
+    done = command("train", trees, *options("--iterations", 1), *more)
+    assert message in done.error
+
+
+@pytest.mark.parametrize(("text", "message"), [("", "no sentences to train on"), ("(S a", "unbalanced")])
+def test_no_or_broken_text(command: Command, tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "t"
+    path.write_text(text)
+    done = command("train", path, *options())
+    assert message in done.error
+
+
+def test_options_of_the_other_method_are_refused(command: Command, trees: Path) -> None:
+    done = command("train", trees, "--iterations", 3)
+    assert done.code == 2
+    assert "--iterations needs --method inside-outside" in done.err
+    assert command("train", trees, *options("--resume")).code == 2
+
+
+def test_interrupted_training_keeps_the_last_and_goes_on(
+    command: Command, trees: Path, tmp_path: Path
+) -> None:
+    output, whole = tmp_path / "g", tmp_path / "whole"
+    arguments = ["train", str(trees), *options("-o", output)]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "mbrparse", *arguments, "--iterations", "1000000"],
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stderr is not None
+    for line in process.stderr:
+        if "iteration   5" in line:
+            process.send_signal(signal.SIGINT)
+            break
+    err = process.stderr.read()
+    assert process.wait(60) == 130, err
+    assert "keeps the last" in err
+    assert "Traceback" not in err
+    read_grammar(output)
+    iterations = 3 + int(err.split("interrupted after ")[1].split()[0])
+    began = time.monotonic()
+    assert command(*arguments, "--resume", "--iterations", iterations).code == 0
+    assert time.monotonic() - began < 60
+    assert command("train", trees, *options("-o", whole, "--iterations", iterations)).code == 0
+    assert output.read_text() == whole.read_text()

@@ -1,0 +1,71 @@
+"""Hypothesis strategies: labels meant to break the codec, and trees of them."""
+
+from hypothesis import strategies as st
+
+from mbrparse.treebank.tree import Tree
+
+HOSTILE_LABELS = (
+    "",
+    "_Cont",
+    "X_Cont",
+    "X_Cont_Cont",
+    "_Con",
+    "%",
+    "%5FCont",
+    "%00",
+    "^",
+    "S^NP",
+    ">",
+    "S>",
+    "~&@",
+    "+",
+    "S+VP",
+    "'",
+    "''",
+    "'NN'",
+    "'a\nb'",
+    "'a",
+    "b'",
+    "->",
+    "#",
+    "end",
+    "(",
+    "a b",
+    "\t",
+    "\u3000",
+    "\u0085",
+    "-NONE-",
+    "NP-SBJ=1",
+)
+ASCII_BLANKS = " \t\r\n\f\v"
+
+labels = st.sampled_from(HOSTILE_LABELS) | st.text(max_size=5)
+"""Any treebank label, the nastiest first."""
+
+tokens = st.sampled_from(
+    [label for label in HOSTILE_LABELS if label and not set(label) & {*ASCII_BLANKS, "("}]
+)
+tokens |= st.text(
+    st.characters(exclude_categories=["Cs"], exclude_characters=f"(){ASCII_BLANKS}"), min_size=1, max_size=4
+)
+"""Text that stands between blanks in brackets and in grammar files: a tag or a word."""
+
+
+def trees(labels: st.SearchStrategy[str], *, max_leaves: int = 12) -> st.SearchStrategy[Tree]:
+    """Trees whose constituents have such labels, over leaves with and without a word.
+
+    A lone bare leaf, and a bare one that comes first under no label, cannot be written in brackets and
+    do not occur.
+    """
+    leaves = st.builds(lambda tag, word: Tree(tag, word=word), tokens, st.none() | tokens)
+
+    def node(label: str, children: list[Tree]) -> Tree:
+        first = children[0]
+        if first.is_leaf and first.word is None and (len(children) == 1 or not label):
+            children = [Tree(first.label, word=first.label), *children[1:]]
+        return Tree(label, children)
+
+    def above(children: st.SearchStrategy[Tree]) -> st.SearchStrategy[Tree]:
+        return st.builds(node, labels, st.lists(children, min_size=1, max_size=5))
+
+    return above(st.recursive(leaves, above, max_leaves=max_leaves))

@@ -1,0 +1,132 @@
+"""Binarizing by hand, and back again whatever the labels."""
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tree_strategies import labels, trees
+
+from mbrparse.errors import LabelError
+from mbrparse.treebank.binarize import Binarization, binarize, debinarize
+from mbrparse.treebank.brackets import read_tree
+from mbrparse.treebank.clean import clean
+from mbrparse.treebank.constituents import constituents, is_binary
+from mbrparse.treebank.tree import Tree
+
+INF = math.inf
+
+binarizations = st.builds(
+    Binarization, st.sampled_from(["right", "left"]), st.sampled_from([0, 1, 2, INF]), st.integers(1, 3)
+)
+
+
+def binarized(text: str, how: Binarization) -> str:
+    return str(binarize(read_tree(text), how))
+
+
+@pytest.mark.parametrize(
+    ("how", "expected"),
+    [
+        (Binarization("right", 0), "(S a (S_Cont b (S_Cont c (S_Cont d e))))"),
+        (Binarization("right", 1), "(S a (S_Cont>b b (S_Cont>c c (S_Cont>d d e))))"),
+        (Binarization("right", 2), "(S a (S_Cont>b>c b (S_Cont>c>d c (S_Cont>d>e d e))))"),
+        (Binarization("right", INF), "(S a (S_Cont>b>c>d>e b (S_Cont>c>d>e c (S_Cont>d>e d e))))"),
+        (Binarization("left", 0), "(S (S_Cont (S_Cont (S_Cont a b) c) d) e)"),
+        (Binarization("left", 1), "(S (S_Cont>d (S_Cont>c (S_Cont>b a b) c) d) e)"),
+        (Binarization("left", 2), "(S (S_Cont>d>c (S_Cont>c>b (S_Cont>b>a a b) c) d) e)"),
+        (Binarization("left", INF), "(S (S_Cont>d>c>b>a (S_Cont>c>b>a (S_Cont>b>a a b) c) d) e)"),
+    ],
+    ids=str,
+)
+def test_siblings_still_to_come_the_nearest_first(how: Binarization, expected: str) -> None:
+    assert binarized("(S a b c d e)", how) == expected
+
+
+@pytest.mark.parametrize(
+    ("how", "expected"),
+    [
+        (Binarization(vmarkov=1), "(S a (VP b (NP c (NP_Cont d (PP e f)))))"),
+        (Binarization(vmarkov=2), "(S a (VP^S b (NP^VP c (NP_Cont^VP d (PP^NP e f)))))"),
+        (Binarization(vmarkov=3), "(S a (VP^S b (NP^VP^S c (NP_Cont^VP^S d (PP^NP^VP e f)))))"),
+        (Binarization(hmarkov=2, vmarkov=2), "(S a (VP^S b (NP^VP c (NP_Cont>d>PP^VP d (PP^NP e f)))))"),
+    ],
+    ids=str,
+)
+def test_levels_that_a_label_speaks_of(how: Binarization, expected: str) -> None:
+    """Parents are the treebank's, not continuations, and siblings are named without their parents."""
+    assert binarized("(S a (VP b (NP c d (PP e f))))", how) == expected
+
+
+def test_a_unary_chain_is_one_label_everywhere() -> None:
+    how = Binarization(hmarkov=1, vmarkov=2)
+    text = "(S (VP a b (X (Y (NP c d)))))"
+    assert binarized(text, how) == "(S+VP a (S+VP_Cont>b b (X+Y+NP^S+VP c d)))"
+
+
+def test_tags_stay_as_they_are_but_not_within_a_label() -> None:
+    text = "(S (A_Cont x) (B^C y) (D>E z))"
+    assert binarized(text, Binarization(hmarkov=1)) == "(S (A_Cont x) (S_Cont>B%5EC (B^C y) (D>E z)))"
+
+
+@pytest.mark.parametrize("text", ["(NN dog)", "(S a b)", "(S (NP a b) (VP c d))"])
+def test_a_binary_tree_stays(text: str) -> None:
+    assert binarized(text, Binarization(hmarkov=INF)) == text
+
+
+@pytest.mark.parametrize(("hmarkov", "vmarkov"), [(-1, 1), (0.5, 1), (0, 0)])
+def test_impossible_orders(hmarkov: float, vmarkov: int) -> None:
+    with pytest.raises(ValueError, match="markov must be"):
+        Binarization(hmarkov=hmarkov, vmarkov=vmarkov)
+
+
+@given(trees(labels), st.sampled_from(["top", "bottom", "join"]), binarizations)
+def test_debinarize_inverts(tree: Tree, unary: str, how: Binarization) -> None:
+    cleaned = clean(tree, unary, "keep")  # type: ignore[arg-type]
+    if cleaned is not None:
+        result = binarize(cleaned, how)
+        assert is_binary(result)
+        assert debinarize(result) == cleaned
+        if not cleaned.is_leaf:
+            assert read_tree(str(result)) == result
+
+
+def test_debinarize_inverts_at_any_depth() -> None:
+    tree = Tree("x")
+    for _ in range(5_000):
+        tree = Tree("S", [Tree("S", [Tree("x"), Tree("x"), tree])])
+    assert debinarize(binarize(tree, Binarization("left", INF, 2))) == tree
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("(S_Cont a b)", "(S a b)"),
+        ("(S_Cont (NP_Cont a b) (VP c (S_Cont d e)))", "(S a b (VP c d e))"),
+        ("(S (NP_Cont (VP_Cont a b) c) (NP_Cont>x d e))", "(S a b c d e)"),
+        ("(S+VP_Cont^X a b)", "(S (VP a b))"),
+        ("(S a (X+Y_Cont b c))", "(S a b c)"),
+        ("(X a (X~7 b (X@3_Cont c d)))", "(X a (X b (X c d)))"),
+        ("(_Cont a b)", "(_Cont a b)"),
+        ("(NN_Cont dog)", "(NN_Cont dog)"),
+    ],
+)
+def test_a_parsers_tree(text: str, expected: str) -> None:
+    assert str(debinarize(read_tree(text))) == expected
+
+
+@given(trees(st.sampled_from(["S", "S_Cont", "NP_Cont>S", "NP^S", "VP_Cont^S"])))
+def test_continuations_leave_their_children_and_nothing_else_goes(tree: Tree) -> None:
+    def base(label: str) -> str:
+        return label.partition("^")[0].partition(">")[0].removesuffix("_Cont")
+
+    root, *below = constituents(tree)
+    kept = [c._replace(label=base(c.label)) for c in below if "_Cont" not in c.label]
+    result = debinarize(tree)
+    assert constituents(result) == [root._replace(label=base(root.label)), *kept]
+    assert result.leaves() == tree.leaves()
+
+
+def test_a_label_that_no_codec_wrote() -> None:
+    with pytest.raises(LabelError, match="no base"):
+        debinarize(read_tree("(S a (^NP b c))"))

@@ -1,0 +1,189 @@
+"""Reading brackets as treebanks and parsers write them, and writing them."""
+
+import io
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from tree_strategies import tokens, trees
+
+from mbrparse.errors import BracketError, FileError
+from mbrparse.treebank.brackets import read_parse_file, read_tree, read_tree_file, read_trees, write_tree
+from mbrparse.treebank.tree import Tree
+
+INDENTED = """
+( (S
+    (NP (DT the)
+        (NN dog))
+    (VP (VB
+           eats))))
+
+( (NP (NN
+end)))
+(S
+(NP x y)
+(VP z w))
+"""
+
+
+def texts(source: str) -> list[str]:
+    """The trees of a text, written; None is an empty parse."""
+    return [str(tree) for _, tree in read_trees(io.StringIO(source, newline="\n"))]
+
+
+@given(trees(tokens))
+def test_what_is_written_is_read(tree: Tree) -> None:
+    stream = io.StringIO(newline="\n")
+    write_tree(tree, stream)
+    write_tree(None, stream)
+    stream.seek(0)
+    assert list(read_trees(stream)) == [(1, tree), (2, None)]
+
+
+def test_indented_trees_and_the_lines_they_begin_on() -> None:
+    found = list(read_trees(INDENTED.splitlines(keepends=True)))
+    assert [(line, str(tree)) for line, tree in found] == [
+        (2, "( (S (NP (DT the) (NN dog)) (VP (VB eats))))"),
+        (8, "( (NP (NN end)))"),
+        (10, "(S (NP x y) (VP z w))"),
+    ]
+
+
+def test_lines_of_a_tree_need_no_indentation_after_a_tree_on_one_line() -> None:
+    assert texts("(A x y)\n(S\n(NP x y)\n(VP z w))\n") == ["(A x y)", "(S (NP x y) (VP z w))"]
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("(S (A x y) z)", ["(S (A x y) z)"]),
+        ("(S(A x y)z)", ["(S (A x y) z)"]),
+        ("( S ( A x y ) z )", ["(S (A x y) z)"]),
+        ("((S (A x y) z))", ["( (S (A x y) z))"]),
+        ("(S x y) (S y z)", ["(S x y)", "(S y z)"]),
+        ("(NN dog)", ["(NN dog)"]),
+        ("(NN\n dog\n)", ["(NN dog)"]),
+        ("(NN dog )", ["(NN dog)"]),
+        ("(S () (A x y) (()))", ["(S (A x y))"]),
+        ("(S x y)\r\n(S y z)\r\n", ["(S x y)", "(S y z)"]),
+        (
+            "(S (N a\u3000b) (N c\u00a0d) (N e\u0085f\u2028g))",
+            ["(S (N a\u3000b) (N c\u00a0d) (N e\u0085f\u2028g))"],
+        ),
+        ("", []),
+        (" \n\n", []),
+    ],
+)
+def test_brackets_as_they_come(source: str, expected: list[str]) -> None:
+    assert texts(source) == expected
+
+
+@pytest.mark.parametrize("source", ["()", "(())", "( ( ) )", "(\n)"])
+def test_empty_parse(source: str) -> None:
+    assert [found.tree for found in read_trees(source.splitlines())] == [None]
+
+
+def test_equal_leaves_are_one_object() -> None:
+    tree = read_tree("(S (NP (DT the) (NN dog)) (NP (DT the) (NN cat)))")
+    assert tree.children[0].children[0] is tree.children[1].children[0]
+
+
+@pytest.mark.parametrize(
+    ("source", "line", "message"),
+    [
+        ("(S x y)\n(S (A x y)\n", 2, "unbalanced brackets: 1 opened"),
+        ("(S x y)\n(S (A x y)\n(S x y)\n", 2, "unbalanced brackets: 1 opened"),
+        ("(S\n  (A x y\n\n", 1, "unbalanced brackets: 2 opened"),
+        ("(S x y)\n(S x y))\n", 2, "closing bracket without"),
+        ("(S\n x\n y)\n)", 4, "closing bracket without"),
+        ("(S x y)\nhello there\n", 2, "text outside of brackets: 'hello'"),
+        ("(S x y) hello\n", 1, "text outside of brackets: 'hello'"),
+        ("\n\n(S x\n  (NP))\n", 4, "constituent 'NP' without children"),
+        ("(S ())", 1, "constituent 'S' without children"),
+    ],
+)
+def test_malformed(source: str, line: int, message: str) -> None:
+    with pytest.raises(BracketError, match=message) as caught:
+        list(read_trees(source.splitlines(keepends=True), "gold.mrg"))
+    assert (caught.value.source, caught.value.line) == ("gold.mrg", line)
+    assert str(caught.value).startswith(f"gold.mrg:{line}: ")
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("source", "lines", "errors"),
+    [
+        # one tree a line: each malformed line costs itself only
+        ("(S (A x y)\n(S x y)\n(S y z)\n", [2, 3], [1]),
+        ("(S x y)\n(S (A x y)\n(S y z)\n(S y z))\n(S x y)\n", [1, 3, 5], [2, 4]),
+        ("(S x y)\n(S (A x y)\n(S (A x y)\n(S y z)\n", [1, 4], [2, 3]),
+        ("hello\n(S x y)\n(NP)\n(S y z)\n(S\n", [2, 4], [1, 3, 5]),
+        # indented: on to the next line that begins with a bracket
+        ("(S\n  (A x y)\n  (NP))\n(S\n  x\n  y)\n", [4], [3]),
+        ("(S\n  (A x y)\n  z\n(S\n  x\n  y)\n", [4], [1]),
+        ("(S\n  x y))\n(S\n  x\n  y)\n", [3], [2]),
+        ("(S\n  x y)\n  (A x))\n(S\n  x\n  y)\n", [1, 4], [3]),
+    ],
+)
+def test_malformed_trees_left_out(source: str, lines: list[int], errors: list[int]) -> None:
+    caught: list[BracketError] = []
+    found = list(read_trees(source.splitlines(keepends=True), on_error=caught.append))
+    assert [error.line for error in caught] == errors
+    good = [(line, tree) for line, tree in found if tree is not None and tree.label == "S"]
+    assert [line for line, _ in good] == lines
+    assert all(len(tree.children) == 2 for _, tree in good)
+
+
+@pytest.mark.parametrize("text", ["", "(S x y) (S y z)", "(())"])
+def test_read_tree_wants_exactly_one(text: str) -> None:
+    with pytest.raises(BracketError, match="one tree expected"):
+        read_tree(text)
+
+
+def test_file_with_byte_order_mark(tmp_path: Path) -> None:
+    path = tmp_path / "windows.mrg"
+    path.write_bytes("\ufeff(S x y)\r\n(S y z)\r\n".encode())
+    assert [str(found.tree) for found in read_tree_file(path)] == ["(S x y)", "(S y z)"]
+
+
+def test_file_in_another_encoding(tmp_path: Path) -> None:
+    path = tmp_path / "latin.mrg"
+    path.write_bytes("(S x y)\n(S café x)\n".encode("latin-1"))
+    with pytest.raises(FileError, match="--encoding latin-1") as caught:
+        list(read_tree_file(path))
+    assert caught.value.line == 2
+    assert [str(found.tree) for found in read_tree_file(path, "latin-1")] == ["(S x y)", "(S café x)"]
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("(S x y)\n\n(())\n(S y z)\n", ["(S x y)", None, None, "(S y z)"]),
+        ("\n(S x y)\n\n", [None, "(S x y)", None]),
+        ("\n\n", [None, None]),
+        ("", []),
+        # several lines a tree: empty lines separate
+        ("\n(S\n  x\n\n  y)\n\n(S y z)\n\n", ["(S x y)", "(S y z)"]),
+        ("(S x y)\n\n(S\n  y z)\n\n", ["(S x y)", "(S y z)"]),
+    ],
+)
+def test_empty_lines_of_a_parse_file(source: str, expected: list[str | None], tmp_path: Path) -> None:
+    path = tmp_path / "parses.mrg"
+    path.write_text(source)
+    found = [None if tree is None else str(tree) for _, tree in read_parse_file(path)]
+    assert found == expected
+
+
+def test_lines_of_a_parse_file(tmp_path: Path) -> None:
+    path = tmp_path / "parses.mrg"
+    path.write_text("(S x y)\n\n(S y z)\n")
+    assert [found.line for found in read_parse_file(path)] == [1, 2, 3]
+
+
+@pytest.mark.parametrize(("source", "line"), [("(S x y)\n\n(S y\n", 3), ("(S x y)\n)\n", 2)])
+def test_malformed_parse_file(source: str, line: int, tmp_path: Path) -> None:
+    path = tmp_path / "parses.mrg"
+    path.write_text(source)
+    with pytest.raises(BracketError) as caught:
+        list(read_parse_file(path))
+    assert (caught.value.source, caught.value.line) == (str(path), line)

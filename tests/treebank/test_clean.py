@@ -1,0 +1,104 @@
+"""Cleaning, step by step, by hand."""
+
+import pytest
+from hypothesis import given
+from tree_strategies import tokens, trees
+
+from mbrparse.treebank.brackets import read_tree
+from mbrparse.treebank.clean import FunctionPolicy, UnaryPolicy, clean, strip_function
+from mbrparse.treebank.tree import Tree
+
+
+def cleaned(text: str, unary: UnaryPolicy = "top", functions: FunctionPolicy = "strip") -> str:
+    return str(clean(read_tree(text), unary, functions))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "( (S a b))",
+        "(TOP (S a b))",
+        "(ROOT (S a b))",
+        "(S1 (S a b))",
+        "(VROOT (S a b))",
+        "(TOP ( (ROOT (S a b))))",
+        "(TOP (S a b) (-NONE- *))",
+    ],
+)
+def test_wrapper_is_removed(text: str) -> None:
+    assert cleaned(text, "join") == "(S a b)"
+
+
+@pytest.mark.parametrize("text", ["(TOP (S a b) c)", "(S (TOP a b) c)", "(S (ROOT (A b c)) d)"])
+def test_only_a_root_with_one_child_is_a_wrapper(text: str) -> None:
+    assert cleaned(text, "join") == text
+
+
+def test_traces_go_with_all_that_they_leave_empty() -> None:
+    text = "(S (NP-SBJ (-NONE- *)) (VP (V go) (SBAR (-NONE- 0) (S (-NONE- *T*-1))) (NP (N home) (N now))))"
+    assert cleaned(text) == "(S (V go) (NP (N home) (N now)))"
+
+
+def test_a_tree_of_traces_is_nothing() -> None:
+    assert clean(read_tree("(S (NP (-NONE- *)) (VP (-NONE- *?*)))")) is None
+
+
+def test_a_trace_counts_before_the_unary_policy() -> None:
+    """The NP is left with one child, and so with its preterminal only."""
+    assert cleaned("(S (NP (N dogs) (-NONE- *)) (V bark))") == "(S (N dogs) (V bark))"
+
+
+def test_function_tags_of_constituents_only() -> None:
+    text = "(S-TPC-1 (NP-SBJ=2 (PRP-X I) b-c) (-LRB- (=A b c) (=A-B d e)))"
+    assert cleaned(text) == "(S (NP (PRP-X I) b-c) (-LRB- (=A b c) (=A-B d e)))"
+    assert cleaned(text, functions="keep") == text
+
+
+@pytest.mark.parametrize(
+    ("label", "stripped"),
+    [
+        ("NP-SBJ", "NP"),
+        ("NP=1-SBJ", "NP"),
+        ("NP-", "NP"),
+        ("-LRB-", "-LRB-"),
+        ("=", "="),
+        ("", ""),
+        ("S", "S"),
+    ],
+)
+def test_function_tag(label: str, stripped: str) -> None:
+    assert strip_function(label) == stripped
+
+
+def test_functions_are_cut_after_the_wrapper_was_looked_for() -> None:
+    assert cleaned("(TOP-X (S a b))", "join") == "(TOP (S a b))"
+
+
+@pytest.mark.parametrize(
+    ("unary", "expected"),
+    [
+        ("top", "(S (N dogs) (VP (V bark) (ADV loudly)))"),
+        ("bottom", "(NP (N dogs) (A (V bark) (ADV loudly)))"),
+        ("join", "(S (X (NP (N dogs) (VP (A (V bark) (ADV loudly))))))"),
+    ],
+)
+def test_unary_policies(unary: UnaryPolicy, expected: str) -> None:
+    """Over a preterminal the preterminal stays, whatever the policy."""
+    text = "(S (X (NP (A (B (N dogs))) (VP (A (V bark) (ADV loudly))))))"
+    assert cleaned(text, unary) == expected
+
+
+@pytest.mark.parametrize("unary", ["top", "bottom", "join"])
+def test_a_chain_over_one_terminal_is_that_terminal(unary: UnaryPolicy) -> None:
+    assert cleaned("(TOP (S (NP (N dogs))))", unary) == "(N dogs)"
+
+
+@given(trees(tokens))
+def test_the_policies_differ_in_chains_only(tree: Tree) -> None:
+    top, bottom, join = (clean(tree, unary, "keep") for unary in ("top", "bottom", "join"))
+    assert (top is None) == (bottom is None) == (join is None)
+    if top is not None and bottom is not None and join is not None:
+        assert top.leaves() == bottom.leaves() == join.leaves()
+        assert all(len(node.children) != 1 for node in [*top.preorder(), *bottom.preorder()])
+        assert clean(join, "top", "keep") == top
+        assert clean(join, "bottom", "keep") == bottom

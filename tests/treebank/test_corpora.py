@@ -1,0 +1,228 @@
+"""Corpora by name: files, folders, globs, NLTK's, the LDC's, our own."""
+
+import hashlib
+import zipfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import nltk
+import nltk.corpus
+import pytest
+
+from mbrparse.errors import BracketError, CorpusError, FileError, MbrparseError
+from mbrparse.treebank.constituents import is_binary
+from mbrparse.treebank.corpora import SourceTree, embedded_grammar, parse_sections, read_corpus
+from mbrparse.treebank.prepare import Account, Preparation, prepare
+from mbrparse.treebank.tree import Tree
+
+NltkFolder = Callable[..., None]
+
+
+def texts(spec: str, sections: str | None = None) -> list[str]:
+    return [str(tree) for _, _, tree in read_corpus(spec, sections=sections)]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Trees in files; those named .txt and .prd are no treebank files."""
+    for name in ("b/2.mrg", "b/10.mrg", "a.ptb", "notes.txt", "a.prd"):
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(f"(S {path.stem} x)\n(())\n")
+    return tmp_path
+
+
+def test_a_file_and_where_its_trees_stand(tmp_path: Path) -> None:
+    path = tmp_path / "gold.txt"
+    path.write_text("(S a x)\n\n()\n( (S\n  b x))\n")
+    found = [(source, line, str(tree)) for source, line, tree in read_corpus(str(path))]
+    assert found == [(str(path), 1, "(S a x)"), (str(path), 4, "( (S b x))")]
+
+
+def test_a_folder(folder: Path) -> None:
+    assert texts(str(folder)) == ["(S a x)", "(S 10 x)", "(S 2 x)"]
+
+
+def test_a_glob(folder: Path) -> None:
+    assert texts(f"{folder}/**/*.mrg") == ["(S 10 x)", "(S 2 x)"]
+    assert texts(f"{folder}/a.p??") == ["(S a x)", "(S a x)"]
+
+
+def test_a_file_named_like_a_glob(tmp_path: Path) -> None:
+    (tmp_path / "a[1].mrg").write_text("(S x y)")
+    assert texts(f"{tmp_path}/a[1].mrg") == ["(S x y)"]
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ("{}/none.mrg", "none.mrg: no such file"),
+        ("{}/*.xml", "xml: no file matches"),
+        ("{}", "folder holds no .mrg or .ptb file"),
+        ("wsj:{}", "no sections .folders named 00 to 24. found"),
+        ("wsj:{}/none", "no sections .folders named 00 to 24. found"),
+        ("embedded:trains", "no embedded treebank 'trains'; there is: flights"),
+        ("nltk:trains", "NLTK has no treebank 'trains'"),
+        ("nltk:stopwords", "no treebank|not installed"),
+    ],
+)
+def test_what_is_not_there(spec: str, message: str, tmp_path: Path) -> None:
+    with pytest.raises((CorpusError, FileError), match=message):
+        texts(spec.format(tmp_path))
+
+
+def test_malformed_trees_go_to_the_handler_across_files(tmp_path: Path) -> None:
+    (tmp_path / "1.mrg").write_text("(S a x)\n(S b\n")
+    (tmp_path / "2.mrg").write_text("(S c x))\n(S d x)\n")
+    with pytest.raises(BracketError, match=r"1\.mrg:2: unbalanced"):
+        texts(str(tmp_path))
+    errors: list[MbrparseError] = []
+    found = [str(tree) for _, _, tree in read_corpus(str(tmp_path), on_error=errors.append)]
+    assert found == ["(S a x)", "(S d x)"]
+    assert [error.line for error in errors] == [2, 1]
+
+
+# --- the Wall Street Journal -------------------------------------------------------------
+
+
+@pytest.fixture(params=["", "parsed/mrg/wsj", "combined/wsj", "wsj"])
+def journal(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    """The LDC's layout: sections 00, 02, 03 and 23, two files each."""
+    for section in ("00", "02", "03", "23"):
+        for number in ("01", "00"):
+            path = tmp_path / request.param / section / f"wsj_{section}{number}.mrg"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(f"\n( (S {section} {number}))\n")
+            path.with_suffix(".prd").write_text("(")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("sections", "expected"),
+    [(None, ["00", "02", "03", "23"]), ("02-03", ["02", "03"]), ("23", ["23"]), ("23, 2-2", ["23", "02"])],
+)
+def test_sections(journal: Path, sections: str | None, expected: list[str]) -> None:
+    files = [f"( (S {section} {number}))" for section in expected for number in ("00", "01")]
+    assert texts(f"wsj:{journal}", sections) == files
+
+
+def test_a_section_that_is_not_there(journal: Path) -> None:
+    with pytest.raises(CorpusError, match=r"section 04 holds no \.mrg file"):
+        texts(f"wsj:{journal}", "02-04")
+
+
+@pytest.mark.parametrize("text", ["", "2-", "a", "021", "21-02"])
+def test_sections_that_are_not_understood(text: str) -> None:
+    with pytest.raises(CorpusError, match=r"write e\.g\. 02-21 or 00,23"):
+        parse_sections(text)
+
+
+# --- NLTK's ------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def nltk_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[NltkFolder]:
+    """Install a corpus of our own under the name of NLTK's Penn sample, as a folder or zipped."""
+    monkeypatch.setattr(nltk.data, "path", [str(tmp_path)])
+
+    def unload() -> None:
+        if hasattr(nltk.corpus.treebank, "_unload"):
+            nltk.corpus.treebank._unload()
+
+    def install(files: dict[str, str], *, zipped: bool = False) -> None:
+        corpora = tmp_path / "corpora"
+        corpora.mkdir()
+        with zipfile.ZipFile(corpora / "treebank.zip", "w") as archive:
+            for name, text in files.items():
+                archive.writestr(f"treebank/combined/{name}", text)
+            if not zipped:
+                archive.extractall(corpora)
+        if not zipped:
+            (corpora / "treebank.zip").unlink()
+
+    unload()
+    yield install
+    unload()
+
+
+@pytest.mark.parametrize("zipped", [True, False])
+def test_an_nltk_corpus_zipped_or_not(nltk_folder: NltkFolder, zipped: bool) -> None:
+    files = {
+        "wsj_0002.mrg": "( (S a x) )\n",
+        "wsj_0001.mrg": "\n( (S\n  (N b) x) )\n( (S c x) )\n",
+        "README": "",
+    }
+    nltk_folder(files, zipped=zipped)
+    found = [(source, line, str(tree)) for source, line, tree in read_corpus("nltk:treebank")]
+    assert found == [
+        ("nltk:treebank/wsj_0001.mrg", 2, "( (S (N b) x))"),
+        ("nltk:treebank/wsj_0001.mrg", 4, "( (S c x))"),
+        ("nltk:treebank/wsj_0002.mrg", 1, "( (S a x))"),
+    ]
+
+
+def test_unreadable_trees_of_an_nltk_corpus(nltk_folder: NltkFolder) -> None:
+    nltk_folder({"wsj_0001.mrg": "(S a x)\n(S b\n(S c x)\n"})
+    with pytest.raises(BracketError, match=r"^nltk:treebank/wsj_0001.mrg:2: unbalanced"):
+        texts("nltk:treebank")
+    errors: list[MbrparseError] = []
+    assert len(list(read_corpus("nltk:treebank", on_error=errors.append))) == 2
+    assert len(errors) == 1
+
+
+@pytest.mark.usefixtures("nltk_folder")
+def test_missing_corpus_names_the_command_that_fetches_it() -> None:
+    with pytest.raises(
+        CorpusError, match=r"not installed; fetch it with: python -m nltk\.downloader treebank$"
+    ):
+        texts("nltk:treebank")
+
+
+def test_an_nltk_corpus_of_other_trees(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Dependencies:
+        def parsed_sents(self) -> list[object]:
+            return [object()]
+
+    monkeypatch.setattr(nltk.corpus, "dependency_treebank", Dependencies())
+    with pytest.raises(CorpusError, match="holds no phrase-structure trees"):
+        texts("nltk:dependency_treebank")
+
+
+def test_a_tree_that_an_nltk_reader_left_without_children(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Corpus:
+        def parsed_sents(self) -> list[nltk.Tree]:
+            return [nltk.Tree.fromstring("(S (A x) y)"), nltk.Tree("S", []), nltk.Tree.fromstring("(S z z)")]
+
+    monkeypatch.setattr(nltk.corpus, "sinica_treebank", Corpus())
+    errors: list[MbrparseError] = []
+    found = list(read_corpus("nltk:sinica_treebank", on_error=errors.append))
+    assert [(line, str(tree)) for _, line, tree in found] == [(1, "(S (A x) y)"), (3, "(S z z)")]
+    assert [error.line for error in errors] == [2]
+
+
+def test_sinica(sinica_sample: tuple[Tree, ...]) -> None:
+    account = Account()
+    trees = list(prepare((SourceTree("", 1, tree) for tree in sinica_sample), Preparation(), account))
+    assert str(account) == "read 10000 trees, kept 9864, dropped 136 (single terminal: 136)"
+    assert all(map(is_binary, trees))
+
+
+# --- our own -----------------------------------------------------------------------------
+
+
+def test_flights_is_frozen() -> None:
+    path = Path(embedded_grammar("embedded:flights")).with_suffix(".mrg")
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    assert digest == "6dfb55e5002760679c9a2813b44ace84b2c4bc3cb060b740e7bcf5e515ba09cb"
+
+
+def test_flights_is_read() -> None:
+    found = list(read_corpus("embedded:flights"))
+    assert len(found) == 1500
+    assert found[-1].source == "embedded:flights"
+    assert found[-1].line == 1500
+
+
+def test_the_grammar_of_an_embedded_treebank_or_the_path_itself() -> None:
+    assert embedded_grammar("my.grammar") == "my.grammar"
+    assert Path(embedded_grammar("embedded:flights")).read_text("utf-8").startswith("mbrparse-grammar 1\n")
