@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -17,8 +17,8 @@ from mbrparse.decode.posteriors import NO_LABEL, Posteriors, SpanChart
 from mbrparse.decode.search import best_bracketing
 from mbrparse.decode.sentences import Sentence
 from mbrparse.decode.trees import build_tree, label_bracketing
-from mbrparse.grammar.chart import Derivation, Wanted
-from mbrparse.grammar.charts import TIE, ChartFactory, Precision
+from mbrparse.grammar.chart import Chart, Derivation, Wanted
+from mbrparse.grammar.charts import TIE, ChartFactory, Precision, default_max_length
 from mbrparse.grammar.pcfg import PCFG, UNKNOWN_TERMINAL, IntArray
 from mbrparse.grammar.span_summary import cell_of
 from mbrparse.treebank.binarize import debinarize
@@ -35,6 +35,7 @@ class ParserOptions:
     ``unlabelled`` gives trees of objectives that do not look at labels the published form: the root
     with the most frequent start symbol, every other node X (Goodman 1996, Table 2). With ``best_first``
     charts are filled best-first instead of exhaustively, and all is said of the chart as far as it got.
+    ``max_length`` defaults to what memory allows (grammar.charts.default_max_length);
     ``expectations`` announces that posteriors will be asked for (decode.details).
     """
 
@@ -105,6 +106,7 @@ class Parser:
             else BestFirstCharts(grammar, options.best_first)
         )
         self._tie = TIE[options.precision]
+        self._max_length = options.max_length or default_max_length(grammar)
         self._labels = frozenset(grammar.labels)
         self._words = grammar.terminal_kind == "words"
 
@@ -128,7 +130,8 @@ class Parser:
                 chartable.append(position)
                 encoded.append(ids)
             parses.append(None if reason is None else self._fall_back(sentence, ids, reason))
-        for position, chart in zip(chartable, self._charts.charts(encoded), strict=True):
+        charts: Iterable[SentenceChart] = self._charts.charts(encoded)
+        for position, chart in zip(chartable, charts, strict=True):
             parses[position] = self._decode(sentences[position], chart)
         seconds = (time.perf_counter() - began) / max(len(sentences), 1)
         return [replace(parse, seconds=seconds) for parse in parses if parse is not None]
@@ -136,9 +139,8 @@ class Parser:
     def _refusal(self, terminals: Sequence[str], ids: Sequence[int]) -> str | None:
         if not terminals:
             return "empty sentence"
-        limit = self.options.max_length
-        if limit is not None and len(terminals) > limit:
-            return f"longer than {limit} terminals"
+        if len(terminals) > self._max_length:
+            return f"longer than {self._max_length} terminals"
         for terminal, terminal_id in zip(terminals, ids, strict=True):
             if terminal_id == UNKNOWN_TERMINAL:
                 return f"unknown terminal {terminal}"
@@ -164,11 +166,11 @@ class Parser:
                 derivation = chart.viterbi()
                 labels, ids = self.grammar.labels, self.grammar.label_ids
                 spans = [(start, end, labels[ids[symbol]]) for start, end, symbol in derivation.nodes]
-                tags = derivation.preterminals and [labels[ids[symbol]] for symbol in derivation.preterminals]
+                tags: list[str | None] = [labels[ids[symbol]] for symbol in derivation.preterminals]
             else:
                 spans = self._free_spans(objective, posteriors)
-                tags = self._best_tags(posteriors) if self._words else None
-            leaves = _tagged(sentence, tags) if self._words and tags else sentence
+                tags = self._best_tags(posteriors) if self._words else []
+            leaves = _tagged(sentence, tags) if self._words else sentence
             # A single terminal is no constituent; in writing the root stands over it.
             trees.append(self._tree(spans or [(0, 1, self.grammar.start_label)], leaves))
             all_spans.append(spans)
@@ -177,6 +179,8 @@ class Parser:
         return Parse(chart.terminal_ids, tuple(trees), tuple(all_spans), None, chart, posteriors)
 
     def _failure(self, chart: SentenceChart) -> str:
+        if isinstance(chart, Chart) and chart.overflown:
+            return "chart too large for memory"
         if isinstance(chart, BestFirstChart) and chart.limited:
             return f"no parse within {chart.how.edges} edges"
         return "no parse"

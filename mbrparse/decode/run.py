@@ -53,12 +53,12 @@ def parse_all(job: Job, sentences: Iterable[Sentence], jobs: int = 1) -> Iterato
     _check_fit(job, first)
     numbered = enumerate(itertools.chain(first, stream), start=1)
     batches = iter(lambda: list(itertools.islice(numbered, BATCH)), [])
-    if jobs == 1:
-        worker = _Worker(job)
-        for batch in batches:
-            yield from worker.lines(batch)
-    else:
-        yield from _parallel(job, batches, jobs)
+    # The first batch is parsed here in any case: kernels are compiled once, and then only loaded.
+    worker = _Worker(job)
+    for batch in batches:
+        yield from worker.lines(batch)
+        if jobs > 1:
+            yield from _parallel(job, batches, jobs)
 
 
 def _check_fit(job: Job, sentences: list[Sentence]) -> None:

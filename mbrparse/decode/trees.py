@@ -21,8 +21,8 @@ def build_tree(spans: Sequence[tuple[int, int, str]], leaves: Sequence[Tree]) ->
     tops = list(leaves)
     ends = list(range(1, len(leaves) + 1))
     for start, end, label in reversed(spans):
-        children = []
-        position = start
+        position = ends[start]
+        children = [tops[start]]
         while position < end:
             children.append(tops[position])
             position = ends[position]
@@ -40,9 +40,9 @@ def label_bracketing(bracketing: Bracketing, posteriors: Posteriors) -> list[tup
     labels = posteriors.labels
     starts, ends = bracketing.starts, bracketing.ends
     best = posteriors.spans.label[cell_of(posteriors.length, starts, ends)].tolist()
-    spans: list[tuple[int, int, str]] = []
-    rows = zip(starts.tolist(), ends.tolist(), bracketing.parents.tolist(), best, strict=True)
-    for start, end, parent, label_id in rows:
-        label = continuation_of(spans[parent][2]) if label_id == NO_LABEL else labels[label_id]
-        spans.append((start, end, label))
-    return spans
+    names = [labels[label_id] for label_id in best]
+    if NO_LABEL in best:
+        for position, parent in enumerate(bracketing.parents.tolist()):
+            if best[position] == NO_LABEL:
+                names[position] = continuation_of(names[parent])
+    return list(zip(starts.tolist(), ends.tolist(), names, strict=True))

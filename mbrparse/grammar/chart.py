@@ -16,12 +16,12 @@ class Derivation:
     """The most probable derivation.
 
     ``nodes`` are its constituents (width 2 or more) as (start, end, symbol id) in preorder,
-    ``preterminals`` the symbols over the single terminals (None: not known).
+    ``preterminals`` the symbols over the single terminals.
     """
 
     log_prob: float
     nodes: list[tuple[int, int, int]]
-    preterminals: list[int] | None = None
+    preterminals: list[int]
 
 
 class Wanted(NamedTuple):
@@ -54,6 +54,8 @@ class Chart:
         self._factory = factory
         self.terminal_ids = terminal_ids
         self.length = len(terminal_ids)
+        self.overflown = False
+        """Whether the chart would not fit into memory; it is then without a parse."""
         self._log_prob: float | None = None
         self._summary: SpanSummary | None = None
         self._derivation: Derivation | None = None

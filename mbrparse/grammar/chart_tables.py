@@ -17,6 +17,7 @@ from mbrparse.grammar.pcfg import PCFG
 
 Ints = NDArray[np.int32]
 Indices = NDArray[np.uint32]
+Offsets = NDArray[np.int64]
 Floats = NDArray[Any]
 
 TILE = 4  # pairs with the same left child that are summed side by side
@@ -230,7 +231,8 @@ def token_shift(rules: Rules, generations: int = 100) -> int:
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         surprise = np.where(rules.prob > 0, -rules.prob * np.log2(rules.prob), 0.0)
-    expected, cost, count = rules.root_prob.copy(), 0.0, 0.0
+    expected: Floats = rules.root_prob.copy()
+    cost, count = 0.0, 0.0
     for _ in range(generations):
         weight = expected[rules.parent]
         cost += float(weight @ surprise)
@@ -243,5 +245,5 @@ def token_shift(rules: Rules, generations: int = 100) -> int:
         if total < 1e-3:
             break
         if total > 1.0:  # a supercritical grammar: only the proportions matter
-            expected /= total
+            expected = expected / total
     return int(np.rint(cost / count)) if count else 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
@@ -22,6 +23,18 @@ _DTYPES = {"double": np.float64, "single": np.float32}
 
 MAX_DENSE_SYMBOLS = 160  # beyond, most symbols of most cells are zero
 MAX_DENSE_LENGTH = {"double": 100, "single": 48}  # beyond, values may leave the numbers' range
+
+
+# What the chart of a longest sentence may take, with as many symbols in a cell as are likely.
+_CHART_BYTES = 2 << 30
+_ITEM_BYTES = 52
+_LIKELY_SYMBOLS = 256
+
+
+def default_max_length(grammar: PCFG) -> int:
+    """The longest sentence that is parsed unless the user says otherwise: about 2 GB of chart."""
+    symbols = min(max(len(wide_symbols(chart_rules(grammar))), 1), _LIKELY_SYMBOLS)
+    return math.isqrt(2 * _CHART_BYTES // (_ITEM_BYTES * symbols))
 
 
 def choose_kernel(wide_symbols: int, length: int, precision: Precision = "double") -> Kernel:

@@ -14,11 +14,11 @@ applied lane by lane.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from mbrparse.grammar.chart_tables import DenseTables, Floats, Ints, NarrowRules
+from mbrparse.grammar.chart_tables import DenseTables, Floats, Ints, NarrowRules, Offsets
 from mbrparse.grammar.kernel import kernel
 from mbrparse.grammar.vector import (
     add,
@@ -44,7 +44,7 @@ class Group(NamedTuple):
 
 
 @kernel
-def row_offsets(n: int, n_rows: int) -> Ints:
+def row_offsets(n: int, n_rows: int) -> Offsets:
     """Where each start's cells begin: cell (start, end) has the rows from
     ``offsets[start] + end * n_rows``."""
     offsets = np.empty(n + 1, np.int64)
@@ -77,7 +77,7 @@ def dense_inside(tables: DenseTables, group: Group, inside: Floats, scratch: Flo
 
 
 @kernel
-def _enter_words(group, inside, base, position):  # type: ignore[no-untyped-def]
+def _enter_words(group: Group, inside: Floats, base: int, position: int) -> None:
     """Enter the symbols that a word may have and that also have binary rules."""
     for lane in range(len(group.length)):
         for entry in range(group.entry_start[lane, position], group.entry_start[lane, position + 1]):
@@ -87,7 +87,7 @@ def _enter_words(group, inside, base, position):  # type: ignore[no-untyped-def]
 
 @kernel
 def _join_narrow_left(
-    narrow: NarrowRules, group: Group, inside: Floats, offsets: Ints, start: int, n_wide: int, least: int
+    narrow: NarrowRules, group: Group, inside: Floats, offsets: Offsets, start: int, n_wide: int, least: int
 ) -> None:
     """Combine the word at ``start`` with all that follows it."""
     step = np.uint64(n_wide)
@@ -127,7 +127,7 @@ def _join_narrow_right(
     narrow: NarrowRules,
     group: Group,
     inside: Floats,
-    offsets: Ints,
+    offsets: Offsets,
     start: int,
     end: int,
     n_wide: int,
@@ -156,7 +156,7 @@ def _join_narrow_right(
 
 @kernel
 def _sum_splits(
-    tables: DenseTables, inside: Floats, scratch: Floats, offsets: Ints, start: int, end: int, least: int
+    tables: DenseTables, inside: Floats, scratch: Floats, offsets: Offsets, start: int, end: int, least: int
 ) -> None:
     """Sum the products of each pair of children over the splits."""
     n_wide = len(tables.symbol)
@@ -236,7 +236,7 @@ def _pass_wide(
     inside: Floats,
     outside: Floats,
     peak: Floats,
-    offsets: Ints,
+    offsets: Offsets,
     span: tuple[int, int],
     least: int,
 ) -> None:
@@ -287,7 +287,7 @@ def _pass_wide(
 
 
 @kernel
-def _receive(tables: DenseTables, outside: Floats, base: int, pair: int):  # type: ignore[no-untyped-def]
+def _receive(tables: DenseTables, outside: Floats, base: int, pair: int) -> Any:
     """What a pair of children receives from its parents in this cell."""
     total = zeros(outside)
     for rule in range(tables.pair_start[pair], tables.pair_start[pair + 1]):
@@ -298,7 +298,7 @@ def _receive(tables: DenseTables, outside: Floats, base: int, pair: int):  # typ
 
 @kernel
 def _pass_narrow_left(
-    narrow: NarrowRules, group: Group, outside: Floats, offsets: Ints, start: int, n_wide: int, least: int
+    narrow: NarrowRules, group: Group, outside: Floats, offsets: Offsets, start: int, n_wide: int, least: int
 ) -> None:
     step = np.uint64(n_wide)
     for lane in range(len(group.length)):
@@ -328,7 +328,7 @@ def _pass_narrow_right(
     narrow: NarrowRules,
     group: Group,
     outside: Floats,
-    offsets: Ints,
+    offsets: Offsets,
     start: int,
     end: int,
     n_wide: int,

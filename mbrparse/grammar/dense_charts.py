@@ -248,7 +248,8 @@ def _aligned_rows(rows: int, dtype: Any) -> Floats:
     raw = np.zeros((rows + 1) * VECTOR_BYTES, np.uint8)
     offset = -raw.ctypes.data % VECTOR_BYTES
     lanes = VECTOR_BYTES // np.dtype(dtype).itemsize
-    return raw[offset : offset + rows * VECTOR_BYTES].view(dtype).reshape(rows, lanes)
+    aligned: Floats = raw[offset : offset + rows * VECTOR_BYTES].view(dtype).reshape(rows, lanes)
+    return aligned
 
 
 def _wide_labels(label: Ints, tie: float, dtype: Any) -> WideLabels:

@@ -10,13 +10,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbrparse.grammar.chart_tables import DenseTables, Floats, Ints, NarrowRules
+from mbrparse.grammar.chart_tables import DenseTables, Floats, Ints, NarrowRules, Offsets
 from mbrparse.grammar.dense import Group, row_offsets
 from mbrparse.grammar.kernel import kernel
 from mbrparse.grammar.vector import load, maximum, multiply, spread, store, zeros
 
 
-class Derivation(NamedTuple):
+class Nodes(NamedTuple):
     """Nodes in pre-order, preterminals included; none when there is no parse."""
 
     start: Ints
@@ -53,7 +53,7 @@ def dense_viterbi(tables: DenseTables, group: Group, best: Floats, scratch: Floa
 
 @kernel
 def _best_narrow_left(
-    narrow: NarrowRules, group: Group, best: Floats, offsets: Ints, start: int, n_wide: int, least: int
+    narrow: NarrowRules, group: Group, best: Floats, offsets: Offsets, start: int, n_wide: int, least: int
 ) -> None:
     step = np.uint64(n_wide)
     for lane in range(len(group.length)):
@@ -91,7 +91,7 @@ def _best_narrow_right(
     narrow: NarrowRules,
     group: Group,
     best: Floats,
-    offsets: Ints,
+    offsets: Offsets,
     start: int,
     end: int,
     n_wide: int,
@@ -119,7 +119,7 @@ def _best_narrow_right(
 
 @kernel
 def _best_splits(
-    tables: DenseTables, best: Floats, scratch: Floats, offsets: Ints, start: int, end: int, least: int
+    tables: DenseTables, best: Floats, scratch: Floats, offsets: Offsets, start: int, end: int, least: int
 ) -> None:
     n_wide = len(tables.symbol)
     first = start + least
@@ -154,7 +154,7 @@ def _best_splits(
 @kernel
 def dense_derivation(
     tables: DenseTables, group: Group, best: Floats, lane: int, n: int, tolerance: float
-) -> tuple[Derivation, float]:
+) -> tuple[Nodes, float]:
     """Read the best derivation of one lane off the chart, and its scaled probability.
 
     A one-token sentence whose root is narrow is not for this kernel.
@@ -162,7 +162,7 @@ def dense_derivation(
     n_wide = len(tables.symbol)
     offsets = row_offsets(n, n_wide)
     length = group.length[lane]
-    nodes = Derivation(
+    nodes = Nodes(
         np.empty(2 * length - 1, np.int32),
         np.empty(2 * length - 1, np.int32),
         np.empty(2 * length - 1, np.int32),
@@ -177,7 +177,7 @@ def dense_derivation(
                 top = value
                 root = symbol
     if root < 0:
-        return Derivation(nodes.start[:0], nodes.end[:0], nodes.symbol[:0]), 0.0
+        return Nodes(nodes.start[:0], nodes.end[:0], nodes.symbol[:0]), 0.0
     # Nodes still to be expanded stand on a stack, as wide ids, or -1 - symbol when narrow.
     stack = np.empty((length + 1, 3), np.int32)
     stack[0, 0], stack[0, 1], stack[0, 2] = 0, length, root
@@ -204,7 +204,7 @@ def _find_children(
     tables: DenseTables,
     group: Group,
     best: Floats,
-    offsets: Ints,
+    offsets: Offsets,
     lane: int,
     node: tuple[int, int, int],
     tolerance: float,

@@ -17,7 +17,6 @@ from mbrparse.grammar.kernel import kernel
 from mbrparse.grammar.sparse import Items
 from mbrparse.grammar.vector import add, choose_greater, load, multiply, multiply_add, spread, store, zeros
 
-
 Position = TypeVar("Position", int, npt.NDArray[np.int_], npt.NDArray[np.int32])
 
 

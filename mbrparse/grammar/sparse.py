@@ -13,7 +13,7 @@ is too long; factors between cells are powers of two and cost no digit.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -226,7 +226,8 @@ def sparse_outside(tables: SparseTables, words: Words, items: Items, buckets: Bu
                 right_item = items.cell_next[right_item]
         for item in range(items.column_start[end], items.column_start[end + 1]):
             slots[items.symbol[item], items.start[item]] = -1
-    return np.log(total) + items.exponent[0, n] * np.log(2.0)
+    log_prob: float = np.log(total) + items.exponent[0, n] * np.log(2.0)
+    return log_prob
 
 
 @kernel
@@ -250,7 +251,7 @@ def _set_live_factors(
 
 
 @kernel
-def _pass_down(tables: SparseTables, items: Items, buckets: Buckets, right_item: int, split: int) -> float:
+def _pass_down(tables: SparseTables, items: Items, buckets: Buckets, right_item: int, split: int) -> Any:
     """Pass to all left partners of an item what their parents have; return the item's own share."""
     outside, slots, factor = items.outside, buckets.slots, buckets.factor
     received = outside[right_item] * 0

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from mbrparse.errors import MbrparseError
 from mbrparse.grammar.chart import Chart, Derivation, Wanted
 from mbrparse.grammar.chart_tables import Floats, Ints, chart_rules, lexicon, sparse_tables
 from mbrparse.grammar.dense_charts import derivation_of, lexical_entries
@@ -17,6 +18,14 @@ from mbrparse.grammar.sparse import MAX_SHIFT, Buckets, Items, Words, sparse_ins
 from mbrparse.grammar.sparse_viterbi import sparse_derivation, sparse_viterbi
 
 Scaled = tuple[npt.NDArray[np.float64], float]
+
+
+# Items that a chart may hold: some 3.5 GB. A sentence that needs more has no chart.
+MAX_ITEMS = 1 << 26
+
+
+class ChartOverflowError(MbrparseError):
+    """A chart outgrows the memory that is meant for one."""
 
 
 class SparseCharts:
@@ -37,7 +46,14 @@ class SparseCharts:
         self._resize(32, 1 << 14)
 
     def fill(self, chart: Chart, wanted: Wanted) -> None:
-        """Fill one chart."""
+        """Fill one chart; a chart that would not fit is left without a parse."""
+        try:
+            self._fill(chart, wanted)
+        except ChartOverflowError:
+            chart.put(log_prob=-math.inf, derivation=Derivation(-math.inf, [], []))
+            chart.overflown = True
+
+    def _fill(self, chart: Chart, wanted: Wanted) -> None:
         if wanted.summaries or wanted.entries:
             log_prob = self._inside_outside(chart.terminal_ids)
             arguments = (self._items, self._label_ids, self._label_count, chart.length)
@@ -66,13 +82,13 @@ class SparseCharts:
         """Fill the items, which live until the next sentence; returns the log probability."""
         words = self._sentence(tokens)
         while not sparse_inside(self._tables, words, self._items, self._buckets):
-            self._resize(self._length, 2 * self._capacity)
+            self._enlarge()
         return sparse_outside(self._tables, words, self._items, self._buckets)
 
     def _derivation(self, tokens: IntArray) -> Derivation:
         words = self._sentence(tokens)
         while not sparse_viterbi(self._tables, words, self._items, self._buckets, self._back, self._tie):
-            self._resize(self._length, 2 * self._capacity)
+            self._enlarge()
         nodes, log_prob = sparse_derivation(self._tables, words, self._items, self._back, self._tie)
         return derivation_of(nodes.start, nodes.end, nodes.symbol, log_prob)
 
@@ -81,6 +97,13 @@ class SparseCharts:
             self._resize(max(len(tokens), 3 * self._length // 2), self._capacity)
         entries, begin = lexical_entries(self._lexicon, tokens)
         return Words(begin, self._lexicon.symbol[entries], self._entry_prob[entries], self._powers)
+
+    def _enlarge(self) -> None:
+        if self._capacity >= MAX_ITEMS:
+            raise ChartOverflowError(f"a chart of more than {MAX_ITEMS} items")
+        # A first guess from the cells, then doubling: each attempt parses the sentence anew.
+        guess = self._length * (self._length + 1) * 8
+        self._resize(self._length, min(max(2 * self._capacity, guess), MAX_ITEMS))
 
     def _resize(self, length: int, capacity: int) -> None:
         def ints(*shape: int) -> Ints:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from mbrparse.grammar.chart_tables import Ints, SparseTables
-from mbrparse.grammar.dense_viterbi import Derivation
+from mbrparse.grammar.dense_viterbi import Nodes
 from mbrparse.grammar.kernel import kernel
 from mbrparse.grammar.sparse import Buckets, Items, Words, fill_buckets, normalize, set_factors
 
@@ -97,19 +97,17 @@ def sparse_viterbi(
 @kernel
 def sparse_derivation(
     tables: SparseTables, words: Words, items: Items, back: Ints, tolerance: float
-) -> tuple[Derivation, float]:
+) -> tuple[Nodes, float]:
     """Read the best derivation off the items, and its log probability."""
     n = len(words.entry_start) - 1
-    nodes = Derivation(
-        np.empty(2 * n - 1, np.int32), np.empty(2 * n - 1, np.int32), np.empty(2 * n - 1, np.int32)
-    )
+    nodes = Nodes(np.empty(2 * n - 1, np.int32), np.empty(2 * n - 1, np.int32), np.empty(2 * n - 1, np.int32))
     top = 0.0
     item = items.cell_first[0, n]
     while item >= 0:
         top = max(top, tables.root[items.symbol[item]] * items.inside[item])
         item = items.cell_next[item]
     if top <= 0:
-        return Derivation(nodes.start[:0], nodes.end[:0], nodes.symbol[:0]), -np.inf
+        return Nodes(nodes.start[:0], nodes.end[:0], nodes.symbol[:0]), -np.inf
     root = -1
     item = items.cell_first[0, n]
     while item >= 0:

@@ -11,18 +11,23 @@ does not touch loops this short; hence these few explicit operations.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.core.datamodel import models
-from numba.extending import intrinsic, register_model
+from numba.extending import intrinsic as _intrinsic
+from numba.extending import register_model
+
+# A function of a typing context and argument types becomes one that kernels call with values.
+intrinsic: Callable[[Callable[..., Any]], Callable[..., Any]] = _intrinsic
 
 VECTOR_BYTES = 64  # a cache line, and one AVX-512 register
 
 
-class Vector(types.Type):  # type: ignore[misc]
+class Vector(types.Type):
     """Type of a vector of floats, as many as fit into ``VECTOR_BYTES``."""
 
     def __init__(self, dtype: types.Float) -> None:
@@ -37,7 +42,7 @@ def _llvm_type(vector: Vector) -> ir.VectorType:
 
 
 @register_model(Vector)
-class _VectorModel(models.PrimitiveModel):  # type: ignore[misc]
+class _VectorModel(models.PrimitiveModel):
     def __init__(self, manager: Any, vector: Vector) -> None:
         super().__init__(manager, vector, _llvm_type(vector))
 

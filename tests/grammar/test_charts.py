@@ -1,0 +1,196 @@
+"""Charts against the enumeration of all trees: both kernels, both precisions, any batch."""
+
+import math
+from typing import Literal
+
+import naive
+import numpy as np
+import pytest
+from conversion import ANNOTATED, PROJECTION, to_pcfg
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from strategies import UNKNOWN, grammars, sentences
+
+from mbrparse.grammar.chart import Chart, Wanted
+from mbrparse.grammar.charts import ChartFactory, Precision, choose_kernel
+from mbrparse.grammar.pcfg import PCFG, IntArray
+from mbrparse.grammar.rules import Rule, relative_frequencies
+from mbrparse.grammar.span_summary import cell_of
+
+Kernel = Literal["dense", "sparse"]
+KERNELS: tuple[Kernel, ...] = ("dense", "sparse")
+EVERYTHING = Wanted(derivations=True, entries=True)
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> tuple[naive.Grammar, list[list[str]]]:
+    grammar = draw(grammars())
+    words = draw(st.lists(sentences(grammar, 6), min_size=1, max_size=4))
+    known = to_pcfg(grammar).terminals
+    return grammar, [sentence for sentence in words if set(known).issuperset(sentence)]
+
+
+def charts(
+    pcfg: PCFG, batch: list[list[str]], kernel: Kernel | None, precision: Precision = "double"
+) -> list[Chart]:
+    return ChartFactory(pcfg, precision, EVERYTHING, kernel).charts([pcfg.encode(words) for words in batch])
+
+
+def unquoted(name: str) -> str:
+    return name.strip("'")
+
+
+@settings(max_examples=150)
+@given(cases())
+def test_inside_and_outside_equal_enumeration(case: tuple[naive.Grammar, list[list[str]]]) -> None:
+    grammar, batch = case
+    pcfg = to_pcfg(grammar)
+    symbols = [unquoted(name) for name in pcfg.symbols]
+    for kernel in KERNELS:
+        for words, chart in zip(batch, charts(pcfg, batch, kernel), strict=True):
+            total = float(naive.sentence_probability(grammar, words))
+            assert chart.has_parse == (total > 0)
+            inside, outside = naive.inside(grammar, words), naive.outside(grammar, words)
+            if total == 0:
+                continue
+            assert chart.log_prob == pytest.approx(math.log(total), abs=1e-9)
+            n = len(words)
+            for start in range(n):
+                # The dense kernel keeps tags out of the cells.
+                for end in range(start + (2 if kernel == "dense" else 1), n + 1):
+                    ids, logs = chart.inside(start, end)
+                    found = {symbols[i]: math.exp(x) for i, x in zip(ids, logs, strict=True)}
+                    expected = {
+                        x: float(p)
+                        for (i, j, x), p in inside.items()
+                        if (i, j) == (start, end) and x in symbols
+                    }
+                    assert found == pytest.approx(expected, rel=1e-9)
+                    ids, logs = chart.outside(start, end)
+                    for i, x in zip(ids, logs, strict=True):
+                        assert math.exp(x) == pytest.approx(float(outside[start, end, symbols[i]]), rel=1e-9)
+
+
+@settings(max_examples=150)
+@given(cases(), st.sampled_from(["double", "single"]))
+def test_posteriors_and_viterbi_equal_enumeration(
+    case: tuple[naive.Grammar, list[list[str]]], precision: Precision
+) -> None:
+    grammar, batch = case
+    exact = precision == "double"
+    tolerance = 1e-9 if exact else 1e-5
+    pcfg = to_pcfg(grammar, ANNOTATED)
+    for kernel in KERNELS:
+        for words, chart in zip(batch, charts(pcfg, batch, kernel, precision), strict=True):
+            if not chart.has_parse:
+                continue
+            posteriors = naive.posteriors(grammar, words, PROJECTION)
+            entries = chart.span_posteriors()
+            keys = zip(
+                entries.starts.tolist(), entries.ends.tolist(), entries.label_ids.tolist(), strict=True
+            )
+            found = {(i, j, pcfg.labels[x]): g for (i, j, x), g in zip(keys, entries.g.tolist(), strict=True)}
+            assert found == pytest.approx({k: float(p) for k, p in posteriors.items()}, abs=tolerance)
+            summary = chart.span_summary()
+            n = len(words)
+            for i in range(n):
+                for j in range(i + 1, n + 1):
+                    masses = [float(p) for (s, e, _), p in posteriors.items() if (s, e) == (i, j)]
+                    cell = cell_of(n, i, j)
+                    assert summary.total[cell] == pytest.approx(sum(masses), abs=tolerance)
+                    assert summary.best[cell] == pytest.approx(max(masses, default=0), abs=tolerance)
+            best, trees = naive.viterbi(grammar, words)
+            derivation = chart.viterbi()
+            assert derivation.log_prob == pytest.approx(math.log(float(best)), abs=1e-6 if exact else 1e-4)
+            nodes = {(i, j, unquoted(pcfg.symbols[x])) for i, j, x in derivation.nodes}
+            names = {ANNOTATED.get(symbol, symbol): symbol for symbol in grammar.symbols()}
+            assert {(i, j, names[x]) for i, j, x in nodes} in [
+                {(node.start, node.end, node.symbol) for node in naive.constituents(tree)} for tree in trees
+            ]
+
+
+@settings(max_examples=60)
+@given(cases(), st.randoms())
+def test_nothing_depends_on_the_batch(
+    case: tuple[naive.Grammar, list[list[str]]], random: np.random.Generator
+) -> None:
+    grammar, batch = case
+    pcfg = to_pcfg(grammar)
+    batch = batch * 5
+    order = list(range(len(batch)))
+    random.shuffle(order)  # type: ignore[arg-type]
+    for kernel in KERNELS:
+        together = charts(pcfg, batch, kernel)
+        shuffled = charts(pcfg, [batch[position] for position in order], kernel)
+        for place, position in enumerate(order):
+            one, other = together[position], shuffled[place]
+            assert one.log_prob == other.log_prob
+            assert one.viterbi() == other.viterbi()
+            for mine, yours in zip(one.span_summary(), other.span_summary(), strict=True):
+                assert np.array_equal(mine, yours)
+
+
+def test_kernels_agree_on_derivations_and_labels() -> None:
+    """Ties are broken by rule, so both kernels return the same trees where many are equally good."""
+    counts = {Rule("S", (left, right)): 1.0 for left in ("S", "'x'", "A") for right in ("S", "'x'", "A")} | {
+        Rule("A", (left, right)): 1.0 for left in ("A", "'x'") for right in ("A", "'x'")
+    }
+    pcfg = PCFG.from_rules(relative_frequencies("tags", {"S": 1}, dict(counts)))
+    batch = [["x"] * n for n in range(2, 24)]
+    for precision in ("double", "single"):
+        dense, sparse = (charts(pcfg, batch, kernel, precision) for kernel in KERNELS)  # type: ignore[arg-type]
+        for one, other in zip(dense, sparse, strict=True):
+            assert one.viterbi().nodes == other.viterbi().nodes
+            assert np.array_equal(one.span_summary().label, other.span_summary().label)
+
+
+@pytest.mark.parametrize("kernel", [None, "dense", "sparse"])
+@pytest.mark.parametrize("precision", ["double", "single"])
+def test_five_hundred_tokens_do_not_underflow(kernel: Kernel | None, precision: Precision) -> None:
+    """x^500 has one derivation, of probability 0.001^499; what leaves a kernel's range goes to another."""
+    counts = {Rule("S", ("'x'", "S")): 1.0, Rule("S", ("'x'", "'x'")): 1.0, Rule("S", ("'y'", "S")): 998.0}
+    pcfg = PCFG.from_rules(relative_frequencies("tags", {"S": 1}, dict(counts)))
+    [chart] = charts(pcfg, [["x"] * 500], kernel, precision)
+    assert chart.log_prob == pytest.approx(499 * math.log(0.001), rel=1e-9 if precision == "double" else 1e-5)
+    assert chart.viterbi().log_prob == pytest.approx(
+        499 * math.log(0.001), rel=1e-9 if precision == "double" else 1e-5
+    )
+    assert len(chart.viterbi().nodes) == 499
+    assert chart.span_summary().total.sum() == pytest.approx(999, rel=1e-9 if precision == "double" else 1e-4)
+
+
+def test_five_hundred_ambiguous_tokens_sum_to_one_tree() -> None:
+    """Every parse of n terminals has n - 1 constituents, so their posteriors sum to that."""
+    counts = {Rule("S", ("S", "S")): 1.0, Rule("S", ("'x'",)): 2.0}
+    pcfg = PCFG.from_rules(relative_frequencies("tags", {"S": 1}, dict(counts)))
+    n = 500
+    [chart] = ChartFactory(pcfg).charts([pcfg.encode(["x"] * n)])
+    cells = cell_of(n, np.arange(n), np.arange(n) + 1)
+    assert chart.span_summary().total.sum() - chart.span_summary().total[cells].sum() == pytest.approx(n - 1)
+    catalan = math.lgamma(2 * n - 1) - 2 * math.lgamma(n) - math.log(n)
+    assert chart.log_prob == pytest.approx(
+        catalan + (n - 1) * math.log(1 / 3) + n * math.log(2 / 3), rel=1e-9
+    )
+
+
+def test_choice_of_the_kernel() -> None:
+    assert choose_kernel(46, 40) == "dense"
+    assert choose_kernel(46, 400) == "sparse"
+    assert choose_kernel(4_600, 40) == "sparse"
+    assert choose_kernel(46, 1) == "sparse"
+
+
+def test_charts_answer_what_their_batch_did_not_ask() -> None:
+    counts = {Rule("S", ("'x'", "S")): 1.0, Rule("S", ("'x'", "'x'")): 1.0}
+    pcfg = PCFG.from_rules(relative_frequencies("tags", {"S": 1}, dict(counts)))
+    sentence: IntArray = pcfg.encode(["x"] * 3)
+    [chart] = ChartFactory(pcfg, wanted=Wanted(summaries=False, derivations=True)).charts([sentence])
+    assert chart.has_parse
+    assert chart.log_prob == pytest.approx(math.log(0.25))
+    assert chart.span_summary().total[cell_of(3, 0, 3)] == pytest.approx(1)
+    assert len(chart.span_posteriors().g) == 5
+
+
+def test_unknown_terminals_are_the_callers_to_refuse() -> None:
+    pcfg = PCFG.from_rules(relative_frequencies("tags", {"S": 1}, {Rule("S", ("'x'", "'x'")): 1.0}))
+    assert pcfg.encode([UNKNOWN, "x"]).tolist() == [-1, 0]
