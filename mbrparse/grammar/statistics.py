@@ -19,7 +19,7 @@ import numpy as np
 
 from mbrparse.errors import GrammarError
 from mbrparse.grammar.charts import ChartFactory
-from mbrparse.grammar.pcfg import PCFG, IntArray
+from mbrparse.grammar.pcfg import PCFG, FloatArray, IntArray
 from mbrparse.grammar.rules import TerminalKind, quote
 from mbrparse.treebank.corpora import SourceTree
 from mbrparse.treebank.labels import escape
@@ -127,7 +127,7 @@ def _batches(
         yield encoded
 
 
-def _entries(symbols: Sequence[str], contexts: Sequence[str], table: np.ndarray) -> dict[SymbolTag, float]:  # type: ignore[type-arg]
+def _entries(symbols: Sequence[str], contexts: Sequence[str], table: FloatArray) -> dict[SymbolTag, float]:
     rows, columns = np.nonzero(table)
     return {
         (symbols[row], contexts[column]): float(table[row, column])

@@ -21,7 +21,7 @@ EMPTY_PARSE = "(())"
 # White space is ASCII's alone: words may hold others (U+3000, no-break space).
 _TOKEN = re.compile(
     r"\(([^ \t\r\n\f\v()]+)[ \t]+([^ \t\r\n\f\v()]+)[ \t]*\)"  # a whole leaf: (tag word)
-    r"|([()]|[^ \t\r\n\f\v()]+)"
+    r"|(\)|\(?[^ \t\r\n\f\v()]*)"  # or: ), an opening bracket with its label, a word
 )
 
 
@@ -155,11 +155,6 @@ class _Reader:
                     children[-1].append(leaf)
                 else:
                     found.append(ReadTree(number, leaf))
-            elif other == "(":
-                if not labels:
-                    self.began = number
-                labels.append(None)
-                children.append([])
             elif other == ")":
                 if not labels:
                     raise self._error(number, "closing bracket without an opening one")
@@ -169,6 +164,13 @@ class _Reader:
                         children[-1].append(tree)
                 else:
                     found.append(ReadTree(self.began, tree))
+            elif not other:
+                continue
+            elif other[0] == "(":
+                if not labels:
+                    self.began = number
+                labels.append(other[1:] or None)
+                children.append([])
             elif not labels:
                 raise self._error(number, f"text outside of brackets: {other[:40]!r}")
             elif labels[-1] is None and not children[-1]:
@@ -181,14 +183,15 @@ class _Reader:
 
     def _close(self, number: int) -> Tree | None:
         label, children = self.labels.pop(), self.children.pop()
+        if len(children) > 1:
+            return Tree(label or "", children)
         if not children:
             if label is None:
                 return None
             raise self._error(number, f"constituent {label!r} without children")
-        if label is not None and len(children) == 1:
-            only = children[0]
-            if not only.children and only.word is None:
-                return Tree(label, word=only.label)
+        only = children[0]
+        if label is not None and not only.children and only.word is None:
+            return Tree(label, word=only.label)
         return Tree(label or "", children)
 
     def unclosed(self) -> BracketError:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from mbrparse.errors import BracketError, CorpusError, MbrparseError
-from mbrparse.files import STANDARD
+from mbrparse.files import STANDARD, source_name
 from mbrparse.treebank.brackets import read_tree_file, read_trees
 from mbrparse.treebank.tree import Tree
 
@@ -79,7 +79,7 @@ def _read_files(paths: Iterable[str], encoding: str, on_error: ErrorHandler) -> 
     for path in paths:
         for line, tree in read_tree_file(path, encoding, on_error):
             if tree is not None:
-                yield SourceTree(path, line, tree)
+                yield SourceTree(source_name(path), line, tree)
 
 
 def _files(spec: str) -> list[str]:

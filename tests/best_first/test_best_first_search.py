@@ -16,7 +16,7 @@ from mbrparse.decode.merits import MERITS
 from mbrparse.errors import MbrparseError
 from mbrparse.grammar.charts import ChartFactory
 from mbrparse.grammar.induce import induce
-from mbrparse.grammar.pcfg import PCFG
+from mbrparse.grammar.pcfg import PCFG, IntArray
 from mbrparse.grammar.statistics import Statistics, count_statistics
 from mbrparse.treebank.corpora import SourceTree, read_corpus
 from mbrparse.treebank.prepare import Account, Preparation, prepare
@@ -42,7 +42,7 @@ def known(draw: st.DrawFn) -> tuple[naive.Grammar, list[str]]:
 
 
 @pytest.fixture(scope="module")
-def flights() -> tuple[PCFG, Statistics, list[np.ndarray]]:  # type: ignore[type-arg]
+def flights() -> tuple[PCFG, Statistics, list[IntArray]]:
     trees = prepare(read_corpus("embedded:flights"), Preparation(), Account())
     sources = [SourceTree("flights", line, tree) for line, tree in enumerate(trees, start=1)]
     grammar = PCFG.from_rules(induce(sources[:1400], "tags"))
@@ -103,7 +103,7 @@ def test_exhausted_posteriors_and_viterbi_are_the_naive_ones(case: tuple[naive.G
 @pytest.mark.parametrize("merit", NAMES)
 def test_exhausted_equals_the_exhaustive_chart(
     merit: str,
-    flights: tuple[PCFG, Statistics, list[np.ndarray]],  # type: ignore[type-arg]
+    flights: tuple[PCFG, Statistics, list[IntArray]],
 ) -> None:
     grammar, statistics, test = flights
     exhaustive = ChartFactory(grammar).charts(test[:8])

@@ -46,7 +46,7 @@ class Naive:
         shorter = self.tag(*gram[1:])
         if not events:
             return shorter
-        return (grams[gram] + len(events) * shorter) / (sum(events) + len(events))
+        return float((grams[gram] + len(events) * shorter) / (sum(events) + len(events)))
 
     def occurrences(self, tag: str) -> float:
         return sum(count for (_, second, _), count in self.trigrams.items() if second == tag)
@@ -56,20 +56,20 @@ class Naive:
         for (name, _), count in STATISTICS.left.items():
             totals[name] += count  # type: ignore[assignment]
         kinds = len(totals)
-        return (totals[symbol] + kinds / len(GRAMMAR.symbols)) / (totals.total() + kinds)
+        return float((totals[symbol] + kinds / len(GRAMMAR.symbols)) / (totals.total() + kinds))
 
     def left(self, symbol: str, tag: str) -> float:
         """p(N | t)."""
         places = sum(self.occurrences(other) for other in TAGS)
         per_tag = self.prior(symbol) * sum(STATISTICS.left.values()) / places
         kinds = max(sum(t == tag for _, t in STATISTICS.left), 1)
-        return (STATISTICS.left.get((symbol, tag), 0) + kinds * per_tag) / (self.occurrences(tag) + kinds)
+        return float((STATISTICS.left.get((symbol, tag), 0) + kinds * per_tag) / (self.occurrences(tag) + kinds))
 
     def right(self, symbol: str, tag: str) -> float:
         """p(t | N)."""
         events = [count for (name, _), count in STATISTICS.right.items() if name == symbol]
         kinds = len(events)
-        return (STATISTICS.right.get((symbol, tag), 0) + kinds * self.tag(tag)) / (sum(events) + kinds)
+        return float((STATISTICS.right.get((symbol, tag), 0) + kinds * self.tag(tag)) / (sum(events) + kinds))
 
 
 def naive_merit(name: str, beta: float, tags: list[str], j: int, k: int, symbol: str, alpha: float) -> float:  # noqa: PLR0911
@@ -83,7 +83,7 @@ def naive_merit(name: str, beta: float, tags: list[str], j: int, k: int, symbol:
         case "beta":
             return beta
         case "normalized-beta":
-            return beta ** (1 / (k - j))
+            return float(beta ** (1 / (k - j)))
         case "trigram":
             below = p.tag(t[j])
             if k > j + 1:
@@ -93,7 +93,7 @@ def naive_merit(name: str, beta: float, tags: list[str], j: int, k: int, symbol:
         case "prefix":
             return alpha * beta
         case "prefix-normalized":
-            return (alpha * beta) ** (1 / k)
+            return float((alpha * beta) ** (1 / k))
         case "prefix-estimate":
             return alpha * beta / math.prod(p.tag(t[m - 2], t[m - 1], t[m]) for m in range(k))
         case "left-boundary":

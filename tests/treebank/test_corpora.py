@@ -161,6 +161,13 @@ def test_an_nltk_corpus_zipped_or_not(nltk_folder: NltkFolder, zipped: bool) -> 
     ]
 
 
+def test_lines_of_an_nltk_corpus_end_at_newlines_only(nltk_folder: NltkFolder) -> None:
+    """NLTK's own streams end lines at U+001C and others too, which would cut the word in two."""
+    nltk_folder({"wsj_0001.mrg": "(S (N a\x1cb) x)\n(S c x)\n"})
+    found = [(line, tree.words()) for _, line, tree in read_corpus("nltk:treebank")]
+    assert found == [(1, ("a\x1cb", "x")), (2, ("c", "x"))]
+
+
 def test_unreadable_trees_of_an_nltk_corpus(nltk_folder: NltkFolder) -> None:
     nltk_folder({"wsj_0001.mrg": "(S a x)\n(S b\n(S c x)\n"})
     with pytest.raises(BracketError, match=r"^nltk:treebank/wsj_0001.mrg:2: unbalanced"):
