@@ -6,6 +6,7 @@ leaves either the old file or none, never half a file.
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 import tempfile
@@ -56,6 +57,10 @@ def read_lines(path: str | Path, encoding: str = "utf-8") -> Iterator[str]:
         for number, raw in enumerate(stream, start=1):
             try:
                 text = raw.decode(encoding)
+            except LookupError:
+                raise FileError(
+                    f"there is no encoding {encoding!r}", remedy="e.g. --encoding latin-1"
+                ) from None
             except UnicodeDecodeError:
                 raise FileError(
                     f"bytes that are not {encoding}",
@@ -68,28 +73,47 @@ def read_lines(path: str | Path, encoding: str = "utf-8") -> Iterator[str]:
 
 @contextmanager
 def open_output(path: str | Path) -> Iterator[TextIO]:
-    """Open a UTF-8 text output, or standard output for ``-``; complete or absent, never half."""
-    if str(path) == STANDARD:
-        yield sys.stdout
-        sys.stdout.flush()
-        return
-    # A device or a pipe (/dev/null, /dev/stderr, a process substitution) is written in place: renaming
-    # a file over it would replace it.
-    target = Path(os.path.realpath(path))
-    if str(path).startswith("/dev/") or (target.exists() and not target.is_file()):
-        if target.is_dir():
-            raise FileError("is a directory, not a file", source=str(path))
-        with _opened(path) as stream:
-            yield stream
-        return
+    """Open a UTF-8 text output, or standard output for ``-``; complete or absent, never half.
+
+    Raises FileError where it cannot be opened or written.
+    """
     try:
-        handle, beside = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+        if str(path) == STANDARD:
+            # Whatever the terminal speaks, data are UTF-8.
+            if isinstance(sys.stdout, io.TextIOWrapper):
+                sys.stdout.reconfigure(encoding="utf-8", newline="\n")
+            yield sys.stdout
+            sys.stdout.flush()
+        elif Path(path).is_dir():
+            raise FileError("is a directory, not a file", source=str(path))
+        elif _in_place(path):
+            with open(path, "a", encoding="utf-8", newline="\n") as stream:
+                yield stream
+        else:
+            with _beside(Path(os.path.realpath(path))) as stream:
+                yield stream
+    except BrokenPipeError:
+        raise
     except OSError as error:
         raise FileError(
             f"cannot be written ({error.strerror})",
-            source=str(path),
-            remedy="does its folder exist, and may you write there?",
+            source="<stdout>" if str(path) == STANDARD else str(path),
+            remedy="does its folder exist, has the disk room, and may you write there?",
         ) from None
+
+
+def _in_place(path: str | Path) -> bool:
+    """Whether the path is a device or a pipe (/dev/stderr, a process substitution).
+
+    Renaming a file over such a one would replace it.
+    """
+    return str(path).startswith("/dev/") or (Path(path).exists() and not Path(path).is_file())
+
+
+@contextmanager
+def _beside(target: Path) -> Iterator[TextIO]:
+    """A new file beside ``target`` that takes its place when all went well."""
+    handle, beside = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
     try:
         with open(handle, "w", encoding="utf-8", newline="\n") as stream:
             yield stream
@@ -98,13 +122,6 @@ def open_output(path: str | Path) -> Iterator[TextIO]:
     except BaseException:
         Path(beside).unlink(missing_ok=True)
         raise
-
-
-def _opened(path: str | Path) -> TextIO:
-    try:
-        return open(path, "a", encoding="utf-8", newline="\n")
-    except OSError as error:
-        raise FileError(f"cannot be written ({error.strerror})", source=str(path)) from None
 
 
 def _umask() -> int:

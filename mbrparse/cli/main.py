@@ -59,7 +59,11 @@ def main() -> NoReturn:
         click.echo("mbrparse: interrupted", err=True)
         code = 130
     except BrokenPipeError:
-        # The reader of our output has left (| head): nothing to say, and nothing to flush.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # The reader of our output has left (| head): nothing to say.
         code = 0
+    try:
+        sys.stdout.flush()
+    except OSError:
+        # Nothing more can be written (a closed pipe, a full disk): do not try again on leaving.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     sys.exit(code)
