@@ -1,0 +1,51 @@
+"""The main job on real input: Goodman's Table 2 on NLTK's sample, as README and docs print it."""
+
+import json
+from pathlib import Path
+
+import pytest
+from commandline import Command
+
+from mbrparse.treebank.tree import Tree
+
+NAMES = ("labelled-tree", "labelled-recall", "bracketed-recall")
+#: labelled tree, labelled recall, bracketed recall, consistent brackets recall and tree, per cent
+TABLE = {
+    "labelled-tree": (7.18, 59.85, 69.88, 74.03, 18.23),
+    "labelled-recall": (5.80, 61.60, 70.35, 75.62, 15.19),
+    "bracketed-recall": (5.52, 61.76, 71.13, 76.19, 16.85),
+    "unlabelled": (0.00, 4.25, 71.13, 76.19, 16.85),
+}
+CRITERIA = (
+    "labelled_tree",
+    "labelled_recall",
+    "bracketed_recall",
+    "consistent_brackets_recall",
+    "consistent_brackets_tree",
+)
+
+
+def test_table_2(command: Command, tmp_path: Path, treebank_sample: tuple[Tree, ...]) -> None:
+    raw = tmp_path / "raw.mrg"
+    raw.write_text("".join(f"{tree}\n" for tree in treebank_sample), "utf-8")
+    binarized, train, gold, grammar = (
+        tmp_path / name for name in ("b.mrg", "train.mrg", "gold.mrg", "g.txt")
+    )
+    assert "kept 3628" in command("binarize", raw, "--max-length", 40, "-o", binarized).err
+    command("split", binarized, "--test-fraction", "0.1", "--train-output", train, "--test-output", gold)
+    assert "2071 rules" in command("train", train, "-o", grammar).err
+    objectives = [f"--objective={name}" for name in NAMES]
+    done = command("parse", "-g", grammar, gold, *objectives, "-o", tmp_path / "{objective}.mrg")
+    assert "362 sentences, 1 fell back (no parse: 1)" in done.err
+    unlabelled = tmp_path / "unlabelled.mrg"
+    command("parse", "-g", grammar, gold, "--objective=bracketed-recall", "--labels=none", "-o", unlabelled)
+    parses = [*(tmp_path / f"{name}.mrg" for name in NAMES), unlabelled]
+    table = json.loads(command("evaluate", gold, *parses, "--format", "json").out)
+    for row in table["rows"]:
+        found = [100 * row["rates"][criterion] for criterion in CRITERIA]
+        assert found == pytest.approx(TABLE[row["name"]], abs=0.006), row["name"]
+        assert row["counts"]["gold"] == 7756
+    readme = (Path(__file__).parent.parent / "README.md").read_text("utf-8")
+    for name in NAMES:
+        [line] = [line for line in readme.splitlines() if line.startswith(f"| {name} ")]
+        assert [float(cell) for cell in line.split("|")[2:7]] == list(TABLE[name])
