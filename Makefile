@@ -1,5 +1,7 @@
 # make demo        sets up an environment, runs the pipeline on the embedded treebank, prints the table
 # make reproduce   the same on a real treebank: CORPUS=nltk:treebank, wsj:DIR, a file, a folder
+# make table1      Goodman's first experiment on the embedded treebank, or CORPUS=nltk:treebank MAX_LENGTH=15
+# make figure2     its figure: both decoders after each iteration of training
 # make test        sets up an environment and passes the tests
 # make lint        formatting, lint, types, import contracts
 # make bench       speed, as ratios within one run
@@ -21,7 +23,7 @@ slug = $(subst /,_,$(subst :,-,$(CORPUS)))-$(MAX_LENGTH)
 RUN = build/$(slug)
 PARSES = $(foreach objective,$(OBJECTIVES),$(RUN)/$(objective).mrg)
 
-.PHONY: demo reproduce test lint bench clean distclean
+.PHONY: demo reproduce table1 figure2 test lint bench clean distclean
 .DELETE_ON_ERROR:
 
 demo:
@@ -53,6 +55,23 @@ $(PARSES): $(RUN)/parsed ;
 $(RUN)/table.txt: $(RUN)/test.mrg $(PARSES)
 	$(MBRPARSE) evaluate $(RUN)/test.mrg $(PARSES) -o $@
 
+# Training from bracketed text: the embedded treebank, whole, unless the command line says otherwise.
+given = $(filter-out file,$(origin $(1)))
+BRACKETED = $(if $(call given,CORPUS),$(CORPUS),embedded:flights)
+LIMIT = $(if $(call given,MAX_LENGTH),$(MAX_LENGTH))
+TRAINING = build/pereira-schabes-$(subst /,_,$(subst :,-,$(BRACKETED)))$(LIMIT:%=-%)
+
+table1: $(TRAINING)/report.txt
+	@cat $<
+
+figure2: $(TRAINING)/report.txt
+	@ls $(TRAINING)/figure2.png $(TRAINING)/figure2.svg
+
+$(TRAINING)/report.txt: $(VENV)/installed
+	@mkdir -p $(TRAINING)
+	$(MBRPARSE) experiment pereira-schabes "$(BRACKETED)" $(LIMIT:%=--max-length %) \
+	    --jobs $(JOBS) -o $(TRAINING) > $@
+
 test: $(VENV)/installed-dev
 	$(BIN)/python -m pytest
 
@@ -64,6 +83,7 @@ lint: $(VENV)/installed-dev
 
 bench: $(VENV)/installed-dev
 	$(BIN)/python benchmarks/charts.py
+	$(BIN)/python benchmarks/reestimation.py
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -83,3 +103,10 @@ clean:
 
 distclean: clean
 	rm -rf $(VENV)
+
+# Caraballo & Charniak's comparison of figures of merit; CORPUS=nltk:treebank for the real one.
+MERITS = build/figures-of-merit-$(subst /,_,$(subst :,-,$(CORPUS)))
+
+.PHONY: figures-of-merit
+figures-of-merit: $(VENV)/installed
+	$(MBRPARSE) experiment figures-of-merit "$(CORPUS)" --jobs $(JOBS) -o $(MERITS)

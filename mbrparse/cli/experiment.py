@@ -8,6 +8,9 @@ from mbrparse.cli.lazy import LazyGroup
 
 EXPERIMENTS: dict[str, str] = {
     "calibration": "Compare the recall that a parser expects with the recall it gets.",
+    "palindromes": "Pereira & Schabes (1992): raw and bracketed training on palindromes.",
+    "pereira-schabes": "Goodman (1996), Table 1 and Figure 2: training from bracketed text.",
+    "figures-of-merit": "Caraballo & Charniak (1998): best-first parsing, merit by merit.",
 }
 
 

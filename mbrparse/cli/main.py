@@ -17,7 +17,7 @@ COMMANDS = {
     "binarize": "Clean and binarize a treebank.",
     "debinarize": "Turn binarized trees back into n-ary ones.",
     "split": "Split trees into a training and a test part.",
-    "train": "Count a grammar from binarized trees.",
+    "train": "Train a grammar: by counting trees, or inside-outside from bracketed text.",
     "grammar": "Show, or convert, a grammar.",
     "sample": "Sample trees from a grammar.",
     "parse": "Parse sentences for one objective or several.",

@@ -1,4 +1,4 @@
-"""``mbrparse train``: count a grammar from binarized trees."""
+"""``mbrparse train``: a grammar from trees, by counting or by inside-outside re-estimation."""
 
 from __future__ import annotations
 
@@ -7,26 +7,105 @@ from typing import Any
 import click
 
 from mbrparse.cli.options import NearestChoice, encoding_option, note, output_option, with_progress
+from mbrparse.files import STANDARD
 
 
 @click.command()
-@click.argument("inputs", nargs=-1, required=True, metavar="BINARIZED...")
+@click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
 @output_option()
+@click.option(
+    "--method",
+    type=NearestChoice(["counting", "inside-outside"]),
+    default="counting",
+    show_default=True,
+    help="Relative frequencies of binarized trees, or re-estimation from bracketed text; the options "
+    "below --encoding are the latter's.",
+)
 @click.option(
     "--terminals",
     type=NearestChoice(["tags", "words"]),
-    default="tags",
-    show_default=True,
-    help="What sentences are made of: their tags, or words under preterminals.",
+    help="What sentences are made of: their tags, or words under preterminals.  [default: tags]",
+)
+@click.option(
+    "--statistics",
+    metavar="FILE",
+    help="Write tag n-grams and boundary statistics too, for mbrparse parse --engine best-first: counts, "
+    "or with inside-outside expectations under the trained grammar.",
 )
 @encoding_option()
-def train(inputs: tuple[str, ...], output: str, terminals: Any, encoding: str) -> None:
-    """Count a grammar from binarized trees: relative frequencies, no smoothing."""
+@click.option("--nonterminals", default=15, show_default=True, help="Nonterminals of the random start.")
+@click.option("--seed", default=0, show_default=True, help="Of the random start.")
+@click.option("--init", metavar="GRAMMAR", help="Start from a grammar instead.")
+@click.option("--iterations", type=click.IntRange(min=0), default=75, show_default=True, help="At most.")
+@click.option("--tolerance", type=float, help="Stop when the cross-entropy (bits) changes by less.")
+@click.option(
+    "--brackets/--no-brackets", default=True, show_default=True, help="Heed the brackets, or bare strings."
+)
+@click.option("--heldout", metavar="FILE", help="Trees whose strings' cross-entropy is shown.")
+@click.option("--curve", metavar="CSV", help="Write a row of figures for each iteration.")
+@click.option("--resume", is_flag=True, help="Go on from OUTPUT.checkpoint, to the identical result.")
+@click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Threads.")
+def train(
+    inputs: tuple[str, ...],
+    output: str,
+    method: str,
+    terminals: Any,
+    statistics: str | None,
+    encoding: str,
+    **options: Any,
+) -> None:
+    """Train a grammar from trees.
+
+    By default the rules of binarized trees are counted: relative frequencies, no smoothing. With
+    --method inside-outside the trees' brackets, but not their labels, guide the re-estimation of a
+    random grammar (Pereira & Schabes 1992), or of any other. A flat tree is a sentence without brackets.
+    """
+    if method == "inside-outside":
+        from mbrparse.cli.inside_outside import InsideOutsideOptions, train_inside_outside
+
+        if statistics is not None and STANDARD in (*inputs, output):
+            raise click.UsageError("--statistics with inside-outside needs files: INPUT is read twice.")
+        train_inside_outside(inputs, output, terminals, encoding, InsideOutsideOptions(**options))
+        if statistics is not None:
+            _expect_statistics(inputs, output, encoding, statistics)
+        return
+    _refuse_unused(options)
     from mbrparse.grammar.grammar_file import write_grammar
     from mbrparse.grammar.induce import induce
     from mbrparse.treebank.corpora import read_corpus
 
     trees = (tree for spec in inputs for tree in read_corpus(spec, encoding=encoding))
-    rules = induce(with_progress(trees, "counting"), terminals)
+    kept = list(trees) if statistics is not None else []
+    rules = induce(with_progress(kept or trees, "counting"), terminals or "tags")
     write_grammar(rules, output)
+    if statistics is not None:
+        from mbrparse.grammar.statistics import count_statistics
+        from mbrparse.grammar.statistics_file import write_statistics
+
+        write_statistics(count_statistics(kept, rules.terminal_kind), statistics)
     note(f"{sum(weight.count or 0 for weight in rules.start.values()):g} trees, {len(rules.rules)} rules")
+
+
+def _expect_statistics(inputs: tuple[str, ...], grammar: str, encoding: str, path: str) -> None:
+    """Gather statistics of the training sentences by expectation under the grammar just written."""
+    from mbrparse.grammar.bracketings import bracketed_sentences
+    from mbrparse.grammar.grammar_file import read_grammar
+    from mbrparse.grammar.pcfg import PCFG
+    from mbrparse.grammar.statistics import expect_statistics
+    from mbrparse.grammar.statistics_file import write_statistics
+    from mbrparse.treebank.corpora import read_corpus
+
+    rules = read_grammar(grammar)
+    trees = (tree for spec in inputs for tree in read_corpus(spec, encoding=encoding))
+    sentences = (found.terminals for found in bracketed_sentences(trees, rules.terminal_kind, False))
+    counts = expect_statistics(PCFG.from_rules(rules), with_progress(sentences, "statistics"))
+    write_statistics(counts, path)
+
+
+def _refuse_unused(options: dict[str, Any]) -> None:
+    """An option of the other method is a mistake, not a detail."""
+    context = click.get_current_context()
+    for name in options:
+        source = context.get_parameter_source(name)
+        if source is not None and source.name == "COMMANDLINE":
+            raise click.UsageError(f"--{name.replace('_', '-')} needs --method inside-outside.")

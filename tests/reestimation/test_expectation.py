@@ -71,7 +71,7 @@ def by_name(pcfg: PCFG, found: Expectations) -> dict[tuple[str, ...], float]:
 
 
 @pytest.mark.parametrize("dense", [True, False])
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(data=corpora())
 def test_counts_and_likelihood_are_those_of_enumeration(
     dense: bool, data: tuple[naive.Grammar, Corpus]

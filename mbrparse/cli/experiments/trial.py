@@ -1,0 +1,117 @@
+"""One run of Goodman's (1996) first experiment: train, and parse held-out text after each iteration.
+
+Trees are binarized, right-linearly. Training heeds the brackets of the n-ary tree and no label. Parses
+are judged as in the paper: bracketed recall against the binarized gold, consistent brackets against the
+n-ary one.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from mbrparse.decode.objectives import OBJECTIVES
+from mbrparse.decode.parser import Parser, ParserOptions
+from mbrparse.evaluate.counts import SentenceCounts
+from mbrparse.evaluate.criteria import PAPER, rates
+from mbrparse.evaluate.gold import PAPER_FORM, GoldSentence
+from mbrparse.grammar.bracketed_corpus import encode_corpus
+from mbrparse.grammar.bracketings import bracketed_sentences
+from mbrparse.grammar.expectation import expect
+from mbrparse.grammar.pcfg import PCFG
+from mbrparse.grammar.random_grammar import random_grammar
+from mbrparse.grammar.reestimate import first_estimate, fit, reestimate, with_probabilities
+from mbrparse.treebank.corpora import SourceTree
+
+DECODERS = ("labelled-tree", "bracketed-recall")
+CRITERIA = ("consistent_brackets_recall", "consistent_brackets_tree", "bracketed_recall")
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What all runs share; run r draws its sentences and its first grammar by ``seed`` and r."""
+
+    trees: Sequence[SourceTree]
+    train: int
+    test: int
+    nonterminals: int
+    iterations: int
+    brackets: bool
+    seed: int
+
+    def __call__(self, run: int) -> dict[str, Any]:
+        """Rates and cross-entropy for each iteration; at the end also how the test strings fit.
+
+        Cross-entropies are in bits per terminal; strings that the grammar cannot derive are left out.
+        """
+        drawn = random.Random(f"{self.seed}/{run}").sample(range(len(self.trees)), self.train + self.test)
+        trees = [self.trees[position] for position in drawn]
+        sentences = list(bracketed_sentences(trees[: self.train], "tags", self.brackets))
+        alphabet = {terminal for sentence in sentences for terminal in sentence.terminals}
+        grammar = PCFG.from_rules(random_grammar(self.nonterminals, alphabet, _grammar_seed(self.seed, run)))
+        corpus = encode_corpus(grammar, sentences)
+        test = _Test(trees[self.train :])
+        rows: list[SentenceCounts] = []
+        curve: list[float] = []
+        estimate = first_estimate(grammar)
+        for current, training in reestimate(grammar, corpus, estimate, self.iterations):
+            estimate = current
+            rows.extend(test.judge(with_probabilities(grammar, estimate.rules), estimate.iteration))
+            curve.append(training.cross_entropy)
+        strings = encode_corpus(grammar, list(bracketed_sentences(test.trees, "tags", brackets=False)))
+        held_out = fit(strings, expect(grammar, estimate.rules, strings).log_probs)
+        return {
+            "cross_entropy": curve,
+            "test_cross_entropy": held_out.cross_entropy,
+            "unparsed": len(held_out.left_out),
+            "rates": _rates(rows),
+        }
+
+
+def _grammar_seed(seed: int, run: int) -> int:
+    return random.Random(f"{seed}/{run}/grammar").getrandbits(32)
+
+
+class _Test:
+    """The sentences that are parsed, and their correct trees."""
+
+    def __init__(self, trees: Sequence[SourceTree]) -> None:
+        self.trees = trees
+        self.sentences = [tree.leaves() for _, _, tree in trees]
+        self.gold = [
+            GoldSentence(number, line, tree, PAPER_FORM, source)
+            for number, (source, line, tree) in enumerate(trees, start=1)
+        ]
+
+    def judge(self, grammar: PCFG, iteration: int) -> list[SentenceCounts]:
+        """A row of counts for each decoder and sentence, named by decoder and iteration."""
+        options = ParserOptions(tuple(OBJECTIVES[name] for name in DECODERS))
+        parses = Parser(grammar, options).parse(self.sentences)
+        rows = []
+        for position, name in enumerate(DECODERS):
+            for gold, parse in zip(self.gold, parses, strict=True):
+                spans = parse.spans[position]
+                matches = gold.reference.matches(
+                    [(start, end) for start, end, _ in spans], [label for _, _, label in spans]
+                )
+                place = (gold.number, gold.line, gold.number, parse.length, 1)
+                counts = (gold.constituents, len(spans), *matches)
+                rows.append(SentenceCounts(f"{name} {iteration}", *place, *counts))
+        return rows
+
+
+def _rates(rows: list[SentenceCounts]) -> dict[str, dict[str, list[float]]]:
+    """decoder -> criterion -> the rate (0 to 1) after each iteration."""
+    criteria = [criterion for criterion in PAPER if criterion.name in CRITERIA]
+    table = rates(pd.DataFrame(rows, columns=list(SentenceCounts._fields)), criteria)
+    return {
+        decoder: {
+            name: table.loc[[row.startswith(f"{decoder} ") for row in table.index], name].tolist()
+            for name in CRITERIA
+        }
+        for decoder in DECODERS
+    }

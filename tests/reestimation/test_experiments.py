@@ -1,0 +1,121 @@
+"""The experiments of Pereira & Schabes (1992) and Goodman (1996), on a small scale."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+from commandline import Command, Outcome
+
+from mbrparse.cli.experiments.grid import as_csv, as_latex, as_markdown, as_text
+from mbrparse.cli.experiments.table1 import differences, paired_test, summarize, table1, table1_csv
+from mbrparse.cli.experiments.trial import CRITERIA, DECODERS
+
+SMALL = ("--train", 60, "--test", 12, "--nonterminals", 4, "--iterations", 3)
+
+
+def experiment(command: Command, folder: Path, *more: object) -> Outcome:
+    return command("experiment", "pereira-schabes", "embedded:flights", *SMALL, "-o", folder, *more)
+
+
+def test_table_and_figure_are_written_and_do_not_depend_on_jobs(command: Command, tmp_path: Path) -> None:
+    done = experiment(command, tmp_path / "a", "--runs", 2)
+    assert done.code == 0, done.err
+    assert "Labelled Tree\n" in done.out
+    assert "bracketing accuracy" in done.out
+    for name in ("table1.txt", "table1.md", "table1.tex", "table1.csv", "figure2.svg", "figure2.png"):
+        assert (tmp_path / "a" / name).stat().st_size > 0
+    rows = list(csv.DictReader((tmp_path / "a" / "table1.csv").open()))
+    assert len(rows) == 9
+    assert all(0 <= float(row["mean"]) <= 1 for row in rows[:6])
+    result = json.loads((tmp_path / "a" / "run-01.json").read_text())["result"]
+    assert all(len(result["rates"][decoder][name]) == 4 for decoder in DECODERS for name in CRITERIA)
+    assert result["cross_entropy"] == sorted(result["cross_entropy"], reverse=True)
+    assert experiment(command, tmp_path / "b", "--runs", 2, "--jobs", 2).out == done.out
+    for name in ("run-01.json", "run-02.json", "figure2.svg"):
+        assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
+
+
+def test_an_interrupted_experiment_goes_on(command: Command, tmp_path: Path) -> None:
+    assert experiment(command, tmp_path, "--runs", 1).code == 0
+    first = (tmp_path / "run-01.json").stat()
+    done = experiment(command, tmp_path, "--runs", 2)
+    assert done.code == 0
+    assert (tmp_path / "run-01.json").stat().st_mtime_ns == first.st_mtime_ns
+    assert (tmp_path / "run-02.json").exists()
+    assert "another seed: 0, now 1" in experiment(command, tmp_path, "--seed", 1).err
+    (tmp_path / "run-01.json").write_text("{")
+    assert "not a result of this experiment; remove it" in experiment(command, tmp_path).err
+
+
+def test_raw_training_heeds_no_brackets(command: Command, tmp_path: Path) -> None:
+    bracketed = experiment(command, tmp_path / "a", "--runs", 1)
+    raw = experiment(command, tmp_path / "b", "--runs", 1, "--no-brackets")
+    assert raw.out.startswith("embedded:flights, raw training, 1 run,")
+    assert raw.out != bracketed.out
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (("--test", 1440), "60 training and 1440 test sentences asked for, but there are 1499 sentences; "),
+        (("--max-length", 2), "asked for, but there are "),
+    ],
+)
+def test_more_sentences_than_there_are(
+    command: Command, tmp_path: Path, more: tuple[object, ...], message: str
+) -> None:
+    done = experiment(command, tmp_path, *more)
+    assert (done.code, done.out) == (1, "")
+    assert message in done.err.splitlines()[-1]
+
+
+def test_palindromes_have_a_table(command: Command, tmp_path: Path) -> None:
+    small = ("--runs", 2, "--train", 10, "--test", 5, "--iterations", 2)
+    done = command("experiment", "palindromes", *small, "-o", tmp_path)
+    assert done.code == 0, done.err
+    assert [line.split()[0] for line in done.out.splitlines()] == ["run", "1", "2", "mean"]
+    assert (tmp_path / "palindromes.csv").exists()
+
+
+def results(*pairs: tuple[float, float]) -> list[dict[str, Any]]:
+    """Runs in which every criterion has these rates for the two decoders."""
+    return [
+        {
+            "rates": {
+                decoder: {name: [0.0, rate] for name in CRITERIA}
+                for decoder, rate in zip(DECODERS, pair, strict=True)
+            }
+        }
+        for pair in pairs
+    ]
+
+
+def test_summary_and_paired_test_by_hand() -> None:
+    found = results((0.5, 0.6), (0.7, 0.7), (0.6, 0.8))
+    values = differences(found, CRITERIA[0])
+    assert values == pytest.approx([0.1, 0.0, 0.2])
+    summary = summarize(values)
+    assert summary == pytest.approx((0.0, 0.2, 0.1, 0.1))
+    t, p = paired_test(values)
+    assert t == pytest.approx(math.sqrt(3))  # mean 0.1, standard error 0.1 / sqrt(3)
+    assert p == pytest.approx(0.2254, abs=1e-4)
+    assert all(map(math.isnan, paired_test([0.1])))
+    assert all(map(math.isnan, paired_test([0.1, 0.1])))
+    close = results((0.5, 0.6), (0.5, 0.600001), (0.5, 0.600002))
+    assert table1(close)[-1][-1] == "<0.0001"
+    assert "difference,bracketed_recall,0.0," in table1_csv(found)
+
+
+def test_the_grid_in_each_format() -> None:
+    grid = table1(results((0.5, 0.625)))
+    text = as_text(grid).splitlines()
+    assert text[0] == "criterion              min    max   mean  sd  t  p"
+    assert text[1:3] == ["Labelled Tree", "cons. brack. recall  50.00  50.00  50.00   -"]
+    assert as_markdown(grid).splitlines()[2].startswith("| **Labelled Tree** ")
+    assert r"\multicolumn{7}{l}{\emph{Labelled Tree}} \\" in as_latex(grid)
+    assert as_csv([["a", "b,c"]]) == 'a,"b,c"'
