@@ -1,24 +1,28 @@
-"""``mbrparse evaluate``: a gold file and parse files in, a table of criteria out."""
+"""``mbrparse evaluate``: a gold file and parse files in, a table of criteria out, or EVALB's output."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from mbrparse.cli.options import NearestChoice, encoding_option, output_option, with_progress
+from mbrparse.cli.options import NearestChoice, encoding_option, note, output_option, with_progress
 from mbrparse.files import STANDARD, open_output
 
 if TYPE_CHECKING:
-    from mbrparse.evaluate.agreement import Form
-    from mbrparse.evaluate.criteria import Average
-    from mbrparse.evaluate.gold import CrossingReference
+    import pandas as pd
+
+    from mbrparse.evaluate.evalb_parameters import EvalbParameters
+    from mbrparse.evaluate.evalb_score import Score
     from mbrparse.evaluate.tables import Format
 
 
 @click.command()
 @click.argument("gold")
 @click.argument("parses", nargs=-1, required=True)
+@click.option("--evalb", metavar="PRM", help="Compare as EVALB does, with this parameter file (see above).")
+@click.option("--strict", is_flag=True, help="With --evalb: sentences left out mean exit code 1.")
 @click.option(
     "--form",
     type=NearestChoice(["binarized", "original"]),
@@ -44,52 +48,147 @@ if TYPE_CHECKING:
     "--all", "everything", is_flag=True, help="Add the bracketed tree rate, precisions and F scores."
 )
 @click.option(
+    "--by",
+    type=NearestChoice(["length", "label", "confusions"]),
+    help="A breakdown instead: rates by sentence length, precision and recall by label, labels confused.",
+)
+@click.option("--baseline", metavar="NAME", help="What p-values compare with (default: the first of PARSES).")
+@click.option(
+    "--resamples",
+    type=click.IntRange(min=0),
+    default=10_000,
+    show_default=True,
+    help="For the significance of differences between several parse files; 0: untested.",
+)
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the resamples.")
+@click.option(
     "--format",
     type=NearestChoice(["text", "markdown", "latex", "csv", "json"]),
-    default="text",
-    show_default=True,
-    help="How the table is written; csv and json have rates of 0 to 1.",
+    help="How the table is written (default: text); csv and json have rates of 0 to 1.",
 )
 @click.option("--per-sentence", metavar="PATH", help="Write the table of counts here, as CSV.")
 @output_option()
 @encoding_option()
-def evaluate(
-    gold: str,
-    parses: tuple[str, ...],
-    form: Form,
-    crossing_reference: CrossingReference,
-    average: Average,
-    everything: bool,
-    format: Format,
-    per_sentence: str | None,
-    output: str,
-    encoding: str,
-) -> None:
+@click.pass_context
+def evaluate(context: click.Context, /, gold: str, parses: tuple[str, ...], **options: Any) -> None:
     """Compare parses with gold trees: a row for each file of PARSES, a column for each criterion.
 
     The criteria are Goodman's (1996): the share of trees and of constituents that are right with
     their labels, as brackets, or at least cross nothing. GOLD and PARSES hold the same sentences in
     the same order; "(())" or an empty line is a sentence without a parse, which fails every tree
-    criterion and is counted against the coverage.
-    """
-    from mbrparse.evaluate.counts import compare_files, counts_table
-    from mbrparse.evaluate.criteria import MORE, PAPER
-    from mbrparse.evaluate.gold import Comparison
-    from mbrparse.evaluate.tables import render, summarize
+    criterion and is counted against the coverage. With several parse files, letters behind a figure
+    name those that it beats by more than chance.
 
+    --evalb PRM GOLD PARSE prints what EVALB prints, to the letter, and the coverage on standard error
+    (EVALB leaves sentences without a parse out). With --format, --by or several parse files, its
+    figures stand in tables like any others.
+    """
+    _check(context, gold, parses, options)
+    parameters = None if options["evalb"] is None else _parameters(options["evalb"], options["encoding"])
+    tables = len(parses) > 1 or options["format"] or options["by"] or options["average"] != "pooled"
+    if parameters is None or tables:
+        complete = _print_tables(gold, parses, parameters, options)
+    else:
+        complete = _print_as_evalb(gold, parses[0], parameters, options)
+    if options["strict"] and not complete:
+        raise SystemExit(1)
+
+
+def _check(context: click.Context, gold: str, parses: tuple[str, ...], options: dict[str, Any]) -> None:
     if [gold, *parses].count(STANDARD) > 1:
         raise click.UsageError("standard input (-) can be read only once.")
-    if form == "original" and crossing_reference == "binarized":
+    if options["form"] == "original" and options["crossing_reference"] == "binarized":
         raise click.UsageError("--crossing-reference binarized needs binarized trees, not --form original.")
-    if per_sentence == output == STANDARD:
+    if options["per_sentence"] == options["output"] == STANDARD:
         raise click.UsageError("--per-sentence and the table cannot both go to standard output.")
-    how = Comparison(form, crossing_reference)
-    counts = counts_table(with_progress(compare_files(gold, parses, how, encoding), "evaluate"))
-    summary = summarize(counts, gold, how, PAPER + MORE if everything else PAPER, average)
-    if per_sentence is not None:
-        with open_output(per_sentence) as stream:
-            counts.to_csv(stream, index=False, lineterminator="\n")
-    with open_output(output) as stream:
-        stream.write(render(summary, format))
-    if format == "csv":
-        click.echo(summary.signature, err=True)
+    if options["evalb"] is None:
+        if options["strict"]:
+            raise click.UsageError("--strict goes with --evalb: the other criteria leave no sentence out.")
+        return
+    for parameter in context.command.params:
+        given = context.get_parameter_source(str(parameter.name)) is not click.core.ParameterSource.DEFAULT
+        if given and parameter.name in ("form", "crossing_reference", "everything"):
+            raise click.UsageError(f"{parameter.opts[0]} means nothing with --evalb.")
+
+
+def _parameters(path: str, encoding: str) -> EvalbParameters:
+    from mbrparse.evaluate.evalb_parameters import read_parameters
+
+    parameters = read_parameters(path, _tell, encoding)
+    if parameters.debug:
+        note(f"{path}: DEBUG has no effect; --per-sentence and --by show more")
+    return parameters
+
+
+def _tell(message: str) -> None:
+    click.echo(message, err=True)
+
+
+def _print_as_evalb(gold: str, parses: str, parameters: EvalbParameters, options: dict[str, Any]) -> bool:
+    """EVALB's own output, the coverage on standard error. Whether every sentence counts."""
+    from mbrparse.evaluate.counts import counts_table
+    from mbrparse.evaluate.evalb_counts import EvalbCounts, evalb_row
+    from mbrparse.evaluate.evalb_files import evalb_scores
+    from mbrparse.evaluate.evalb_report import Report
+    from mbrparse.evaluate.names import distinct_names
+
+    report = Report(parameters.cutoff)
+    messages: list[str] = []
+    rows: list[list[EvalbCounts]] = []
+    [name] = distinct_names([parses])
+
+    def tell(message: str) -> None:
+        messages.append(message)
+        _tell(message)
+
+    def kept(scores: Iterable[Score]) -> Iterator[Score]:
+        for number, score in enumerate(scores, start=1):
+            rows.append([evalb_row(name, number, score)])
+            yield score
+
+    scores = evalb_scores(gold, parses, parameters, tell, options["encoding"])
+    if options["per_sentence"] is not None:
+        scores = kept(scores)
+    with open_output(options["output"]) as stream:
+        for line in report.lines(with_progress(scores, "evaluate")):
+            stream.write(line)
+    if options["per_sentence"] is not None:
+        _write_counts(counts_table(rows), options["per_sentence"])
+    note(report.coverage())
+    return not messages and report.all.valid == report.all.sentences
+
+
+def _print_tables(
+    gold: str, parses: tuple[str, ...], parameters: EvalbParameters | None, options: dict[str, Any]
+) -> bool:
+    """A table of rates, or a breakdown. Whether every sentence counts."""
+    from mbrparse.evaluate.breakdowns import render_breakdowns
+    from mbrparse.evaluate.criteria import MORE, PAPER
+    from mbrparse.evaluate.evalb_counts import EVALB
+    from mbrparse.evaluate.gold import Comparison
+    from mbrparse.evaluate.request import Request, evaluate_files
+    from mbrparse.evaluate.tables import render
+
+    paper = PAPER + MORE if options["everything"] else PAPER
+    criteria = paper if parameters is None else EVALB
+    how = parameters or Comparison(options["form"], options["crossing_reference"])
+    shared = {key: options[key] for key in ("average", "by", "baseline", "resamples", "seed", "encoding")}
+    request = Request(gold, parses, how, criteria, **shared)
+    result = evaluate_files(request, _tell, lambda rows: with_progress(rows, "evaluate"))
+    if options["per_sentence"] is not None:
+        _write_counts(result.counts, options["per_sentence"])
+    signature = result.summary.signature
+    form: Format = options["format"] or "text"
+    with open_output(options["output"]) as stream:
+        if options["by"] is None:
+            stream.write(render(result.summary, form))
+        else:
+            stream.write(render_breakdowns(result.breakdowns, signature, form))
+    if form == "csv":
+        click.echo(signature, err=True)
+    return bool((result.counts["parsed"] > 0).all())
+
+
+def _write_counts(counts: pd.DataFrame, path: str) -> None:
+    with open_output(path) as stream:
+        counts.to_csv(stream, index=False, lineterminator="\n")

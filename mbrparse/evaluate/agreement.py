@@ -16,12 +16,15 @@ Form = Literal["binarized", "original"]
 _ONE_FORM = "compare binarized parses with a binarized gold, or with --form original both debinarized"
 
 
-def check_gold(tree: Outline, form: Form, source: str, line: int) -> None:
-    """Raise InputMismatchError where a gold tree is not in the form that was asked for."""
+def check_gold(tree: Outline, form: Form, source: str, line: int, unaries: bool = False) -> None:
+    """Raise InputMismatchError where a gold tree is not in the form that was asked for.
+
+    ``unaries``: a binarized tree may have them.
+    """
     if form == "original":
         refuse_continuations(tree, source, line)
         return
-    node = first_node(tree.odd, lambda node: is_nary(node) or is_unary(node))
+    node = first_node(tree.odd, lambda node: is_nary(node) or (is_unary(node) and not unaries))
     if node is None:
         return
     raise InputMismatchError(

@@ -6,7 +6,7 @@ files are read side by side, one sentence at a time, so that memory holds counts
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -15,10 +15,13 @@ from mbrparse.evaluate.gold import PAPER_FORM, Comparison, GoldSentence
 from mbrparse.evaluate.names import distinct_names
 from mbrparse.evaluate.parses import ParseFile
 from mbrparse.files import source_name
-from mbrparse.treebank.brackets import read_tree_file
+from mbrparse.treebank.brackets import read_parse_file
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from mbrparse.evaluate.evalb_counts import EvalbCounts
+    from mbrparse.evaluate.label_tally import LabelTally
 
 
 class SentenceCounts(NamedTuple):
@@ -42,16 +45,23 @@ def compare_files(
     parses: Sequence[str | Path],
     how: Comparison = PAPER_FORM,
     encoding: str = "utf-8",
+    tallies: Mapping[str, LabelTally] | None = None,
 ) -> Iterator[list[SentenceCounts]]:
     """Yield, for each gold sentence, its counts in each parse file.
+
+    ``tallies`` (one by each name) are fed. As in a parse file, an empty line among gold trees of one line
+    each is an empty tree, which a gold file must not have: line for line, the files stay together.
 
     Raises CorpusError (no trees, an empty gold tree), InputMismatchError (files that do not belong
     together), BracketError, FileError or LabelError, all with their place.
     """
     source = source_name(gold)
-    trees = read_tree_file(gold, encoding)
+    trees = read_parse_file(gold, encoding)
     names = distinct_names(parses)
-    files = [ParseFile(path, name, how, encoding) for path, name in zip(parses, names, strict=True)]
+    files = [
+        ParseFile(path, name, how, encoding, None if tallies is None else tallies[name])
+        for path, name in zip(parses, names, strict=True)
+    ]
     number = 0
     for number, (line, tree) in enumerate(trees, start=1):
         if tree is None:
@@ -80,10 +90,10 @@ def compare_files(
         file.finish(source, number)
 
 
-def counts_table(rows: Iterable[Sequence[SentenceCounts]]) -> pd.DataFrame:
-    """The table of counts, one column for each field of ``SentenceCounts``, file after file."""
+def counts_table(rows: Iterable[Sequence[SentenceCounts | EvalbCounts]]) -> pd.DataFrame:
+    """The table of counts, one column for each field of the rows, file after file."""
     import pandas as pd
 
     sentences = list(rows)
     by_file = [row for file in zip(*sentences, strict=True) for row in file]
-    return pd.DataFrame(by_file, columns=list(SentenceCounts._fields))
+    return pd.DataFrame(by_file, columns=list(by_file[0]._fields))

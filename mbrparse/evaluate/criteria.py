@@ -21,6 +21,7 @@ denominator is not a number.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
 
 Average = Literal["pooled", "sentence"]
 
+DASH = "-"
+
 
 @dataclass(frozen=True)
 class Criterion:
@@ -41,6 +44,14 @@ class Criterion:
     heading: str
     numerator: Callable[[pd.DataFrame], Column]
     denominator: Callable[[pd.DataFrame], Column]
+    percent: bool = True  #: shown as per cent, or as it is
+    lower_is_better: bool = False
+
+    def show(self, rate: float) -> str:
+        """A rate as people see it, with two decimals; a dash where it is not a number."""
+        if math.isnan(rate):
+            return DASH
+        return f"{100 * rate if self.percent else rate:.2f}"
 
 
 def ratio(name: str, heading: str, matched: str, of: str) -> Criterion:
@@ -111,9 +122,15 @@ def coverage(counts: pd.DataFrame) -> Column:
 
 
 def totals(counts: pd.DataFrame) -> pd.DataFrame:
-    """The summed counts: a row for each name, ``sentences`` first, then the columns of counts."""
-    places = ["name", "sentence", "gold_line", "parse_line"]
-    sums = counts.drop(columns=places).groupby(counts["name"], sort=False).sum()
+    """The summed counts: a row for each name, ``sentences`` first, then the columns of counts.
+
+    EVALB's status is no count: in its place are ``error`` and ``skipped``.
+    """
+    numbers = counts.drop(columns=["name", "sentence", "gold_line", "parse_line"])
+    if "status" in numbers:
+        status = numbers.pop("status")
+        numbers = numbers.assign(error=(status == 1).astype(int), skipped=(status == 2).astype(int))
+    sums = numbers.groupby(counts["name"], sort=False).sum()
     sums.insert(0, "sentences", counts.groupby("name", sort=False).size())
     return sums
 

@@ -9,7 +9,7 @@ from typing import Literal
 from mbrparse.errors import LabelError
 from mbrparse.evaluate.agreement import Form, check_gold, yields_agree
 from mbrparse.evaluate.matches import Reference
-from mbrparse.evaluate.outline import Outline, Span, outline
+from mbrparse.evaluate.outline import Brackets, Outline, Span, outline
 from mbrparse.treebank.labels import is_continuation, project
 from mbrparse.treebank.tree import Tree
 
@@ -20,7 +20,9 @@ CrossingReference = Literal["debinarized", "binarized"]
 class Comparison:
     """How constituents are compared.
 
-    In binarized form labels are projected: annotations are dropped, continuations stay what they are.
+    In binarized form labels are projected: annotations are dropped, continuations stay what they are;
+    with ``unaries``, constituents may have a single child that is one too.
+
     Consistent brackets are judged against the debinarized gold, which has no continuations, or against
     the binarized gold itself. The former must be what Goodman (1996) did: for two binary trees B/N_C
     and C/N_G are equal, yet his tables have different values for them.
@@ -28,6 +30,12 @@ class Comparison:
 
     form: Form = "binarized"
     crossing_reference: CrossingReference = "debinarized"
+    unaries: bool = False
+
+    def signature(self) -> dict[str, str]:
+        """The part of a table's signature that this decides."""
+        crossing = "original" if self.form == "original" else self.crossing_reference
+        return {"form": self.form, "crossing": crossing}
 
 
 PAPER_FORM = Comparison()
@@ -44,12 +52,13 @@ class GoldSentence:
         self.line = line
         self.where = f"{source}:{line}"
         read = outline(tree)
-        check_gold(read, how.form, source, line)
+        check_gold(read, how.form, source, line, how.unaries)
         self.leaves = read.leaves
         self.constituents = len(read.spans)
         self._words = [leaf.word for leaf in read.leaves]
         labels = compared_labels(read, how.form, source, line)
         crossing = _crossing_reference(read.spans, labels, how)
+        self.brackets = Brackets(read.spans, labels)
         self.reference = Reference(read.spans, labels, crossing, len(self.leaves))
 
     def has_yield(self, leaves: Sequence[Tree]) -> bool:

@@ -15,6 +15,13 @@ from mbrparse.treebank.tree import Tree
 Span = tuple[int, int]
 
 
+class Brackets(NamedTuple):
+    """The constituents of a tree that count, as they are compared; parents before children."""
+
+    spans: list[Span]
+    labels: list[str]
+
+
 class Outline(NamedTuple):
     """A tree's terminals and its constituents, parents before children, left to right.
 

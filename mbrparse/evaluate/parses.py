@@ -9,8 +9,9 @@ from typing import NamedTuple
 from mbrparse.errors import InputMismatchError, MbrparseError
 from mbrparse.evaluate.agreement import BinarizedForm, first_difference, no_trees, refuse_continuations
 from mbrparse.evaluate.gold import Comparison, GoldSentence, compared_labels
+from mbrparse.evaluate.label_tally import LabelTally
 from mbrparse.evaluate.matches import Matches
-from mbrparse.evaluate.outline import Outline, outline
+from mbrparse.evaluate.outline import Brackets, Outline, outline
 from mbrparse.files import source_name
 from mbrparse.treebank.brackets import ReadTree, read_parse_file
 
@@ -27,11 +28,14 @@ class Judged(NamedTuple):
 class ParseFile:
     """A parse file, read one sentence at a time."""
 
-    def __init__(self, path: str | Path, name: str, how: Comparison, encoding: str) -> None:
+    def __init__(
+        self, path: str | Path, name: str, how: Comparison, encoding: str, tally: LabelTally | None = None
+    ) -> None:
         self.name = name
         self._source = source_name(path)
         self._how = how
         self._trees: Iterator[ReadTree] = read_parse_file(path, encoding)
+        self._tally = tally
         self._form = BinarizedForm()
         self._count = 0
         self._line = 0
@@ -48,6 +52,8 @@ class ParseFile:
         self._count += 1
         self._line, tree = found
         if tree is None:
+            if self._tally is not None:
+                self._tally.add(gold.brackets, Brackets([], []))
             return Judged(self._line, 0, 0, Matches(0, 0, 0))
         read = outline(tree)
         if not gold.has_yield(read.leaves):
@@ -57,6 +63,8 @@ class ParseFile:
         else:
             self._form.watch(read, self._line)
         labels = compared_labels(read, self._how.form, self._source, self._line)
+        if self._tally is not None:
+            self._tally.add(gold.brackets, Brackets(read.spans, labels))
         return Judged(self._line, 1, len(read.spans), gold.reference.matches(read.spans, labels))
 
     def finish(self, gold_source: str, sentences: int) -> None:

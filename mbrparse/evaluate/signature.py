@@ -12,30 +12,31 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from mbrparse.evaluate.criteria import Average, Column, Criterion
-    from mbrparse.evaluate.gold import Comparison
 
 
 def signature(
     gold: str | Path,
-    how: Comparison,
+    conventions: dict[str, str],
     criteria: Sequence[Criterion],
     average: Average,
     totals: pd.DataFrame,
     coverage: Column,
+    resampled: str | None = None,
 ) -> str:
     """The signature of a table, ``key:value`` parts joined by ``|``.
 
-    ``coverage`` is in per cent, and a range where the parse files differ.
+    ``conventions`` are how constituents are compared, ``resampled`` is how significance was found.
+    ``coverage`` is printed in per cent, as a range where the parse files differ.
     """
     lowest, highest = (f"{100 * share:.2f}" for share in (coverage.min(), coverage.max()))
     parts = {
         "criteria": ",".join(criterion.name for criterion in criteria),
         "gold": "stdin" if str(gold) == "-" else Path(gold).name,
-        "form": how.form,
-        "crossing": "original" if how.form == "original" else how.crossing_reference,
+        **conventions,
         "average": average,
         "sentences": str(totals["sentences"].max()),
         "coverage": lowest if lowest == highest else f"{lowest}..{highest}",
+        **({} if resampled is None else {"significance": resampled}),
         "version": f"mbrparse-{__version__}",
     }
     return "|".join(f"{key}:{value}" for key, value in parts.items())

@@ -1,20 +1,31 @@
 """Tables of rates, as text, Markdown, LaTeX, CSV or JSON.
 
 For people (text, Markdown, LaTeX) rates are per cent with two decimals, a rate that is not a number a
-dash. For programs (CSV, JSON) they are 0 to 1 in full, the summed counts beside them.
+dash; where significance was tested, letters behind a figure name the files that it beats, and a second
+table has intervals and p-values. For programs (CSV, JSON) rates are 0 to 1 in full, the summed counts
+beside them.
 """
 
 from __future__ import annotations
 
 import json
-import math
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from mbrparse.evaluate.criteria import PAPER, Average, Criterion, coverage, rates, totals
+from mbrparse.evaluate.grids import LAYOUTS, Cell, Grid, PrintFormat
 from mbrparse.evaluate.signature import signature
+from mbrparse.evaluate.significance_report import (
+    LEGEND,
+    as_columns,
+    as_data,
+    details,
+    letters,
+    mark,
+    method,
+    number,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,14 +33,19 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from mbrparse.evaluate.criteria import Column
-    from mbrparse.evaluate.gold import Comparison
+    from mbrparse.evaluate.significance import Significance
 
 Format = Literal["text", "markdown", "latex", "csv", "json"]
 
-DASH = "-"
+COVERAGE = Criterion("coverage", "coverage", lambda counts: counts["parsed"], lambda counts: counts["parsed"])
 
-_LATEX = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
-_LATEX_SPECIAL = re.compile(r"[\\~^&%$#_{}]")
+
+class Conventions(Protocol):
+    """How constituents are compared: the paper's ``Comparison`` or ``EvalbParameters``."""
+
+    def signature(self) -> dict[str, str]:
+        """Its part of a table's signature."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -41,23 +57,27 @@ class Summary:
     totals: pd.DataFrame
     coverage: Column
     signature: str
+    significance: Significance | None = None
 
 
 def summarize(
     counts: pd.DataFrame,
     gold: str | Path,
-    how: Comparison,
+    how: Conventions,
     criteria: Sequence[Criterion] = PAPER,
     average: Average = "pooled",
+    significance: Significance | None = None,
 ) -> Summary:
     """Sum a table of counts up."""
     sums, covered = totals(counts), coverage(counts)
+    tested = None if significance is None else method(significance)
     return Summary(
         tuple(criteria),
         rates(counts, criteria, average),
         sums,
         covered,
-        signature(gold, how, criteria, average, sums, covered),
+        signature(gold, how.signature(), criteria, average, sums, covered, tested),
+        significance,
     )
 
 
@@ -66,75 +86,46 @@ def render(summary: Summary, format: Format = "text") -> str:
 
     Text, Markdown, LaTeX and JSON carry the signature; CSV has no place for it.
     """
-    return _RENDERERS[format](summary)
+    if format == "csv":
+        return _csv(summary)
+    return _json(summary) if format == "json" else _printed(summary, format)
 
 
-def cells(summary: Summary) -> list[list[str]]:
-    """The table that people see, heading first: names, rates and coverage."""
-    heading = ["", *(criterion.heading for criterion in summary.criteria), "coverage"]
-    rows = [
-        [str(name), *(_percent(rate) for rate in row), _percent(covered)]
-        for name, row, covered in zip(
-            summary.rates.index, summary.rates.to_numpy().tolist(), summary.coverage.tolist(), strict=True
-        )
-    ]
-    return [heading, *rows]
-
-
-def _percent(rate: float) -> str:
-    return DASH if math.isnan(rate) else f"{100 * rate:.2f}"
-
-
-def _text(summary: Summary) -> str:
-    grid = cells(summary)
-    widths = [max(map(len, column)) for column in zip(*grid, strict=True)]
-    lines = [_aligned(row, widths, "  ") for row in grid]
-    return "\n".join([*lines, "", summary.signature, ""])
-
-
-def _markdown(summary: Summary) -> str:
-    grid = [[cell.replace("|", r"\|") for cell in row] for row in cells(summary)]
-    widths = [max(3, *map(len, column)) for column in zip(*grid, strict=True)]
-    rule = "|".join(["-" * (widths[0] + 2), *("-" * (width + 1) + ":" for width in widths[1:])])
-    heading, *rows = [f"| {_aligned(row, widths, ' | ')} |" for row in grid]
-    return "\n".join([heading, f"|{rule}|", *rows, "", f"`{summary.signature}`", ""])
-
-
-def _aligned(row: list[str], widths: list[int], between: str) -> str:
-    """Names to the left, figures to the right."""
-    padded = [row[0].ljust(widths[0])]
-    padded += [cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)]
-    return between.join(padded)
-
-
-def _latex(summary: Summary) -> str:
-    grid = [[_latex_cell(cell) for cell in row] for row in cells(summary)]
-    heading, *rows = [" & ".join(row) + r" \\" for row in grid]
-    return "\n".join(
-        [
-            rf"\begin{{tabular}}{{l{'r' * (len(grid[0]) - 1)}}}",
-            r"\hline",
-            heading,
-            r"\hline",
-            *rows,
-            r"\hline",
-            r"\end{tabular}",
-            f"% {summary.signature}",
-            "",
-        ]
+def cells(summary: Summary) -> Grid:
+    """The table that people see, heading first: names (and letters for marks), rates, coverage."""
+    found = summary.significance
+    names = letters(found, len(summary.rates))
+    heading = ["", *[""] * bool(found), *(criterion.heading for criterion in summary.criteria), "coverage"]
+    grid = [[Cell(text) for text in heading]]
+    table = zip(
+        summary.rates.index, summary.rates.to_numpy().tolist(), summary.coverage.tolist(), strict=True
     )
+    for file, (name, row, covered) in enumerate(table):
+        who = [Cell(str(name)), Cell(names[file])] if found else [Cell(str(name))]
+        figures = [
+            Cell(criterion.show(rate), mark(found, file, place))
+            for place, (criterion, rate) in enumerate(zip(summary.criteria, row, strict=True))
+        ]
+        grid.append([*who, *figures, Cell(COVERAGE.show(covered))])
+    return grid
 
 
-def _latex_cell(text: str) -> str:
-    if text == DASH:
-        return "--"
-    # A full stop inside a heading ends no sentence.
-    escaped = _LATEX_SPECIAL.sub(lambda match: _LATEX.get(match.group(), "\\" + match.group()), text)
-    return escaped.replace(". ", ".\\ ")
+def _printed(summary: Summary, format: PrintFormat) -> str:
+    lay_out = LAYOUTS[format]
+    lines = lay_out(cells(summary), 1 if summary.significance is None else 2)
+    before, after = {"text": ("", ""), "markdown": ("`", "`"), "latex": ("% ", "")}[format]
+    if summary.significance is not None:
+        more = details(summary.significance, summary.criteria, summary.rates.to_numpy())
+        lines += ["", f"% {LEGEND}" if format == "latex" else LEGEND, "", *lay_out(more, 2)]
+    if format != "latex":
+        lines.append("")
+    return "\n".join([*lines, f"{before}{summary.signature}{after}", ""])
 
 
 def _csv(summary: Summary) -> str:
     table = summary.rates.assign(coverage=summary.coverage).join(summary.totals)
+    if summary.significance is not None:
+        table = table.join(as_columns(summary.significance, summary.criteria))
     text: str = table.to_csv(index_label="name", lineterminator="\n")
     return text
 
@@ -144,21 +135,15 @@ def _json(summary: Summary) -> str:
         {
             "name": str(name),
             "rates": {
-                criterion.name: _number(summary.rates.at[name, criterion.name])
+                criterion.name: number(summary.rates.at[name, criterion.name])
                 for criterion in summary.criteria
             },
             "counts": {str(column): int(count) for column, count in summary.totals.loc[name].items()},
-            "coverage": _number(summary.coverage.at[name]),
+            "coverage": number(summary.coverage.at[name]),
         }
         for name in summary.rates.index
     ]
-    return json.dumps({"rows": rows, "signature": summary.signature}, indent=2, ensure_ascii=False) + "\n"
-
-
-def _number(rate: Any) -> float | None:
-    """JSON has no not-a-number."""
-    value = float(rate)
-    return None if math.isnan(value) else value
-
-
-_RENDERERS = {"text": _text, "markdown": _markdown, "latex": _latex, "csv": _csv, "json": _json}
+    report: dict[str, Any] = {"rows": rows, "signature": summary.signature}
+    if summary.significance is not None:
+        report["significance"] = as_data(summary.significance, summary.criteria)
+    return json.dumps(report, indent=2, ensure_ascii=False) + "\n"

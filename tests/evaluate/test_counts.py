@@ -13,8 +13,10 @@ import pandas as pd
 import pytest
 from evaluation_cases import GOLD, ORIGINAL_GOLD, PARSE, write
 
+from mbrparse.errors import CorpusError, InputMismatchError
 from mbrparse.evaluate.counts import SentenceCounts, compare_files, counts_table
 from mbrparse.evaluate.criteria import MORE, PAPER, Average, coverage, rates, totals
+from mbrparse.evaluate.drawing import read_sentence
 from mbrparse.evaluate.gold import Comparison
 from mbrparse.evaluate.names import distinct_names
 
@@ -146,6 +148,21 @@ def test_empty_lines_are_empty_parses(tmp_path: Path) -> None:
 def test_indented_gold(tmp_path: Path) -> None:
     counts = table(tmp_path, "( (S a\n   (S_Cont b c)) )\n\n(S p q)\n", "(S a (S_Cont b c))\n(S p q)\n")
     assert counts[["gold_line", "parse_line"]].to_numpy().tolist() == [[1, 1], [4, 2]]
+
+
+def test_an_empty_gold_line_counts_as_in_a_parse_file_and_in_show(tmp_path: Path) -> None:
+    gold = "(S p q)\n\n(S r s)\n"
+    with pytest.raises(CorpusError, match=r"gold.mrg:2: an empty tree in the gold"):
+        table(tmp_path, gold, gold)
+    assert read_sentence(tmp_path / "gold.mrg", 2).tree is None
+
+
+def test_unary_constituents_may_be_kept(tmp_path: Path) -> None:
+    gold, parse = "(S (A (B p q)))\n", "(S (B (B p q)))\n"
+    with pytest.raises(InputMismatchError, match="the gold is not binarized"):
+        table(tmp_path, gold, parse)
+    counts = table(tmp_path, gold, parse, Comparison(unaries=True))
+    assert counts[["gold", "guess", "labelled", "bracketed"]].to_numpy().tolist() == [[3, 3, 2, 3]]
 
 
 def test_memory_holds_no_trees(tmp_path: Path) -> None:

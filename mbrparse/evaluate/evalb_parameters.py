@@ -1,0 +1,133 @@
+"""EVALB's parameter files (``.prm``): which labels and words count, and as what.
+
+Source: the ``.prm`` files that come with EVALB (Sekine and Collins, public domain) and its behaviour
+on them. A line is a key, white space, and a value that reaches to the end of the line; a line that
+begins with ``#``, or is shorter than three characters, is a comment. Keys may be repeated: labels and
+pairs add up, of numbers the last one holds.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from mbrparse.errors import FileError
+from mbrparse.files import read_lines, source_name
+
+#: White space as EVALB (C's isspace) knows it. Words may hold other kinds (U+3000, no-break space).
+WHITE = " \t\n\v\f\r"
+
+_QUOTES = frozenset(("'", '"', "/"))
+
+
+@dataclass(frozen=True)
+class EvalbParameters:
+    """What a parameter file says; the defaults are EVALB's own."""
+
+    name: str = "none"  #: of the file, for signatures
+    debug: int = 0
+    max_error: int = 10
+    cutoff: int = 40
+    labelled: bool = True
+    deleted: frozenset[str] = frozenset()
+    deleted_for_length: frozenset[str] = frozenset()
+    quotes: frozenset[str] = frozenset()
+    equal_labels: frozenset[tuple[str, str]] = frozenset()  #: both ways round
+    equal_words: frozenset[tuple[str, str]] = frozenset()
+    _brackets: dict[str, str | None] = field(default_factory=dict, compare=False, repr=False)
+
+    def bracket_label(self, label: str) -> str | None:
+        """The label that a bracket is compared by, cut at the first ``-`` or ``=``; None: deleted.
+
+        >>> parameters = EvalbParameters(deleted=frozenset({"TOP", "-NONE-"}))
+        >>> [parameters.bracket_label(label) for label in ("NP-SBJ=1", "TOP", "-NONE-")]
+        ['NP', None, '']
+        """
+        try:
+            return self._brackets[label]
+        except KeyError:
+            cut: str | None = re.split("[-=]", label, maxsplit=1)[0]
+            if any(self.same_label(str(cut), deleted) for deleted in self.deleted):
+                cut = None
+            return self._brackets.setdefault(label, cut)
+
+    def same_label(self, one: str, other: str) -> bool:
+        """Whether two labels count as one. Equality is by pairs: it does not carry over."""
+        return one == other or (one, other) in self.equal_labels
+
+    def same_word(self, one: str, other: str) -> bool:
+        """Whether two words count as one."""
+        return one == other or (one, other) in self.equal_words
+
+    def is_quote(self, label: str, word: str) -> bool:
+        """Whether a terminal may be a quotation mark that one side has tagged as something else."""
+        return label in self.quotes and word in _QUOTES
+
+    def signature(self) -> dict[str, str]:
+        """The part of a table's signature that these parameters decide."""
+        return {"evalb": self.name, "labels": "yes" if self.labelled else "no"}
+
+
+def read_parameters(
+    path: str | Path, warn: Callable[[str], None], encoding: str = "utf-8"
+) -> EvalbParameters:
+    """Read a parameter file.
+
+    As in EVALB, an unknown key and a pair that is none are left out with a warning. Where EVALB would
+    read on in whatever memory holds (a key without a value) or take a word for a zero, FileError.
+    """
+    source = source_name(path)
+    numbers = {"DEBUG": 0, "MAX_ERROR": 10, "CUTOFF_LEN": 40, "LABELED": 1}
+    labels: dict[str, set[str]] = {
+        "DELETE_LABEL": set(),
+        "DELETE_LABEL_FOR_LENGTH": set(),
+        "QUOTE_LABEL": set(),
+    }
+    pairs: dict[str, set[tuple[str, str]]] = {"EQ_LABEL": set(), "EQ_WORD": set()}
+    for line, text in enumerate(read_lines(path, encoding), start=1):
+        setting = text.rstrip(WHITE)
+        if len(setting) < 3 or setting.startswith("#"):
+            continue
+        key, value = _key_and_value(setting)
+        if not value and (key in numbers or key in labels or key in pairs):
+            raise FileError(f"{key} without a value", source=source, line=line, remedy=f"write {key} VALUE")
+        if key in numbers:
+            numbers[key] = _number(key, value, source, line)
+        elif key in labels:
+            labels[key].add(value)
+        elif key not in pairs:
+            warn(f"{source}:{line}: Unknown keyword ({setting}) in parameter file")
+        elif len(pair := re.split(f"[{WHITE}]+", value)) != 2:
+            warn(f"{source}:{line}: {key} requires two values")
+        else:
+            pairs[key] |= {(pair[0], pair[1]), (pair[1], pair[0])}
+    return EvalbParameters(
+        name=Path(source).name,
+        debug=numbers["DEBUG"],
+        max_error=numbers["MAX_ERROR"],
+        cutoff=numbers["CUTOFF_LEN"],
+        labelled=numbers["LABELED"] != 0,
+        deleted=frozenset(labels["DELETE_LABEL"]),
+        deleted_for_length=frozenset(labels["DELETE_LABEL_FOR_LENGTH"]),
+        quotes=frozenset(labels["QUOTE_LABEL"]),
+        equal_labels=frozenset(pairs["EQ_LABEL"]),
+        equal_words=frozenset(pairs["EQ_WORD"]),
+    )
+
+
+def _key_and_value(setting: str) -> tuple[str, str]:
+    """What stands before and behind the first white space; an indented line has no key."""
+    key, *rest = re.split(f"[{WHITE}]+", setting, maxsplit=1)
+    return key, rest[0] if rest else ""
+
+
+def _number(key: str, value: str, source: str, line: int) -> int:
+    """The number that a value begins with: EVALB takes no notice of what follows."""
+    found = re.match(r"[+-]?[0-9]+", value)
+    if found is None:
+        raise FileError(
+            f"{key} is {value!r}, not a number", source=source, line=line, remedy=f"write e.g. {key} 1"
+        )
+    return int(found.group())

@@ -1,0 +1,59 @@
+"""Precision and recall label by label, and which labels are taken for which."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+from mbrparse.evaluate.outline import Brackets, Span
+
+
+class LabelTally:
+    """Sums over the sentences of one parse file, by label.
+
+    A confusion is a gold and a guessed constituent over one span, neither of which found its match; in
+    chains of unary constituents they are paired from the top.
+    """
+
+    def __init__(self) -> None:
+        self.gold: Counter[str] = Counter()
+        self.guess: Counter[str] = Counter()
+        self.found: Counter[str] = Counter()  #: matched, by the gold's label
+        self.right: Counter[str] = Counter()  #: matched, by the guess's (EVALB may have others as equal)
+        self.confusions: Counter[tuple[str, str]] = Counter()
+
+    def add(
+        self,
+        gold: Brackets,
+        guess: Brackets,
+        pairs: Iterable[tuple[int, int]] | None = None,
+    ) -> None:
+        """Take a sentence in; ``pairs`` are the places of the matches (default: equal constituents)."""
+        matches = _equal(gold, guess) if pairs is None else list(pairs)
+        self.gold.update(gold.labels)
+        self.guess.update(guess.labels)
+        self.found.update(gold.labels[place] for place, _ in matches)
+        self.right.update(guess.labels[place] for _, place in matches)
+        extra = _by_span(guess, {place for _, place in matches})
+        for span, missed in _by_span(gold, {place for place, _ in matches}).items():
+            self.confusions.update(zip(missed, extra.get(span, ()), strict=False))
+
+
+def _equal(gold: Brackets, guess: Brackets) -> list[tuple[int, int]]:
+    free: dict[tuple[Span, str], list[int]] = {}
+    for place, item in reversed(list(enumerate(zip(guess.spans, guess.labels, strict=True)))):
+        free.setdefault(item, []).append(place)
+    return [
+        (place, free[item].pop())
+        for place, item in enumerate(zip(gold.spans, gold.labels, strict=True))
+        if free.get(item)
+    ]
+
+
+def _by_span(tree: Brackets, matched: set[int]) -> dict[Span, list[str]]:
+    """The labels of what is not matched."""
+    found: dict[Span, list[str]] = {}
+    for place, (span, label) in enumerate(zip(tree.spans, tree.labels, strict=True)):
+        if place not in matched:
+            found.setdefault(span, []).append(label)
+    return found

@@ -1,0 +1,130 @@
+"""What the significance tests found, for tables: letters, marks, intervals, and all of it as data."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from mbrparse.evaluate.criteria import DASH, Criterion
+from mbrparse.evaluate.grids import Cell
+from mbrparse.evaluate.significance import LEVEL, Floats, Significance
+
+if TYPE_CHECKING:
+    from mbrparse.evaluate.grids import Grid
+
+#: What the marks mean.
+LEGEND = (
+    f"Letters behind a figure: the files that it beats (approximate randomization, p < {LEVEL}, "
+    "two-sided, each pair by itself)."
+)
+
+
+def letters(found: Significance | None, files: int) -> list[str]:
+    """What each file is called in marks: a, b, ... z, then numbers in brackets; nothing without tests.
+
+    >>> letters(None, 2)
+    ['', '']
+    """
+    if found is None:
+        return [""] * files
+    return [chr(ord("a") + place) if place < 26 else f"({place + 1})" for place in range(files)]
+
+
+def mark(found: Significance | None, file: int, criterion: int) -> str:
+    """The letters of the files that a file beats by a criterion, by more than chance."""
+    if found is None:
+        return ""
+    names = letters(found, len(found.names))
+    return "".join(
+        name for name, beaten in zip(names, found.beats[file, :, criterion], strict=True) if beaten
+    )
+
+
+def method(found: Significance) -> str:
+    """How it was done, for a signature."""
+    return f"bootstrap+randomization,resamples={found.resamples},seed={found.seed},level={LEVEL}"
+
+
+def details(found: Significance, criteria: Sequence[Criterion], rates: Floats) -> Grid:
+    """A line for each file and criterion: the rate, the difference from the baseline, their intervals."""
+    heading = ["", "criterion", "rate", "95% interval", f"less {found.baseline}", "95% interval"]
+    grid = [[Cell(text) for text in [*heading, "p (bootstrap)", "p (randomization)"]]]
+    first = found.names.index(found.baseline)
+    for file, name in enumerate(found.names):
+        for place, criterion in enumerate(criteria):
+            at = file, place
+            texts = [name, criterion.heading, criterion.show(float(rates[at]))]
+            texts.append(_interval(criterion, found.low[at], found.high[at]))
+            if file == first:
+                texts += [DASH] * 4
+            else:
+                texts.append(criterion.show(float(found.difference[at])))
+                texts.append(_interval(criterion, found.difference_low[at], found.difference_high[at]))
+                texts += [_p_value(found.p_bootstrap[at]), _p_value(found.p_randomization[at])]
+            grid.append([Cell(text) for text in texts])
+    return grid
+
+
+def _interval(criterion: Criterion, low: float, high: float) -> str:
+    return DASH if math.isnan(low) else f"{criterion.show(float(low))}..{criterion.show(float(high))}"
+
+
+def _p_value(value: float) -> str:
+    return DASH if math.isnan(value) else f"{value:.4f}"
+
+
+def as_columns(found: Significance, criteria: Sequence[Criterion]) -> pd.DataFrame:
+    """Columns for CSV: for each criterion the interval, and the p-values against the baseline."""
+    columns = {}
+    for place, criterion in enumerate(criteria):
+        for ending, values in (
+            ("low", found.low),
+            ("high", found.high),
+            ("p_bootstrap", found.p_bootstrap),
+            ("p_randomization", found.p_randomization),
+        ):
+            columns[f"{criterion.name}_{ending}"] = values[:, place]
+    return pd.DataFrame(columns, index=list(found.names))
+
+
+def as_data(found: Significance, criteria: Sequence[Criterion]) -> dict[str, Any]:
+    """All of it for JSON; what is not a number is null."""
+    arrays = {
+        "low": found.low,
+        "high": found.high,
+        "difference": found.difference,
+        "difference_low": found.difference_low,
+        "difference_high": found.difference_high,
+        "p_bootstrap": found.p_bootstrap,
+        "p_randomization": found.p_randomization,
+    }
+    rows = []
+    for file, name in enumerate(found.names):
+        by_criterion = {}
+        for place, criterion in enumerate(criteria):
+            entry: dict[str, Any] = {key: number(array[file, place]) for key, array in arrays.items()}
+            entry["p_against"] = {
+                other: number(found.pairs[file, rival, place])
+                for rival, other in enumerate(found.names)
+                if rival != file
+            }
+            entry["beats"] = [
+                other for rival, other in enumerate(found.names) if found.beats[file, rival, place]
+            ]
+            by_criterion[criterion.name] = entry
+        rows.append({"name": name, "criteria": by_criterion})
+    return {
+        "baseline": found.baseline,
+        "resamples": found.resamples,
+        "seed": found.seed,
+        "level": LEVEL,
+        "rows": rows,
+    }
+
+
+def number(value: Any) -> float | None:
+    """A number for JSON, which has no not-a-number."""
+    return None if math.isnan(float(value)) else float(value)

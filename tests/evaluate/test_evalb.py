@@ -1,0 +1,330 @@
+"""``mbrparse evaluate --evalb``: EVALB's output to the letter, without its limits."""
+
+import os
+import random
+from pathlib import Path
+
+import pytest
+from commandline import Command, Outcome
+from conftest import missing_data
+from hypothesis import given
+from hypothesis import strategies as st
+from naive_evalb import Row, Rules, compare
+
+from mbrparse.evaluate.evalb_files import evalb_scores
+from mbrparse.evaluate.evalb_parameters import read_parameters
+from mbrparse.evaluate.evalb_report import HEADING
+
+DATA = Path(__file__).parent.parent / "data" / "evalb"
+COLLINS = DATA / "COLLINS.prm"
+
+
+def wsj() -> Path:
+    """The folder of the WSJ pair, which may not be in the repository."""
+    folder = os.environ.get("MBRPARSE_EVALB_DATA")
+    if not folder:
+        missing_data("the folder that MBRPARSE_EVALB_DATA names")
+    return Path(folder)
+
+
+def evalb(command: Command, folder: Path, prm: str, gold: str, test: str, *options: object) -> Outcome:
+    """EVALB's output for texts."""
+    paths = [folder / name for name in ("rules.prm", "gold.txt", "test.txt")]
+    for path, text in zip(paths, (prm, gold, test), strict=True):
+        path.write_text(text, "utf-8")
+    return command("evaluate", *options, "--evalb", *paths)
+
+
+def rows(outcome: Outcome) -> list[list[str]]:
+    """The table's lines, in words."""
+    body = outcome.out.removeprefix(HEADING).partition("=====")[0]
+    return [line.split() for line in body.splitlines()]
+
+
+def test_sample(command: Command) -> None:
+    done = command("evaluate", "--evalb", DATA / "sample.prm", DATA / "sample.gld", DATA / "sample.tst")
+    assert done.out == (DATA / "sample.rsl").read_text()
+    messages, coverage = done.err[:-1].rsplit("\n", 1)
+    assert messages + "\n" == (DATA / "sample.stderr").read_text()
+    assert coverage == "mbrparse: coverage 70.83: 17 of 24 sentences count, 5 in error and 2 skipped"
+    assert done.code == 0
+
+
+def test_bug(command: Command) -> None:
+    done = command("evaluate", "--evalb", DATA / "new.prm", DATA / "bug.gld", DATA / "bug.tst")
+    assert done.out == (DATA / "bug.rsl").read_text()
+    assert done.err == "mbrparse: coverage 100.00: 5 of 5 sentences count, 0 in error and 0 skipped\n"
+
+
+def test_wsj(command: Command) -> None:
+    data = wsj()
+    done = command("evaluate", "--evalb", data / "COLLINS.prm", data / "wsj.gld", data / "wsj-viterbi.tst")
+    assert done.out == (data / "wsj-viterbi.rsl").read_text()
+    assert "coverage 99.72: 361 of 362" in done.err
+
+
+@pytest.mark.parametrize("name", ["sample.prm", "new.prm", "COLLINS.prm", "sample.gld", "bug.tst"])
+def test_our_copies_are_the_originals(name: str) -> None:
+    assert (DATA / name).read_bytes() == (wsj() / name).read_bytes()
+
+
+def test_strict(command: Command, tmp_path: Path) -> None:
+    sample = [DATA / "sample.gld", DATA / "sample.tst"]
+    done = command("evaluate", "--strict", "--evalb", DATA / "sample.prm", *sample)
+    assert (done.code, done.out) == (1, (DATA / "sample.rsl").read_text())
+    assert command("evaluate", "--strict", "--evalb", COLLINS, sample[0], sample[0]).code == 0
+    assert command("evaluate", "--strict", "--format", "csv", "--evalb", COLLINS, *sample).code == 1
+    short = evalb(command, tmp_path, "", "(S (A a))\n(S (A b))\n", "(S (A a))\n", "--strict")
+    assert short.code == 1
+
+
+def test_without_limits(command: Command, tmp_path: Path) -> None:
+    """300 words, 600 brackets, 6,000 bytes; and 20,000 deep."""
+    wide = "(S " + " ".join(f"(X-{i} (NN word{i}) (NP (JJ {'long' * 3})))" for i in range(300)) + ")\n"
+    deep = "(NP" * 20_000 + " (NN x)" + ")" * 20_000 + "\n"
+    assert len(wide) > 5000
+    done = evalb(command, tmp_path, COLLINS.read_text(), wide + deep, wide + deep)
+    assert rows(done) == [
+        ["1", "600", "0", "100.00", "100.00", "601", "601", "601", "0", "600", "600", "100.00"],
+        ["2", "1", "0", "100.00", "100.00", "20000", "20000", "20000", "0", "1", "1", "100.00"],
+    ]
+
+
+def test_nothing_valid(command: Command, tmp_path: Path) -> None:
+    """No brackets in the sums, and zero by zero."""
+    done = evalb(command, tmp_path, "", "(S (A a))\n(S (A b))\n", "\n(())\n")
+    assert [row[1:3] for row in rows(done)] == [["1", "2"], ["1", "2"]]
+    assert done.out.count("\n      0     0     0.00\n=== Summary ===\n") == 1
+    assert done.out.count("Bracketing FMeasure       =   -nan\n") == 2
+    assert "coverage 0.00: 0 of 2" in done.err
+
+
+def test_cutoff_counts_what_the_length_counts(command: Command, tmp_path: Path) -> None:
+    prm = "CUTOFF_LEN 1\nDELETE_LABEL_FOR_LENGTH B\nDELETE_LABEL C\n"
+    tree = "(S (A a) (B b))\n(S (A a) (C b))\n"
+    done = evalb(command, tmp_path, prm, tree, tree)
+    assert [(row[1], row[9]) for row in rows(done)] == [("1", "2"), ("2", "1")]
+    assert "-- len<=1 --\nNumber of sentence        =      1\n" in done.out
+
+
+GOLD = "(S (A (P a)) (B (Q b) (R c)))"
+#: Parses of GOLD: status, then matched, test and crossing brackets, words, tags, and the messages.
+CASES: dict[str, tuple[str, str, list[str]]] = {
+    "right": (GOLD, "0 3 3 0 3 3", []),
+    "function tags and white space": ("( S=1 ".replace(" S", "S") + GOLD[3:], "0 3 3 0 3 3", []),
+    "an empty outer bracket counts": (f"( {GOLD})", "0 3 4 0 3 3", []),
+    "without a space too": (f"({GOLD})", "0 3 4 0 3 3", []),
+    "no outer bracket": ("(P a) (Q b) (R c)", "0 0 0 0 3 3", []),
+    "two trees": ("(A (P a)) (B (Q b) (R c))", "0 2 2 0 3 3", []),
+    "crossing once": ("(S (X (P a) (Q b)) (R c))", "0 1 2 1 3 3", []),
+    "brackets around nothing": ("(S (X) (A (P a)) (Y (Z)) (B (Q b) (R c)))", "0 3 3 0 3 3", []),
+    "doubled": ("(S (S (A (P a)) (B (B (Q b) (R c)))))", "0 3 5 0 3 3", []),
+    "other tags": ("(S (A (P a)) (B (Q-x b) (X c)))", "0 3 3 0 3 1", []),
+    "an empty word": ("(S (A (P a)) (B (Q b) (R )))", "1 0 0 0 0 0", ["1 : Words unmatch (c|)"]),
+    "another word": ("(S (P a) (Q x) (R y))", "1 0 0 0 0 0", ["1 : Words unmatch (b|x)"]),
+    "a word too few": ("(S (P a) (Q b))", "1 0 0 0 0 0", ["1 : Length unmatch (3|2)"]),
+    "an empty line": ("", "2 0 0 0 0 0", []),
+    "an empty tree": ("(())", "2 0 0 0 0 0", []),
+    "not closed": (GOLD[:-1], "1 2 3 0 3 3", ["1 : Bracketing is unbalanced (too many open bracket)"]),
+    "closed once more": (GOLD + ")", "1 3 3 0 3 3", ["1 : Bracketing is unbalanced (too many open bracket)"]),
+    "closed twice more": (
+        GOLD + "))",
+        "1 3 3 0 3 3",
+        [
+            "1 : Bracketing unbalance (too many close bracket)",
+            "1 : Bracketing is unbalanced (too many open bracket)",
+        ],
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_lines(command: Command, tmp_path: Path, case: str) -> None:
+    """Each checked against EVALB itself."""
+    parse, expected, messages = CASES[case]
+    done = evalb(command, tmp_path, "", GOLD + "\n", parse + "\n")
+    [row] = rows(done)
+    assert " ".join([row[2], row[5], row[7], row[8], row[9], row[10]]) == expected
+    assert done.err.splitlines()[:-1] == messages
+    assert done.code == 0
+
+
+@pytest.mark.parametrize(
+    ("parse", "messages"),
+    [
+        ("0", ["Reading sentence"]),
+        ("(S (A (P a)) b c)", ["Reading sentence"]),
+        ("(S (P a ) (Q b) (R c))", ["More than two elements in a bracket", "Reading sentence"]),
+        ("(S (P a b) (Q c))", ["More than two elements in a bracket", "Reading sentence"]),
+        ("(S (P a(Q b)) (R c))", ["Reading sentence"]),
+    ],
+)
+def test_words_outside_of_brackets_end_the_run(
+    command: Command, tmp_path: Path, parse: str, messages: list[str]
+) -> None:
+    done = evalb(command, tmp_path, "", f"{GOLD}\n" * 2, f"{GOLD}\n{parse}\n")
+    assert done.code == 1
+    assert len(rows(done)) == 1
+    assert "Summary" not in done.out
+    *told, stop = done.err.splitlines()
+    assert told == [f"2 : {message}" for message in messages]
+    assert "test.txt:2: text outside of brackets in the parses" in stop
+
+
+def test_too_many_errors(command: Command, tmp_path: Path) -> None:
+    gold, test = "(S (A a))\n" * 5, "(S (A b))\n" * 5
+    done = evalb(command, tmp_path, "MAX_ERROR 2\n", gold, test)
+    assert (done.code, len(rows(done)), "====" in done.out.removeprefix(HEADING)) == (1, 3, False)
+    assert done.err.count("Words unmatch (a|b)\n") == 4
+    assert "stops at the error that follows 3 others (MAX_ERROR 2)" in done.err.splitlines()[-1]
+    assert evalb(command, tmp_path, "MAX_ERROR 4\n", gold, test).code == 0
+
+
+@pytest.mark.parametrize(("more", "line"), [("gold", 2), ("test", 2)])
+def test_different_numbers_of_lines(command: Command, tmp_path: Path, more: str, line: int) -> None:
+    texts = {"gold": f"{GOLD}\n", "test": f"{GOLD}\n"}
+    texts[more] *= 3
+    done = evalb(command, tmp_path, "", texts["gold"], texts["test"])
+    assert (done.code, len(rows(done))) == (0, 1)
+    assert f"{line} : Number of lines unmatch (too many lines in {more} file)\n" in done.err
+    table = evalb(command, tmp_path, "", texts["gold"], texts["test"], "--format", "json")
+    assert "test.txt:2: " in table.error
+
+
+def test_quotes_are_mended(command: Command, tmp_path: Path) -> None:
+    gold = "(S (NP (`` ') (NN a) ('' ')) (VP (VB b)))\n"
+    test = "(S (NP (NN a) (POS ')) (VP (VB b)))\n".replace("(NN a)", "(`` ') (NN a)")
+    prm = "DELETE_LABEL ``\nDELETE_LABEL ''\n"
+    [row] = rows(evalb(command, tmp_path, prm, gold, test))
+    assert row[2] == "1"
+    [row] = rows(evalb(command, tmp_path, prm + "QUOTE_LABEL ''\nQUOTE_LABEL POS\n", gold, test))
+    assert row == ["1", "4", "0", "100.00", "100.00", "3", "3", "3", "0", "3", "2", "66.67"]
+
+
+def test_parameters(tmp_path: Path) -> None:
+    path = tmp_path / "some.prm"
+    path.write_text(
+        "## a comment\n\nDEBUG 1\nMAX_ERROR 5 # and more\nCUTOFF_LEN 70\nLABELED 0\nDELETE_LABEL TOP \r\n"
+        "DELETE_LABEL\t-NONE-\nDELETE_LABEL_FOR_LENGTH ,\nQUOTE_LABEL POS\nEQ_LABEL ADVP  PRT\nEQ_WORD a b\n"
+        "COLOUR blue\n DEBUG 2\nEQ_LABEL one\n"
+    )
+    warnings: list[str] = []
+    found = read_parameters(path, warnings.append)
+    assert (found.name, found.debug, found.max_error, found.cutoff, found.labelled) == (
+        "some.prm",
+        1,
+        5,
+        70,
+        False,
+    )
+    assert found.deleted == {"TOP", "-NONE-"}
+    assert (found.deleted_for_length, found.quotes) == (frozenset({","}), frozenset({"POS"}))
+    assert found.equal_labels == {("ADVP", "PRT"), ("PRT", "ADVP")}
+    assert found.equal_words == {("a", "b"), ("b", "a")}
+    assert warnings == [
+        f"{path}:13: Unknown keyword (COLOUR blue) in parameter file",
+        f"{path}:14: Unknown keyword ( DEBUG 2) in parameter file",
+        f"{path}:15: EQ_LABEL requires two values",
+    ]
+
+
+def test_an_unknown_key_is_a_warning(command: Command, tmp_path: Path) -> None:
+    done = evalb(command, tmp_path, "DISC_ONLY 1\n", GOLD + "\n", GOLD + "\n")
+    assert done.code == 0
+    assert "rules.prm:1: Unknown keyword (DISC_ONLY 1) in parameter file\n" in done.err
+
+
+@pytest.mark.parametrize(
+    ("prm", "message"),
+    [
+        ("\nLABELED\n", "rules.prm:2: LABELED without a value; write LABELED VALUE"),
+        ("MAX_ERROR ten\n", "rules.prm:1: MAX_ERROR is 'ten', not a number; write e.g. MAX_ERROR 1"),
+    ],
+)
+def test_malformed_parameters(command: Command, tmp_path: Path, prm: str, message: str) -> None:
+    assert message in evalb(command, tmp_path, prm, GOLD, GOLD).error
+
+
+def test_bad_files(command: Command, tmp_path: Path) -> None:
+    assert "gold.txt: holds no trees" in evalb(command, tmp_path, "", "", GOLD).error
+    assert "no such file" in command("evaluate", "--evalb", COLLINS, DATA / "bug.gld", "nowhere").error
+    assert "no such file" in command("evaluate", "--evalb", "nowhere.prm", "a", "b").error
+
+
+def test_usage(command: Command) -> None:
+    pair = [DATA / "bug.gld", DATA / "bug.tst"]
+    for option in (["--form", "original"], ["--all"], ["--crossing-reference", "binarized"]):
+        done = command("evaluate", "--evalb", COLLINS, *option, *pair)
+        assert done.code == 2
+        assert f"{option[0]} means nothing with --evalb" in done.err
+    assert command("evaluate", "--strict", *pair).code == 2
+
+
+# Against the naive twin: labels with every character that means something to someone.
+LABELS = [
+    "S",
+    "NP",
+    "NP-SBJ",
+    "NP=2-X",
+    "-NONE-",
+    "",
+    "ADVP",
+    "PRT",
+    "-",
+    "=",
+    "X_Cont",
+    "A|B^C",
+    "TOP",
+    "\u00c9",
+]
+TAGS = [*LABELS, ",", "``", "$", "NN-1"]
+WORDS = ["a", "b", "A", "", "-", "=", "'", "\u3000x", "a|b", "\\/"]
+
+
+def tree(random: random.Random, terminals: list[tuple[str, str]]) -> str:
+    """A line of brackets over some terminals."""
+    if len(terminals) == 1 and random.random() < 0.7:
+        return f"({terminals[0][0]}{random.choice([' ', chr(9), '  '])}{terminals[0][1]})"
+    parts: list[str] = []
+    rest = terminals
+    while rest:
+        most = len(rest) - (not parts and len(rest) > 1)
+        size = random.randint(1, most)
+        parts.append(tree(random, rest[:size]))
+        rest = rest[size:]
+        if random.random() < 0.05:
+            parts.append(f"({random.choice(LABELS)})")
+    return f"({random.choice(LABELS)}{random.choice(['', ' '])}{random.choice(['', ' ']).join(parts)})"
+
+
+def pair(random: random.Random) -> tuple[str, str]:
+    """Two lines over nearly the same terminals."""
+    terminals = [(random.choice(TAGS), random.choice(WORDS)) for _ in range(random.randint(1, 9))]
+    guessed = [(random.choice(TAGS) if random.random() < 0.2 else tag, word) for tag, word in terminals]
+    if random.random() < 0.1:
+        guessed[-1] = (guessed[-1][0], random.choice(WORDS))
+    test = "" if random.random() < 0.05 else tree(random, guessed)
+    return tree(random, terminals), test
+
+
+RULES = st.builds(
+    Rules,
+    labelled=st.booleans(),
+    deleted=st.sets(st.sampled_from([tag for tag in TAGS if tag]), max_size=4),
+    deleted_for_length=st.sets(st.sampled_from([tag for tag in TAGS if tag]), max_size=2),
+    equal_labels=st.lists(st.tuples(*[st.sampled_from([tag for tag in LABELS if tag])] * 2), max_size=3),
+    equal_words=st.lists(st.tuples(*[st.sampled_from(["a", "b", "A"])] * 2), max_size=2),
+)
+
+
+@given(rules=RULES, seed=st.integers(0, 2**32))
+def test_against_the_naive_twin(tmp_path_factory: pytest.TempPathFactory, rules: Rules, seed: int) -> None:
+    folder = tmp_path_factory.getbasetemp()
+    lines = [pair(random.Random(seed + number)) for number in range(20)]
+    (folder / "rules.prm").write_text("MAX_ERROR 99\n" + rules.text(), "utf-8")
+    for place, name in enumerate(("gold", "test")):
+        (folder / name).write_text("".join(f"{line[place]}\n" for line in lines), "utf-8")
+    parameters = read_parameters(folder / "rules.prm", pytest.fail)
+    scores = evalb_scores(folder / "gold", folder / "test", parameters, lambda _: None)
+    found = [Row(score.length, score.status, *score[2:8]) for score in scores]
+    assert found == [compare(gold, test, rules) for gold, test in lines]

@@ -1,0 +1,231 @@
+"""Bootstrap and randomization: their properties, exact enumeration on tiny data, speed of the real size."""
+
+import itertools
+import json
+import math
+import time
+import tracemalloc
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from commandline import Command
+from evaluation_cases import GOLD, PARSE, write
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import bootstrap as scipy_bootstrap
+
+from mbrparse.evaluate.counts import SentenceCounts
+from mbrparse.evaluate.criteria import MORE, PAPER, Average, Criterion, rates
+from mbrparse.evaluate.evalb_counts import EVALB, EvalbCounts
+from mbrparse.evaluate.significance import Significance, significance
+
+ALL = PAPER + MORE
+RECALL = next(place for place, criterion in enumerate(ALL) if criterion.name == "labelled_recall")
+
+
+def table(files: dict[str, list[tuple[int, int, int]]]) -> pd.DataFrame:
+    """A table of counts from (gold, guess, matched) of each sentence."""
+    rows = [
+        SentenceCounts(name, number, number, number, 9, 1, gold, guess, matched, matched, matched)
+        for name, sentences in files.items()
+        for number, (gold, guess, matched) in enumerate(sentences, start=1)
+    ]
+    return pd.DataFrame(rows, columns=list(SentenceCounts._fields))
+
+
+def random_table(files: int, sentences: int, seed: int = 0) -> pd.DataFrame:
+    """Files over the same sentences, the later the better."""
+    random = np.random.default_rng(seed)
+    gold = random.integers(1, 40, sentences)
+    return table(
+        {
+            f"file{number}": [
+                (size, size, found)
+                for size, found in zip(
+                    gold.tolist(), random.binomial(gold, 0.6 + 0.05 * number).tolist(), strict=True
+                )
+            ]
+            for number in range(files)
+        }
+    )
+
+
+def check(
+    counts: pd.DataFrame, average: Average = "pooled", resamples: int = 500, seed: int = 0
+) -> Significance:
+    """Test against the first file."""
+    return significance(counts, ALL, average, str(counts["name"].iloc[0]), resamples, seed)
+
+
+@pytest.mark.parametrize("average", ["pooled", "sentence"])
+def test_identical_files(average: Average) -> None:
+    one = random_table(1, 30)
+    found = check(pd.concat([one, one.assign(name="twin")]), average)
+    assert (found.p_bootstrap == 1).all()
+    assert (found.p_randomization == 1).all()
+    assert (found.pairs == 1).all()
+    assert not found.beats.any()
+    assert np.abs([found.difference_low, found.difference_high]).max() < 1e-12
+
+
+@given(
+    sentences=st.lists(
+        st.tuples(st.integers(0, 5), st.integers(0, 5), st.integers(0, 5), st.integers(0, 5)), min_size=1
+    ),
+    average=st.sampled_from(["pooled", "sentence"]),
+)
+@settings(max_examples=50)
+def test_intervals_contain_the_rates(sentences: list[tuple[int, int, int, int]], average: Average) -> None:
+    counts = table(
+        {
+            "one": [(gold, guess, min(gold, guess)) for gold, guess, _, _ in sentences],
+            "two": [(gold, other, min(gold, other, found)) for gold, _, other, found in sentences],
+        }
+    )
+    found = check(counts, average, 50)
+    observed = rates(counts, ALL, average).to_numpy()
+    known = ~np.isnan(observed)
+    assert (found.low[known] <= observed[known] + 1e-12).all()
+    assert (found.high[known] >= observed[known] - 1e-12).all()
+    assert (found.difference_low <= found.difference + 1e-12)[~np.isnan(found.difference)].all()
+    assert np.isnan(found.p_randomization[1][np.isnan(found.difference[1])]).all()
+    some = ~np.isnan(found.p_randomization)
+    assert ((found.p_randomization[some] > 0) & (found.p_randomization[some] <= 1)).all()
+
+
+def test_a_seed_fixes_the_results() -> None:
+    counts = random_table(3, 40)
+    one, again, other = check(counts), check(counts), check(counts, seed=1)
+    assert np.array_equal(one.pairs, again.pairs)
+    assert np.array_equal(one.low, again.low)
+    assert not np.array_equal(one.low, other.low)
+
+
+def exact_p(counts: pd.DataFrame, criterion: Criterion, average: Average) -> float:
+    """The randomization p-value over all 2^n ways to swap, each table built and rated anew."""
+    one, other = (part.reset_index(drop=True) for _, part in counts.groupby("name", sort=False))
+
+    def distance(first: pd.DataFrame, second: pd.DataFrame) -> float:
+        both = pd.concat([first.assign(name="first"), second.assign(name="second")])
+        rate = rates(both, [criterion], average)[criterion.name]
+        return float(abs(rate["first"] - rate["second"]))
+
+    observed = distance(one, other)
+    ways = list(itertools.product([False, True], repeat=len(one)))
+    extreme = 0
+    for way in ways:
+        mixed = [
+            pd.concat([(other if swap else one).iloc[[place]] for place, swap in enumerate(swaps)])
+            for swaps in (way, [not swap for swap in way])
+        ]
+        extreme += distance(*mixed) >= observed - 1e-9
+    return extreme / len(ways)
+
+
+@pytest.mark.parametrize("average", ["pooled", "sentence"])
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_randomization_agrees_with_enumeration(average: Average, seed: int) -> None:
+    counts = random_table(2, 6, seed)
+    resamples = 20_000
+    found = check(counts, average, resamples)
+    for place in (RECALL, 0, len(PAPER) + 2):
+        exact = exact_p(counts, ALL[place], average)
+        error = 5 * math.sqrt(exact * (1 - exact) / resamples) + 2 / resamples
+        assert found.p_randomization[1, place] == pytest.approx(exact, abs=error)
+
+
+def test_bootstrap_agrees_with_enumeration() -> None:
+    """Four sentences have 4^4 resamples: intervals and p-values can be had exactly."""
+    counts = random_table(2, 4, 5)
+    found = check(counts, "pooled", 20_000)
+    labelled, gold = (counts[column].to_numpy().reshape(2, 4) for column in ("labelled", "gold"))
+    drawn = np.array(list(itertools.product(range(4), repeat=4)))
+    recalls = labelled[:, drawn].sum(axis=-1) / gold[:, drawn].sum(axis=-1)
+    differences = recalls[1] - recalls[0]
+    observed = labelled[1].sum() / gold[1].sum() - labelled[0].sum() / gold[0].sum()
+    exact = np.mean(np.abs(differences - observed) >= abs(observed) - 1e-9)
+    assert found.difference[1, RECALL] == pytest.approx(observed)
+    assert found.p_bootstrap[1, RECALL] == pytest.approx(exact, abs=0.02)
+    for bound, share in ((found.low, 2.5), (found.high, 97.5)):
+        assert bound[1, RECALL] == pytest.approx(np.percentile(recalls[1], share), abs=0.01)
+
+
+def test_bootstrap_agrees_with_scipy() -> None:
+    counts = random_table(2, 50)
+    found = check(counts, "pooled", 20_000)
+    labelled, gold = (counts[column].to_numpy()[:50] for column in ("labelled", "gold"))
+    known = scipy_bootstrap(
+        (labelled, gold),
+        lambda above, below, axis: above.sum(axis=axis) / below.sum(axis=axis),
+        paired=True,
+        vectorized=True,
+        n_resamples=20_000,
+        method="percentile",
+        rng=np.random.default_rng(0),
+    ).confidence_interval
+    assert (found.low[0, RECALL], found.high[0, RECALL]) == pytest.approx((known.low, known.high), abs=0.003)
+
+
+def test_who_beats_whom() -> None:
+    found = check(random_table(3, 200))
+    assert found.beats[2, :, RECALL].tolist() == [True, True, False]
+    assert found.beats[0, :, RECALL].tolist() == [False, False, False]
+    assert np.array_equal(found.pairs, found.pairs.transpose(1, 0, 2))
+
+
+def test_fewer_crossing_brackets_are_better() -> None:
+    rows = [
+        EvalbCounts(name, number, number, number, 0, 9, 1, 5, 5, 5, crossing, 9, 9)
+        for name, crossing in (("many", 3), ("few", 1))
+        for number in range(30)
+    ]
+    counts = pd.DataFrame(rows, columns=list(EvalbCounts._fields))
+    found = significance(counts, EVALB, "pooled", "many", 500, 0)
+    place = [criterion.name for criterion in EVALB].index("average_crossing")
+    assert found.beats[1, 0, place]
+    assert not found.beats[0, 1, place]
+
+
+def test_speed_and_memory() -> None:
+    """10,000 resamples over 2,400 sentences and 4 files: at most 10 s on a core (issue 5)."""
+    counts = random_table(4, 2400)
+    begun = time.process_time()
+    tracemalloc.start()
+    check(counts, "pooled", 10_000)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert time.process_time() - begun < 40  # of all cores, on a busy machine; about 4 on a quiet one
+    assert peak < 300e6
+
+
+def test_command(command: Command, tmp_path: Path) -> None:
+    """Ten times the sentences of the worked example: the perfect parses beat the others."""
+    paths = write(tmp_path, gold=GOLD * 10, viterbi=PARSE * 10, perfect=GOLD * 10)
+    done = command("evaluate", *paths)
+    lines = done.out.splitlines()
+    assert lines[1].split()[:4] == ["viterbi", "a", "0.00", "42.86"]
+    assert lines[2].split()[:4] == ["perfect", "b", "100.00", "a"]
+    assert "significance:bootstrap+randomization,resamples=10000,seed=0,level=0.05" in done.out
+    assert "less viterbi" in done.out
+    report = json.loads(command("evaluate", "--format", "json", "--baseline", "perfect", *paths).out)
+    found = report["significance"]
+    assert (found["baseline"], found["resamples"], found["seed"]) == ("perfect", 10_000, 0)
+    recall = found["rows"][0]["criteria"]["labelled_recall"]
+    assert recall["low"] <= 3 / 7 <= recall["high"]
+    assert recall["p_randomization"] < 0.001
+    assert recall["p_against"] == {"perfect": recall["p_randomization"]}
+    assert found["rows"][1]["criteria"]["labelled_recall"]["beats"] == ["viterbi"]
+    assert "100.00$^{\\mathrm{a}}$" in command("evaluate", "--format", "latex", *paths).out
+    assert "100.00<sup>a</sup>" in command("evaluate", "--format", "markdown", *paths).out
+    heading = command("evaluate", "--format", "csv", *paths).out.splitlines()[0].split(",")
+    assert "labelled_recall_p_randomization" in heading
+    assert "significance" not in command("evaluate", "--resamples", 0, *paths).out
+    assert "significance" not in command("evaluate", *paths[:2]).out
+
+
+def test_an_unknown_baseline(command: Command, tmp_path: Path) -> None:
+    paths = write(tmp_path, gold=GOLD, one=PARSE, two=GOLD)
+    message = command("evaluate", "--baseline", "three", *paths).error
+    assert message == "no parse file is called 'three'; --baseline is one of one, two"
