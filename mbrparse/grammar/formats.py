@@ -176,6 +176,13 @@ def _fold_root(
         starts = {start or next(iter(counts)).parent: 1.0}
     folded = relative_frequencies(kind, starts, counts)
     folded.check(source)
+    for rule in folded.rules:
+        if len(rule.children) == 1 and not is_terminal(rule.children[0]):
+            raise GrammarError(
+                f"unary rule {rule}: charts take binary and lexical rules only",
+                source=source,
+                remedy=f"only rules of the symbol above the start ({root}) may be unary, see --root",
+            )
     return folded
 
 

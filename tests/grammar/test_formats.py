@@ -262,3 +262,10 @@ def test_both_of_bitpars_files_or_none(tmp_path: Path) -> None:
     with pytest.raises(MbrparseError, match="cannot be written"):
         write_bitpar(COUNTS, tmp_path / "rules", tmp_path / "none" / "lexicon")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_unary_rules_are_refused(tmp_path: Path) -> None:
+    """But for those of the root symbol, which are the start distribution."""
+    (tmp_path / "g").write_text("ROOT -> S [1.0]\nS -> NP [0.5] | NP NP [0.5]\nNP -> 'x' [1.0]\n")
+    with pytest.raises(GrammarError, match="unary rule S -> NP: charts take binary"):
+        read_nltk(tmp_path / "g")
