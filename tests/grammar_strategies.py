@@ -3,7 +3,15 @@
 from hypothesis import strategies as st
 from tree_strategies import labels, tokens
 
-from mbrparse.grammar.rules import Rule, RuleSet, TerminalKind, Weight, quote, relative_frequencies
+from mbrparse.grammar.rules import (
+    Rule,
+    RuleSet,
+    TerminalKind,
+    Weight,
+    is_terminal,
+    quote,
+    relative_frequencies,
+)
 from mbrparse.treebank.labels import escape, join_chain
 
 symbols = st.builds(
@@ -24,12 +32,17 @@ def rule_sets(
     names: st.SearchStrategy[str] = symbols,
     terminals: st.SearchStrategy[str] = tokens,
     max_children: int = 3,
+    unary: bool = True,
 ) -> RuleSet:
     """Checked rule sets of 1-3 nonterminals, either with counts throughout or with none."""
     kind: TerminalKind = draw(st.sampled_from(["tags", "words"]))
     parents = draw(st.lists(names, min_size=1, max_size=3, unique=True))
     child = st.sampled_from(parents) | terminals.map(quote)
-    sides = st.lists(child, min_size=1, max_size=max_children).map(tuple)
+    sides = (
+        st.lists(child, min_size=1, max_size=max_children)
+        .map(tuple)
+        .filter(lambda side: unary or len(side) > 1 or is_terminal(side[0]))
+    )
     if draw(st.booleans()):
         weight = st.integers(1, 9) | st.floats(1e-6, 1e9)
         starts = draw(st.dictionaries(st.sampled_from(parents), weight, min_size=1))
