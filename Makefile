@@ -4,7 +4,7 @@
 # make figure2     its figure: both decoders after each iteration of training
 # make test        sets up an environment and passes the tests
 # make lint        formatting, lint, types, import contracts
-# make bench       speed, as ratios within one run
+# make bench       speed, as ratios within one run (QUICK=1: in minutes), tables and plots in build/bench
 # make clean       removes build/ (make distclean: the environment too)
 
 PYTHON ?= python3
@@ -82,7 +82,7 @@ lint: $(VENV)/installed-dev
 	$(BIN)/lint-imports
 
 bench: $(VENV)/installed-dev
-	$(BIN)/python benchmarks/charts.py
+	$(BIN)/python benchmarks/charts.py $(if $(call given,CORPUS),--corpus $(CORPUS)) $(if $(QUICK),--quick)
 	$(BIN)/python benchmarks/reestimation.py
 
 $(VENV)/bin/python:
@@ -104,7 +104,7 @@ clean:
 distclean: clean
 	rm -rf $(VENV)
 
-# Caraballo & Charniak's comparison of figures of merit; CORPUS=nltk:treebank for the real one.
+# Caraballo & Charniak's comparison of figures of merit (CORPUS=embedded:flights for a quick one).
 MERITS = build/figures-of-merit-$(subst /,_,$(subst :,-,$(CORPUS)))
 
 .PHONY: figures-of-merit

@@ -15,6 +15,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from mbrparse.decode.best_first_kernel import (
     EXHAUSTED,
@@ -58,8 +59,8 @@ from mbrparse.grammar.span_summary import SpanEntries, SpanSummary, summarize_en
 from mbrparse.grammar.statistics import Statistics
 from mbrparse.grammar.statistics_tables import StatisticsTables, no_statistics
 
-# Constituents popped between two looks at the outside world.
-SLICE = 5_000
+# Pops and edges between two looks at the outside world (Ctrl-C): a tenth of a second.
+SLICE = 50_000
 # Room for edges is as many bytes as memory has: this many are some 5 GB.
 MOST_EDGES = 100_000_000
 
@@ -147,14 +148,15 @@ class BestFirstChart:
         return self._logs[:, MERIT]
 
     @property
-    def in_chart(self) -> np.ndarray:  # type: ignore[type-arg]
+    def in_chart(self) -> npt.NDArray[np.bool_]:
         """Whether each constituent was popped."""
         return self._items[:, PLACE] < 0
 
     @property
     def log_prefix(self) -> FloatArray:
         """log alpha_L [length, symbols], for merits that need it."""
-        return self._prefix[TOTAL]
+        table: FloatArray = self._prefix[TOTAL]
+        return table
 
     @cached_property
     def inside(self) -> FloatArray:
@@ -210,14 +212,17 @@ class BestFirstChart:
             if scores[spot] > top + 1e-9 * abs(top) or (top == -math.inf and scores[spot] > top):
                 root, top = int(self._roots[spot]), float(scores[spot])
         nodes: list[tuple[int, int, int]] = []
+        preterminals: list[int] = []
         stack = [root] if root >= 0 else []
         while stack:
             item = stack.pop()
-            edge = int(edge_of[item])
+            edge, symbol = int(edge_of[item]), int(self.symbols[item])
             if edge >= 0:
-                nodes.append((int(self.starts[item]), int(self.ends[item]), int(self.symbols[item])))
+                nodes.append((int(self.starts[item]), int(self.ends[item]), symbol))
                 stack.extend((int(part[edge, RIGHT]), int(part[edge, LEFT])))
-        return Derivation(top, nodes)
+            else:
+                preterminals.append(symbol)
+        return Derivation(top, nodes, preterminals)
 
     def log_prob_within(self, edges: int) -> float:
         """The log probability of the sentence from the first so many edges."""

@@ -28,6 +28,7 @@ from mbrparse.decode.best_first_state import (
     LEFT,
     LEFT_EDGES,
     MERIT,
+    NEXT_DRAIN,
     NEXT_END,
     NEXT_LEFT,
     NEXT_PROPOSED,
@@ -50,6 +51,7 @@ from mbrparse.decode.best_first_state import (
     SYMBOL,
     TOTAL,
     WAITING,
+    LongArray,
     Rules,
     Search,
 )
@@ -62,6 +64,9 @@ from mbrparse.grammar.statistics_tables import SentenceStatistics
 
 # Why the kernel returned.
 SLICE_OVER, FOUND, EXHAUSTED, LIMIT, FULL_EDGES, FULL_CONSTITUENTS = range(6)
+# Where the mass found comes so near to the wanted one (in logs), increments that are withheld may make the
+# difference: they are all passed on, again whenever a twentieth more edges have been made.
+WITHHELD = 0.1
 
 
 class Control(NamedTuple):
@@ -72,7 +77,7 @@ class Control(NamedTuple):
     log_threshold   log of the share that an increment must exceed to be passed on
     max_edges       stop before there are more
     first_parse     stop when a root over the whole sentence is popped
-    log_mass        stop when the sentence probability found reaches this
+    log_mass        stop when the sentence probability found reaches this (inf: never)
     """
 
     merit_id: int
@@ -111,14 +116,19 @@ def run_slice(
     corners: LeftCorners,
     steps: int,
 ) -> int:
-    """Pop up to ``steps`` constituents; returns why it stopped."""
+    """Search on, for about ``steps`` pops and edges; returns why it stopped."""
     counts = search.counts
     length = search.heads.shape[1] - 1
-    for _ in range(steps):
+    last = counts[POPPED] + counts[EDGES] + steps
+    while counts[POPPED] + counts[EDGES] < last:
         if control.first_parse and counts[PARSES] > 0:
             return FOUND
         if search.log_mass[0] >= control.log_mass:
             return FOUND
+        if search.log_mass[0] >= control.log_mass - WITHHELD and counts[EDGES] >= counts[NEXT_DRAIN]:
+            counts[NEXT_DRAIN] = counts[EDGES] + counts[EDGES] // 20 + 1
+            drain(rules, search, statistics, control, corners)
+            continue
         if counts[AGENDA] == 0:
             return EXHAUSTED
         item = search.heap[0]
@@ -301,6 +311,31 @@ def pass_increments(
 
 
 @kernel
+def drain(
+    rules: Rules,
+    search: Search,
+    statistics: SentenceStatistics,
+    control: Control,
+    corners: LeftCorners,
+) -> None:
+    """Pass all increments on, however small."""
+    at_once = Control(
+        control.merit_id,
+        control.prefix,
+        -np.inf,
+        control.max_edges,
+        control.first_parse,
+        control.log_mass,
+    )
+    for item in range(search.counts[CONSTITUENTS]):
+        if search.items[item, PLACE] == NONE and search.logs[item, PENDING] > -np.inf:
+            width = search.items[item, END] - search.items[item, START]
+            search.items[item, NEXT_WAITING] = search.heads[WAITING, width]
+            search.heads[WAITING, width] = item
+    pass_increments(rules, search, statistics, at_once, corners)
+
+
+@kernel
 def propose(search: Search, start: int, end: int, symbol: int, symbols: int) -> int:
     """The constituent, which is put on the agenda if it is new; there must be room for it."""
     key = (np.int64(start) * search.heads.shape[1] + end) * symbols + symbol
@@ -325,14 +360,14 @@ def propose(search: Search, start: int, end: int, symbol: int, symbols: int) -> 
 
 
 @kernel
-def find_slot(keys: IntArray, key: int) -> int:
+def find_slot(keys: LongArray, key: int) -> int:
     """Where a key stands in the table, or the free slot for it; the table's size is a power of two."""
     mask = len(keys) - 1
     mixed = np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)
     slot = np.int64(mixed >> np.uint64(20)) & mask
     while keys[slot] != NONE and keys[slot] != key:
         slot = (slot + 1) & mask
-    return slot  # type: ignore[no-any-return]
+    return int(slot)
 
 
 @kernel

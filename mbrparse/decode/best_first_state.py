@@ -32,7 +32,7 @@ RULE, PARENT, LEFT, RIGHT, NEXT_LEFT, NEXT_RIGHT = range(6)
 # Rows of Search.heads (int32): heads of the chains by start, by end, by width, and by start of all.
 BY_START, BY_END, WAITING, PROPOSED_AT = range(4)
 # Entries of Search.counts.
-CONSTITUENTS, EDGES, AGENDA, POPPED, PARSES = range(5)
+CONSTITUENTS, EDGES, AGENDA, POPPED, PARSES, NEXT_DRAIN = range(6)
 # Layers of Search.prefix: log alpha_L, as much of it as was passed on, the increment since.
 TOTAL, PREFIX_PASSED, PREFIX_PENDING = range(3)
 
@@ -65,7 +65,8 @@ class Search(NamedTuple):
     heap                 int32 [capacity of constituents]
     heads                int32 [4, n + 1]
     keys, values         int64, int32: open-addressing table of constituents, keys -1 where free
-    counts               int64 [5]: constituents, edges, agenda, popped, roots popped
+    counts               int64 [6]: constituents, edges, agenda, popped, roots popped, and the number of
+                         edges at which withheld increments are passed on to judge the mass
     log_mass             float64 [1]: log of the sentence probability that has been found
     prefix               float64 [3, n, symbols], or [3, 0, 0] where alpha_L is not needed
     prefix_dirty         int8 [n] or [0]: whether there are increments of alpha_L
@@ -117,7 +118,7 @@ def empty_search(length: int, prefix_symbols: int, constituents: int, edges: int
         np.full((4, length + 1), NONE, np.int32),
         np.full(4 * constituents, NONE, np.int64),
         np.empty(4 * constituents, np.int32),
-        np.zeros(5, np.int64),
+        np.zeros(6, np.int64),
         np.full(1, -np.inf),
         np.full((3, rows, prefix_symbols), -np.inf),
         np.zeros(rows, np.int8),

@@ -62,6 +62,7 @@ class Trained:
 
     rules: RuleSet
     curve: list[Row]
+    iterations: int
 
 
 def train(
@@ -107,8 +108,8 @@ def train(
             if how.tolerance is not None and _converged(curve, how.tolerance):
                 break
     except KeyboardInterrupt:
-        raise Interrupted(Trained(to_rules(grammar, estimate), curve)) from None
-    return Trained(to_rules(grammar, estimate), curve)
+        raise Interrupted(Trained(to_rules(grammar, estimate), curve, estimate.iteration)) from None
+    return Trained(to_rules(grammar, estimate), curve, estimate.iteration)
 
 
 def write_curve(curve: Sequence[Row], path: str | Path) -> None:

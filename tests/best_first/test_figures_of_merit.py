@@ -63,7 +63,9 @@ class Naive:
         places = sum(self.occurrences(other) for other in TAGS)
         per_tag = self.prior(symbol) * sum(STATISTICS.left.values()) / places
         kinds = max(sum(t == tag for _, t in STATISTICS.left), 1)
-        return float((STATISTICS.left.get((symbol, tag), 0) + kinds * per_tag) / (self.occurrences(tag) + kinds))
+        return float(
+            (STATISTICS.left.get((symbol, tag), 0) + kinds * per_tag) / (self.occurrences(tag) + kinds)
+        )
 
     def right(self, symbol: str, tag: str) -> float:
         """p(t | N)."""

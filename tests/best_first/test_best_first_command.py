@@ -1,0 +1,152 @@
+"""Best-first parsing, statistics and the experiment from the outside."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from commandline import Command
+
+from mbrparse.decode import best_first
+from mbrparse.decode.best_first_kernel import run_slice
+from mbrparse.grammar.statistics_file import read_statistics
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory, command: Command) -> Path:
+    """A grammar of flights with its statistics, and a few sentences."""
+    there = tmp_path_factory.mktemp("flights")
+    assert command("binarize", "embedded:flights", "-o", there / "all.mrg").code == 0
+    parts = ("--test-last", 12, "--train-output", there / "train.mrg", "--test-output", there / "test.mrg")
+    assert command("split", there / "all.mrg", *parts).code == 0
+    trained = command("train", there / "train.mrg", "-o", there / "g", "--statistics", there / "s")
+    assert trained.code == 0, trained
+    return there
+
+
+def test_statistics_are_counted_beside_the_grammar(folder: Path) -> None:
+    found = read_statistics(folder / "s")
+    assert found.sentences == 1487
+    assert found.terminal_kind == "tags"
+
+
+def test_exhausted_parses_are_the_exhaustive_ones(folder: Path, command: Command) -> None:
+    names = ("labelled-tree", "labelled-recall", "bracketed-recall")
+    objectives = [part for name in names for part in ("--objective", name)]
+    common = ("parse", "-g", folder / "g", folder / "test.mrg", *objectives)
+    search = ("--engine", "best-first", "--merit", "normalized-beta", "--until", "exhausted")
+    assert command(*common, "-o", folder / "exhaustive-{objective}").code == 0
+    assert command(*common, *search, "-o", folder / "best-first-{objective}").code == 0
+    for name in names:
+        expected = (folder / f"exhaustive-{name}").read_text()
+        assert (folder / f"best-first-{name}").read_text() == expected
+        assert expected.count("\n") == 12
+
+
+@pytest.mark.parametrize("until", ["first-parse", "mass:0.95"])
+def test_one_line_a_sentence(until: str, folder: Path, command: Command) -> None:
+    how = ("--engine", "best-first", "--until", until, "--statistics", folder / "s")
+    done = command("parse", "-g", folder / "g", folder / "test.mrg", *how, "--details", folder / "d")
+    assert done.code == 0, done
+    assert done.out.count("\n") == 12
+    assert ("exhaustive inside pass" in done.err) == (until != "first-parse")
+    rows = [json.loads(line) for line in (folder / "d").read_text().splitlines()]
+    assert {row["status"] for row in rows} <= {"parsed", "fallback"}
+
+
+def test_too_few_edges_fall_back_and_say_so(folder: Path, command: Command) -> None:
+    how = ("--engine", "best-first", "--merit", "beta", "--edges", 3)
+    done = command("parse", "-g", folder / "g", folder / "test.mrg", *how)
+    assert done.code == 0
+    assert done.out.count("\n") == 12
+    assert "no parse within 3 edges: 12" in done.err
+
+
+def test_an_unparsable_sentence_falls_back(folder: Path, command: Command) -> None:
+    how = ("--engine", "best-first", "--statistics", folder / "s")
+    done = command("parse", "-g", folder / "g", "-", *how, stdin="DT DT DT DT\n")
+    assert done.code == 0
+    assert "no parse: 1" in done.err
+
+
+def test_errors_are_one_line(folder: Path, command: Command) -> None:
+    common = ("parse", "-g", folder / "g", folder / "test.mrg", "--engine", "best-first")
+    assert "boundary-trigram needs statistics" in command(*common).error
+    bad = folder / "bad"
+    bad.write_text("mbrparse-statistics 1\nterminals tags\ncounts 1\n1 left S DT\nend\n")
+    assert (
+        f"{bad}:4: DT is neither a tag in quotes nor boundary" in command(*common, "--statistics", bad).error
+    )
+    bad.write_text("\n".join((folder / "s").read_text().splitlines()[:50]))
+    assert "ends before its line 'end'" in command(*common, "--statistics", bad).error
+    assert "no such file" in command(*common, "--statistics", folder / "none").error
+    bad.write_text("mbrparse-statistics 1\nterminals tags\ncounts 0\nend\n")
+    assert "lack the grammar's start symbols" in command(*common, "--statistics", bad).error
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--engine", "best-first", "--merit", "boundary-trigam"), "Did you mean 'boundary-trigram'?"),
+        (("--engine", "best-first", "--until", "mass:2"), "mass:SHARE"),
+        (("--engine", "best-firts"), "Did you mean 'best-first'?"),
+        (("--merit", "beta"), "--merit needs --engine best-first"),
+        (("--edges", "5"), "--edges needs --engine best-first"),
+        (("--engine", "best-first", "--edges", "0"), "--edges"),
+        (("--engine", "best-first", "--beta-threshold", "-1"), "--beta-threshold"),
+    ],
+)
+def test_usage_errors(arguments: tuple[str, ...], message: str, folder: Path, command: Command) -> None:
+    done = command("parse", "-g", folder / "g", folder / "test.mrg", *arguments)
+    assert done.code == 2
+    assert message in done.err
+
+
+def test_statistics_of_an_inside_outside_grammar(folder: Path, command: Command, tmp_path: Path) -> None:
+    text = "".join((folder / "train.mrg").read_text().splitlines(keepends=True)[:30])
+    (tmp_path / "few.mrg").write_text(text)
+    how = ("--method", "inside-outside", "--nonterminals", 3, "--iterations", 2, "-o", tmp_path / "g")
+    done = command("train", tmp_path / "few.mrg", *how, "--statistics", tmp_path / "s")
+    assert done.code == 0, done
+    assert read_statistics(tmp_path / "s").sentences == 30
+    parse = ("parse", "-g", tmp_path / "g", tmp_path / "few.mrg", "--engine", "best-first")
+    assert command(*parse, "--statistics", tmp_path / "s").out.count("\n") == 30
+    assert command("train", "-", *how[:-1], "-", "--statistics", tmp_path / "s").code == 2
+
+
+def test_experiment(command: Command, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    how = ("--sentences", 3, "--merit", "beta", "--merit", "boundary-trigram", "-o", tmp_path / "out")
+    first = command("experiment", "figures-of-merit", "embedded:flights", *how)
+    assert first.code == 0, first
+    for name in ("shares.txt", "lengths.md", "curves.csv", "sentences.csv", "curves.svg", "lengths.png"):
+        assert (tmp_path / "out" / name).stat().st_size > 0
+    stamps = {path: path.stat().st_mtime_ns for path in (tmp_path / "out" / "sentences").iterdir()}
+    again = command("experiment", "figures-of-merit", "embedded:flights", *how)
+    assert again.out == first.out
+    assert stamps == {path: path.stat().st_mtime_ns for path in (tmp_path / "out" / "sentences").iterdir()}
+    other = command("experiment", "figures-of-merit", "embedded:flights", *how, "--mass", "0.5")
+    assert other.code == 1
+    assert "another mass" in other.err
+
+
+def test_ctrl_c_is_one_line(command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # In a kernel Python hears no signal; so the search comes back between slices, where one is raised here.
+    slices = 0
+
+    def interrupted(*arguments: Any) -> int:
+        nonlocal slices
+        slices += 1
+        if slices > 3:
+            raise KeyboardInterrupt
+        return run_slice(*arguments)
+
+    monkeypatch.setattr(best_first, "run_slice", interrupted)
+    grammar = tmp_path / "ambiguous"
+    rules = ["0.5 - S -> S S", "0.5 - S -> 'x' 'x'"]
+    header = ["mbrparse-grammar 1", "terminals tags", "start S 1 -", "rules 2"]
+    grammar.write_text("\n".join([*header, *rules, "end"]) + "\n")
+    how = ("--engine", "best-first", "--merit", "beta", "--until", "exhausted")
+    done = command("parse", "-g", grammar, "-", *how, stdin=" ".join(["x"] * 400) + "\n")
+    assert (done.code, done.out) == (130, "")
+    assert done.err.strip() == "mbrparse: interrupted"
