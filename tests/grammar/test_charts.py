@@ -118,7 +118,7 @@ def test_nothing_depends_on_the_batch(
     pcfg = to_pcfg(grammar)
     batch = batch * 5
     order = list(range(len(batch)))
-    random.shuffle(order)  # type: ignore[arg-type]
+    random.shuffle(order)
     for kernel in KERNELS:
         together = charts(pcfg, batch, kernel)
         shuffled = charts(pcfg, [batch[position] for position in order], kernel)
@@ -138,7 +138,7 @@ def test_kernels_agree_on_derivations_and_labels() -> None:
     pcfg = PCFG.from_rules(relative_frequencies("tags", {"S": 1}, dict(counts)))
     batch = [["x"] * n for n in range(2, 24)]
     for precision in ("double", "single"):
-        dense, sparse = (charts(pcfg, batch, kernel, precision) for kernel in KERNELS)  # type: ignore[arg-type]
+        dense, sparse = (charts(pcfg, batch, kernel, precision) for kernel in KERNELS)
         for one, other in zip(dense, sparse, strict=True):
             assert one.viterbi().nodes == other.viterbi().nodes
             assert np.array_equal(one.span_summary().label, other.span_summary().label)
