@@ -1,0 +1,148 @@
+"""What is measured against what: each contender makes ready in a process of its own and is then called."""
+
+from __future__ import annotations
+
+import re
+import resource
+import sys
+import time
+from collections.abc import Callable
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from floor import CellProducts, LargeProduct
+from plain import PlainCharts
+from samples import LARGE, SMALL, Sample, encoded, read_sample
+
+from mbrparse.decode.objectives import OBJECTIVES
+from mbrparse.decode.parser import Parser, ParserOptions
+from mbrparse.grammar.chart_tables import chart_rules, wide_symbols
+from mbrparse.grammar.charts import ChartFactory, Precision
+
+Work = Callable[[], float]
+
+
+class Contender(NamedTuple):
+    """``ready`` takes the sample and returns the work; its result is summed log probabilities (a check)."""
+
+    title: str
+    ready: Callable[[Sample], Work]
+
+
+class Times(NamedTuple):
+    """One run: seconds, and what the work returned."""
+
+    wall: float
+    cpu: float
+    result: float
+
+
+def parsing(names: tuple[str, ...], precision: Precision = "double") -> Callable[[Sample], Work]:
+    """The whole way from sentences to trees."""
+
+    def ready(sample: Sample) -> Work:
+        objectives = tuple(OBJECTIVES[name] for name in names)
+        parser = Parser(sample.grammar, ParserOptions(objectives, precision=precision))
+
+        def work() -> float:
+            parses = parser.parse(sample.sentences)
+            return float(sum(parse.log_prob for parse in parses[::20] if parse.reason is None))
+
+        return work
+
+    return ready
+
+
+def viterbi(precision: Precision = "double") -> Callable[[Sample], Work]:
+    """The most probable derivation alone (nothing asks for the sentence's probability)."""
+
+    def ready(sample: Sample) -> Work:
+        parser = Parser(sample.grammar, ParserOptions((OBJECTIVES["labelled-tree"],), precision=precision))
+
+        def work() -> float:
+            parses = parser.parse(sample.sentences)
+            return float(sum(parse.chart.viterbi().log_prob for parse in parses if parse.chart is not None))
+
+        return work
+
+    return ready
+
+
+def charts(sample: Sample) -> Work:
+    """Inside, outside and the summary of posteriors, without search and trees."""
+    factory = ChartFactory(sample.grammar)
+    sentences = encoded(sample)
+
+    def work() -> float:
+        found = factory.charts(sentences)
+        return float(sum(chart.log_prob for chart in found if chart.has_parse))
+
+    return work
+
+
+def plain(what: str) -> Callable[[Sample], Work]:
+    """The carried kernel: its inside_outside or viterbi."""
+
+    def ready(sample: Sample) -> Work:
+        sentences = encoded(sample)
+        fill = getattr(PlainCharts(sample.grammar, max(map(len, sentences))), what)
+
+        def work() -> float:
+            return float(sum(value for value in map(fill, sentences) if value > -np.inf))
+
+        return work
+
+    return ready
+
+
+def cell_products(sample: Sample) -> Work:
+    """The floor's products, one cell after the other."""
+    symbols = len(wide_symbols(chart_rules(sample.grammar)))
+    return CellProducts([len(sentence) for sentence in sample.sentences], symbols)
+
+
+ALL = tuple(OBJECTIVES)
+LR = ("labelled-recall",)
+#: By setting and key; in the order of the table.
+CONTENDERS: dict[tuple[str, str], Contender] = {}
+for _setting in (SMALL.name, LARGE.name):
+    CONTENDERS |= {
+        (_setting, "all"): Contender("inside, outside, posteriors, three objectives, trees", parsing(ALL)),
+        (_setting, "all-single"): Contender("  the same in single precision", parsing(ALL, "single")),
+        (_setting, "recall"): Contender("inside, outside, Labelled Recall, trees", parsing(LR)),
+        (_setting, "viterbi"): Contender("Viterbi, trees", viterbi()),
+        (_setting, "viterbi-single"): Contender("  the same in single precision", viterbi("single")),
+        (_setting, "charts"): Contender("inside, outside, posteriors (no search)", charts),
+        (_setting, "plain"): Contender("plain kernel: inside, outside", plain("inside_outside")),
+        (_setting, "plain-viterbi"): Contender("plain kernel: Viterbi", plain("viterbi")),
+    }
+CONTENDERS |= {
+    (SMALL.name, "products"): Contender("the floor's products, cell by cell in numpy", cell_products),
+    (SMALL.name, "peak"): Contender("one large product, double", lambda _: LargeProduct(np.float64)),
+    (SMALL.name, "peak-single"): Contender("one large product, single", lambda _: LargeProduct(np.float32)),
+}
+
+
+def serve(connection: Connection, folder: Path, key: tuple[str, str]) -> None:
+    """The life of a contender's process: make ready, warm up, run at each call, tell its memory at last."""
+    work = CONTENDERS[key].ready(read_sample(folder, key[0]))
+    work()  # compiles, and takes the memory it needs
+    connection.send("ready")
+    while connection.recv() == "run":
+        wall, cpu = time.perf_counter(), time.process_time()
+        result = work()
+        connection.send(Times(time.perf_counter() - wall, time.process_time() - cpu, result))
+    connection.send(peak_memory())
+
+
+def peak_memory() -> float:
+    """MB of this process at most; Linux's getrusage would count the process that started it."""
+    status = Path("/proc/self/status")
+    if status.exists():
+        found = re.search(r"^VmHWM:\s*(\d+) kB", status.read_text("utf-8"), re.MULTILINE)
+        if found:
+            return int(found[1]) / 1024
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak / (1024 if sys.platform != "darwin" else 1024**2)

@@ -1,0 +1,107 @@
+"""The grammars and sentences that the benchmarks run on."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from mbrparse.decode.sentences import Sentence, read_sentences
+from mbrparse.errors import CorpusError
+from mbrparse.grammar.grammar_file import read_grammar, write_grammar
+from mbrparse.grammar.induce import induce
+from mbrparse.grammar.pcfg import PCFG, IntArray
+from mbrparse.treebank.binarize import Binarization
+from mbrparse.treebank.brackets import write_tree
+from mbrparse.treebank.corpora import SourceTree, read_corpus
+from mbrparse.treebank.prepare import Account, Preparation, prepare
+from mbrparse.treebank.splits import split_fraction
+from mbrparse.treebank.tree import Tree
+
+TREEBANK, EMBEDDED = "nltk:treebank", "embedded:flights"
+MAX_LENGTH = 40
+
+
+class Setting(NamedTuple):
+    """How a grammar is read off the treebank (``mbrparse binarize``)."""
+
+    name: str
+    vmarkov: int
+    hmarkov: float
+
+    def __str__(self) -> str:
+        return f"--vmarkov {self.vmarkov} --hmarkov {self.hmarkov:g}"
+
+
+SMALL = Setting("small", 1, 0)
+LARGE = Setting("large", 2, math.inf)
+#: For the cost against the grammar's size.
+SETTINGS = [
+    SMALL,
+    Setting("v1h1", 1, 1),
+    Setting("v1h2", 1, 2),
+    Setting("v2h0", 2, 0),
+    Setting("v3h0", 3, 0),
+    Setting("v1hinf", 1, math.inf),
+    Setting("v2h1", 2, 1),
+    LARGE,
+    Setting("v3hinf", 3, math.inf),
+]
+
+
+class Sample(NamedTuple):
+    """A grammar and the sentences to parse with it."""
+
+    grammar: PCFG
+    sentences: list[Sentence]
+
+
+def default_corpus() -> str:
+    """NLTK's sample of the Penn Treebank where it is installed, else the embedded treebank."""
+    try:
+        next(iter(read_corpus(TREEBANK)))
+    except CorpusError:
+        return EMBEDDED
+    return TREEBANK
+
+
+def binarized(corpus: str, setting: Setting, max_length: int | None = MAX_LENGTH) -> list[Tree]:
+    """The corpus's trees, as ``mbrparse binarize`` makes them."""
+    how = Preparation(
+        binarization=Binarization("right", setting.hmarkov, setting.vmarkov), max_length=max_length
+    )
+    account = Account()
+    return list(prepare(read_corpus(corpus, on_error=account.skip), how, account))
+
+
+def write_sample(corpus: str, setting: Setting, folder: Path) -> tuple[Path, Path]:
+    """A grammar of the first nine tenths of the trees, and the last tenth to parse, as files."""
+    trees = binarized(corpus, setting)
+    split = split_fraction(len(trees), "0.1")
+    grammar, test = folder / f"{setting.name}.txt", folder / f"{setting.name}.mrg"
+    source = (SourceTree(corpus, position, trees[position]) for position in split.train)
+    write_grammar(induce(source, "tags"), grammar)
+    with test.open("w", encoding="utf-8") as stream:
+        for position in split.test:
+            write_tree(trees[position], stream)
+    return grammar, test
+
+
+def read_sample(folder: Path, name: str) -> Sample:
+    """What was written under a setting's name."""
+    grammar = PCFG.from_rules(read_grammar(folder / f"{name}.txt"))
+    return Sample(grammar, list(read_sentences(folder / f"{name}.mrg")))
+
+
+def encoded(sample: Sample) -> list[IntArray]:
+    """The ids of the tags of those sentences that have known tags only."""
+    ids = [sample.grammar.encode([leaf.label for leaf in sentence]) for sentence in sample.sentences]
+    return [terminals for terminals in ids if terminals.min() >= 0]
+
+
+def of_length(sentences: Sequence[Sentence], length: int) -> Iterator[Sentence]:
+    """Stretches of the text that the sentences make one after the other."""
+    leaves = [leaf for sentence in sentences for leaf in sentence]
+    for begin in range(0, len(leaves) - length + 1, length):
+        yield tuple(leaves[begin : begin + length])

@@ -1,0 +1,243 @@
+"""A guard of the kernels' speed that knows no clock: how many operations a chart takes.
+
+A grammar counted from the embedded flights, sentences of ten tags. What is stated here are bounds: a
+change that makes the kernels do more work breaks them, one that makes them do less is welcome to lower
+them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+from counting import CountedReads, counted, uncompiled
+
+from mbrparse.grammar import dense_charts, sparse_charts
+from mbrparse.grammar.chart import Wanted
+from mbrparse.grammar.chart_tables import (
+    TILE,
+    DenseTables,
+    SparseTables,
+    chart_rules,
+    dense_tables,
+    sparse_tables,
+)
+from mbrparse.grammar.charts import ChartFactory, choose_kernel
+from mbrparse.grammar.induce import induce
+from mbrparse.grammar.pcfg import PCFG, IntArray
+from mbrparse.grammar.sparse import Buckets
+from mbrparse.treebank.binarize import Binarization
+from mbrparse.treebank.corpora import SourceTree, read_corpus
+from mbrparse.treebank.prepare import Account, Preparation, prepare
+
+LENGTH = 10
+EVERYTHING = Wanted(summaries=True, derivations=True)
+
+
+@cache
+def flights(vmarkov: int = 1, hmarkov: float = 0) -> tuple[PCFG, tuple[IntArray, ...]]:
+    """A grammar of the embedded treebank and its sentences of ten tags."""
+    how = Preparation(binarization=Binarization("right", hmarkov, vmarkov))
+    trees = list(prepare(read_corpus("embedded:flights"), how, Account()))
+    grammar = PCFG.from_rules(induce((SourceTree("", 1, tree) for tree in trees), "tags"))
+    tags = [[leaf.label for leaf in tree.leaves()] for tree in trees]
+    return grammar, tuple(grammar.encode(sentence) for sentence in tags if len(sentence) == LENGTH)
+
+
+class Counted:
+    """What each kernel did: ``work[kernel][operation]``."""
+
+    def __init__(self) -> None:
+        self.work: dict[str, Counter[str]] = {}
+        self.operations: Counter[str] = Counter()
+        self.arrays: dict[str, CountedReads] = {}
+
+    def now(self) -> Counter[str]:
+        reads = {name: array.reads for name, array in self.arrays.items()}
+        return Counter({**self.operations, **reads})
+
+    def count(self, name: str, kernel: Callable[..., Any]) -> Callable[..., Any]:
+        """A kernel that books what it does under its name."""
+
+        def booked(*arguments: Any) -> Any:
+            before = self.now()
+            result = kernel(*arguments)
+            self.work[name] = self.work.get(name, Counter()) + (self.now() - before)
+            return result
+
+        return booked
+
+    def watch(self, **arrays: Any) -> dict[str, Any]:
+        """Copies of arrays whose reads are counted."""
+        self.arrays.update({name: counted(array) for name, array in arrays.items()})
+        return {name: self.arrays[name] for name in arrays}
+
+
+@pytest.fixture
+def dense(monkeypatch: pytest.MonkeyPatch) -> Counted:
+    """Counts of the dense kernels."""
+    counts = Counted()
+    kernels = uncompiled("dense", "dense_viterbi", "sparse", "span_summary", counts=counts.operations)
+
+    def tables(rules: Any, dtype: Any) -> DenseTables:
+        real = dense_tables(rules, dtype)
+        watched = counts.watch(left_prob=real.narrow.left_prob, right_prob=real.narrow.right_prob)
+        return real._replace(narrow=real.narrow._replace(**watched))
+
+    monkeypatch.setattr(dense_charts, "dense_tables", tables)
+    for name in ("dense_inside", "dense_outside", "dense_viterbi", "dense_summary"):
+        monkeypatch.setattr(dense_charts, name, counts.count(name, kernels[name]))
+    for name in ("dense_roots", "dense_derivation"):
+        monkeypatch.setattr(dense_charts, name, kernels[name])
+    return counts
+
+
+@pytest.fixture
+def sparse(monkeypatch: pytest.MonkeyPatch) -> Counted:
+    """Counts of the sparse kernels."""
+    counts = Counted()
+    kernels = uncompiled("dense", "dense_viterbi", "sparse", "sparse_viterbi", counts=counts.operations)
+
+    def tables(rules: Any, dtype: Any) -> SparseTables:
+        real = sparse_tables(rules, dtype)
+        return real._replace(**counts.watch(rule_prob=real.rule_prob))
+
+    def buckets(value: Any, **arrays: Any) -> Any:
+        return Buckets(**arrays, **counts.watch(value=value))
+
+    monkeypatch.setattr(sparse_charts, "sparse_tables", tables)
+    monkeypatch.setattr(sparse_charts, "Buckets", buckets)
+    for name in ("sparse_inside", "sparse_outside", "sparse_viterbi"):
+        monkeypatch.setattr(sparse_charts, name, counts.count(name, kernels[name]))
+    monkeypatch.setattr(sparse_charts, "sparse_derivation", kernels["sparse_derivation"])
+    return counts
+
+
+def tag_symbols(grammar: PCFG, sentence: IntArray) -> list[int]:
+    """The symbols that stand for the tags of a sentence."""
+    return [grammar.symbols.index(f"'{grammar.terminals[terminal]}'") for terminal in sentence.tolist()]
+
+
+def splits_between_wide() -> int:
+    """Over all spans, the splits that leave two parts of two or more tags."""
+    return sum((width - 3) * (LENGTH - width + 1) for width in range(4, LENGTH + 1))
+
+
+def wide_cells() -> int:
+    """The spans that have such a split."""
+    return sum(LENGTH - width + 1 for width in range(4, LENGTH + 1))
+
+
+def test_dense_tables_are_as_small_as_they_can_be() -> None:
+    tables = dense_tables(chart_rules(flights()[0]))
+    pairs = {
+        (int(tables.tile_left[slot // TILE]), int(tables.tile_right[slot]))
+        for slot in tables.sum_pair.tolist()
+    }
+    lefts = Counter(left for left, _ in pairs)
+    # Each pair of children has one place, and only the last tile of a left child has idle ones.
+    assert len(set(tables.sum_pair.tolist())) == len(pairs)
+    assert len(tables.tile_left) == sum(math.ceil(count / TILE) for count in lefts.values())
+    # Tags are no wide symbols, and rules with a tag stay out of the tables of wide ones.
+    assert len(tables.symbol) == len(set(flights()[0].parent.tolist()))
+    assert len(tables.sum_pair) + len(tables.narrow.left_prob) + len(tables.narrow.right_prob) + len(
+        tables.narrow.both_prob
+    ) == len(flights()[0].parent)
+
+
+def test_dense_kernels_multiply_once_a_split_and_apply_each_rule_once_a_cell(dense: Counted) -> None:
+    grammar, sentences = flights()
+    tables = dense_tables(chart_rules(grammar))
+    pairs, rules = TILE * len(tables.tile_left), len(tables.sum_pair)
+    ChartFactory(grammar, wanted=EVERYTHING, kernel="dense").charts(sentences[:1])
+    products, applications = pairs * splits_between_wide(), rules * wide_cells()
+    inside, outside, viterbi, summary = (
+        dense.work[f"dense_{name}"] for name in ("inside", "outside", "viterbi", "summary")
+    )
+    assert 0 < inside["multiply_add"] <= products + applications
+    assert 0 < outside["multiply_add"] <= 2 * products + applications
+    assert 0 < viterbi["multiply"] <= products + applications
+    # Five loads feed four products.
+    assert inside["load"] <= products * (TILE + 1) // TILE + applications + len(tables.symbol) * wide_cells()
+    # A posterior takes one product an item.
+    assert summary["multiply_add"] <= len(tables.symbol) * LENGTH * (LENGTH - 1) // 2
+    # In figures, for this grammar:
+    assert pairs <= 64
+    assert rules <= 58
+    assert inside["multiply_add"] <= 7000
+
+
+def test_rules_with_a_tag_are_read_once_a_word_or_once_a_cell(dense: Counted) -> None:
+    grammar, sentences = flights()
+    tables = dense_tables(chart_rules(grammar))
+    ChartFactory(grammar, kernel="dense").charts(sentences[:1])
+    symbols = tag_symbols(grammar, sentences[0])
+    on_the_left = np.diff(tables.narrow.left_start.astype(np.int64))[symbols]
+    on_the_right = np.diff(tables.narrow.right_start.astype(np.int64))[symbols]
+    assert dense.work["dense_inside"]["left_prob"] <= on_the_left.sum()
+    ends = np.arange(1, LENGTH + 1)
+    starts_before = np.maximum(ends - 2, 0)  # those that leave two tags before the last
+    assert dense.work["dense_inside"]["right_prob"] <= (on_the_right * starts_before).sum()
+
+
+def test_eight_sentences_take_the_operations_of_one(dense: Counted) -> None:
+    grammar, sentences = flights()
+    work = []
+    for count in (1, 8):
+        dense.work.clear()
+        ChartFactory(grammar, kernel="dense").charts(sentences[:count])
+        work.append(dense.work["dense_inside"]["multiply_add"])
+    assert work[0] == work[1] > 0
+
+
+@pytest.mark.parametrize(("vmarkov", "hmarkov"), [(1, 0), (2, math.inf)])
+def test_sparse_kernels_compute_the_products_that_are_not_zero(
+    sparse: Counted, vmarkov: int, hmarkov: float
+) -> None:
+    grammar, sentences = flights(vmarkov, hmarkov)
+    products, items = nonzero_products(grammar, sentences[0])
+    sparse.work.clear()
+    ChartFactory(grammar, wanted=EVERYTHING, kernel="sparse").charts(sentences[:1])
+    inside, outside, viterbi = (sparse.work[f"sparse_{name}"] for name in ("inside", "outside", "viterbi"))
+    # Each product takes one value of a left child; buckets are filled, not read, otherwise.
+    assert inside["value"] == viterbi["value"] == products > 0
+    assert inside["rule_prob"] <= products
+    # The way down: no parent is asked that the way up did not reach.
+    assert outside["rule_prob"] <= products
+    assert outside["value"] <= products
+    # In figures, for this sentence:
+    assert products <= {1: 231, 2: 202}[vmarkov]
+    assert items <= {1: 142, 2: 178}[vmarkov]
+
+
+def nonzero_products(grammar: PCFG, sentence: IntArray) -> tuple[int, int]:
+    """Rules times splits whose two children are both there, counted from the finished chart; and items."""
+    [chart] = ChartFactory(grammar, kernel="dense").charts([sentence])
+    tags = tag_symbols(grammar, sentence)
+    alive = {(position, position + 1): {tag} for position, tag in enumerate(tags)}
+    for start in range(LENGTH):
+        for end in range(start + 2, LENGTH + 1):
+            alive[start, end] = set(chart.inside(start, end)[0].tolist())
+    children = list(zip(grammar.left.tolist(), grammar.right.tolist(), strict=True))
+    products = sum(
+        left in alive[start, split] and right in alive[split, end]
+        for start in range(LENGTH)
+        for end in range(start + 2, LENGTH + 1)
+        for split in range(start + 1, end)
+        for left, right in children
+    )
+    return products, sum(len(symbols) for symbols in alive.values())
+
+
+def test_large_grammars_and_long_sentences_are_the_sparse_kernels() -> None:
+    small, large = (
+        len(dense_tables(chart_rules(flights(*how)[0])).symbol) for how in ((1, 0), (2, math.inf))
+    )
+    assert choose_kernel(small, LENGTH) == "dense"
+    assert choose_kernel(large, LENGTH) == "sparse"
+    assert choose_kernel(small, 500) == "sparse"
