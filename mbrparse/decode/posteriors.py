@@ -77,5 +77,10 @@ class Posteriors:
     def gains(self, labelled: float, span: float, constant: float) -> FloatArray:
         """The gain, by cell, of a node with the best label on it."""
         summary = self.spans
+        # Goodman's two objectives need no arithmetic.
+        if (labelled, span, constant) == (1.0, 0.0, 0.0):
+            return summary.best
+        if (labelled, span, constant) == (0.0, 1.0, 0.0):
+            return summary.total
         gains: FloatArray = labelled * summary.best + span * summary.total + constant
         return gains

@@ -21,7 +21,7 @@ Kernel = Literal["dense", "sparse"]
 TIE = {"double": 1e-9, "single": 1e-5}
 _DTYPES = {"double": np.float64, "single": np.float32}
 
-MAX_DENSE_SYMBOLS = 160  # beyond, most symbols of most cells are zero
+MAX_DENSE_SYMBOLS = 400  # beyond, most symbols of most cells are zero
 MAX_DENSE_LENGTH = {"double": 100, "single": 48}  # beyond, values may leave the numbers' range
 
 

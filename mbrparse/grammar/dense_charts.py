@@ -19,6 +19,7 @@ from mbrparse.grammar.span_summary import (
     SpanSummary,
     WideLabels,
     cell_of,
+    certain_words,
     dense_entries,
     dense_summary,
     dense_words,
@@ -26,6 +27,14 @@ from mbrparse.grammar.span_summary import (
 from mbrparse.grammar.vector import VECTOR_BYTES
 
 Scaled = tuple[npt.NDArray[np.float64], float]
+
+
+class _Arranged(NamedTuple):
+    """Sentences by lane, the longest length, and each lane's power of two."""
+
+    group: Group
+    longest: int
+    shift: npt.NDArray[np.int64]
 
 
 class _Filled(NamedTuple):
@@ -66,9 +75,9 @@ class DenseCharts:
     def fill(self, charts: Sequence[Chart], wanted: Wanted) -> list[Chart]:
         """Fill up to ``lanes`` charts; returns those that need a kernel with more range."""
         failed: dict[int, Chart] = {}
-        sentences = [chart.terminal_ids for chart in charts]
+        arranged = self._group([chart.terminal_ids for chart in charts])
         if wanted.summaries or wanted.entries:
-            filled = self._inside_outside(sentences)
+            filled = self._inside_outside(arranged)
             failed.update((lane, chart) for lane, chart in enumerate(charts) if not filled.sound[lane])
             summaries = self._summaries(filled)
             for lane, chart in enumerate(charts):
@@ -77,7 +86,7 @@ class DenseCharts:
                     if wanted.entries:
                         chart.put(entries=self._entries(filled, lane, summaries[lane]))
         if wanted.derivations:
-            for lane, derivation in enumerate(self._derivations(sentences)):
+            for lane, derivation in enumerate(self._derivations(arranged, len(charts))):
                 # Zero may be an underflow: only the sparse kernel knows.
                 if derivation is None:
                     failed[lane] = charts[lane]
@@ -87,7 +96,7 @@ class DenseCharts:
 
     def cell(self, chart: Chart, start: int, end: int) -> tuple[IntArray, Scaled, Scaled]:
         """Wide symbols of a span, their inside and outside values, each with its log scale."""
-        filled = self._inside_outside([chart.terminal_ids])
+        filled = self._inside_outside(self._group([chart.terminal_ids]))
         count = len(self._tables.symbol)
         base = cell_of(filled.longest, start, end) * count
         shift = float(self._token_shift[chart.terminal_ids[start:end]].sum()) * math.log(2.0)
@@ -106,8 +115,8 @@ class DenseCharts:
         chart[:] = 0
         return chart
 
-    def _group(self, sentences: Sequence[IntArray]) -> tuple[Group, int, npt.NDArray[np.int64]]:
-        """Arrange sentences by lane; also the longest length, and each lane's power of two."""
+    def _group(self, sentences: Sequence[IntArray]) -> _Arranged:
+        """Arrange sentences by lane."""
         length = np.zeros(self.lanes, np.int32)
         length[: len(sentences)] = [len(tokens) for tokens in sentences]
         longest = int(length.max())
@@ -123,10 +132,10 @@ class DenseCharts:
             self._entry_prob[entries],
             self._entry_wide[entries],
         )
-        return group, longest, np.pad(shift, (0, self.lanes - len(sentences)))
+        return _Arranged(group, longest, np.pad(shift, (0, self.lanes - len(sentences))))
 
-    def _inside_outside(self, sentences: Sequence[IntArray]) -> _Filled:
-        group, longest, shift = self._group(sentences)
+    def _inside_outside(self, arranged: _Arranged) -> _Filled:
+        group, longest, shift = arranged
         inside, outside = self._chart(0, longest), self._chart(1, longest)
         dense_inside(self._tables, group, inside, self._scratch, longest)
         total = dense_roots(self._tables, group, inside, longest)
@@ -148,21 +157,11 @@ class DenseCharts:
             self._tables, self._labels, group, filled.inside, filled.outside, joint, self._rows, longest
         )
         if len(group.entry_symbol) == group.length.sum() and not self._tables.wide_at_one:
-            self._certain_words(group, joint)
+            certain_words(group, self._label_ids, joint)
         else:
             self._word_summary(filled, joint)
         cells = group.length * (group.length + 1) // 2
         return [SpanSummary(*(array[lane, : cells[lane]] for array in joint)) for lane in range(self.lanes)]
-
-    def _certain_words(self, group: Group, joint: SpanSummary) -> None:
-        """Cells of width one where each word has one preterminal (tags)."""
-        for lane, length in enumerate(group.length.tolist()):
-            position = np.arange(length)
-            cell = cell_of(length, position, position + 1)
-            entry = group.entry_start[lane, :length]
-            joint.label[lane, cell] = self._label_ids[group.entry_symbol[entry]]
-            joint.best[lane, cell] = 1
-            joint.total[lane, cell] = 1
 
     def _word_summary(self, filled: _Filled, joint: SpanSummary) -> None:
         for lane in range(self.lanes):
@@ -211,12 +210,12 @@ class DenseCharts:
         order = np.lexsort((label_ids, ends, starts))
         return SpanEntries(starts[order], ends[order], label_ids[order], g[order])
 
-    def _derivations(self, sentences: Sequence[IntArray]) -> list[Derivation | None]:
-        group, longest, shift = self._group(sentences)
+    def _derivations(self, arranged: _Arranged, count: int) -> list[Derivation | None]:
+        group, longest, shift = arranged
         best = self._chart(0, longest)
         dense_viterbi(self._tables, group, best, self._scratch, longest)
         found: list[Derivation | None] = []
-        for lane in range(len(sentences)):
+        for lane in range(count):
             nodes, prob = dense_derivation(self._tables, group, best, lane, longest, self._tie)
             if not 0 < prob < math.inf:
                 found.append(None)

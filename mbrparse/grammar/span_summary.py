@@ -92,6 +92,19 @@ def dense_summary(
 
 
 @kernel
+def certain_words(group: Group, label_ids: Ints, summary: SpanSummary) -> None:
+    """Enter the cells of width one where each word has one preterminal (tags), whose posterior is one."""
+    for lane in range(len(group.length)):
+        length = group.length[lane]
+        for start in range(length):
+            cell = start * length - start * (start - 1) // 2
+            symbol = group.entry_symbol[group.entry_start[lane, start]]
+            summary.label[lane, cell] = label_ids[symbol]
+            summary.best[lane, cell] = 1
+            summary.total[lane, cell] = 1
+
+
+@kernel
 def dense_words(
     tables: DenseTables, group: Group, inside: Floats, outside: Floats, total: Floats, n: int
 ) -> Floats:
