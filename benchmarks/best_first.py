@@ -16,12 +16,12 @@ import time
 
 import numpy as np
 
-from mbrparse.decode.best_first import BestFirst, BestFirstCharts, Until
-from mbrparse.grammar.chart import Wanted
-from mbrparse.grammar.charts import ChartFactory
+from mbrparse.decode.best_first.charts import BestFirst, BestFirstCharts, Until
+from mbrparse.grammar.charts.chart import Wanted
+from mbrparse.grammar.charts.factory import ChartFactory
 from mbrparse.grammar.induce import induce
 from mbrparse.grammar.pcfg import PCFG, IntArray
-from mbrparse.grammar.statistics import Statistics, count_statistics
+from mbrparse.grammar.statistics.gather import Statistics, count_statistics
 from mbrparse.treebank.binarize import Binarization
 from mbrparse.treebank.corpora import SourceTree, read_corpus
 from mbrparse.treebank.prepare import Account, Preparation, prepare

@@ -18,8 +18,8 @@ from samples import LARGE, SMALL, Sample, encoded, read_sample
 
 from mbrparse.decode.objectives import OBJECTIVES
 from mbrparse.decode.parser import Parser, ParserOptions
-from mbrparse.grammar.chart_tables import chart_rules, wide_symbols
-from mbrparse.grammar.charts import ChartFactory, Precision
+from mbrparse.grammar.charts.factory import ChartFactory, Precision
+from mbrparse.grammar.charts.tables import chart_rules, wide_symbols
 
 Work = Callable[[], float]
 

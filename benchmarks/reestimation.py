@@ -24,12 +24,12 @@ from collections.abc import Callable
 
 import numpy as np
 
-from mbrparse.grammar import expectation
-from mbrparse.grammar.bracketed_corpus import BracketedCorpus, encode_corpus
-from mbrparse.grammar.bracketings import BracketedSentence
-from mbrparse.grammar.expectation import expect, probabilities
 from mbrparse.grammar.pcfg import PCFG
-from mbrparse.grammar.random_grammar import random_grammar
+from mbrparse.grammar.training import expectation
+from mbrparse.grammar.training.bracketed_corpus import BracketedCorpus, encode_corpus
+from mbrparse.grammar.training.bracketings import BracketedSentence
+from mbrparse.grammar.training.expectation import expect, probabilities
+from mbrparse.grammar.training.random_grammar import random_grammar
 
 TAGS = [f"t{number:02}" for number in range(48)]
 SENTENCES = 700

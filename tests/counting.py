@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-import mbrparse.grammar
+import mbrparse.grammar.charts
 
-ROOM = Path(mbrparse.grammar.__file__).parent
+ROOM = Path(mbrparse.grammar.charts.__file__).parent
 
 
 class CountedReads(np.ndarray[Any, Any]):
@@ -37,7 +37,7 @@ def counted(array: NDArray[Any]) -> CountedReads:
 
 
 def counting_vectors(counts: Counter[str]) -> ModuleType:
-    """A stand-in for mbrparse.grammar.vector: rows as small arrays, each operation counted by its name."""
+    """A stand-in for grammar.charts.vector: rows as small arrays, each operation counted by its name."""
 
     def load(array: Any, row: int, offset: int) -> Any:
         counts["load"] += 1
@@ -59,7 +59,7 @@ def counting_vectors(counts: Counter[str]) -> ModuleType:
         return np.where(value > bound, then, otherwise)
 
     return _module(
-        "mbrparse.grammar.vector",
+        "mbrparse.grammar.charts.vector",
         load=load,
         store=store,
         multiply_add=multiply_add,
@@ -83,14 +83,14 @@ def uncompiled(*names: str, counts: Counter[str]) -> dict[str, Any]:
     """The functions of the named kernel files, in plain Python; later files see the earlier ones' copies."""
     stand_ins = {
         "mbrparse.grammar.kernel": _module("mbrparse.grammar.kernel", kernel=lambda function: function),
-        "mbrparse.grammar.vector": counting_vectors(counts),
+        "mbrparse.grammar.charts.vector": counting_vectors(counts),
     }
     real = dict(sys.modules)
     functions: dict[str, Any] = {}
     try:
         sys.modules.update(stand_ins)
         for name in names:
-            full = f"mbrparse.grammar.{name}"
+            full = f"mbrparse.grammar.charts.{name}"
             spec = spec_from_file_location(full, ROOM / f"{name}.py")
             assert spec is not None
             assert spec.loader is not None
@@ -99,7 +99,7 @@ def uncompiled(*names: str, counts: Counter[str]) -> dict[str, Any]:
             spec.loader.exec_module(module)
             functions |= vars(module)
     finally:
-        for name in (*stand_ins, *(f"mbrparse.grammar.{name}" for name in names)):
+        for name in (*stand_ins, *(f"mbrparse.grammar.charts.{name}" for name in names)):
             if name in real:
                 sys.modules[name] = real[name]
             else:

@@ -13,8 +13,8 @@ from mbrparse.files import STANDARD, open_output
 if TYPE_CHECKING:
     import pandas as pd
 
-    from mbrparse.evaluate.evalb_parameters import EvalbParameters
-    from mbrparse.evaluate.evalb_score import Score
+    from mbrparse.evaluate.evalb.parameters import EvalbParameters
+    from mbrparse.evaluate.evalb.score import Score
     from mbrparse.evaluate.tables import Format
 
 
@@ -112,7 +112,7 @@ def _check(context: click.Context, gold: str, parses: tuple[str, ...], options: 
 
 
 def _parameters(path: str, encoding: str) -> EvalbParameters:
-    from mbrparse.evaluate.evalb_parameters import read_parameters
+    from mbrparse.evaluate.evalb.parameters import read_parameters
 
     parameters = read_parameters(path, _tell, encoding)
     if parameters.debug:
@@ -127,9 +127,9 @@ def _tell(message: str) -> None:
 def _print_as_evalb(gold: str, parses: str, parameters: EvalbParameters, options: dict[str, Any]) -> bool:
     """EVALB's own output, the coverage on standard error. Whether every sentence counts."""
     from mbrparse.evaluate.counts import counts_table
-    from mbrparse.evaluate.evalb_counts import EvalbCounts, evalb_row
-    from mbrparse.evaluate.evalb_files import evalb_scores
-    from mbrparse.evaluate.evalb_report import Report
+    from mbrparse.evaluate.evalb.counts import EvalbCounts, evalb_row
+    from mbrparse.evaluate.evalb.files import evalb_scores
+    from mbrparse.evaluate.evalb.report import Report
     from mbrparse.evaluate.names import distinct_names
 
     report = Report(parameters.cutoff)
@@ -164,7 +164,7 @@ def _print_tables(
     """A table of rates, or a breakdown. Whether every sentence counts."""
     from mbrparse.evaluate.breakdowns import render_breakdowns
     from mbrparse.evaluate.criteria import MORE, PAPER
-    from mbrparse.evaluate.evalb_counts import EVALB
+    from mbrparse.evaluate.evalb.counts import EVALB
     from mbrparse.evaluate.gold import Comparison
     from mbrparse.evaluate.request import Request, evaluate_files
     from mbrparse.evaluate.tables import render

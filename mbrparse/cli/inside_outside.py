@@ -14,8 +14,8 @@ from mbrparse.errors import GrammarError, InputMismatchError
 from mbrparse.files import STANDARD
 
 if TYPE_CHECKING:
-    from mbrparse.grammar.bracketings import BracketedSentence
     from mbrparse.grammar.rules import RuleSet, TerminalKind
+    from mbrparse.grammar.training.bracketings import BracketedSentence
 
 # How many of the sentences that are left out are named.
 NAMED = 5
@@ -45,10 +45,10 @@ def train_inside_outside(
     how: InsideOutsideOptions,
 ) -> None:
     """Train, reporting on stderr; the checkpoint stands beside the output."""
-    from mbrparse.grammar.bracketings import bracketed_sentences
-    from mbrparse.grammar.checkpoint import digest
     from mbrparse.grammar.grammar_file import write_grammar
-    from mbrparse.grammar.training import Interrupted, Training, train, write_curve
+    from mbrparse.grammar.training.bracketings import bracketed_sentences
+    from mbrparse.grammar.training.checkpoint import digest
+    from mbrparse.grammar.training.iterations import Interrupted, Training, train, write_curve
     from mbrparse.treebank.corpora import read_corpus
 
     if how.resume and output == STANDARD:
@@ -112,7 +112,7 @@ def _initial(path: str, terminals: TerminalKind | None) -> RuleSet:
 
 
 def _random(how: InsideOutsideOptions, sentences: Sequence[BracketedSentence], kind: TerminalKind) -> RuleSet:
-    from mbrparse.grammar.random_grammar import random_grammar
+    from mbrparse.grammar.training.random_grammar import random_grammar
 
     if how.nonterminals < 1:
         raise GrammarError(

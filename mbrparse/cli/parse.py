@@ -166,10 +166,10 @@ def _best_first(
             if source is not None and source.name == "COMMANDLINE":
                 raise click.UsageError(f"--{name.replace('_', '-')} needs --engine best-first.")
         return None
-    from mbrparse.decode.best_first import BestFirst, Until
-    from mbrparse.decode.merits import MERITS
+    from mbrparse.decode.best_first.charts import BestFirst, Until
+    from mbrparse.decode.best_first.merits import MERITS
     from mbrparse.errors import MbrparseError
-    from mbrparse.grammar.statistics_file import read_statistics
+    from mbrparse.grammar.statistics.statistics_file import read_statistics
 
     try:
         stop = Until.parse(until)

@@ -79,8 +79,8 @@ def train(
     rules = induce(with_progress(kept or trees, "counting"), terminals or "tags")
     write_grammar(rules, output)
     if statistics is not None:
-        from mbrparse.grammar.statistics import count_statistics
-        from mbrparse.grammar.statistics_file import write_statistics
+        from mbrparse.grammar.statistics.gather import count_statistics
+        from mbrparse.grammar.statistics.statistics_file import write_statistics
 
         write_statistics(count_statistics(kept, rules.terminal_kind), statistics)
     note(f"{sum(weight.count or 0 for weight in rules.start.values()):g} trees, {len(rules.rules)} rules")
@@ -88,11 +88,11 @@ def train(
 
 def _expect_statistics(inputs: tuple[str, ...], grammar: str, encoding: str, path: str) -> None:
     """Gather statistics of the training sentences by expectation under the grammar just written."""
-    from mbrparse.grammar.bracketings import bracketed_sentences
     from mbrparse.grammar.grammar_file import read_grammar
     from mbrparse.grammar.pcfg import PCFG
-    from mbrparse.grammar.statistics import expect_statistics
-    from mbrparse.grammar.statistics_file import write_statistics
+    from mbrparse.grammar.statistics.gather import expect_statistics
+    from mbrparse.grammar.statistics.statistics_file import write_statistics
+    from mbrparse.grammar.training.bracketings import bracketed_sentences
     from mbrparse.treebank.corpora import read_corpus
 
     rules = read_grammar(grammar)

@@ -12,17 +12,17 @@ from typing import Protocol
 
 import numpy as np
 
-from mbrparse.decode.best_first import BestFirst, BestFirstChart, BestFirstCharts
+from mbrparse.decode.best_first.charts import BestFirst, BestFirstChart, BestFirstCharts
 from mbrparse.decode.fallback import Fallback, LabelledSpans, fallback_spans
 from mbrparse.decode.objectives import Item, Objective, Space
 from mbrparse.decode.posteriors import NO_LABEL, Posteriors, SpanChart
 from mbrparse.decode.search import best_bracketing
 from mbrparse.decode.sentences import Sentence
 from mbrparse.decode.trees import build_tree, label_bracketing
-from mbrparse.grammar.chart import Chart, Derivation, Wanted
-from mbrparse.grammar.charts import TIE, ChartFactory, Precision, default_max_length
+from mbrparse.grammar.charts.chart import Chart, Derivation, Wanted
+from mbrparse.grammar.charts.factory import TIE, ChartFactory, Precision, default_max_length
+from mbrparse.grammar.charts.span_summary import cell_of
 from mbrparse.grammar.pcfg import PCFG, UNKNOWN_TERMINAL, IntArray
-from mbrparse.grammar.span_summary import cell_of
 from mbrparse.treebank.binarize import debinarize
 from mbrparse.treebank.labels import unescape
 from mbrparse.treebank.tree import Tree
@@ -37,7 +37,7 @@ class ParserOptions:
     ``unlabelled`` gives trees of objectives that do not look at labels the published form: the root
     with the most frequent start symbol, every other node X (Goodman 1996, Table 2). With ``best_first``
     charts are filled best-first instead of exhaustively, and all is said of the chart as far as it got.
-    ``max_length`` defaults to what memory allows (grammar.charts.default_max_length);
+    ``max_length`` defaults to what memory allows (grammar.charts.factory);
     ``expectations`` announces that posteriors will be asked for (decode.details).
     """
 

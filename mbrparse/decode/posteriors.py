@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Protocol
 
+from mbrparse.grammar.charts.span_summary import SpanEntries, SpanSummary, cell_of, summarize_entries
 from mbrparse.grammar.pcfg import FloatArray
-from mbrparse.grammar.span_summary import SpanEntries, SpanSummary, cell_of, summarize_entries
 
 NO_LABEL = -1
 

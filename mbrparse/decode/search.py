@@ -24,7 +24,7 @@ class Bracketing(NamedTuple):
 
 
 def best_bracketing(gains: FloatArray, length: int, tie: float = 1e-9) -> Bracketing:
-    """The bracketing with the largest sum of gains, which are by cell (grammar.span_summary.cell_of).
+    """The bracketing with the largest sum of gains, which are by cell (grammar.charts.span_summary).
 
     Of those within ``tie`` (relative) of each other, the one that splits first.
     """

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from mbrparse.decode.posteriors import NO_LABEL, Posteriors
 from mbrparse.decode.search import Bracketing
-from mbrparse.grammar.span_summary import cell_of
+from mbrparse.grammar.charts.span_summary import cell_of
 from mbrparse.treebank.labels import continuation_of
 from mbrparse.treebank.tree import Tree
 

@@ -10,8 +10,8 @@ from mbrparse.errors import MbrparseError
 from mbrparse.evaluate.breakdowns import Breakdown, By, break_down
 from mbrparse.evaluate.counts import SentenceCounts, compare_files, counts_table
 from mbrparse.evaluate.criteria import Average, Criterion
-from mbrparse.evaluate.evalb_counts import EvalbCounts, compare_by_evalb
-from mbrparse.evaluate.evalb_parameters import EvalbParameters
+from mbrparse.evaluate.evalb.counts import EvalbCounts, compare_by_evalb
+from mbrparse.evaluate.evalb.parameters import EvalbParameters
 from mbrparse.evaluate.gold import Comparison
 from mbrparse.evaluate.label_tally import LabelTally
 from mbrparse.evaluate.names import distinct_names

@@ -11,13 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import grammars, sentences
 
-from mbrparse.decode.best_first import BestFirst, BestFirstChart, BestFirstCharts, Until
-from mbrparse.decode.merits import MERITS
+from mbrparse.decode.best_first.charts import BestFirst, BestFirstChart, BestFirstCharts, Until
+from mbrparse.decode.best_first.merits import MERITS
 from mbrparse.errors import MbrparseError
-from mbrparse.grammar.charts import ChartFactory
+from mbrparse.grammar.charts.factory import ChartFactory
 from mbrparse.grammar.induce import induce
 from mbrparse.grammar.pcfg import PCFG, IntArray
-from mbrparse.grammar.statistics import Statistics, count_statistics
+from mbrparse.grammar.statistics.gather import Statistics, count_statistics
 from mbrparse.treebank.corpora import SourceTree, read_corpus
 from mbrparse.treebank.prepare import Account, Preparation, prepare
 

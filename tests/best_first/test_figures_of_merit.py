@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mbrparse.decode.merits import DEFAULT_MERIT, MERIT_IDS, MERITS, log_merit
+from mbrparse.decode.best_first.merits import DEFAULT_MERIT, MERIT_IDS, MERITS, log_merit
 from mbrparse.grammar.induce import induce
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.rules import quote
-from mbrparse.grammar.statistics import BOUNDARY, count_statistics
-from mbrparse.grammar.statistics_tables import StatisticsTables, no_statistics
+from mbrparse.grammar.statistics.gather import BOUNDARY, count_statistics
+from mbrparse.grammar.statistics.smoothed import StatisticsTables, no_statistics
 from mbrparse.treebank.brackets import read_tree
 from mbrparse.treebank.corpora import SourceTree
 

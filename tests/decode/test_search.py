@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from mbrparse.decode.posteriors import Posteriors
 from mbrparse.decode.search import best_bracketing
 from mbrparse.decode.trees import build_tree, label_bracketing
-from mbrparse.grammar.span_summary import SpanEntries, cell_of
+from mbrparse.grammar.charts.span_summary import SpanEntries, cell_of
 from mbrparse.treebank.tree import Tree
 
 

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from naive_evalb import Row, Rules, compare
 
-from mbrparse.evaluate.evalb_files import evalb_scores
-from mbrparse.evaluate.evalb_parameters import read_parameters
-from mbrparse.evaluate.evalb_report import HEADING
+from mbrparse.evaluate.evalb.files import evalb_scores
+from mbrparse.evaluate.evalb.parameters import read_parameters
+from mbrparse.evaluate.evalb.report import HEADING
 
 DATA = Path(__file__).parent.parent / "data" / "evalb"
 COLLINS = DATA / "COLLINS.prm"

@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import UNKNOWN, grammars, sentences
 
-from mbrparse.grammar.chart import Chart, Wanted
-from mbrparse.grammar.charts import ChartFactory, Precision, choose_kernel
+from mbrparse.grammar.charts.chart import Chart, Wanted
+from mbrparse.grammar.charts.factory import ChartFactory, Precision, choose_kernel
+from mbrparse.grammar.charts.span_summary import cell_of
 from mbrparse.grammar.pcfg import PCFG, IntArray
 from mbrparse.grammar.rules import Rule, relative_frequencies
-from mbrparse.grammar.span_summary import cell_of
 
 Kernel = Literal["dense", "sparse"]
 KERNELS: tuple[Kernel, ...] = ("dense", "sparse")

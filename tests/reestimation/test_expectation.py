@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from strategies import grammars, sentences
 
 from mbrparse.errors import BracketError
-from mbrparse.grammar import expectation
-from mbrparse.grammar.bracketed_corpus import encode_corpus
-from mbrparse.grammar.bracketings import BracketedSentence
-from mbrparse.grammar.expectation import Expectations, expect, probabilities
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.rules import is_terminal, unquote
+from mbrparse.grammar.training import expectation
+from mbrparse.grammar.training.bracketed_corpus import encode_corpus
+from mbrparse.grammar.training.bracketings import BracketedSentence
+from mbrparse.grammar.training.expectation import Expectations, expect, probabilities
 
 Corpus = list[BracketedSentence]
 

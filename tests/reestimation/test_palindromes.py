@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mbrparse.cli.experiments.palindrome_trial import PalindromeTrial, log2_probability
-from mbrparse.grammar.bracketings import BracketedSentence
+from mbrparse.grammar.training.bracketings import BracketedSentence
 
 
 def test_palindromes_bracketed_training_succeeds_where_raw_fails() -> None:

@@ -12,7 +12,7 @@ from mbrparse.cli.options import encoding_option, note
 
 if TYPE_CHECKING:
     from mbrparse.grammar.rules import RuleSet
-    from mbrparse.grammar.statistics import Statistics
+    from mbrparse.grammar.statistics.gather import Statistics
     from mbrparse.treebank.tree import Tree
 
 
@@ -54,7 +54,7 @@ def figures_of_merit(
     """
     from mbrparse.cli.experiments.merit_trial import MeritTrial
     from mbrparse.cli.experiments.runs import run_all
-    from mbrparse.decode.merits import MERITS
+    from mbrparse.decode.best_first.merits import MERITS
     from mbrparse.errors import CorpusError
     from mbrparse.grammar.pcfg import PCFG
 
@@ -117,8 +117,8 @@ def _model(train: list[Tree], grammar: str | None, statistics: str | None) -> tu
     from mbrparse.grammar.grammar_file import read_grammar
     from mbrparse.grammar.induce import induce
     from mbrparse.grammar.pcfg import PCFG
-    from mbrparse.grammar.statistics import count_statistics, expect_statistics
-    from mbrparse.grammar.statistics_file import read_statistics
+    from mbrparse.grammar.statistics.gather import count_statistics, expect_statistics
+    from mbrparse.grammar.statistics.statistics_file import read_statistics
     from mbrparse.treebank.binarize import binarize
     from mbrparse.treebank.corpora import SourceTree
 

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from mbrparse.decode.best_first import BestFirst, BestFirstChart, BestFirstCharts, Until
-from mbrparse.grammar.chart import Derivation
-from mbrparse.grammar.charts import ChartFactory
+from mbrparse.decode.best_first.charts import BestFirst, BestFirstChart, BestFirstCharts, Until
+from mbrparse.grammar.charts.chart import Derivation
+from mbrparse.grammar.charts.factory import ChartFactory
 from mbrparse.grammar.pcfg import PCFG
-from mbrparse.grammar.statistics import Statistics
+from mbrparse.grammar.statistics.gather import Statistics
 from mbrparse.treebank.constituents import constituents
 from mbrparse.treebank.labels import is_continuation
 from mbrparse.treebank.tree import Tree

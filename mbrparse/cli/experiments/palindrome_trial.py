@@ -16,13 +16,13 @@ from typing import Any
 from mbrparse.decode.objectives import OBJECTIVES
 from mbrparse.decode.parser import Parser, ParserOptions
 from mbrparse.evaluate.matches import consistent, gap_owners
-from mbrparse.grammar.bracketed_corpus import encode_corpus
-from mbrparse.grammar.bracketings import BracketedSentence
-from mbrparse.grammar.expectation import expect
 from mbrparse.grammar.pcfg import PCFG
-from mbrparse.grammar.random_grammar import random_grammar
-from mbrparse.grammar.reestimate import first_estimate, fit, reestimate, with_probabilities
-from mbrparse.grammar.training import without_brackets
+from mbrparse.grammar.training.bracketed_corpus import encode_corpus
+from mbrparse.grammar.training.bracketings import BracketedSentence
+from mbrparse.grammar.training.expectation import expect
+from mbrparse.grammar.training.iterations import without_brackets
+from mbrparse.grammar.training.random_grammar import random_grammar
+from mbrparse.grammar.training.reestimate import first_estimate, fit, reestimate, with_probabilities
 from mbrparse.treebank.tree import Tree
 
 LETTERS = "ab"

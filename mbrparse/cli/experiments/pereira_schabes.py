@@ -48,8 +48,8 @@ def pereira_schabes(
     from mbrparse.cli.experiments.runs import run_all
     from mbrparse.cli.experiments.trial import Trial
     from mbrparse.errors import CorpusError
-    from mbrparse.grammar.bracketings import bracketed_sentences
-    from mbrparse.grammar.checkpoint import digest
+    from mbrparse.grammar.training.bracketings import bracketed_sentences
+    from mbrparse.grammar.training.checkpoint import digest
 
     trees = _binarized(inputs, max_length, encoding)
     wanted = numbers["train"] + numbers["test"]

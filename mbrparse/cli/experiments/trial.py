@@ -19,12 +19,12 @@ from mbrparse.decode.parser import Parser, ParserOptions
 from mbrparse.evaluate.counts import SentenceCounts
 from mbrparse.evaluate.criteria import PAPER, rates
 from mbrparse.evaluate.gold import PAPER_FORM, GoldSentence
-from mbrparse.grammar.bracketed_corpus import encode_corpus
-from mbrparse.grammar.bracketings import bracketed_sentences
-from mbrparse.grammar.expectation import expect
 from mbrparse.grammar.pcfg import PCFG
-from mbrparse.grammar.random_grammar import random_grammar
-from mbrparse.grammar.reestimate import first_estimate, fit, reestimate, with_probabilities
+from mbrparse.grammar.training.bracketed_corpus import encode_corpus
+from mbrparse.grammar.training.bracketings import bracketed_sentences
+from mbrparse.grammar.training.expectation import expect
+from mbrparse.grammar.training.random_grammar import random_grammar
+from mbrparse.grammar.training.reestimate import first_estimate, fit, reestimate, with_probabilities
 from mbrparse.treebank.corpora import SourceTree
 
 DECODERS = ("labelled-tree", "bracketed-recall")

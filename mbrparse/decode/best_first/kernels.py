@@ -1,0 +1,381 @@
+"""The best-first search itself (Caraballo & Charniak 1998, appendix A), as one kernel.
+
+The constituent of highest merit is popped from the agenda, enters the chart and is combined with its
+neighbours there; each combination, an edge, proposes its parent or adds to the parent's inside estimate.
+What a constituent in the chart gains is kept as an increment and passed on to the edges above once it
+exceeds a share of what was passed before. Increments go up in order of width, so that each constituent
+passes its own on once, after all below it have.
+
+The kernel runs in slices: it returns to Python when a slice is over (so that Ctrl-C is heard) or an array
+is full, and goes on where it was.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mbrparse.decode.best_first.agenda import remove_top, rise, settle
+from mbrparse.decode.best_first.log_add import log_add
+from mbrparse.decode.best_first.merits import Span, figure_of_merit
+from mbrparse.decode.best_first.prefix import LeftCorners, pass_prefix, prefix_from
+from mbrparse.decode.best_first.state import (
+    AGENDA,
+    BY_END,
+    BY_START,
+    CONSTITUENTS,
+    EDGES,
+    END,
+    INSIDE,
+    LEFT,
+    LEFT_EDGES,
+    MERIT,
+    NEXT_DRAIN,
+    NEXT_END,
+    NEXT_LEFT,
+    NEXT_PROPOSED,
+    NEXT_RIGHT,
+    NEXT_START,
+    NEXT_WAITING,
+    NONE,
+    NOT_WAITING,
+    PARENT,
+    PARSES,
+    PASSED,
+    PENDING,
+    PLACE,
+    POPPED,
+    PROPOSED_AT,
+    RIGHT,
+    RIGHT_EDGES,
+    RULE,
+    START,
+    SYMBOL,
+    TOTAL,
+    WAITING,
+    LongArray,
+    Rules,
+    Search,
+)
+from mbrparse.grammar.kernel import kernel
+from mbrparse.grammar.pcfg import FloatArray, IntArray
+from mbrparse.grammar.statistics.smoothed import SentenceStatistics
+
+# Why the kernel returned.
+SLICE_OVER, FOUND, EXHAUSTED, LIMIT, FULL_EDGES, FULL_CONSTITUENTS = range(6)
+# Where the mass found comes so near to the wanted one (in logs), increments that are withheld may make the
+# difference: they are all passed on, again whenever a twentieth more edges have been made.
+WITHHELD = 0.1
+
+
+class Control(NamedTuple):
+    """How to search and when to stop.
+
+    merit_id        a row of MERITS
+    prefix          whether it needs alpha_L
+    log_threshold   log of the share that an increment must exceed to be passed on
+    max_edges       stop before there are more
+    first_parse     stop when a root over the whole sentence is popped
+    log_mass        stop when the sentence probability found reaches this (inf: never)
+    """
+
+    merit_id: int
+    prefix: bool
+    log_threshold: float
+    max_edges: int
+    first_parse: bool
+    log_mass: float
+
+
+@kernel
+def propose_terminals(
+    terminal_ids: IntArray,
+    lexical_first: IntArray,
+    lexical_symbol: IntArray,
+    lexical_log_prob: FloatArray,
+    rules: Rules,
+    search: Search,
+    statistics: SentenceStatistics,
+    control: Control,
+) -> None:
+    """Put the symbols over each terminal on the agenda, left to right; there must be room for them."""
+    for start in range(len(terminal_ids)):
+        terminal = terminal_ids[start]
+        for entry in range(lexical_first[terminal], lexical_first[terminal + 1]):
+            item = propose(search, start, start + 1, lexical_symbol[entry], len(rules.root))
+            add_inside(search, item, lexical_log_prob[entry], rules, statistics, control)
+
+
+@kernel
+def run_slice(
+    rules: Rules,
+    search: Search,
+    statistics: SentenceStatistics,
+    control: Control,
+    corners: LeftCorners,
+    steps: int,
+) -> int:
+    """Search on, for about ``steps`` pops and edges; returns why it stopped."""
+    counts = search.counts
+    length = search.heads.shape[1] - 1
+    last = counts[POPPED] + counts[EDGES] + steps
+    while counts[POPPED] + counts[EDGES] < last:
+        if control.first_parse and counts[PARSES] > 0:
+            return FOUND
+        if search.log_mass[0] >= control.log_mass:
+            return FOUND
+        if search.log_mass[0] >= control.log_mass - WITHHELD and counts[EDGES] >= counts[NEXT_DRAIN]:
+            counts[NEXT_DRAIN] = counts[EDGES] + counts[EDGES] // 20 + 1
+            drain(rules, search, statistics, control, corners)
+            continue
+        if counts[AGENDA] == 0:
+            return EXHAUSTED
+        item = search.heap[0]
+        old = counts[EDGES]
+        new = list_edges(rules, search, item, min(len(search.edges), control.max_edges))
+        if new == NONE:
+            return LIMIT if len(search.edges) >= control.max_edges else FULL_EDGES
+        if counts[CONSTITUENTS] + new - old > len(search.items):
+            return FULL_CONSTITUENTS
+        remove_top(search.heap, search.items, search.logs, counts[AGENDA])
+        counts[AGENDA] -= 1
+        counts[POPPED] += 1
+        enter_chart(search, item)
+        start, end = search.items[item, START], search.items[item, END]
+        if end - start == length and rules.root[search.items[item, SYMBOL]] > -np.inf:
+            counts[PARSES] += 1
+        counts[EDGES] = new
+        for edge in range(old, new):
+            link(search, edge, rules, statistics, control)
+        pass_increments(rules, search, statistics, control, corners)
+        if control.prefix:
+            prefix_from(rules, search, corners, item, search.logs[item, INSIDE])
+            pass_prefix(rules, search, corners, statistics, control.merit_id, control.log_threshold)
+    return SLICE_OVER
+
+
+@kernel
+def list_edges(rules: Rules, search: Search, item: int, room: int) -> int:
+    """Write the edges of a constituent and its neighbours in the chart behind the others.
+
+    Returns where they end, or NONE if they would not fit into ``room``. Nothing else changes, so that the
+    step can be taken again; ``parent`` holds the parent's symbol until the edge is linked.
+    """
+    symbol, start, end = search.items[item, SYMBOL], search.items[item, START], search.items[item, END]
+    size = search.counts[EDGES]
+    first, last = rules.first_of_left[symbol], rules.first_of_left[symbol + 1]
+    if first < last:
+        other = search.heads[BY_START, end]
+        while other != NONE:
+            rule = lower_bound(rules.right, first, last, search.items[other, SYMBOL])
+            while rule < last and rules.right[rule] == search.items[other, SYMBOL]:
+                if size >= room:
+                    return NONE
+                search.edges[size, RULE], search.edges[size, PARENT] = rule, rules.parent[rule]
+                search.edges[size, LEFT], search.edges[size, RIGHT] = item, other
+                size += 1
+                rule += 1
+            other = search.items[other, NEXT_START]
+    first, last = rules.first_of_right[symbol], rules.first_of_right[symbol + 1]
+    if first < last:
+        other = search.heads[BY_END, start]
+        while other != NONE:
+            spot = lower_bound(rules.left_of, first, last, search.items[other, SYMBOL])
+            while spot < last and rules.left_of[spot] == search.items[other, SYMBOL]:
+                if size >= room:
+                    return NONE
+                rule = rules.by_right[spot]
+                search.edges[size, RULE], search.edges[size, PARENT] = rule, rules.parent[rule]
+                search.edges[size, LEFT], search.edges[size, RIGHT] = other, item
+                size += 1
+                spot += 1
+            other = search.items[other, NEXT_END]
+    return size  # type: ignore[no-any-return]
+
+
+@kernel
+def lower_bound(values: IntArray, first: int, last: int, wanted: int) -> int:
+    """The first spot in the ascending values[first:last] that is not less than ``wanted``."""
+    while first < last:
+        middle = (first + last) >> 1
+        if values[middle] < wanted:
+            first = middle + 1
+        else:
+            last = middle
+    return first
+
+
+@kernel
+def enter_chart(search: Search, item: int) -> None:
+    """List a popped constituent by its start and its end; all of its inside estimate counts as passed."""
+    start, end = search.items[item, START], search.items[item, END]
+    search.logs[item, PASSED] = search.logs[item, INSIDE]
+    search.items[item, NEXT_START] = search.heads[BY_START, start]
+    search.heads[BY_START, start] = item
+    search.items[item, NEXT_END] = search.heads[BY_END, end]
+    search.heads[BY_END, end] = item
+
+
+@kernel
+def link(search: Search, edge: int, rules: Rules, statistics: SentenceStatistics, control: Control) -> None:
+    """Propose an edge's parent, hang the edge under its children, and add its inside probability."""
+    left, right = search.edges[edge, LEFT], search.edges[edge, RIGHT]
+    parent = propose(
+        search,
+        search.items[left, START],
+        search.items[right, END],
+        search.edges[edge, PARENT],
+        len(rules.root),
+    )
+    search.edges[edge, PARENT] = parent
+    search.edges[edge, NEXT_LEFT] = search.items[left, LEFT_EDGES]
+    search.items[left, LEFT_EDGES] = edge
+    search.edges[edge, NEXT_RIGHT] = search.items[right, RIGHT_EDGES]
+    search.items[right, RIGHT_EDGES] = edge
+    gain = rules.log_prob[search.edges[edge, RULE]] + search.logs[left, PASSED] + search.logs[right, PASSED]
+    add_inside(search, parent, gain, rules, statistics, control)
+
+
+@kernel
+def add_inside(
+    search: Search,
+    item: int,
+    gain: float,
+    rules: Rules,
+    statistics: SentenceStatistics,
+    control: Control,
+) -> None:
+    """Add exp(gain) to an inside estimate: move it on the agenda, or note the increment."""
+    search.logs[item, INSIDE] = log_add(search.logs[item, INSIDE], gain)
+    start, end, symbol = search.items[item, START], search.items[item, END], search.items[item, SYMBOL]
+    width = end - start
+    if width == search.heads.shape[1] - 1 and rules.root[symbol] > -np.inf:
+        search.log_mass[0] = log_add(search.log_mass[0], rules.root[symbol] + gain)
+    if search.items[item, PLACE] != NONE:
+        search.logs[item, MERIT] = figure_of_merit(
+            control.merit_id,
+            search.logs[item, INSIDE],
+            statistics,
+            Span(start, end, symbol, item),
+            search.prefix[TOTAL],
+        )
+        settle(search.heap, search.items, search.logs, item, search.counts[AGENDA])
+        return
+    search.logs[item, PENDING] = log_add(search.logs[item, PENDING], gain)
+    if (
+        search.logs[item, PENDING] > control.log_threshold + search.logs[item, PASSED]
+        and search.items[item, NEXT_WAITING] == NOT_WAITING
+    ):
+        search.items[item, NEXT_WAITING] = search.heads[WAITING, width]
+        search.heads[WAITING, width] = item
+
+
+@kernel
+def pass_increments(
+    rules: Rules,
+    search: Search,
+    statistics: SentenceStatistics,
+    control: Control,
+    corners: LeftCorners,
+) -> None:
+    """Pass the increments that wait up through the edges, narrow constituents first."""
+    for width in range(1, search.heads.shape[1]):
+        item = search.heads[WAITING, width]
+        search.heads[WAITING, width] = NONE
+        while item != NONE:
+            following = search.items[item, NEXT_WAITING]
+            search.items[item, NEXT_WAITING] = NOT_WAITING
+            gain = search.logs[item, PENDING]
+            search.logs[item, PENDING] = -np.inf
+            search.logs[item, PASSED] = log_add(search.logs[item, PASSED], gain)
+            edge = search.items[item, LEFT_EDGES]
+            while edge != NONE:
+                log_rule = rules.log_prob[search.edges[edge, RULE]]
+                other = search.logs[search.edges[edge, RIGHT], PASSED]
+                add_inside(
+                    search, search.edges[edge, PARENT], log_rule + gain + other, rules, statistics, control
+                )
+                edge = search.edges[edge, NEXT_LEFT]
+            edge = search.items[item, RIGHT_EDGES]
+            while edge != NONE:
+                log_rule = rules.log_prob[search.edges[edge, RULE]]
+                other = search.logs[search.edges[edge, LEFT], PASSED]
+                add_inside(
+                    search, search.edges[edge, PARENT], log_rule + gain + other, rules, statistics, control
+                )
+                edge = search.edges[edge, NEXT_RIGHT]
+            if control.prefix:
+                prefix_from(rules, search, corners, item, gain)
+            item = following
+
+
+@kernel
+def drain(
+    rules: Rules,
+    search: Search,
+    statistics: SentenceStatistics,
+    control: Control,
+    corners: LeftCorners,
+) -> None:
+    """Pass all increments on, however small."""
+    at_once = Control(
+        control.merit_id,
+        control.prefix,
+        -np.inf,
+        control.max_edges,
+        control.first_parse,
+        control.log_mass,
+    )
+    for item in range(search.counts[CONSTITUENTS]):
+        if search.items[item, PLACE] == NONE and search.logs[item, PENDING] > -np.inf:
+            width = search.items[item, END] - search.items[item, START]
+            search.items[item, NEXT_WAITING] = search.heads[WAITING, width]
+            search.heads[WAITING, width] = item
+    pass_increments(rules, search, statistics, at_once, corners)
+
+
+@kernel
+def propose(search: Search, start: int, end: int, symbol: int, symbols: int) -> int:
+    """The constituent, which is put on the agenda if it is new; there must be room for it."""
+    key = (np.int64(start) * search.heads.shape[1] + end) * symbols + symbol
+    slot = find_slot(search.keys, key)
+    if search.keys[slot] == key:
+        return search.values[slot]  # type: ignore[no-any-return]
+    item = search.counts[CONSTITUENTS]
+    search.counts[CONSTITUENTS] += 1
+    search.keys[slot] = key
+    search.values[slot] = item
+    search.items[item, START], search.items[item, END] = start, end
+    search.items[item, SYMBOL] = symbol
+    search.items[item, NEXT_PROPOSED] = search.heads[PROPOSED_AT, start]
+    search.heads[PROPOSED_AT, start] = item
+    spot = search.counts[AGENDA]
+    search.counts[AGENDA] += 1
+    search.heap[spot] = item
+    search.items[item, PLACE] = spot
+    # Of merit -inf for now: its first edge is added next, and gives it its place.
+    rise(search.heap, search.items, search.logs, spot)
+    return item  # type: ignore[no-any-return]
+
+
+@kernel
+def find_slot(keys: LongArray, key: int) -> int:
+    """Where a key stands in the table, or the free slot for it; the table's size is a power of two."""
+    mask = len(keys) - 1
+    mixed = np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)
+    slot = np.int64(mixed >> np.uint64(20)) & mask
+    while keys[slot] != NONE and keys[slot] != key:
+        slot = (slot + 1) & mask
+    return int(slot)
+
+
+@kernel
+def index_all(search: Search, symbols: int) -> None:
+    """Fill a new, empty table of constituents."""
+    for item in range(search.counts[CONSTITUENTS]):
+        start, end = search.items[item, START], search.items[item, END]
+        key = (np.int64(start) * search.heads.shape[1] + end) * symbols + search.items[item, SYMBOL]
+        slot = find_slot(search.keys, key)
+        search.keys[slot] = key
+        search.values[slot] = item

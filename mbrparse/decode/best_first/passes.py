@@ -1,0 +1,112 @@
+"""Inside, outside and Viterbi over the edges that a best-first search has made.
+
+A chart is here a list of constituents and a list of edges, both in the order in which they were made; the
+first so many edges are a chart as well, which is how the state at an earlier point is asked for. All
+values are natural logs.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mbrparse.decode.best_first.log_add import log_add
+from mbrparse.decode.best_first.state import LEFT, NONE, PARENT, RIGHT
+from mbrparse.grammar.kernel import kernel
+from mbrparse.grammar.pcfg import FloatArray, IntArray
+
+TIE = 1e-9
+
+
+@kernel
+def by_width(widths: IntArray, edges: IntArray, longest: int) -> IntArray:
+    """The edges in order of their parent's width, equal ones in the order in which they were made."""
+    first = np.zeros(longest + 2, np.int32)
+    for edge in range(len(edges)):
+        first[widths[edges[edge, PARENT]] + 1] += 1
+    for width in range(longest + 1):
+        first[width + 1] += first[width]
+    order = np.empty(len(edges), np.int32)
+    for edge in range(len(edges)):
+        width = widths[edges[edge, PARENT]]
+        order[first[width]] = edge
+        first[width] += 1
+    return order
+
+
+@kernel
+def inside_pass(terminal: FloatArray, order: IntArray, edges: IntArray, log_prob: FloatArray) -> FloatArray:
+    """Exact inside probabilities within the chart.
+
+    ``terminal`` [constituents] holds the lexical probabilities (-inf above terminals), ``log_prob`` the
+    edges' rules'.
+    """
+    inside = terminal.copy()
+    for edge in order:
+        gain = log_prob[edge] + inside[edges[edge, LEFT]] + inside[edges[edge, RIGHT]]
+        parent = edges[edge, PARENT]
+        inside[parent] = log_add(inside[parent], gain)
+    return inside
+
+
+@kernel
+def outside_pass(
+    inside: FloatArray, root: FloatArray, order: IntArray, edges: IntArray, log_prob: FloatArray
+) -> FloatArray:
+    """Exact outside probabilities within the chart; ``root`` [constituents] is where they start."""
+    outside = root.copy()
+    for position in range(len(order) - 1, -1, -1):
+        edge = order[position]
+        above = outside[edges[edge, PARENT]]
+        if above == -np.inf:
+            continue
+        above += log_prob[edge]
+        left, right = edges[edge, LEFT], edges[edge, RIGHT]
+        outside[left] = log_add(outside[left], above + inside[right])
+        outside[right] = log_add(outside[right], above + inside[left])
+    return outside
+
+
+@kernel
+def viterbi_pass(
+    terminal: FloatArray,
+    order: IntArray,
+    edges: IntArray,
+    log_prob: FloatArray,
+    ends: IntArray,
+    symbols: IntArray,
+) -> tuple[FloatArray, IntArray]:
+    """Each constituent's best derivation: its log probability, and its edge (-1 over terminals).
+
+    Of derivations that differ by no more than a tie, the one with the first split and then the first left
+    and right child (in the order of symbol ids, which is that of their text) is taken.
+    """
+    best = terminal.copy()
+    edge_of = np.full(len(terminal), np.int32(NONE), np.int32)
+    for edge in order:
+        left, right, parent = edges[edge, LEFT], edges[edge, RIGHT], edges[edge, PARENT]
+        score = log_prob[edge] + best[left] + best[right]
+        old = best[parent]
+        margin = TIE * abs(old)
+        better = old == -np.inf or score > old + margin
+        if not better and score >= old - margin:
+            other = edge_of[parent]
+            old_left, old_right = edges[other, LEFT], edges[other, RIGHT]
+            better = (ends[left], symbols[left], symbols[right]) < (
+                ends[old_left],
+                symbols[old_left],
+                symbols[old_right],
+            )
+        if better:
+            best[parent] = score
+            edge_of[parent] = edge
+    return best, edge_of
+
+
+@kernel
+def useful_edges(outside: FloatArray, edges: IntArray, count: int) -> int:
+    """How many of the first ``count`` edges are part of a complete parse (outside above zero)."""
+    useful = 0
+    for edge in range(count):
+        if outside[edges[edge, PARENT]] > -np.inf:
+            useful += 1
+    return useful

@@ -1,0 +1,1 @@
+"""EVALB's way of scoring, line by line as it behaves."""

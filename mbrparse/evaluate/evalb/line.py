@@ -1,0 +1,125 @@
+"""EVALB's reading of a line of brackets, which is not a treebank reader's.
+
+Source: EVALB's behaviour (PAPERS.md, section 6, and its 2013 version run side by side). A line may hold
+no tree, one or several; a pair of brackets with a label, white space and at most one word is a terminal
+(``(X )`` has the empty word); anything else that opens is a bracket, whatever is in it, and whether or
+not it is closed. What is wrong with a line is a message, and the line is read on with what was found.
+
+Without EVALB's limits of 200 words, 200 brackets and 5,000 bytes a line.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from mbrparse.evaluate.evalb.parameters import WHITE, EvalbParameters
+
+#: The end of a bracket that nothing closed.
+OPEN = -1
+
+_NAME = f"[^{WHITE}()]*"
+_TOKEN = re.compile(
+    rf"\(({_NAME})[{WHITE}]+({_NAME})\)"  # 2 groups: a terminal
+    rf"|\(({_NAME})"  # the third: an opening bracket
+    r"|(\))"
+    rf"|([^{WHITE}()]+)"  # a word that belongs to no bracket
+)
+_MORE = "More than two elements in a bracket"
+_TERMINAL, _OPENING, _CLOSING = 2, 3, 4
+
+
+class Quote(NamedTuple):
+    """A terminal that may be a quotation mark, and where it stands, should it be put back.
+
+    ``place`` is the number of terminals before it (deleted ones not counted), ``bracket`` that of the
+    brackets before it, ``inside`` are the brackets open around it.
+    """
+
+    word: str
+    tag: str
+    place: int
+    bracket: int
+    inside: list[int]
+
+
+@dataclass(slots=True)
+class EvalbLine:
+    """What EVALB finds in a line. Deleted terminals are gone, deleted brackets are still there.
+
+    Brackets stand in the order of their opening; ``labels`` are as written.
+    """
+
+    length: int = 0  #: EVALB's Len.: terminals, without those deleted for the length
+    words: list[str] = field(default_factory=list)
+    tags: list[str] = field(default_factory=list)
+    starts: list[int] = field(default_factory=list)
+    ends: list[int] = field(default_factory=list)
+    labels: list[str] = field(default_factory=list)
+    quotes: list[Quote] = field(default_factory=list)
+    nested: bool = True  #: whether the brackets are those of trees, so that no two cross
+
+
+class StrayWordError(Exception):
+    """A word outside of brackets: EVALB never gets past it."""
+
+
+def read_line(text: str, parameters: EvalbParameters, error: Callable[[str], None]) -> EvalbLine:
+    """Read a line; ``error`` is called with EVALB's messages.
+
+    Raises StrayWordError after the messages that lead up to it.
+
+    >>> line = read_line("(S (NP-SBJ (DT the) (NN dog)) (X) (VP (VBZ eats)))", EvalbParameters(), print)
+    >>> line.words, list(zip(line.labels, line.starts, line.ends))
+    (['the', 'dog', 'eats'], [('S', 0, 3), ('NP-SBJ', 0, 2), ('X', 2, 2), ('VP', 2, 3)])
+    """
+    line = EvalbLine()
+    words, tags, starts, ends, labels = line.words, line.tags, line.starts, line.ends, line.labels
+    open_brackets: dict[int, int] = {}  # by depth, which too many closing brackets take below zero
+    depth = 0
+    quotes = parameters.quotes
+    for token in _TOKEN.finditer(text):
+        kind = token.lastindex
+        if kind == _TERMINAL:
+            tag, word = token.group(1, 2)
+            if tag not in parameters.deleted_for_length:
+                line.length += 1
+            if tag in quotes and parameters.is_quote(tag, word):
+                inside = [open_brackets[level] for level in range(depth)]
+                line.quotes.append(Quote(word, tag, len(words), len(starts), inside))
+            if tag not in parameters.deleted:
+                words.append(word)
+                tags.append(tag)
+        elif kind == _OPENING:
+            open_brackets[depth] = len(starts)
+            depth += 1
+            starts.append(len(words))
+            ends.append(OPEN)
+            labels.append(token.group(3))
+        elif kind == _CLOSING:
+            depth -= 1
+            if ends:  # one too many closes the line's first bracket again
+                ends[open_brackets.get(depth, 0)] = len(words)
+            if depth < 0:
+                line.nested = False
+            if depth < -1:
+                error("Bracketing unbalance (too many close bracket)")
+        else:
+            _report_stray(text, token.start(), token.end(), error)
+    if depth > 0 and re.search(rf"\({_NAME}[{WHITE}]+\Z", text):
+        error(_MORE)  # EVALB looks for a word behind the line's end
+    if depth:
+        line.nested = False
+        error("Bracketing is unbalanced (too many open bracket)")
+    return line
+
+
+def _report_stray(text: str, start: int, end: int, error: Callable[[str], None]) -> None:
+    """EVALB's messages for a word without a bracket of its own, each once."""
+    after_opening = re.search(rf"\({_NAME}[{WHITE}]+\Z", text[:start])
+    if after_opening and text[end : end + 1] != "(":
+        error(_MORE)
+    error("Reading sentence")
+    raise StrayWordError

@@ -1,0 +1,1 @@
+"""Charts of a sentence: inside, outside, Viterbi, posteriors; dense and sparse kernels."""

@@ -1,0 +1,119 @@
+"""The chart of one sentence: what inside, outside and Viterbi have to say of it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+from mbrparse.grammar.charts.span_summary import SpanEntries, SpanSummary
+from mbrparse.grammar.pcfg import FloatArray, IntArray
+
+
+@dataclass(frozen=True)
+class Derivation:
+    """The most probable derivation.
+
+    ``nodes`` are its constituents (width 2 or more) as (start, end, symbol id) in preorder,
+    ``preterminals`` the symbols over the single terminals.
+    """
+
+    log_prob: float
+    nodes: list[tuple[int, int, int]]
+    preterminals: list[int]
+
+
+class Wanted(NamedTuple):
+    """What is to be computed of every sentence of a batch; the rest is computed when asked for."""
+
+    summaries: bool = True
+    derivations: bool = False
+    entries: bool = False
+
+
+class Cell(NamedTuple):
+    """Symbol ids and log probabilities of one span."""
+
+    inside: tuple[IntArray, FloatArray]
+    outside: tuple[IntArray, FloatArray]
+
+
+class Filler(Protocol):
+    """Computes what a chart is asked for (grammar.charts.factory)."""
+
+    def fill(self, charts: Sequence[Chart], wanted: Wanted) -> None: ...
+
+    def cell(self, chart: Chart, start: int, end: int) -> Cell: ...
+
+
+class Chart:
+    """The chart of one sentence. What its batch did not ask for is computed at the first question."""
+
+    def __init__(self, factory: Filler, terminal_ids: IntArray) -> None:
+        self._factory = factory
+        self.terminal_ids = terminal_ids
+        self.length = len(terminal_ids)
+        self.overflown = False
+        """Whether the chart would not fit into memory; it is then without a parse."""
+        self._log_prob: float | None = None
+        self._summary: SpanSummary | None = None
+        self._derivation: Derivation | None = None
+        self._entries: SpanEntries | None = None
+
+    @property
+    def has_parse(self) -> bool:
+        """Whether the grammar derives the sentence."""
+        if self._log_prob is None and self._derivation is not None:
+            return self._derivation.log_prob > -math.inf
+        return self.log_prob > -math.inf
+
+    @property
+    def log_prob(self) -> float:
+        """The natural logarithm of the sentence's probability, -inf without a parse."""
+        if self._log_prob is None:
+            self._factory.fill([self], Wanted())
+            assert self._log_prob is not None
+        return self._log_prob
+
+    def span_summary(self) -> SpanSummary:
+        """Best label, its posterior, and the sum of posteriors, by cell."""
+        if self._summary is None:
+            self._factory.fill([self], Wanted())
+            assert self._summary is not None
+        return self._summary
+
+    def viterbi(self) -> Derivation:
+        """The most probable derivation; its log probability is -inf without a parse."""
+        if self._derivation is None:
+            self._factory.fill([self], Wanted(summaries=False, derivations=True))
+            assert self._derivation is not None
+        return self._derivation
+
+    def span_posteriors(self) -> SpanEntries:
+        """g(start, label, end) above zero, projected, in the order of start, end, label id."""
+        if self._entries is None:
+            self._factory.fill([self], Wanted(summaries=False, entries=True))
+            assert self._entries is not None
+        return self._entries
+
+    def inside(self, start: int, end: int) -> tuple[IntArray, FloatArray]:
+        """The symbols that derive the span, and the logarithms of their inside probabilities."""
+        return self._factory.cell(self, start, end).inside
+
+    def outside(self, start: int, end: int) -> tuple[IntArray, FloatArray]:
+        """The symbols that derive the span and occur in a parse, and their log outside probabilities."""
+        return self._factory.cell(self, start, end).outside
+
+    def put(
+        self,
+        log_prob: float | None = None,
+        summary: SpanSummary | None = None,
+        derivation: Derivation | None = None,
+        entries: SpanEntries | None = None,
+    ) -> None:
+        """Take results in (for the kernels' drivers)."""
+        self._log_prob = log_prob if log_prob is not None else self._log_prob
+        self._summary = summary or self._summary
+        self._derivation = derivation or self._derivation
+        self._entries = entries or self._entries

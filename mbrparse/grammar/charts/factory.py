@@ -1,0 +1,120 @@
+"""Filling charts: batches of sentences, and the choice of the kernel."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Literal
+
+import numpy as np
+
+from mbrparse.grammar.charts.chart import Cell, Chart, Wanted
+from mbrparse.grammar.charts.dense_charts import DenseCharts
+from mbrparse.grammar.charts.sparse_charts import SparseCharts
+from mbrparse.grammar.charts.tables import chart_rules, wide_symbols
+from mbrparse.grammar.pcfg import PCFG, IntArray
+
+Precision = Literal["double", "single"]
+Kernel = Literal["dense", "sparse"]
+
+#: How much better a candidate must be to replace an earlier one, relative.
+TIE = {"double": 1e-9, "single": 1e-5}
+_DTYPES = {"double": np.float64, "single": np.float32}
+
+MAX_DENSE_SYMBOLS = 400  # beyond, most symbols of most cells are zero
+MAX_DENSE_LENGTH = {"double": 100, "single": 48}  # beyond, values may leave the numbers' range
+
+
+# What the chart of a longest sentence may take, with as many symbols in a cell as are likely.
+_CHART_BYTES = 2 << 30
+_ITEM_BYTES = 52
+_LIKELY_SYMBOLS = 256
+
+
+def default_max_length(grammar: PCFG) -> int:
+    """The longest sentence that is parsed unless the user says otherwise: about 2 GB of chart."""
+    symbols = min(max(len(wide_symbols(chart_rules(grammar))), 1), _LIKELY_SYMBOLS)
+    return math.isqrt(2 * _CHART_BYTES // (_ITEM_BYTES * symbols))
+
+
+def choose_kernel(wide_symbols: int, length: int, precision: Precision = "double") -> Kernel:
+    """Which kernel parses a sentence: it depends on nothing but grammar, length and precision."""
+    if length > 1 and wide_symbols <= MAX_DENSE_SYMBOLS and length <= MAX_DENSE_LENGTH[precision]:
+        return "dense"
+    return "sparse"
+
+
+class ChartFactory:
+    """Fills charts for one grammar, in batches, with the kernel that suits grammar and length.
+
+    ``kernel`` takes that choice away (for tests and benchmarks). Values of a sentence do not depend on
+    its batch.
+    """
+
+    def __init__(
+        self,
+        grammar: PCFG,
+        precision: Precision = "double",
+        wanted: Wanted = Wanted(),  # noqa: B008  # immutable
+        kernel: Kernel | None = None,
+    ) -> None:
+        self.grammar = grammar
+        self.precision = precision
+        self.wanted = wanted
+        self._forced = kernel
+        self._wide = len(wide_symbols(chart_rules(grammar)))
+        self._dense_charts: DenseCharts | None = None
+        self._sparse_charts: SparseCharts | None = None
+
+    def charts(self, sentences: Sequence[IntArray]) -> list[Chart]:
+        """One chart for each sentence of known terminals (one or more each)."""
+        charts = [Chart(self, terminal_ids) for terminal_ids in sentences]
+        self.fill(charts, self.wanted)
+        return charts
+
+    def fill(self, charts: Sequence[Chart], wanted: Wanted) -> None:
+        """Compute what is wanted of charts."""
+        dense = [chart for chart in charts if self._kernel(chart) == "dense"]
+        for group in _groups_of_like_length(dense, self._dense.lanes if dense else 1):
+            # A lane whose values left the numbers' range is left to the sparse kernel.
+            for chart in self._dense.fill(group, wanted):
+                self._sparse.fill(chart, wanted)
+        for chart in charts:
+            if self._kernel(chart) == "sparse":
+                self._sparse.fill(chart, wanted)
+
+    def cell(self, chart: Chart, start: int, end: int) -> Cell:
+        """Inside and outside of one span's symbols."""
+        driver = self._dense if self._kernel(chart) == "dense" else self._sparse
+        symbols, inside, outside = driver.cell(chart, start, end)
+        with np.errstate(divide="ignore"):
+            log_inside, log_outside = np.log(inside[0]) + inside[1], np.log(outside[0]) + outside[1]
+        live, met = inside[0] > 0, (inside[0] > 0) & (outside[0] > 0)
+        return Cell((symbols[live], log_inside[live]), (symbols[met], log_outside[met]))
+
+    def _kernel(self, chart: Chart) -> Kernel:
+        if self._forced is not None and chart.length > 1:
+            return self._forced
+        return choose_kernel(self._wide, chart.length, self.precision)
+
+    @property
+    def _dense(self) -> DenseCharts:
+        if self._dense_charts is None:
+            self._dense_charts = DenseCharts(self.grammar, _DTYPES[self.precision], TIE[self.precision])
+        return self._dense_charts
+
+    @property
+    def _sparse(self) -> SparseCharts:
+        if self._sparse_charts is None:
+            self._sparse_charts = SparseCharts(self.grammar, _DTYPES[self.precision], TIE[self.precision])
+        return self._sparse_charts
+
+
+def _groups_of_like_length(charts: Sequence[Chart], size: int) -> Iterator[list[Chart]]:
+    ordered = sorted(charts, key=_length)
+    for begin in range(0, len(ordered), size):
+        yield ordered[begin : begin + size]
+
+
+def _length(chart: Chart) -> int:
+    return chart.length

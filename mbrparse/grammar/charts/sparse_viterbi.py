@@ -1,0 +1,133 @@
+"""The most probable derivation by the sparse kernels: maxima for sums.
+
+Ties as in ``dense_viterbi``.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mbrparse.grammar.charts.dense_viterbi import Nodes
+from mbrparse.grammar.charts.sparse import Buckets, Items, Words, fill_buckets, normalize, set_factors
+from mbrparse.grammar.charts.tables import Ints, SparseTables
+from mbrparse.grammar.kernel import kernel
+
+
+@kernel
+def sparse_viterbi(
+    tables: SparseTables, words: Words, items: Items, buckets: Buckets, back: Ints, tolerance: float
+) -> bool:
+    """As ``sparse_inside``, with maxima; ``back`` [item, 2] tells the children's items."""
+    n = len(words.entry_start) - 1
+    capacity = len(items.inside)
+    item_start, item_symbol, best = items.start, items.symbol, items.inside
+    cell_first, cell_next, column_start = items.cell_first, items.cell_next, items.column_start
+    slots, factor = buckets.slots, buckets.factor
+    cell_first[: n + 1, : n + 1] = -1
+    items.exponent[: n + 1, : n + 1] = 0
+    count = 0
+    for end in range(1, n + 1):
+        column_start[end] = count
+        for entry in range(words.entry_start[end - 1], words.entry_start[end]):
+            if count == capacity:
+                return False
+            item_start[count] = end - 1
+            item_symbol[count] = words.entry_symbol[entry]
+            best[count] = words.entry_prob[entry]
+            cell_next[count] = cell_first[end - 1, end]
+            cell_first[end - 1, end] = count
+            count += 1
+        for split in range(end - 1, 0, -1):
+            if cell_first[split, end] < 0:
+                continue
+            normalize(words, items, split, end)
+            set_factors(words, items, factor, split, end)
+            right_item = cell_first[split, end]
+            while right_item >= 0:
+                symbol = item_symbol[right_item]
+                for pair in range(tables.pair_start[symbol], tables.pair_start[symbol + 1]):
+                    left = tables.pair_left[pair]
+                    first = buckets.first[split, left]
+                    last = buckets.first[split, left + 1]
+                    if first == last:
+                        continue
+                    for rule in range(tables.rule_start[pair], tables.rule_start[pair + 1]):
+                        parent = tables.rule_parent[rule]
+                        weight = tables.rule_prob[rule] * best[right_item]
+                        for member in range(first, last):
+                            start = buckets.start[member]
+                            value = weight * buckets.value[member] * factor[start]
+                            item = slots[parent, start]
+                            if item < 0:
+                                if count == capacity:
+                                    slots[:] = -1
+                                    return False
+                                item = count
+                                count += 1
+                                slots[parent, start] = item
+                                item_start[item] = start
+                                item_symbol[item] = parent
+                                cell_next[item] = cell_first[start, end]
+                                cell_first[start, end] = item
+                                best[item] = value
+                            elif value < best[item] * (1 - tolerance):
+                                continue
+                            elif value <= best[item] * (1 + tolerance):
+                                # A tie: splits come in descending order, symbols in none.
+                                best[item] = max(best[item], value)
+                                old_right = back[item, 1]
+                                if item_start[old_right] == split and (
+                                    item_symbol[back[item, 0]],
+                                    item_symbol[old_right],
+                                ) < (item_symbol[buckets.item[member]], symbol):
+                                    continue
+                            else:
+                                best[item] = value
+                            back[item, 0] = buckets.item[member]
+                            back[item, 1] = right_item
+                right_item = cell_next[right_item]
+        normalize(words, items, 0, end)
+        column_start[end + 1] = count
+        for item in range(column_start[end], count):
+            slots[item_symbol[item], item_start[item]] = -1
+        fill_buckets(tables, items, buckets, end)
+    return True
+
+
+@kernel
+def sparse_derivation(
+    tables: SparseTables, words: Words, items: Items, back: Ints, tolerance: float
+) -> tuple[Nodes, float]:
+    """Read the best derivation off the items, and its log probability."""
+    n = len(words.entry_start) - 1
+    nodes = Nodes(np.empty(2 * n - 1, np.int32), np.empty(2 * n - 1, np.int32), np.empty(2 * n - 1, np.int32))
+    top = 0.0
+    item = items.cell_first[0, n]
+    while item >= 0:
+        top = max(top, tables.root[items.symbol[item]] * items.inside[item])
+        item = items.cell_next[item]
+    if top <= 0:
+        return Nodes(nodes.start[:0], nodes.end[:0], nodes.symbol[:0]), -np.inf
+    root = -1
+    item = items.cell_first[0, n]
+    while item >= 0:
+        if tables.root[items.symbol[item]] * items.inside[item] >= top * (1 - tolerance):
+            if root < 0 or items.symbol[item] < items.symbol[root]:
+                root = item
+        item = items.cell_next[item]
+    stack = np.empty((n + 1, 2), np.int32)  # item and end
+    stack[0, 0], stack[0, 1] = root, n
+    depth, count = 1, 0
+    while depth > 0:
+        depth -= 1
+        item, end = stack[depth, 0], stack[depth, 1]
+        nodes.start[count] = items.start[item]
+        nodes.end[count] = end
+        nodes.symbol[count] = items.symbol[item]
+        count += 1
+        if end - items.start[item] > 1:
+            right = back[item, 1]
+            stack[depth, 0], stack[depth, 1] = right, end
+            stack[depth + 1, 0], stack[depth + 1, 1] = back[item, 0], items.start[right]
+            depth += 2
+    return nodes, np.log(top) + items.exponent[0, n] * np.log(2.0)

@@ -1,0 +1,1 @@
+"""Tag n-grams and boundary statistics, for figures of merit."""

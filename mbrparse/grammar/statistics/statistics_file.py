@@ -1,0 +1,139 @@
+"""Files of statistics: plain text, versioned, one count a line, in a fixed order.
+
+::
+
+    mbrparse-statistics 1
+    terminals tags
+    counts 7
+    1 ngram boundary boundary 'DT'
+    1 ngram boundary 'DT' 'NN'
+    1 ngram 'DT' 'NN' boundary
+    1 left NP boundary
+    ...
+    1 right NP boundary
+    end
+
+``COUNT ngram A B C``: tag C came after A and B so often; ``COUNT left N T``: N began so often right after
+T; ``COUNT right N T``: it ended so often right before T. Tags are in quotes, and ``boundary`` is an end of
+the sentence. Counts from posteriors have fractions. Empty lines and lines that begin with ``#`` are
+passed over.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from mbrparse.errors import GrammarError
+from mbrparse.files import open_output, read_lines, source_name
+from mbrparse.grammar.grammar_file import format_number
+from mbrparse.grammar.rules import TerminalKind, is_terminal
+from mbrparse.grammar.statistics.gather import BOUNDARY, Statistics, SymbolTag, Trigram
+
+MAGIC = "mbrparse-statistics"
+VERSION = 1
+_KINDS: dict[str, TerminalKind] = {"tags": "tags", "words": "words"}
+
+
+def write_statistics(statistics: Statistics, path: str | Path) -> None:
+    """Write a file of statistics (``-``: standard output), complete or not at all."""
+    lines = [
+        *(f"{format_number(n)} ngram {' '.join(key)}\n" for key, n in sorted(statistics.ngrams.items())),
+        *(f"{format_number(n)} left {' '.join(key)}\n" for key, n in sorted(statistics.left.items())),
+        *(f"{format_number(n)} right {' '.join(key)}\n" for key, n in sorted(statistics.right.items())),
+    ]
+    with open_output(path) as stream:
+        stream.write(f"{MAGIC} {VERSION}\nterminals {statistics.terminal_kind}\ncounts {len(lines)}\n")
+        stream.writelines(lines)
+        stream.write("end\n")
+
+
+def read_statistics(path: str | Path) -> Statistics:
+    """Read a file of statistics; raises GrammarError with file, line and remedy."""
+    return _Reading(source_name(path)).read(read_lines(path))
+
+
+class _Reading:
+    """One pass over a file of statistics."""
+
+    def __init__(self, source: str) -> None:
+        self.source = source
+        self.line = 0
+
+    def read(self, lines: Iterable[str]) -> Statistics:
+        rows = self._rows(lines)
+        self._magic(next(rows, []))
+        kind: TerminalKind | None = None
+        announced: int | None = None
+        found = 0
+        ngrams: dict[Trigram, float] = {}
+        left: dict[SymbolTag, float] = {}
+        right: dict[SymbolTag, float] = {}
+        ended = False
+        for fields in rows:
+            if ended:
+                raise self._error("text after the line 'end'")
+            match fields:
+                case ["end"]:
+                    ended = True
+                case ["terminals", name] if name in _KINDS:
+                    kind = _KINDS[name]
+                case ["counts", number] if number.isdigit():
+                    announced = int(number)
+                case [count, "ngram", first, second, third]:
+                    trigram = (self._tag(first), self._tag(second), self._tag(third))
+                    ngrams[trigram] = ngrams.get(trigram, 0) + self._count(count)
+                    found += 1
+                case [count, ("left" | "right") as side, symbol, tag]:
+                    counts = left if side == "left" else right
+                    key = (symbol, self._tag(tag))
+                    counts[key] = counts.get(key, 0) + self._count(count)
+                    found += 1
+                case _:
+                    raise self._error(
+                        "not a line of a file of statistics",
+                        "counts read: COUNT ngram TAG TAG TAG, COUNT left SYMBOL TAG, COUNT right SYMBOL TAG",
+                    )
+        if not ended:
+            raise self._error("the file ends before its line 'end'", "it was cut off: write it again")
+        if kind is None or announced is None:
+            raise self._error("the header lacks 'terminals' or 'counts'")
+        if announced != found:
+            raise self._error(f"the header announces {announced} counts, the file holds {found}")
+        return Statistics(kind, ngrams, left, right)
+
+    def _rows(self, lines: Iterable[str]) -> Iterator[list[str]]:
+        for self.line, line in enumerate(lines, start=1):
+            # Blanks and tabs alone separate: a word may hold other white space.
+            fields = [field for field in line.rstrip("\r\n").replace("\t", " ").split(" ") if field]
+            if fields and not fields[0].startswith("#"):
+                yield fields
+
+    def _magic(self, fields: list[str]) -> None:
+        if fields[:1] != [MAGIC]:
+            raise self._error(
+                f"not a file of statistics (its first line is not '{MAGIC} {VERSION}')",
+                "gather them with: mbrparse train --statistics FILE",
+            )
+        if fields != [MAGIC, str(VERSION)]:
+            raise self._error(
+                f"statistics of version {' '.join(fields[1:])}, but this program reads {VERSION}"
+            )
+
+    def _tag(self, text: str) -> str:
+        if text != BOUNDARY and not is_terminal(text):
+            raise self._error(f"{text} is neither a tag in quotes nor {BOUNDARY}", "write it in quotes")
+        return text
+
+    def _count(self, text: str) -> float:
+        try:
+            number = float(text)
+        except ValueError:
+            number = math.nan
+        if not 0 <= number < math.inf:
+            raise self._error(f"{text!r} is not a number of 0 or more")
+        return number
+
+    def _error(self, message: str, remedy: str | None = None) -> GrammarError:
+        return GrammarError(message, source=self.source, line=max(self.line, 1), remedy=remedy)

@@ -1,0 +1,1 @@
+"""Re-estimation from (partially) bracketed text: expected counts, EM, checkpoints."""

@@ -1,0 +1,152 @@
+"""A whole re-estimation: from sentences to a grammar, with its curve, checkpoints and held-out text."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mbrparse.errors import CorpusError
+from mbrparse.files import open_output
+from mbrparse.grammar.pcfg import PCFG
+from mbrparse.grammar.rules import RuleSet
+from mbrparse.grammar.training.bracketed_corpus import BracketedCorpus, encode_corpus
+from mbrparse.grammar.training.bracketings import BracketedSentence
+from mbrparse.grammar.training.checkpoint import Checkpoint, Settings, read_checkpoint, write_checkpoint
+from mbrparse.grammar.training.expectation import expect
+from mbrparse.grammar.training.reestimate import Estimate, Fit, first_estimate, fit, reestimate, to_rules
+
+COLUMNS = (
+    "iteration",
+    "log_likelihood",
+    "cross_entropy",
+    "left_out",
+    "heldout_log_likelihood",
+    "heldout_cross_entropy",
+    "heldout_left_out",
+)
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Training:
+    """What to train on, how long, and what to keep on the way.
+
+    ``tolerance``: stop when the cross-entropy (bits per terminal) changes by less. ``checkpoint``: the
+    file to write after each iteration, with the ``settings`` that the result depends on. ``heldout``
+    are sentences whose fit is measured, as strings: their brackets should be left out.
+    """
+
+    sentences: Sequence[BracketedSentence]
+    iterations: int
+    tolerance: float | None = None
+    heldout: Sequence[BracketedSentence] = ()
+    checkpoint: Path | None = None
+    settings: Settings | None = None
+    jobs: int = 1
+
+
+class Interrupted(Exception):  # noqa: N818  # nothing went wrong
+    """Training was interrupted; ``result`` is what it had come to."""
+
+    def __init__(self, result: Trained) -> None:
+        super().__init__("interrupted")
+        self.result = result
+
+
+@dataclass(frozen=True)
+class Trained:
+    """The grammar that training ended with, and a row of figures for each iteration from 0 on."""
+
+    rules: RuleSet
+    curve: list[Row]
+    iterations: int
+
+
+def train(
+    initial: RuleSet,
+    how: Training,
+    resume: bool = False,
+    report: Callable[[Row], None] | None = None,
+    left_out: Callable[[list[BracketedSentence]], None] | None = None,
+) -> Trained:
+    """Re-estimate a grammar; ``report`` is given each row, ``left_out`` the sentences not derivable.
+
+    Raises CorpusError without sentences, or where none can be derived; Interrupted on Ctrl-C, with the
+    last complete estimate.
+    """
+    if not how.sentences:
+        raise CorpusError("no sentences to train on", remedy="give trees: mbrparse train TREES ...")
+    grammar = PCFG.from_rules(initial)
+    corpus = encode_corpus(grammar, how.sentences)
+    heldout = encode_corpus(grammar, how.heldout)
+    estimate, curve = first_estimate(grammar), list[Row]()
+    if resume and how.checkpoint is not None:
+        found = read_checkpoint(how.checkpoint, how.settings or {})
+        estimate, curve = found.estimate, found.curve
+    known: tuple[int, ...] = ()
+    try:
+        for current, training_fit in reestimate(grammar, corpus, estimate, how.iterations, how.jobs):
+            if training_fit.left_out != known:
+                if left_out is not None:
+                    left_out([how.sentences[i] for i in training_fit.left_out if i not in known])
+                known = training_fit.left_out
+            if not training_fit.terminals:
+                raise CorpusError(
+                    "the grammar can derive none of the bracketed sentences",
+                    remedy="do its terminals fit, and its rules the brackets? (--no-brackets ignores them)",
+                )
+            estimate = current
+            if how.checkpoint is not None:
+                write_checkpoint(how.checkpoint, Checkpoint(how.settings or {}, curve, estimate))
+            row = _row(estimate.iteration, training_fit, _heldout_fit(grammar, estimate, heldout, how.jobs))
+            if report is not None:
+                report(row)
+            curve = [*curve, row]
+            if how.tolerance is not None and _converged(curve, how.tolerance):
+                break
+    except KeyboardInterrupt:
+        raise Interrupted(Trained(to_rules(grammar, estimate), curve, estimate.iteration)) from None
+    return Trained(to_rules(grammar, estimate), curve, estimate.iteration)
+
+
+def write_curve(curve: Sequence[Row], path: str | Path) -> None:
+    """Write the rows as CSV; log likelihoods are natural, cross-entropies in bits per terminal."""
+    with open_output(path) as stream:
+        writer = csv.DictWriter(stream, COLUMNS, restval="", lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(curve)
+
+
+def _heldout_fit(grammar: PCFG, estimate: Estimate, heldout: BracketedCorpus, jobs: int) -> Fit | None:
+    if not heldout.sentences:
+        return None
+    return fit(heldout, expect(grammar, estimate.rules, heldout, jobs).log_probs)
+
+
+def _row(iteration: int, training: Fit, heldout: Fit | None) -> Row:
+    row: Row = {
+        "iteration": iteration,
+        "log_likelihood": training.log_likelihood,
+        "cross_entropy": training.cross_entropy,
+        "left_out": len(training.left_out),
+    }
+    if heldout is not None:
+        row["heldout_log_likelihood"] = heldout.log_likelihood
+        row["heldout_cross_entropy"] = heldout.cross_entropy
+        row["heldout_left_out"] = len(heldout.left_out)
+    return row
+
+
+def _converged(curve: Sequence[Row], tolerance: float) -> bool:
+    if len(curve) < 2:
+        return False
+    change: float = curve[-1]["cross_entropy"] - curve[-2]["cross_entropy"]
+    return abs(change) < tolerance
+
+
+def without_brackets(sentences: Sequence[BracketedSentence]) -> list[BracketedSentence]:
+    """The same sentences as bare strings."""
+    return [sentence._replace(brackets=frozenset()) for sentence in sentences]

@@ -1,0 +1,138 @@
+"""Expectation maximization: a grammar's probabilities from bracketed sentences, step by step.
+
+Pereira & Schabes 1992: each rule's new probability is its expected count divided by its parent's. Any
+grammar of binary and lexical rules can be re-estimated; its start distribution is too. Rules with the
+probability zero keep it. Units: log likelihoods are natural, cross-entropies in bits per terminal.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from mbrparse.grammar.pcfg import PCFG, FloatArray
+from mbrparse.grammar.rules import Rule, RuleSet, Weight, is_terminal, quote
+from mbrparse.grammar.training.bracketed_corpus import BracketedCorpus
+from mbrparse.grammar.training.expectation import Expectations, RuleValues, expect, probabilities
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """Probabilities after so many iterations, and the counts that they are shares of (at first: None)."""
+
+    iteration: int
+    rules: RuleValues
+    counts: RuleValues | None = None
+
+
+class Fit(NamedTuple):
+    """How well an estimate fits sentences; those that it cannot derive are left out."""
+
+    log_likelihood: float
+    terminals: int
+    left_out: tuple[int, ...]
+
+    @property
+    def cross_entropy(self) -> float:
+        """Bits per terminal."""
+        return -self.log_likelihood / math.log(2) / self.terminals if self.terminals else math.nan
+
+
+def fit(corpus: BracketedCorpus, log_probs: FloatArray) -> Fit:
+    """Sum the sentences' log probabilities up."""
+    derived = np.isfinite(log_probs)
+    return Fit(
+        math.fsum(log_probs[derived].tolist()),
+        int(corpus.lengths[derived].sum()),
+        tuple(np.flatnonzero(~derived).tolist()),
+    )
+
+
+def first_estimate(grammar: PCFG) -> Estimate:
+    """The grammar's own probabilities."""
+    return Estimate(0, probabilities(grammar))
+
+
+def reestimate(
+    grammar: PCFG, corpus: BracketedCorpus, begin: Estimate, iterations: int, jobs: int = 1
+) -> Iterator[tuple[Estimate, Fit]]:
+    """Yield ``begin`` and each later estimate up to ``iterations``, with its fit to the corpus.
+
+    The likelihood never falls from one to the next. The caller may stop at any of them.
+    """
+    estimate = begin
+    while True:
+        expectations = expect(grammar, estimate.rules, corpus, jobs)
+        yield estimate, fit(corpus, expectations.log_probs)
+        if estimate.iteration >= iterations:
+            return
+        estimate = maximize(grammar, estimate, expectations)
+
+
+def maximize(grammar: PCFG, estimate: Estimate, expectations: Expectations) -> Estimate:
+    """The M step: counts divided by their parent's sum; a parent without counts stays as it is."""
+    counts = expectations.counts
+    symbols = len(grammar.symbols)
+    totals: FloatArray = np.bincount(grammar.parent, counts.binary, symbols).astype(np.float64)
+    totals += np.bincount(grammar.lexical_symbol, counts.lexical, symbols)
+    starts = float(counts.start.sum())
+    rules = RuleValues(
+        _shares(counts.binary, totals[grammar.parent], estimate.rules.binary),
+        _shares(counts.lexical, totals[grammar.lexical_symbol], estimate.rules.lexical),
+        counts.start / starts if starts > 0 else estimate.rules.start,
+    )
+    return Estimate(estimate.iteration + 1, rules, counts)
+
+
+def _shares(counts: FloatArray, totals: FloatArray, old: FloatArray) -> FloatArray:
+    shares: FloatArray = np.where(totals > 0, counts / np.where(totals > 0, totals, 1.0), old)
+    return shares
+
+
+def with_probabilities(grammar: PCFG, rules: RuleValues) -> PCFG:
+    """The grammar with other probabilities; rules of probability zero are left out."""
+    binary, lexical = rules.binary > 0, rules.lexical > 0
+    with np.errstate(divide="ignore"):
+        start = np.log(rules.start)
+    return replace(
+        grammar,
+        parent=grammar.parent[binary],
+        left=grammar.left[binary],
+        right=grammar.right[binary],
+        log_prob=np.log(rules.binary[binary]),
+        lexical_symbol=grammar.lexical_symbol[lexical],
+        lexical_terminal=grammar.lexical_terminal[lexical],
+        lexical_log_prob=np.log(rules.lexical[lexical]),
+        root_log_prob=start,
+    )
+
+
+def to_rules(grammar: PCFG, estimate: Estimate) -> RuleSet:
+    """An estimate as rules for a grammar file, the expected counts beside the probabilities."""
+    names = grammar.symbols
+    rules, counts = estimate.rules, estimate.counts
+    start = _weights(rules.start, counts and counts.start)
+    binary = _weights(rules.binary, counts and counts.binary)
+    lexical = _weights(rules.lexical, counts and counts.lexical)
+    found: dict[Rule, Weight] = {}
+    triples = zip(grammar.parent.tolist(), grammar.left.tolist(), grammar.right.tolist(), strict=True)
+    for (parent, left, right), weight in zip(triples, binary, strict=True):
+        if weight.probability > 0:
+            found[Rule(names[parent], (names[left], names[right]))] = weight
+    pairs = zip(grammar.lexical_symbol.tolist(), grammar.lexical_terminal.tolist(), strict=True)
+    for (symbol, terminal), weight in zip(pairs, lexical, strict=True):
+        # A tag that stands in binary rules is its own symbol, and no file says so.
+        if weight.probability > 0 and not is_terminal(names[symbol]):
+            found[Rule(names[symbol], (quote(grammar.terminals[terminal]),))] = weight
+    starts = {name: weight for name, weight in zip(names, start, strict=True) if weight.probability > 0}
+    return RuleSet(grammar.terminal_kind, starts, found)
+
+
+def _weights(values: FloatArray, counts: FloatArray | None) -> list[Weight]:
+    if counts is None:
+        return [Weight(probability) for probability in values.tolist()]
+    return list(map(Weight, values.tolist(), counts.tolist()))
