@@ -119,7 +119,7 @@ def parse(
     from mbrparse.decode.objectives import OBJECTIVES
     from mbrparse.decode.parser import ParserOptions
     from mbrparse.decode.run import Job, parse_all
-    from mbrparse.decode.sentences import read_sentences
+    from mbrparse.decode.sentences import read_chunks
     from mbrparse.files import open_output
     from mbrparse.grammar.grammar_file import read_grammar
     from mbrparse.grammar.kernel import announced
@@ -137,14 +137,14 @@ def parse(
     unlabelled = labels == "none"
     options = ParserOptions(objectives, fallback, unlabelled, debinarize, max_length, best_first, precision)
     job = Job(PCFG.from_rules(read_grammar(grammar)), options, details is not None)
-    sentences = read_sentences(input, form, encoding)
+    chunks = read_chunks(input, form, encoding)
     reasons: Counter[str] = Counter()
     count = 0
     with ExitStack() as stack:
         stack.enter_context(announced(lambda: note("compiling kernels, once on this machine ...")))
         streams = [stack.enter_context(open_output(output.replace(PLACEHOLDER, name))) for name in names]
         detail_stream = None if details is None else stack.enter_context(open_output(details))
-        for lines in with_progress(parse_all(job, sentences, jobs), "parsing"):
+        for lines in with_progress(parse_all(job, chunks, jobs), "parsing"):
             for stream, line in zip(streams, lines.trees, strict=True):
                 stream.write(line + "\n")
             if detail_stream is not None:

@@ -89,10 +89,9 @@ class Details:
         self._probability = TreeProbability(grammar)
         self._objectives = objectives
 
-    def row(self, number: int, parse: Parse) -> dict[str, Any]:
-        """The row of the ``number``-th sentence (1-based)."""
+    def row(self, parse: Parse) -> dict[str, Any]:
+        """The row of a sentence, all but its number."""
         return {
-            "sentence": number,
             "length": parse.length,
             "status": "parsed" if parse.reason is None else "fallback",
             "reason": parse.reason,

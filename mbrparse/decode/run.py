@@ -8,21 +8,14 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from mbrparse.decode.details import Details
 from mbrparse.decode.parser import Parser, ParserOptions
-from mbrparse.decode.sentences import Sentence
+from mbrparse.decode.sentences import Chunk, Sentence, sentences_of
 from mbrparse.errors import InputMismatchError
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.treebank.brackets import EMPTY_PARSE
-from mbrparse.treebank.tree import Tree
-
-BATCH = 512
-# Sentences looked at before grammar and input are said not to fit.
-PROBE = 100
-# (tag, word) of each terminal: flat, so that it crosses to another process quickly
-_Plain = list[tuple[str, str | None]]
 
 
 class Lines(NamedTuple):
@@ -42,23 +35,27 @@ class Job:
     details: bool = False
 
 
-def parse_all(job: Job, sentences: Iterable[Sentence], jobs: int = 1) -> Iterator[Lines]:
-    """Parse sentences in batches, on ``jobs`` processes, and yield their lines in input order.
+def parse_all(job: Job, chunks: Iterable[Chunk], jobs: int = 1) -> Iterator[Lines]:
+    """Parse chunks of sentences, on ``jobs`` processes, and yield their lines in input order.
 
-    Raises InputMismatchError, before anything is yielded, if none of the first hundred sentences holds
-    a single terminal that the grammar knows.
+    Raises InputMismatchError, before anything is yielded, if no sentence of the first chunk holds a
+    single terminal that the grammar knows.
     """
-    stream = iter(sentences)
-    first = list(itertools.islice(stream, PROBE))
-    _check_fit(job, first)
-    numbered = enumerate(itertools.chain(first, stream), start=1)
-    batches = iter(lambda: list(itertools.islice(numbered, BATCH)), [])
-    # The first batch is parsed here in any case: kernels are compiled once, and then only loaded.
+    stream = iter(chunks)
     worker = _Worker(job)
-    for batch in batches:
-        yield from worker.lines(batch)
-        if jobs > 1:
-            yield from _parallel(job, batches, jobs)
+    # The first chunk is parsed here in any case: kernels are compiled once, and then only loaded.
+    first = next(stream, None)
+    if first is None:
+        return
+    sentences = list(sentences_of(first))
+    _check_fit(job, sentences)
+    rest = map(worker.work, stream) if jobs == 1 else _parallel(job, stream, jobs)
+    results = itertools.chain.from_iterable(itertools.chain([worker.lines(sentences)], rest))
+    for number, lines in enumerate(results, start=1):
+        if lines.details is not None:
+            # A worker cannot know how many sentences went before.
+            lines = lines._replace(details=f'{{"sentence": {number}, {lines.details[1:]}')  # noqa: PLW2901
+        yield lines
 
 
 def _check_fit(job: Job, sentences: list[Sentence]) -> None:
@@ -83,15 +80,17 @@ class _Worker:
         self._parser = Parser(job.grammar, replace(job.options, expectations=job.details))
         self._details = Details(job.grammar, job.options.objectives) if job.details else None
 
-    def lines(self, batch: list[tuple[int, Sentence]]) -> list[Lines]:
-        parses = self._parser.parse([sentence for _, sentence in batch])
+    def work(self, chunk: Chunk) -> list[Lines]:
+        return self.lines(list(sentences_of(chunk)))
+
+    def lines(self, sentences: list[Sentence]) -> list[Lines]:
         return [
             Lines(
                 tuple(EMPTY_PARSE if tree is None else str(tree) for tree in parse.trees),
-                None if self._details is None else json.dumps(self._details.row(number, parse)),
+                None if self._details is None else json.dumps(self._details.row(parse)),
                 parse.reason,
             )
-            for (number, _), parse in zip(batch, parses, strict=True)
+            for parse in self._parser.parse(sentences)
         ]
 
 
@@ -103,26 +102,21 @@ def _begin(job: Job) -> None:
     _worker = _Worker(job)
 
 
-def _work(batch: list[tuple[int, _Plain]]) -> list[Lines]:
+def _work(chunk: Chunk) -> list[Lines]:
     assert _worker is not None
-    return _worker.lines(
-        [(number, tuple(Tree(tag, word=word) for tag, word in plain)) for number, plain in batch]
-    )
+    return _worker.work(chunk)
 
 
-def _parallel(job: Job, batches: Iterator[list[tuple[int, Sentence]]], jobs: int) -> Iterator[Lines]:
+def _parallel(job: Job, chunks: Iterator[Chunk], jobs: int) -> Iterator[list[Lines]]:
     pool = ProcessPoolExecutor(jobs, initializer=_begin, initargs=(job,))
     waiting: deque[Future[list[Lines]]] = deque()
     try:
-        for batch in batches:
-            plain: list[Any] = [
-                (number, [(leaf.label, leaf.word) for leaf in sentence]) for number, sentence in batch
-            ]
-            waiting.append(pool.submit(_work, plain))
-            # Few batches under way: memory stays flat however long the input.
+        for chunk in chunks:
+            waiting.append(pool.submit(_work, chunk))
+            # Few chunks under way: memory stays flat however long the input.
             if len(waiting) > 2 * jobs:
-                yield from waiting.popleft().result()
+                yield waiting.popleft().result()
         while waiting:
-            yield from waiting.popleft().result()
+            yield waiting.popleft().result()
     finally:
         pool.shutdown(wait=True, cancel_futures=True)

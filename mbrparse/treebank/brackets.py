@@ -36,8 +36,9 @@ def read_trees(
     lines: Iterable[str],
     source: str = "<string>",
     on_error: Callable[[BracketError], None] | None = None,
+    first_line: int = 1,
 ) -> Iterator[ReadTree]:
-    """Yield the trees of bracketed text.
+    """Yield the trees of bracketed text, whose first line has the number ``first_line``.
 
     A malformed tree raises BracketError, or is passed to ``on_error`` and left out: reading then goes
     on at the next line that begins with a bracket.
@@ -46,7 +47,7 @@ def read_trees(
     ['( (S (NN dog) (VB eats)))']
     """
     reader = _Reader(source)
-    pending = iter(enumerate(lines, start=1))
+    pending = iter(enumerate(lines, start=first_line))
     again: list[tuple[int, str]] = []  # lines to read once more after an error
     while True:
         number, line = again.pop() if again else next(pending, (0, ""))
