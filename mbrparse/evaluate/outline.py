@@ -46,23 +46,32 @@ def outline(tree: Tree) -> Outline:
     ends: list[int] = []
     labels: list[str] = []
     odd: list[Tree] = []
-    stack: list[Tree | int] = [unwrap(tree)]
-    while stack:
-        item = stack.pop()
-        if isinstance(item, int):
-            ends[item] = len(leaves)
-            continue
-        children = item.children
-        if not children:
-            leaves.append(item)
-            continue
-        stack.append(len(starts))
-        starts.append(len(leaves))
-        ends.append(0)
-        labels.append(item.label)
-        if len(children) != 2:
-            odd.append(item)
-        stack.extend(children[::-1])
+    root = unwrap(tree)
+    if root.is_leaf:
+        return Outline([root], [], [], [])
+    # Nodes on the way down, each with the place that its children are read to: a leaf costs one step.
+    stack: list[tuple[tuple[Tree, ...], int, int]] = []
+    children: tuple[Tree, ...] = (root,)
+    place, number = 0, -1
+    while True:
+        while place < len(children):
+            child = children[place]
+            place += 1
+            below = child.children
+            if not below:
+                leaves.append(child)
+                continue
+            stack.append((children, place, number))
+            children, place, number = below, 0, len(starts)
+            starts.append(len(leaves))
+            ends.append(0)
+            labels.append(child.label)
+            if len(below) != 2:
+                odd.append(child)
+        if not stack:
+            break
+        ends[number] = len(leaves)
+        children, place, number = stack.pop()
     return Outline(leaves, list(zip(starts, ends, strict=True)), labels, odd)
 
 
