@@ -1,11 +1,24 @@
 """The main job on real input: Goodman's Table 2 on NLTK's sample, as README and docs print it."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
 from commandline import Command
+from conftest import missing_data
 
+from mbrparse.decode.details import TreeProbability
+from mbrparse.grammar.charts.chart import Wanted
+from mbrparse.grammar.charts.factory import ChartFactory
+from mbrparse.grammar.induce import induce
+from mbrparse.grammar.pcfg import PCFG
+from mbrparse.treebank.binarize import binarize
+from mbrparse.treebank.brackets import read_parse_file
+from mbrparse.treebank.constituents import constituents
+from mbrparse.treebank.corpora import SourceTree
+from mbrparse.treebank.prepare import Account, Preparation, prepare
+from mbrparse.treebank.splits import split_fraction
 from mbrparse.treebank.tree import Tree
 
 NAMES = ("labelled-tree", "labelled-recall", "bracketed-recall")
@@ -49,3 +62,27 @@ def test_table_2(command: Command, tmp_path: Path, treebank_sample: tuple[Tree, 
     for name in NAMES:
         [line] = [line for line in readme.splitlines() if line.startswith(f"| {name} ")]
         assert [float(cell) for cell in line.split("|")[2:7]] == list(TABLE[name])
+
+
+def test_an_independent_parsers_trees_are_as_probable(treebank_sample: tuple[Tree, ...]) -> None:
+    """Where another Viterbi parser returns other trees, they are ties: the docs say so of all 361."""
+    folder = os.environ.get("MBRPARSE_EVALB_DATA") or missing_data(
+        "the folder that MBRPARSE_EVALB_DATA names"
+    )
+    raw = (SourceTree("", 0, tree) for tree in treebank_sample)
+    trees = list(prepare(raw, Preparation(max_length=40), Account()))
+    parts = split_fraction(len(trees), "0.1")
+    grammar = PCFG.from_rules(induce((SourceTree("", 0, trees[i]) for i in parts.train), "tags"))
+    sentences = [grammar.encode(trees[i].tags()) for i in parts.test]
+    charts = ChartFactory(grammar, wanted=Wanted(summaries=False, derivations=True)).charts(sentences)
+    theirs = [tree for _, tree in read_parse_file(Path(folder) / "wsj-viterbi.tst")]
+    probability = TreeProbability(grammar)
+    compared = 0
+    for chart, tree in zip(charts, theirs, strict=True):
+        assert (tree is None) == (not chart.has_parse)
+        if tree is not None:
+            spans = [(start, end, label) for start, end, label in constituents(binarize(tree))]
+            log_prob = probability.log_prob(spans, chart.terminal_ids)
+            assert log_prob == pytest.approx(chart.viterbi().log_prob, abs=1e-6)
+            compared += 1
+    assert compared == 361
