@@ -110,6 +110,7 @@ class Parser:
         self._tie = TIE[options.precision]
         self._max_length = options.max_length or default_max_length(grammar)
         self._labels = frozenset(grammar.labels)
+        self._symbol_labels = [grammar.labels[label_id] for label_id in grammar.label_ids.tolist()]
         self._words = grammar.terminal_kind == "words"
 
     def terminals(self, sentence: Sentence) -> list[str]:
@@ -171,9 +172,9 @@ class Parser:
         for objective in self.options.objectives:
             if objective.space is Space.GRAMMAR or posteriors is None:
                 derivation = chart.viterbi()
-                labels, ids = self.grammar.labels, self.grammar.label_ids
-                spans = [(start, end, labels[ids[symbol]]) for start, end, symbol in derivation.nodes]
-                tags: list[str | None] = [labels[ids[symbol]] for symbol in derivation.preterminals]
+                names = self._symbol_labels
+                spans = [(start, end, names[symbol]) for start, end, symbol in derivation.nodes]
+                tags: list[str | None] = [names[symbol] for symbol in derivation.preterminals]
             else:
                 spans = self._free_spans(objective, posteriors)
                 tags = self._best_tags(posteriors) if self._words else []

@@ -236,10 +236,9 @@ def lexical_entries(words: Lexicon, tokens: Ints) -> tuple[Ints, Ints]:
 
 def derivation_of(start: Ints, end: Ints, symbol: Ints, log_prob: float) -> Derivation:
     """A derivation from all of its nodes, preterminals included."""
-    rows = list(zip(start.tolist(), end.tolist(), symbol.tolist(), strict=True))
-    return Derivation(
-        log_prob, [row for row in rows if row[1] - row[0] > 1], [s for i, j, s in rows if j - i == 1]
-    )
+    inner = end - start > 1
+    nodes = zip(start[inner].tolist(), end[inner].tolist(), symbol[inner].tolist(), strict=True)
+    return Derivation(log_prob, list(nodes), symbol[~inner].tolist())
 
 
 def _aligned_rows(rows: int, dtype: Any) -> Floats:
