@@ -16,4 +16,4 @@ EXPERIMENTS: dict[str, str] = {
 
 @click.group(cls=LazyGroup, package="mbrparse.cli.experiments", lines=EXPERIMENTS)
 def experiment() -> None:
-    """Run a paper's experiment."""
+    """Run an experiment: a paper's, or a check of the parser."""

@@ -52,6 +52,18 @@ def write_grammar(rules: RuleSet, path: str | Path) -> None:
         _write(rules, stream)
 
 
+def fields_of(line: str) -> list[str]:
+    """The fields of a line; none for an empty one or a comment.
+
+    Blanks and tabs alone separate: a word may hold other white space.
+
+    >>> fields_of("a\\tb c"), fields_of("# comment")
+    (['a', 'b', 'c'], [])
+    """
+    fields = [field for field in line.rstrip("\r\n").replace("\t", " ").split(" ") if field]
+    return [] if fields and fields[0].startswith("#") else fields
+
+
 def format_number(number: float) -> str:
     """The shortest text that reads back as the same number; whole ones without a point.
 
@@ -123,9 +135,7 @@ class _Reading:
 
     def _rows(self, lines: Iterable[str]) -> Iterator[list[str]]:
         for self.line, line in enumerate(lines, start=1):
-            # Blanks and tabs alone separate: a word may hold other white space.
-            fields = [field for field in line.rstrip("\r\n").replace("\t", " ").split(" ") if field]
-            if fields and not fields[0].startswith("#"):
+            if fields := fields_of(line):
                 yield fields
 
     def _magic(self, fields: list[str]) -> None:

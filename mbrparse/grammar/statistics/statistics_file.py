@@ -27,7 +27,7 @@ from pathlib import Path
 
 from mbrparse.errors import GrammarError
 from mbrparse.files import open_output, read_lines, source_name
-from mbrparse.grammar.grammar_file import format_number
+from mbrparse.grammar.grammar_file import fields_of, format_number
 from mbrparse.grammar.rules import TerminalKind, is_terminal
 from mbrparse.grammar.statistics.gather import BOUNDARY, Statistics, SymbolTag, Trigram
 
@@ -105,9 +105,7 @@ class _Reading:
 
     def _rows(self, lines: Iterable[str]) -> Iterator[list[str]]:
         for self.line, line in enumerate(lines, start=1):
-            # Blanks and tabs alone separate: a word may hold other white space.
-            fields = [field for field in line.rstrip("\r\n").replace("\t", " ").split(" ") if field]
-            if fields and not fields[0].startswith("#"):
+            if fields := fields_of(line):
                 yield fields
 
     def _magic(self, fields: list[str]) -> None:
