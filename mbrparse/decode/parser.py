@@ -10,24 +10,18 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-import numpy as np
-
 from mbrparse.decode.best_first.charts import BestFirst, BestFirstChart, BestFirstCharts
 from mbrparse.decode.fallback import Fallback, LabelledSpans, fallback_spans
-from mbrparse.decode.objectives import Item, Objective, Space
-from mbrparse.decode.posteriors import NO_LABEL, Posteriors, SpanChart
-from mbrparse.decode.search import best_bracketing
+from mbrparse.decode.free import best_preterminals, free_spans
+from mbrparse.decode.objectives import Objective, Space
+from mbrparse.decode.posteriors import Posteriors, SpanChart
 from mbrparse.decode.sentences import Sentence
-from mbrparse.decode.trees import build_tree, label_bracketing
+from mbrparse.decode.trees import build_tree, tagged
 from mbrparse.grammar.charts.chart import Chart, Derivation, Wanted
 from mbrparse.grammar.charts.factory import TIE, ChartFactory, Precision, default_max_length
-from mbrparse.grammar.charts.span_summary import cell_of
 from mbrparse.grammar.pcfg import PCFG, UNKNOWN_TERMINAL, IntArray
 from mbrparse.treebank.binarize import debinarize
-from mbrparse.treebank.labels import unescape
 from mbrparse.treebank.tree import Tree
-
-UNLABELLED = "X"
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,9 +170,11 @@ class Parser:
                 spans = [(start, end, names[symbol]) for start, end, symbol in derivation.nodes]
                 tags: list[str | None] = [names[symbol] for symbol in derivation.preterminals]
             else:
-                spans = self._free_spans(objective, posteriors)
-                tags = self._best_tags(posteriors) if self._words else []
-            leaves = _tagged(sentence, tags) if self._words else sentence
+                plain = self.options.unlabelled and not objective.labels_matter
+                root = self.grammar.start_label if plain else None
+                spans = free_spans(objective, posteriors, self._tie, root)
+                tags = best_preterminals(posteriors) if self._words else []
+            leaves = tagged(sentence, tags) if self._words else sentence
             # A single terminal is no constituent; in writing the root stands over it.
             trees.append(self._tree(spans or [(0, 1, self.grammar.start_label)], leaves))
             all_spans.append(spans)
@@ -192,25 +188,6 @@ class Parser:
         if isinstance(chart, BestFirstChart) and chart.limited:
             return f"no parse within {chart.how.edges} edges"
         return "no parse"
-
-    def _free_spans(self, objective: Objective, posteriors: Posteriors) -> LabelledSpans:
-        gains = posteriors.gains(
-            objective.weight(Item.LABELLED_SPAN),
-            objective.weight(Item.SPAN),
-            objective.node_constant,
-        )
-        bracketing = best_bracketing(gains, posteriors.length, self._tie)
-        if self.options.unlabelled and not objective.labels_matter:
-            rows = zip(bracketing.starts.tolist(), bracketing.ends.tolist(), strict=True)
-            labels_of = (self.grammar.start_label, UNLABELLED)
-            return [(start, end, labels_of[position > 0]) for position, (start, end) in enumerate(rows)]
-        return label_bracketing(bracketing, posteriors)
-
-    def _best_tags(self, posteriors: Posteriors) -> list[str | None]:
-        """The preterminals with the largest posteriors (after Goodman's free choice of labels)."""
-        position = np.arange(posteriors.length)
-        best = posteriors.spans.label[cell_of(posteriors.length, position, position + 1)].tolist()
-        return [None if label_id == NO_LABEL else posteriors.labels[label_id] for label_id in best]
 
     def _tree(self, spans: LabelledSpans, leaves: Sentence) -> Tree:
         tree = build_tree(spans, leaves)
@@ -227,13 +204,3 @@ def _no_collection() -> Iterator[None]:
     finally:
         if enabled:
             gc.enable()
-
-
-def _tagged(sentence: Sentence, tags: Sequence[str | None]) -> Sentence:
-    """The words of a sentence under other tags; a word that is its own tag stays bare."""
-    leaves = []
-    for leaf, tag in zip(sentence, tags, strict=True):
-        word = leaf.label if leaf.word is None else leaf.word
-        label = word if tag is None else unescape(tag)
-        leaves.append(Tree(word) if label == word else Tree(label, word=word))
-    return tuple(leaves)

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mbrparse.decode.posteriors import NO_LABEL, Posteriors
-from mbrparse.decode.search import Bracketing
-from mbrparse.grammar.charts.span_summary import cell_of
-from mbrparse.treebank.labels import continuation_of
+from mbrparse.treebank.labels import unescape
 from mbrparse.treebank.tree import Tree
 
 
@@ -31,18 +28,11 @@ def build_tree(spans: Sequence[tuple[int, int, str]], leaves: Sequence[Tree]) ->
     return tops[0]
 
 
-def label_bracketing(bracketing: Bracketing, posteriors: Posteriors) -> list[tuple[int, int, str]]:
-    """Give each span of a bracketing its most probable label.
-
-    A span of zero mass takes its parent's continuation (a root of zero mass cannot be: the sentence
-    has a parse).
-    """
-    labels = posteriors.labels
-    starts, ends = bracketing.starts, bracketing.ends
-    best = posteriors.spans.label[cell_of(posteriors.length, starts, ends)].tolist()
-    names = [labels[label_id] for label_id in best]
-    if NO_LABEL in best:
-        for position, parent in enumerate(bracketing.parents.tolist()):
-            if best[position] == NO_LABEL:
-                names[position] = continuation_of(names[parent])
-    return list(zip(starts.tolist(), ends.tolist(), names, strict=True))
+def tagged(leaves: Sequence[Tree], preterminals: Sequence[str | None]) -> tuple[Tree, ...]:
+    """The words of a sentence under other tags; a word that is its own tag stays bare."""
+    built = []
+    for leaf, preterminal in zip(leaves, preterminals, strict=True):
+        word = leaf.label if leaf.word is None else leaf.word
+        label = word if preterminal is None else unescape(preterminal)
+        built.append(Tree(word) if label == word else Tree(label, word=word))
+    return tuple(built)

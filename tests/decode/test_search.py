@@ -6,9 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mbrparse.decode.free import free_spans
+from mbrparse.decode.objectives import OBJECTIVES
 from mbrparse.decode.posteriors import Posteriors
 from mbrparse.decode.search import best_bracketing
-from mbrparse.decode.trees import build_tree, label_bracketing
+from mbrparse.decode.trees import build_tree
 from mbrparse.grammar.charts.span_summary import SpanEntries, cell_of
 from mbrparse.treebank.tree import Tree
 
@@ -41,7 +43,7 @@ def test_zero_mass_spans_are_labelled_by_their_parent() -> None:
     one = np.array([0], np.int32)
     entries = SpanEntries(one, np.array([3], np.int32), np.array([1], np.int32), np.array([1.0]))
     posteriors = Posteriors.of_entries(3, labels, entries)
-    spans = label_bracketing(best_bracketing(posteriors.spans.best, 3), posteriors)
+    spans = free_spans(OBJECTIVES["labelled-recall"], posteriors)
     assert spans == [(0, 3, "S"), (1, 3, "S_Cont")]
     assert str(build_tree(spans, [Tree("x")] * 3)) == "(S x (S_Cont x x))"
 
