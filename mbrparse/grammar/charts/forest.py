@@ -56,11 +56,13 @@ class Forest(NamedTuple):
     group_next: Ints  # the next group of its cell, or -1
     group_start: Ints
     group_pair: Ints
+    group_right: Ints  # the symbol of its right nodes
     group_sum: Floats  # sum over edges of inside * inside
     edge_first: Ints  # by right node
     edge_group: Ints
     edge_left: Ints
-    production_first: Ints  # by group; its productions are the pair's rules, in the same order
+    production_first: Ints  # by group: its productions are production_first[g] .. production_last[g],
+    production_last: Ints  # the pair's rules in the same order
     production_parent: Ints
     unary_first: Ints  # by cell
     unary_parent: Ints
@@ -96,7 +98,7 @@ def forest_cell(start: int, end: int) -> int:
 
 
 @kernel
-def forest_inside(
+def forest_inside(  # noqa: PLR0915
     tables: SparseTables, unaries: UnaryTables, words: Words, forest: Forest, work: Work
 ) -> int:
     """Fill the forest from the words up; returns -1, or which of its parts is too small."""
@@ -111,7 +113,7 @@ def forest_inside(
     slot, partner_node, partner_pair = work.group_slot, work.partner_node, work.partner_pair
     partner_list, partner_first = work.partner_list, work.partner_first
     group_sum, group_pair, group_start = forest.group_sum, forest.group_pair, forest.group_start
-    group_next, cell_group = forest.group_next, forest.cell_group
+    group_right, group_next, cell_group = forest.group_right, forest.group_next, forest.cell_group
     edge_first, edge_group, edge_left = forest.edge_first, forest.edge_group, forest.edge_left
     node_first[0], forest.unary_first[0] = 0, 0
     work.counts[:] = 0
@@ -129,7 +131,8 @@ def forest_inside(
             cell = forest_cell(split, end)
             for right in range(node_first[cell], node_first[cell + 1]):
                 edge_first[right] = edges
-                chosen = partner_list[split, node_symbol[right]] if split > 0 else -1
+                symbol = node_symbol[right]
+                chosen = partner_list[split, symbol] if split > 0 else -1
                 if chosen < 0:
                     continue
                 first, last = partner_first[chosen], partner_first[chosen + 1]
@@ -148,6 +151,7 @@ def forest_inside(
                         slot[pair, start] = group
                         group_pair[group] = pair
                         group_sum[group] = 0
+                        group_right[group] = symbol
                         group_start[group] = start
                         into = forest_cell(start, end)
                         group_next[group] = cell_group[into]
@@ -224,7 +228,8 @@ def _complete_cell(
         return full
     inside, slot, node_symbol, lexical = forest.inside, work.node_slot, forest.node_symbol, forest.lexical
     group_pair, group_sum, group_next = forest.group_pair, forest.group_sum, forest.group_next
-    production_first, production_parent = forest.production_first, forest.production_parent
+    production_first, production_last = forest.production_first, forest.production_last
+    production_parent = forest.production_parent
     rule_start, rule_parent, rule_prob = tables.rule_start, tables.rule_parent, tables.rule_prob
     count, productions = begin, work.counts[0]
     if end - start == 1:
@@ -252,6 +257,7 @@ def _complete_cell(
             inside[node] += rule_prob[rule] * total
             production_parent[productions] = node
             productions += 1
+        production_last[group] = productions
         group = group_next[group]
     if len(unaries.rule_parent):
         count = _close(unaries, forest, work, begin, count)
