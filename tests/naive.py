@@ -5,17 +5,24 @@ imports nothing from the library. Usable up to about eight terminals and six sym
 
 Conventions. Positions are 0-based and half-open. Probabilities are floats or Fractions;
 given Fractions, every result is exact (but for the log likelihood). Labelled spans are
-written ``(start, end, label)``. A *constituent* is a node of width >= 2; a node over one
-position is *lexical*, never a constituent. A *derivation* is a complete tree of positive
-probability. A *projection* maps symbols to labels; a symbol that it does not mention, or
-no projection at all, leaves the symbol as its own label. Dictionaries that are returned
-hold positive entries only.
+written ``(start, end, label)``. The node that rewrites to a word is *lexical*, never a constituent;
+a *constituent* is a node with children: of width >= 2, or above another in a chain of unary
+rules, over one position too. A *derivation* is a complete tree of positive probability. A
+*projection* maps symbols to labels; a symbol that it does not mention, or no projection at
+all, leaves the symbol as its own label. Dictionaries that are returned hold positive entries
+only.
+
+Unary rules. Where they form no cycle there are finitely many derivations, and every function
+here lists them all. Through a cycle there are infinitely many; `subtrees` and `derivations`
+then list those that visit no symbol twice in one chain (the candidates of the space
+`grammar`), and what sums over all derivations is refused: see `naive_unary` for the closed
+form.
 """
 
 import math
 from collections import defaultdict
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
 from itertools import product
@@ -26,7 +33,7 @@ Span: TypeAlias = tuple[int, int]
 LabelledSpan: TypeAlias = tuple[int, int, str]
 Projection: TypeAlias = Mapping[str, str]
 Item: TypeAlias = tuple[int | str, ...]
-ItemKind: TypeAlias = Literal["children", "production", "split_production"]
+ItemKind: TypeAlias = Literal["children", "production", "split_production", "rule"]
 T = TypeVar("T")
 
 HOLE = "<hole>"
@@ -37,22 +44,36 @@ HOLE = "<hole>"
 class Grammar:
     """A PCFG: ``start[A]``, ``binary[A, B, C]`` for A -> B C, ``lexical[A, w]`` for A -> w.
 
-    A terminal used directly in a binary rule (a tag) is a symbol with one lexical rule of
-    probability 1. Rules of probability zero may be listed; they derive nothing.
+    ``unary[A, B]`` is the probability of A -> B, both nonterminals. A terminal used directly
+    in a binary rule (a tag) is a symbol whose only rule is the lexical one to itself, of
+    probability 1; see `terminals`. Rules of probability zero may be listed; they derive
+    nothing.
     """
 
     start: dict[str, P]
     binary: dict[tuple[str, str, str], P]
     lexical: dict[tuple[str, str], P]
+    unary: dict[tuple[str, str], P] = field(default_factory=dict)
 
     def symbols(self) -> list[str]:
         """All symbols that the grammar mentions, sorted."""
-        in_rules = {symbol for rule in self.binary for symbol in rule}
+        in_rules = {symbol for rule in [*self.binary, *self.unary] for symbol in rule}
         return sorted({*self.start, *in_rules, *(symbol for symbol, _ in self.lexical)})
+
+    def terminals(self) -> frozenset[str]:
+        """The symbols that are terminals themselves: those that rewrite to their own name."""
+        return frozenset(symbol for symbol, word in self.lexical if symbol == word)
+
+    def has_unary_cycle(self) -> bool:
+        """Whether a chain of unary rules of positive probability comes back to a symbol."""
+        chains = {rule for rule, p in self.unary.items() if p > 0}
+        while longer := {(a, d) for (a, b), (c, d) in product(chains, chains) if b == c} - chains:
+            chains |= longer
+        return any(first == last for first, last in chains)
 
 
 class Node(NamedTuple):
-    """A tree node: two children, or none if it is lexical."""
+    """A tree node: two children, one by a unary rule, or none if it is lexical."""
 
     symbol: str
     start: int
@@ -68,6 +89,7 @@ class Counts(NamedTuple):
     lexical: dict[tuple[str, str], P]
     log_likelihood: float
     unparsed: list[int]
+    unary: dict[tuple[str, str], P]
 
 
 # --- trees -----------------------------------------------------------------------------
@@ -79,8 +101,14 @@ def nodes(tree: Node) -> list[Node]:
 
 
 def constituents(tree: Node) -> list[Node]:
-    """The nodes of width >= 2, parents first."""
-    return [node for node in nodes(tree) if node.end - node.start >= 2]
+    """The nodes with children (width >= 2, or a unary child), parents first."""
+    return [node for node in nodes(tree) if node.children]
+
+
+def chain(tree: Node) -> list[str]:
+    """The symbols from the root down to the first node without a unary child."""
+    below = chain(tree.children[0]) if len(tree.children) == 1 else []
+    return [tree.symbol, *below]
 
 
 def project(symbol: str, projection: Projection | None = None) -> str:
@@ -89,32 +117,62 @@ def project(symbol: str, projection: Projection | None = None) -> str:
 
 
 def labelled_spans(tree: Node, projection: Projection | None = None) -> frozenset[LabelledSpan]:
-    """The tree's constituents as labelled spans."""
+    """The tree's constituents as labelled spans, each once however often a chain repeats it."""
     return frozenset((c.start, c.end, project(c.symbol, projection)) for c in constituents(tree))
 
 
-def subtrees(grammar: Grammar, sentence: Sequence[str]) -> dict[tuple[int, int, str], list[tuple[Node, P]]]:
-    """Every tree over every span, by (start, end, root symbol), with its probability."""
+def _under_chains(
+    grammar: Grammar, trees: list[tuple[Node, P]], longest_chain: int | None
+) -> list[tuple[Node, P]]:
+    """The trees of one span, none with a unary root, and all chains of unary rules over them."""
+    rules = [(rule, p) for rule, p in grammar.unary.items() if p > 0]
+    listed, level, length = list(trees), trees, 0
+    while level and length != longest_chain:
+        level = [
+            (Node(parent, tree.start, tree.end, (tree,)), p * tree_p)
+            for (tree, tree_p), ((parent, child), p) in product(level, rules)
+            if child == tree.symbol and (longest_chain is not None or parent not in chain(tree))
+        ]
+        listed += level
+        length += 1
+    return listed
+
+
+def subtrees(
+    grammar: Grammar, sentence: Sequence[str], longest_chain: int | None = None
+) -> dict[tuple[int, int, str], list[tuple[Node, P]]]:
+    """Every tree over every span, by (start, end, root symbol), with its probability.
+
+    Chains of unary rules visit no symbol twice. With `longest_chain` they may, but have at
+    most so many rules.
+    """
     found: dict[tuple[int, int, str], list[tuple[Node, P]]] = defaultdict(list)
     n = len(sentence)
-    for i, word in enumerate(sentence):
-        for (symbol, terminal), p in grammar.lexical.items():
-            if terminal == word and p > 0:
-                found[i, i + 1, symbol].append((Node(symbol, i, i + 1), p))
     rules = [(rule, p) for rule, p in grammar.binary.items() if p > 0]
-    spans = [(i, i + width) for width in range(2, n + 1) for i in range(n - width + 1)]
-    for i, j in spans:
-        for ((parent, left, right), p), split in product(rules, range(i + 1, j)):
-            pairs = product(found.get((i, split, left), []), found.get((split, j, right), []))
+    for start, end in ((i, i + width) for width in range(1, n + 1) for i in range(n - width + 1)):
+        built: list[tuple[Node, P]] = [
+            (Node(symbol, start, end), p)
+            for (symbol, terminal), p in grammar.lexical.items()
+            if p > 0 and [terminal] == list(sentence[start:end])
+        ]
+        for ((parent, left, right), p), split in product(rules, range(start + 1, end)):
+            pairs = product(found.get((start, split, left), []), found.get((split, end, right), []))
             for (left_tree, left_p), (right_tree, right_p) in pairs:
-                tree = Node(parent, i, j, (left_tree, right_tree))
-                found[i, j, parent].append((tree, p * left_p * right_p))
+                tree = Node(parent, start, end, (left_tree, right_tree))
+                built.append((tree, p * left_p * right_p))
+        for tree, tree_p in _under_chains(grammar, built, longest_chain):
+            found[start, end, tree.symbol].append((tree, tree_p))
     return dict(found)
 
 
-def derivations(grammar: Grammar, sentence: Sequence[str]) -> list[tuple[Node, P]]:
-    """Every complete derivation with its probability, the root's start probability included."""
-    found = subtrees(grammar, sentence)
+def derivations(
+    grammar: Grammar, sentence: Sequence[str], longest_chain: int | None = None
+) -> list[tuple[Node, P]]:
+    """Every complete derivation with its probability, the root's start probability included.
+
+    Chains of unary rules are those of `subtrees`.
+    """
+    found = subtrees(grammar, sentence, longest_chain)
     return [
         (tree, start_p * p)
         for symbol, start_p in grammar.start.items()
@@ -142,14 +200,30 @@ def bracketings(n: int) -> list[frozenset[Span]]:
 # --- probabilities ---------------------------------------------------------------------
 
 
-def sentence_probability(grammar: Grammar, sentence: Sequence[str]) -> P:
-    """The sum over all derivations."""
-    return sum(p for _, p in derivations(grammar, sentence))
+def _refuse_cycles(grammar: Grammar) -> None:
+    """A sum over all derivations cannot be taken by listing them if there is a unary cycle."""
+    if grammar.has_unary_cycle():
+        raise ValueError("unary rules form a cycle: not all derivations can be listed")
 
 
-def inside(grammar: Grammar, sentence: Sequence[str]) -> dict[tuple[int, int, str], P]:
-    """For each (start, end, symbol) the sum of the probabilities of its subtrees."""
-    return {key: sum(p for _, p in trees) for key, trees in subtrees(grammar, sentence).items()}
+def sentence_probability(grammar: Grammar, sentence: Sequence[str], longest_chain: int | None = None) -> P:
+    """The sum over all derivations, or over those whose chains have at most so many rules."""
+    if longest_chain is None:
+        _refuse_cycles(grammar)
+    return sum(p for _, p in derivations(grammar, sentence, longest_chain))
+
+
+def inside(
+    grammar: Grammar, sentence: Sequence[str], longest_chain: int | None = None
+) -> dict[tuple[int, int, str], P]:
+    """For each (start, end, symbol) the sum of the probabilities of its subtrees.
+
+    All of them, or those whose chains of unary rules have at most `longest_chain` rules.
+    """
+    if longest_chain is None:
+        _refuse_cycles(grammar)
+    listed = subtrees(grammar, sentence, longest_chain)
+    return {key: sum(p for _, p in trees) for key, trees in listed.items()}
 
 
 def outside(grammar: Grammar, sentence: Sequence[str]) -> dict[tuple[int, int, str], P]:
@@ -174,7 +248,8 @@ def outside(grammar: Grammar, sentence: Sequence[str]) -> dict[tuple[int, int, s
 
 
 def _conditioned(grammar: Grammar, sentence: Sequence[str]) -> list[tuple[Node, P]]:
-    """The derivations with their probabilities given the sentence."""
+    """The derivations with their probabilities given the sentence; all of them, so no cycles."""
+    _refuse_cycles(grammar)
     listed = derivations(grammar, sentence)
     total = sum(p for _, p in listed)
     return [(tree, p / total) for tree, p in listed]
@@ -203,8 +278,10 @@ def tree_probability(
     """The total probability of the derivations whose labelled spans are exactly these.
 
     Not normalized: divide by `sentence_probability` for the probability given the
-    sentence. Labels of lexical nodes are free, so they are summed out.
+    sentence. Labels of lexical nodes are free, so they are summed out. Of a chain of unary
+    rules the set of labels is compared, not their order.
     """
+    _refuse_cycles(grammar)
     wanted = frozenset(spans)
     return sum(p for tree, p in derivations(grammar, sentence) if labelled_spans(tree, projection) == wanted)
 
@@ -217,8 +294,8 @@ def expected_matches(
 ) -> tuple[P, P]:
     """How many of these labelled spans stand in the true tree: with label, and as bare spans.
 
-    Spans of width 1 are no constituents and never match. Each element counts once for
-    itself, so two labels on one span count the bare span twice.
+    Lexical nodes are no constituents and never match. Each element counts once for itself,
+    so two labels on one span count the bare span twice.
     """
     wanted = list(spans)
     labelled: P = 0
@@ -243,7 +320,8 @@ def expected_counts(
     The log likelihood sums log P(sentence, bracketing) over the sentences that have such
     a derivation; the others contribute nothing and are listed in `unparsed`.
     """
-    counts = Counts(defaultdict(int), defaultdict(int), defaultdict(int), 0.0, [])
+    _refuse_cycles(grammar)
+    counts = Counts(defaultdict(int), defaultdict(int), defaultdict(int), 0.0, [], defaultdict(int))
     log_likelihood = 0.0
     for index, sentence in enumerate(corpus):
         given = (brackets[index] if brackets is not None else None) or ()
@@ -260,24 +338,27 @@ def expected_counts(
         for tree, p in allowed:
             counts.start[tree.symbol] += p / total
             for node in nodes(tree):
-                if node.children:
-                    left, right = node.children
-                    counts.binary[node.symbol, left.symbol, right.symbol] += p / total
-                else:
-                    counts.lexical[node.symbol, sentence[node.start]] += p / total
+                match node.children:
+                    case [left, right]:
+                        counts.binary[node.symbol, left.symbol, right.symbol] += p / total
+                    case [child]:
+                        counts.unary[node.symbol, child.symbol] += p / total
+                    case _:
+                        counts.lexical[node.symbol, sentence[node.start]] += p / total
     return Counts(
         dict(counts.start),
         dict(counts.binary),
         dict(counts.lexical),
         log_likelihood,
         counts.unparsed,
+        dict(counts.unary),
     )
 
 
 # --- objectives ------------------------------------------------------------------------
 
 
-def _best(candidates: Iterable[tuple[T, P]], abs_tol: float = 0.0) -> tuple[P, list[T]]:
+def best_of(candidates: Iterable[tuple[T, P]], abs_tol: float = 0.0) -> tuple[P, list[T]]:
     """The largest value and all candidates that reach it; (0, []) without candidates.
 
     Exact among Fractions and integers; floats may differ by 1e-9 relative or by `abs_tol`.
@@ -296,8 +377,12 @@ def _best(candidates: Iterable[tuple[T, P]], abs_tol: float = 0.0) -> tuple[P, l
 
 
 def viterbi(grammar: Grammar, sentence: Sequence[str]) -> tuple[P, list[Node]]:
-    """The largest probability of a derivation, and all derivations that have it."""
-    return _best(derivations(grammar, sentence))
+    """The largest probability of a derivation, and all derivations that have it.
+
+    A way round a cycle of unary rules never makes a derivation more probable, so those that
+    visit no symbol twice in a chain are enough.
+    """
+    return best_of(derivations(grammar, sentence))
 
 
 def grammar_optimum(
@@ -308,13 +393,14 @@ def grammar_optimum(
 ) -> tuple[P, list[Node]]:
     """The largest sum of gain(start, end, label) over a derivation's labelled spans.
 
-    Each distinct labelled span counts once. With it come all derivations that reach it.
+    Chains of unary rules visit no symbol twice. Each distinct labelled span counts
+    once. With it come all derivations that reach it.
     """
     values = [
         (tree, sum(gain(*span) for span in sorted(labelled_spans(tree, projection))))
         for tree, _ in derivations(grammar, sentence)
     ]
-    return _best(values, abs_tol=1e-12)
+    return best_of(values, abs_tol=1e-12)
 
 
 def free_value(
@@ -373,29 +459,38 @@ def tree_items(
     kind: ItemKind,
     projection: Projection | None = None,
     lexical_children: bool = False,
+    terminals: Collection[str] = (),
 ) -> list[Item]:
-    """The tree's items of one kind, as in Sima'an 2003; lexical nodes are never parents.
+    """The tree's items of one kind, in the order of its nodes; an item may come twice.
 
-    - children: (start, end, parent, child, "left" or "right"), start and end the parent's;
-      lexical children are left out unless `lexical_children` is set;
-    - production: (start, end, parent, left, right), without the split;
-    - split_production: (start, split, end, parent, left, right).
+    After Sima'an 2003, where `rule` is after Petrov & Klein 2007. Start and end are the
+    parent's. Symbols in `terminals` are terminals themselves, not nonterminals.
+
+    - children: (start, end, parent, child, side), side "left", "right" or "only"; terminals
+      are left out, and without `lexical_children` all lexical children are;
+    - production: (start, end, parent, left, right), without the split, and for a unary rule
+      (start, end, parent, child); lexical productions are no items;
+    - split_production: (start, split, end, parent, left, right), and for a unary rule
+      (start, end, parent, child); lexical productions are no items;
+    - rule: the same, and (start, end, label) for a lexical production. A terminal in a
+      binary rule rewrites to nothing and has no such item.
     """
     items: list[Item] = []
-    for node in constituents(tree):
-        start, end, (left, right) = node.start, node.end, node.children
-        label, left_label, right_label = (
-            project(symbol, projection) for symbol in (node.symbol, left.symbol, right.symbol)
-        )
-        if kind == "children":
-            if left.children or lexical_children:
-                items.append((start, end, label, left_label, "left"))
-            if right.children or lexical_children:
-                items.append((start, end, label, right_label, "right"))
-        elif kind == "production":
-            items.append((start, end, label, left_label, right_label))
+    for node in nodes(tree):
+        start, end, label = node.start, node.end, project(node.symbol, projection)
+        below = tuple(project(child.symbol, projection) for child in node.children)
+        if not node.children:
+            if kind == "rule" and node.symbol not in terminals:
+                items.append((start, end, label))
+        elif kind == "children":
+            sides = ("only",) if len(node.children) == 1 else ("left", "right")
+            for child, child_label, side in zip(node.children, below, sides, strict=True):
+                if child.children or (lexical_children and child.symbol not in terminals):
+                    items.append((start, end, label, child_label, side))
+        elif kind == "production" or len(node.children) == 1:
+            items.append((start, end, label, *below))
         else:
-            items.append((start, left.end, end, label, left_label, right_label))
+            items.append((start, node.children[0].end, end, label, *below))
     return items
 
 
@@ -405,11 +500,12 @@ def item_posteriors(
     kind: ItemKind,
     projection: Projection | None = None,
     lexical_children: bool = False,
+    terminals: Collection[str] = (),
 ) -> dict[Item, P]:
-    """The probability of each item of `tree_items` given the sentence."""
+    """The expected number of occurrences of each item of `tree_items` given the sentence."""
     result: dict[Item, P] = defaultdict(int)
     for tree, p in _conditioned(grammar, sentence):
-        for item in tree_items(tree, kind, projection, lexical_children):
+        for item in tree_items(tree, kind, projection, lexical_children, terminals):
             result[item] += p
     return dict(result)
 
@@ -420,9 +516,10 @@ def item_value(
     kind: ItemKind,
     projection: Projection | None = None,
     lexical_children: bool = False,
+    terminals: Collection[str] = (),
 ) -> P:
-    """The sum of the posteriors of one tree's items."""
-    items = tree_items(tree, kind, projection, lexical_children)
+    """The sum of the posteriors of one tree's items; each distinct item counts once."""
+    items = dict.fromkeys(tree_items(tree, kind, projection, lexical_children, terminals))
     return sum(posteriors.get(item, 0) for item in items)
 
 
@@ -432,14 +529,15 @@ def item_optimum(
     kind: ItemKind,
     projection: Projection | None = None,
     lexical_children: bool = False,
+    terminals: Collection[str] = (),
 ) -> tuple[P, list[Node]]:
     """The largest `item_value` of a derivation, and all derivations that reach it."""
-    items = item_posteriors(grammar, sentence, kind, projection, lexical_children)
+    items = item_posteriors(grammar, sentence, kind, projection, lexical_children, terminals)
     values = [
-        (tree, item_value(tree, items, kind, projection, lexical_children))
+        (tree, item_value(tree, items, kind, projection, lexical_children, terminals))
         for tree, _ in derivations(grammar, sentence)
     ]
-    return _best(values, abs_tol=1e-12)
+    return best_of(values, abs_tol=1e-12)
 
 
 # --- evaluation ------------------------------------------------------------------------

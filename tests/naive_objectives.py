@@ -1,0 +1,251 @@
+"""Optima of the naive twin: every objective by listing the trees of its space.
+
+An objective adds up the gains of a tree's items; each distinct item earns once, however often
+a chain of unary rules repeats its label. Gains are expected numbers of occurrences, from the
+closed form of `naive_unary`, so grammars may have cycles of unary rules; all values are exact.
+
+==================  ====================================================  ==================
+objective           items                                                 gain
+==================  ====================================================  ==================
+labelled-recall     (start, end, label) of the constituents               g(start, label, end)
+bracketed-recall    (start, end) of the constituents                      sum of g over labels
+parent-child        `children` of `naive.tree_items`; preterminals        posterior
+                    count, terminals do not
+productions         `production`: no split, no lexical productions        posterior
+max-rule-sum        `rule`: split, unary and lexical productions          posterior
+max-rule-product    the same                                              log posterior
+==================  ====================================================  ==================
+
+g counts lexical nodes too, though they are no constituents: a constituent over one position
+earns for them. The sum over labels leaves out terminals, which have no label.
+
+Spaces. `grammar`: the grammar's own derivations whose chains of unary rules visit no symbol
+twice; the projection decides what a node earns and nothing else. Max-rule: the trees of
+`max_rule_trees`. `free`: a binary bracketing with one label for each span of width >= 2 and
+nothing over one position.
+
+The product of max-rule is given as the product itself, so that it stays exact; its logarithm
+is the sum of log posteriors.
+"""
+
+import math
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+from itertools import product
+from typing import Final, Literal, TypeAlias
+
+from naive import (
+    Grammar,
+    Item,
+    ItemKind,
+    LabelledSpan,
+    Node,
+    P,
+    Projection,
+    best_of,
+    bracketings,
+    constituents,
+    derivations,
+    labelled_spans,
+    project,
+    tree_items,
+)
+from naive_unary import inside, item_posteriors, posteriors
+
+Objective: TypeAlias = Literal[
+    "labelled-recall",
+    "bracketed-recall",
+    "parent-child",
+    "productions",
+    "max-rule-sum",
+    "max-rule-product",
+]
+SpanObjective: TypeAlias = Literal["labelled-recall", "bracketed-recall"]
+Gains: TypeAlias = Mapping[Item, P]
+
+SPAN_OBJECTIVES: Final[tuple[SpanObjective, ...]] = ("labelled-recall", "bracketed-recall")
+GRAMMAR_OBJECTIVES: Final[tuple[Objective, ...]] = (*SPAN_OBJECTIVES, "parent-child", "productions")
+MAX_RULE_OBJECTIVES: Final[tuple[Objective, ...]] = ("max-rule-sum", "max-rule-product")
+KINDS: Final[Mapping[Objective, ItemKind]] = {
+    "parent-child": "children",
+    "productions": "production",
+    "max-rule-sum": "rule",
+    "max-rule-product": "rule",
+}
+
+ANNOTATIONS = "^>~&@"
+"""The characters that end a symbol's label and begin its annotations."""
+
+
+def projection_of(grammar: Grammar) -> dict[str, str]:
+    """The projection that cuts each nonterminal at its first annotation; terminals stay."""
+    terminals = grammar.terminals()
+    labels = {}
+    for symbol in grammar.symbols():
+        ends = [symbol.index(mark) for mark in ANNOTATIONS if mark in symbol]
+        labels[symbol] = symbol if symbol in terminals else symbol[: min(ends, default=len(symbol))]
+    return labels
+
+
+# --- items and gains -------------------------------------------------------------------
+
+
+def items(
+    tree: Node,
+    objective: Objective,
+    projection: Projection | None = None,
+    terminals: frozenset[str] = frozenset(),
+) -> frozenset[Item]:
+    """The distinct items of a tree that the objective rewards."""
+    if objective == "labelled-recall":
+        return frozenset(labelled_spans(tree, projection))
+    if objective == "bracketed-recall":
+        return frozenset((node.start, node.end) for node in constituents(tree))
+    return frozenset(tree_items(tree, KINDS[objective], projection, True, terminals))
+
+
+def gains(
+    grammar: Grammar, sentence: Sequence[str], objective: Objective, projection: Projection | None = None
+) -> dict[Item, Fraction]:
+    """What each item may earn: its posterior, for max-rule-product too (no logarithm taken)."""
+    if objective not in SPAN_OBJECTIVES:
+        return item_posteriors(grammar, sentence, KINDS[objective], projection)
+    terminals = grammar.terminals()
+    result: dict[Item, Fraction] = defaultdict(Fraction)
+    for (start, end, symbol), mass in posteriors(grammar, sentence).items():
+        if objective == "labelled-recall":
+            result[start, end, project(symbol, projection)] += mass
+        elif symbol not in terminals:
+            result[start, end] += mass
+    return dict(result)
+
+
+def value(
+    tree: Node,
+    gains: Gains,
+    objective: Objective,
+    projection: Projection | None = None,
+    terminals: frozenset[str] = frozenset(),
+) -> P:
+    """The objective of one tree: the sum of its items' gains, or for max-rule-product their product.
+
+    Items that the gains lack have none: they add 0, or make the product 0.
+    """
+    earned = [gains.get(item, 0) for item in sorted(items(tree, objective, projection, terminals), key=str)]
+    return math.prod(earned) if objective == "max-rule-product" else sum(earned)
+
+
+# --- space `grammar` -------------------------------------------------------------------
+
+
+def grammar_optimum(
+    grammar: Grammar, sentence: Sequence[str], objective: Objective, projection: Projection | None = None
+) -> tuple[P, list[Node]]:
+    """The largest value of a derivation, and all derivations (of symbols) that reach it.
+
+    (0, []) if there is no derivation.
+    """
+    earned = gains(grammar, sentence, objective, projection)
+    terminals = grammar.terminals()
+    return best_of(
+        (tree, value(tree, earned, objective, projection, terminals))
+        for tree, _ in derivations(grammar, sentence)
+    )
+
+
+# --- max-rule --------------------------------------------------------------------------
+
+
+def max_rule_trees(
+    grammar: Grammar, sentence: Sequence[str], projection: Projection | None = None
+) -> Iterator[Node]:
+    """Every tree of labels built of rule items that have a posterior above zero.
+
+    Its root is the label of a start symbol that is the root of some derivation. In a chain of
+    unary productions no label comes twice. Nodes hold labels in place of symbols; the tree
+    need not be the projection of any derivation.
+    """
+    n = len(sentence)
+    terminals = grammar.terminals()
+    of_parent: dict[LabelledSpan, list[Item]] = defaultdict(list)
+    known = item_posteriors(grammar, sentence, "rule", projection)
+    for item in sorted(known, key=str):
+        match item:
+            case (int(start), int(), int(end), str(label), _, _) | (int(start), int(end), str(label), *_):
+                of_parent[start, end, label].append(item)
+
+    def over(start: int, end: int, label: str, above: tuple[str, ...] = ()) -> Iterator[Node]:
+        if label in above:
+            return
+        if label in terminals:
+            yield Node(label, start, end)
+        for item in of_parent.get((start, end, label), []):
+            match item:
+                case (_, _, _):
+                    yield Node(label, start, end)
+                case (_, _, _, str(child)):
+                    for tree in over(start, end, child, (*above, label)):
+                        yield Node(label, start, end, (tree,))
+                case (_, int(split), _, _, str(left), str(right)):
+                    for left_tree in over(start, split, left):
+                        for right_tree in over(split, end, right):
+                            yield Node(label, start, end, (left_tree, right_tree))
+
+    e = inside(grammar, sentence)
+    roots = {project(a, projection) for a, p in grammar.start.items() if p > 0 and (0, n, a) in e}
+    for root in sorted(roots):
+        yield from over(0, n, root)
+
+
+def max_rule_optimum(
+    grammar: Grammar, sentence: Sequence[str], objective: Objective, projection: Projection | None = None
+) -> tuple[P, list[Node]]:
+    """The largest value of a tree of `max_rule_trees`, and all those (of labels) that reach it.
+
+    For max-rule-product the value is the product of the posteriors. (0, []) without trees.
+    """
+    earned = gains(grammar, sentence, objective, projection)
+    terminals = grammar.terminals()
+    return best_of(
+        (tree, value(tree, earned, objective, None, terminals))
+        for tree in max_rule_trees(grammar, sentence, projection)
+    )
+
+
+# --- space `free` ----------------------------------------------------------------------
+
+
+def free_optimum(
+    grammar: Grammar, sentence: Sequence[str], objective: SpanObjective, projection: Projection | None = None
+) -> tuple[P, list[frozenset[LabelledSpan]]]:
+    """The largest value of a free tree, and all trees that reach it and label each span best.
+
+    One label for each span of width >= 2: of those of the largest g (all are listed), or, over
+    a span where no label has any, "". Bracketed Recall does not look at the labels; the trees
+    are those whose labels are nevertheless best. (0, []) if the sentence has no derivation,
+    and 0 with the one empty tree for a sentence of one word.
+    """
+    g = posteriors(grammar, sentence, projection)
+    if not g:
+        return 0, []
+    n = len(sentence)
+    of_span = {
+        (i, j): {x: p for (start, end, x), p in g.items() if (start, end) == (i, j)}
+        for i in range(n)
+        for j in range(i + 2, n + 1)
+    }
+    whole = objective == "bracketed-recall"
+
+    def gain(span: tuple[int, int]) -> P:
+        masses = of_span[span].values()
+        return sum(masses) if whole else max(masses, default=0)
+
+    best, trees = best_of((spans, sum(gain(span) for span in sorted(spans))) for spans in bracketings(n))
+    labelled = []
+    for spans in trees:
+        order = sorted(spans)
+        choices = [best_of((x, p) for x, p in of_span[span].items())[1] or [""] for span in order]
+        for labels in product(*choices):
+            labelled.append(frozenset((i, j, x) for (i, j), x in zip(order, labels, strict=True)))
+    return best, labelled

@@ -1,0 +1,226 @@
+"""The closed form of the naive twin: grammars with unary rules, cycles too, in exact fractions.
+
+With U[A, B] the probability of the rule A -> B, the chains from A to B, of any length and
+through cycles as often as they like, have the total probability U*[A, B], where U* is the sum
+of all powers of U, that is the inverse of I - U. Everything else is the plain recursion over
+spans with U* applied once to each. Floats are taken at their exact binary value; all results
+are Fractions, and dictionaries hold positive entries only.
+
+It knows nothing of `naive`'s enumeration but the grammar and the names of the items, so that
+on grammars without cycles each checks the other.
+
+Conventions. g(start, label, end) is the expected number of occurrences of the label over the
+span in a derivation of the sentence, lexical nodes and terminals included; it exceeds 1 where
+a label comes twice in a chain. Posteriors of the other items are expected numbers of
+occurrences likewise.
+"""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import TypeAlias
+
+from naive import Grammar, Item, ItemKind, LabelledSpan, Projection, project
+
+Matrix: TypeAlias = dict[tuple[str, str], Fraction]
+Chart: TypeAlias = dict[tuple[int, int, str], Fraction]
+
+
+def closure(grammar: Grammar) -> Matrix:
+    """U*[A, B], the total probability of all chains of unary rules from A to B, for all A.
+
+    Inverts I - U by Gauss-Jordan elimination. A U of nonnegative entries has convergent
+    powers if and only if this inverse exists and has no negative entry (I - U is then an
+    M-matrix), so everything else is refused with a ValueError: cycles of total probability
+    one or more.
+    """
+    symbols = grammar.symbols()
+    refusal = ValueError("a cycle of unary rules has probability one or more")
+    rows = {a: {a: Fraction(1)} for a in symbols}
+    for (a, b), p in grammar.unary.items():
+        rows[a][b] = rows[a].get(b, Fraction(0)) - Fraction(p)
+    inverse = {a: {a: Fraction(1)} for a in symbols}
+    open_rows = list(symbols)
+    row_of: dict[str, str] = {}
+    for column in symbols:
+        pivot = next((a for a in open_rows if rows[a].get(column)), None)
+        if pivot is None:
+            raise refusal
+        open_rows.remove(pivot)
+        row_of[column] = pivot
+        scale = rows[pivot][column]
+        rows[pivot] = {b: v / scale for b, v in rows[pivot].items()}
+        inverse[pivot] = {b: v / scale for b, v in inverse[pivot].items()}
+        for other in symbols:
+            factor = rows[other].get(column, Fraction(0))
+            if other != pivot and factor:
+                _subtract(rows[other], rows[pivot], factor)
+                _subtract(inverse[other], inverse[pivot], factor)
+    result = {(a, b): v for a in symbols for b, v in inverse[row_of[a]].items() if v}
+    if any(v < 0 for v in result.values()):
+        raise refusal
+    return result
+
+
+def _subtract(row: dict[str, Fraction], other: Mapping[str, Fraction], factor: Fraction) -> None:
+    """Subtract a multiple of another row in place."""
+    for b, v in other.items():
+        row[b] = row.get(b, Fraction(0)) - factor * v
+
+
+def truncated_closure(grammar: Grammar, longest_chain: int) -> Matrix:
+    """The sum of the powers of U up to this one: chains of at most so many rules.
+
+    Tends to `closure` from below as chains get longer; equals it, where the rules form no
+    cycle, from the number of symbols on.
+    """
+    symbols = grammar.symbols()
+    power = {(a, a): Fraction(1) for a in symbols}
+    total = dict(power)
+    for _ in range(longest_chain):
+        longer: Matrix = defaultdict(Fraction)
+        for (a, b), p in power.items():
+            for (parent, child), q in grammar.unary.items():
+                if parent == b and q > 0:
+                    longer[a, child] += p * Fraction(q)
+        power = dict(longer)
+        for pair, p in power.items():
+            total[pair] = total.get(pair, Fraction(0)) + p
+    return total
+
+
+# --- inside and outside ----------------------------------------------------------------
+
+
+def _spans(n: int) -> list[tuple[int, int]]:
+    """All spans of n words, narrow ones first."""
+    return [(i, i + width) for width in range(1, n + 1) for i in range(n - width + 1)]
+
+
+def _inside(grammar: Grammar, sentence: Sequence[str], chains: Matrix) -> Chart:
+    """Inside probabilities with these totals over chains."""
+    result: Chart = defaultdict(Fraction)
+    for start, end in _spans(len(sentence)):
+        base: dict[str, Fraction] = defaultdict(Fraction)
+        if end - start == 1:
+            for (a, word), p in grammar.lexical.items():
+                if word == sentence[start]:
+                    base[a] += Fraction(p)
+        for split in range(start + 1, end):
+            for (a, b, c), p in grammar.binary.items():
+                left, right = result.get((start, split, b)), result.get((split, end, c))
+                if p and left and right:
+                    base[a] += Fraction(p) * left * right
+        for (a, b), p in chains.items():
+            if base.get(b):
+                result[start, end, a] += p * base[b]
+    return dict(result)
+
+
+def inside(grammar: Grammar, sentence: Sequence[str], longest_chain: int | None = None) -> Chart:
+    """For each (start, end, symbol) the total probability of its subtrees: e = U* b.
+
+    b is the probability of those whose root has no unary child. With `longest_chain`, of the
+    subtrees whose chains have at most so many rules only.
+    """
+    chains = closure(grammar) if longest_chain is None else truncated_closure(grammar, longest_chain)
+    return _inside(grammar, sentence, chains)
+
+
+def outside(grammar: Grammar, sentence: Sequence[str]) -> Chart:
+    """For each (start, end, symbol) the total probability of what may stand around it: f = c U*.
+
+    c is that of what may stand around a node which is no unary child. A symbol that comes k
+    times in a chain has k surroundings in the same tree, so e f is the expected number of
+    occurrences times the sentence's probability. Given for all symbols, also those that
+    derive nothing over the span.
+    """
+    chains = closure(grammar)
+    e = _inside(grammar, sentence, chains)
+    n = len(sentence)
+    top: Chart = defaultdict(Fraction)
+    for a, p in grammar.start.items():
+        top[0, n, a] += Fraction(p)
+    result: Chart = defaultdict(Fraction)
+    for start, end in reversed(_spans(n)):
+        for (a, b), p in chains.items():
+            if top.get((start, end, a)):
+                result[start, end, b] += top[start, end, a] * p
+        for split in range(start + 1, end):
+            for (a, b, c), p in grammar.binary.items():
+                around = result.get((start, end, a), Fraction(0)) * Fraction(p)
+                if around:
+                    top[start, split, b] += around * e.get((split, end, c), Fraction(0))
+                    top[split, end, c] += around * e.get((start, split, b), Fraction(0))
+    return {key: p for key, p in result.items() if p}
+
+
+def sentence_probability(grammar: Grammar, sentence: Sequence[str]) -> Fraction:
+    """The total probability of all derivations."""
+    e = inside(grammar, sentence)
+    n = len(sentence)
+    return sum((Fraction(p) * e.get((0, n, a), 0) for a, p in grammar.start.items()), Fraction(0))
+
+
+# --- posteriors ------------------------------------------------------------------------
+
+
+def posteriors(
+    grammar: Grammar, sentence: Sequence[str], projection: Projection | None = None
+) -> dict[LabelledSpan, Fraction]:
+    """g(start, label, end) = e f / P(sentence), summed over the symbols of the label.
+
+    Lexical nodes and terminals included; empty if the sentence has no derivation.
+    """
+    total = sentence_probability(grammar, sentence)
+    if not total:
+        return {}
+    f = outside(grammar, sentence)
+    result: dict[LabelledSpan, Fraction] = defaultdict(Fraction)
+    for (start, end, a), e in inside(grammar, sentence).items():
+        if (start, end, a) in f:
+            result[start, end, project(a, projection)] += e * f[start, end, a] / total
+    return dict(result)
+
+
+def item_posteriors(
+    grammar: Grammar,
+    sentence: Sequence[str],
+    kind: ItemKind,
+    projection: Projection | None = None,
+) -> dict[Item, Fraction]:
+    """The expected number of occurrences of each item of `naive.tree_items`, terminals apart.
+
+    For `children` all children that are nonterminals count, lexical ones too, as with
+    `lexical_children` and `terminals` set there.
+    """
+    total = sentence_probability(grammar, sentence)
+    if not total:
+        return {}
+    e, f = inside(grammar, sentence), outside(grammar, sentence)
+    terminals = grammar.terminals()
+    result: dict[Item, Fraction] = defaultdict(Fraction)
+    for start, end in _spans(len(sentence)):
+        for (a, b, c), p in grammar.binary.items():
+            x, y, z = (project(symbol, projection) for symbol in (a, b, c))
+            for split in range(start + 1, end):
+                below = e.get((start, split, b), Fraction(0)) * e.get((split, end, c), Fraction(0))
+                mass = f.get((start, end, a), Fraction(0)) * Fraction(p) * below / total
+                if kind != "children":
+                    middle = () if kind == "production" else (split,)
+                    result[start, *middle, end, x, y, z] += mass
+                    continue
+                if b not in terminals:
+                    result[start, end, x, y, "left"] += mass
+                if c not in terminals:
+                    result[start, end, x, z, "right"] += mass
+        for (a, b), p in grammar.unary.items():
+            x, y = project(a, projection), project(b, projection)
+            mass = f.get((start, end, a), Fraction(0)) * Fraction(p) * e.get((start, end, b), 0) / total
+            side = ("only",) if kind == "children" else ()
+            result[start, end, x, y, *side] += mass
+        for (a, word), p in grammar.lexical.items():
+            if kind == "rule" and a not in terminals and [word] == list(sentence[start:end]):
+                x = project(a, projection)
+                result[start, end, x] += f.get((start, end, a), Fraction(0)) * Fraction(p) / total
+    return {item: mass for item, mass in result.items() if mass}
