@@ -43,7 +43,7 @@ def test_complements_of_each_parent(text: str, expected: list[str] | str) -> Non
     assert choices(text)[0][1] == wanted
 
 
-@pytest.mark.parametrize("tag", "ADV VOC BNF DIR EXT LOC MNR TMP CLR PRP".split())
+@pytest.mark.parametrize("tag", ["ADV", "VOC", "BNF", "DIR", "EXT", "LOC", "MNR", "TMP", "CLR", "PRP"])
 def test_function_tags_that_exclude(tag: str) -> None:
     assert choices(f"(S (NP-{tag} a b) (NP-SBJ c d) (S-{tag}-2 e f) (VP v w))")[0] == (3, ["NP:1"])
     assert choices(f"(PP (IN of) (NP-{tag}=3 a b))")[0] == (0, [])

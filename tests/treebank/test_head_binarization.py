@@ -194,7 +194,8 @@ def test_frames_are_multisets(left: list[str | None], right: list[str]) -> None:
     text = "X_Cont" + frame(tuple(left)) + frame(tuple(right))
     annotations = parse_label(text).annotations
     assert len(annotations) == 2
-    for annotation, complements in zip(annotations, (left, right), strict=True):
+    frames: list[list[str | None]] = [left, [*right]]
+    for annotation, complements in zip(annotations, frames, strict=True):
         items = annotation[1:].split("+") if annotation != "&" else []
         assert sorted(map(unescape, items)) == sorted(label for label in complements if label is not None)
     assert frame(tuple(left)) == frame(tuple(reversed(left)))

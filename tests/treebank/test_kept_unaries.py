@@ -79,8 +79,8 @@ def test_debinarize_inverts(tree: Tree, how: Binarization) -> None:
 def test_what_the_other_policies_take_away(tree: Tree) -> None:
     kept = clean(tree, "keep", "keep")
     for unary in ("top", "bottom", "join"):
-        other = clean(tree, unary, "keep")  # type: ignore[arg-type]
-        assert other == (None if kept is None else clean(kept, unary, "keep"))  # type: ignore[arg-type]
+        other = clean(tree, unary, "keep")
+        assert other == (None if kept is None else clean(kept, unary, "keep"))
 
 
 @pytest.mark.parametrize("chains", ["join", "keep"])
