@@ -56,6 +56,10 @@ class LabelError(MbrparseError):
     """A label that the label codec cannot have written."""
 
 
+class HeadRulesError(MbrparseError):
+    """A file of head rules that cannot be understood."""
+
+
 class GrammarError(MbrparseError):
     """A grammar (or its file) that is not what it claims to be."""
 

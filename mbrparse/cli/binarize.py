@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from mbrparse.cli.options import NearestChoice, encoding_option, note, output_option, with_progress
+
+if TYPE_CHECKING:
+    from mbrparse.treebank.binarize import Binarization
+
+PARENT, HEAD_TAG = "parent", "head-tag"
 
 
 def _sibling_count(text: str) -> float:
@@ -18,16 +24,21 @@ def _sibling_count(text: str) -> float:
     raise click.BadParameter(f"{text!r} is neither 0, 1, 2, ... nor inf")
 
 
+def _annotations(text: str) -> frozenset[str]:
+    one = NearestChoice([PARENT, HEAD_TAG])
+    return frozenset(one.convert(part.strip(), None, None) for part in text.split(","))
+
+
 @click.command()
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
 @output_option()
 @click.option(
     "--unary",
-    type=NearestChoice(["top", "bottom", "join"]),
+    type=NearestChoice(["top", "bottom", "join", "keep"]),
     default="top",
     show_default=True,
-    help="Which label survives a singleton production over a constituent. "
-    "Over a preterminal the preterminal stays.",
+    help="Which label survives a singleton production over a constituent; over a preterminal the "
+    "preterminal stays. Or keep: all singleton productions stay.",
 )
 @click.option(
     "--functions",
@@ -58,6 +69,23 @@ def _sibling_count(text: str) -> float:
     show_default=True,
     help="How many levels a label speaks of, its own included (1: no parents).",
 )
+@click.option(
+    "--head-rules",
+    metavar="collins|FILE",
+    help="Linearize around the head child, by Collins's rules or a file's (disco-dop's form).",
+)
+@click.option(
+    "--annotate",
+    type=_annotations,
+    metavar="parent,head-tag",
+    help="What labels of constituents name besides: their parent (as --vmarkov 2), the tag of their "
+    "head word (with --head-rules), or both.",
+)
+@click.option(
+    "--subcat",
+    is_flag=True,
+    help="Continuations name the complements still to come on each side (with --head-rules).",
+)
 @click.option("--max-length", type=click.IntRange(min=1), help="Drop trees with more terminals.")
 @click.option("--sections", metavar="02-21", help="Sections of wsj:DIR.")
 @encoding_option()
@@ -68,7 +96,9 @@ def _sibling_count(text: str) -> float:
     show_default=True,
     help="At a malformed tree: end with an error, or leave it out and count it.",
 )
+@click.pass_context
 def binarize(
+    context: click.Context,
     inputs: tuple[str, ...],
     output: str,
     unary: Any,
@@ -76,6 +106,9 @@ def binarize(
     direction: Any,
     hmarkov: float,
     vmarkov: int,
+    head_rules: str | None,
+    annotate: frozenset[str] | None,
+    subcat: bool,
     max_length: int | None,
     sections: str | None,
     encoding: str,
@@ -87,14 +120,16 @@ def binarize(
     --sections) or embedded:flights.
     """
     from mbrparse.files import open_output
-    from mbrparse.treebank.binarize import Binarization
     from mbrparse.treebank.brackets import write_tree
     from mbrparse.treebank.corpora import read_corpus
     from mbrparse.treebank.prepare import Account, Preparation, prepare
 
     if sections is not None and not any(spec.startswith("wsj:") for spec in inputs):
         raise click.UsageError("--sections goes with wsj:DIR.")
-    how = Preparation(unary, functions, Binarization(direction, hmarkov, vmarkov), max_length)
+    binarization = _binarization(
+        context, direction, hmarkov, vmarkov, head_rules, annotate or frozenset(), subcat
+    )
+    how = Preparation(unary, functions, binarization, max_length)
     account = Account()
 
     def trees() -> Any:
@@ -107,3 +142,32 @@ def binarize(
         for tree in with_progress(prepare(trees(), how, account), "binarizing"):
             write_tree(tree, stream)
     note(str(account))
+
+
+def _binarization(
+    context: click.Context,
+    direction: Any,
+    hmarkov: float,
+    vmarkov: int,
+    head_rules: str | None,
+    annotate: frozenset[str],
+    subcat: bool,
+) -> Binarization:
+    from mbrparse.treebank.binarize import Binarization, HeadDriven
+    from mbrparse.treebank.head_rules_file import head_rules as read_head_rules
+
+    def given(name: str) -> bool:
+        return context.get_parameter_source(name) is ParameterSource.COMMANDLINE
+
+    if PARENT in annotate:
+        if vmarkov != 2 and given("vmarkov"):
+            raise click.UsageError(f"--annotate parent is --vmarkov 2, not {vmarkov}.")
+        vmarkov = 2
+    if head_rules is None:
+        if subcat or HEAD_TAG in annotate:
+            raise click.UsageError("--subcat and --annotate head-tag go with --head-rules.")
+        return Binarization(direction, hmarkov, vmarkov)
+    if given("direction") or given("hmarkov"):
+        raise click.UsageError("--direction and --hmarkov have no meaning with --head-rules.")
+    heads = HeadDriven(read_head_rules(head_rules), HEAD_TAG in annotate, subcat)
+    return Binarization(vmarkov=vmarkov, heads=heads)

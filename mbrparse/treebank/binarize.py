@@ -1,7 +1,8 @@
 """Binarizing cleaned trees, and the way back.
 
 A constituent with more than two children becomes a chain of continuations (Goodman 1996, section 5):
-to the right, X -> A B C D becomes X -> A X_Cont, X_Cont -> B X_Cont, X_Cont -> C D.
+to the right, X -> A B C D becomes X -> A X_Cont, X_Cont -> B X_Cont, X_Cont -> C D. Around a head H,
+X -> A H C D becomes X -> A X_Cont, X_Cont -> X_Cont D, X_Cont -> H C (Sima'an 2003).
 """
 
 from __future__ import annotations
@@ -9,21 +10,40 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
+from mbrparse.treebank.head_choices import HeadChoice, choose_heads
+from mbrparse.treebank.heads import HeadRules
 from mbrparse.treebank.labels import (
     CONTINUATION,
+    HEAD_TAG,
     PARENT,
     SIBLING,
     escape,
+    frame,
     is_continuation,
     join_chain,
     parse_label,
     split_chain,
 )
+from mbrparse.treebank.linearize import linearize
 from mbrparse.treebank.tree import Tree
 
 Direction = Literal["right", "left"]
+ChainPolicy = Literal["join", "keep"]
+
+
+@dataclass(frozen=True, slots=True)
+class HeadDriven:
+    """Linearization around the head child.
+
+    ``tags``: labels name the tag of their head word. ``frames``: continuations name the complements
+    still to come on the left and on the right.
+    """
+
+    rules: HeadRules
+    tags: bool = False
+    frames: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,24 +52,35 @@ class Binarization:
 
     ``hmarkov`` is the number of siblings still to come that a continuation's label names (math.inf:
     all); ``vmarkov`` counts the levels that a label speaks of, itself included (1: no parents).
+    ``chains`` of unary productions become one label or stay. With ``heads`` there is no direction and
+    no ``hmarkov``.
     """
 
     direction: Direction = "right"
     hmarkov: float = 0
     vmarkov: int = 1
+    chains: ChainPolicy = "join"
+    heads: HeadDriven | None = None
 
     def __post_init__(self) -> None:
         if self.hmarkov < 0 or (self.hmarkov != math.inf and self.hmarkov != int(self.hmarkov)):
             raise ValueError(f"hmarkov must be 0, 1, 2, ... or inf, not {self.hmarkov}")
         if self.vmarkov < 1:
             raise ValueError(f"vmarkov must be 1 or more, not {self.vmarkov}")
+        if self.heads is not None and (self.hmarkov, self.direction) != (0, "right"):
+            raise ValueError("direction and hmarkov have no meaning around heads")
 
 
 RIGHT_LINEAR = Binarization()
 
 
-def binarize(tree: Tree, how: Binarization = RIGHT_LINEAR) -> Tree:
-    """Binarize a cleaned tree; a chain of unary productions becomes one joined label.
+def binarize(
+    tree: Tree, how: Binarization = RIGHT_LINEAR, choices: Sequence[HeadChoice] | None = None
+) -> Tree:
+    """Binarize a cleaned tree.
+
+    ``choices`` are the heads that were chosen before it was cleaned (see ``choose_heads``); without,
+    they are chosen on the tree itself.
 
     >>> from mbrparse.treebank.brackets import read_tree
     >>> str(binarize(read_tree("(S a b c)")))
@@ -59,32 +90,16 @@ def binarize(tree: Tree, how: Binarization = RIGHT_LINEAR) -> Tree:
     """
     if tree.is_leaf:
         return tree
-    # Top-down, since a label speaks of its ancestors; then the children are there when their parent
-    # is built: nodes are visited in reverse order of discovery.
-    found: list[_Frame] = [_Frame(tree, ())]
-    position = 0
-    while position < len(found):
-        frame = found[position]
-        position += 1
-        ancestors = (frame.base, *frame.ancestors)[: how.vmarkov - 1]
-        frame.first_child = len(found)
-        found.extend(_Frame(child, ancestors) for child in frame.children if not child.is_leaf)
-    built: dict[int, Tree] = {}
-    for index in range(len(found) - 1, -1, -1):
-        frame = found[index]
-        below = frame.first_child
-        children: list[Tree] = []
-        names: list[str] = []
-        for child in frame.children:
-            if child.is_leaf:
-                children.append(child)
-                names.append(escape(child.label))
-            else:
-                children.append(built.pop(below))
-                names.append(found[below].base)
-                below += 1
-        built[index] = _chain(frame, children, names, how)
-    return built[0]
+    found = _constituents(tree, how)
+    if how.heads is not None:
+        _set_choices(found, choose_heads(tree, how.heads.rules) if choices is None else choices)
+    # Parents stand before their children: backwards, a constituent's children are on top of those built,
+    # the first on the very top.
+    built: list[_Built] = []
+    for node in reversed(found):
+        children = [_leaf(child) if child.is_leaf else built.pop() for child in node.children]
+        built.append(_build(node, children, how))
+    return built[0].tree
 
 
 def debinarize(tree: Tree) -> Tree:
@@ -112,41 +127,77 @@ def debinarize(tree: Tree) -> Tree:
     return tree.fold(lambda leaf: [leaf], inner)[0]
 
 
-class _Frame:
-    """A constituent on its way into binary form; a unary chain counts as one."""
+class _Constituent:
+    """A constituent on its way into binary form; a joined chain counts as one."""
 
-    __slots__ = ("ancestors", "base", "children", "first_child")
+    __slots__ = ("ancestors", "base", "children", "choice")
 
-    def __init__(self, node: Tree, ancestors: tuple[str, ...]) -> None:
+    def __init__(self, node: Tree, ancestors: tuple[str, ...], chains: ChainPolicy) -> None:
         labels = [node.label]
-        while len(node.children) == 1 and not node.children[0].is_leaf:
+        while chains == "join" and len(node.children) == 1 and not node.children[0].is_leaf:
             node = node.children[0]
             labels.append(node.label)
         self.base = join_chain(tuple(labels))
-        self.children: Sequence[Tree] = node.children
+        self.children = node.children
         self.ancestors = ancestors
-        self.first_child = 0
+        self.choice: HeadChoice | None = None
 
 
-def _chain(frame: _Frame, children: list[Tree], names: list[str], how: Binarization) -> Tree:
-    parents = "".join(PARENT + name for name in frame.ancestors)
-    whole = frame.base + parents
-    count = len(children)
-    if count <= 2:
-        return Tree(whole, children)
+class _Built(NamedTuple):
+    """A node in binary form, its label without annotations, and the tag of its head word."""
+
+    tree: Tree
+    name: str
+    head_tag: str
+
+
+def _constituents(tree: Tree, how: Binarization) -> list[_Constituent]:
+    """Parents before children, left to right; top-down, since a label speaks of its ancestors."""
+    found: list[_Constituent] = []
+    stack = [_Constituent(tree, (), how.chains)]
+    while stack:
+        node = stack.pop()
+        found.append(node)
+        ancestors = (node.base, *node.ancestors)[: how.vmarkov - 1]
+        stack.extend(
+            _Constituent(child, ancestors, how.chains)
+            for child in reversed(node.children)
+            if not child.is_leaf
+        )
+    return found
+
+
+def _set_choices(found: list[_Constituent], choices: Sequence[HeadChoice]) -> None:
+    branching = [node for node in found if len(node.children) > 1]
+    for node, choice in zip(branching, choices, strict=True):
+        node.choice = choice
+
+
+def _leaf(leaf: Tree) -> _Built:
+    name = escape(leaf.label)
+    return _Built(leaf, name, name)
+
+
+def _build(node: _Constituent, children: Sequence[_Built], how: Binarization) -> _Built:
+    choice, count = node.choice, len(children)
+    head = choice.head if choice else count - 1 if how.direction == "right" else 0
+    head_tag = children[head].head_tag
+    annotations = "".join([PARENT + name for name in node.ancestors])
+    if how.heads is not None and how.heads.tags:
+        annotations += HEAD_TAG + head_tag
+    continuation = node.base + CONTINUATION
     named = count if how.hmarkov == math.inf else int(how.hmarkov)
-    continuation = frame.base + CONTINUATION
+    complements = choice.complements if choice and how.heads and how.heads.frames else None
 
-    def label(to_come: Sequence[str]) -> str:
-        return continuation + "".join(SIBLING + name for name in to_come[:named]) + parents
+    def label(start: int, end: int) -> str:
+        """The label of the continuation over children start..end."""
+        siblings = frames = ""
+        if named:
+            to_come = children[start:end] if how.direction == "right" else children[start:end][::-1]
+            siblings = "".join([SIBLING + child.name for child in to_come[:named]])
+        if complements:
+            frames = frame(complements[start:head]) + frame(complements[head:end])
+        return continuation + siblings + annotations + frames
 
-    if how.direction == "right":
-        rest = Tree(label(names[-2:]), children[-2:])
-        for position in range(count - 3, 0, -1):
-            rest = Tree(label(names[position:]), (children[position], rest))
-        return Tree(whole, (children[0], rest))
-    # To the left the siblings still to come stand on the left, the nearest first.
-    rest = Tree(label(names[1::-1]), children[:2])
-    for position in range(2, count - 1):
-        rest = Tree(label(names[position::-1]), (rest, children[position]))
-    return Tree(whole, (rest, children[-1]))
+    trees = [child.tree for child in children]
+    return _Built(linearize(node.base + annotations, trees, head, label), node.base, head_tag)

@@ -11,7 +11,7 @@ from typing import Literal
 
 from mbrparse.treebank.tree import Tree
 
-UnaryPolicy = Literal["top", "bottom", "join"]
+UnaryPolicy = Literal["top", "bottom", "join", "keep"]
 FunctionPolicy = Literal["strip", "keep"]
 
 TRACE = "-NONE-"
@@ -25,19 +25,27 @@ def clean(tree: Tree, unary: UnaryPolicy = "top", functions: FunctionPolicy = "s
 
     ``unary`` says which label survives a singleton production over a constituent: the top one, the
     bottom one, or with ``join`` all of them (the chain stays, to be joined when binarized). Over a
-    preterminal the preterminal stays, whatever the policy.
+    preterminal the preterminal stays. With ``keep`` every singleton production stays, these too.
 
     >>> from mbrparse.treebank.brackets import read_tree
     >>> str(clean(read_tree("( (S (NP-SBJ (-NONE- *)) (VP (VB go) (NP (NN home)))))")))
     '(S (VB go) (NN home))'
     """
+    bare = without_traces(tree)
+    return None if bare is None else simplify(bare, unary, functions)
+
+
+def without_traces(tree: Tree) -> Tree | None:
+    """The first half of cleaning: the tree without traces and wrapper, or None if that is nothing."""
     kept = _without_traces(tree)
-    if kept is None:
-        return None
-    kept = unwrap(kept)
+    return None if kept is None else unwrap(kept)
+
+
+def simplify(tree: Tree, unary: UnaryPolicy, functions: FunctionPolicy) -> Tree:
+    """The other half: function tags and unary productions. Constituents of more children all stay."""
     if functions == "strip":
-        kept = kept.fold(_itself, _stripped)
-    return kept.fold(_itself, _UNARY[unary])
+        tree = tree.fold(_itself, _stripped)
+    return tree if unary == "keep" else tree.fold(_itself, _UNARY[unary])
 
 
 def unwrap(tree: Tree) -> Tree:

@@ -8,7 +8,12 @@ or with ``--unary join`` a chain of them), whether it is a continuation, and ann
     S+VP               a joined unary chain, S over VP
     NP_Cont>PP>SBAR    a continuation that names siblings still to come
     NP^S               a label that names its parent
+    NP@NN              a label that names the tag of its head word
+    VP_Cont&&NP+S      a continuation that names complements still to come: none left, NP and S right
     NNP~city           a label with a state (of a hand-written grammar, say)
+
+An annotation is a mark and a text. What is named in one is escaped as a base is, so a label is read in
+one way only. Annotations stand in the order siblings, parents, head tag, frames.
 
 The marks are reserved: a treebank label that contains one has it written as ``%`` and two hexadecimal
 digits, so that every label survives the way there and back. Ordinary labels stay as they are.
@@ -26,7 +31,9 @@ CONTINUATION = "_Cont"
 JOIN = "+"
 PARENT = "^"
 SIBLING = ">"
-# Marks of annotations: the two above, ~ for states, and two kept free for those to come.
+HEAD_TAG = "@"
+FRAME = "&"
+# Marks of annotations: those above, and ~ for states.
 _ANNOTATION_MARKS = "^>~&@"
 # A label in single quotes would read as a terminal in a grammar file.
 _RESERVED = re.compile(r"[\^>~&@+%() \t\r\n\f\v]|_(?=Cont)|^'(?=.+'\Z)", re.DOTALL)
@@ -138,3 +145,13 @@ def join_chain(labels: tuple[str, ...]) -> str:
 def split_chain(base: str) -> tuple[str, ...]:
     """The treebank labels of a base, the topmost first (one, but for joined chains)."""
     return tuple(unescape(part) for part in base.split(JOIN))
+
+
+@lru_cache(maxsize=65536)
+def frame(complements: tuple[str | None, ...]) -> str:
+    """The annotation that names the complements still to come on one side, as a multiset; None is none.
+
+    >>> frame(("SBAR", None, "NP", "NP")), frame(())
+    ('&NP+NP+SBAR', '&')
+    """
+    return FRAME + JOIN.join(sorted(escape(label) for label in complements if label is not None))

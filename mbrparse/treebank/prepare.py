@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from mbrparse.errors import CorpusError, MbrparseError
 from mbrparse.treebank.binarize import RIGHT_LINEAR, Binarization, binarize
-from mbrparse.treebank.clean import FunctionPolicy, UnaryPolicy, clean
+from mbrparse.treebank.clean import FunctionPolicy, UnaryPolicy, simplify, without_traces
 from mbrparse.treebank.corpora import SourceTree
+from mbrparse.treebank.head_choices import choose_heads
 from mbrparse.treebank.tree import Tree
 
 
 @dataclass(frozen=True, slots=True)
 class Preparation:
-    """What is done to each tree of a corpus; ``max_length`` counts the cleaned tree's terminals."""
+    """What is done to each tree of a corpus; ``max_length`` counts the cleaned tree's terminals.
+
+    ``unary="keep"`` keeps chains in the binarized tree too, whatever ``binarization`` says of them.
+    """
 
     unary: UnaryPolicy = "top"
     functions: FunctionPolicy = "strip"
@@ -55,18 +59,25 @@ class Account:
 def prepare(trees: Iterable[SourceTree], how: Preparation, account: Account) -> Iterator[Tree]:
     """Clean and binarize trees one by one, filling ``account`` as they pass.
 
-    Raises CorpusError if nothing was there to read.
+    Heads are chosen before function tags and unary productions go. Raises CorpusError if nothing was
+    there to read.
     """
+    binarization = how.binarization
+    if how.unary == "keep":
+        binarization = replace(binarization, chains="keep")
     for _, _, tree in trees:
-        cleaned = clean(tree, how.unary, how.functions)
-        if cleaned is None:
+        bare = without_traces(tree)
+        if bare is None:
             account.dropped["empty"] += 1
-        elif cleaned.is_leaf:
+            continue
+        cleaned = simplify(bare, how.unary, how.functions)
+        if cleaned.is_leaf:
             account.dropped["single terminal"] += 1
         elif how.max_length is not None and len(cleaned.leaves()) > how.max_length:
             account.dropped[f"longer than {how.max_length}"] += 1
         else:
             account.kept += 1
-            yield binarize(cleaned, how.binarization)
+            heads = binarization.heads
+            yield binarize(cleaned, binarization, None if heads is None else choose_heads(bare, heads.rules))
     if account.read == 0:
         raise CorpusError("no trees in the input", remedy="trees are written in brackets: (S (NP ...) ...)")

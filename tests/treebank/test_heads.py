@@ -1,0 +1,232 @@
+"""Collins's head table, row by row, and beside it the table read naively."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mbrparse.treebank.head_rules_file import head_rules
+from mbrparse.treebank.heads import HeadRule, HeadRules, find_head
+
+COLLINS = head_rules("collins")
+
+
+def head(parent: str, children: str, rules: HeadRules = COLLINS) -> int:
+    return find_head(rules, parent, tuple(children.split()))
+
+
+@pytest.mark.parametrize(
+    ("parent", "children", "position"),
+    [
+        # a label that stands earlier in the row wins over one that is met earlier
+        ("ADJP", "RB JJ NN", 2),
+        ("ADJP", "JJ JJ", 0),
+        ("ADJP", "RB RB RBS", 2),
+        ("ADVP", "RB NN RB NN", 2),
+        ("ADVP", "NN CD", 1),
+        ("CONJP", "RB IN", 0),
+        ("CONJP", "IN IN", 1),
+        ("LST", ": LS :", 1),
+        ("NAC", "JJ NNP NN", 2),
+        ("NAC", "NNP NNPS NNP", 0),
+        ("PP", "TO IN IN NP", 2),
+        ("PP", "FW VBG NP", 1),
+        ("PRT", "RP RB", 0),
+        ("QP", "CD IN $ CD", 2),
+        ("QP", "JJR CD CD", 1),
+        ("RRC", "ADVP VP NP VP PP", 3),
+        ("RRC", "PP NP ADJP", 1),
+        ("S", "NP ADVP VP", 2),
+        ("S", "SBAR S VP IN", 3),
+        ("S", "NP UCP", 1),
+        ("SBAR", "WHADVP WHNP S", 1),
+        ("SBAR", "ADVP S IN", 2),
+        ("SBARQ", "WHNP SQ .", 1),
+        ("SBARQ", "SINV S X", 1),
+        ("SINV", "ADVP VP VBZ NP", 2),
+        ("SINV", "NP S VP", 2),
+        ("SQ", "MD VBZ VP", 1),
+        ("SQ", "NP VP", 1),
+        ("VP", "VBD TO VP", 1),
+        ("VP", "MD VBN VP", 1),
+        ("VP", "ADVP VB NP", 1),
+        ("VP", "NP NN VP", 2),
+        ("WHADJP", "WRB JJ", 0),
+        ("WHADJP", "ADJP JJ", 1),
+        ("WHADVP", "WRB RB", 0),
+        ("WHADVP", "WRB WRB", 1),
+        ("WHNP", "WHPP WP NN", 1),
+        ("WHNP", "WP$ WDT", 1),
+        ("WHPP", "TO IN WHNP", 1),
+        # no list: the last child, or the first
+        ("FRAG", "NP ADVP NP", 2),
+        ("UCP", "ADJP NP", 1),
+        ("X", "DT NN PP", 2),
+        ("INTJ", "UH RB", 0),
+        ("NX", "NN NN", 0),
+        ("PRN", "S VP", 0),
+        # nothing of the list there
+        ("ADJP", "X Y Z", 0),
+        ("ADVP", "X Y Z", 2),
+        ("S", "X Y", 0),
+        ("PP", "X Y", 1),
+        ("VP", "X Y", 0),
+        ("WHPP", "X Y", 1),
+    ],
+)
+def test_rows_of_the_table(parent: str, children: str, position: int) -> None:
+    assert head(parent, children) == position
+
+
+@pytest.mark.parametrize(
+    ("children", "position"),
+    [
+        ("NN NN POS", 2),  # the last child is POS
+        ("DT JJ NN", 2),
+        ("DT NN NNS JJ", 2),  # any of the first list, the rightmost
+        ("NNP JJR PP", 1),
+        ("NX NP", 0),
+        ("NP NP PP", 0),  # NP from the left
+        ("ADJP NP PRN", 1),
+        ("$ CD PRN X", 2),  # $, ADJP, PRN from the right
+        ("CD CD JJ", 1),  # CD from the right
+        ("QP JJ RB X", 2),  # JJ, JJS, RB, QP from the right
+        ("DT JJ PP", 1),
+        ("DT PP", 1),  # the last child
+        ("PRP DT", 1),
+    ],
+)
+def test_noun_phrases(children: str, position: int) -> None:
+    assert head("NP", children) == position
+
+
+@pytest.mark.parametrize(
+    ("parent", "children", "position"),
+    [
+        ("NP", "NN CC NN", 0),
+        ("NP", "DT NN , CC NN", 1),  # punctuation is skipped
+        ("NP", "NNS CONJP NNS", 0),
+        ("NP", "NN , NN CC NN", 2),
+        ("VP", "VB NP CC VBD", 1),
+        ("VP", "VBD CC VBD", 0),
+        ("UCP", "ADJP CC NP", 0),
+        ("NP", "CC NN", 1),  # nothing before the conjunction
+        ("NP", ", CC NN", 2),
+        ("NP", "NN CC , NN", 3),  # the child before the head is no conjunction
+        ("NP", "NN CC JJ NN", 3),
+    ],
+)
+def test_coordination(parent: str, children: str, position: int) -> None:
+    assert head(parent, children) == position
+
+
+@pytest.mark.parametrize(
+    ("parent", "children", "position"),
+    [
+        ("FRAG", "NP ADVP .", 1),
+        ("UCP", "`` ADJP NP '' .", 2),
+        ("PRN", "-LRB- S -RRB-", 1),
+        ("PRN", ", X ,", 1),
+        ("PRN", ", ,", 0),
+        ("FRAG", ", .", 1),
+        ("NP", "DT PP ''", 1),
+        ("NP", "NN POS ''", 1),
+    ],
+)
+def test_punctuation_is_no_head_unless_nothing_else_is_there(
+    parent: str, children: str, position: int
+) -> None:
+    assert head(parent, children) == position
+
+
+@pytest.mark.parametrize(("children", "position"), [("A B", 0), (", B", 1), ("CC CC", 0), (". ,", 0)])
+def test_a_label_without_rules_has_its_first_child_for_its_head(children: str, position: int) -> None:
+    assert head("NEW", children) == position
+
+
+def test_case_and_morphology_make_no_difference() -> None:
+    rules = HeadRules({"NP": (HeadRule("right", ("N",)),)})
+    assert head("np[x]", "det n[soort,ev] pp", rules) == 1
+    assert head("NP", "[N] N N]", rules) == 1
+
+
+# The table once more, as it is printed: from which side, and the labels in order.
+PRINTED = {
+    "ADJP": ("left", "NNS QP NN $ ADVP JJ VBN VBG ADJP JJR NP JJS DT FW RBR RBS SBAR RB"),
+    "ADVP": ("right", "RB RBR RBS FW ADVP TO CD JJR JJ IN NP JJS NN"),
+    "CONJP": ("right", "CC RB IN"),
+    "FRAG": ("right", ""),
+    "UCP": ("right", ""),
+    "X": ("right", ""),
+    "INTJ": ("left", ""),
+    "NX": ("left", ""),
+    "PRN": ("left", ""),
+    "LST": ("right", "LS :"),
+    "NAC": ("left", "NN NNS NNP NNPS NP NAC EX $ CD QP PRP VBG JJ JJS JJR ADJP FW"),
+    "PP": ("right", "IN TO VBG VBN RP FW"),
+    "PRT": ("right", "RP"),
+    "QP": ("left", "$ IN NNS NN JJ RB DT CD NCD QP JJR JJS"),
+    "RRC": ("right", "VP NP ADVP ADJP PP"),
+    "S": ("left", "TO IN VP S SBAR ADJP UCP NP"),
+    "SBAR": ("left", "WHNP WHPP WHADVP WHADJP IN DT S SQ SINV SBAR FRAG"),
+    "SBARQ": ("left", "SQ S SINV SBARQ FRAG"),
+    "SINV": ("left", "VBZ VBD VBP VB MD VP S SINV ADJP NP"),
+    "SQ": ("left", "VBZ VBD VBP VB MD VP SQ"),
+    "VP": ("left", "TO VBD VBN MD VBZ VB VBG VBP VP ADJP NN NNS NP"),
+    "WHADJP": ("left", "CC WRB JJ ADJP"),
+    "WHADVP": ("right", "CC WRB"),
+    "WHNP": ("left", "WDT WP WP$ WHADJP WHPP WHNP"),
+    "WHPP": ("right", "IN TO FW"),
+}
+POINTS = [",", ".", ":", "``", "''", "-LRB-", "-RRB-"]
+
+
+def naive_noun_phrase(children: list[str]) -> int | None:
+    if children[-1] == "POS":
+        return len(children) - 1
+    for side, wanted in [
+        ("right", "NN NNP NNPS NNS NX POS JJR"),
+        ("left", "NP"),
+        ("right", "$ ADJP PRN"),
+        ("right", "CD"),
+        ("right", "JJ JJS RB QP"),
+    ]:
+        places = [place for place, child in enumerate(children) if child in wanted.split()]
+        if places:
+            return places[-1] if side == "right" else places[0]
+    return None
+
+
+def naive_head(parent: str, children: list[str]) -> int:
+    side, listed = PRINTED.get(parent, ("right" if parent == "NP" else "left", ""))
+    found = naive_noun_phrase(children) if parent == "NP" else None
+    if found is None:
+        for label in listed.split():
+            places = [place for place, child in enumerate(children) if child == label]
+            if places:
+                found = places[-1] if side == "right" else places[0]
+                break
+    if found is None:
+        candidates = [place for place, child in enumerate(children) if child not in POINTS]
+        candidates = candidates or list(range(len(children)))
+        found = candidates[-1] if side == "right" else candidates[0]
+    if found >= 2 and children[found - 1] in ("CC", "CONJP"):
+        for place in range(found - 2, -1, -1):
+            if children[place] not in POINTS:
+                return place
+    return found
+
+
+@given(st.data())
+def test_the_table_read_naively(data: st.DataObject) -> None:
+    parent = data.draw(st.sampled_from([*PRINTED, "NP", "NP", "NP", "OTHER"]))
+    _, listed = PRINTED.get(parent, ("", "NN NNP POS NX NP $ ADJP PRN CD JJ QP"))
+    common = st.sampled_from(["CC", "CONJP", ",", ".", "NN", "X"])
+    likely = st.sampled_from(listed.split()) if listed else common
+    children = data.draw(st.lists(likely | common, min_size=2, max_size=6))
+    assert find_head(COLLINS, parent, tuple(children)) == naive_head(parent, children)
+
+
+def test_the_table_has_the_printed_rows_and_no_more() -> None:
+    assert COLLINS.rules.keys() == PRINTED.keys() | {"NP"}
+    for label, (side, listed) in PRINTED.items():
+        assert COLLINS.rules[label] == (HeadRule(side, tuple(listed.split())),)  # type: ignore[arg-type]
