@@ -56,6 +56,7 @@ class Forest(NamedTuple):
     group_next: Ints  # the next group of its cell, or -1
     group_start: Ints
     group_pair: Ints
+    group_rule: Ints  # the rule of its first production
     group_right: Ints  # the symbol of its right nodes
     group_sum: Floats  # sum over edges of inside * inside
     edge_first: Ints  # by right node
@@ -84,7 +85,7 @@ class Work(NamedTuple):
     place: Ints  # by left symbol
     base: Floats  # by node of the cell
     shift: Ints  # by end: powers of two that the column was divided by
-    counts: Ints  # of productions and of partner lists
+    counts: Ints  # of productions, partner lists, groups and edges
 
 
 # What may be too small.
@@ -98,7 +99,7 @@ def forest_cell(start: int, end: int) -> int:
 
 
 @kernel
-def forest_inside(  # noqa: PLR0915
+def forest_inside(
     tables: SparseTables, unaries: UnaryTables, words: Words, forest: Forest, work: Work
 ) -> int:
     """Fill the forest from the words up; returns -1, or which of its parts is too small."""
@@ -170,6 +171,7 @@ def forest_inside(  # noqa: PLR0915
         for group in range(column, groups if factor != 1.0 else column):
             group_sum[group] *= factor
     edge_first[node_first[forest_cell(0, n) + 1]] = edges
+    work.counts[2], work.counts[3] = groups, edges
     return -1
 
 
@@ -244,6 +246,7 @@ def _complete_cell(
         pair = group_pair[group]
         total = group_sum[group]
         production_first[group] = productions
+        forest.group_rule[group] = rule_start[pair]
         for rule in range(rule_start[pair], rule_start[pair + 1]):
             parent = rule_parent[rule]
             node = slot[parent]

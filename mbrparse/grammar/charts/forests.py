@@ -20,6 +20,7 @@ from mbrparse.grammar.charts.forest import (
     UnaryTables,
     Words,
     Work,
+    forest_cell,
     forest_inside,
     forest_outside,
 )
@@ -86,6 +87,13 @@ class Forests:
         shift = int(self._shift[terminal_ids].sum()) - int(self.work.shift[1 : length + 1].sum())
         return self.forest, math.log(total) - shift * math.log(2.0)
 
+    def root_symbols(self, length: int) -> Ints:
+        """The symbols that derive the whole of the sentence that was filled last."""
+        cell = forest_cell(0, length)
+        first, last = self.forest.node_first[cell], self.forest.node_first[cell + 1]
+        symbols: Ints = self.forest.node_symbol[first:last]
+        return symbols
+
     def _enlarge(self, part: int) -> None:
         if self._size[part] >= MAX_SIZE[part]:
             raise ForestOverflowError("a forest too large for memory")
@@ -94,30 +102,16 @@ class Forests:
 
     def _allocate(self, length: int) -> None:
         self._length = length
-        size, cells = self._size, length * (length + 1) // 2 + 1
-        self.forest = Forest(
-            node_first=_ints(cells),
-            node_start=_ints(size[NODES]),
-            node_symbol=_ints(size[NODES]),
-            inside=_floats(size[NODES]),
-            outside=_floats(size[NODES]),
-            lexical=_floats(size[NODES]),
-            cell_group=_ints(cells),
-            group_next=_ints(size[GROUPS]),
-            group_start=_ints(size[GROUPS]),
-            group_pair=_ints(size[GROUPS]),
-            group_right=_ints(size[GROUPS]),
-            group_sum=_floats(size[GROUPS]),
-            edge_first=_ints(size[NODES] + 1),
-            edge_group=_ints(size[EDGES]),
-            edge_left=_ints(size[EDGES]),
-            production_first=_ints(size[GROUPS]),
-            production_last=_ints(size[GROUPS]),
-            production_parent=_ints(size[PRODUCTIONS]),
-            unary_first=_ints(cells),
-            unary_parent=_ints(size[UNARIES]),
-            unary_child=_ints(size[UNARIES]),
-            unary_rule=_ints(size[UNARIES]),
+        size = self._size
+        # A grammar without unary rules has no use for their arrays, and searches see that they are empty.
+        unaries = size[UNARIES] if len(self.unaries.rule_parent) else 0
+        self.forest = empty_forest(
+            length * (length + 1) // 2 + 1,
+            size[NODES],
+            size[GROUPS],
+            size[EDGES],
+            size[PRODUCTIONS],
+            unaries,
         )
         self.weight = _floats(size[GROUPS])
         self.work = Work(
@@ -132,8 +126,37 @@ class Forests:
             place=_ints(self.tables.n_left + 1),
             base=_floats(self._n_symbols),
             shift=_ints(length + 1),
-            counts=_ints(2),
+            counts=_ints(4),
         )
+
+
+def empty_forest(cells: int, nodes: int, groups: int, edges: int, productions: int, unaries: int) -> Forest:
+    """A forest with room for so many of each."""
+    return Forest(
+        node_first=_ints(cells),
+        node_start=_ints(nodes),
+        node_symbol=_ints(nodes),
+        inside=_floats(nodes),
+        outside=_floats(nodes),
+        lexical=_floats(nodes),
+        cell_group=_ints(cells),
+        group_next=_ints(groups),
+        group_start=_ints(groups),
+        group_pair=_ints(groups),
+        group_rule=_ints(groups),
+        group_right=_ints(groups),
+        group_sum=_floats(groups),
+        edge_first=_ints(nodes + 1),
+        edge_group=_ints(edges),
+        edge_left=_ints(edges),
+        production_first=_ints(groups),
+        production_last=_ints(groups),
+        production_parent=_ints(productions),
+        unary_first=_ints(cells),
+        unary_parent=_ints(unaries),
+        unary_child=_ints(unaries),
+        unary_rule=_ints(unaries),
+    )
 
 
 def unary_tables(grammar: PCFG) -> UnaryTables:

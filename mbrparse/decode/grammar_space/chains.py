@@ -1,0 +1,157 @@
+"""The best chain of unary rules from a node down to one that is rewritten otherwise.
+
+A chain visits no node twice, and each distinct item earns once: a label that comes again (two symbols of
+one label) earns nothing more, nor does the same pair of labels. So gains do not add up along a path, and
+what remains is to try the paths; a bound on all that could still be earned leaves most of them out, and
+treebank grammars have few to begin with.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mbrparse.decode.grammar_space.gains import Gains
+from mbrparse.grammar.charts.forest import Forest
+from mbrparse.grammar.charts.tables import Floats, Ints
+from mbrparse.grammar.kernel import kernel
+
+
+class Chains(NamedTuple):
+    """Scratch for the chains of one cell; nodes are counted from the cell's first."""
+
+    head: Ints  # by node: its first unary as a parent, or -1
+    following: Ints  # by unary of the cell: the parent's next one, or -1
+    on_path: Ints  # by node: whether it is on the path
+    most: Floats  # by node: what it and the step to it may earn at most
+    path: Ints  # by depth: nodes of the path
+    cursor: Ints
+    value: Floats
+    rest: Floats
+    best_path: Ints  # the best path found, from the top down
+
+
+def new_chains(nodes: int, unaries: int) -> Chains:
+    """Scratch for cells of so many nodes and unaries."""
+
+    def ints(size: int) -> Ints:
+        return np.zeros(size + 1, np.int32)
+
+    return Chains(
+        ints(nodes),
+        ints(unaries),
+        ints(nodes),
+        np.zeros(nodes + 1),
+        ints(nodes),
+        ints(nodes),
+        np.zeros(nodes + 1),
+        np.zeros(nodes + 1),
+        ints(nodes),
+    )
+
+
+@kernel
+def list_steps(forest: Forest, chains: Chains, cell: int) -> None:
+    """Prepare a cell: the unaries of each parent, the first listed first."""
+    first, last = forest.node_first[cell], forest.node_first[cell + 1]
+    begin = forest.unary_first[cell]
+    for node in range(last - first):
+        chains.head[node] = -1
+        chains.on_path[node] = 0
+    for place in range(forest.unary_first[cell + 1] - 1, begin - 1, -1):
+        parent = forest.unary_parent[place] - first
+        chains.following[place - begin] = chains.head[parent]
+        chains.head[parent] = place - begin
+
+
+@kernel
+def bound_steps(forest: Forest, gains: Gains, own: Floats, chains: Chains, cell: int, lane: int) -> float:
+    """Prepare a lane: what each node may earn at most; returns what the best foot has."""
+    first, last = forest.node_first[cell], forest.node_first[cell + 1]
+    best = -np.inf
+    for node in range(first, last):
+        chains.most[node - first] = 0
+        best = max(best, own[node, lane])
+    for place in range(forest.unary_first[cell], forest.unary_first[cell + 1]):
+        child = forest.unary_child[place] - first
+        step = gains.unary[place, lane] + gains.unary_rule[place, lane]
+        chains.most[child] = max(chains.most[child], step)
+    for node in range(first, last):
+        chains.most[node - first] += max(0.0, gains.node[node, lane])
+    if forest.lexical[first] > 0:
+        best += max(0.0, gains.foot[forest.node_start[first], lane])
+    return best
+
+
+@kernel
+def best_chain(
+    forest: Forest,
+    label: Ints,
+    gains: Gains,
+    own: Floats,
+    chains: Chains,
+    at: tuple[int, int, int],
+    foot: float,
+) -> tuple[float, int]:
+    """The value of the best chain from a node down, and its length; its nodes are in ``best_path``.
+
+    ``at`` is (cell, top node, lane), ``foot`` what ``bound_steps`` returned, ``own`` [node, lane] what
+    nodes have without a chain. Of equal chains the first found, and none at all before all others.
+    """
+    cell, top, lane = at
+    first, begin = forest.node_first[cell], forest.unary_first[cell]
+    path, cursor, value, rest = chains.path, chains.cursor, chains.value, chains.rest
+    single = forest.lexical[first] > 0
+    once = gains.foot[forest.node_start[first], lane] if single else 0.0
+    best = own[top, lane]
+    length = 1
+    chains.best_path[0] = top
+    path[0], cursor[0], value[0], rest[0] = top, chains.head[top - first], 0.0, 0.0
+    for node in range(forest.node_first[cell + 1] - first):
+        rest[0] += chains.most[node]
+    rest[0] -= chains.most[top - first]
+    chains.on_path[top - first] = 1
+    depth = 0
+    while depth >= 0:
+        node = path[depth]
+        step = cursor[depth]
+        if step < 0:
+            chains.on_path[node - first] = 0
+            depth -= 1
+            continue
+        cursor[depth] = chains.following[step]
+        child = forest.unary_child[begin + step]
+        if chains.on_path[child - first]:
+            continue
+        reached = value[depth] + gains.unary_rule[begin + step, lane]
+        name, below = label[forest.node_symbol[node]], label[forest.node_symbol[child]]
+        # What the path above has earned already is earned no more.
+        new, fresh, known = True, True, below == name
+        for above in range(depth):
+            earlier, later = (
+                label[forest.node_symbol[path[above]]],
+                label[forest.node_symbol[path[above + 1]]],
+            )
+            new = new and earlier != name
+            known = known or earlier == below
+            fresh = fresh and not (earlier == name and later == below)
+        if new:
+            reached += gains.node[node, lane]
+        if fresh:
+            reached += gains.unary[begin + step, lane]
+        total = reached + own[child, lane] + once
+        if known and not single:
+            total -= gains.node[child, lane]
+        if total > best and (best == -np.inf or total > best + 1e-9 * abs(best)):
+            best = total
+            length = depth + 2
+            for place in range(depth + 1):
+                chains.best_path[place] = path[place]
+            chains.best_path[depth + 1] = child
+        if reached + rest[depth] + foot > best:
+            depth += 1
+            path[depth], cursor[depth], value[depth] = child, chains.head[child - first], reached
+            rest[depth] = rest[depth - 1] - chains.most[child - first]
+            chains.on_path[child - first] = 1
+    return best, length

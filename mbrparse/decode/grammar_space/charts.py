@@ -1,0 +1,99 @@
+"""Charts by way of forests: what the parser asks of a sentence where trees of the grammar are searched."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+
+from mbrparse.decode.grammar_space.best_trees import GrammarTree
+from mbrparse.decode.grammar_space.decoder import GrammarDecoder
+from mbrparse.decode.grammar_space.summary import forest_entries, forest_summary
+from mbrparse.decode.objectives import Objective
+from mbrparse.grammar.charts.chart import Derivation
+from mbrparse.grammar.charts.factory import TIE
+from mbrparse.grammar.charts.forests import ForestOverflowError, Forests
+from mbrparse.grammar.charts.span_summary import SpanEntries, SpanSummary
+from mbrparse.grammar.charts.tables import Ints
+from mbrparse.grammar.pcfg import PCFG, IntArray
+
+
+class ForestChart:
+    """What a sentence's forest had to say; the forest itself is gone with the next sentence."""
+
+    def __init__(
+        self,
+        terminal_ids: IntArray,
+        log_prob: float,
+        overflown: bool = False,
+        trees: Mapping[int, GrammarTree] | None = None,
+        summary: SpanSummary | None = None,
+        entries: SpanEntries | None = None,
+    ) -> None:
+        self.terminal_ids = terminal_ids
+        self.length = len(terminal_ids)
+        self.log_prob = log_prob
+        self.overflown = overflown
+        self.trees = trees or {}
+        self._summary = summary
+        self._entries = entries
+
+    @property
+    def has_parse(self) -> bool:
+        """Whether the grammar derives the sentence."""
+        return self.log_prob > -math.inf
+
+    def viterbi(self) -> Derivation:
+        """Not known: the most probable derivation is one of ``trees`` if it was asked for."""
+        raise NotImplementedError
+
+    def span_summary(self) -> SpanSummary:
+        """Best label, its posterior, and the sum of posteriors, by cell."""
+        assert self._summary is not None, "posteriors were not asked for"
+        return self._summary
+
+    def span_posteriors(self) -> SpanEntries:
+        """Expected numbers of labels over spans."""
+        assert self._entries is not None, "posteriors were not asked for"
+        return self._entries
+
+
+class ForestCharts:
+    """Makes charts for one grammar, one after the other as they are asked for."""
+
+    def __init__(
+        self,
+        grammar: PCFG,
+        objectives: Sequence[Objective],
+        label: Ints,
+        summaries: bool,
+        entries: bool,
+    ) -> None:
+        """``label`` [symbol] says what symbols are projected to."""
+        self._label = label
+        self._n_labels = int(label.max(initial=-1)) + 1
+        self._summaries = summaries
+        self._wants_entries = entries
+        self._forests = Forests(grammar)
+        self._decoder = GrammarDecoder(grammar, self._forests, objectives, label, TIE["double"])
+
+    def charts(self, sentences: Sequence[IntArray]) -> Iterator[ForestChart]:
+        """One chart for each sentence of known terminals, in order."""
+        for terminal_ids in sentences:
+            try:
+                _, log_prob = self._forests.fill(terminal_ids)
+            except ForestOverflowError:
+                yield ForestChart(terminal_ids, -math.inf, overflown=True)
+                continue
+            if log_prob == -math.inf:
+                yield ForestChart(terminal_ids, log_prob)
+                continue
+            forest, length = self._forests.forest, len(terminal_ids)
+            yield ForestChart(
+                terminal_ids,
+                log_prob,
+                trees=self._decoder.trees(length),
+                summary=forest_summary(forest, self._label, self._n_labels, length, TIE["double"])
+                if self._summaries
+                else None,
+                entries=forest_entries(forest, self._label, length) if self._wants_entries else None,
+            )

@@ -1,0 +1,107 @@
+"""The items of a grammar's rules: which rules share an item once symbols are projected to labels."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from mbrparse.grammar.charts.forests import Forests
+from mbrparse.grammar.charts.tables import Floats, Ints
+from mbrparse.grammar.pcfg import PCFG
+from mbrparse.grammar.rules import is_terminal
+
+NO_ITEM = -1
+
+
+class ItemTables(NamedTuple):
+    """Items by symbol, binary rule and unary rule, in the order of the forest's tables.
+
+    Sima'an (2003): <i, A_B^side, j> says that A over i..j has the child B on that side (here also as
+    its only child), <i, A -> B C, j> that A is so rewritten, wherever the split. A child that is a
+    terminal is no item.
+    """
+
+    label: Ints  # by symbol
+    production: Ints  # by binary rule
+    left_child: Ints  # by binary rule, or NO_ITEM
+    right_child: Ints
+    unary_production: Ints  # by unary rule
+    only_child: Ints
+    rule_log_prob: Floats
+    unary_log_prob: Floats
+    terminal: npt.NDArray[np.bool_]  # by label: whether it is a terminal's
+    right_label: Ints  # by production: the label of its right child (of its only one)
+    n_labels: int
+    n_productions: int
+    n_children: int
+
+
+def item_tables(grammar: PCFG, forests: Forests, label: Ints) -> ItemTables:
+    """The items of a grammar whose symbols have these labels (the symbols' own ids: no projection)."""
+    tables, unaries = forests.tables, forests.unaries
+    count = len(grammar.symbols)
+    pair = np.repeat(np.arange(len(tables.pair_left)), _sizes(tables.rule_start))
+    left_symbols = np.flatnonzero(tables.left_index >= 0)
+    left_of_pair = left_symbols[tables.pair_left]
+    right_of_pair = np.repeat(np.arange(count), _sizes(tables.pair_start))
+    parent, left, right = tables.rule_parent, left_of_pair[pair], right_of_pair[pair]
+    below = np.repeat(np.arange(count), _sizes(unaries.rule_start))
+    nonterminal = np.array([not is_terminal(name) for name in grammar.symbols])
+    # A terminal shares its name with no label.
+    label = np.where(nonterminal, label, label.max(initial=0) + 1 + np.arange(count))
+    # Sides as numbers, so that one table of rows holds all kinds of items.
+    children = np.concatenate(
+        [
+            _rows(np.zeros_like(parent), label[parent], label[left]),
+            _rows(np.ones_like(parent), label[parent], label[right]),
+            _rows(np.full_like(below, 2), label[unaries.rule_parent], label[below]),
+        ]
+    )
+    child, n_children = _numbered(children)
+    child[~nonterminal[np.concatenate([left, right, below])]] = NO_ITEM
+    productions = np.concatenate(
+        [
+            _rows(label[parent], label[left], label[right]),
+            _rows(label[unaries.rule_parent], np.full_like(below, -1), label[below]),
+        ]
+    )
+    production, n_productions = _numbered(productions)
+    right_label = np.zeros(n_productions, np.int32)
+    right_label[production] = productions[:, 2]
+    terminal = np.zeros(int(label.max(initial=-1)) + 1, np.bool_)
+    terminal[label[~nonterminal]] = True
+    rules = len(parent)
+    with np.errstate(divide="ignore"):
+        rule_log_prob, unary_log_prob = np.log(tables.rule_prob), np.log(unaries.rule_prob)
+    return ItemTables(
+        label=label.astype(np.int32),
+        production=production[:rules],
+        left_child=child[:rules],
+        right_child=child[rules : 2 * rules],
+        unary_production=production[rules:],
+        only_child=child[2 * rules :],
+        rule_log_prob=rule_log_prob,
+        unary_log_prob=unary_log_prob,
+        terminal=terminal,
+        right_label=right_label,
+        n_labels=int(label.max(initial=-1)) + 1,
+        n_productions=n_productions,
+        n_children=n_children,
+    )
+
+
+def _sizes(starts: npt.NDArray[np.integer]) -> npt.NDArray[np.int64]:
+    wide = starts.astype(np.int64)
+    return wide[1:] - wide[:-1]
+
+
+def _rows(*columns: npt.NDArray[np.integer]) -> npt.NDArray[np.int64]:
+    return np.column_stack([column.astype(np.int64) for column in columns])
+
+
+def _numbered(rows: npt.NDArray[np.int64]) -> tuple[Ints, int]:
+    """Equal rows get equal numbers, from 0 on."""
+    distinct, number = np.unique(rows, axis=0, return_inverse=True)
+    return number.reshape(-1).astype(np.int32), len(distinct)

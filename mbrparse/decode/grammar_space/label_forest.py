@@ -1,0 +1,251 @@
+"""The forest of labels: every tree that is built of projected productions with their splits.
+
+Petrov and Klein's (2007) max-rule objectives search it: the posterior of a production A -> B C over
+(start, split, end) is summed over all symbols that have these labels, and a tree may combine whatever
+productions have a posterior above zero, whether or not the grammar derives it so.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mbrparse.decode.grammar_space.items import ItemTables
+from mbrparse.grammar.charts.forest import Forest, UnaryTables, forest_cell
+from mbrparse.grammar.charts.forests import Forests, empty_forest
+from mbrparse.grammar.charts.tables import Floats, Ints, SparseTables
+from mbrparse.grammar.kernel import kernel
+
+
+class LabelWork(NamedTuple):
+    """Scratch: by label and by production -1 between cells."""
+
+    node_of_label: Ints
+    group_of_production: Ints
+    label_node: Ints  # [node of the forest] its node of the forest of labels, or -1
+    label_group: Ints  # [production of the forest] its group there, or -1
+    entry_of_group: Ints  # [group] the edge that a right node made with it last
+    counts: Ints  # nodes, groups, edges, unaries
+
+
+class Posteriors(NamedTuple):
+    """Expected numbers in the forest of labels."""
+
+    edge: Floats  # of the production at this split
+    unary: Floats
+
+
+@kernel
+def project_forest(
+    forest: Forest,
+    tables: SparseTables,
+    unaries: UnaryTables,
+    items: ItemTables,
+    into: Forest,
+    posteriors: Posteriors,
+    work: LabelWork,
+    n: int,
+) -> bool:
+    """Fill ``into``, whose symbols are labels and whose pairs are productions; false if edges do not fit.
+
+    ``into.lexical`` holds the posteriors of preterminals over their words. Nodes without a posterior
+    above zero are left out. An edge's group has one production, whose label parent it is.
+    """
+    work.counts[:] = 0
+    into.node_first[0], into.unary_first[0] = 0, 0
+    for cell in range(n * (n + 1) // 2):
+        _project_cell(forest, items, into, work, cell)
+        _project_unaries(forest, unaries, into, posteriors, work, cell)
+    into.edge_first[0] = 0
+    for end in range(1, n + 1):
+        for split in range(end - 1, -1, -1):
+            if not _project_edges(forest, tables, into, posteriors, work, forest_cell(split, end)):
+                return False
+    return True
+
+
+@kernel
+def _project_cell(forest: Forest, items: ItemTables, into: Forest, work: LabelWork, cell: int) -> None:
+    """The cell's nodes and groups."""
+    node_of_label, label_node = work.node_of_label, work.label_node
+    inside, outside, node_symbol = forest.inside, forest.outside, forest.node_symbol
+    first, groups = work.counts[0], work.counts[1]
+    count = first
+    for node in range(forest.node_first[cell], forest.node_first[cell + 1]):
+        label_node[node] = -1
+        if not outside[node] * inside[node] > 0:
+            continue
+        name = items.label[node_symbol[node]]
+        projected = node_of_label[name]
+        if projected < 0:
+            projected = count
+            count += 1
+            node_of_label[name] = projected
+            into.node_symbol[projected] = name
+            into.node_start[projected] = forest.node_start[node]
+            into.lexical[projected] = 0
+        label_node[node] = projected
+        into.lexical[projected] += outside[node] * forest.lexical[node]
+    into.cell_group[cell] = -1
+    group = forest.cell_group[cell]
+    while group >= 0:
+        for production in range(forest.production_first[group], forest.production_last[group]):
+            work.label_group[production] = -1
+            parent = forest.production_parent[production]
+            rule = forest.group_rule[group] + production - forest.production_first[group]
+            if label_node[parent] < 0:
+                continue
+            name = items.production[rule]
+            chosen = work.group_of_production[name]
+            if chosen < 0:
+                chosen = groups
+                groups += 1
+                work.group_of_production[name] = chosen
+                work.entry_of_group[chosen] = -1
+                into.group_pair[chosen] = name
+                into.group_right[chosen] = items.right_label[name]
+                into.production_first[chosen], into.production_last[chosen] = chosen, chosen + 1
+                into.production_parent[chosen] = label_node[parent]
+                into.group_next[chosen] = into.cell_group[cell]
+                into.cell_group[cell] = chosen
+            work.label_group[production] = chosen
+        group = forest.group_next[group]
+    into.node_first[cell + 1] = count
+    for node in range(first, count):
+        node_of_label[into.node_symbol[node]] = -1
+    group = into.cell_group[cell]
+    while group >= 0:
+        work.group_of_production[into.group_pair[group]] = -1
+        group = into.group_next[group]
+    work.counts[0], work.counts[1] = count, groups
+
+
+@kernel
+def _project_unaries(
+    forest: Forest,
+    unaries: UnaryTables,
+    into: Forest,
+    posteriors: Posteriors,
+    work: LabelWork,
+    cell: int,
+) -> None:
+    """The cell's unaries, each pair of labels once."""
+    inside, outside, label_node = forest.inside, forest.outside, work.label_node
+    place = work.counts[3]
+    begin = place
+    for unary in range(forest.unary_first[cell], forest.unary_first[cell + 1]):
+        above, below = label_node[forest.unary_parent[unary]], label_node[forest.unary_child[unary]]
+        # A label over itself would come twice in its chain.
+        if above < 0 or below < 0 or above == below:
+            continue
+        rule = forest.unary_rule[unary]
+        mass = (
+            unaries.rule_prob[rule] * outside[forest.unary_parent[unary]] * inside[forest.unary_child[unary]]
+        )
+        known = begin
+        while known < place and (into.unary_parent[known] != above or into.unary_child[known] != below):
+            known += 1
+        if known == place:
+            into.unary_parent[place], into.unary_child[place], posteriors.unary[place] = above, below, 0
+            place += 1
+        posteriors.unary[known] += mass
+    into.unary_first[cell + 1] = place
+    work.counts[3] = place
+
+
+@kernel
+def _project_edges(
+    forest: Forest, tables: SparseTables, into: Forest, posteriors: Posteriors, work: LabelWork, cell: int
+) -> bool:
+    """The edges whose right nodes are in the cell; false if they do not fit."""
+    inside, outside, rule_prob = forest.inside, forest.outside, tables.rule_prob
+    label_node, label_group, entry_of_group = work.label_node, work.label_group, work.entry_of_group
+    edge_first, edge_group, edge_left = into.edge_first, into.edge_group, into.edge_left
+    mass_of, capacity = posteriors.edge, len(posteriors.edge)
+    edges = work.counts[2]
+    for right in range(into.node_first[cell], into.node_first[cell + 1]):
+        edge_first[right] = edges
+        begin = edges
+        for node in range(forest.node_first[cell], forest.node_first[cell + 1]):
+            if label_node[node] != right:
+                continue
+            for edge in range(forest.edge_first[node], forest.edge_first[node + 1]):
+                group, left = forest.edge_group[edge], forest.edge_left[edge]
+                below = inside[left] * inside[node]
+                rule = forest.group_rule[group]
+                for production in range(forest.production_first[group], forest.production_last[group]):
+                    chosen = label_group[production]
+                    if chosen >= 0:
+                        mass = rule_prob[rule] * outside[forest.production_parent[production]] * below
+                        if mass > 0:
+                            entry = entry_of_group[chosen]
+                            if entry < begin:
+                                if edges == capacity:
+                                    return False
+                                entry = edges
+                                edges += 1
+                                entry_of_group[chosen] = entry
+                                edge_group[entry], edge_left[entry] = chosen, label_node[left]
+                                mass_of[entry] = 0
+                            mass_of[entry] += mass
+                    rule += 1
+    edge_first[into.node_first[cell + 1]] = edges
+    work.counts[2] = edges
+    return True
+
+
+class Counts(NamedTuple):
+    """How much of a forest of labels is in use."""
+
+    groups: int
+    edges: int
+    unaries: int
+
+
+class LabelForests:
+    """Projects one forest after the other, in the same memory."""
+
+    def __init__(self, forests: Forests, items: ItemTables) -> None:
+        self._forests = forests
+        self._items = items
+        self._edges = 1 << 19
+        self._sized_for: Forest | None = None
+        self.counts = Counts(0, 0, 0)
+
+    def project(self, length: int) -> tuple[Forest, Posteriors]:
+        """The forest of labels of the forest that was filled last; both live until the next one."""
+        forest, forests = self._forests.forest, self._forests
+        if self._sized_for is not forest:
+            self._allocate(forest)
+        while not project_forest(
+            forest,
+            forests.tables,
+            forests.unaries,
+            self._items,
+            self._into,
+            self._posteriors,
+            self._work,
+            length,
+        ):
+            self._edges *= 2
+            self._allocate(forest)
+        _, groups, edges, unaries = self._work.counts.tolist()
+        self.counts = Counts(groups, edges, unaries)
+        return self._into, self._posteriors
+
+    def _allocate(self, forest: Forest) -> None:
+        self._sized_for = forest
+        nodes, productions = len(forest.node_start), len(forest.production_parent)
+        self._into = empty_forest(
+            len(forest.node_first), nodes, productions, self._edges, productions, len(forest.unary_rule)
+        )
+        self._posteriors = Posteriors(np.zeros(self._edges), np.zeros(len(forest.unary_rule)))
+        self._work = LabelWork(
+            np.full(self._items.n_labels, -1, np.int32),
+            np.full(self._items.n_productions, -1, np.int32),
+            np.zeros(nodes, np.int32),
+            np.zeros(productions, np.int32),
+            np.zeros(productions, np.int32),
+            np.zeros(4, np.int32),
+        )

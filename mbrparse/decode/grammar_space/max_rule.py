@@ -1,0 +1,72 @@
+"""Max-rule objectives: the best trees of the forest of labels (Petrov and Klein 2007)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from mbrparse.decode.grammar_space.best_trees import GrammarTree, TreeSearch
+from mbrparse.decode.grammar_space.gains import LANES, lexical_gains
+from mbrparse.decode.grammar_space.items import ItemTables
+from mbrparse.decode.grammar_space.label_forest import LabelForests
+from mbrparse.decode.grammar_space.search import EdgeGains
+from mbrparse.decode.objectives import Item, Objective
+from mbrparse.grammar.charts.forests import Forests
+from mbrparse.grammar.charts.tables import Floats, Ints
+from mbrparse.grammar.pcfg import PCFG
+
+
+class MaxRule:
+    """Decodes for max-rule objectives, all in one search (eight at most)."""
+
+    def __init__(
+        self,
+        grammar: PCFG,
+        forests: Forests,
+        items: ItemTables,
+        objectives: Mapping[int, Objective],
+        tie: float,
+    ) -> None:
+        """``objectives`` by their position among all."""
+        self._forests = forests
+        self._label_forests = LabelForests(forests, items)
+        self._places = list(objectives)
+        self._weights: Floats = np.zeros((2, LANES))
+        for lane, objective in enumerate(objectives.values()):
+            self._weights[0, lane] = objective.weight(Item.SPLIT_PRODUCTION)
+            self._weights[1, lane] = objective.weight(Item.LOG_SPLIT_PRODUCTION)
+        # A label's symbols share a label by nature: each is its own item.
+        names: Ints = np.arange(items.n_labels, dtype=np.int32)
+        self._search = TreeSearch(names, len(items.unary_production), tie)
+        self._terminal = items.terminal
+        self._items = items
+        self._root_symbols = np.isfinite(grammar.root_log_prob)
+
+    def trees(self, length: int) -> dict[int, GrammarTree]:
+        """By the objective's position, the best tree of the forest that was filled last (label ids)."""
+        forest, posteriors = self._label_forests.project(length)
+        counts = self._label_forests.counts
+        gains, values = self._search.rows(forest)
+        mass = posteriors.edge[: counts.edges]
+        edge_gains = EdgeGains(mass, np.log(mass), self._weights)
+        gains.foot[:length] = 0
+        gains.unary[: counts.unaries] = 0
+        unary = posteriors.unary[: counts.unaries, None]
+        with np.errstate(divide="ignore"):
+            log_unary = np.log(unary)
+        gains.unary_rule[: counts.unaries] = unary * self._weights[0] + log_unary * self._weights[1]
+        lexical_gains(forest, self._weights[0], self._weights[1], self._terminal, values.lexical, length)
+        self._search.search(forest, edge_gains, counts.groups, length)
+        roots = self._roots(length)
+        return {
+            place: self._search.tree(forest, edge_gains, roots, lane, length)
+            for lane, place in enumerate(self._places)
+        }
+
+    def _roots(self, length: int) -> Floats:
+        """0 for the labels of symbols that are the root of some derivation, else -inf [label, lane]."""
+        nodes = self._forests.root_symbols(length)
+        roots: Floats = np.full((self._items.n_labels, LANES), -np.inf)
+        roots[self._items.label[nodes[self._root_symbols[nodes]]]] = 0.0
+        return roots

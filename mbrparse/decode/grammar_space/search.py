@@ -1,0 +1,231 @@
+"""Search of a forest for the tree with the largest sum of gains, for eight objectives side by side.
+
+best(node) = max over productions of the production's gain and the best split of its pair, plus the node's
+own gain; over unary rules the best chain. Every array of values is [.., lanes] (``gains``).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mbrparse.decode.grammar_space.chains import Chains, best_chain, bound_steps, list_steps
+from mbrparse.decode.grammar_space.gains import LANES, Gains
+from mbrparse.grammar.charts.dense_viterbi import Nodes
+from mbrparse.grammar.charts.forest import Forest, forest_cell
+from mbrparse.grammar.charts.tables import Floats, Ints
+from mbrparse.grammar.charts.vector import add, load, maximum, multiply_add, spread, store
+from mbrparse.grammar.kernel import kernel
+
+
+class EdgeGains(NamedTuple):
+    """What splits earn: ``by_mass`` [lane] times ``mass`` [edge] and ``by_log`` times ``log_mass``.
+
+    Without edges: none of the objectives looks at splits.
+    """
+
+    mass: Floats
+    log_mass: Floats
+    weights: Floats  # [2, lanes]
+
+
+class Values(NamedTuple):
+    """Best values."""
+
+    own: Floats  # [node, lane] of a node that is not rewritten by a unary rule
+    best: Floats  # [node, lane] (the same array where there are no unary rules)
+    split: Floats  # [group, lane]: its best two nodes, with what the split earns
+    lexical: Floats  # [node, lane] what preterminals earn; -inf for other nodes over a word
+
+
+@kernel
+def search_forest(
+    forest: Forest, label: Ints, gains: Gains, edge_gains: EdgeGains, chains: Chains, values: Values, n: int
+) -> None:
+    """Fill ``values``; ``split`` is -inf when called. ``label`` is by symbol (``ItemTables``)."""
+    own, best, split = values.own, values.best, values.split
+    node_first, edge_first, unary_first = forest.node_first, forest.edge_first, forest.unary_first
+    edge_group, edge_left = forest.edge_group, forest.edge_left
+    weights = edge_gains.weights
+    weighs_splits = len(edge_gains.mass) > 0
+    for end in range(1, n + 1):
+        for start in range(end - 1, -1, -1):
+            cell = forest_cell(start, end)
+            if node_first[cell] == node_first[cell + 1]:
+                continue
+            _complete(forest, gains, values, cell, end - start == 1)
+            if unary_first[cell + 1] > unary_first[cell]:
+                _close(forest, label, gains, chains, values, cell)
+            elif len(forest.unary_rule):
+                for node in range(node_first[cell], node_first[cell + 1]):
+                    store(best, node, 0, load(own, node, 0))
+            for right in range(node_first[cell], node_first[cell + 1]):
+                value = load(best, right, 0)
+                for edge in range(edge_first[right], edge_first[right + 1]):
+                    group = edge_group[edge]
+                    total = add(value, load(best, edge_left[edge], 0))
+                    if weighs_splits:
+                        total = multiply_add(load(weights, 0, 0), spread(edge_gains.mass, edge), total)
+                        total = multiply_add(load(weights, 1, 0), spread(edge_gains.log_mass, edge), total)
+                    store(split, group, 0, maximum(load(split, group, 0), total))
+
+
+@kernel
+def _complete(forest: Forest, gains: Gains, values: Values, cell: int, single: bool) -> None:
+    """The values of a cell's nodes without chains, all its splits being found."""
+    own, split, production, node_gain = values.own, values.split, gains.production, gains.node
+    production_parent, group_next = forest.production_parent, forest.group_next
+    production_first, production_last = forest.production_first, forest.production_last
+    for node in range(forest.node_first[cell], forest.node_first[cell + 1]):
+        if single:
+            store(own, node, 0, load(values.lexical, node, 0))
+        else:
+            for lane in range(LANES):
+                own[node, lane] = -np.inf
+    group = forest.cell_group[cell]
+    while group >= 0:
+        value = load(split, group, 0)
+        for place in range(production_first[group], production_last[group]):
+            parent = production_parent[place]
+            total = add(value, load(production, place, 0))
+            store(own, parent, 0, maximum(load(own, parent, 0), total))
+        group = group_next[group]
+    if not single:
+        for node in range(forest.node_first[cell], forest.node_first[cell + 1]):
+            store(own, node, 0, add(load(own, node, 0), load(node_gain, node, 0)))
+
+
+@kernel
+def _close(forest: Forest, label: Ints, gains: Gains, chains: Chains, values: Values, cell: int) -> None:
+    """The values of a cell's nodes with the best chain below each."""
+    list_steps(forest, chains, cell)
+    first = forest.node_first[cell]
+    for lane in range(LANES):
+        foot = bound_steps(forest, gains, values.own, chains, cell, lane)
+        for node in range(first, forest.node_first[cell + 1]):
+            if chains.head[node - first] < 0:
+                values.best[node, lane] = values.own[node, lane]
+            else:
+                at = (cell, node, lane)
+                values.best[node, lane], _ = best_chain(forest, label, gains, values.own, chains, at, foot)
+
+
+class Question(NamedTuple):
+    """Which tree is asked for, and how to choose among equals."""
+
+    lane: int
+    tie: float
+    length: int
+
+
+@kernel
+def best_tree(
+    forest: Forest,
+    label: Ints,
+    gains: Gains,
+    edge_gains: EdgeGains,
+    chains: Chains,
+    values: Values,
+    root_gains: Floats,
+    question: Question,
+) -> tuple[Nodes, float]:
+    """The nodes of a lane's best tree in preorder, preterminals included, and its value.
+
+    ``root_gains`` [node of the root cell, lane] are -inf where a node is no root. Of equal candidates the
+    earlier split, then the lesser symbols; a chain of fewer nodes first. No node, and -inf, where there
+    is no tree.
+    """
+    lane, tie, n = question
+    best, own = values.best, values.own
+    first = forest.node_first[forest_cell(0, n)]
+    last = forest.node_first[forest_cell(0, n) + 1]
+    top = -np.inf
+    for node in range(first, last):
+        top = max(top, best[node, lane] + root_gains[node - first, lane])
+    if not np.isfinite(top):
+        return Nodes(np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0, np.int32)), -np.inf
+    root = -1
+    for node in range(first, last):
+        if best[node, lane] + root_gains[node - first, lane] >= top - tie * abs(top):
+            if root < 0 or forest.node_symbol[node] < forest.node_symbol[root]:
+                root = node
+    starts = np.empty(last, np.int32)
+    ends = np.empty(last, np.int32)
+    symbols = np.empty(last, np.int32)
+    stack = np.empty((n + 1, 2), np.int32)  # node and end
+    stack[0, 0], stack[0, 1] = root, n
+    height, count = 1, 0
+    while height > 0:
+        height -= 1
+        node, end = stack[height, 0], stack[height, 1]
+        start = forest.node_start[node]
+        cell = forest_cell(start, end)
+        if best[node, lane] > own[node, lane] + tie * abs(own[node, lane]) or own[node, lane] == -np.inf:
+            list_steps(forest, chains, cell)
+            foot = bound_steps(forest, gains, own, chains, cell, lane)
+            _, length = best_chain(forest, label, gains, own, chains, (cell, node, lane), foot)
+            for place in range(length - 1):
+                starts[count], ends[count] = start, end
+                symbols[count] = forest.node_symbol[chains.best_path[place]]
+                count += 1
+            node = chains.best_path[length - 1]
+        starts[count], ends[count], symbols[count] = start, end, forest.node_symbol[node]
+        count += 1
+        if end - start > 1:
+            left, right = _best_split(forest, gains, edge_gains, values, node, end, question)
+            stack[height, 0], stack[height, 1] = right, end
+            stack[height + 1, 0], stack[height + 1, 1] = left, forest.node_start[right]
+            height += 2
+    return Nodes(starts[:count], ends[:count], symbols[:count]), top
+
+
+@kernel
+def _best_split(
+    forest: Forest,
+    gains: Gains,
+    edge_gains: EdgeGains,
+    values: Values,
+    node: int,
+    end: int,
+    question: Question,
+) -> tuple[int, int]:
+    """The two nodes that a node is best made of, without a chain."""
+    lane, tie = question.lane, question.tie
+    best, symbol = values.best, forest.node_symbol
+    start = forest.node_start[node]
+    wanted = values.own[node, lane] - gains.node[node, lane]
+    least = wanted - tie * abs(wanted)
+    found_left, found_right = -1, -1
+    group = forest.cell_group[forest_cell(start, end)]
+    while group >= 0:
+        for place in range(forest.production_first[group], forest.production_last[group]):
+            gain = gains.production[place, lane]
+            if forest.production_parent[place] != node or values.split[group, lane] + gain < least:
+                continue
+            for split in range(start + 1, end):
+                cell = forest_cell(split, end)
+                # A later split than the one at hand cannot come first.
+                if found_right >= 0 and split > forest.node_start[found_right]:
+                    break
+                for right in range(forest.node_first[cell], forest.node_first[cell + 1]):
+                    if symbol[right] != forest.group_right[group]:
+                        continue
+                    for edge in range(forest.edge_first[right], forest.edge_first[right + 1]):
+                        if forest.edge_group[edge] != group:
+                            continue
+                        left = forest.edge_left[edge]
+                        value = best[left, lane] + best[right, lane] + gain
+                        if len(edge_gains.mass):
+                            value += edge_gains.weights[0, lane] * edge_gains.mass[edge]
+                            value += edge_gains.weights[1, lane] * edge_gains.log_mass[edge]
+                        if value < least:
+                            continue
+                        if (
+                            found_right < 0
+                            or split < forest.node_start[found_right]
+                            or (symbol[left], symbol[right]) < (symbol[found_left], symbol[found_right])
+                        ):
+                            found_left, found_right = left, right
+        group = forest.group_next[group]
+    return found_left, found_right

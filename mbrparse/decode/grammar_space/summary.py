@@ -1,0 +1,57 @@
+"""A forest's posteriors of labelled spans: what objectives of the free space look at."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mbrparse.grammar.charts.forest import Forest, forest_cell
+from mbrparse.grammar.charts.span_summary import SpanEntries, SpanSummary
+from mbrparse.grammar.charts.tables import Ints
+from mbrparse.grammar.kernel import kernel
+
+
+@kernel
+def forest_summary(forest: Forest, label: Ints, n_labels: int, n: int, tolerance: float) -> SpanSummary:
+    """Summarize all cells; over single terminals only preterminals count."""
+    n_cells = n * (n + 1) // 2
+    summary = SpanSummary(np.full(n_cells, -1, np.int32), np.zeros(n_cells), np.zeros(n_cells))
+    mass = np.zeros(n_labels)
+    inside, outside, node_symbol = forest.inside, forest.outside, forest.node_symbol
+    for start in range(n):
+        for end in range(start + 1, n + 1):
+            place = start * n - start * (start - 1) // 2 + end - start - 1
+            cell = forest_cell(start, end)
+            nodes = range(forest.node_first[cell], forest.node_first[cell + 1])
+            values = forest.lexical if end - start == 1 else inside
+            largest, total = 0.0, 0.0
+            for node in nodes:
+                value = values[node] * outside[node]
+                mass[label[node_symbol[node]]] += value
+                total += value
+            for node in nodes:
+                largest = max(largest, mass[label[node_symbol[node]]])
+            summary.total[place] = total
+            for node in nodes:
+                name = label[node_symbol[node]]
+                # The first label within tolerance of the largest.
+                if mass[name] > 0 and mass[name] >= largest * (1 - tolerance):
+                    if summary.label[place] < 0 or name < summary.label[place]:
+                        summary.label[place] = name
+                        summary.best[place] = mass[name]
+            for node in nodes:
+                mass[label[node_symbol[node]]] = 0
+    return summary
+
+
+def forest_entries(forest: Forest, label: Ints, n: int) -> SpanEntries:
+    """Expected numbers above zero of labels over spans, single terminals included."""
+    count = int(forest.node_first[n * (n + 1) // 2])
+    cells = np.repeat(np.arange(n * (n + 1) // 2), np.diff(forest.node_first[: n * (n + 1) // 2 + 1]))
+    end_of = np.repeat(np.arange(1, n + 1), np.arange(1, n + 1))
+    starts, ends = forest.node_start[:count], end_of[cells]
+    g = forest.inside[:count] * forest.outside[:count]
+    rows = np.column_stack([starts, ends, label[forest.node_symbol[:count]]])[g > 0]
+    distinct, number = np.unique(rows, axis=0, return_inverse=True)
+    columns = distinct.astype(np.int32)
+    total = np.bincount(number.reshape(-1), g[g > 0], len(distinct))
+    return SpanEntries(columns[:, 0].copy(), columns[:, 1].copy(), columns[:, 2].copy(), total)
