@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from mbrparse.cli.best_first_options import best_first_options, best_first_search
 from mbrparse.cli.options import NearestChoice, encoding_option, note, output_option, with_progress
 
 # Named here so that --help loads no numerical library; a test holds them to the table of objectives.
@@ -60,39 +61,7 @@ PLACEHOLDER = "{objective}"
 )
 @click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Processes.")
 @click.option("--details", metavar="FILE", help="Write one JSON line a sentence: status, expected scores.")
-@click.option(
-    "--engine",
-    type=NearestChoice(["exhaustive", "best-first"]),
-    default="exhaustive",
-    show_default=True,
-    help="Fill the whole chart, or only as much as --until asks for; the options below are best-first's.",
-)
-@click.option(
-    "--merit",
-    metavar="NAME",
-    default="boundary-trigram",
-    show_default=True,
-    help="The figure of merit that orders the agenda (an unknown name is answered with all of them).",
-)
-@click.option("--edges", type=click.IntRange(min=1), metavar="N", help="Make at most so many edges.")
-@click.option(
-    "--until",
-    default="first-parse",
-    show_default=True,
-    metavar="WHEN",
-    help="first-parse, exhausted, or mass:0.95: a share of the sentence's probability, which takes an "
-    "exhaustive inside pass first.",
-)
-@click.option(
-    "--beta-threshold",
-    type=click.FloatRange(min=0, max=1),
-    default=0.01,
-    show_default=True,
-    help="Pass an inside estimate's growth on when it exceeds this share.",
-)
-@click.option(
-    "--statistics", metavar="FILE", help="What mbrparse train --statistics wrote; most merits need it."
-)
+@best_first_options
 @encoding_option()
 def parse(
     input: str,
@@ -133,7 +102,7 @@ def parse(
         raise click.UsageError(
             "--labels none needs an objective that does not look at labels: bracketed-recall."
         )
-    best_first = _best_first(engine, **search)
+    best_first = best_first_search(engine, **search)
     unlabelled = labels == "none"
     options = ParserOptions(objectives, fallback, unlabelled, debinarize, max_length, best_first, precision)
     job = Job(PCFG.from_rules(read_grammar(grammar)), options, details is not None)
@@ -153,38 +122,6 @@ def parse(
             if lines.reason is not None:
                 reasons[lines.reason] += 1
     note(f"{count} sentences, {reasons.total()} fell back{_most_common(reasons)}")
-
-
-def _best_first(
-    engine: str, merit: str, edges: int | None, until: str, beta_threshold: float, statistics: str | None
-) -> Any:
-    """How to search best-first; None for the exhaustive engine, which takes none of its options."""
-    context = click.get_current_context()
-    if engine == "exhaustive":
-        for name in ("merit", "edges", "until", "beta_threshold", "statistics"):
-            source = context.get_parameter_source(name)
-            if source is not None and source.name == "COMMANDLINE":
-                raise click.UsageError(f"--{name.replace('_', '-')} needs --engine best-first.")
-        return None
-    from mbrparse.decode.best_first.charts import BestFirst, Until
-    from mbrparse.decode.best_first.merits import MERITS
-    from mbrparse.errors import MbrparseError
-    from mbrparse.grammar.statistics.statistics_file import read_statistics
-
-    try:
-        stop = Until.parse(until)
-    except MbrparseError as error:
-        raise click.BadParameter(str(error), param_hint="--until") from None
-    # The names are asked of the table itself: a new merit is added in one file.
-    merit = NearestChoice(list(MERITS)).convert(merit, _parameter(context, "merit"), context)
-    if stop.name == "mass":
-        note("--until mass: each sentence is first given an exhaustive inside pass")
-    counts = None if statistics is None else read_statistics(statistics)
-    return BestFirst(merit, stop, edges, beta_threshold, counts)
-
-
-def _parameter(context: click.Context, name: str) -> click.Parameter:
-    return next(parameter for parameter in context.command.params if parameter.name == name)
 
 
 def _most_common(reasons: Counter[str]) -> str:
