@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from mbrparse.cli.best_first_options import best_first_options, best_first_search
+from mbrparse.cli.given import check_source, posteriors_option, read_given
 from mbrparse.cli.options import NearestChoice, encoding_option, note, output_option, with_progress
 
 # Named here so that --help loads no numerical library; a test holds them to the table of objectives.
@@ -18,7 +19,8 @@ PLACEHOLDER = "{objective}"
 
 @click.command()
 @click.argument("input", default="-")
-@click.option("-g", "--grammar", required=True, metavar="GRAMMAR", help="A grammar of mbrparse train.")
+@click.option("-g", "--grammar", metavar="GRAMMAR", help="A grammar of mbrparse train.")
+@posteriors_option()
 @output_option("Where to write; with several objectives a pattern such as build/{objective}.mrg.")
 @click.option(
     "--objective",
@@ -65,7 +67,8 @@ PLACEHOLDER = "{objective}"
 @encoding_option()
 def parse(
     input: str,
-    grammar: str,
+    grammar: str | None,
+    posteriors: str | None,
     output: str,
     names: tuple[str, ...],
     form: Any,
@@ -82,9 +85,12 @@ def parse(
 ) -> None:
     """Parse sentences for one objective or several; the charts are computed once for all.
 
+    With --posteriors there is no grammar: another model says what it believes of the sentences' spans.
+
     INPUT holds trees, whose tags or words are parsed, or lines of tokens. There is exactly one line of
     output for each sentence, in order, whatever happens to any one of them.
     """
+    from mbrparse.decode.given import decode_all
     from mbrparse.decode.objectives import OBJECTIVES
     from mbrparse.decode.parser import ParserOptions
     from mbrparse.decode.run import Job, parse_all
@@ -94,6 +100,7 @@ def parse(
     from mbrparse.grammar.kernel import announced
     from mbrparse.grammar.pcfg import PCFG
 
+    check_source(input, grammar, posteriors)
     names = tuple(dict.fromkeys(names))
     if len(names) > 1 and PLACEHOLDER not in output:
         raise click.UsageError(f"With several objectives, --output must hold {PLACEHOLDER}.")
@@ -105,15 +112,19 @@ def parse(
     best_first = best_first_search(engine, **search)
     unlabelled = labels == "none"
     options = ParserOptions(objectives, fallback, unlabelled, debinarize, max_length, best_first, precision)
-    job = Job(PCFG.from_rules(read_grammar(grammar)), options, details is not None)
-    chunks = read_chunks(input, form, encoding)
+    if grammar is None:
+        given = read_given(str(posteriors), options, details is not None)
+        results = decode_all(given, read_chunks(input, form, encoding))
+    else:
+        job = Job(PCFG.from_rules(read_grammar(grammar)), options, details is not None)
+        results = parse_all(job, read_chunks(input, form, encoding), jobs)
     reasons: Counter[str] = Counter()
     count = 0
     with ExitStack() as stack:
         stack.enter_context(announced(lambda: note("compiling kernels, once on this machine ...")))
         streams = [stack.enter_context(open_output(output.replace(PLACEHOLDER, name))) for name in names]
         detail_stream = None if details is None else stack.enter_context(open_output(details))
-        for lines in with_progress(parse_all(job, chunks, jobs), "parsing"):
+        for lines in with_progress(results, "parsing"):
             for stream, line in zip(streams, lines.trees, strict=True):
                 stream.write(line + "\n")
             if detail_stream is not None:
