@@ -56,5 +56,5 @@ def read_given(path: str, options: ParserOptions, details: bool) -> GivenJob:
             )
     given = read_posteriors(path)
     if given.ignored:
-        note(f"{given.source}: ignored the arrays {', '.join(given.ignored)}")
+        note(f"{given.source}: ignored the arrays {', '.join(map(repr, given.ignored))}")
     return GivenJob(given, options, details)

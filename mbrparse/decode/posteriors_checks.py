@@ -42,7 +42,7 @@ class RawPosteriors(NamedTuple):
 
     def labelled_place(self, entry: int) -> str:
         """The same with its label, which must be one of the list."""
-        return f"{self.place(entry)} {self.labels[self.label[entry]]}"
+        return f"{self.place(entry)} {str(self.labels[self.label[entry]])!r}"
 
 
 def check_entries(raw: RawPosteriors, source: str) -> None:

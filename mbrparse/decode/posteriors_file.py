@@ -151,7 +151,7 @@ def _read_arrays(stream: Any, source: str) -> tuple[dict[str, npt.NDArray[Any]],
             raise PosteriorsError(
                 f"no array {missing[0]!r}" + (f" (nor {', '.join(missing[1:])})" if missing[1:] else ""),
                 source=source,
-                remedy=f"the file holds {', '.join(names) or 'nothing'}; {_how_to_write()}",
+                remedy=f"the file holds {', '.join(map(repr, names)) or 'nothing'}; {_how_to_write()}",
             )
         arrays = {name: _read_array(archive, name, source) for name in DIMENSIONS}
     _check_parallel(arrays, source)
