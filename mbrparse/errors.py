@@ -64,5 +64,9 @@ class GrammarError(MbrparseError):
     """A grammar (or its file) that is not what it claims to be."""
 
 
+class PosteriorsError(MbrparseError):
+    """Posteriors from elsewhere (or their file) that cannot be those of sentences."""
+
+
 class InputMismatchError(MbrparseError):
     """Two inputs that do not belong together: grammar and text, gold and parses."""

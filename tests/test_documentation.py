@@ -11,6 +11,7 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 BLOCK = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+SCRIPT = re.compile(r"^```python\n# (\S+\.py)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 GRAMMAR = re.compile(r"^```\n(mbrparse-grammar.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -27,6 +28,8 @@ def steps(page: Path) -> list[tuple[str, str]]:
 @pytest.mark.parametrize("page", [page for page in PAGES if steps(page)], ids=lambda page: page.stem)
 def test_commands_of_the_page_run(page: Path, tmp_path: Path) -> None:
     for name, text in zip(["four.txt"], GRAMMAR.findall(page.read_text("utf-8")), strict=False):
+        (tmp_path / name).write_text(text, "utf-8")
+    for name, text in SCRIPT.findall(page.read_text("utf-8")):
         (tmp_path / name).write_text(text, "utf-8")
     programs = Path(sys.executable).parent
     assert shutil.which("mbrparse", path=str(programs)), "the package is not installed beside this Python"

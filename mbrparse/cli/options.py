@@ -36,6 +36,15 @@ def encoding_option() -> Callable[[Command], Command]:
     return click.option("--encoding", default="utf-8", show_default=True, help="Encoding of the input.")
 
 
+def refuse_options(names: Iterable[str], needed: str) -> None:
+    """End with a usage error where one of these parameters was given without the option it needs."""
+    context = click.get_current_context()
+    for name in names:
+        source = context.get_parameter_source(name)
+        if source is not None and source.name == "COMMANDLINE":
+            raise click.UsageError(f"--{name.replace('_', '-')} needs {needed}.")
+
+
 def with_progress(items: Iterable[Item], title: str, total: int | None = None) -> Iterator[Item]:
     """Pass items through, showing progress on stderr if that is a terminal."""
     if not sys.stderr.isatty():

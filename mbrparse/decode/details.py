@@ -83,10 +83,13 @@ class TreeProbability:
 
 
 class Details:
-    """Makes the rows of ``--details``: one dictionary a sentence."""
+    """Makes the rows of ``--details``: one dictionary a sentence.
 
-    def __init__(self, grammar: PCFG, objectives: Sequence[Objective]) -> None:
-        self._probability = TreeProbability(grammar)
+    Without a grammar (posteriors from elsewhere) no tree has a probability that could be told.
+    """
+
+    def __init__(self, grammar: PCFG | None, objectives: Sequence[Objective]) -> None:
+        self._probability = None if grammar is None else TreeProbability(grammar)
         self._objectives = objectives
 
     def row(self, parse: Parse) -> dict[str, Any]:
@@ -103,8 +106,10 @@ class Details:
             },
         }
 
-    def _tree(self, objective: Objective, spans: LabelledSpans, parse: Parse) -> dict[str, float] | None:
-        """What is expected of one tree; None where there is no chart to expect it from.
+    def _tree(
+        self, objective: Objective, spans: LabelledSpans, parse: Parse
+    ) -> dict[str, float | None] | None:
+        """What is expected of one tree; None where there is nothing to expect it from.
 
         ``expected_labelled`` and ``expected_bracketed`` are numbers of matching constituents, the
         recalls their shares of the ``constituents`` that every binary tree of the length has.
@@ -112,7 +117,9 @@ class Details:
         if parse.posteriors is None:
             return None
         labelled, bracketed = parse.posteriors.expected_matches(spans)
-        posterior = math.exp(self._probability.log_prob(spans, parse.terminal_ids) - parse.log_prob)
+        posterior = None
+        if self._probability is not None:
+            posterior = math.exp(self._probability.log_prob(spans, parse.terminal_ids) - parse.log_prob)
         constituents = max(parse.length - 1, 0)
         return {
             "constituents": constituents,
@@ -126,8 +133,8 @@ class Details:
 
 
 def _expected_score(
-    objective: Objective, labelled: float, bracketed: float, posterior: float, nodes: int
-) -> float:
+    objective: Objective, labelled: float, bracketed: float, posterior: float | None, nodes: int
+) -> float | None:
     """What the objective maximizes; for the labelled tree that is its posterior."""
     if objective.weight(Item.RULE):
         return posterior

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from mbrparse.decode.details import Details
-from mbrparse.decode.parser import Parser, ParserOptions
+from mbrparse.decode.parser import Parse, Parser, ParserOptions
 from mbrparse.decode.sentences import Chunk, Sentence, sentences_of
 from mbrparse.errors import InputMismatchError
 from mbrparse.grammar.pcfg import PCFG
@@ -50,12 +50,25 @@ def parse_all(job: Job, chunks: Iterable[Chunk], jobs: int = 1) -> Iterator[Line
     sentences = list(sentences_of(first))
     _check_fit(job, sentences)
     rest = map(worker.work, stream) if jobs == 1 else _parallel(job, stream, jobs)
-    results = itertools.chain.from_iterable(itertools.chain([worker.lines(sentences)], rest))
+    yield from numbered(itertools.chain.from_iterable(itertools.chain([worker.lines(sentences)], rest)))
+
+
+def lines_of(parse: Parse, details: Details | None) -> Lines:
+    """What is written of a parse; its details lack the sentence's number (``numbered``)."""
+    return Lines(
+        tuple(EMPTY_PARSE if tree is None else str(tree) for tree in parse.trees),
+        None if details is None else json.dumps(details.row(parse)),
+        parse.reason,
+    )
+
+
+def numbered(results: Iterable[Lines]) -> Iterator[Lines]:
+    """Number the details of sentences: who parses them cannot know how many went before."""
     for number, lines in enumerate(results, start=1):
-        if lines.details is not None:
-            # A worker cannot know how many sentences went before.
-            lines = lines._replace(details=f'{{"sentence": {number}, {lines.details[1:]}')  # noqa: PLW2901
-        yield lines
+        if lines.details is None:
+            yield lines
+        else:
+            yield lines._replace(details=f'{{"sentence": {number}, {lines.details[1:]}')
 
 
 def _check_fit(job: Job, sentences: list[Sentence]) -> None:
@@ -84,14 +97,7 @@ class _Worker:
         return self.lines(list(sentences_of(chunk)))
 
     def lines(self, sentences: list[Sentence]) -> list[Lines]:
-        return [
-            Lines(
-                tuple(EMPTY_PARSE if tree is None else str(tree) for tree in parse.trees),
-                None if self._details is None else json.dumps(self._details.row(parse)),
-                parse.reason,
-            )
-            for parse in self._parser.parse(sentences)
-        ]
+        return [lines_of(parse, self._details) for parse in self._parser.parse(sentences)]
 
 
 _worker: _Worker | None = None  # of this process, in a pool

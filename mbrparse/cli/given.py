@@ -1,0 +1,60 @@
+"""``mbrparse parse --posteriors``: trees from another model's posteriors, without a grammar."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from mbrparse.cli.options import note, refuse_options
+from mbrparse.files import STANDARD
+
+if TYPE_CHECKING:
+    from mbrparse.decode.given import GivenJob
+    from mbrparse.decode.parser import ParserOptions
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+# They speak of charts, or of the time that charts take.
+CHART_OPTIONS = ("precision", "jobs", "engine", "merit", "edges", "until", "beta_threshold", "statistics")
+
+
+def posteriors_option() -> Callable[[Command], Command]:
+    """``--posteriors FILE.npz``."""
+    return click.option(
+        "--posteriors",
+        metavar="FILE.npz",
+        help="Instead of a grammar: what another model believes of each span (docs/posteriors.md).",
+    )
+
+
+def check_source(input: str, grammar: str | None, posteriors: str | None) -> None:
+    """Either a grammar or posteriors, and with posteriors nothing that only charts understand."""
+    if posteriors is None:
+        if grammar is None:
+            raise click.UsageError("Missing option '-g' / '--grammar' (or '--posteriors').")
+        return
+    if grammar is not None:
+        raise click.UsageError("--posteriors takes the place of --grammar: give one of them.")
+    refuse_options(CHART_OPTIONS, "--grammar")
+    if posteriors == input == STANDARD:
+        raise click.UsageError("INPUT and --posteriors cannot both be standard input.")
+
+
+def read_given(path: str, options: ParserOptions, details: bool) -> GivenJob:
+    """Read the posteriors, for objectives that look at nothing else."""
+    from mbrparse.decode.given import GivenJob, decodable
+    from mbrparse.decode.objectives import OBJECTIVES
+    from mbrparse.decode.posteriors_file import read_posteriors
+
+    able = [objective.name for objective in OBJECTIVES.values() if decodable(objective)]
+    for objective in options.objectives:
+        if not decodable(objective):
+            raise click.UsageError(
+                f"--objective {objective.name} needs --grammar; posteriors serve {', '.join(able)}."
+            )
+    given = read_posteriors(path)
+    if given.ignored:
+        note(f"{given.source}: ignored the arrays {', '.join(map(repr, given.ignored))}")
+    return GivenJob(given, options, details)

@@ -1,0 +1,170 @@
+"""What posteriors from elsewhere must be: spans of the sentences, labels of the list, probabilities.
+
+Messages count sentences from 1, as lines are counted, and name the entry's place in the arrays.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from mbrparse.errors import LabelError, PosteriorsError
+from mbrparse.treebank.labels import JOIN, parse_label, unescape
+
+# How far above one rounding may bring a posterior, by bytes of a number: sums over a softmax, say.
+TOLERANCE = {8: 1e-6, 4: 1e-3}
+
+_HALF_OPEN = "spans are half-open: end is the position after the last word, start the first word's, from 0"
+_PROBABILITY = "g is the probability that the span is there with its label"
+_LONGEST = 2**31 - 1  # as positions are held
+# What would end a label in a written tree.
+_BREAKS = frozenset("() \t\r\n\f\v")
+
+
+class RawPosteriors(NamedTuple):
+    """The arrays of a file; ``lengths`` by sentence, ``labels`` by label, the others by entry."""
+
+    lengths: npt.NDArray[Any]
+    labels: npt.NDArray[Any]
+    sentence: npt.NDArray[Any]
+    start: npt.NDArray[Any]
+    end: npt.NDArray[Any]
+    label: npt.NDArray[Any]
+    g: npt.NDArray[Any]
+
+    def place(self, entry: int) -> str:
+        """An entry as messages call it: its sentence and its span."""
+        return f"sentence {int(self.sentence[entry]) + 1}: span ({self.start[entry]}, {self.end[entry]})"
+
+    def labelled_place(self, entry: int) -> str:
+        """The same with its label, which must be one of the list."""
+        return f"{self.place(entry)} {str(self.labels[self.label[entry]])!r}"
+
+
+def check_entries(raw: RawPosteriors, source: str) -> None:
+    """Check lengths, spans, label ids and posteriors; raises PosteriorsError for the first wrong one."""
+
+    def refuse(wrong: npt.NDArray[np.bool_], says: Callable[[int], str], remedy: str) -> None:
+        where = np.flatnonzero(wrong)
+        if len(where):
+            others = f" (and {len(where) - 1} more like it)" if len(where) > 1 else ""
+            raise PosteriorsError(says(int(where[0])) + others, source=source, remedy=remedy)
+
+    if not len(raw.lengths):
+        raise PosteriorsError(
+            "there are no sentences: lengths is empty", source=source, remedy="it has one number a sentence"
+        )
+    refuse(
+        (raw.lengths < 0) | (raw.lengths > _LONGEST),
+        lambda index: f"sentence {index + 1}: its length is {raw.lengths[index]}",
+        "lengths are numbers of words",
+    )
+    count = len(raw.lengths)
+    refuse(
+        (raw.sentence < 0) | (raw.sentence >= count),
+        lambda entry: (
+            f"sentence[{entry}] is {raw.sentence[entry]}, where lengths has sentences 0 to {count - 1}"
+        ),
+        "an entry's sentence is a position in lengths, from 0",
+    )
+    refuse(raw.start < 0, lambda entry: f"{raw.place(entry)} starts before the first word", _HALF_OPEN)
+    refuse(
+        raw.start >= raw.end,
+        lambda entry: f"{raw.place(entry)} holds no word",
+        f"{_HALF_OPEN} (add one if the model's is the last word itself)",
+    )
+    length = raw.lengths[raw.sentence.astype(np.int64)]
+    refuse(
+        raw.end > length,
+        lambda entry: f"{raw.place(entry)} reaches beyond the sentence's {length[entry]} words",
+        f"{_HALF_OPEN}; words added for the model, such as a first and a last one, do not count",
+    )
+    labels = len(raw.labels)
+    refuse(
+        (raw.label < 0) | (raw.label >= labels),
+        lambda entry: f"{raw.place(entry)} has the label {raw.label[entry]}, of {labels}",
+        "an entry's label is a position in labels, from 0",
+    )
+    refuse(
+        ~np.isfinite(raw.g),
+        lambda entry: f"{raw.labelled_place(entry)} has g {raw.g[entry]}, which is no number",
+        _PROBABILITY,
+    )
+    refuse(
+        raw.g < 0,
+        lambda entry: f"{raw.labelled_place(entry)} has g {raw.g[entry]}, below zero",
+        f"{_PROBABILITY}: of a logarithm take np.exp",
+    )
+    refuse(
+        raw.g > 1 + TOLERANCE.get(raw.g.dtype.itemsize, 0.0),
+        lambda entry: f"{raw.labelled_place(entry)} has g {raw.g[entry]}, above one",
+        f"{_PROBABILITY}: divide by the sum over all trees",
+    )
+
+
+def check_single(raw: RawPosteriors, order: npt.NDArray[np.int64], source: str) -> None:
+    """Check that no entry is listed twice; ``order`` sorts them by sentence, start, end, label."""
+    same = np.ones(max(len(order) - 1, 0), np.bool_)
+    for values in (raw.sentence, raw.start, raw.end, raw.label):
+        ordered = values[order]
+        same &= ordered[1:] == ordered[:-1]
+    where = np.flatnonzero(same)
+    if len(where):
+        entry, again = int(order[where[0]]), int(order[where[0] + 1])
+        raise PosteriorsError(
+            f"{raw.labelled_place(entry)} is listed twice, as entries {entry} and {again}",
+            source=source,
+            remedy="add the posteriors of what is the same up to its label up, and list the sum",
+        )
+
+
+def check_labels(names: Sequence[str], raw: RawPosteriors, ids: npt.NDArray[np.int64], source: str) -> None:
+    """Check the labels that entries have; ``ids`` says which of ``names`` each entry has.
+
+    Over one word stand tags, which are whatever can be written; over more words stand the projected
+    labels of binarized trees. A label that no entry has may be anything.
+    """
+    counted = Counter(names)
+    wide = set(ids[raw.end - raw.start > 1].tolist())
+    for position, name in enumerate(names):
+        trouble = _trouble(name, position in wide)
+        if counted[name] > 1:
+            trouble = ("stands in labels twice", "give each label one position")
+        if trouble is not None:
+            entry = int(np.flatnonzero(ids == position)[0])
+            says, remedy = trouble
+            raise PosteriorsError(
+                f"label {name!r} {says} (first at {raw.place(entry)})", source=source, remedy=remedy
+            )
+
+
+def _trouble(name: str, wide: bool) -> tuple[str, str] | None:
+    """What keeps a label out of a tree, and what to do about it."""
+    if not name:
+        return "is empty", (
+            "a model's label for what is no constituent is left out, or called by the name of a "
+            "continuation, X_Cont, which --debinarize takes out"
+        )
+    # Also what --debinarize would write.
+    if _BREAKS & set(name + unescape(name)):
+        return "holds a bracket or white space", "call it otherwise, such as -LRB- for a bracket"
+    if any("\ud800" <= character <= "\udfff" for character in name):
+        return "cannot be written in UTF-8", "call it otherwise"
+    if not wide:
+        return None
+    try:
+        symbol = parse_label(name)
+    except LabelError:
+        symbol = None
+    if symbol is None or symbol.annotations:
+        return "holds the mark of an annotation, one of ^ > ~ & @", (
+            "sum over what is annotated and name the label alone (a continuation of S is S_Cont), "
+            "or write the mark as % and its code in hexadecimals"
+        )
+    if not all(symbol.base.split(JOIN)):
+        return "is a chain with an end missing", "S+VP is S over VP; for the sign itself write %2B"
+    return None

@@ -1,0 +1,211 @@
+"""Reading posteriors from elsewhere: an .npz file of parallel arrays (docs/posteriors.md).
+
+========  =================  ==========================================================
+lengths   int [sentences]    how many words each sentence has
+labels    text [labels]      the labels, as they stand in binarized trees
+sentence  int [entries]      the entry's sentence, a position in ``lengths``
+start     int [entries]      where its span starts
+end       int [entries]      where it ends: the position after its last word
+label     int [entries]      its label, a position in ``labels``
+g         float [entries]    its posterior, in single or double precision
+========  =================  ==========================================================
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+import numpy.typing as npt
+
+from mbrparse.decode.posteriors_checks import (
+    TOLERANCE,
+    RawPosteriors,
+    check_entries,
+    check_labels,
+    check_single,
+)
+from mbrparse.errors import PosteriorsError
+from mbrparse.files import open_input, source_name
+from mbrparse.grammar.charts.factory import TIE
+from mbrparse.grammar.charts.span_summary import SpanEntries
+from mbrparse.grammar.pcfg import FloatArray, IntArray
+
+DIMENSIONS = {
+    "lengths": "sentences",
+    "labels": "labels",
+    "sentence": "entries",
+    "start": "entries",
+    "end": "entries",
+    "label": "entries",
+    "g": "entries",
+}
+# Kinds of numpy, how messages call them, how to come to one.
+_KINDS = {
+    "labels": ("U", "text is wanted", "write np.array(labels, dtype=str)"),
+    "g": ("f", "floats of single or double precision are wanted", "write g.astype(np.float32)"),
+}
+_INTEGERS = ("iu", "integers are wanted", "write it as {name}.astype(np.int32)")
+
+
+@dataclass(frozen=True, eq=False)
+class GivenPosteriors:
+    """The posteriors of a file, checked.
+
+    ``labels`` are those that occur, in text order; entries have g above zero and run in the order of
+    sentence, start, end, label id; those of sentence s are first[s] up to first[s + 1]. ``tie`` is the
+    tolerance of g's precision, ``ignored`` names arrays that mean nothing here.
+
+    lengths          int64 [sentences]
+    first            int64 [sentences + 1]
+    starts, ends     int32 [entries], and label_ids
+    g                float64 [entries]
+    """
+
+    source: str
+    lengths: npt.NDArray[np.int64]
+    labels: tuple[str, ...]
+    first: npt.NDArray[np.int64]
+    starts: IntArray
+    ends: IntArray
+    label_ids: IntArray
+    g: FloatArray
+    tie: float
+    ignored: tuple[str, ...] = ()
+
+    def entries(self, sentence: int) -> SpanEntries:
+        """Those of one sentence, in the order of start, end, label id."""
+        rows = slice(int(self.first[sentence]), int(self.first[sentence + 1]))
+        return SpanEntries(self.starts[rows], self.ends[rows], self.label_ids[rows], self.g[rows])
+
+    def usual_root(self) -> str | None:
+        """The label that most sentences have at their root; None if the file knows of no root.
+
+        It stands for the most frequent start symbol, of which a grammar would know.
+        """
+        lengths = np.repeat(self.lengths, np.diff(self.first))
+        # Over one word stands a preterminal, not a root.
+        whole = (self.starts == 0) & (self.ends == lengths) & (lengths > 1)
+        if not whole.any():
+            return None
+        return self.labels[int(np.bincount(self.label_ids[whole], self.g[whole]).argmax())]
+
+
+def read_posteriors(path: str | Path) -> GivenPosteriors:
+    """Read a file of posteriors (``-``: standard input) and check all of it.
+
+    Raises FileError, and PosteriorsError for what is not such a file or cannot be posteriors.
+    """
+    source = source_name(path)
+    with open_input(path) as stream:
+        # Zip archives are read from their end, which a pipe does not know yet.
+        arrays, ignored = _read_arrays(stream if stream.seekable() else io.BytesIO(stream.read()), source)
+    raw = RawPosteriors(**arrays)
+    check_entries(raw, source)
+    used, ids = np.unique(raw.label.astype(np.int64), return_inverse=True)
+    names = [str(raw.labels[label]) for label in used]
+    check_labels(names, raw, ids, source)
+    labels = tuple(sorted(names))
+    rank = {name: position for position, name in enumerate(labels)}
+    label_ids = np.array([rank[name] for name in names], np.int32)[ids] if names else ids.astype(np.int32)
+    sentence = raw.sentence.astype(np.int64)
+    starts, ends = raw.start.astype(np.int32), raw.end.astype(np.int32)
+    order = np.lexsort((label_ids, ends, starts, sentence))
+    check_single(raw, order, source)
+    order = order[raw.g[order] > 0]
+    lengths = raw.lengths.astype(np.int64)
+    return GivenPosteriors(
+        source=source,
+        lengths=lengths,
+        labels=labels,
+        first=np.searchsorted(sentence[order], np.arange(len(lengths) + 1)),
+        starts=starts[order],
+        ends=ends[order],
+        label_ids=label_ids[order],
+        g=raw.g[order].astype(np.float64),
+        tie=TIE["double" if raw.g.dtype.itemsize == 8 else "single"],
+        ignored=ignored,
+    )
+
+
+def _read_arrays(stream: Any, source: str) -> tuple[dict[str, npt.NDArray[Any]], tuple[str, ...]]:
+    """The arrays that are wanted, each of its dimension and kind, and the names of the others."""
+    if not stream.read(1):
+        raise PosteriorsError("the file is empty", source=source, remedy=_how_to_write())
+    stream.seek(0)
+    try:
+        # Never a pickle: it could run anything.
+        archive = np.load(stream, allow_pickle=False)
+    except Exception:  # zipfile, struct and numpy each have their own for what is no archive, or half of one
+        _refuse_file("is not an .npz file, or was cut off", source)
+    if not isinstance(archive, np.lib.npyio.NpzFile):
+        _refuse_file("holds a single array, not an .npz archive of several", source)
+    with archive:
+        names = archive.files
+        missing = [name for name in DIMENSIONS if name not in names]
+        if missing:
+            raise PosteriorsError(
+                f"no array {missing[0]!r}" + (f" (nor {', '.join(missing[1:])})" if missing[1:] else ""),
+                source=source,
+                remedy=f"the file holds {', '.join(map(repr, names)) or 'nothing'}; {_how_to_write()}",
+            )
+        arrays = {name: _read_array(archive, name, source) for name in DIMENSIONS}
+    _check_parallel(arrays, source)
+    return arrays, tuple(name for name in names if name not in DIMENSIONS)
+
+
+def _read_array(archive: Any, name: str, source: str) -> npt.NDArray[Any]:
+    kinds, says, remedy = _KINDS.get(name, _INTEGERS)
+    try:
+        array = archive[name]
+    except MemoryError:
+        raise PosteriorsError(f"array {name!r} does not fit into memory", source=source) from None
+    except Exception as error:  # a damaged member: zlib's, zipfile's, struct's, numpy's own
+        if "allow_pickle" in str(error):
+            raise PosteriorsError(
+                f"array {name!r} holds Python objects, which are not read",
+                source=source,
+                remedy=remedy.format(name=name),
+            ) from None
+        _refuse_file(f"is damaged: array {name!r} cannot be read", source)
+    if not isinstance(array, np.ndarray):
+        _refuse_file(f"is damaged: {name!r} is no array", source)
+    if array.ndim != 1:
+        raise PosteriorsError(
+            f"array {name!r} has the shape {list(array.shape)}, where [{DIMENSIONS[name]}] is wanted",
+            source=source,
+            remedy="docs/posteriors.md says how to come from dense tensors to lists of entries",
+        )
+    if not len(array):
+        # numpy makes an empty list an array of floats.
+        return np.zeros(0, {"labels": np.str_, "g": np.float64}.get(name, np.int64))
+    if array.dtype.kind not in kinds or (name == "g" and array.dtype.itemsize not in TOLERANCE):
+        raise PosteriorsError(
+            f"array {name!r} is of {array.dtype}, where {says}",
+            source=source,
+            remedy=remedy.format(name=name),
+        )
+    return array
+
+
+def _check_parallel(arrays: dict[str, npt.NDArray[Any]], source: str) -> None:
+    sizes = {name: len(arrays[name]) for name, of in DIMENSIONS.items() if of == "entries"}
+    if len(set(sizes.values())) > 1:
+        listed = ", ".join(f"{name} {size}" for name, size in sizes.items())
+        raise PosteriorsError(
+            f"the arrays of entries differ in length ({listed})",
+            source=source,
+            remedy="each entry has one number in each",
+        )
+
+
+def _refuse_file(message: str, source: str) -> NoReturn:
+    raise PosteriorsError(message, source=source, remedy=_how_to_write()) from None
+
+
+def _how_to_write(names: Sequence[str] = tuple(DIMENSIONS)) -> str:
+    return f"write it with np.savez_compressed and the arrays {', '.join(names)} (docs/posteriors.md)"

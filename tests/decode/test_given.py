@@ -1,0 +1,189 @@
+"""Decoding posteriors from a file, against the enumeration of all trees; roots, tags, fall-backs."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import naive
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mbrparse.decode.fallback import Fallback
+from mbrparse.decode.given import GivenDecoder, GivenJob, decodable, decode_all
+from mbrparse.decode.objectives import OBJECTIVES, Item, Objective, Space
+from mbrparse.decode.parser import Parse, ParserOptions
+from mbrparse.decode.posteriors_file import read_posteriors
+from mbrparse.decode.sentences import Chunk
+from mbrparse.errors import InputMismatchError
+from mbrparse.treebank.tree import Tree
+
+Listed = dict[naive.LabelledSpan, float]
+FREE = tuple(objective for objective in OBJECTIVES.values() if decodable(objective))
+OPTIONS = ParserOptions(FREE)
+LABELS = ("NP", "NP_Cont", "S", "VP")
+
+
+def write(
+    path: Path, lengths: list[int], listed: list[Listed], rng: np.random.Generator | None = None
+) -> Path:
+    """A file of these posteriors, its entries and labels in whatever order."""
+    rng = rng or np.random.default_rng(0)
+    labels = list(rng.permutation(sorted({label for one in listed for _, _, label in one}))) or ["unused"]
+    rows = [
+        (sentence, start, end, labels.index(label), g)
+        for sentence, one in enumerate(listed)
+        for (start, end, label), g in one.items()
+    ]
+    rng.shuffle(rows)
+    sentence, start, end, label, g = zip(*rows, strict=True) if rows else ([], [], [], [], [])
+    np.savez(
+        path, lengths=lengths, labels=labels, sentence=sentence, start=start, end=end, label=label,
+        g=np.array(g, np.float64),
+    )  # fmt: skip
+    return path
+
+
+def decode(
+    path: Path, lengths: list[int], options: ParserOptions = OPTIONS, tag: bool = False
+) -> Iterator[Parse]:
+    decoder = GivenDecoder(read_posteriors(path), options)
+    for index, length in enumerate(lengths):
+        yield decoder.parse(index, (Tree("x"),) * length, tag)
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> tuple[list[int], list[Listed], int]:
+    """One to three sentences; some spans without entries, some g equal, some zero."""
+    lengths = draw(st.lists(st.integers(0, 6), min_size=1, max_size=3))
+    listed = []
+    for n in lengths:
+        spans = [(i, j, label) for i in range(n) for j in range(i + 1, n + 1) for label in LABELS]
+        chosen = draw(st.sets(st.sampled_from(spans), max_size=20)) if spans else set()
+        levels = st.integers(0, 8).map(lambda eighths: eighths / 8)
+        listed.append({span: draw(levels | st.floats(0, 1)) for span in sorted(chosen)})
+    return lengths, listed, draw(st.integers(0, 2**32 - 1))
+
+
+@given(cases())
+def test_trees_of_a_file_reach_the_enumerated_optimum(
+    tmp_path_factory: pytest.TempPathFactory, case: tuple[list[int], list[Listed], int]
+) -> None:
+    lengths, listed, seed = case
+    path = tmp_path_factory.getbasetemp() / "given.npz"
+    write(path, lengths, listed, np.random.default_rng(seed))
+    for n, posteriors, parse in zip(lengths, listed, decode(path, lengths), strict=True):
+        wide = {span: g for span, g in posteriors.items() if span[1] - span[0] > 1 and g > 0}
+        if n == 0 or (n > 1 and not wide):
+            assert parse.reason == ("no posteriors" if n else "empty sentence")
+            continue
+        assert parse.reason is None
+        for objective, spans, tree in zip(FREE, parse.spans, parse.trees, strict=True):
+            assert tree is not None
+            assert tree.leaves() == (Tree("x"),) * n
+            triples: dict[naive.Span, str | None] = {(i, j): label for i, j, label in spans}
+            assert n == 1 or frozenset(triples) in naive.bracketings(n)
+            weights = {
+                "labelled_weight": objective.weight(Item.LABELLED_SPAN),
+                "span_weight": objective.weight(Item.SPAN),
+                "node_constant": objective.node_constant,
+            }
+            best = naive.free_optimum(wide, n, **weights)  # type: ignore[arg-type]
+            value = naive.free_value(triples, wide, **weights)
+            assert value == pytest.approx(float(best), abs=1e-9)
+
+
+def trees(parses: Iterator[Parse]) -> list[str]:
+    """The trees of the first objective."""
+    return [str(parse.trees[0]) for parse in parses]
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "given.npz"
+
+
+def test_without_a_root_the_usual_one(path: Path) -> None:
+    lengths = [3, 3, 2]
+    listed: list[Listed] = [{(0, 3, "S"): 0.7, (0, 3, "NP"): 0.3}, {(1, 3, "NP"): 0.5}, {(0, 2, "NP"): 0.25}]
+    write(path, lengths, listed)
+    assert trees(decode(path, lengths))[1:] == ["(S x (NP x x))", "(NP x x)"]
+
+
+def test_without_any_root_x(path: Path) -> None:
+    write(path, [3, 2, 1], [{(1, 3, "NP"): 0.5}, {}, {}])
+    assert trees(decode(path, [3, 2, 1])) == ["(X x (NP x x))", "(X x x)", "(X (x x))"]
+
+
+def test_spans_without_mass_continue_their_parent(path: Path) -> None:
+    write(path, [4], [{(0, 4, "S"): 1.0, (2, 4, "NP"): 0.5, (0, 2, "NP"): 0.25}])
+    assert trees(decode(path, [4])) == ["(S (NP x x) (NP x x))"]
+    write(path, [4], [{(0, 4, "S"): 1.0, (0, 2, "NP"): 0.0}])
+    assert trees(decode(path, [4])) == ["(S x (S_Cont x (S_Cont x x)))"]
+    assert trees(decode(path, [4], replace(OPTIONS, debinarized=True))) == ["(S x x x x)"]
+
+
+def test_unlabelled_trees_have_the_usual_root(path: Path) -> None:
+    write(path, [3, 3], [{(0, 3, "S"): 1.0}, {(0, 3, "NP"): 0.5, (0, 2, "NP"): 0.5}])
+    plain = ParserOptions((OBJECTIVES["bracketed-recall"],), unlabelled=True)
+    assert trees(decode(path, [3, 3], plain)) == ["(S x (X x x))", "(S (X x x) x)"]
+
+
+def test_tags_of_entries_over_one_word(path: Path) -> None:
+    listed: list[Listed] = [{(0, 2, "S"): 1.0, (0, 1, "DT"): 0.6, (0, 1, "NN"): 0.4, (1, 2, "x"): 1.0}, {}]
+    write(path, [2, 1], [listed[0], {(0, 1, "%5ENN"): 0.5}])
+    assert trees(decode(path, [2, 1], tag=True)) == ["(S (DT x) x)", "(S (^NN x))"]
+    assert trees(decode(path, [2, 1])) == ["(S x x)", "(S (x x))"]
+    # They are no constituents: alone they give no tree, but tags all the same.
+    write(path, [2], [{(0, 1, "DT"): 0.6}])
+    [parse] = decode(path, [2], tag=True)
+    assert (parse.reason, str(parse.trees[0])) == ("no posteriors", "(X (DT x) x)")
+
+
+@pytest.mark.parametrize(
+    ("fallback", "expected"),
+    [("right-branching", "(S (S x (S x x)) x)"), ("flat", "(S x x x x)"), ("empty", "None")],
+)
+def test_fall_backs(fallback: Fallback, expected: str, path: Path) -> None:
+    write(path, [2, 4, 0], [{(0, 2, "S"): 1.0}, {}, {}])
+    options = replace(OPTIONS, fallback=fallback)
+    first, second, third = decode(path, [2, 4, 0], options)
+    assert first.reason is None
+    assert (second.reason, str(second.trees[0])) == ("no posteriors", expected)
+    assert (third.reason, third.trees[0]) == ("empty sentence", None)
+    assert second.posteriors is None
+
+
+def test_longer_sentences_fall_back(path: Path) -> None:
+    write(path, [3], [{(0, 3, "S"): 1.0, (0, 3, "S_Cont"): 0.1}])
+    [parse] = decode(path, [3], replace(OPTIONS, max_length=2))
+    assert (parse.reason, str(parse.trees[0])) == ("longer than 2 terminals", "(S (S_Cont x x) x)")
+
+
+def test_single_precision_ties_where_it_cannot_tell(path: Path) -> None:
+    """A third and its neighbour in single precision are one number: the first split, the first label."""
+    arrays = {"sentence": [0, 0, 0], "start": [0, 0, 1], "end": [3, 2, 3], "label": [0, 0, 0]}
+    for kind, expected in ((np.float32, "(S x (S x x))"), (np.float64, "(S (S x x) x)")):
+        g = np.array([1, 1 / 3 + 1e-7, 1 / 3], kind)
+        np.savez(path, lengths=[3], labels=["S"], g=g, **arrays)  # type: ignore[arg-type]
+        assert trees(decode(path, [3])) == [expected]
+
+
+def test_what_asks_for_a_grammar_is_not_decodable() -> None:
+    assert {objective.name for objective in FREE} >= {"labelled-recall", "bracketed-recall"}
+    assert not decodable(OBJECTIVES["labelled-tree"])
+    assert not decodable(Objective("other", Space.FREE, ((Item.SPAN, 1.0), (Item.RULE, 0.5))))
+    assert decodable(Objective("other", Space.FREE, ((Item.SPAN, 1.0), (Item.RULE, 0.0)), -0.5))
+
+
+def test_lines_of_a_later_chunk_are_those_of_the_file(path: Path) -> None:
+    chunks = [Chunk("in", 1, "tokens", ["x x\n", "x x x\n"]), Chunk("in", 3, "trees", ["(A (T y) (T z))\n"])]
+    listed: list[Listed] = [{(0, 2, "S"): 1.0}, {(0, 2, "NP"): 1.0}, {(0, 2, "NP"): 0.9, (0, 1, "B"): 1.0}]
+    write(path, [2, 3, 2], listed)
+    job = GivenJob(read_posteriors(path), OPTIONS, details=True)
+    lines = list(decode_all(job, chunks))
+    assert [line.trees[0] for line in lines] == ["(S x x)", "(S (NP x x) x)", "(NP (T y) (T z))"]
+    assert [str(line.details)[:15] for line in lines] == [f'{{"sentence": {n},' for n in (1, 2, 3)]
+    with pytest.raises(InputMismatchError, match="there are 3 sentences here, but in ends after sentence 2"):
+        list(decode_all(job, chunks[:1]))

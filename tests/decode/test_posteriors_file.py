@@ -1,0 +1,214 @@
+"""Files of posteriors: what they may look like, and what is said of those that cannot be."""
+
+import contextlib
+import warnings
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mbrparse.decode.posteriors_file import DIMENSIONS, GivenPosteriors, read_posteriors
+from mbrparse.errors import PosteriorsError
+
+# Two sentences, of three words and of one: S over all, NP over two, tags over the last word of each.
+ARRAYS: dict[str, Any] = {
+    "lengths": [3, 1],
+    "labels": ["S", "NP", "NN", "unused ("],
+    "sentence": [0, 0, 0, 1],
+    "start": [0, 0, 2, 0],
+    "end": [3, 2, 3, 1],
+    "label": [0, 1, 2, 2],
+    "g": [1.0, 0.75, 1.0, 0.5],
+}
+
+
+def write(path: Path, **changes: Any) -> Path:
+    """The file above with other arrays; None leaves one out."""
+    arrays = {name: value for name, value in {**ARRAYS, **changes}.items() if value is not None}
+    np.savez(path, **arrays)
+    return path
+
+
+def refused(path: Path) -> str:
+    with pytest.raises(PosteriorsError) as raised:
+        read_posteriors(path)
+    message = str(raised.value)
+    assert message.startswith(f"{path}: ")
+    assert "\n" not in message
+    return message.removeprefix(f"{path}: ")
+
+
+def listed(found: GivenPosteriors, sentence: int) -> list[tuple[int, int, str, float]]:
+    starts, ends, label_ids, g = (values.tolist() for values in found.entries(sentence))
+    names = [found.labels[label] for label in label_ids]
+    return list(zip(starts, ends, names, g, strict=True))
+
+
+def test_entries_come_by_sentence_and_span_and_labels_in_text_order(tmp_path: Path) -> None:
+    order = [3, 0, 2, 1]
+    changes = {name: np.array(ARRAYS[name])[order] for name in ("sentence", "start", "end", "label", "g")}
+    for name in ("plain.npz", "shuffled.npz"):
+        found = read_posteriors(write(tmp_path / name, **({} if name == "plain.npz" else changes)))
+        assert found.labels == ("NN", "NP", "S")
+        assert found.lengths.tolist() == [3, 1]
+        assert listed(found, 0) == [(0, 2, "NP", 0.75), (0, 3, "S", 1.0), (2, 3, "NN", 1.0)]
+        assert listed(found, 1) == [(0, 1, "NN", 0.5)]
+        assert found.usual_root() == "S"
+        assert found.ignored == ()
+
+
+@pytest.mark.parametrize("kind", ["int8", "uint8", "int16", ">i4", "int64", "uint64"])
+@pytest.mark.parametrize("precision", ["<f4", ">f8"])
+def test_any_integers_and_floats_will_do(kind: str, precision: str, tmp_path: Path) -> None:
+    integers = {
+        name: np.array(ARRAYS[name], kind) for name in ("lengths", "sentence", "start", "end", "label")
+    }
+    found = read_posteriors(write(tmp_path / "p.npz", **integers, g=np.array(ARRAYS["g"], precision)))
+    assert listed(found, 0) == [(0, 2, "NP", 0.75), (0, 3, "S", 1.0), (2, 3, "NN", 1.0)]
+    assert found.tie == (1e-5 if precision == "<f4" else 1e-9)
+
+
+def test_no_entries_at_all_and_other_arrays(tmp_path: Path) -> None:
+    empty: dict[str, Any] = {name: [] for name in DIMENSIONS if name != "lengths"}
+    found = read_posteriors(write(tmp_path / "p.npz", **empty, lengths=[2, 0], comment="a note"))
+    assert found.labels == ()
+    assert found.first.tolist() == [0, 0, 0]
+    assert found.usual_root() is None
+    assert found.ignored == ("comment",)
+
+
+def test_entries_of_zero_are_as_good_as_none(tmp_path: Path) -> None:
+    found = read_posteriors(write(tmp_path / "p.npz", g=[0.0, 0.75, -0.0, 0.5]))
+    assert listed(found, 0) == [(0, 2, "NP", 0.75)]
+
+
+@pytest.mark.parametrize(("precision", "fits", "fails"), [("f4", 1.0009, 1.002), ("f8", 1.0000009, 1.000002)])
+def test_rounding_may_pass_one(precision: str, fits: float, fails: float, tmp_path: Path) -> None:
+    rounded = np.array([fits, 0.75, 1.0, 0.5], precision)
+    assert listed(read_posteriors(write(tmp_path / "p.npz", g=rounded)), 0)[1][3] == pytest.approx(fits)
+    rounded[0] = fails
+    assert "above one" in refused(write(tmp_path / "p.npz", g=rounded))
+
+
+def test_a_span_may_have_more_than_one_in_all(tmp_path: Path) -> None:
+    """In a model with unary chains S over VP is one span with two labels."""
+    found = read_posteriors(write(tmp_path / "p.npz", end=[3, 3, 3, 1]))
+    assert listed(found, 0)[:2] == [(0, 3, "NP", 0.75), (0, 3, "S", 1.0)]
+
+
+WRONG: dict[str, tuple[dict[str, Any], str]] = {
+    "missing array": ({"lengths": None, "length": [3, 1]}, "no array 'lengths'; the file holds 'labels', "),
+    "missing arrays": ({"start": None, "g": None}, "no array 'start' (nor g)"),
+    "dense tensor": ({"g": np.zeros((2, 4, 4, 3))}, "array 'g' has the shape [2, 4, 4, 3], where [entries]"),
+    "number for a list": ({"lengths": 3}, "array 'lengths' has the shape [], where [sentences] is wanted"),
+    "floats for positions": ({"end": [3.0, 2, 3, 1]}, "array 'end' is of float64, where integers are wanted"),
+    "integers for g": ({"g": [1, 0, 1, 0]}, "array 'g' is of int64, where floats"),
+    "half precision": ({"g": np.zeros(4, "f2")}, "array 'g' is of float16, where floats of single or double"),
+    "bytes for labels": ({"labels": [b"S", b"NP", b"NN"]}, "array 'labels' is of |S2, where text is wanted"),
+    "pickled objects": (
+        {"labels": np.array(["S", None, 3], object)},
+        "array 'labels' holds Python objects, which are not read; write np.array(labels, dtype=str)",
+    ),
+    "lengths differ": (
+        {"g": [1.0, 0.75]},
+        "the arrays of entries differ in length (sentence 4, start 4, end 4, label 4, g 2)",
+    ),
+    "no sentences": ({"lengths": []}, "there are no sentences"),
+    "negative length": ({"lengths": [3, -1]}, "sentence 2: its length is -1"),
+    "sentence from one": ({"sentence": [1, 1, 1, 2]}, "sentence[3] is 2, where lengths has sentences 0 to 1"),
+    "negative sentence": ({"sentence": [0, -1, 0, 1]}, "sentence[1] is -1"),
+    "negative start": ({"start": [0, -2, 2, 0]}, "sentence 1: span (-2, 2) starts before the first word"),
+    "last word as end": (
+        {"end": [2, 1, 2, 0]},
+        "sentence 1: span (2, 2) holds no word (and 1 more like it); spans are half-open",
+    ),
+    "end first": ({"start": [0, 2, 2, 0], "end": [3, 0, 3, 1]}, "sentence 1: span (2, 0) holds no word"),
+    "beyond the end": (
+        {"end": [3, 2, 3, 2]},
+        "sentence 2: span (0, 2) reaches beyond the sentence's 1 words",
+    ),
+    "label out of range": ({"label": [0, 4, 2, 2]}, "sentence 1: span (0, 2) has the label 4, of 4"),
+    "negative label": ({"label": [0, -1, 2, 2]}, "sentence 1: span (0, 2) has the label -1, of 4"),
+    "nan": ({"g": [1, 0.5, 1, np.nan]}, "sentence 2: span (0, 1) 'NN' has g nan, which is no number"),
+    "infinite": ({"g": [np.inf, 0.5, 1, 1]}, "sentence 1: span (0, 3) 'S' has g inf, which is no number"),
+    "logarithm": ({"g": [0, -0.5, 1, 1]}, "sentence 1: span (0, 2) 'NP' has g -0.5, below zero"),
+    "above one": (
+        {"g": [3.5, 1.25, 1, 1]},
+        "sentence 1: span (0, 3) 'S' has g 3.5, above one (and 1 more like it); g is the probability",
+    ),
+    "listed twice": (
+        {"start": [0, 0, 0, 0], "end": [3, 2, 2, 1], "label": [0, 1, 1, 2]},
+        "sentence 1: span (0, 2) 'NP' is listed twice, as entries 1 and 2",
+    ),
+    "one label twice": (
+        {"labels": ["S", "NN", "NN"]},
+        "label 'NN' stands in labels twice (first at sentence 1: span (0, 2))",
+    ),
+    "bracket": ({"labels": ["S", "NP(", "NN"]}, "label 'NP(' holds a bracket or white space (first at"),
+    "blank": ({"labels": ["S", "NP 2", "NN"]}, "label 'NP 2' holds a bracket or white space"),
+    "hidden blank": ({"labels": ["S", "NP%202", "NN"]}, "label 'NP%202' holds a bracket or white space"),
+    "bracket as a tag": ({"labels": ["S", "NP", "("]}, "label '(' holds a bracket or white space"),
+    "no label": ({"labels": ["S", "", "NN"]}, "label '' is empty (first at sentence 1: span (0, 2))"),
+    "surrogate": ({"labels": ["S", "N\udc80", "NN"]}, "cannot be written in UTF-8"),
+    "annotated": ({"labels": ["S", "NP^S", "NN"]}, "label 'NP^S' holds the mark of an annotation"),
+    "only a mark": ({"labels": ["@S", "NP", "NN"]}, "label '@S' holds the mark of an annotation"),
+    "half a chain": ({"labels": ["S+", "NP", "NN"]}, "label 'S+' is a chain with an end missing"),
+}
+
+
+@pytest.mark.parametrize(("changes", "message"), WRONG.values(), ids=WRONG)
+def test_wrong_arrays_are_named(changes: dict[str, Any], message: str, tmp_path: Path) -> None:
+    found = refused(write(tmp_path / "p.npz", **changes))
+    assert message in found
+    assert "; " in found  # there is a remedy
+
+
+def test_tags_may_hold_what_labels_may_not(tmp_path: Path) -> None:
+    assert read_posteriors(write(tmp_path / "p.npz", labels=["S", "NP", "DET+N@x"])).labels[0] == "DET+N@x"
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "the file is empty"),
+        (b"(S (NN dog))\n", "is not an .npz file"),
+        (b"PK\x03\x04 no archive", "is not an .npz file, or was cut off"),
+    ],
+)
+def test_other_files(content: bytes, message: str, tmp_path: Path) -> None:
+    (tmp_path / "p.npz").write_bytes(content)
+    assert message in refused(tmp_path / "p.npz")
+
+
+def test_a_single_array(tmp_path: Path) -> None:
+    np.save(tmp_path / "p.npy", np.zeros(3))
+    assert "holds a single array" in refused(tmp_path / "p.npy")
+
+
+def test_an_archive_of_other_things(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "p.npz", "w") as archive:
+        for name in DIMENSIONS:
+            archive.writestr(name, "text")
+    assert "is damaged" in refused(tmp_path / "p.npz")
+
+
+@given(data=st.data())
+def test_damaged_files_are_never_a_surprise(
+    data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """Cut off anywhere, or with some other byte anywhere: read all the same, or refused."""
+    path = write(tmp_path_factory.getbasetemp() / "damaged.npz")
+    content = bytearray(path.read_bytes())
+    if data.draw(st.booleans()):
+        del content[data.draw(st.integers(0, len(content) - 1)) :]
+    else:
+        content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
+    path.write_bytes(content)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with contextlib.suppress(PosteriorsError):
+            read_posteriors(path)
