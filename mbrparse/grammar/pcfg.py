@@ -20,7 +20,7 @@ UNKNOWN_TERMINAL = -1
 
 @dataclass(frozen=True, eq=False)
 class PCFG:
-    """A grammar of binary and lexical rules.
+    """A grammar of binary, unary and lexical rules.
 
     Ids are positions in ``symbols`` and ``terminals``, which are in text order, so that the order of
     ids is the order in which candidates run. A terminal that stands in a binary rule (a tag) is a
@@ -28,6 +28,8 @@ class PCFG:
 
     parent, left, right      int32 [binary rules], in the order of their ids
     log_prob                 float64 [binary rules]
+    unary_parent, unary_child  int32 [unary rules], in the order of their ids; one symbol over another
+    unary_log_prob           float64 [unary rules]
     lexical_symbol           int32 [lexical rules], and lexical_terminal, lexical_log_prob
     root_log_prob            float64 [symbols], -inf where a symbol is no root
     """
@@ -39,10 +41,18 @@ class PCFG:
     left: IntArray
     right: IntArray
     log_prob: FloatArray
+    unary_parent: IntArray
+    unary_child: IntArray
+    unary_log_prob: FloatArray
     lexical_symbol: IntArray
     lexical_terminal: IntArray
     lexical_log_prob: FloatArray
     root_log_prob: FloatArray
+
+    @property
+    def has_unaries(self) -> bool:
+        """Whether some rule has a single symbol on its right-hand side."""
+        return len(self.unary_parent) > 0
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
@@ -78,8 +88,9 @@ class PCFG:
 
     @classmethod
     def from_rules(cls, rules: RuleSet) -> PCFG:
-        """Build the arrays; raises GrammarError for rules that are neither binary nor lexical."""
+        """Build the arrays; raises GrammarError for rules of three children or more."""
         binary: list[tuple[Rule, float]] = []
+        unary: list[tuple[Rule, float]] = []
         lexical: list[tuple[str, str, float]] = []
         names = set(rules.start)
         for rule, weight in rules.rules.items():
@@ -92,11 +103,13 @@ class PCFG:
             elif len(children) == 1 and is_terminal(children[0]):
                 lexical.append((rule.parent, unquote(children[0]), weight.probability))
                 names.add(rule.parent)
+            elif len(children) == 1:
+                unary.append((rule, weight.probability))
+                names.update((rule.parent, *children))
             else:
-                kind = "unary" if len(children) == 1 else f"{len(children)}-ary"
                 raise GrammarError(
-                    f"{kind} rule {rule}: charts take binary and lexical rules only",
-                    remedy="train on binarized trees (--unary top, bottom or join)",
+                    f"{len(children)}-ary rule {rule}: charts take rules of one or two children only",
+                    remedy="train on binarized trees: mbrparse binarize",
                 )
         lexical.extend((name, unquote(name), 1.0) for name in names if is_terminal(name))
         symbols = sorted(names, key=_text_order)
@@ -104,6 +117,7 @@ class PCFG:
         terminals = sorted({terminal for _, terminal, _ in lexical})
         terminal_ids = {terminal: position for position, terminal in enumerate(terminals)}
         binary_rows = sorted((ids[r.parent], ids[r.children[0]], ids[r.children[1]], p) for r, p in binary)
+        unary_rows = sorted((ids[r.parent], ids[r.children[0]], p) for r, p in unary)
         lexical_rows = sorted((terminal_ids[t], ids[name], p) for name, t, p in lexical)
         starts = [rules.start[name].probability if name in rules.start else 0.0 for name in symbols]
         return cls(
@@ -114,6 +128,9 @@ class PCFG:
             left=_frozen_ids([row[1] for row in binary_rows]),
             right=_frozen_ids([row[2] for row in binary_rows]),
             log_prob=_frozen_logs([row[3] for row in binary_rows]),
+            unary_parent=_frozen_ids([row[0] for row in unary_rows]),
+            unary_child=_frozen_ids([row[1] for row in unary_rows]),
+            unary_log_prob=_frozen_logs([row[2] for row in unary_rows]),
             lexical_symbol=_frozen_ids([row[1] for row in lexical_rows]),
             lexical_terminal=_frozen_ids([row[0] for row in lexical_rows]),
             lexical_log_prob=_frozen_logs([row[2] for row in lexical_rows]),

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from mbrparse.errors import GrammarError
+from mbrparse.grammar.unary_cycles import check_unary_rules
 
 TerminalKind = Literal["tags", "words"]
 SUM_TOLERANCE = 1e-6
@@ -47,7 +48,11 @@ class RuleSet:
     rules: dict[Rule, Weight]
 
     def check(self, source: str | None = None) -> None:
-        """Raise GrammarError where probabilities do not sum to one or a nonterminal has no rule."""
+        """Raise GrammarError for what no chart could be computed with.
+
+        That is: probabilities that do not sum to one, a nonterminal without a rule, a cycle of unary
+        rules that is never left.
+        """
         _check_sum("the start distribution", self.start.values(), source)
         groups: dict[str, list[Weight]] = {}
         for rule, weight in self.rules.items():
@@ -62,6 +67,20 @@ class RuleSet:
                 source=source,
                 remedy=f"give it one, or write it as a terminal: {quote(name)}",
             )
+        self._check_cycles(source)
+
+    def _check_cycles(self, source: str | None) -> None:
+        chains = [
+            (rule.parent, rule.children[0], weight.probability)
+            for rule, weight in self.rules.items()
+            if len(rule.children) == 1 and not is_terminal(rule.children[0]) and weight.probability > 0
+        ]
+        names = sorted({name for parent, child, _ in chains for name in (parent, child)})
+        ids = {name: position for position, name in enumerate(names)}
+        unary: dict[int, dict[int, float]] = {}
+        for parent, child, probability in chains:
+            unary.setdefault(ids[parent], {})[ids[child]] = probability
+        check_unary_rules(unary, names, source)
 
 
 def quote(terminal: str) -> str:

@@ -1,0 +1,92 @@
+"""All chains of unary rules at once, for the cells of a chart.
+
+With U[A, B] the probability of A -> B, U* = I + U + U^2 + .. = (I - U)^-1 sums over the chains from A
+down to B, any number of times around any cycle: U*[A, B] is the expected number of B's in the chain
+that begins with A (Stolcke 1995, section 4.5). A cell's inside values are then e = U* b, where b comes
+from its binary and lexical rules alone, and its outside values f = t U*, where t comes from wider cells
+and the root.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mbrparse.grammar.pcfg import PCFG
+from mbrparse.grammar.unary_cycles import UnaryRules, component_closure, components
+
+Ints = NDArray[np.int32]
+
+
+class Closure(NamedTuple):
+    """U* by its bottom symbol: B's entries are start[B] .. start[B + 1], tops in the order of ids.
+
+    The diagonal is there for every symbol; other entries are those above zero.
+    """
+
+    start: Ints  # [symbols + 1]
+    top: Ints  # [entries]
+    value: NDArray[np.float64]  # [entries]
+
+
+def unary_rules(grammar: PCFG) -> dict[int, dict[int, float]]:
+    """The unary rules' probabilities by parent and child."""
+    rules: dict[int, dict[int, float]] = {}
+    rows = zip(
+        grammar.unary_parent.tolist(),
+        grammar.unary_child.tolist(),
+        np.exp(grammar.unary_log_prob).tolist(),
+        strict=True,
+    )
+    for parent, child, prob in rows:
+        rules.setdefault(parent, {})[child] = prob
+    return rules
+
+
+def unary_closure(grammar: PCFG) -> Closure:
+    """U* of a grammar; raises GrammarError for a cycle of probability one.
+
+    Symbols without unary rules cost their diagonal entry and no more.
+
+    >>> from mbrparse.grammar.rules import Rule, relative_frequencies
+    >>> counts = {Rule("S", ("S",)): 1.0, Rule("S", ("NP",)): 2.0, Rule("NP", ("'x'",)): 1.0}
+    >>> closure = unary_closure(PCFG.from_rules(relative_frequencies("words", {"S": 1.0}, counts)))
+    >>> closure.start.tolist(), closure.top.tolist(), closure.value.round(9).tolist()
+    ([0, 2, 3], [0, 1, 1], [1.0, 1.0, 1.5])
+    """
+    rules = unary_rules(grammar)
+    count = len(grammar.symbols)
+    rows = _rows(rules, grammar.symbols)
+    plain = np.setdiff1d(np.arange(count), np.fromiter(rows, np.int64, len(rows)))
+    sizes = [len(row) for row in rows.values()]
+    bottom = np.concatenate([plain, np.array([b for row in rows.values() for b in row], np.int64)])
+    top = np.concatenate([plain, np.repeat(np.fromiter(rows, np.int64, len(rows)), sizes)])
+    value = np.concatenate([np.ones(len(plain)), [v for row in rows.values() for v in row.values()]])
+    order = np.lexsort((top, bottom))
+    start = np.searchsorted(bottom[order], np.arange(count + 1))
+    return Closure(start.astype(np.int32), top[order].astype(np.int32), value[order])
+
+
+def _rows(rules: UnaryRules, names: tuple[str, ...]) -> dict[int, dict[int, float]]:
+    """U* of the symbols that unary rules speak of, by top symbol."""
+    rows: dict[int, dict[int, float]] = {}
+    for members in components(rules):
+        # What leaves the component first, then all ways to come there from within.
+        leaving: list[dict[int, float]] = []
+        for symbol in members:
+            row = {symbol: 1.0}
+            for child, prob in rules.get(symbol, {}).items():
+                for bottom, below in rows.get(child, {}).items():
+                    row[bottom] = row.get(bottom, 0.0) + prob * below
+            leaving.append(row)
+        inner = component_closure(members, rules, names)
+        # Into ``rows`` only now: a member's child within the component is not one that leaves it.
+        for position, symbol in enumerate(members):
+            total: dict[int, float] = {}
+            for weight, row in zip(inner[position].tolist(), leaving, strict=True):
+                for bottom, value in row.items():
+                    total[bottom] = total.get(bottom, 0.0) + weight * value
+            rows[symbol] = total
+    return rows

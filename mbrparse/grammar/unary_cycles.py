@@ -1,0 +1,127 @@
+"""Unary rules A -> B as a graph: its cycles, and what they add up to.
+
+A chain of unary rules may go around a cycle any number of times. The sum over all chains is finite
+unless some cycle is left with probability zero; a grammar with such a cycle derives nothing from it, and
+is refused.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from mbrparse.errors import GrammarError
+
+#: For each parent's id its unary children with their probabilities.
+UnaryRules = Mapping[int, Mapping[int, float]]
+
+# Less probability than this of ever leaving a component is none: what rounding may leave of zero.
+LEAST_EXIT = 1e-12
+
+
+def components(rules: UnaryRules) -> list[list[int]]:
+    """The strongly connected components, each in the order of ids, children before their parents.
+
+    Tarjan's algorithm (1972) without recursion. Symbols without a unary rule above or below them are
+    left out.
+
+    >>> components({0: {1: 0.5}, 1: {2: 0.5, 0: 0.1}})
+    [[2], [0, 1]]
+    """
+    found: list[list[int]] = []
+    order: dict[int, int] = {}  # of discovery
+    lowest: dict[int, int] = {}
+    open_nodes: list[int] = []
+    closed: set[int] = set()
+    for root in sorted(rules):
+        if root in order:
+            continue
+        order[root] = lowest[root] = len(order)
+        open_nodes.append(root)
+        path = [(root, iter(sorted(rules[root])))]
+        while path:
+            node, children = path[-1]
+            for child in children:
+                if child not in order:
+                    order[child] = lowest[child] = len(order)
+                    open_nodes.append(child)
+                    path.append((child, iter(sorted(rules.get(child, ())))))
+                    break
+                if child not in closed:
+                    lowest[node] = min(lowest[node], order[child])
+            else:
+                path.pop()
+                if path:
+                    parent = path[-1][0]
+                    lowest[parent] = min(lowest[parent], lowest[node])
+                if lowest[node] == order[node]:
+                    members = [open_nodes.pop()]
+                    while members[-1] != node:
+                        members.append(open_nodes.pop())
+                    found.append(sorted(members))
+                    closed.update(members)
+    return found
+
+
+def component_closure(
+    members: Sequence[int], rules: UnaryRules, names: Sequence[str], source: str | None = None
+) -> npt.NDArray[np.float64]:
+    """(I - U)^-1 over one component: [A, B] is the expected number of B's in chains that begin with A.
+
+    Elimination without a subtraction (after Grassmann, Taksar & Heyman 1985; Alfa, Xue & Ye 2002): it
+    works on what leaves a symbol instead of 1 - U[A, A], so that every digit holds however near to one
+    a cycle's probability is. Raises GrammarError where the sum diverges.
+    """
+    size = len(members)
+    place = {symbol: position for position, symbol in enumerate(members)}
+    inner = np.zeros((size, size))  # U without its diagonal
+    exits = np.zeros(size)  # what does not stay in the component
+    for position, symbol in enumerate(members):
+        stays: list[float] = []
+        for child, prob in rules.get(symbol, {}).items():
+            if child in place:
+                stays.append(prob)
+                if child != symbol:
+                    inner[position, place[child]] = prob
+        exits[position] = math.fsum([1.0, *(-prob for prob in stays)])
+    result = np.eye(size)
+    pivots = np.zeros(size)
+    for k in range(size):
+        pivots[k] = exits[k] + inner[k, k + 1 :].sum()
+        if pivots[k] < LEAST_EXIT:
+            raise _divergence(members, rules, names, source)
+        below = inner[k + 1 :, k] / pivots[k]
+        inner[k + 1 :, k + 1 :] += np.outer(below, inner[k, k + 1 :])
+        np.fill_diagonal(inner, 0.0)  # 1 - U[A, A] is made of the others
+        exits[k + 1 :] += below * exits[k]
+        result[k + 1 :] += np.outer(below, result[k])
+    for k in range(size - 1, -1, -1):
+        result[k] = (result[k] + inner[k, k + 1 :] @ result[k + 1 :]) / pivots[k]
+    return result
+
+
+def check_unary_rules(rules: UnaryRules, names: Sequence[str], source: str | None = None) -> None:
+    """Raise GrammarError if a cycle of unary rules is never left; ``names`` are the symbols'."""
+    for members in components(rules):
+        component_closure(members, rules, names, source)
+
+
+def _divergence(
+    members: Sequence[int], rules: UnaryRules, names: Sequence[str], source: str | None
+) -> GrammarError:
+    # Follow the most probable rules until a symbol comes again: these are the ones that trap.
+    inside = set(members)
+    chain = [members[0]]
+    while chain.count(chain[-1]) == 1:
+        children = {child: prob for child, prob in rules[chain[-1]].items() if child in inside}
+        chain.append(max(sorted(children), key=lambda child: children[child]))
+    cycle = chain[chain.index(chain[-1]) :]
+    return GrammarError(
+        f"the unary rules {' -> '.join(names[symbol] for symbol in cycle)} are a cycle of probability one, "
+        "which is never left",
+        source=source,
+        remedy=f"give {names[cycle[0]]} other rules too, or take one of the cycle's rules out",
+    )
