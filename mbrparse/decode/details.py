@@ -20,7 +20,8 @@ Weights = dict[int, float]
 class TreeProbability:
     """The probability that a grammar gives to a tree with projected labels.
 
-    The sum over all derivations that have the tree's bracketing and, projected, its labels.
+    The sum over all derivations that have the tree's bracketing and, projected, its labels. A tree's
+    unary nodes are those that it shows: no others stand between them.
     """
 
     def __init__(self, grammar: PCFG) -> None:
@@ -36,6 +37,14 @@ class TreeProbability:
         )
         for left, right, parent, prob in rows:
             self._rules[left, right].append((parent, prob))
+        self._unary_rules: dict[int, list[tuple[int, float]]] = defaultdict(list)
+        for child, parent, prob in zip(
+            grammar.unary_child.tolist(),
+            grammar.unary_parent.tolist(),
+            np.exp(grammar.unary_log_prob).tolist(),
+            strict=True,
+        ):
+            self._unary_rules[child].append((parent, prob))
         self._lexicon: dict[int, Weights] = defaultdict(dict)
         for terminal, symbol, prob in zip(
             grammar.lexical_terminal.tolist(),
@@ -49,9 +58,10 @@ class TreeProbability:
     def log_prob(self, spans: LabelledSpans, terminal_ids: IntArray) -> float:
         """The log probability of a tree of (start, end, label) spans in preorder; -inf if it has none.
 
-        Terminals may have any preterminal; where the tree has no span there is nothing to derive.
+        Terminals may have any preterminal; where the tree has no span there is nothing to derive, but
+        for a single terminal, which is no constituent: its preterminal is then the root.
         """
-        if not spans:
+        if not spans and len(terminal_ids) != 1:
             return -math.inf
         # As in decode.trees: the largest finished subtree at each start; values are scaled by node.
         tops = [self._lexicon.get(terminal, {}) for terminal in terminal_ids.tolist()]
@@ -59,9 +69,13 @@ class TreeProbability:
         log_scale = 0.0
         for start, end, label in reversed(spans):
             split = ends[start]
-            if split >= end or ends[split] != end:
+            label_id = self._label_ids.get(label, -1)
+            if split == end:
+                weights = self._above(tops[start], label_id)
+            elif split < end and ends[split] == end:
+                weights = self._combine(tops[start], tops[split], label_id)
+            else:
                 return -math.inf
-            weights = self._combine(tops[start], tops[split], self._label_ids.get(label, -1))
             total = sum(weights.values())
             if total == 0.0:
                 return -math.inf
@@ -70,6 +84,14 @@ class TreeProbability:
             ends[start] = end
         root = sum(float(self._root[symbol]) * weight for symbol, weight in tops[0].items())
         return math.log(root) + log_scale if root > 0.0 else -math.inf
+
+    def _above(self, below: Weights, label_id: int) -> Weights:
+        weights: Weights = {}
+        for child_id, child_weight in below.items():
+            for parent, prob in self._unary_rules.get(child_id, ()):
+                if self._label_of[parent] == label_id:
+                    weights[parent] = weights.get(parent, 0.0) + prob * child_weight
+        return weights
 
     def _combine(self, left: Weights, right: Weights, label_id: int) -> Weights:
         weights: Weights = {}

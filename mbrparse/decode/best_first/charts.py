@@ -269,7 +269,13 @@ class BestFirstCharts:
     """Fills best-first charts for one grammar: what ChartFactory is for exhaustive ones."""
 
     def __init__(self, grammar: PCFG, how: BestFirst) -> None:
-        """Raises MbrparseError for a merit that needs statistics that are not there."""
+        """Raises MbrparseError for unary rules, and for a merit whose statistics are not there."""
+        if grammar.has_unaries:
+            raise MbrparseError(
+                "best-first search takes no grammar with unary rules",
+                remedy="parse with --engine exhaustive, or train on trees without: mbrparse binarize "
+                "--unary top, bottom or join",
+            )
         self.grammar = grammar
         self.how = how
         merit = MERITS[how.merit]

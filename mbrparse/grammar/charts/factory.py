@@ -39,10 +39,7 @@ def default_max_length(grammar: PCFG) -> int:
 
 
 def choose_kernel(wide_symbols: int, length: int, precision: Precision = "double") -> Kernel:
-    """Which kernel parses a sentence: it depends on nothing but grammar, length and precision.
-
-    A grammar with unary rules is the sparse kernel's, whatever its size.
-    """
+    """Which kernel parses a sentence: it depends on nothing but grammar, length and precision."""
     if length > 1 and wide_symbols <= MAX_DENSE_SYMBOLS and length <= MAX_DENSE_LENGTH[precision]:
         return "dense"
     return "sparse"
@@ -51,8 +48,9 @@ def choose_kernel(wide_symbols: int, length: int, precision: Precision = "double
 class ChartFactory:
     """Fills charts for one grammar, in batches, with the kernel that suits grammar and length.
 
-    ``kernel`` takes that choice away (for tests and benchmarks). Values of a sentence do not depend on
-    its batch. Raises GrammarError for unary rules that are a cycle of probability one.
+    ``kernel`` takes that choice away (for tests and benchmarks); a grammar with unary rules is the sparse
+    kernel's, whatever its size. Values of a sentence do not depend on its batch. Charts raise
+    GrammarError where unary rules are a cycle of probability one.
     """
 
     def __init__(
@@ -66,7 +64,9 @@ class ChartFactory:
         self.precision = precision
         self.wanted = wanted
         if grammar.has_unaries and kernel == "dense":
-            raise GrammarError("the dense kernel takes no unary rules", remedy="leave the choice to the grammar")
+            raise GrammarError(
+                "the dense kernel takes no unary rules", remedy="leave the choice to the grammar"
+            )
         self._forced: Kernel | None = "sparse" if grammar.has_unaries else kernel
         self._wide = len(wide_symbols(chart_rules(grammar)))
         self._dense_charts: DenseCharts | None = None

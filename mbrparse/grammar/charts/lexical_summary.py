@@ -44,9 +44,9 @@ def summarize_words(
         for entry in entries:
             name = label[words.entry_symbol[entry]]
             # The first label within tolerance of the largest.
-            if mass[name] > 0 and mass[name] >= largest * (1 - tolerance):
-                if summary.label[cell] < 0 or name < summary.label[cell]:
-                    summary.label[cell] = name
-                    summary.best[cell] = mass[name]
+            good = mass[name] > 0 and mass[name] >= largest * (1 - tolerance)
+            if good and (summary.label[cell] < 0 or name < summary.label[cell]):
+                summary.label[cell] = name
+                summary.best[cell] = mass[name]
         for entry in entries:
             mass[label[words.entry_symbol[entry]]] = 0

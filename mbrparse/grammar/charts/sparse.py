@@ -90,12 +90,8 @@ def sparse_inside(
             if count == capacity:
                 slots[:] = -1
                 return False
-            slots[words.entry_symbol[entry], end - 1] = count
-            item_start[count] = end - 1
-            item_symbol[count] = words.entry_symbol[entry]
+            enter_item(items, slots, (end - 1, end), words.entry_symbol[entry], count)
             inside[count] = words.entry_prob[entry]
-            cell_next[count] = cell_first[end - 1, end]
-            cell_first[end - 1, end] = count
             count += 1
         for split in range(end - 1, 0, -1):
             if cell_first[split, end] < 0:
@@ -168,7 +164,8 @@ def _close_inside(
                 if count == len(inside):
                     slots[:] = -1
                     return -1
-                top = enter_item(items, slots, (start, end), unary.top[entry], count)
+                top = count
+                enter_item(items, slots, (start, end), unary.top[entry], count)
                 inside[top] = 0
                 count += 1
             inside[top] += unary.total[entry] * mass[symbol]
@@ -177,15 +174,14 @@ def _close_inside(
 
 
 @kernel
-def enter_item(items: Items, slots: Ints, span: tuple[int, int], symbol: int, count: int) -> int:
-    """Append an item to its cell."""
+def enter_item(items: Items, slots: Ints, span: tuple[int, int], symbol: int, item: int) -> None:
+    """Enter a new item into its cell."""
     start, end = span
-    items.start[count] = start
-    items.symbol[count] = symbol
-    items.cell_next[count] = items.cell_first[start, end]
-    items.cell_first[start, end] = count
-    slots[symbol, start] = count
-    return count
+    items.start[item] = start
+    items.symbol[item] = symbol
+    items.cell_next[item] = items.cell_first[start, end]
+    items.cell_first[start, end] = item
+    slots[symbol, start] = item
 
 
 @kernel

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from mbrparse.grammar.charts.dense_viterbi import Nodes
 from mbrparse.grammar.charts.closure import UnaryTables
+from mbrparse.grammar.charts.dense_viterbi import Nodes
 from mbrparse.grammar.charts.sparse import (
     Buckets,
     Items,
@@ -52,12 +52,8 @@ def sparse_viterbi(
             if count == capacity:
                 slots[:] = -1
                 return False
-            slots[words.entry_symbol[entry], end - 1] = count
-            item_start[count] = end - 1
-            item_symbol[count] = words.entry_symbol[entry]
+            enter_item(items, slots, (end - 1, end), words.entry_symbol[entry], count)
             best[count] = words.entry_prob[entry]
-            cell_next[count] = cell_first[end - 1, end]
-            cell_first[end - 1, end] = count
             count += 1
         for split in range(end - 1, 0, -1):
             if cell_first[split, end] < 0:
@@ -152,7 +148,8 @@ def _close_best(
                 if count == len(best):
                     slots[:] = -1
                     return -1
-                top = enter_item(items, slots, (start, end), unary.top[entry], count)
+                top = count
+                enter_item(items, slots, (start, end), unary.top[entry], count)
                 best[top] = 0
                 back[top, 2] = -1
                 count += 1
