@@ -109,6 +109,7 @@ class Details:
 
     def __init__(self, grammar: PCFG, objectives: Sequence[Objective]) -> None:
         self._probability = TreeProbability(grammar)
+        self._unaries = grammar.has_unaries
         self._objectives = objectives
 
     def row(self, parse: Parse) -> dict[str, Any]:
@@ -129,15 +130,18 @@ class Details:
         """What is expected of one tree; None where there is no chart to expect it from.
 
         ``expected_labelled`` and ``expected_bracketed`` are numbers of matching constituents, the
-        recalls their shares of the ``constituents`` that every binary tree of the length has.
+        recalls their shares of the ``constituents`` that every binary tree of the length has; where there
+        are unary rules, of the expected number of constituents.
         """
         if parse.posteriors is None:
             return None
         labelled, bracketed = parse.posteriors.expected_matches(spans)
         posterior = math.exp(self._probability.log_prob(spans, parse.terminal_ids) - parse.log_prob)
-        constituents = max(parse.length - 1, 0)
+        constituents = (
+            parse.posteriors.expected_constituents() if self._unaries else float(max(parse.length - 1, 0))
+        )
         return {
-            "constituents": constituents,
+            "constituents": constituents if self._unaries else int(constituents),
             "expected_labelled": labelled,
             "expected_bracketed": bracketed,
             "expected_labelled_recall": labelled / constituents if constituents else 0.0,
