@@ -12,6 +12,7 @@ import numpy as np
 from mbrparse.decode.fallback import LabelledSpans
 from mbrparse.decode.objectives import Item, Objective
 from mbrparse.decode.parser import Parse
+from mbrparse.decode.posteriors import Posteriors
 from mbrparse.grammar.pcfg import PCFG, IntArray
 
 Weights = dict[int, float]
@@ -147,18 +148,18 @@ class Details:
             "expected_labelled_recall": labelled / constituents if constituents else 0.0,
             "expected_bracketed_recall": bracketed / constituents if constituents else 0.0,
             "posterior": posterior,
-            "expected_score": _expected_score(objective, labelled, bracketed, posterior, len(spans)),
+            "expected_score": _expected_score(objective, parse.posteriors, posterior, spans),
         }
 
 
 def _expected_score(
-    objective: Objective, labelled: float, bracketed: float, posterior: float, nodes: int
+    objective: Objective, posteriors: Posteriors, posterior: float, spans: LabelledSpans
 ) -> float:
     """What the objective maximizes; for the labelled tree that is its posterior."""
     if objective.weight(Item.RULE):
         return posterior
     return (
-        objective.weight(Item.LABELLED_SPAN) * labelled
-        + objective.weight(Item.SPAN) * bracketed
-        + objective.node_constant * nodes
+        objective.weight(Item.LABELLED_SPAN) * sum(posteriors.labelled(*span) for span in spans)
+        + objective.weight(Item.SPAN) * sum(posteriors.bracketed(start, end) for start, end, _ in spans)
+        + objective.node_constant * len(spans)
     )

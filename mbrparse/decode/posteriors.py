@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Protocol
@@ -87,11 +88,16 @@ class Posteriors:
         return float(g[ends - starts > 1].sum() + self._over_one.sum())
 
     def expected_matches(self, constituents: Sequence[tuple[int, int, str]]) -> tuple[float, float]:
-        """The expected numbers of labelled and of bracketed matches of (start, end, label) triples."""
-        labelled = sum(self.labelled(*constituent) for constituent in constituents)
+        """The expected numbers of labelled and of bracketed matches of (start, end, label) triples.
+
+        With unary rules a bound from above: k equal constituents have no more than k matches, and no
+        more than g of them are expected.
+        """
+        spans = Counter((start, end) for start, end, _ in constituents)
+        labelled = sum(min(self.labelled(*triple), k) for triple, k in Counter(constituents).items())
         bracketed = sum(
-            self.bracketed(start, end) if end - start > 1 else float(self._over_one[start])
-            for start, end, _ in constituents
+            min(self.bracketed(start, end) if end - start > 1 else float(self._over_one[start]), k)
+            for (start, end), k in spans.items()
         )
         return labelled, bracketed
 
