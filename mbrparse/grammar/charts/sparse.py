@@ -97,6 +97,7 @@ def sparse_inside(
             if cell_first[split, end] < 0:
                 continue
             if unary.present:
+                normalize(words, items, split, end)  # sums over chains may be large: first make room
                 count = _close_inside(unary, items, buckets, split, end, count)
                 if count < 0:
                     return False
@@ -132,6 +133,7 @@ def sparse_inside(
                             inside[item] += weight * buckets.value[member] * factor[start]
                 right_item = cell_next[right_item]
         if unary.present:
+            normalize(words, items, 0, end)
             count = _close_inside(unary, items, buckets, 0, end, count)
             if count < 0:
                 return False
