@@ -25,24 +25,41 @@ symbols = st.builds(
 _SHARES = ((1.0,), (0.5, 0.5), (0.1, 0.2, 0.7), (0.25, 0.0, 0.75), (1e-9, 1 - 1e-9))
 
 
-@st.composite
 def rule_sets(
-    draw: st.DrawFn,
     *,
     names: st.SearchStrategy[str] = symbols,
     terminals: st.SearchStrategy[str] = tokens,
     max_children: int = 3,
-    unary: bool = True,
+) -> st.SearchStrategy[RuleSet]:
+    """Rule sets of 1-3 nonterminals that can be checked, with counts throughout or with none."""
+    sets = _rule_sets(names=names, terminals=terminals, max_children=max_children)
+    return sets.filter(_has_no_trap)
+
+
+def _has_no_trap(rules: RuleSet) -> bool:
+    """Whether each nonterminal leaves its unary rules with some probability (not next to none)."""
+    safe: set[str] = set()
+    for _ in rules.rules:
+        safe |= {
+            rule.parent
+            for rule, weight in rules.rules.items()
+            if weight.probability > 1e-3
+            and (len(rule.children) > 1 or is_terminal(rule.children[0]) or rule.children[0] in safe)
+        }
+    return safe.issuperset(rule.parent for rule in rules.rules)
+
+
+@st.composite
+def _rule_sets(
+    draw: st.DrawFn,
+    names: st.SearchStrategy[str],
+    terminals: st.SearchStrategy[str],
+    max_children: int,
 ) -> RuleSet:
-    """Checked rule sets of 1-3 nonterminals, either with counts throughout or with none."""
     kind: TerminalKind = draw(st.sampled_from(["tags", "words"]))
     parents = draw(st.lists(names, min_size=1, max_size=3, unique=True))
     child = st.sampled_from(parents) | terminals.map(quote)
-    sides = (
-        st.lists(child, min_size=1, max_size=max_children)
-        .map(tuple)
-        .filter(lambda side: unary or len(side) > 1 or is_terminal(side[0]))
-    )
+    sides = st.lists(child, min_size=1, max_size=max_children).map(tuple)
     if draw(st.booleans()):
         weight = st.integers(1, 9) | st.floats(1e-6, 1e9)
         starts = draw(st.dictionaries(st.sampled_from(parents), weight, min_size=1))

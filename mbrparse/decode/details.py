@@ -12,6 +12,7 @@ import numpy as np
 from mbrparse.decode.fallback import LabelledSpans
 from mbrparse.decode.objectives import Item, Objective
 from mbrparse.decode.parser import Parse
+from mbrparse.decode.posteriors import Posteriors
 from mbrparse.grammar.pcfg import PCFG, IntArray
 
 Weights = dict[int, float]
@@ -20,7 +21,8 @@ Weights = dict[int, float]
 class TreeProbability:
     """The probability that a grammar gives to a tree with projected labels.
 
-    The sum over all derivations that have the tree's bracketing and, projected, its labels.
+    The sum over all derivations that have the tree's bracketing and, projected, its labels. A tree's
+    unary nodes are those that it shows: no others stand between them.
     """
 
     def __init__(self, grammar: PCFG) -> None:
@@ -36,6 +38,14 @@ class TreeProbability:
         )
         for left, right, parent, prob in rows:
             self._rules[left, right].append((parent, prob))
+        self._unary_rules: dict[int, list[tuple[int, float]]] = defaultdict(list)
+        for child, parent, prob in zip(
+            grammar.unary_child.tolist(),
+            grammar.unary_parent.tolist(),
+            np.exp(grammar.unary_log_prob).tolist(),
+            strict=True,
+        ):
+            self._unary_rules[child].append((parent, prob))
         self._lexicon: dict[int, Weights] = defaultdict(dict)
         for terminal, symbol, prob in zip(
             grammar.lexical_terminal.tolist(),
@@ -49,9 +59,10 @@ class TreeProbability:
     def log_prob(self, spans: LabelledSpans, terminal_ids: IntArray) -> float:
         """The log probability of a tree of (start, end, label) spans in preorder; -inf if it has none.
 
-        Terminals may have any preterminal; where the tree has no span there is nothing to derive.
+        Terminals may have any preterminal; where the tree has no span there is nothing to derive, but
+        for a single terminal, which is no constituent: its preterminal is then the root.
         """
-        if not spans:
+        if not spans and len(terminal_ids) != 1:
             return -math.inf
         # As in decode.trees: the largest finished subtree at each start; values are scaled by node.
         tops = [self._lexicon.get(terminal, {}) for terminal in terminal_ids.tolist()]
@@ -59,9 +70,13 @@ class TreeProbability:
         log_scale = 0.0
         for start, end, label in reversed(spans):
             split = ends[start]
-            if split >= end or ends[split] != end:
+            label_id = self._label_ids.get(label, -1)
+            if split == end:
+                weights = self._above(tops[start], label_id)
+            elif split < end and ends[split] == end:
+                weights = self._combine(tops[start], tops[split], label_id)
+            else:
                 return -math.inf
-            weights = self._combine(tops[start], tops[split], self._label_ids.get(label, -1))
             total = sum(weights.values())
             if total == 0.0:
                 return -math.inf
@@ -70,6 +85,14 @@ class TreeProbability:
             ends[start] = end
         root = sum(float(self._root[symbol]) * weight for symbol, weight in tops[0].items())
         return math.log(root) + log_scale if root > 0.0 else -math.inf
+
+    def _above(self, below: Weights, label_id: int) -> Weights:
+        weights: Weights = {}
+        for child_id, child_weight in below.items():
+            for parent, prob in self._unary_rules.get(child_id, ()):
+                if self._label_of[parent] == label_id:
+                    weights[parent] = weights.get(parent, 0.0) + prob * child_weight
+        return weights
 
     def _combine(self, left: Weights, right: Weights, label_id: int) -> Weights:
         weights: Weights = {}
@@ -90,6 +113,7 @@ class Details:
 
     def __init__(self, grammar: PCFG | None, objectives: Sequence[Objective]) -> None:
         self._probability = None if grammar is None else TreeProbability(grammar)
+        self._unaries = grammar is not None and grammar.has_unaries
         self._objectives = objectives
 
     def row(self, parse: Parse) -> dict[str, Any]:
@@ -112,7 +136,8 @@ class Details:
         """What is expected of one tree; None where there is nothing to expect it from.
 
         ``expected_labelled`` and ``expected_bracketed`` are numbers of matching constituents, the
-        recalls their shares of the ``constituents`` that every binary tree of the length has.
+        recalls their shares of the ``constituents`` that every binary tree of the length has; where there
+        are unary rules, of the expected number of constituents.
         """
         if parse.posteriors is None:
             return None
@@ -120,26 +145,28 @@ class Details:
         posterior = None
         if self._probability is not None:
             posterior = math.exp(self._probability.log_prob(spans, parse.terminal_ids) - parse.log_prob)
-        constituents = max(parse.length - 1, 0)
+        constituents = (
+            parse.posteriors.expected_constituents() if self._unaries else float(max(parse.length - 1, 0))
+        )
         return {
-            "constituents": constituents,
+            "constituents": constituents if self._unaries else int(constituents),
             "expected_labelled": labelled,
             "expected_bracketed": bracketed,
             "expected_labelled_recall": labelled / constituents if constituents else 0.0,
             "expected_bracketed_recall": bracketed / constituents if constituents else 0.0,
             "posterior": posterior,
-            "expected_score": _expected_score(objective, labelled, bracketed, posterior, len(spans)),
+            "expected_score": _expected_score(objective, parse.posteriors, posterior, spans),
         }
 
 
 def _expected_score(
-    objective: Objective, labelled: float, bracketed: float, posterior: float | None, nodes: int
+    objective: Objective, posteriors: Posteriors, posterior: float | None, spans: LabelledSpans
 ) -> float | None:
     """What the objective maximizes; for the labelled tree that is its posterior."""
     if objective.weight(Item.RULE):
         return posterior
     return (
-        objective.weight(Item.LABELLED_SPAN) * labelled
-        + objective.weight(Item.SPAN) * bracketed
-        + objective.node_constant * nodes
+        objective.weight(Item.LABELLED_SPAN) * sum(posteriors.labelled(*span) for span in spans)
+        + objective.weight(Item.SPAN) * sum(posteriors.bracketed(start, end) for start, end, _ in spans)
+        + objective.node_constant * len(spans)
     )

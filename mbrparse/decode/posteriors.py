@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Protocol
+
+import numpy as np
 
 from mbrparse.grammar.charts.span_summary import SpanEntries, SpanSummary, cell_of, summarize_entries
 from mbrparse.grammar.pcfg import FloatArray
@@ -65,13 +68,37 @@ class Posteriors:
         return self._table.get((start, end, label), 0.0)
 
     def bracketed(self, start: int, end: int) -> float:
-        """g of a span, summed over labels."""
+        """g of a span, summed over labels (over one terminal: of preterminals)."""
         return float(self.spans.total[cell_of(self.length, start, end)])
 
+    @cached_property
+    def _over_one(self) -> FloatArray:
+        """By terminal, the expected number of constituents over it alone: its preterminal is none."""
+        starts, ends, _, g = self._entries()
+        single = ends - starts == 1
+        everything = np.bincount(starts[single], g[single], self.length)
+        position = np.arange(self.length)
+        preterminals = self.spans.total[cell_of(self.length, position, position + 1)]
+        above: FloatArray = np.maximum(everything - preterminals, 0.0)
+        return above
+
+    def expected_constituents(self) -> float:
+        """The expected number of constituents; without unary rules the length less one."""
+        starts, ends, _, g = self._entries()
+        return float(g[ends - starts > 1].sum() + self._over_one.sum())
+
     def expected_matches(self, constituents: Sequence[tuple[int, int, str]]) -> tuple[float, float]:
-        """The expected numbers of labelled and of bracketed matches of (start, end, label) triples."""
-        labelled = sum(self.labelled(*constituent) for constituent in constituents)
-        bracketed = sum(self.bracketed(start, end) for start, end, _ in constituents)
+        """The expected numbers of labelled and of bracketed matches of (start, end, label) triples.
+
+        With unary rules a bound from above: k equal constituents have no more than k matches, and no
+        more than g of them are expected.
+        """
+        spans = Counter((start, end) for start, end, _ in constituents)
+        labelled = sum(min(self.labelled(*triple), k) for triple, k in Counter(constituents).items())
+        bracketed = sum(
+            min(self.bracketed(start, end) if end - start > 1 else float(self._over_one[start]), k)
+            for (start, end), k in spans.items()
+        )
         return labelled, bracketed
 
     def gains(self, labelled: float, span: float, constant: float) -> FloatArray:

@@ -2,6 +2,7 @@
 
 Both lack a start distribution. It is written as the unary rules of an extra root symbol
 (``ROOT -> S``), and folded back in when read; without such rules the first rule's parent is the start.
+Other unary rules are rules like any other.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ ROOT = "ROOT"
 def read_bitpar(rules_path: str | Path, lexicon_path: str | Path, root: str = ROOT) -> RuleSet:
     """Read bitpar's rules (``count LHS RHS...``) and lexicon (``word TAG count...``).
 
-    Where each lexicon entry is a tag over itself, tags are the terminals, otherwise words.
+    Where each lexicon entry is a tag over itself, tags are the terminals, otherwise words. A tag that is
+    an only child then stays a preterminal (``NP -> PRP``, ``PRP -> 'PRP'``), as in counted grammars.
     """
     lexicon: dict[Rule, float] = {}
     for line, fields in _fields(lexicon_path):
@@ -55,12 +57,13 @@ def read_bitpar(rules_path: str | Path, lexicon_path: str | Path, root: str = RO
             raise GrammarError(
                 "not a rule", source=source_name(rules_path), line=line, remedy="COUNT LHS RHS..."
             )
-        rule = Rule(fields[1], tuple(name(symbol) for symbol in fields[2:]))
+        children = tuple(fields[2:])
+        rule = Rule(fields[1], children if len(children) == 1 else tuple(map(name, children)))
         counts[rule] = counts.get(rule, 0) + _count(fields[0], rules_path, line)
     if not counts:
         raise GrammarError("no rules", source=source_name(rules_path))
-    if not tags:
-        counts |= lexicon
+    only = {rule.children[0] for rule in counts if len(rule.children) == 1}
+    counts |= {rule: count for rule, count in lexicon.items() if not tags or rule.parent in only}
     return _fold_root("tags" if tags else "words", counts, root, source_name(rules_path))
 
 
@@ -71,9 +74,10 @@ def write_bitpar(rules: RuleSet, rules_path: str | Path, lexicon_path: str | Pat
     combined = {child for rule in rules.rules if len(rule.children) > 1 for child in rule.children}
     lexicon: dict[str, list[tuple[str, str]]] = {}
     for terminal in sorted(unquote(child) for child in combined if is_terminal(child)):
-        if terminal in parents:
+        if terminal not in parents:
+            lexicon[terminal] = [(terminal, "1")]
+        elif any(rule.parent == terminal and rule.children != (quote(terminal),) for rule in rules.rules):
             raise GrammarError(f"{terminal} is both terminal and nonterminal, which bitpar's form cannot say")
-        lexicon[terminal] = [(terminal, "1")]
     with open_output(rules_path) as stream, open_output(lexicon_path) as lexicon_stream:
         for rule, number in counted:
             if len(rule.children) == 1 and is_terminal(rule.children[0]):
@@ -176,13 +180,6 @@ def _fold_root(
         starts = {start or next(iter(counts)).parent: 1.0}
     folded = relative_frequencies(kind, starts, counts)
     folded.check(source)
-    for rule in folded.rules:
-        if len(rule.children) == 1 and not is_terminal(rule.children[0]):
-            raise GrammarError(
-                f"unary rule {rule}: charts take binary and lexical rules only",
-                source=source,
-                remedy=f"only rules of the symbol above the start ({root}) may be unary, see --root",
-            )
     return folded
 
 

@@ -16,16 +16,23 @@ def induce(trees: Iterable[SourceTree], terminal_kind: TerminalKind) -> RuleSet:
     """Count the rules of binarized trees.
 
     With terminals ``tags`` the tags are the terminals; with ``words`` they are preterminals over their
-    words. Raises GrammarError for a tree that is not binary, and if there is none.
+    words. A node with one child counts as a unary rule; where that child is a terminal, its tag becomes a
+    preterminal over it: ``NP -> PRP`` and ``PRP -> 'PRP'``, since an NP that were rewritten as the
+    terminal itself would be a preterminal, and no constituent. Raises GrammarError for a node with more
+    than two children, and if there is no tree.
 
     >>> from mbrparse.treebank.brackets import read_tree
     >>> tree = SourceTree("", 1, read_tree("(NP (DT the) (NN dog))"))
     >>> [str(rule) for rule in induce([tree], "words").rules]
     ['NP -> DT NN', "DT -> 'the'", "NN -> 'dog'"]
+    >>> tree = SourceTree("", 1, read_tree("(S (NP (PRP he)) (VBZ is))"))
+    >>> [str(rule) for rule in induce([tree], "tags").rules]
+    ["S -> NP 'VBZ'", 'NP -> PRP', "PRP -> 'PRP'"]
     """
     start: Counter[str] = Counter()
     # Plain tuples while counting: a Rule for each node would double the time.
     inner: Counter[tuple[str, str, str]] = Counter()
+    unary: Counter[tuple[str, str]] = Counter()
     lexical: Counter[tuple[str, str]] = Counter()
     words = terminal_kind == "words"
 
@@ -42,10 +49,9 @@ def induce(trees: Iterable[SourceTree], terminal_kind: TerminalKind) -> RuleSet:
         while stack:
             node = stack.pop()
             children = node.children
-            if len(children) != 2:
+            if len(children) > 2:
                 raise GrammarError(
-                    f"constituent {node.label} has {len(children)} "
-                    f"{'child' if len(children) == 1 else 'children'}, not 2",
+                    f"constituent {node.label} has {len(children)} children, not 2",
                     source=source,
                     line=line,
                     remedy=_REMEDY,
@@ -57,8 +63,15 @@ def induce(trees: Iterable[SourceTree], terminal_kind: TerminalKind) -> RuleSet:
                     line=line,
                     remedy=_REMEDY,
                 )
-            left, right = children
-            inner[node.label, name(left), name(right)] += 1
+            if len(children) == 2:
+                inner[node.label, name(children[0]), name(children[1])] += 1
+            elif children[0].children:
+                unary[node.label, children[0].label] += 1
+            else:
+                tag, word = children[0].label, children[0].word if words else None
+                unary[node.label, escape(tag)] += 1
+                lexical[tag, tag if word is None else word] += 1
+                continue
             for child in children:
                 if child.children:
                     stack.append(child)
@@ -69,8 +82,10 @@ def induce(trees: Iterable[SourceTree], terminal_kind: TerminalKind) -> RuleSet:
     counts: dict[Rule, float] = {
         Rule(parent, (left, right)): count for (parent, left, right), count in inner.items()
     }
-    for (tag, word), count in lexical.items():
-        counts[Rule(escape(tag), (quote(word),))] = count
+    for (parent, only), count in unary.items():
+        counts[Rule(parent, (only,))] = count
+    for (tag, terminal), count in lexical.items():
+        counts[Rule(escape(tag), (quote(terminal),))] = count
     return relative_frequencies(terminal_kind, dict(start), counts)
 
 

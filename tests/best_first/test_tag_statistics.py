@@ -69,10 +69,15 @@ def test_words_stand_under_preterminals() -> None:
     assert ("'the'", "'dog'", "'eats'") in found.ngrams
 
 
-def test_expectation_of_an_unambiguous_grammar_is_the_count() -> None:
-    grammar = PCFG.from_rules(induce(TWO, "tags"))
-    counted = count_statistics(TWO, "tags")
-    expected = expect_statistics(grammar, [tree.tags() for _, _, tree in TWO])
+@pytest.mark.parametrize(
+    "trees",
+    [TWO, trees_of("(S (NP (N he)) (VP (V eats) (NP D N)))", "(S (VP (V go)))")],
+    ids=["two", "unary"],
+)
+def test_expectation_of_an_unambiguous_grammar_is_the_count(trees: list[SourceTree]) -> None:
+    grammar = PCFG.from_rules(induce(trees, "tags"))
+    counted = count_statistics(trees, "tags")
+    expected = expect_statistics(grammar, [tree.tags() for _, _, tree in trees])
     assert expected.ngrams == counted.ngrams
     assert expected.left == pytest.approx(counted.left)
     assert expected.right == pytest.approx(counted.right)

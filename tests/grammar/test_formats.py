@@ -11,8 +11,11 @@ from tree_strategies import tokens
 
 from mbrparse.errors import GrammarError, MbrparseError
 from mbrparse.grammar.formats import read_bitpar, read_nltk, write_bitpar, write_nltk
+from mbrparse.grammar.induce import induce
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.rules import Rule, RuleSet, Weight, is_terminal, relative_frequencies, unquote
+from mbrparse.treebank.brackets import read_tree
+from mbrparse.treebank.corpora import SourceTree
 
 # Goodman (1996), grammar (3), and the grammar of Sima'an (2003), section 4.
 FOUR_TREES = """
@@ -54,7 +57,7 @@ def read(tmp_path: Path, text: str, **options: str) -> RuleSet:
 # --- NLTK --------------------------------------------------------------------------------
 
 
-@given(rule_sets(unary=False, terminals=nltk_terminals))
+@given(rule_sets(terminals=nltk_terminals))
 def test_nltk_there_and_back(tmp_path_factory: pytest.TempPathFactory, rules: RuleSet) -> None:
     path = tmp_path_factory.getbasetemp() / "random.pcfg"
     write_nltk(rules, path)
@@ -204,7 +207,7 @@ def test_bitpar_files_of_tags(tmp_path: Path) -> None:
     }
 
 
-@given(rule_sets(unary=False, terminals=tokens), st.sampled_from(["ROOT", "%"]))
+@given(rule_sets(terminals=tokens), st.sampled_from(["ROOT", "%"]))
 def test_bitpar_there_and_back(tmp_path_factory: pytest.TempPathFactory, rules: RuleSet, root: str) -> None:
     """Words under preterminals, or tags and nothing else, as trained grammars have them."""
     base = tmp_path_factory.getbasetemp()
@@ -263,15 +266,33 @@ def test_both_of_bitpars_files_or_none(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize(
-    ("text", "rule"),
-    [
-        ("ROOT -> S [1.0]\nS -> NP [0.5] | NP NP [0.5]\nNP -> 'x' [1.0]\n", "S -> NP"),
-        # not a mere start distribution
-        ("ROOT -> NP [1.0]\nNP -> 'x' ROOT [0.5] | 'x' 'y' [0.5]", "ROOT -> NP"),
-    ],
-)
-def test_unary_rules_are_refused(text: str, rule: str, tmp_path: Path) -> None:
-    """But for those of the root symbol, which are the start distribution."""
-    with pytest.raises(GrammarError, match=f"unary rule {rule}: charts take binary"):
-        read(tmp_path, text)
+def test_unary_rules(tmp_path: Path) -> None:
+    """Those of the root symbol are the start distribution, if they are nothing else."""
+    text = "ROOT -> S [1.0]\nS -> NP [0.5] | NP NP [0.5]\nNP -> 'x' [1.0]\n"
+    grammar = read(tmp_path, text)
+    assert grammar.start == {"S": Weight(1.0)}
+    assert grammar.rules[Rule("S", ("NP",))] == Weight(0.5)
+    write_bitpar(grammar, tmp_path / "rules", tmp_path / "lexicon")
+    again = read_bitpar(tmp_path / "rules", tmp_path / "lexicon")
+    assert {rule: w.probability for rule, w in again.rules.items()} == {
+        rule: w.probability for rule, w in grammar.rules.items()
+    }
+    # not a mere start distribution
+    grammar = read(tmp_path, "ROOT -> NP [1.0]\nNP -> 'x' ROOT [0.5] | 'x' 'y' [0.5]")
+    assert grammar.start == {"ROOT": Weight(1.0)}
+    assert Rule("ROOT", ("NP",)) in grammar.rules
+
+
+def test_counted_tags_under_unary_rules_there_and_back(tmp_path: Path) -> None:
+    """A tag that is terminal here and preterminal there is one tag to bitpar."""
+    tree = read_tree("(S (NP (PRP he)) (VP (VB go) (PRP it)))")
+    grammar = induce([SourceTree("", 1, tree)], "tags")
+    write_bitpar(grammar, tmp_path / "rules", tmp_path / "lexicon")
+    assert read_bitpar(tmp_path / "rules", tmp_path / "lexicon") == grammar
+    write_nltk(grammar, tmp_path / "g.pcfg")
+    assert read_nltk(tmp_path / "g.pcfg").rules.keys() == grammar.rules.keys()
+
+
+def test_a_cycle_of_probability_one_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(GrammarError, match=r"grammar\.txt: the unary rules A -> B -> A are a cycle"):
+        read(tmp_path, "S -> A A [1.0]\nA -> B [1.0]\nB -> A [1.0]\n")

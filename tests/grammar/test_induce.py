@@ -67,11 +67,35 @@ def test_words_under_their_preterminals() -> None:
     }
 
 
+def test_nodes_with_one_child() -> None:
+    """An only child that is a terminal becomes a preterminal, whatever the terminals are."""
+    trees = ("(S (NP (PRP he)) (VP (VB go) (NP (NP (PRP it)))))", "(NP (UH oh))")
+    assert listing(counted(trees, "tags")) == {
+        "S -> NP VP": "1/1",
+        "VP -> 'VB' NP": "1/1",
+        "NP -> NP": "1/4",
+        "NP -> PRP": "2/4",
+        "NP -> UH": "1/4",
+        "PRP -> 'PRP'": "2/2",
+        "UH -> 'UH'": "1/1",
+    }
+    assert listing(counted(trees, "words")) == {
+        "S -> NP VP": "1/1",
+        "VP -> VB NP": "1/1",
+        "NP -> NP": "1/4",
+        "NP -> PRP": "2/4",
+        "NP -> UH": "1/4",
+        "VB -> 'go'": "1/1",
+        "PRP -> 'he'": "1/2",
+        "PRP -> 'it'": "1/2",
+        "UH -> 'oh'": "1/1",
+    }
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
         ("(S (NP a b c) d)", "constituent NP has 3 children, not 2"),
-        ("(S (NP (NN dog)) d)", "constituent NP has 1 child, not 2"),
         ("(NN dog)", "a tree without constituents"),
         ("( (S a b) c)", "constituent label '' cannot stand in a grammar"),
         ("(S ('NP' a b) c)", "constituent label \"'NP'\" cannot stand in a grammar"),

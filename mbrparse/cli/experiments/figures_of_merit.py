@@ -114,6 +114,7 @@ def _parts(
 
 
 def _model(train: list[Tree], grammar: str | None, statistics: str | None) -> tuple[RuleSet, Statistics]:
+    from mbrparse.decode.best_first.charts import refuse_unary_rules
     from mbrparse.grammar.grammar_file import read_grammar
     from mbrparse.grammar.induce import induce
     from mbrparse.grammar.pcfg import PCFG
@@ -126,11 +127,13 @@ def _model(train: list[Tree], grammar: str | None, statistics: str | None) -> tu
         sources = [SourceTree("training", place, binarize(tree)) for place, tree in enumerate(train, start=1)]
         return induce(sources, "tags"), count_statistics(sources, "tags")
     rules = read_grammar(grammar)
+    pcfg = PCFG.from_rules(rules)
+    refuse_unary_rules(pcfg, grammar)
     if statistics is not None:
         return rules, read_statistics(statistics)
     words = rules.terminal_kind == "words"
     sentences = [tree.words() if words else tree.tags() for tree in train]
-    return rules, expect_statistics(PCFG.from_rules(rules), sentences)
+    return rules, expect_statistics(pcfg, sentences)
 
 
 def _report(rows: list[Any], merits: tuple[str, ...], folder: Path, title: str) -> None:

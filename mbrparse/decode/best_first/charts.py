@@ -51,7 +51,7 @@ from mbrparse.decode.best_first.state import (
     with_more_constituents,
     with_more_edges,
 )
-from mbrparse.errors import MbrparseError
+from mbrparse.errors import GrammarError, MbrparseError
 from mbrparse.grammar.charts.chart import Derivation
 from mbrparse.grammar.charts.factory import ChartFactory
 from mbrparse.grammar.charts.span_summary import SpanEntries, SpanSummary, summarize_entries
@@ -265,11 +265,23 @@ class BestFirstChart:
         return outside_pass(self.inside, root, self._order, self._edges, self._log_prob)
 
 
+def refuse_unary_rules(grammar: PCFG, source: str | None = None) -> None:
+    """Raise GrammarError if the grammar (from the file ``source``) has unary rules."""
+    if grammar.has_unaries:
+        raise GrammarError(
+            "best-first search takes no grammar with unary rules",
+            source=source,
+            remedy="parse with --engine exhaustive, or train on trees without: mbrparse binarize "
+            "--unary top, bottom or join",
+        )
+
+
 class BestFirstCharts:
     """Fills best-first charts for one grammar: what ChartFactory is for exhaustive ones."""
 
     def __init__(self, grammar: PCFG, how: BestFirst) -> None:
-        """Raises MbrparseError for a merit that needs statistics that are not there."""
+        """Raises MbrparseError for unary rules, and for a merit whose statistics are not there."""
+        refuse_unary_rules(grammar)
         self.grammar = grammar
         self.how = how
         merit = MERITS[how.merit]

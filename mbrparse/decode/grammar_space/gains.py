@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mbrparse.decode.grammar_space.items import ItemTables
-from mbrparse.grammar.charts.forest import Forest, UnaryTables, forest_cell
+from mbrparse.grammar.charts.forest import Forest, ForestUnaries, forest_cell
 from mbrparse.grammar.charts.tables import Floats, SparseTables
 from mbrparse.grammar.charts.vector import load, multiply_add, spread, store, zeros
 from mbrparse.grammar.kernel import kernel
@@ -52,7 +52,7 @@ def new_sums(items: ItemTables) -> Sums:
 def item_gains(
     forest: Forest,
     tables: SparseTables,
-    unaries: UnaryTables,
+    unaries: ForestUnaries,
     items: ItemTables,
     weights: Floats,
     sums: Sums,
@@ -112,7 +112,7 @@ def _sum_productions(forest: Forest, tables: SparseTables, items: ItemTables, su
 
 
 @kernel
-def _sum_unaries(forest: Forest, unaries: UnaryTables, items: ItemTables, sums: Sums, cell: int) -> None:
+def _sum_unaries(forest: Forest, unaries: ForestUnaries, items: ItemTables, sums: Sums, cell: int) -> None:
     for place in range(forest.unary_first[cell], forest.unary_first[cell + 1]):
         rule = forest.unary_rule[place]
         posterior = (

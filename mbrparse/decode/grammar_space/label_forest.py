@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mbrparse.decode.grammar_space.items import ItemTables
-from mbrparse.grammar.charts.forest import Forest, UnaryTables, forest_cell
+from mbrparse.grammar.charts.forest import Forest, ForestUnaries, forest_cell
 from mbrparse.grammar.charts.forests import Forests, empty_forest
 from mbrparse.grammar.charts.tables import Floats, Ints, SparseTables
 from mbrparse.grammar.kernel import kernel
@@ -40,7 +40,7 @@ class Posteriors(NamedTuple):
 def project_forest(
     forest: Forest,
     tables: SparseTables,
-    unaries: UnaryTables,
+    unaries: ForestUnaries,
     items: ItemTables,
     into: Forest,
     posteriors: Posteriors,
@@ -124,7 +124,7 @@ def _project_cell(forest: Forest, items: ItemTables, into: Forest, work: LabelWo
 @kernel
 def _project_unaries(
     forest: Forest,
-    unaries: UnaryTables,
+    unaries: ForestUnaries,
     into: Forest,
     posteriors: Posteriors,
     work: LabelWork,

@@ -15,8 +15,10 @@ from mbrparse.grammar.pcfg import FloatArray, IntArray
 class Derivation:
     """The most probable derivation.
 
-    ``nodes`` are its constituents (width 2 or more) as (start, end, symbol id) in preorder,
-    ``preterminals`` the symbols over the single terminals.
+    ``nodes`` are its constituents as (start, end, symbol id) in preorder, ``preterminals`` the symbols
+    over the single terminals, which are none. Without unary rules every constituent has a width of 2 or
+    more and a span of its own; with them a span may come several times, from the top of its chain down,
+    and a constituent stand over a single terminal.
     """
 
     log_prob: float
@@ -77,7 +79,7 @@ class Chart:
         return self._log_prob
 
     def span_summary(self) -> SpanSummary:
-        """Best label, its posterior, and the sum of posteriors, by cell."""
+        """Best label, its posterior, and the sum of posteriors, by cell (over one terminal: of tags)."""
         if self._summary is None:
             self._factory.fill([self], Wanted())
             assert self._summary is not None
@@ -91,7 +93,10 @@ class Chart:
         return self._derivation
 
     def span_posteriors(self) -> SpanEntries:
-        """g(start, label, end) above zero, projected, in the order of start, end, label id."""
+        """g(start, label, end) above zero, projected, in the order of start, end, label id.
+
+        With unary rules g is how often the label is expected over the span, which may exceed one.
+        """
         if self._entries is None:
             self._factory.fill([self], Wanted(summaries=False, entries=True))
             assert self._entries is not None

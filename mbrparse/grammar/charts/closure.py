@@ -9,7 +9,9 @@ and the root.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import heapq
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +20,7 @@ from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.unary_cycles import UnaryRules, component_closure, components
 
 Ints = NDArray[np.int32]
+Floats = NDArray[Any]
 
 
 class Closure(NamedTuple):
@@ -90,3 +93,80 @@ def _rows(rules: UnaryRules, names: tuple[str, ...]) -> dict[int, dict[int, floa
                     total[bottom] = total.get(bottom, 0.0) + weight * value
             rows[symbol] = total
     return rows
+
+
+class UnaryTables(NamedTuple):
+    """What the kernels read of unary rules: the entries of ``Closure``, and the best chain of each.
+
+    ``below`` is the entry of the next symbol down the chain (under the same bottom; on the diagonal the
+    entry itself), ``length`` the number of its rules.
+    """
+
+    start: Ints
+    top: Ints
+    total: Floats  # U*
+    best: Floats  # the most probable chain's product
+    below: Ints
+    length: Ints
+    present: bool  # whether there is a unary rule at all
+
+
+def unary_tables(grammar: PCFG, dtype: Any, tie: float) -> UnaryTables:
+    """Arrange a grammar's unary rules for its cells; raises GrammarError as ``unary_closure`` does.
+
+    Of chains within ``tie`` (relative) of each other the shortest is best, then the first in the order
+    of its symbols from the top.
+    """
+    closure = unary_closure(grammar)
+    count = len(closure.top)
+    best, below, length = np.ones(count), np.arange(count, dtype=np.int32), np.zeros(count, np.int32)
+    above: dict[int, dict[int, float]] = {}
+    for parent, children in unary_rules(grammar).items():
+        for child, prob in children.items():
+            above.setdefault(child, {})[parent] = prob
+    for bottom in above:
+        first = int(closure.start[bottom])
+        tops = closure.top[first : closure.start[bottom + 1]].tolist()
+        entry_of = {symbol: first + place for place, symbol in enumerate(tops)}
+        for symbol, (prob, child, rules) in _best_chains(bottom, above, tie).items():
+            entry = entry_of[symbol]
+            best[entry], below[entry], length[entry] = prob, entry_of[child], rules
+    return UnaryTables(
+        closure.start,
+        closure.top,
+        closure.value.astype(dtype),
+        best.astype(dtype),
+        below,
+        length,
+        grammar.has_unaries,
+    )
+
+
+def _best_chains(
+    bottom: int, above: Mapping[int, Mapping[int, float]], tie: float
+) -> dict[int, tuple[float, int, int]]:
+    """For each symbol over ``bottom``: its best chain's probability, next symbol and number of rules.
+
+    No rule's probability exceeds one, so that going around a cycle never helps.
+    """
+    best: dict[int, float] = {}
+    agenda = [(-1.0, bottom)]
+    while agenda:  # Dijkstra's algorithm on products
+        negative, symbol = heapq.heappop(agenda)
+        if symbol in best:
+            continue
+        best[symbol] = -negative
+        for parent, prob in above.get(symbol, {}).items():
+            if parent not in best:
+                heapq.heappush(agenda, (negative * prob, parent))
+    chains = {bottom: (1.0, bottom, 0)}
+    level = [bottom]
+    while level:
+        found: dict[int, tuple[float, int, int]] = {}
+        for symbol in level:
+            for parent, prob in above.get(symbol, {}).items():
+                if parent not in chains and prob * best[symbol] >= best[parent] * (1 - tie):
+                    found.setdefault(parent, (best[parent], symbol, chains[symbol][2] + 1))
+        chains |= found
+        level = sorted(found)
+    return chains

@@ -235,8 +235,12 @@ def lexical_entries(words: Lexicon, tokens: Ints) -> tuple[Ints, Ints]:
 
 
 def derivation_of(start: Ints, end: Ints, symbol: Ints, log_prob: float) -> Derivation:
-    """A derivation from all of its nodes, preterminals included."""
+    """A derivation from all of its nodes in preorder, preterminals included.
+
+    Of the nodes over a single terminal the lowest is the preterminal.
+    """
     inner = end - start > 1
+    inner[:-1] |= (start[1:] == start[:-1]) & (end[1:] == end[:-1])
     nodes = zip(start[inner].tolist(), end[inner].tolist(), symbol[inner].tolist(), strict=True)
     return Derivation(log_prob, list(nodes), symbol[~inner].tolist())
 

@@ -8,6 +8,7 @@ from typing import Literal
 
 import numpy as np
 
+from mbrparse.errors import GrammarError
 from mbrparse.grammar.charts.chart import Cell, Chart, Wanted
 from mbrparse.grammar.charts.dense_charts import DenseCharts
 from mbrparse.grammar.charts.sparse_charts import SparseCharts
@@ -47,8 +48,9 @@ def choose_kernel(wide_symbols: int, length: int, precision: Precision = "double
 class ChartFactory:
     """Fills charts for one grammar, in batches, with the kernel that suits grammar and length.
 
-    ``kernel`` takes that choice away (for tests and benchmarks). Values of a sentence do not depend on
-    its batch.
+    ``kernel`` takes that choice away (for tests and benchmarks); a grammar with unary rules is the sparse
+    kernel's, whatever its size. Values of a sentence do not depend on its batch. Charts raise
+    GrammarError where unary rules are a cycle of probability one.
     """
 
     def __init__(
@@ -61,7 +63,11 @@ class ChartFactory:
         self.grammar = grammar
         self.precision = precision
         self.wanted = wanted
-        self._forced = kernel
+        if grammar.has_unaries and kernel == "dense":
+            raise GrammarError(
+                "the dense kernel takes no unary rules", remedy="leave the choice to the grammar"
+            )
+        self._forced: Kernel | None = "sparse" if grammar.has_unaries else kernel
         self._wide = len(wide_symbols(chart_rules(grammar)))
         self._dense_charts: DenseCharts | None = None
         self._sparse_charts: SparseCharts | None = None

@@ -21,7 +21,7 @@ from mbrparse.grammar.charts.tables import Floats, Ints, SparseTables
 from mbrparse.grammar.kernel import kernel
 
 
-class UnaryTables(NamedTuple):
+class ForestUnaries(NamedTuple):
     """The unary rules by child, and their closure by bottom symbol."""
 
     rule_start: Ints  # by child: its rules rule_start[B] ..
@@ -100,7 +100,7 @@ def forest_cell(start: int, end: int) -> int:
 
 @kernel
 def forest_inside(
-    tables: SparseTables, unaries: UnaryTables, words: Words, forest: Forest, work: Work
+    tables: SparseTables, unaries: ForestUnaries, words: Words, forest: Forest, work: Work
 ) -> int:
     """Fill the forest from the words up; returns -1, or which of its parts is too small."""
     n = len(words.entry_start) - 1
@@ -215,7 +215,7 @@ def _list_partners(tables: SparseTables, forest: Forest, work: Work, split: int,
 @kernel
 def _complete_cell(
     tables: SparseTables,
-    unaries: UnaryTables,
+    unaries: ForestUnaries,
     words: Words,
     forest: Forest,
     work: Work,
@@ -278,7 +278,7 @@ def _complete_cell(
 @kernel
 def _room(
     tables: SparseTables,
-    unaries: UnaryTables,
+    unaries: ForestUnaries,
     words: Words,
     forest: Forest,
     work: Work,
@@ -306,7 +306,7 @@ def _room(
 
 
 @kernel
-def _close(unaries: UnaryTables, forest: Forest, work: Work, begin: int, count: int) -> int:
+def _close(unaries: ForestUnaries, forest: Forest, work: Work, begin: int, count: int) -> int:
     """Add to a cell's nodes all that derive them by unary rules; returns where its nodes end."""
     inside, slot = forest.inside, work.node_slot
     last = count
@@ -330,7 +330,9 @@ def _close(unaries: UnaryTables, forest: Forest, work: Work, begin: int, count: 
 
 
 @kernel
-def _list_unaries(unaries: UnaryTables, forest: Forest, work: Work, cell: int, begin: int, count: int) -> int:
+def _list_unaries(
+    unaries: ForestUnaries, forest: Forest, work: Work, cell: int, begin: int, count: int
+) -> int:
     """List the unary rules between the cell's nodes; returns -1 or what is too small."""
     place = forest.unary_first[cell]
     for node in range(begin, count):
@@ -395,7 +397,7 @@ def _fill_bucket(tables: SparseTables, forest: Forest, work: Work, end: int) -> 
 
 @kernel
 def forest_outside(
-    tables: SparseTables, unaries: UnaryTables, forest: Forest, work: Work, weight: Floats, n: int
+    tables: SparseTables, unaries: ForestUnaries, forest: Forest, work: Work, weight: Floats, n: int
 ) -> float:
     """Fill ``forest.outside`` from the root down; returns the scaled probability of the sentence.
 
@@ -443,7 +445,7 @@ def forest_outside(
 
 
 @kernel
-def _close_outside(unaries: UnaryTables, forest: Forest, work: Work, cell: int) -> None:
+def _close_outside(unaries: ForestUnaries, forest: Forest, work: Work, cell: int) -> None:
     """Pass on to a cell's nodes what comes from above through unary rules."""
     first, last = forest.node_first[cell], forest.node_first[cell + 1]
     for node in range(first, last):

@@ -17,7 +17,7 @@ from mbrparse.grammar.charts.forest import (
     PRODUCTIONS,
     UNARIES,
     Forest,
-    UnaryTables,
+    ForestUnaries,
     Words,
     Work,
     forest_cell,
@@ -56,7 +56,7 @@ class Forests:
     def __init__(self, grammar: PCFG) -> None:
         rules = chart_rules(grammar)
         self.tables: SparseTables = sparse_tables(rules)
-        self.unaries = unary_tables(grammar)
+        self.unaries = forest_unaries(grammar)
         self._lexicon = lexicon(rules, len(grammar.terminals))
         self._shift = self._lexicon.shift + self._lexicon.token_shift
         terminal = np.repeat(np.arange(len(grammar.terminals)), np.diff(self._lexicon.start))
@@ -159,11 +159,11 @@ def empty_forest(cells: int, nodes: int, groups: int, edges: int, productions: i
     )
 
 
-def unary_tables(grammar: PCFG) -> UnaryTables:
+def forest_unaries(grammar: PCFG) -> ForestUnaries:
     """The unary rules of a grammar by child, and their closure."""
     order = np.lexsort((grammar.unary_parent, grammar.unary_child))
     closure = unary_closure(grammar)
-    return UnaryTables(
+    return ForestUnaries(
         np.searchsorted(grammar.unary_child[order], np.arange(len(grammar.symbols) + 1)).astype(np.int32),
         grammar.unary_parent[order],
         np.exp(grammar.unary_log_prob[order]),

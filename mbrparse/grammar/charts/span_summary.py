@@ -39,7 +39,8 @@ def cell_of(n: int, start: Position, end: Position) -> Position:
 
 
 class SpanSummary(NamedTuple):
-    """By cell; at width one the symbols are preterminals, or phrases over one word."""
+    """By cell; at width one of the symbols that are rewritten as the word itself: preterminals, or
+    phrases over one word."""
 
     label: Ints  # projected label with the largest posterior, or -1
     best: Floats  # its posterior
@@ -228,7 +229,10 @@ def sparse_summary(items: Items, label: Ints, n_labels: int, n: int, tolerance: 
 
 
 class SpanEntries(NamedTuple):
-    """Posteriors above zero in the order of start, end, label; parallel arrays."""
+    """Posteriors above zero in the order of start, end, label; parallel arrays.
+
+    With unary rules ``g`` is the expected number of occurrences, at width one too.
+    """
 
     starts: Ints
     ends: Ints

@@ -7,6 +7,11 @@ right child, for partners among the items that end at ``split``: these are
 bucketed by symbol, so that every step of the innermost loop is a product that
 is not zero.
 
+A complete cell is closed under unary rules before anything is made of it: its
+inside values b become U* b, on the way back its outside values t become t U*
+(see ``closure``), so that inside * outside counts how often a symbol is
+expected over the span, any number of times in one chain.
+
 Values are kept relative to 2 ** exponent of their cell, so that no sentence
 is too long; factors between cells are powers of two and cost no digit.
 """
@@ -17,6 +22,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mbrparse.grammar.charts.closure import UnaryTables
 from mbrparse.grammar.charts.tables import Floats, Ints, SparseTables
 from mbrparse.grammar.kernel import kernel
 
@@ -53,7 +59,7 @@ class Buckets(NamedTuple):
     """The items that end at e, as left children: members first[e, b] .. first[e, b + 1].
 
     ``slots`` [symbol, start] is the item of the column at work, or -1; all -1
-    between calls.
+    between calls.  ``mass`` [symbol] is scratch for one cell.
     """
 
     first: Ints
@@ -62,10 +68,13 @@ class Buckets(NamedTuple):
     value: Floats
     factor: Floats
     slots: Ints
+    mass: Floats
 
 
 @kernel
-def sparse_inside(tables: SparseTables, words: Words, items: Items, buckets: Buckets) -> bool:
+def sparse_inside(
+    tables: SparseTables, unary: UnaryTables, words: Words, items: Items, buckets: Buckets
+) -> bool:
     """Fill ``items`` with all items of a sentence; false when they do not fit."""
     n = len(words.entry_start) - 1
     capacity = len(items.inside)
@@ -79,16 +88,19 @@ def sparse_inside(tables: SparseTables, words: Words, items: Items, buckets: Buc
         column_start[end] = count
         for entry in range(words.entry_start[end - 1], words.entry_start[end]):
             if count == capacity:
+                slots[:] = -1
                 return False
-            item_start[count] = end - 1
-            item_symbol[count] = words.entry_symbol[entry]
+            enter_item(items, slots, (end - 1, end), words.entry_symbol[entry], count)
             inside[count] = words.entry_prob[entry]
-            cell_next[count] = cell_first[end - 1, end]
-            cell_first[end - 1, end] = count
             count += 1
         for split in range(end - 1, 0, -1):
             if cell_first[split, end] < 0:
                 continue
+            if unary.present:
+                normalize(words, items, split, end)  # sums over chains may be large: first make room
+                count = _close_inside(unary, items, buckets, split, end, count)
+                if count < 0:
+                    return False
             normalize(words, items, split, end)
             set_factors(words, items, factor, split, end)
             right_item = cell_first[split, end]
@@ -120,12 +132,58 @@ def sparse_inside(tables: SparseTables, words: Words, items: Items, buckets: Buc
                                 cell_first[start, end] = item
                             inside[item] += weight * buckets.value[member] * factor[start]
                 right_item = cell_next[right_item]
+        if unary.present:
+            normalize(words, items, 0, end)
+            count = _close_inside(unary, items, buckets, 0, end, count)
+            if count < 0:
+                return False
         normalize(words, items, 0, end)
         column_start[end + 1] = count
         for item in range(column_start[end], count):
             slots[item_symbol[item], item_start[item]] = -1
         fill_buckets(tables, items, buckets, end)
     return True
+
+
+@kernel
+def _close_inside(
+    unary: UnaryTables, items: Items, buckets: Buckets, start: int, end: int, count: int
+) -> int:
+    """Close a complete cell under unary rules; return the new number of items, -1 if they do not fit."""
+    inside, slots, mass = items.inside, buckets.slots, buckets.mass
+    newest = items.cell_first[start, end]  # new items come before it
+    item = newest
+    while item >= 0:
+        mass[items.symbol[item]] = inside[item]
+        inside[item] = 0
+        item = items.cell_next[item]
+    item = newest
+    while item >= 0:
+        symbol = items.symbol[item]
+        for entry in range(unary.start[symbol], unary.start[symbol + 1]):
+            top = slots[unary.top[entry], start]
+            if top < 0:
+                if count == len(inside):
+                    slots[:] = -1
+                    return -1
+                top = count
+                enter_item(items, slots, (start, end), unary.top[entry], count)
+                inside[top] = 0
+                count += 1
+            inside[top] += unary.total[entry] * mass[symbol]
+        item = items.cell_next[item]
+    return count
+
+
+@kernel
+def enter_item(items: Items, slots: Ints, span: tuple[int, int], symbol: int, item: int) -> None:
+    """Enter a new item into its cell."""
+    start, end = span
+    items.start[item] = start
+    items.symbol[item] = symbol
+    items.cell_next[item] = items.cell_first[start, end]
+    items.cell_first[start, end] = item
+    slots[symbol, start] = item
 
 
 @kernel
@@ -195,10 +253,12 @@ def set_factors(words: Words, items: Items, factor: Floats, split: int, end: int
 
 
 @kernel
-def sparse_outside(tables: SparseTables, words: Words, items: Items, buckets: Buckets) -> float:
+def sparse_outside(
+    tables: SparseTables, unary: UnaryTables, words: Words, items: Items, buckets: Buckets
+) -> float:
     """Fill in ``items.outside``; return the log of the sentence's probability.
 
-    inside * outside of an item is its posterior.
+    inside * outside of an item is its posterior, with unary rules how often it is expected.
     """
     n = len(words.entry_start) - 1
     outside, slots, factor = items.outside, buckets.slots, buckets.factor
@@ -217,17 +277,40 @@ def sparse_outside(tables: SparseTables, words: Words, items: Items, buckets: Bu
     for end in range(n, 1, -1):
         for item in range(items.column_start[end], items.column_start[end + 1]):
             slots[items.symbol[item], items.start[item]] = item
+        if unary.present:
+            _close_outside(unary, items, buckets, 0, end)
         for split in range(1, end):
-            if not _set_live_factors(words, items, outside, factor, split, end):
-                continue
-            right_item = items.cell_first[split, end]
-            while right_item >= 0:
-                outside[right_item] += _pass_down(tables, items, buckets, right_item, split)
-                right_item = items.cell_next[right_item]
+            if _set_live_factors(words, items, outside, factor, split, end):
+                right_item = items.cell_first[split, end]
+                while right_item >= 0:
+                    outside[right_item] += _pass_down(tables, items, buckets, right_item, split)
+                    right_item = items.cell_next[right_item]
+            if unary.present:
+                _close_outside(unary, items, buckets, split, end)
         for item in range(items.column_start[end], items.column_start[end + 1]):
             slots[items.symbol[item], items.start[item]] = -1
+    if unary.present:
+        _close_outside(unary, items, buckets, 0, 1)
     log_prob: float = np.log(total) + items.exponent[0, n] * np.log(2.0)
     return log_prob
+
+
+@kernel
+def _close_outside(unary: UnaryTables, items: Items, buckets: Buckets, start: int, end: int) -> None:
+    """Close a cell whose items have all that wider cells give them."""
+    outside, mass = items.outside, buckets.mass
+    item = items.cell_first[start, end]
+    while item >= 0:
+        mass[items.symbol[item]] = outside[item]
+        item = items.cell_next[item]
+    item = items.cell_first[start, end]
+    while item >= 0:
+        symbol = items.symbol[item]
+        received = outside[item] * 0
+        for entry in range(unary.start[symbol], unary.start[symbol + 1]):
+            received += mass[unary.top[entry]] * unary.total[entry]  # the cell holds all these tops
+        outside[item] = received
+        item = items.cell_next[item]
 
 
 @kernel

@@ -10,7 +10,9 @@ import numpy.typing as npt
 
 from mbrparse.errors import MbrparseError
 from mbrparse.grammar.charts.chart import Chart, Derivation, Wanted
+from mbrparse.grammar.charts.closure import unary_tables
 from mbrparse.grammar.charts.dense_charts import derivation_of, lexical_entries
+from mbrparse.grammar.charts.lexical_summary import summarize_words
 from mbrparse.grammar.charts.span_summary import sparse_entries, sparse_summary
 from mbrparse.grammar.charts.sparse import MAX_SHIFT, Buckets, Items, Words, sparse_inside, sparse_outside
 from mbrparse.grammar.charts.sparse_viterbi import sparse_derivation, sparse_viterbi
@@ -39,6 +41,7 @@ class SparseCharts:
         self._label_count = len(grammar.labels)
         self._symbol_count = len(grammar.symbols)
         self._tables = sparse_tables(rules, dtype)
+        self._unary = unary_tables(grammar, dtype, tie)
         self._lexicon = lexicon(rules, len(grammar.terminals))
         with np.errstate(over="ignore"):
             self._powers = np.ldexp(1.0, np.arange(-MAX_SHIFT, MAX_SHIFT + 1)).astype(dtype)
@@ -55,9 +58,12 @@ class SparseCharts:
 
     def _fill(self, chart: Chart, wanted: Wanted) -> None:
         if wanted.summaries or wanted.entries:
-            log_prob = self._inside_outside(chart.terminal_ids)
+            words, log_prob = self._inside_outside(chart.terminal_ids)
             arguments = (self._items, self._label_ids, self._label_count, chart.length)
-            chart.put(log_prob=log_prob, summary=sparse_summary(*arguments, self._tie))
+            summary = sparse_summary(*arguments, self._tie)
+            if self._unary.present:
+                summarize_words(words, self._items, self._label_ids, self._label_count, summary, self._tie)
+            chart.put(log_prob=log_prob, summary=summary)
             if wanted.entries:
                 chart.put(entries=sparse_entries(*arguments))
         if wanted.derivations:
@@ -65,7 +71,7 @@ class SparseCharts:
 
     def cell(self, chart: Chart, start: int, end: int) -> tuple[IntArray, Scaled, Scaled]:
         """Symbols of a span, their inside and outside values, each with its log scale."""
-        log_prob = self._inside_outside(chart.terminal_ids)
+        _, log_prob = self._inside_outside(chart.terminal_ids)
         items = self._items
         found: list[int] = []
         item = int(items.cell_first[start, end])
@@ -78,18 +84,19 @@ class SparseCharts:
         inside, outside = items.inside[found].astype(np.float64), items.outside[found].astype(np.float64)
         return symbols[order], (inside[order], scale), (outside[order], log_prob - scale)
 
-    def _inside_outside(self, tokens: IntArray) -> float:
-        """Fill the items, which live until the next sentence; returns the log probability."""
+    def _inside_outside(self, tokens: IntArray) -> tuple[Words, float]:
+        """Fill the items, which live until the next sentence; returns also the log probability."""
         words = self._sentence(tokens)
-        while not sparse_inside(self._tables, words, self._items, self._buckets):
+        while not sparse_inside(self._tables, self._unary, words, self._items, self._buckets):
             self._enlarge()
-        return sparse_outside(self._tables, words, self._items, self._buckets)
+        return words, sparse_outside(self._tables, self._unary, words, self._items, self._buckets)
 
     def _derivation(self, tokens: IntArray) -> Derivation:
         words = self._sentence(tokens)
-        while not sparse_viterbi(self._tables, words, self._items, self._buckets, self._back, self._tie):
+        tables, unary, tie = self._tables, self._unary, self._tie
+        while not sparse_viterbi(tables, unary, words, self._items, self._buckets, self._back, tie):
             self._enlarge()
-        nodes, log_prob = sparse_derivation(self._tables, words, self._items, self._back, self._tie)
+        nodes, log_prob = sparse_derivation(tables, unary, words, self._items, self._back, tie)
         return derivation_of(nodes.start, nodes.end, nodes.symbol, log_prob)
 
     def _sentence(self, tokens: IntArray) -> Words:
@@ -130,5 +137,6 @@ class SparseCharts:
             value=floats(capacity),
             factor=floats(length + 1),
             slots=np.full((self._symbol_count, length), -1, np.int32),
+            mass=floats(self._symbol_count),
         )
-        self._back = ints(capacity, 2)
+        self._back = ints(capacity, 4 if self._unary.present else 2)

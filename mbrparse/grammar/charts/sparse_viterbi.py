@@ -1,23 +1,43 @@
 """The most probable derivation by the sparse kernels: maxima for sums.
 
-Ties as in ``dense_viterbi``.
+Ties as in ``dense_viterbi``; among chains of unary rules over a span the one with the fewest nodes
+comes first, then the one over the earliest split, then the first in order of symbols.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
+from mbrparse.grammar.charts.closure import UnaryTables
 from mbrparse.grammar.charts.dense_viterbi import Nodes
-from mbrparse.grammar.charts.sparse import Buckets, Items, Words, fill_buckets, normalize, set_factors
+from mbrparse.grammar.charts.sparse import (
+    Buckets,
+    Items,
+    Words,
+    enter_item,
+    fill_buckets,
+    normalize,
+    set_factors,
+)
 from mbrparse.grammar.charts.tables import Ints, SparseTables
 from mbrparse.grammar.kernel import kernel
 
 
 @kernel
 def sparse_viterbi(
-    tables: SparseTables, words: Words, items: Items, buckets: Buckets, back: Ints, tolerance: float
+    tables: SparseTables,
+    unary: UnaryTables,
+    words: Words,
+    items: Items,
+    buckets: Buckets,
+    back: Ints,
+    tolerance: float,
 ) -> bool:
-    """As ``sparse_inside``, with maxima; ``back`` [item, 2] tells the children's items."""
+    """As ``sparse_inside``, with maxima.
+
+    ``back`` [item, 2] tells the items of the two children that are best without a unary rule. With unary
+    rules it is [item, 4]: then come the item at the bottom of the best chain, and the chain.
+    """
     n = len(words.entry_start) - 1
     capacity = len(items.inside)
     item_start, item_symbol, best = items.start, items.symbol, items.inside
@@ -30,16 +50,18 @@ def sparse_viterbi(
         column_start[end] = count
         for entry in range(words.entry_start[end - 1], words.entry_start[end]):
             if count == capacity:
+                slots[:] = -1
                 return False
-            item_start[count] = end - 1
-            item_symbol[count] = words.entry_symbol[entry]
+            enter_item(items, slots, (end - 1, end), words.entry_symbol[entry], count)
             best[count] = words.entry_prob[entry]
-            cell_next[count] = cell_first[end - 1, end]
-            cell_first[end - 1, end] = count
             count += 1
         for split in range(end - 1, 0, -1):
             if cell_first[split, end] < 0:
                 continue
+            if unary.present:
+                count = _close_best(unary, items, buckets, back, (split, end), count, tolerance)
+                if count < 0:
+                    return False
             normalize(words, items, split, end)
             set_factors(words, items, factor, split, end)
             right_item = cell_first[split, end]
@@ -86,6 +108,10 @@ def sparse_viterbi(
                             back[item, 0] = buckets.item[member]
                             back[item, 1] = right_item
                 right_item = cell_next[right_item]
+        if unary.present:
+            count = _close_best(unary, items, buckets, back, (0, end), count, tolerance)
+            if count < 0:
+                return False
         normalize(words, items, 0, end)
         column_start[end + 1] = count
         for item in range(column_start[end], count):
@@ -95,10 +121,73 @@ def sparse_viterbi(
 
 
 @kernel
+def _close_best(
+    unary: UnaryTables,
+    items: Items,
+    buckets: Buckets,
+    back: Ints,
+    span: tuple[int, int],
+    count: int,
+    tolerance: float,
+) -> int:
+    """Put the best chains of unary rules on a complete cell; return as ``_close_inside`` does."""
+    start, end = span
+    best, slots, mass = items.inside, buckets.slots, buckets.mass
+    newest = items.cell_first[start, end]  # new items come before it
+    item = newest
+    while item >= 0:
+        mass[items.symbol[item]] = best[item]
+        back[item, 2] = -1
+        item = items.cell_next[item]
+    item = newest
+    while item >= 0:
+        symbol = items.symbol[item]
+        for entry in range(unary.start[symbol], unary.start[symbol + 1]):
+            top = slots[unary.top[entry], start]
+            if top < 0:
+                if count == len(best):
+                    slots[:] = -1
+                    return -1
+                top = count
+                enter_item(items, slots, (start, end), unary.top[entry], count)
+                best[top] = 0
+                back[top, 2] = -1
+                count += 1
+            best[top] = max(best[top], unary.best[entry] * mass[symbol])
+        item = items.cell_next[item]
+    item = newest
+    while item >= 0:
+        symbol = items.symbol[item]
+        for entry in range(unary.start[symbol], unary.start[symbol + 1]):
+            top = slots[unary.top[entry], start]
+            if unary.best[entry] * mass[symbol] >= best[top] * (1 - tolerance):
+                old = back[top, 2]
+                if old >= 0:
+                    mine = (unary.length[entry], _split(items, back, item, end), symbol)
+                    other = (unary.length[back[top, 3]], _split(items, back, old, end), items.symbol[old])
+                    if other < mine:
+                        continue
+                back[top, 2] = item
+                back[top, 3] = entry
+        item = items.cell_next[item]
+    return count
+
+
+@kernel
+def _split(items: Items, back: Ints, item: int, end: int) -> int:
+    """Where an item's best children meet; 0 over a single terminal."""
+    start = items.start[item]
+    return items.start[back[item, 1]] - start if end - start > 1 else 0
+
+
+@kernel
 def sparse_derivation(
-    tables: SparseTables, words: Words, items: Items, back: Ints, tolerance: float
+    tables: SparseTables, unary: UnaryTables, words: Words, items: Items, back: Ints, tolerance: float
 ) -> tuple[Nodes, float]:
-    """Read the best derivation off the items, and its log probability."""
+    """Read the best derivation off the items, and its log probability.
+
+    Of several nodes over one span the upper ones come first.
+    """
     n = len(words.entry_start) - 1
     nodes = Nodes(np.empty(2 * n - 1, np.int32), np.empty(2 * n - 1, np.int32), np.empty(2 * n - 1, np.int32))
     top = 0.0
@@ -121,6 +210,17 @@ def sparse_derivation(
     while depth > 0:
         depth -= 1
         item, end = stack[depth, 0], stack[depth, 1]
+        if unary.present:
+            entry = back[item, 3]
+            item = back[item, 2]
+            while unary.length[entry] > 0:
+                nodes = _room(nodes, count, n)
+                nodes.start[count] = items.start[item]
+                nodes.end[count] = end
+                nodes.symbol[count] = unary.top[entry]
+                count += 1
+                entry = unary.below[entry]
+            nodes = _room(nodes, count, n)
         nodes.start[count] = items.start[item]
         nodes.end[count] = end
         nodes.symbol[count] = items.symbol[item]
@@ -130,4 +230,18 @@ def sparse_derivation(
             stack[depth, 0], stack[depth, 1] = right, end
             stack[depth + 1, 0], stack[depth + 1, 1] = back[item, 0], items.start[right]
             depth += 2
+    nodes = Nodes(nodes.start[:count], nodes.end[:count], nodes.symbol[:count])
     return nodes, np.log(top) + items.exponent[0, n] * np.log(2.0)
+
+
+@kernel
+def _room(nodes: Nodes, count: int, n: int) -> Nodes:
+    """The nodes, with room for one more."""
+    if count < len(nodes.start):
+        return nodes
+    more = np.empty(count + 2 * n, np.int32)
+    return Nodes(
+        np.concatenate((nodes.start, more)),
+        np.concatenate((nodes.end, more)),
+        np.concatenate((nodes.symbol, more)),
+    )

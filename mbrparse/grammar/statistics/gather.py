@@ -153,9 +153,12 @@ def _spans(tree: Tree, words: bool) -> tuple[list[str], list[tuple[int, int, str
             stack.append((len(terminals), item.label))
             stack.extend(reversed(item.children))
         else:
+            above = stack[-1] if stack else None
+            # An only child is a preterminal whatever the terminals are (grammar.induce).
+            only = isinstance(above, tuple) and above[0] == len(terminals)
             over_word = words and item.word is not None
             terminal = quote(item.word if over_word and item.word is not None else item.label)
-            symbol = escape(item.label) if over_word else terminal
+            symbol = escape(item.label) if over_word or only else terminal
             spans.append((len(terminals), len(terminals) + 1, symbol))
             terminals.append(terminal)
     return terminals, spans

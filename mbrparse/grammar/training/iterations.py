@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mbrparse.errors import CorpusError
+from mbrparse.errors import CorpusError, GrammarError
 from mbrparse.files import open_output
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.rules import RuleSet
@@ -74,12 +74,18 @@ def train(
 ) -> Trained:
     """Re-estimate a grammar; ``report`` is given each row, ``left_out`` the sentences not derivable.
 
-    Raises CorpusError without sentences, or where none can be derived; Interrupted on Ctrl-C, with the
-    last complete estimate.
+    Raises CorpusError without sentences, or where none can be derived, GrammarError for unary rules;
+    Interrupted on Ctrl-C, with the last complete estimate.
     """
     if not how.sentences:
         raise CorpusError("no sentences to train on", remedy="give trees: mbrparse train TREES ...")
     grammar = PCFG.from_rules(initial)
+    if grammar.has_unaries:
+        raise GrammarError(
+            "inside-outside training takes no initial grammar with unary rules",
+            remedy="count one from trees without (mbrparse binarize --unary top, bottom or join), or leave "
+            "--init out",
+        )
     corpus = encode_corpus(grammar, how.sentences)
     heldout = encode_corpus(grammar, how.heldout)
     estimate, curve = first_estimate(grammar), list[Row]()
