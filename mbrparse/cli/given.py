@@ -17,7 +17,17 @@ if TYPE_CHECKING:
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 # They speak of charts, or of the time that charts take.
-CHART_OPTIONS = ("precision", "jobs", "engine", "merit", "edges", "until", "beta_threshold", "statistics")
+CHART_OPTIONS = (
+    "items",
+    "precision",
+    "jobs",
+    "engine",
+    "merit",
+    "edges",
+    "until",
+    "beta_threshold",
+    "statistics",
+)
 
 
 def posteriors_option() -> Callable[[Command], Command]:

@@ -10,10 +10,9 @@ import click
 
 from mbrparse.cli.best_first_options import best_first_options, best_first_search
 from mbrparse.cli.given import check_source, posteriors_option, read_given
+from mbrparse.cli.objective_options import check_combination, chosen_objectives, objective_options
 from mbrparse.cli.options import NearestChoice, encoding_option, note, output_option, with_progress
 
-# Named here so that --help loads no numerical library; a test holds them to the table of objectives.
-OBJECTIVE_NAMES = ["labelled-tree", "labelled-recall", "bracketed-recall"]
 PLACEHOLDER = "{objective}"
 
 
@@ -22,15 +21,7 @@ PLACEHOLDER = "{objective}"
 @click.option("-g", "--grammar", metavar="GRAMMAR", help="A grammar of mbrparse train.")
 @posteriors_option()
 @output_option("Where to write; with several objectives a pattern such as build/{objective}.mrg.")
-@click.option(
-    "--objective",
-    "names",
-    type=NearestChoice(OBJECTIVE_NAMES),
-    multiple=True,
-    default=["labelled-recall"],
-    show_default=True,
-    help="What the returned tree maximizes the expectation of (repeatable).",
-)
+@objective_options
 @click.option(
     "--input", "form", type=NearestChoice(["trees", "tokens"]), help="Default: told by the first character."
 )
@@ -71,6 +62,8 @@ def parse(
     posteriors: str | None,
     output: str,
     names: tuple[str, ...],
+    space: str | None,
+    items: Any,
     form: Any,
     debinarize: bool,
     fallback: Any,
@@ -91,7 +84,6 @@ def parse(
     output for each sentence, in order, whatever happens to any one of them.
     """
     from mbrparse.decode.given import decode_all
-    from mbrparse.decode.objectives import OBJECTIVES
     from mbrparse.decode.parser import ParserOptions
     from mbrparse.decode.run import Job, parse_all
     from mbrparse.decode.sentences import read_chunks
@@ -104,14 +96,13 @@ def parse(
     names = tuple(dict.fromkeys(names))
     if len(names) > 1 and PLACEHOLDER not in output:
         raise click.UsageError(f"With several objectives, --output must hold {PLACEHOLDER}.")
-    objectives = tuple(OBJECTIVES[name] for name in names)
-    if labels == "none" and all(objective.labels_matter for objective in objectives):
-        raise click.UsageError(
-            "--labels none needs an objective that does not look at labels: bracketed-recall."
-        )
+    objectives = chosen_objectives(names, space, labels)
     best_first = best_first_search(engine, **search)
     unlabelled = labels == "none"
-    options = ParserOptions(objectives, fallback, unlabelled, debinarize, max_length, best_first, precision)
+    options = ParserOptions(
+        objectives, fallback, unlabelled, debinarize, max_length, best_first, precision, items
+    )
+    check_combination(options)
     if grammar is None:
         given = read_given(str(posteriors), options, details is not None)
         results = decode_all(given, read_chunks(input, form, encoding))

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from mbrparse.decode.fallback import LabelledSpans
+from mbrparse.decode.grammar_space.expectations import ExpectedItems
 from mbrparse.decode.objectives import Item, Objective
 from mbrparse.decode.parser import Parse
 from mbrparse.decode.posteriors import Posteriors
@@ -125,22 +126,20 @@ class Details:
             "log_probability": parse.log_prob if math.isfinite(parse.log_prob) else None,
             "seconds": parse.seconds,
             "trees": {
-                objective.name: self._tree(objective, spans, parse)
-                for objective, spans in zip(self._objectives, parse.spans, strict=True)
+                objective.name: self._tree(index, parse) for index, objective in enumerate(self._objectives)
             },
         }
 
-    def _tree(
-        self, objective: Objective, spans: LabelledSpans, parse: Parse
-    ) -> dict[str, float | None] | None:
+    def _tree(self, index: int, parse: Parse) -> dict[str, Any] | None:
         """What is expected of one tree; None where there is nothing to expect it from.
 
         ``expected_labelled`` and ``expected_bracketed`` are numbers of matching constituents, the
         recalls their shares of the ``constituents`` that every binary tree of the length has; where there
-        are unary rules, of the expected number of constituents.
+        are unary rules, of the expected number of constituents. ``nodes`` are (start, end, label, g).
         """
         if parse.posteriors is None:
             return None
+        objective, spans = self._objectives[index], parse.spans[index]
         labelled, bracketed = parse.posteriors.expected_matches(spans)
         posterior = None
         if self._probability is not None:
@@ -148,6 +147,9 @@ class Details:
         constituents = (
             parse.posteriors.expected_constituents() if self._unaries else float(max(parse.length - 1, 0))
         )
+        score = parse.scores[index] if parse.scores else None
+        if score is None or objective.weight(Item.RULE):
+            score = _expected_score(objective, parse.posteriors, posterior, spans)
         return {
             "constituents": constituents if self._unaries else int(constituents),
             "expected_labelled": labelled,
@@ -155,8 +157,14 @@ class Details:
             "expected_labelled_recall": labelled / constituents if constituents else 0.0,
             "expected_bracketed_recall": bracketed / constituents if constituents else 0.0,
             "posterior": posterior,
-            "expected_score": _expected_score(objective, parse.posteriors, posterior, spans),
+            "expected_score": score,
+            **_expected(parse.expected[index] if parse.expected else None),
+            "nodes": [[*span, parse.posteriors.labelled(*span)] for span in spans],
         }
+
+
+def _expected(items: ExpectedItems | None) -> dict[str, float]:
+    return {} if items is None else {f"expected_{name}": mass for name, mass in items._asdict().items()}
 
 
 def _expected_score(

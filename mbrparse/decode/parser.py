@@ -8,12 +8,14 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from mbrparse.decode.best_first.charts import BestFirst, BestFirstChart, BestFirstCharts
 from mbrparse.decode.fallback import Fallback, LabelledSpans, fallback_spans
 from mbrparse.decode.free import best_preterminals, free_spans
-from mbrparse.decode.objectives import Objective, Space
+from mbrparse.decode.grammar_space.charts import ForestChart, ForestCharts, Items
+from mbrparse.decode.grammar_space.expectations import ExpectedItems
+from mbrparse.decode.objectives import Objective
 from mbrparse.decode.posteriors import Posteriors, SpanChart
 from mbrparse.decode.sentences import Sentence
 from mbrparse.decode.trees import build_tree, tagged
@@ -31,6 +33,7 @@ class ParserOptions:
     ``unlabelled`` gives trees of objectives that do not look at labels the published form: the root
     with the most frequent start symbol, every other node X (Goodman 1996, Table 2). With ``best_first``
     charts are filled best-first instead of exhaustively, and all is said of the chart as far as it got.
+    ``items`` says whether the items of derived trees are those of projected labels or of symbols;
     ``max_length`` defaults to what memory allows (grammar.charts.factory);
     ``expectations`` announces that posteriors will be asked for (decode.details).
     """
@@ -42,7 +45,13 @@ class ParserOptions:
     max_length: int | None = None
     best_first: BestFirst | None = None
     precision: Precision = "double"
+    items: Items = "projected"
     expectations: bool = False
+
+    @property
+    def needs_forest(self) -> bool:
+        """Whether more is asked for than charts of sums, and the most probable derivation, can tell."""
+        return self.items == "symbol" or any(o.derives and o.projectable for o in self.objectives)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +59,10 @@ class Parse:
     """What came of one sentence.
 
     ``trees`` and ``spans`` are parallel to the objectives: the tree (None: the empty parse) and its
-    constituents with projected labels. ``reason`` says why the fall-back was taken (None: it was not, and
-    there is a chart), ``seconds`` is the sentence's share of its batch's time.
+    constituents with projected labels; so are ``scores``, what objectives made of the grammar's trees, and
+    ``expected``, what else is expected of trees, where that is asked for and known. ``reason`` says why the
+    fall-back was taken (None: it was not, and there is a chart), ``seconds`` is the sentence's share of
+    its batch's time.
     """
 
     terminal_ids: IntArray
@@ -60,6 +71,8 @@ class Parse:
     reason: str | None = None
     chart: SentenceChart | None = None
     posteriors: Posteriors | None = None
+    scores: tuple[float | None, ...] = ()
+    expected: tuple[ExpectedItems | None, ...] = ()
     seconds: float = 0.0
 
     @property
@@ -71,6 +84,15 @@ class Parse:
     def log_prob(self) -> float:
         """The natural logarithm of the sentence's probability; -inf where it has no chart."""
         return -math.inf if self.chart is None else self.chart.log_prob
+
+
+class _Decoded(NamedTuple):
+    """A tree's spans and the labels over its terminals (of no use where these are tags)."""
+
+    spans: LabelledSpans
+    preterminals: Sequence[str | None]
+    score: float | None = None
+    expected: ExpectedItems | None = None
 
 
 class SentenceChart(SpanChart, Protocol):
@@ -93,19 +115,32 @@ class Parser:
     def __init__(self, grammar: PCFG, options: ParserOptions) -> None:
         self.grammar = grammar
         self.options = options
-        free = any(objective.space is Space.FREE for objective in options.objectives)
-        derived = any(objective.space is Space.GRAMMAR for objective in options.objectives)
-        wanted = Wanted(free or options.expectations, derived, options.expectations)
-        self._charts: ChartFactory | BestFirstCharts = (
-            ChartFactory(grammar, options.precision, wanted)
-            if options.best_first is None
-            else BestFirstCharts(grammar, options.best_first)
+        free = any(not objective.derives for objective in options.objectives)
+        derived = any(objective.derives for objective in options.objectives)
+        self._labels = grammar.labels
+        self._forests: ForestCharts | None = None
+        if options.needs_forest:
+            self._forests = ForestCharts(
+                grammar,
+                options.objectives,
+                options.items,
+                free or options.expectations,
+                options.expectations,
+            )
+            self._labels = self._forests.labels
+        self._charts = self._forests or self._other_charts(
+            Wanted(free or options.expectations, derived, options.expectations)
         )
         self._tie = TIE[options.precision]
         self._max_length = options.max_length or default_max_length(grammar)
-        self._labels = frozenset(grammar.labels)
+        self._known_labels = frozenset(grammar.labels)
         self._symbol_labels = [grammar.labels[label_id] for label_id in grammar.label_ids.tolist()]
         self._words = grammar.terminal_kind == "words"
+
+    def _other_charts(self, wanted: Wanted) -> ChartFactory | BestFirstCharts:
+        if self.options.best_first is None:
+            return ChartFactory(self.grammar, self.options.precision, wanted)
+        return BestFirstCharts(self.grammar, self.options.best_first)
 
     def terminals(self, sentence: Sentence) -> list[str]:
         """What of a sentence the grammar speaks of: its tags or its words."""
@@ -149,7 +184,9 @@ class Parser:
         return None
 
     def _fall_back(self, sentence: Sentence, terminal_ids: IntArray, reason: str) -> Parse:
-        spans = fallback_spans(len(sentence), self.options.fallback, self.grammar.start_label, self._labels)
+        spans = fallback_spans(
+            len(sentence), self.options.fallback, self.grammar.start_label, self._known_labels
+        )
         count = len(self.options.objectives)
         tree = None if spans is None else self._tree(spans, sentence)
         return Parse(terminal_ids, (tree,) * count, (spans or [],) * count, reason)
@@ -157,33 +194,57 @@ class Parser:
     def _decode(self, sentence: Sentence, chart: SentenceChart) -> Parse:
         if not chart.has_parse:
             return self._fall_back(sentence, chart.terminal_ids, self._failure(chart))
-        if any(objective.space is Space.FREE for objective in self.options.objectives):
-            posteriors = Posteriors.of_chart(chart, self.grammar.labels)
-        else:
-            posteriors = None
-        trees: list[Tree | None] = []
-        all_spans: list[LabelledSpans] = []
-        for objective in self.options.objectives:
-            if objective.space is Space.GRAMMAR or posteriors is None:
-                derivation = chart.viterbi()
-                names = self._symbol_labels
-                spans = [(start, end, names[symbol]) for start, end, symbol in derivation.nodes]
-                tags: list[str | None] = [names[symbol] for symbol in derivation.preterminals]
+        posteriors = None
+        if self.options.expectations or any(not o.derives for o in self.options.objectives):
+            posteriors = Posteriors.of_chart(chart, self._labels)
+        decoded: list[_Decoded] = []
+        for index, objective in enumerate(self.options.objectives):
+            if isinstance(chart, ForestChart) and objective.derives:
+                decoded.append(self._searched(chart, index))
+            elif objective.derives or posteriors is None:
+                decoded.append(self._most_probable(chart.viterbi()))
             else:
-                plain = self.options.unlabelled and not objective.labels_matter
-                root = self.grammar.start_label if plain else None
-                spans = free_spans(objective, posteriors, self._tie, root)
-                tags = best_preterminals(posteriors) if self._words else []
-            leaves = tagged(sentence, tags) if self._words else sentence
-            # A single terminal is no constituent; in writing the root stands over it.
-            trees.append(self._tree(spans or [(0, 1, self.grammar.start_label)], leaves))
-            all_spans.append(spans)
-        if posteriors is None and self.options.expectations:
-            posteriors = Posteriors.of_chart(chart, self.grammar.labels)
-        return Parse(chart.terminal_ids, tuple(trees), tuple(all_spans), None, chart, posteriors)
+                decoded.append(self._assembled(objective, posteriors, chart))
+        trees = [self._leafy(sentence, found.spans, found.preterminals) for found in decoded]
+        return Parse(
+            chart.terminal_ids,
+            tuple(trees),
+            tuple(found.spans for found in decoded),
+            chart=chart,
+            posteriors=posteriors,
+            scores=tuple(found.score for found in decoded),
+            expected=tuple(found.expected for found in decoded),
+        )
+
+    def _most_probable(self, derivation: Derivation) -> _Decoded:
+        names = self._symbol_labels
+        spans = [(start, end, names[symbol]) for start, end, symbol in derivation.nodes]
+        return _Decoded(spans, [names[symbol] for symbol in derivation.preterminals])
+
+    def _searched(self, chart: ForestChart, index: int) -> _Decoded:
+        """The tree of an objective in space ``grammar``."""
+        assert self._forests is not None
+        tree, names, items = chart.trees[index], self._symbol_labels, self._forests.item_labels
+        spans = [(start, end, names[symbol]) for start, end, symbol in tree.nodes]
+        ids = [(start, end, int(items[symbol])) for start, end, symbol in tree.nodes]
+        expected = chart.expected_items(ids, items[tree.preterminals].tolist())
+        return _Decoded(spans, [names[symbol] for symbol in tree.preterminals], tree.score, expected)
+
+    def _assembled(self, objective: Objective, posteriors: Posteriors, chart: SentenceChart) -> _Decoded:
+        """The tree of an objective in space ``free``."""
+        plain = self.options.unlabelled and not objective.labels_matter
+        root = self.grammar.start_label if plain else None
+        spans = free_spans(objective, posteriors, self._tie, root)
+        tags = best_preterminals(posteriors)
+        return _Decoded(spans, tags)
+
+    def _leafy(self, sentence: Sentence, spans: LabelledSpans, tags: Sequence[str | None]) -> Tree:
+        leaves = tagged(sentence, tags) if self._words else sentence
+        # A single terminal is no constituent; in writing the root stands over it.
+        return self._tree(spans or [(0, 1, self.grammar.start_label)], leaves)
 
     def _failure(self, chart: SentenceChart) -> str:
-        if isinstance(chart, Chart) and chart.overflown:
+        if isinstance(chart, (Chart, ForestChart)) and chart.overflown:
             return "chart too large for memory"
         if isinstance(chart, BestFirstChart) and chart.limited:
             return f"no parse within {chart.how.edges} edges"

@@ -58,10 +58,12 @@ class Posteriors:
         entries = self._entries()
         labels = self.labels
         keys = zip(entries.starts.tolist(), entries.ends.tolist(), entries.label_ids.tolist(), strict=True)
-        return {
-            (start, end, labels[label]): value
-            for (start, end, label), value in zip(keys, entries.g.tolist(), strict=True)
-        }
+        table: dict[tuple[int, int, str], float] = {}
+        for (start, end, label), value in zip(keys, entries.g.tolist(), strict=True):
+            # Posteriors of symbols may share a name.
+            triple = start, end, labels[label]
+            table[triple] = table.get(triple, 0.0) + value
+        return table
 
     def labelled(self, start: int, end: int, label: str) -> float:
         """g of a labelled span (0 for one that is not listed)."""

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Literal
+
+import numpy as np
 
 from mbrparse.decode.grammar_space.best_trees import GrammarTree
 from mbrparse.decode.grammar_space.decoder import GrammarDecoder
+from mbrparse.decode.grammar_space.expectations import Expectations, ExpectedItems, LabelledIds, item_nodes
 from mbrparse.decode.grammar_space.summary import forest_entries, forest_summary
 from mbrparse.decode.objectives import Objective
 from mbrparse.grammar.charts.chart import Derivation
@@ -15,6 +19,8 @@ from mbrparse.grammar.charts.forests import ForestOverflowError, Forests
 from mbrparse.grammar.charts.span_summary import SpanEntries, SpanSummary
 from mbrparse.grammar.charts.tables import Ints
 from mbrparse.grammar.pcfg import PCFG, IntArray
+
+Items = Literal["projected", "symbol"]
 
 
 class ForestChart:
@@ -28,6 +34,7 @@ class ForestChart:
         trees: Mapping[int, GrammarTree] | None = None,
         summary: SpanSummary | None = None,
         entries: SpanEntries | None = None,
+        expectations: Expectations | None = None,
     ) -> None:
         self.terminal_ids = terminal_ids
         self.length = len(terminal_ids)
@@ -36,6 +43,7 @@ class ForestChart:
         self.trees = trees or {}
         self._summary = summary
         self._entries = entries
+        self._expectations = expectations
 
     @property
     def has_parse(self) -> bool:
@@ -56,6 +64,13 @@ class ForestChart:
         assert self._entries is not None, "posteriors were not asked for"
         return self._entries
 
+    def expected_items(self, spans: LabelledIds, leaves: Sequence[int]) -> ExpectedItems | None:
+        """What is expected of a tree of spans (in preorder) and leaves with ``ForestCharts.item_labels``.
+
+        To be asked before the next sentence's chart; None if expectations were not wanted.
+        """
+        return None if self._expectations is None else self._expectations.expected(item_nodes(spans, leaves))
+
 
 class ForestCharts:
     """Makes charts for one grammar, one after the other as they are asked for."""
@@ -64,17 +79,24 @@ class ForestCharts:
         self,
         grammar: PCFG,
         objectives: Sequence[Objective],
-        label: Ints,
+        items: Items,
         summaries: bool,
-        entries: bool,
+        expectations: bool,
     ) -> None:
-        """``label`` [symbol] says what symbols are projected to."""
+        """Posteriors are those of projected labels or of symbols (``labels`` names them)."""
+        label: Ints = grammar.label_ids
+        self.labels = grammar.labels
+        if items == "symbol":
+            label = np.arange(len(grammar.symbols), dtype=np.int32)
+            self.labels = tuple(grammar.labels[label_id] for label_id in grammar.label_ids)
         self._label = label
-        self._n_labels = int(label.max(initial=-1)) + 1
+        self._n_labels = len(self.labels)
         self._summaries = summaries
-        self._wants_entries = entries
+        self._wants_entries = expectations
         self._forests = Forests(grammar)
         self._decoder = GrammarDecoder(grammar, self._forests, objectives, label, TIE["double"])
+        self.item_labels = self._decoder.items.label
+        self._expectations = Expectations(self._forests, self._decoder.items) if expectations else None
 
     def charts(self, sentences: Sequence[IntArray]) -> Iterator[ForestChart]:
         """One chart for each sentence of known terminals, in order."""
@@ -96,4 +118,5 @@ class ForestCharts:
                 if self._summaries
                 else None,
                 entries=forest_entries(forest, self._label, length) if self._wants_entries else None,
+                expectations=self._expectations,
             )

@@ -44,17 +44,17 @@ class GrammarDecoder:
     ) -> None:
         """``label`` [symbol] projects symbols to the labels of items (their own ids: no projection)."""
         self._forests = forests
-        self._items = item_tables(grammar, forests, label)
-        self._sums = new_sums(self._items)
-        self._search = TreeSearch(self._items.label, len(grammar.unary_parent), tie)
+        self.items = item_tables(grammar, forests, label)
+        self._sums = new_sums(self.items)
+        self._search = TreeSearch(self.items.label, len(grammar.unary_parent), tie)
         self._root_log_prob = grammar.root_log_prob
         self._not_free = np.zeros(len(grammar.symbols), np.bool_)
         rows = [i for i, objective in enumerate(objectives) if objective.space is Space.GRAMMAR]
         self._batches = [rows[begin : begin + LANES] for begin in range(0, len(rows), LANES)]
         self._weights = [_weights([objectives[index] for index in batch]) for batch in self._batches]
         max_rule = {i: objective for i, objective in enumerate(objectives) if objective.space is Space.ITEMS}
-        self._max_rule = MaxRule(grammar, forests, self._items, max_rule, tie) if max_rule else None
-        self._label_of = _representatives(self._items.label, label)
+        self._max_rule = MaxRule(grammar, forests, self.items, max_rule, tie) if max_rule else None
+        self._label_of = _representatives(self.items.label, label)
 
     def trees(self, length: int) -> dict[int, GrammarTree]:
         """By the objective's position, the best tree of the forest that was filled last.
@@ -67,7 +67,7 @@ class GrammarDecoder:
             edge_gains = EdgeGains(np.zeros(0), np.zeros(0), weights)
             gains, values = self._search.rows(forest)
             tables, unaries = self._forests.tables, self._forests.unaries
-            item_gains(forest, tables, unaries, self._items, weights, self._sums, gains, length)
+            item_gains(forest, tables, unaries, self.items, weights, self._sums, gains, length)
             lexical_gains(forest, np.zeros(LANES), weights[RULE], self._not_free, values.lexical, length)
             self._search.search(forest, edge_gains, int(self._forests.work.counts[2]), length)
             for lane, index in enumerate(batch):

@@ -13,6 +13,7 @@ from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.rules import is_terminal
 
 NO_ITEM = -1
+LEFT, RIGHT, ONLY = 0, 1, 2
 
 
 class ItemTables(NamedTuple):
@@ -32,7 +33,8 @@ class ItemTables(NamedTuple):
     rule_log_prob: Floats
     unary_log_prob: Floats
     terminal: npt.NDArray[np.bool_]  # by label: whether it is a terminal's
-    right_label: Ints  # by production: the label of its right child (of its only one)
+    production_labels: Ints  # [production, 3]: parent, left child (-1: none), right or only child
+    child_labels: Ints  # [child item, 3]: side (LEFT, RIGHT, ONLY), parent, child
     n_labels: int
     n_productions: int
     n_children: int
@@ -51,15 +53,14 @@ def item_tables(grammar: PCFG, forests: Forests, label: Ints) -> ItemTables:
     nonterminal = np.array([not is_terminal(name) for name in grammar.symbols])
     # A terminal shares its name with no label.
     label = np.where(nonterminal, label, label.max(initial=0) + 1 + np.arange(count))
-    # Sides as numbers, so that one table of rows holds all kinds of items.
     children = np.concatenate(
         [
-            _rows(np.zeros_like(parent), label[parent], label[left]),
-            _rows(np.ones_like(parent), label[parent], label[right]),
-            _rows(np.full_like(below, 2), label[unaries.rule_parent], label[below]),
+            _rows(np.full_like(parent, LEFT), label[parent], label[left]),
+            _rows(np.full_like(parent, RIGHT), label[parent], label[right]),
+            _rows(np.full_like(below, ONLY), label[unaries.rule_parent], label[below]),
         ]
     )
-    child, n_children = _numbered(children)
+    child, child_labels = _numbered(children)
     child[~nonterminal[np.concatenate([left, right, below])]] = NO_ITEM
     productions = np.concatenate(
         [
@@ -67,9 +68,7 @@ def item_tables(grammar: PCFG, forests: Forests, label: Ints) -> ItemTables:
             _rows(label[unaries.rule_parent], np.full_like(below, -1), label[below]),
         ]
     )
-    production, n_productions = _numbered(productions)
-    right_label = np.zeros(n_productions, np.int32)
-    right_label[production] = productions[:, 2]
+    production, production_labels = _numbered(productions)
     terminal = np.zeros(int(label.max(initial=-1)) + 1, np.bool_)
     terminal[label[~nonterminal]] = True
     rules = len(parent)
@@ -85,10 +84,11 @@ def item_tables(grammar: PCFG, forests: Forests, label: Ints) -> ItemTables:
         rule_log_prob=rule_log_prob,
         unary_log_prob=unary_log_prob,
         terminal=terminal,
-        right_label=right_label,
+        production_labels=production_labels,
+        child_labels=child_labels,
         n_labels=int(label.max(initial=-1)) + 1,
-        n_productions=n_productions,
-        n_children=n_children,
+        n_productions=len(production_labels),
+        n_children=len(child_labels),
     )
 
 
@@ -101,7 +101,7 @@ def _rows(*columns: npt.NDArray[np.integer]) -> npt.NDArray[np.int64]:
     return np.column_stack([column.astype(np.int64) for column in columns])
 
 
-def _numbered(rows: npt.NDArray[np.int64]) -> tuple[Ints, int]:
-    """Equal rows get equal numbers, from 0 on."""
+def _numbered(rows: npt.NDArray[np.int64]) -> tuple[Ints, Ints]:
+    """Number rows from 0 on, equal ones alike; also the distinct rows."""
     distinct, number = np.unique(rows, axis=0, return_inverse=True)
-    return number.reshape(-1).astype(np.int32), len(distinct)
+    return number.reshape(-1).astype(np.int32), distinct.astype(np.int32)

@@ -104,7 +104,7 @@ def _project_cell(forest: Forest, items: ItemTables, into: Forest, work: LabelWo
                 work.group_of_production[name] = chosen
                 work.entry_of_group[chosen] = -1
                 into.group_pair[chosen] = name
-                into.group_right[chosen] = items.right_label[name]
+                into.group_right[chosen] = items.production_labels[name, 2]
                 into.production_first[chosen], into.production_last[chosen] = chosen, chosen + 1
                 into.production_parent[chosen] = label_node[parent]
                 into.group_next[chosen] = into.cell_group[cell]
