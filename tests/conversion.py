@@ -25,6 +25,8 @@ def to_rules(grammar: naive.Grammar, names: Mapping[str, str] | None = None) -> 
     rules: dict[Rule, Weight] = {}
     for (parent, left, right), p in grammar.binary.items():
         rules[Rule(name(parent), (name(left), name(right)))] = Weight(float(p))
+    for (parent, child), p in grammar.unary.items():
+        rules[Rule(name(parent), (name(child),))] = Weight(float(p))
     for (symbol, word), p in grammar.lexical.items():
         if symbol not in tags:
             rules[Rule(name(symbol), (quote(word),))] = Weight(float(p))

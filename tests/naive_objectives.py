@@ -16,8 +16,8 @@ max-rule-sum        `rule`: split, unary and lexical productions          poster
 max-rule-product    the same                                              log posterior
 ==================  ====================================================  ==================
 
-g counts lexical nodes too, though they are no constituents: a constituent over one position
-earns for them. The sum over labels leaves out terminals, which have no label.
+g counts constituents, and nodes that are rewritten as a word are none: over one position only
+what stands above them earns.
 
 Spaces. `grammar`: the grammar's own derivations whose chains of unary rules visit no symbol
 twice; the projection decides what a node earns and nothing else. Max-rule: the trees of
@@ -112,11 +112,15 @@ def gains(
     if objective not in SPAN_OBJECTIVES:
         return item_posteriors(grammar, sentence, KINDS[objective], projection)
     terminals = grammar.terminals()
+    lexical = item_posteriors(grammar, sentence, "rule")
     result: dict[Item, Fraction] = defaultdict(Fraction)
-    for (start, end, symbol), mass in posteriors(grammar, sentence).items():
+    for (start, end, symbol), occurrences in posteriors(grammar, sentence).items():
+        if symbol in terminals:
+            continue
+        mass = occurrences - lexical.get((start, end, symbol), 0)
         if objective == "labelled-recall":
             result[start, end, project(symbol, projection)] += mass
-        elif symbol not in terminals:
+        else:
             result[start, end] += mass
     return dict(result)
 

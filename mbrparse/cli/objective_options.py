@@ -35,7 +35,7 @@ def objective_options(command: Command) -> Command:
             type=NearestChoice(["projected", "symbol"]),
             default="projected",
             show_default=True,
-            help="What gains speak of: labels, summed over the symbols that annotations tell apart, or symbols.",
+            help="What gains speak of: labels, summed over the symbols that have them, or symbols.",
         ),
         click.option(
             "--space",

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from commandline import Command
 
-from mbrparse.cli.parse import OBJECTIVE_NAMES
+from mbrparse.cli.objective_options import OBJECTIVE_NAMES
 from mbrparse.decode.objectives import OBJECTIVES
 from mbrparse.treebank.brackets import read_tree
 
