@@ -118,6 +118,8 @@ def gains(
         if symbol in terminals:
             continue
         mass = occurrences - lexical.get((start, end, symbol), 0)
+        if mass == 0:
+            continue
         if objective == "labelled-recall":
             result[start, end, project(symbol, projection)] += mass
         else:

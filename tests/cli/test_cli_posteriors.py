@@ -83,6 +83,9 @@ def test_posteriors_of_our_charts_give_the_trees_of_our_parser(command: Command,
                 assert tree is None
             else:
                 assert (ours.pop("posterior") >= 0, tree.pop("posterior")) == (True, None)
+                for our_node, node in zip(ours.pop("nodes"), tree.pop("nodes"), strict=True):
+                    assert our_node[:3] == node[:3]
+                    assert our_node[3] == pytest.approx(node[3], rel=1e-9)
                 assert tree == pytest.approx(ours, rel=1e-9)
 
 
