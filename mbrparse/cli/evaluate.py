@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="The form of gold and parses: both binarized, or both debinarized.",
 )
+@click.option("--unaries", is_flag=True, help="Binarized trees keep unary productions (binarize --unary keep).")
 @click.option(
     "--crossing-reference",
     type=NearestChoice(["debinarized", "binarized"]),
@@ -98,6 +99,8 @@ def _check(context: click.Context, gold: str, parses: tuple[str, ...], options: 
         raise click.UsageError("standard input (-) can be read only once.")
     if options["form"] == "original" and options["crossing_reference"] == "binarized":
         raise click.UsageError("--crossing-reference binarized needs binarized trees, not --form original.")
+    if options["form"] == "original" and options["unaries"]:
+        raise click.UsageError("--unaries speaks of binarized trees: original ones may always have them.")
     if options["per_sentence"] == options["output"] == STANDARD:
         raise click.UsageError("--per-sentence and the table cannot both go to standard output.")
     if options["evalb"] is None:
@@ -106,7 +109,7 @@ def _check(context: click.Context, gold: str, parses: tuple[str, ...], options: 
         return
     for parameter in context.command.params:
         given = context.get_parameter_source(str(parameter.name)) is not click.core.ParameterSource.DEFAULT
-        if given and parameter.name in ("form", "crossing_reference", "everything"):
+        if given and parameter.name in ("form", "unaries", "crossing_reference", "everything"):
             raise click.UsageError(f"{parameter.opts[0]} means nothing with --evalb.")
 
 
@@ -170,7 +173,7 @@ def _print_tables(
 
     paper = PAPER + MORE if options["everything"] else PAPER
     criteria = paper if parameters is None else EVALB
-    how = parameters or Comparison(options["form"], options["crossing_reference"])
+    how = parameters or Comparison(options["form"], options["crossing_reference"], options["unaries"])
     shared = {key: options[key] for key in ("average", "by", "baseline", "resamples", "seed", "encoding")}
     request = Request(gold, parses, how, criteria, **shared)
     result = evaluate_files(request, _tell, lambda rows: with_progress(rows, "evaluate"))

@@ -32,7 +32,8 @@ def check_gold(tree: Outline, form: Form, source: str, line: int, unaries: bool 
         + ("a constituent for its only child" if is_unary(node) else f"{len(node.children)} children"),
         source=source,
         line=line,
-        remedy="binarize it (mbrparse binarize), or compare original trees with --form original",
+        remedy="binarize it (mbrparse binarize), compare original trees with --form original"
+        + (", or give --unaries if it keeps its unary productions" if is_unary(node) else ""),
     )
 
 

@@ -35,7 +35,8 @@ class Comparison:
     def signature(self) -> dict[str, str]:
         """The part of a table's signature that this decides."""
         crossing = "original" if self.form == "original" else self.crossing_reference
-        return {"form": self.form, "crossing": crossing}
+        unaries = {"unaries": "kept"} if self.unaries else {}
+        return {"form": self.form, **unaries, "crossing": crossing}
 
 
 PAPER_FORM = Comparison()

@@ -232,3 +232,22 @@ def test_depth(evaluate: Run, tmp_path: Path) -> None:
     done = evaluate(*write(tmp_path, gold=deep, parse=deep))
     assert done.code == 0
     assert re.search(r"^parse( +100\.00){6}$", done.out, re.MULTILINE)
+
+
+def test_kept_unary_productions(evaluate: Run, tmp_path: Path) -> None:
+    """Three constituents of the guess's five are right; a span may hold two, and stand over one word."""
+    gold, parse = write(
+        tmp_path,
+        gold="(S (NP (PRP he)) (VP (VP (VB x) (NN y))))\n",
+        parse="(S (NP (NP (PRP he))) (VP (S (VB x) (NN y))))\n",
+    )
+    refused = evaluate(gold, parse)
+    assert (refused.code, refused.out) == (1, "")
+    assert "or give --unaries if it keeps its unary productions" in refused.err
+    report = json.loads(evaluate("--unaries", "--all", "--format", "json", gold, parse).out)
+    rates = report["rows"][0]
+    assert rates["labelled_recall"] == pytest.approx(3 / 4)
+    assert rates["labelled_precision"] == pytest.approx(3 / 5)
+    assert rates["bracketed_recall"] == pytest.approx(1)
+    assert "|form:binarized|unaries:kept|" in report["signature"]
+    assert evaluate("--unaries", "--form", "original", gold, parse).code == 2
