@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="The form of gold and parses: both binarized, or both debinarized.",
 )
-@click.option("--unaries", is_flag=True, help="Binarized trees keep unary productions (binarize --unary keep).")
+@click.option("--unaries", is_flag=True, help="Trees keep unary productions (binarize --unary keep).")
 @click.option(
     "--crossing-reference",
     type=NearestChoice(["debinarized", "binarized"]),

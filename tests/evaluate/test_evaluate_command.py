@@ -245,7 +245,7 @@ def test_kept_unary_productions(evaluate: Run, tmp_path: Path) -> None:
     assert (refused.code, refused.out) == (1, "")
     assert "or give --unaries if it keeps its unary productions" in refused.err
     report = json.loads(evaluate("--unaries", "--all", "--format", "json", gold, parse).out)
-    rates = report["rows"][0]
+    rates = report["rows"][0]["rates"]
     assert rates["labelled_recall"] == pytest.approx(3 / 4)
     assert rates["labelled_precision"] == pytest.approx(3 / 5)
     assert rates["bracketed_recall"] == pytest.approx(1)
