@@ -90,16 +90,38 @@ def open_output(path: str | Path) -> Iterator[TextIO]:
             with open(path, "a", encoding="utf-8", newline="\n") as stream:
                 yield stream
         else:
-            with _beside(Path(os.path.realpath(path))) as stream:
+            with (
+                _beside(Path(os.path.realpath(path))) as handle,
+                open(handle, "w", encoding="utf-8", newline="\n", closefd=False) as stream,
+            ):
                 yield stream
     except BrokenPipeError:
         raise
     except OSError as error:
-        raise FileError(
-            f"cannot be written ({error.strerror})",
-            source="<stdout>" if str(path) == STANDARD else str(path),
-            remedy="does its folder exist, has the disk room, and may you write there?",
-        ) from None
+        raise _unwritable(path, error) from None
+
+
+@contextmanager
+def open_output_bytes(path: str | Path) -> Iterator[BinaryIO]:
+    """Open a file for bytes, complete or absent as ``open_output`` has it; raises FileError."""
+    try:
+        if Path(path).is_dir():
+            raise FileError("is a directory, not a file", source=str(path))
+        with (
+            _beside(Path(os.path.realpath(path))) as handle,
+            open(handle, "wb", closefd=False) as stream,
+        ):
+            yield stream
+    except OSError as error:
+        raise _unwritable(path, error) from None
+
+
+def _unwritable(path: str | Path, error: OSError) -> FileError:
+    return FileError(
+        f"cannot be written ({error.strerror})",
+        source="<stdout>" if str(path) == STANDARD else str(path),
+        remedy="does its folder exist, has the disk room, and may you write there?",
+    )
 
 
 def _in_place(path: str | Path) -> bool:
@@ -111,12 +133,14 @@ def _in_place(path: str | Path) -> bool:
 
 
 @contextmanager
-def _beside(target: Path) -> Iterator[TextIO]:
-    """A new file beside ``target`` that takes its place when all went well."""
+def _beside(target: Path) -> Iterator[int]:
+    """A new file beside ``target``, open for writing, that takes its place when all went well."""
     handle, beside = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
     try:
-        with open(handle, "w", encoding="utf-8", newline="\n") as stream:
-            yield stream
+        try:
+            yield handle
+        finally:
+            os.close(handle)
         os.chmod(beside, target.stat().st_mode if target.exists() else 0o666 & ~_umask())
         os.replace(beside, target)
     except BaseException:

@@ -13,6 +13,8 @@ from mbrparse.files import STANDARD
 if TYPE_CHECKING:
     from mbrparse.decode.given import GivenJob
     from mbrparse.decode.parser import ParserOptions
+    from mbrparse.decode.posteriors_writer import PosteriorsWriter
+    from mbrparse.grammar.pcfg import PCFG
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -68,3 +70,22 @@ def read_given(path: str, options: ParserOptions, details: bool) -> GivenJob:
     if given.ignored:
         note(f"{given.source}: ignored the arrays {', '.join(map(repr, given.ignored))}")
     return GivenJob(given, options, details)
+
+
+def posteriors_writer(path: str, grammar: PCFG, options: ParserOptions) -> PosteriorsWriter:
+    """What ``--write-posteriors`` collects; refuses what the file cannot say."""
+    from mbrparse.decode.posteriors_writer import PosteriorsWriter
+    from mbrparse.errors import PosteriorsError
+
+    if path == STANDARD:
+        raise click.UsageError("--write-posteriors needs a file: standard output is for trees.")
+    if options.items == "symbol":
+        raise click.UsageError("--write-posteriors needs --items projected: the file speaks of labels.")
+    if grammar.has_unaries:
+        raise PosteriorsError(
+            "a grammar with unary rules expects some labels more than once over a span, which the file "
+            "cannot say",
+            source=path,
+            remedy="train on trees without: mbrparse binarize --unary top, bottom or join",
+        )
+    return PosteriorsWriter(grammar.labels)

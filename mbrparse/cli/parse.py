@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from mbrparse.cli.best_first_options import best_first_options, best_first_search
-from mbrparse.cli.given import check_source, posteriors_option, read_given
+from mbrparse.cli.given import check_source, posteriors_option, posteriors_writer, read_given
 from mbrparse.cli.objective_options import check_combination, chosen_objectives, objective_options
 from mbrparse.cli.options import NearestChoice, encoding_option, note, output_option, with_progress
 
@@ -54,6 +54,11 @@ PLACEHOLDER = "{objective}"
 )
 @click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Processes.")
 @click.option("--details", metavar="FILE", help="Write one JSON line a sentence: status, expected scores.")
+@click.option(
+    "--write-posteriors",
+    metavar="FILE.npz",
+    help="Write the posteriors of labelled spans, in the form that --posteriors reads.",
+)
 @best_first_options
 @encoding_option()
 def parse(
@@ -71,6 +76,7 @@ def parse(
     max_length: int | None,
     jobs: int,
     details: str | None,
+    write_posteriors: str | None,
     encoding: str,
     precision: Any,
     engine: str,
@@ -103,11 +109,15 @@ def parse(
         objectives, fallback, unlabelled, debinarize, max_length, best_first, precision, items
     )
     check_combination(options)
+    writer = None
     if grammar is None:
         given = read_given(str(posteriors), options, details is not None)
         results = decode_all(given, read_chunks(input, form, encoding))
     else:
-        job = Job(PCFG.from_rules(read_grammar(grammar)), options, details is not None)
+        pcfg = PCFG.from_rules(read_grammar(grammar))
+        if write_posteriors is not None:
+            writer = posteriors_writer(write_posteriors, pcfg, options)
+        job = Job(pcfg, options, details is not None, writer is not None)
         results = parse_all(job, read_chunks(input, form, encoding), jobs)
     reasons: Counter[str] = Counter()
     count = 0
@@ -120,9 +130,13 @@ def parse(
                 stream.write(line + "\n")
             if detail_stream is not None:
                 detail_stream.write(f"{lines.details}\n")
+            if writer is not None:
+                writer.add(lines.length, lines.entries)
             count += 1
             if lines.reason is not None:
                 reasons[lines.reason] += 1
+    if writer is not None:
+        writer.write(str(write_posteriors))
     note(f"{count} sentences, {reasons.total()} fell back{_most_common(reasons)}")
 
 

@@ -39,7 +39,7 @@ class Posteriors:
         self.length = length
         self.labels = labels
         self.spans = spans
-        self._entries = entries
+        self._entries_of = entries
 
     @classmethod
     def of_chart(cls, chart: SpanChart, labels: tuple[str, ...]) -> Posteriors:
@@ -54,8 +54,13 @@ class Posteriors:
         return cls(length, labels, summarize_entries(length, entries, tie), lambda: entries)
 
     @cached_property
+    def entries(self) -> SpanEntries:
+        """Every posterior above zero."""
+        return self._entries_of()
+
+    @cached_property
     def _table(self) -> dict[tuple[int, int, str], float]:
-        entries = self._entries()
+        entries = self.entries
         labels = self.labels
         keys = zip(entries.starts.tolist(), entries.ends.tolist(), entries.label_ids.tolist(), strict=True)
         table: dict[tuple[int, int, str], float] = {}
@@ -76,7 +81,7 @@ class Posteriors:
     @cached_property
     def _over_one(self) -> FloatArray:
         """By terminal, the expected number of constituents over it alone: its preterminal is none."""
-        starts, ends, _, g = self._entries()
+        starts, ends, _, g = self.entries
         single = ends - starts == 1
         everything = np.bincount(starts[single], g[single], self.length)
         position = np.arange(self.length)
@@ -86,7 +91,7 @@ class Posteriors:
 
     def expected_constituents(self) -> float:
         """The expected number of constituents; without unary rules the length less one."""
-        starts, ends, _, g = self._entries()
+        starts, ends, _, g = self.entries
         return float(g[ends - starts > 1].sum() + self._over_one.sum())
 
     def expected_matches(self, constituents: Sequence[tuple[int, int, str]]) -> tuple[float, float]:

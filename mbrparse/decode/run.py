@@ -14,6 +14,7 @@ from mbrparse.decode.details import Details
 from mbrparse.decode.parser import Parse, Parser, ParserOptions
 from mbrparse.decode.sentences import Chunk, Sentence, sentences_of
 from mbrparse.errors import InputMismatchError
+from mbrparse.grammar.charts.span_summary import SpanEntries
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.treebank.brackets import EMPTY_PARSE
 
@@ -24,15 +25,18 @@ class Lines(NamedTuple):
     trees: tuple[str, ...]
     details: str | None
     reason: str | None
+    length: int = 0
+    entries: SpanEntries | None = None
 
 
 @dataclass(frozen=True)
 class Job:
-    """A grammar and how to parse with it."""
+    """A grammar and how to parse with it; with ``posteriors`` lines carry those of spans."""
 
     grammar: PCFG
     options: ParserOptions
     details: bool = False
+    posteriors: bool = False
 
 
 def parse_all(job: Job, chunks: Iterable[Chunk], jobs: int = 1) -> Iterator[Lines]:
@@ -90,14 +94,23 @@ class _Worker:
     """Parses batches and writes their lines."""
 
     def __init__(self, job: Job) -> None:
-        self._parser = Parser(job.grammar, replace(job.options, expectations=job.details))
+        wanted = job.details or job.posteriors
+        self._parser = Parser(job.grammar, replace(job.options, expectations=wanted))
+        self._posteriors = job.posteriors
         self._details = Details(job.grammar, job.options.objectives) if job.details else None
 
     def work(self, chunk: Chunk) -> list[Lines]:
         return self.lines(list(sentences_of(chunk)))
 
     def lines(self, sentences: list[Sentence]) -> list[Lines]:
-        return [lines_of(parse, self._details) for parse in self._parser.parse(sentences)]
+        found = []
+        for parse in self._parser.parse(sentences):
+            lines = lines_of(parse, self._details)
+            if self._posteriors:
+                entries = None if parse.posteriors is None else parse.posteriors.entries
+                lines = lines._replace(length=parse.length, entries=entries)
+            found.append(lines)
+        return found
 
 
 _worker: _Worker | None = None  # of this process, in a pool

@@ -10,10 +10,6 @@ from commandline import Command
 
 from mbrparse.decode.given import decodable
 from mbrparse.decode.objectives import OBJECTIVES
-from mbrparse.decode.parser import Parser, ParserOptions
-from mbrparse.decode.sentences import read_sentences
-from mbrparse.grammar.grammar_file import read_grammar
-from mbrparse.grammar.pcfg import PCFG
 
 BOTH = [f"--objective={name}" for name in ("labelled-recall", "bracketed-recall")]
 
@@ -34,21 +30,6 @@ def given(tmp_path: Path) -> Path:
     return tmp_path / "given.npz"
 
 
-def write_charts(path: Path, grammar: PCFG, test: Path) -> None:
-    """The posteriors of a grammar's charts, in the documented shape."""
-    parses = Parser(grammar, ParserOptions((OBJECTIVES["labelled-recall"],))).parse(
-        list(read_sentences(test))
-    )
-    charts = [(index, parse.chart) for index, parse in enumerate(parses) if parse.chart is not None]
-    found = [chart.span_posteriors() for _, chart in charts]
-    start, end, label, g = (np.concatenate(columns) for columns in zip(*found, strict=True))
-    sentence = np.repeat([index for index, _ in charts], [len(entries.g) for entries in found])
-    np.savez_compressed(
-        path, lengths=[parse.length for parse in parses], labels=grammar.labels,
-        sentence=sentence, start=start, end=end, label=label, g=g,
-    )  # fmt: skip
-
-
 def details(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text().splitlines()]
 
@@ -60,10 +41,13 @@ def test_posteriors_of_our_charts_give_the_trees_of_our_parser(command: Command,
         "split", binarized, "--test-fraction", "0.1", "--train-output", train, "--test-output", test
     )  # fmt: skip
     command("train", train, "-o", grammar)
-    write_charts(tmp_path / "charts.npz", PCFG.from_rules(read_grammar(grammar)), test)
-    for source, name in ((f"--grammar={grammar}", "ours"), (f"--posteriors={tmp_path}/charts.npz", "given")):
+    writing = f"--write-posteriors={tmp_path}/charts.npz"
+    for sources, name in (
+        ((f"--grammar={grammar}", writing), "ours"),
+        ((f"--posteriors={tmp_path}/charts.npz",), "given"),
+    ):
         outcome = command(
-            "parse", source, test, *BOTH, "-o", tmp_path / f"{name}-{{objective}}",
+            "parse", *sources, test, *BOTH, "-o", tmp_path / f"{name}-{{objective}}",
             "--details", tmp_path / f"{name}.jsonl",
         )  # fmt: skip
         assert outcome.code == 0
@@ -168,3 +152,28 @@ def test_neither_grammar_nor_posteriors(command: Command) -> None:
     outcome = command("parse", stdin="x\n")
     assert (outcome.code, outcome.out) == (2, "")
     assert "Missing option '-g' / '--grammar' (or '--posteriors')" in outcome.err
+
+
+def test_what_write_posteriors_cannot_say(command: Command, tmp_path: Path) -> None:
+    grammar, unary = tmp_path / "grammar", tmp_path / "unary"
+    head = "mbrparse-grammar 1\nterminals tags\nstart S 1 -\n"
+    grammar.write_text(f"{head}rules 1\n1 - S -> 'x' 'x'\nend\n")
+    unary.write_text(f"{head}rules 2\n1 - S -> A\n1 - A -> 'x' 'x'\nend\n")
+    out = tmp_path / "out.npz"
+    refused = command("parse", "-g", unary, "--write-posteriors", out, stdin="x x\n")
+    assert (refused.code, refused.out) == (1, "")
+    assert "a grammar with unary rules expects some labels more than once" in refused.err
+    assert command("parse", "-g", grammar, "--write-posteriors", "-", stdin="x x\n").code == 2
+    symbols = ("--items", "symbol", "--write-posteriors", out)
+    assert command("parse", "-g", grammar, *symbols, stdin="x x\n").code == 2
+    missing = tmp_path / "nowhere" / "out.npz"
+    failed = command("parse", "-g", grammar, "--write-posteriors", missing, stdin="x x\n")
+    assert failed.code == 1
+    assert "cannot be written" in failed.err
+    assert not out.exists()
+    # Of sentences without a parse nothing is known.
+    done = command("parse", "-g", grammar, "--write-posteriors", out, "--jobs", "2", stdin="x x\n\ny\n")
+    assert done.code == 0
+    with np.load(out) as arrays:
+        assert arrays["lengths"].tolist() == [2, 0, 1]
+        assert set(arrays["sentence"].tolist()) == {0}

@@ -1,0 +1,49 @@
+"""Writing posteriors for others: what a grammar's charts say, in the form of ``posteriors_file``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from mbrparse.files import open_output_bytes
+from mbrparse.grammar.charts.span_summary import SpanEntries
+
+
+class PosteriorsWriter:
+    """Collects the posteriors of sentences, and writes them when all are there."""
+
+    def __init__(self, labels: tuple[str, ...]) -> None:
+        self._labels = labels
+        self._lengths: list[int] = []
+        self._entries: list[SpanEntries] = []
+        self._counts: list[int] = []
+
+    def add(self, length: int, entries: SpanEntries | None) -> None:
+        """Take the next sentence in; None: nothing is known of it."""
+        self._lengths.append(length)
+        self._counts.append(0 if entries is None else len(entries.g))
+        if entries is not None:
+            # Charts may share memory from sentence to sentence.
+            self._entries.append(SpanEntries(*(np.array(column) for column in entries)))
+
+    def write(self, path: str | Path) -> None:
+        """Write the file, complete or not at all.
+
+        Rounding may have brought a posterior a little above one.
+        """
+        none = np.zeros(0, np.int32)
+        empty = SpanEntries(none, none, none, np.zeros(0))
+        columns = zip(*(self._entries or [empty]), strict=True)
+        starts, ends, label_ids, g = (np.concatenate(column) for column in columns)
+        with open_output_bytes(path) as stream:
+            np.savez_compressed(
+                stream,
+                lengths=np.array(self._lengths, np.int32),
+                labels=np.array(self._labels, np.str_),
+                sentence=np.repeat(np.arange(len(self._counts), dtype=np.int32), self._counts),
+                start=starts,
+                end=ends,
+                label=label_ids,
+                g=np.minimum(g.astype(np.float64), 1.0),
+            )
