@@ -13,9 +13,11 @@
 
 Fields are separated by blanks: probability, count, parent, ``->``, children. Either of the two numbers
 may be ``-``: a missing count is not known, a missing probability is the count's share among the rules
-of its parent (then all of them have counts). A header line ``unknown signature 2`` or ``unknown collins 6
-DIGEST`` names a model of unknown words (grammar.words), whose tagger stands in a file beside. Equal rules add up. Empty lines and lines that begin with
+of its parent (then all of them have counts). Equal rules add up. Empty lines and lines that begin with
 ``#`` are passed over.
+
+A header line ``unknown signature 2`` or ``unknown collins 6 DIGEST`` names a model of unknown words (see
+grammar.words); the latter's tagger stands in a file beside.
 """
 
 from __future__ import annotations
