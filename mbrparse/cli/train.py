@@ -100,6 +100,8 @@ def train(
     _refuse_unused(options)
     from mbrparse.grammar.grammar_file import write_grammar
     from mbrparse.grammar.induce import induce
+    from mbrparse.grammar.rules import unquote
+    from mbrparse.grammar.words.rare import is_unknown
     from mbrparse.treebank.corpora import read_corpus
 
     trees = with_progress(
@@ -117,6 +119,8 @@ def train(
 
         write_statistics(count_statistics(kept, rules.terminal_kind), statistics)
     note(f"{sum(weight.count or 0 for weight in rules.start.values()):g} trees, {len(rules.rules)} rules")
+    if model is not None and not any(is_unknown(unquote(rule.children[0])) for rule in rules.rules):
+        note("no word was rare: sentences with unseen words will fall back")
 
 
 def _check_words(

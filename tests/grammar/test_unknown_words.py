@@ -268,9 +268,14 @@ def test_the_taggers_tag_decides() -> None:
     assert weights["NN -> '(UNKNOWN/NN)'"].probability == pytest.approx(6 / 12)
     grammar = PCFG.from_rules(rules)
     # Rare ones, unseen ones; the barking of dogs is known.
-    assert grammar.terminals_of("the cat roars .".split()) == ["the", "(UNKNOWN/NN)", "(UNKNOWN/VBZ)", "."]
-    assert grammar.terminals_of("the wolf howls .".split()) == ["the", "(UNKNOWN/NN)", "(UNKNOWN/VBZ)", "."]
-    assert grammar.terminals_of("the dog barks .".split()) == ["the", "dog", "barks", "."]
+    assert grammar.terminals_of(["the", "cat", "roars", "."]) == ["the", "(UNKNOWN/NN)", "(UNKNOWN/VBZ)", "."]
+    assert grammar.terminals_of(["the", "wolf", "howls", "."]) == [
+        "the",
+        "(UNKNOWN/NN)",
+        "(UNKNOWN/VBZ)",
+        ".",
+    ]
+    assert grammar.terminals_of(["the", "dog", "barks", "."]) == ["the", "dog", "barks", "."]
 
 
 def test_a_tag_that_no_rare_word_had() -> None:
