@@ -154,6 +154,14 @@ def test_wrong_usage(arguments: list[str], message: str, command: Command, trees
     assert message in outcome.err
 
 
+def test_what_is_wrong_is_said_before_the_tagger_is_trained(command: Command, trees: Path) -> None:
+    train = ("train", trees, "--terminals", "words", "--unknown", "collins", "-o")
+    nowhere = trees.parent / "no" / "folder"
+    assert command(*train, nowhere).error == f"{nowhere}: cannot be written (there is no such folder)"
+    trees.write_text("(S (A a) (B b) (C c))\n")
+    assert "has 3 children, not 2" in command(*train, trees.parent / "g").error
+
+
 def test_a_tagger_that_is_missing_or_broken(command: Command, trees: Path) -> None:
     grammar = trained(command, trees, "--unknown", "collins")
     tagger = Path(f"{grammar}.tagger.json")
@@ -229,13 +237,23 @@ def test_signatures_need_no_nltk(trees: Path) -> None:
 
 def test_interrupted_training_leaves_no_file(trees: Path) -> None:
     large = trees.with_name("large.mrg")
-    words = "".join(f"(S (A{n % 50} w{n % 977}) (B{n % 31} v{n % 1013}))\n" for n in range(200000))
+    words = "".join(f"(S (A{n % 50} w{n % 977}) (B{n % 31} v{n % 1013}))\n" for n in range(60000))
     large.write_text(words)
     target = trees.with_name("large.grammar")
-    line = [sys.executable, "-m", "mbrparse", "train", large, "--terminals", "words", "--unknown", "collins"]
-    with subprocess.Popen([*line, "-o", target], stderr=subprocess.PIPE, text=True) as process:
+    line = [
+        sys.executable,
+        "-m",
+        "mbrparse",
+        "train",
+        str(large),
+        "--terminals",
+        "words",
+        "--unknown",
+        "collins",
+    ]
+    with subprocess.Popen([*line, "-o", str(target)], stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
-        assert process.stderr.readline() == "mbrparse: training the tagger on 200000 sentences ...\n"
+        assert process.stderr.readline() == "mbrparse: training the tagger on 60000 sentences ...\n"
         time.sleep(0.2)
         process.send_signal(signal.SIGINT)
         assert process.stderr.read().strip() == "mbrparse: interrupted"

@@ -20,7 +20,7 @@ from mbrparse.grammar.pcfg import PCFG, UNKNOWN_TERMINAL
 from mbrparse.grammar.rules import RuleSet, is_terminal, unquote
 from mbrparse.grammar.words.collins import Collins
 from mbrparse.grammar.words.signatures import ENOUGH, SUFFIXES, Signatures, classes
-from mbrparse.grammar.words.tagger import tagger_path
+from mbrparse.grammar.words.tagger import Tagger, tagger_path
 from mbrparse.grammar.words.unknown import MODELS, UnknownKind
 from mbrparse.treebank.binarize import binarize
 from mbrparse.treebank.brackets import read_tree
@@ -49,7 +49,10 @@ def source_trees(treebank: Sequence[Sequence[Leaf]]) -> list[SourceTree]:
 
 
 def trained(kind: UnknownKind, treebank: Sequence[Sequence[Leaf]], rare: int) -> RuleSet:
-    replaced, model = MODELS[kind].learn(source_trees(treebank), rare)
+    trees = source_trees(treebank)
+    replaced, model = MODELS[kind].learn(trees, rare)
+    if isinstance(model, Collins):
+        model = model.with_tagger(Tagger.train(tree for _, _, tree in trees))
     rules = replace(induce(replaced, "words"), unknown=model)
     rules.check()
     return rules
