@@ -94,7 +94,7 @@ def parse(
     from mbrparse.decode.run import Job, parse_all
     from mbrparse.decode.sentences import read_chunks
     from mbrparse.files import open_output
-    from mbrparse.grammar.grammar_file import read_grammar
+    from mbrparse.grammar.grammar_file import read_with_tagger
     from mbrparse.grammar.kernel import announced
     from mbrparse.grammar.pcfg import PCFG
 
@@ -114,7 +114,7 @@ def parse(
         given = read_given(str(posteriors), options, details is not None)
         results = decode_all(given, read_chunks(input, form, encoding))
     else:
-        pcfg = PCFG.from_rules(read_grammar(grammar))
+        pcfg = PCFG.from_rules(read_with_tagger(grammar))
         if write_posteriors is not None:
             writer = posteriors_writer(write_posteriors, pcfg, options)
         job = Job(pcfg, options, details is not None, writer is not None)
