@@ -103,7 +103,7 @@ def cell_products(sample: Sample) -> Work:
     return CellProducts([len(sentence) for sentence in sample.sentences], symbols)
 
 
-ALL = tuple(OBJECTIVES)
+ALL = ("labelled-tree", "labelled-recall", "bracketed-recall")
 LR = ("labelled-recall",)
 #: By setting and key; in the order of the table.
 CONTENDERS: dict[tuple[str, str], Contender] = {}
