@@ -17,7 +17,8 @@ from plain import PlainCharts
 from samples import LARGE, SMALL, Sample, encoded, read_sample
 
 from mbrparse.decode.objectives import OBJECTIVES
-from mbrparse.decode.parser import Parser, ParserOptions
+from mbrparse.decode.parse import ParserOptions
+from mbrparse.decode.parser import Parser
 from mbrparse.grammar.charts.factory import ChartFactory, Precision
 from mbrparse.grammar.charts.tables import chart_rules, wide_symbols
 

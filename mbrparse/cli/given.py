@@ -12,7 +12,7 @@ from mbrparse.files import STANDARD
 
 if TYPE_CHECKING:
     from mbrparse.decode.given import GivenJob
-    from mbrparse.decode.parser import ParserOptions
+    from mbrparse.decode.parse import ParserOptions
     from mbrparse.decode.posteriors_writer import PosteriorsWriter
     from mbrparse.grammar.pcfg import PCFG
 

@@ -90,7 +90,7 @@ def parse(
     output for each sentence, in order, whatever happens to any one of them.
     """
     from mbrparse.decode.given import decode_all
-    from mbrparse.decode.parser import ParserOptions
+    from mbrparse.decode.parse import ParserOptions
     from mbrparse.decode.run import Job, parse_all
     from mbrparse.decode.sentences import read_chunks
     from mbrparse.files import open_output

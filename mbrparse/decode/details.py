@@ -12,7 +12,7 @@ import numpy as np
 from mbrparse.decode.fallback import LabelledSpans
 from mbrparse.decode.grammar_space.expectations import ExpectedItems
 from mbrparse.decode.objectives import Item, Objective
-from mbrparse.decode.parser import Parse
+from mbrparse.decode.parse import Parse
 from mbrparse.decode.posteriors import Posteriors
 from mbrparse.grammar.pcfg import PCFG, IntArray
 

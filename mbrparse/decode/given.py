@@ -16,7 +16,7 @@ from mbrparse.decode.details import Details
 from mbrparse.decode.fallback import LabelledSpans, fallback_spans
 from mbrparse.decode.free import UNLABELLED, best_preterminals, free_spans
 from mbrparse.decode.objectives import Item, Objective, Space
-from mbrparse.decode.parser import Parse, ParserOptions
+from mbrparse.decode.parse import Parse, ParserOptions
 from mbrparse.decode.posteriors import NO_LABEL, Posteriors
 from mbrparse.decode.posteriors_file import GivenPosteriors
 from mbrparse.decode.run import Lines, lines_of, numbered

@@ -3,87 +3,29 @@
 from __future__ import annotations
 
 import gc
-import math
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from typing import NamedTuple, Protocol
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
 
-from mbrparse.decode.best_first.charts import BestFirst, BestFirstChart, BestFirstCharts
-from mbrparse.decode.fallback import Fallback, LabelledSpans, fallback_spans
+from mbrparse.decode.fallback import LabelledSpans, fallback_spans
 from mbrparse.decode.free import best_preterminals, free_spans
-from mbrparse.decode.grammar_space.charts import ForestChart, ForestCharts, Items
+from mbrparse.decode.grammar_space.charts import ForestChart, ForestCharts
 from mbrparse.decode.grammar_space.expectations import ExpectedItems
 from mbrparse.decode.objectives import Objective
-from mbrparse.decode.posteriors import Posteriors, SpanChart
+from mbrparse.decode.parse import Parse, ParserOptions, SentenceChart
+from mbrparse.decode.posteriors import Posteriors
 from mbrparse.decode.sentences import Sentence
 from mbrparse.decode.trees import build_tree, tagged
-from mbrparse.grammar.charts.chart import Chart, Derivation, Wanted
-from mbrparse.grammar.charts.factory import TIE, ChartFactory, Precision, default_max_length
+from mbrparse.grammar.charts.chart import Derivation, Wanted
+from mbrparse.grammar.charts.factory import TIE, ChartFactory, default_max_length
 from mbrparse.grammar.pcfg import PCFG, UNKNOWN_TERMINAL, IntArray
 from mbrparse.treebank.binarize import debinarize
 from mbrparse.treebank.tree import Tree
 
-
-@dataclass(frozen=True, slots=True)
-class ParserOptions:
-    """How to decode.
-
-    ``unlabelled`` gives trees of objectives that do not look at labels the published form: the root
-    with the most frequent start symbol, every other node X (Goodman 1996, Table 2). With ``best_first``
-    charts are filled best-first instead of exhaustively, and all is said of the chart as far as it got.
-    ``items`` says whether the items of derived trees are those of projected labels or of symbols;
-    ``max_length`` defaults to what memory allows (grammar.charts.factory);
-    ``expectations`` announces that posteriors will be asked for (decode.details).
-    """
-
-    objectives: tuple[Objective, ...]
-    fallback: Fallback = "right-branching"
-    unlabelled: bool = False
-    debinarized: bool = False
-    max_length: int | None = None
-    best_first: BestFirst | None = None
-    precision: Precision = "double"
-    items: Items = "projected"
-    expectations: bool = False
-
-    @property
-    def needs_forest(self) -> bool:
-        """Whether more is asked for than charts of sums, and the most probable derivation, can tell."""
-        return self.items == "symbol" or any(o.derives and o.projectable for o in self.objectives)
-
-
-@dataclass(frozen=True, slots=True)
-class Parse:
-    """What came of one sentence.
-
-    ``trees`` and ``spans`` are parallel to the objectives: the tree (None: the empty parse) and its
-    constituents with projected labels; so are ``scores``, what objectives made of the grammar's trees, and
-    ``expected``, what else is expected of trees, where that is asked for and known. ``reason`` says why the
-    fall-back was taken (None: it was not, and there is a chart), ``seconds`` is the sentence's share of
-    its batch's time.
-    """
-
-    terminal_ids: IntArray
-    trees: tuple[Tree | None, ...]
-    spans: tuple[LabelledSpans, ...]
-    reason: str | None = None
-    chart: SentenceChart | None = None
-    posteriors: Posteriors | None = None
-    scores: tuple[float | None, ...] = ()
-    expected: tuple[ExpectedItems | None, ...] = ()
-    seconds: float = 0.0
-
-    @property
-    def length(self) -> int:
-        """The number of terminals."""
-        return len(self.terminal_ids)
-
-    @property
-    def log_prob(self) -> float:
-        """The natural logarithm of the sentence's probability; -inf where it has no chart."""
-        return -math.inf if self.chart is None else self.chart.log_prob
+if TYPE_CHECKING:
+    from mbrparse.decode.best_first.charts import BestFirstCharts
 
 
 class _Decoded(NamedTuple):
@@ -93,20 +35,6 @@ class _Decoded(NamedTuple):
     preterminals: Sequence[str | None]
     score: float | None = None
     expected: ExpectedItems | None = None
-
-
-class SentenceChart(SpanChart, Protocol):
-    """What the parser asks of a chart, exhaustive or best-first."""
-
-    terminal_ids: IntArray
-
-    @property
-    def log_prob(self) -> float: ...
-
-    @property
-    def has_parse(self) -> bool: ...
-
-    def viterbi(self) -> Derivation: ...
 
 
 class Parser:
@@ -140,6 +68,9 @@ class Parser:
     def _other_charts(self, wanted: Wanted) -> ChartFactory | BestFirstCharts:
         if self.options.best_first is None:
             return ChartFactory(self.grammar, self.options.precision, wanted)
+        # Its kernels take a while to load, and most have no use for them.
+        from mbrparse.decode.best_first.charts import BestFirstCharts
+
         return BestFirstCharts(self.grammar, self.options.best_first)
 
     def terminals(self, sentence: Sentence) -> list[str]:
@@ -194,13 +125,14 @@ class Parser:
 
     def _decode(self, sentence: Sentence, chart: SentenceChart) -> Parse:
         if not chart.has_parse:
-            return self._fall_back(sentence, chart.terminal_ids, self._failure(chart))
+            return self._fall_back(sentence, chart.terminal_ids, chart.failure)
         posteriors = None
         if self.options.expectations or any(not o.derives for o in self.options.objectives):
             posteriors = Posteriors.of_chart(chart, self._labels)
         decoded: list[_Decoded] = []
         for index, objective in enumerate(self.options.objectives):
-            if isinstance(chart, ForestChart) and objective.derives:
+            if self._forests is not None and objective.derives:
+                assert isinstance(chart, ForestChart)
                 decoded.append(self._searched(chart, index))
             elif objective.derives or posteriors is None:
                 decoded.append(self._most_probable(chart.viterbi()))
@@ -243,13 +175,6 @@ class Parser:
         leaves = tagged(sentence, tags) if self._words else sentence
         # A single terminal is no constituent; in writing the root stands over it.
         return self._tree(spans or [(0, 1, self.grammar.start_label)], leaves)
-
-    def _failure(self, chart: SentenceChart) -> str:
-        if isinstance(chart, (Chart, ForestChart)) and chart.overflown:
-            return "chart too large for memory"
-        if isinstance(chart, BestFirstChart) and chart.limited:
-            return f"no parse within {chart.how.edges} edges"
-        return "no parse"
 
     def _tree(self, spans: LabelledSpans, leaves: Sentence) -> Tree:
         tree = build_tree(spans, leaves)

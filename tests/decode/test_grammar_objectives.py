@@ -21,7 +21,8 @@ from mbrparse.decode.grammar_space.best_trees import GrammarTree
 from mbrparse.decode.grammar_space.charts import ForestChart, ForestCharts, Items
 from mbrparse.decode.grammar_space.expectations import item_nodes
 from mbrparse.decode.objectives import OBJECTIVES, Item, Objective, Space
-from mbrparse.decode.parser import Parser, ParserOptions
+from mbrparse.decode.parse import ParserOptions
+from mbrparse.decode.parser import Parser
 from mbrparse.decode.posteriors import Posteriors
 from mbrparse.grammar.charts import forests
 from mbrparse.grammar.charts.factory import ChartFactory

@@ -125,7 +125,8 @@ def calibration(
     around the expectation.
     """
     from mbrparse.decode.objectives import OBJECTIVES
-    from mbrparse.decode.parser import Parser, ParserOptions
+    from mbrparse.decode.parse import ParserOptions
+    from mbrparse.decode.parser import Parser
     from mbrparse.errors import CorpusError
     from mbrparse.files import open_output
     from mbrparse.grammar.induce import induce

@@ -138,6 +138,11 @@ class BestFirstChart:
         """The log inside estimates as the search left them; ``inside`` has all increments passed on."""
 
     @property
+    def failure(self) -> str:
+        """Why there is no parse, where there is none."""
+        return f"no parse within {self.how.edges} edges" if self.limited else "no parse"
+
+    @property
     def limited(self) -> bool:
         """Whether the search stopped because it had made all the edges it was allowed."""
         return self.outcome == LIMIT

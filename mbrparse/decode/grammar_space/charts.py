@@ -13,7 +13,7 @@ from mbrparse.decode.grammar_space.decoder import GrammarDecoder
 from mbrparse.decode.grammar_space.expectations import Expectations, ExpectedItems, LabelledIds, item_nodes
 from mbrparse.decode.grammar_space.summary import forest_entries, forest_summary
 from mbrparse.decode.objectives import Objective
-from mbrparse.grammar.charts.chart import Derivation
+from mbrparse.grammar.charts.chart import TOO_LARGE, Derivation
 from mbrparse.grammar.charts.factory import TIE
 from mbrparse.grammar.charts.forests import ForestOverflowError, Forests
 from mbrparse.grammar.charts.span_summary import SpanEntries, SpanSummary
@@ -49,6 +49,11 @@ class ForestChart:
     def has_parse(self) -> bool:
         """Whether the grammar derives the sentence."""
         return self.log_prob > -math.inf
+
+    @property
+    def failure(self) -> str:
+        """Why there is no parse, where there is none."""
+        return TOO_LARGE if self.overflown else "no parse"
 
     def viterbi(self) -> Derivation:
         """Not known: the most probable derivation is one of ``trees`` if it was asked for."""

@@ -10,6 +10,8 @@ from typing import NamedTuple, Protocol
 from mbrparse.grammar.charts.span_summary import SpanEntries, SpanSummary
 from mbrparse.grammar.pcfg import FloatArray, IntArray
 
+TOO_LARGE = "chart too large for memory"
+
 
 @dataclass(frozen=True)
 class Derivation:
@@ -69,6 +71,11 @@ class Chart:
         if self._log_prob is None and self._derivation is not None:
             return self._derivation.log_prob > -math.inf
         return self.log_prob > -math.inf
+
+    @property
+    def failure(self) -> str:
+        """Why there is no parse, where there is none."""
+        return TOO_LARGE if self.overflown else "no parse"
 
     @property
     def log_prob(self) -> float:
