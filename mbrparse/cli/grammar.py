@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from mbrparse.cli.options import NearestChoice, output_option
+from mbrparse.cli.options import NearestChoice, note, output_option
 
 FORMATS = ["mbrparse", "bitpar", "nltk"]
 
@@ -65,9 +65,19 @@ def convert(
         rules = formats.read_nltk(file, terminals, root)
     else:
         rules = read_grammar(file)
+    if rules.unknown is not None and (lost := _what_is_lost(rules.unknown.kind, file, output, target)):
+        note(lost)
     if lexicon_output is not None:
         formats.write_bitpar(rules, output, lexicon_output, root)
     elif target == "nltk":
         formats.write_nltk(rules, output, root)
     else:
         write_grammar(rules, output)
+
+
+def _what_is_lost(kind: str, file: str, output: str, target: str) -> str:
+    if target != "mbrparse":
+        return f"the model of unknown words ({kind}) is lost: {target}'s form has no place for it"
+    if kind == "collins" and output != file:
+        return f"the tagger is not copied: {output} needs {file}.tagger.json as {output}.tagger.json"
+    return ""

@@ -108,6 +108,12 @@ def _initial(path: str, terminals: TerminalKind | None) -> RuleSet:
             source=path,
             remedy="leave --terminals out, or give another grammar",
         )
+    if rules.unknown is not None:
+        raise GrammarError(
+            "the initial grammar has a model of unknown words, which re-estimation does not heed",
+            source=path,
+            remedy="start from a grammar of: mbrparse train --terminals words --unknown none",
+        )
     return rules
 
 

@@ -88,7 +88,7 @@ def parse(
     from mbrparse.decode.run import Job, parse_all
     from mbrparse.decode.sentences import read_chunks
     from mbrparse.files import open_output
-    from mbrparse.grammar.grammar_file import read_grammar
+    from mbrparse.grammar.grammar_file import read_with_tagger
     from mbrparse.grammar.kernel import announced
     from mbrparse.grammar.pcfg import PCFG
 
@@ -107,7 +107,7 @@ def parse(
         given = read_given(str(posteriors), options, details is not None)
         results = decode_all(given, read_chunks(input, form, encoding))
     else:
-        job = Job(PCFG.from_rules(read_grammar(grammar)), options, details is not None)
+        job = Job(PCFG.from_rules(read_with_tagger(grammar)), options, details is not None)
         results = parse_all(job, read_chunks(input, form, encoding), jobs)
     reasons: Counter[str] = Counter()
     count = 0

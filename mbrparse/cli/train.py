@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from mbrparse.cli.options import NearestChoice, encoding_option, note, output_option, with_progress
+from mbrparse.cli.options import (
+    NearestChoice,
+    encoding_option,
+    note,
+    output_option,
+    refuse_options,
+    with_progress,
+)
 from mbrparse.files import STANDARD
+
+if TYPE_CHECKING:
+    from mbrparse.grammar.words.unknown import UnknownKind, UnknownWords
+    from mbrparse.treebank.corpora import SourceTree
 
 
 @click.command()
@@ -25,6 +38,18 @@ from mbrparse.files import STANDARD
     "--terminals",
     type=NearestChoice(["tags", "words"]),
     help="What sentences are made of: their tags, or words under preterminals.  [default: tags]",
+)
+@click.option(
+    "--unknown",
+    type=NearestChoice(["signature", "collins", "none"]),
+    help="Rare words stand for unknown ones: by capitals, digits, hyphen and suffix; by the tag of a tagger, "
+    "written to OUTPUT.tagger.json; or not, and unseen words have no parse.  [default with words: signature]",
+)
+@click.option(
+    "--rare",
+    type=click.IntRange(min=2),
+    metavar="N",
+    help="Words seen fewer than N times are rare.  [default: signature 2, collins 6]",
 )
 @click.option(
     "--statistics",
@@ -50,6 +75,8 @@ def train(
     output: str,
     method: str,
     terminals: Any,
+    unknown: Any,
+    rare: int | None,
     statistics: str | None,
     encoding: str,
     **options: Any,
@@ -60,6 +87,7 @@ def train(
     --method inside-outside the trees' brackets, but not their labels, guide the re-estimation of a
     random grammar (Pereira & Schabes 1992), or of any other. A flat tree is a sentence without brackets.
     """
+    _check_words(method, terminals, unknown, rare, output)
     if method == "inside-outside":
         from mbrparse.cli.inside_outside import InsideOutsideOptions, train_inside_outside
 
@@ -74,16 +102,52 @@ def train(
     from mbrparse.grammar.induce import induce
     from mbrparse.treebank.corpora import read_corpus
 
-    trees = (tree for spec in inputs for tree in read_corpus(spec, encoding=encoding))
-    kept = list(trees) if statistics is not None else []
-    rules = induce(with_progress(kept or trees, "counting"), terminals or "tags")
+    trees = with_progress(
+        (tree for spec in inputs for tree in read_corpus(spec, encoding=encoding)), "reading"
+    )
+    model = None
+    if terminals == "words" and unknown != "none":
+        trees, model = _learn(list(trees), unknown or "signature", rare)
+    kept = list(trees) if statistics is not None else None
+    rules = replace(induce(trees if kept is None else kept, terminals or "tags"), unknown=model)
     write_grammar(rules, output)
-    if statistics is not None:
+    if statistics is not None and kept is not None:
         from mbrparse.grammar.statistics.gather import count_statistics
         from mbrparse.grammar.statistics.statistics_file import write_statistics
 
         write_statistics(count_statistics(kept, rules.terminal_kind), statistics)
     note(f"{sum(weight.count or 0 for weight in rules.start.values()):g} trees, {len(rules.rules)} rules")
+
+
+def _check_words(
+    method: str, terminals: str | None, unknown: str | None, rare: int | None, output: str
+) -> None:
+    """Unknown words are a matter of counting words, and Collins's need a file."""
+    for name, needed in (
+        ("--method counting", method == "counting"),
+        ("--terminals words", terminals == "words"),
+    ):
+        if not needed:
+            refuse_options(["unknown", "rare"], name)
+    if unknown == "none" and rare is not None:
+        raise click.UsageError("--rare needs --unknown signature or collins.")
+    if unknown == "collins" and output == STANDARD:
+        raise click.UsageError(
+            "--unknown collins needs --output FILE: its tagger is written to FILE.tagger.json."
+        )
+
+
+def _learn(
+    trees: list[SourceTree], kind: UnknownKind, rare: int | None
+) -> tuple[Iterator[SourceTree], UnknownWords]:
+    """Replace rare words, and say so."""
+    from mbrparse.grammar.words.unknown import MODELS
+
+    model = MODELS[kind]
+    if kind == "collins":
+        note(f"training the tagger on {len(trees)} sentences ...")
+    replaced, learned = model.learn(trees, model.default_rare if rare is None else rare)
+    return with_progress(replaced, "counting", len(replaced)), learned
 
 
 def _expect_statistics(inputs: tuple[str, ...], grammar: str, encoding: str, path: str) -> None:

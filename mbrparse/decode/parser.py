@@ -143,9 +143,10 @@ class Parser:
         return BestFirstCharts(self.grammar, self.options.best_first)
 
     def terminals(self, sentence: Sentence) -> list[str]:
-        """What of a sentence the grammar speaks of: its tags or its words."""
+        """What of a sentence the grammar speaks of: its tags, or its words and what stands for them."""
         if self._words:
-            return [leaf.label if leaf.word is None else leaf.word for leaf in sentence]
+            words = [leaf.label if leaf.word is None else leaf.word for leaf in sentence]
+            return self.grammar.terminals_of(words)
         return [leaf.label for leaf in sentence]
 
     def parse(self, sentences: Sequence[Sentence]) -> list[Parse]:

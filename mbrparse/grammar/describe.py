@@ -19,12 +19,18 @@ def describe(rules: RuleSet) -> dict[str, str]:
     start = sorted(rules.start.items(), key=lambda item: (-item[1].probability, item[0]))
     return {
         "terminals": f"{rules.terminal_kind}, {len(terminals)}",
+        **({"unknown words": _unknown(rules)} if rules.terminal_kind == "words" else {}),
         "nonterminals": str(len(nonterminals)),
         "symbols": str(len(nonterminals | combined)),
         "rules": str(len(rules.rules)),
         **{f"  {kind}": str(count) for kind, count in sorted(arity.items())},
         "start": ", ".join(f"{name} {weight.probability:.4f}" for name, weight in start),
     }
+
+
+def _unknown(rules: RuleSet) -> str:
+    model = rules.unknown
+    return "none" if model is None else f"{model.kind}, of words seen fewer than {model.rare} times"
 
 
 def _kind(children: tuple[str, ...]) -> str:

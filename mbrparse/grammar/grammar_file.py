@@ -15,18 +15,25 @@ Fields are separated by blanks: probability, count, parent, ``->``, children. Ei
 may be ``-``: a missing count is not known, a missing probability is the count's share among the rules
 of its parent (then all of them have counts). Equal rules add up. Empty lines and lines that begin with
 ``#`` are passed over.
+
+A header line ``unknown signature 2`` or ``unknown collins 6 DIGEST`` names a model of unknown words (see
+grammar.words); the latter's tagger stands in a file beside.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TextIO, TypeVar
 
 from mbrparse.errors import GrammarError
 from mbrparse.files import open_output, read_lines, source_name
 from mbrparse.grammar.rules import SUM_TOLERANCE, Rule, RuleSet, TerminalKind, Weight
+from mbrparse.grammar.words.collins import Collins
+from mbrparse.grammar.words.tagger import Tagger
+from mbrparse.grammar.words.unknown import UnknownWords, read_fields
 
 MAGIC = "mbrparse-grammar"
 VERSION = 1
@@ -46,8 +53,25 @@ def read_grammar(path: str | Path) -> RuleSet:
     return rules
 
 
+def read_with_tagger(path: str | Path) -> RuleSet:
+    """Read a grammar file to parse words with, and the tagger beside it if it has one.
+
+    Raises GrammarError, or FileError for a tagger that is not there.
+    """
+    rules = read_grammar(path)
+    if not isinstance(rules.unknown, Collins):
+        return rules
+    tagger = Tagger.read(path, rules.unknown.digest)
+    return replace(rules, unknown=replace(rules.unknown, tagger=tagger))
+
+
 def write_grammar(rules: RuleSet, path: str | Path) -> None:
-    """Write a grammar file (``-``: standard output), complete or not at all."""
+    """Write a grammar file (``-``: standard output), complete or not at all.
+
+    A tagger that comes with it is written beside it; it goes first, so that no grammar lacks its own.
+    """
+    if isinstance(rules.unknown, Collins) and rules.unknown.tagger is not None:
+        rules.unknown.tagger.write(path)
     with open_output(path) as stream:
         _write(rules, stream)
 
@@ -75,6 +99,8 @@ def format_number(number: float) -> str:
 
 def _write(rules: RuleSet, stream: TextIO) -> None:
     stream.write(f"{MAGIC} {VERSION}\nterminals {rules.terminal_kind}\n")
+    if rules.unknown is not None:
+        stream.write(f"unknown {' '.join(rules.unknown.fields)}\n")
     for name, weight in sorted(rules.start.items()):
         stream.write(f"start {name} {_numbers(weight)}\n")
     stream.write(f"rules {len(rules.rules)}\n")
@@ -99,6 +125,7 @@ class _Reading:
         rows = self._rows(lines)
         self._magic(next(rows, []))
         kind: TerminalKind | None = None
+        unknown: UnknownWords | None = None
         announced: int | None = None
         start: list[tuple[str, _Written]] = []
         rules: list[tuple[Rule, _Written]] = []
@@ -111,6 +138,10 @@ class _Reading:
                     ended = True
                 case ["terminals", name] if name in _KINDS:
                     kind = _KINDS[name]
+                case ["unknown", *model]:
+                    if unknown is not None:
+                        raise self._error("a second line 'unknown'")
+                    unknown = self._unknown(model)
                 case ["start", name, probability, count]:
                     start.append((name, self._weight(probability, count)))
                 case ["rules", number] if number.isdecimal():
@@ -125,12 +156,15 @@ class _Reading:
             raise self._error("the file ends before its line 'end'", "it was cut off: write it again")
         if kind is None or not start or announced is None:
             raise self._error("the header lacks 'terminals', 'start' or 'rules'")
+        if unknown is not None and kind != "words":
+            raise self._error("a model of unknown words, but terminals are tags", "remove the line 'unknown'")
         if announced != len(rules):
             raise self._error(f"the header announces {announced} rules, the file holds {len(rules)}")
         return RuleSet(
             kind,
             self._complete({name: "the start distribution" for name, _ in start}, start),
             self._complete({rule: f"the rules of {rule.parent}" for rule, _ in rules}, rules),
+            unknown,
         )
 
     def _rows(self, lines: Iterable[str]) -> Iterator[list[str]]:
@@ -148,6 +182,15 @@ class _Reading:
             raise self._error(
                 f"grammar file version {' '.join(fields[1:])}, but this program reads {VERSION}"
             )
+
+    def _unknown(self, fields: list[str]) -> UnknownWords:
+        model = read_fields(fields)
+        if model is None:
+            raise self._error(
+                f"not a model of unknown words: {' '.join(fields)!r}",
+                "it reads: unknown signature NUMBER, or: unknown collins NUMBER DIGEST (NUMBER: 2 or more)",
+            )
+        return model
 
     def _weight(self, probability: str, count: str) -> _Written:
         if probability == count == "-":

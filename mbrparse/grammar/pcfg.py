@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from mbrparse.errors import GrammarError
 from mbrparse.grammar.rules import Rule, RuleSet, TerminalKind, is_terminal, unquote
+from mbrparse.grammar.words.unknown import UnknownWords
 from mbrparse.treebank.labels import project
 
 IntArray = npt.NDArray[np.int32]
@@ -32,6 +33,7 @@ class PCFG:
     unary_log_prob           float64 [unary rules]
     lexical_symbol           int32 [lexical rules], and lexical_terminal, lexical_log_prob
     root_log_prob            float64 [symbols], -inf where a symbol is no root
+    unknown                  what stands for words that are no terminals (None: nothing)
     """
 
     terminal_kind: TerminalKind
@@ -48,6 +50,7 @@ class PCFG:
     lexical_terminal: IntArray
     lexical_log_prob: FloatArray
     root_log_prob: FloatArray
+    unknown: UnknownWords | None = None
 
     @property
     def has_unaries(self) -> bool:
@@ -80,6 +83,10 @@ class PCFG:
     @cached_property
     def _terminal_ids(self) -> dict[str, int]:
         return {terminal: position for position, terminal in enumerate(self.terminals)}
+
+    def terminals_of(self, words: Sequence[str]) -> list[str]:
+        """The terminals that stand for a sentence's words; an unknown word that has none is left."""
+        return list(words) if self.unknown is None else self.unknown.terminals(words, self._terminal_ids)
 
     def encode(self, sentence: Sequence[str]) -> IntArray:
         """The ids of a sentence's terminals, UNKNOWN_TERMINAL (-1) for those the grammar lacks."""
@@ -135,6 +142,7 @@ class PCFG:
             lexical_terminal=_frozen_ids([row[0] for row in lexical_rows]),
             lexical_log_prob=_frozen_logs([row[2] for row in lexical_rows]),
             root_log_prob=_frozen_logs(starts),
+            unknown=rules.unknown,
         )
 
 

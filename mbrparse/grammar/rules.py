@@ -13,6 +13,7 @@ from typing import Literal, NamedTuple
 
 from mbrparse.errors import GrammarError
 from mbrparse.grammar.unary_cycles import check_unary_rules
+from mbrparse.grammar.words.unknown import UnknownWords
 
 TerminalKind = Literal["tags", "words"]
 SUM_TOLERANCE = 1e-6
@@ -40,12 +41,14 @@ class Rule(NamedTuple):
 class RuleSet:
     """A probabilistic context-free grammar as it stands in a file.
 
-    ``start`` is the distribution of the root's label. ``check`` says what is wrong with one.
+    ``start`` is the distribution of the root's label, ``unknown`` what stands for words that are no
+    terminals (None: nothing). ``check`` says what is wrong with one.
     """
 
     terminal_kind: TerminalKind
     start: dict[str, Weight]
     rules: dict[Rule, Weight]
+    unknown: UnknownWords | None = None
 
     def check(self, source: str | None = None) -> None:
         """Raise GrammarError for what no chart could be computed with.

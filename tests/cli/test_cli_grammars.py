@@ -37,7 +37,9 @@ end
 """
 
 
-@pytest.mark.parametrize(("options", "expected"), [([], TAGS), (["--terminals", "words"], WORDS)])
+@pytest.mark.parametrize(
+    ("options", "expected"), [([], TAGS), (["--terminals", "words", "--unknown", "none"], WORDS)]
+)
 def test_train(options: list[str], expected: str, command: Command) -> None:
     outcome = command("train", "-", *options, stdin=TREES)
     assert (outcome.code, outcome.out) == (0, expected)

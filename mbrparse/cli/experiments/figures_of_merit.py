@@ -115,7 +115,7 @@ def _parts(
 
 def _model(train: list[Tree], grammar: str | None, statistics: str | None) -> tuple[RuleSet, Statistics]:
     from mbrparse.decode.best_first.charts import refuse_unary_rules
-    from mbrparse.grammar.grammar_file import read_grammar
+    from mbrparse.grammar.grammar_file import read_with_tagger
     from mbrparse.grammar.induce import induce
     from mbrparse.grammar.pcfg import PCFG
     from mbrparse.grammar.statistics.gather import count_statistics, expect_statistics
@@ -126,13 +126,13 @@ def _model(train: list[Tree], grammar: str | None, statistics: str | None) -> tu
     if grammar is None:
         sources = [SourceTree("training", place, binarize(tree)) for place, tree in enumerate(train, start=1)]
         return induce(sources, "tags"), count_statistics(sources, "tags")
-    rules = read_grammar(grammar)
+    rules = read_with_tagger(grammar)
     pcfg = PCFG.from_rules(rules)
     refuse_unary_rules(pcfg, grammar)
     if statistics is not None:
         return rules, read_statistics(statistics)
     words = rules.terminal_kind == "words"
-    sentences = [tree.words() if words else tree.tags() for tree in train]
+    sentences = [pcfg.terminals_of(tree.words()) if words else tree.tags() for tree in train]
     return rules, expect_statistics(pcfg, sentences)
 
 

@@ -1,0 +1,136 @@
+"""Unknown words by their signature: capitals, digits, hyphen and suffix.
+
+A signature has up to three parts, and its last part is dropped to get a coarser class, down to
+``(UNKNOWN)``, which all words share::
+
+    (UNKNOWN/lower/hyphen/-ed)  (UNKNOWN/lower/hyphen)  (UNKNOWN/lower)  (UNKNOWN)
+
+- The shape, the first of these that holds: ``number`` (digits, no letters), ``digit`` (digits and
+  letters), ``symbol`` (neither), ``capitals`` (two letters or more, all of them capitals), ``Initial``
+  (a capital first, at the beginning of the sentence), ``Capital`` (a capital first, elsewhere),
+  ``mixed`` (a capital further on), ``lower``.
+- ``hyphen``, where there is one between other characters.
+- The longest suffix of ``SUFFIXES`` that ends the word in small letters, with two characters or more
+  before it.
+
+In training a rare word becomes the finest of its classes that at least ``ENOUGH`` rare occurrences
+share, so ``(UNKNOWN)`` is made of what fits nowhere else; were that nothing, the smallest class would
+become it. An unseen word becomes the finest of its classes that the grammar has: there is one whenever
+any word was rare.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Container, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import ClassVar, Literal
+
+from mbrparse.grammar.words.rare import (
+    Occurrence,
+    occurrences,
+    rare_words,
+    replace_words,
+    unknown_terminal,
+    without_brackets,
+)
+from mbrparse.treebank.corpora import SourceTree
+
+ENOUGH = 5
+SUFFIXES = (
+    *("-able", "-al", "-an", "-ance", "-ant", "-ary", "-ate", "-ed", "-en", "-ence", "-ent", "-er", "-ers"),
+    *("-es", "-est", "-ful", "-ian", "-ible", "-ic", "-ies", "-ify", "-ing", "-ings", "-ion", "-ions"),
+    *("-ish", "-ism", "-ist", "-ists", "-ity", "-ive", "-ize", "-less", "-ly", "-ment", "-ments", "-ness"),
+    *("-or", "-ors", "-ous", "-s", "-ship", "-th", "-y"),
+)
+_BY_LENGTH = sorted((suffix[1:] for suffix in SUFFIXES), key=len, reverse=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Signatures:
+    """The model: words seen fewer than ``rare`` times are their classes."""
+
+    rare: int
+    kind: ClassVar[Literal["signature"]] = "signature"
+    default_rare: ClassVar[int] = 2
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """What a grammar file says of it."""
+        return (self.kind, str(self.rare))
+
+    @classmethod
+    def learn(cls, trees: Sequence[SourceTree], rare: int) -> tuple[list[SourceTree], Signatures]:
+        """The trees with their rare words replaced, and the model."""
+        words = rare_words(trees, rare)
+        found = Counter(classes(word, initial) for _, word, initial in occurrences(trees, words))
+        sizes: Counter[str] = Counter()
+        for chain, times in found.items():
+            for name in set(chain):
+                sizes[name] += times
+        chosen = {chain: next(name for name in chain if _is_usable(name, sizes)) for chain in found}
+        groups: Counter[str] = Counter()
+        for chain, times in found.items():
+            groups[chosen[chain]] += times
+        smallest = min(groups, key=lambda name: (groups[name], name), default="")
+        coarsest = unknown_terminal()
+
+        def terminal(found: Occurrence) -> str:
+            name = chosen[classes(found.word, found.initial)]
+            return coarsest if name == smallest and coarsest not in groups else name
+
+        return replace_words(trees, words, terminal), cls(rare)
+
+    def terminals(self, words: Sequence[str], known: Container[str]) -> list[str]:
+        """The terminals that stand for a sentence: known words themselves, others as their classes.
+
+        Where no word of training was rare, an unseen word is left as it is.
+        """
+        found = []
+        for place, written in enumerate(words):
+            word = without_brackets(written)
+            if word not in known:
+                word = next((name for name in classes(word, place == 0) if name in known), word)
+            found.append(word)
+        return found
+
+
+def _is_usable(name: str, sizes: Counter[str]) -> bool:
+    return sizes[name] >= ENOUGH or name == unknown_terminal()
+
+
+@lru_cache(maxsize=65536)
+def classes(word: str, initial: bool) -> tuple[str, ...]:
+    """The classes of a word, from the finest to the coarsest; ``initial``: it begins its sentence.
+
+    >>> classes("co-opted", initial=False)[:2]
+    ('(UNKNOWN/lower/hyphen/-ed)', '(UNKNOWN/lower/hyphen)')
+    >>> classes("1990s", initial=True)
+    ('(UNKNOWN/digit/-s)', '(UNKNOWN/digit)', '(UNKNOWN)')
+    """
+    parts = [shape(word, initial)]
+    if "-" in word[1:-1]:
+        parts.append("hyphen")
+    suffix = next((s for s in _BY_LENGTH if len(word) >= len(s) + 2 and word.endswith(s)), None)
+    if suffix is not None:
+        parts.append(f"-{suffix}")
+    return tuple(unknown_terminal(parts[:size]) for size in range(len(parts), -1, -1))
+
+
+def shape(word: str, initial: bool) -> str:
+    """The first part of a word's signature.
+
+    >>> [shape(word, initial=False) for word in ("3.5", "B-52", "%", "IBM", "Bill", "iPod", "dog")]
+    ['number', 'digit', 'symbol', 'capitals', 'Capital', 'mixed', 'lower']
+    """
+    letters = [character for character in word if character.isalpha()]
+    if any(character.isdecimal() for character in word):
+        return "digit" if letters else "number"
+    if not letters:
+        return "symbol"
+    if len(letters) > 1 and all(character.isupper() for character in letters):
+        return "capitals"
+    if word[0].isupper():
+        return "Initial" if initial else "Capital"
+    return "mixed" if any(character.isupper() for character in letters) else "lower"

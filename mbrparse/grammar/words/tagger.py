@@ -1,0 +1,161 @@
+"""The tagger that tags unseen words: NLTK's averaged perceptron, trained here and kept as JSON.
+
+NLTK is imported when the first sentence is tagged, or when a tagger is trained.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from mbrparse.errors import FileError, GrammarError
+from mbrparse.files import STANDARD, open_output, read_lines
+from mbrparse.grammar.words.rare import without_brackets
+from mbrparse.treebank.labels import escape
+from mbrparse.treebank.tree import Tree
+
+MAGIC = "mbrparse-tagger"
+VERSION = 1
+SEED = 0
+_PARTS: dict[str, type] = {"tags": list, "known": dict, "weights": dict}
+_TOGETHER = "keep a grammar and its tagger together, or train again: mbrparse train --unknown collins"
+
+
+@dataclass(frozen=True)
+class Tagger:
+    """A trained tagger; its ``text`` is the JSON of its file, and all that goes to other processes."""
+
+    text: str
+
+    @classmethod
+    def train(cls, trees: Iterable[Tree]) -> Tagger:
+        """Train on the words and tags of trees; bare terminals are tagged with their own names.
+
+        The result depends on the trees alone; the state of Python's random numbers is left as it was.
+        """
+        from nltk.tag.perceptron import PerceptronTagger
+
+        tagger = PerceptronTagger(load=False)
+        sentences = ([_tagged(leaf) for leaf in tree.leaves()] for tree in trees)
+        with _seeded():
+            tagger.train([sentence for sentence in sentences if sentence])
+        rows = [f"{json.dumps(MAGIC)}: {VERSION}", f'"tags": {json.dumps(sorted(tagger.classes))}']
+        weights = {feature: row for feature, row in tagger.model.weights.items() if row}
+        for name, entries in (("known", tagger.tagdict), ("weights", weights)):
+            lines = (
+                f"{json.dumps(key)}: {json.dumps(entries[key], sort_keys=True)}" for key in sorted(entries)
+            )
+            rows.append(f'"{name}": {{\n' + ",\n".join(lines) + "\n}")
+        return cls("{\n" + ",\n".join(rows) + "\n}\n")
+
+    @classmethod
+    def read(cls, grammar: str | Path, digest: str) -> Tagger:
+        """Read the tagger beside a grammar's file, which names its digest; raises FileError, GrammarError."""
+        if str(grammar) == STANDARD:
+            raise GrammarError(
+                "a grammar on standard input has no tagger beside it", remedy="give the grammar's file"
+            )
+        path = tagger_path(grammar)
+        try:
+            tagger = cls("".join(read_lines(path)))
+        except FileError as error:
+            raise FileError(
+                f"the tagger of {grammar}: {error.message}", source=str(path), remedy=_TOGETHER
+            ) from None
+        if tagger.digest != digest:
+            raise GrammarError(
+                f"not the tagger that {grammar} was trained with, or it was changed since",
+                source=str(path),
+                remedy=_TOGETHER,
+            )
+        if not tagger._is_complete:
+            raise GrammarError("not a tagger's file of this version", source=str(path), remedy=_TOGETHER)
+        return tagger
+
+    def write(self, grammar: str | Path) -> None:
+        """Write the tagger beside its grammar's file, complete or not at all."""
+        with open_output(tagger_path(grammar)) as stream:
+            stream.write(self.text)
+
+    @cached_property
+    def digest(self) -> str:
+        """A short digest of the text, by which a grammar knows its tagger."""
+        return hashlib.sha256(self.text.encode()).hexdigest()[:16]
+
+    @property
+    def tags(self) -> list[str]:
+        """All tags as in rules, in text order."""
+        tags: list[str] = self._content["tags"]
+        return tags
+
+    def tag(self, words: Sequence[str], among: Collection[str] | None = None) -> list[str]:
+        """The best tag of each word, as in rules; with ``among`` ambiguous words choose from these."""
+        tagger = self._perceptron
+        every = tagger.model.classes
+        if among is not None:
+            tagger.model.classes = set(among)
+        try:
+            return [tag for _, tag in tagger.tag(list(words))]
+        finally:
+            tagger.model.classes = every
+
+    @cached_property
+    def _content(self) -> dict[str, Any]:
+        content: dict[str, Any] = json.loads(self.text)
+        return content
+
+    @property
+    def _is_complete(self) -> bool:
+        try:
+            content: Any = self._content
+        except (ValueError, RecursionError):
+            return False
+        known = isinstance(content, dict) and content.get(MAGIC) == VERSION
+        return known and all(isinstance(content.get(name), kind) for name, kind in _PARTS.items())
+
+    @cached_property
+    def _perceptron(self) -> Any:
+        from nltk.tag.perceptron import PerceptronTagger
+
+        tagger = PerceptronTagger(load=False)
+        tagger.model.weights = self._content["weights"]
+        tagger.tagdict = self._content["known"]
+        tagger.classes = tagger.model.classes = set(self.tags)
+        return tagger
+
+    def __getstate__(self) -> dict[str, str]:
+        """What was made from the text is made again where it is needed."""
+        return {"text": self.text}
+
+
+def tagger_path(grammar: str | Path) -> Path:
+    """Where a grammar file's tagger lies: beside it.
+
+    >>> str(tagger_path("g.txt"))
+    'g.txt.tagger.json'
+    """
+    return Path(f"{grammar}.tagger.json")
+
+
+def _tagged(leaf: Tree) -> tuple[str, str]:
+    """A word and its tag, escaped as in rules (NLTK takes an empty tag for none)."""
+    word = leaf.label if leaf.word is None else without_brackets(leaf.word)
+    return word, escape(leaf.label)
+
+
+@contextmanager
+def _seeded() -> Iterator[None]:
+    """NLTK shuffles the sentences with Python's own random numbers."""
+    state = random.getstate()
+    random.seed(SEED)
+    try:
+        yield
+    finally:
+        random.setstate(state)
