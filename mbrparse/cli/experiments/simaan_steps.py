@@ -42,11 +42,14 @@ LEFT_OVER = re.compile(r"\..+\.[a-z0-9_]{8}")
 class Parsing:
     """What the parsing of the test sentences said of itself.
 
+    Of the ``words``, ``unknown`` are no terminals of the grammar: unseen, or rare in training.
     ``fallbacks`` counts the reasons; ``seconds`` are those of the clock, the loading of kernels and
     grammar apart.
     """
 
     sentences: int
+    words: int
+    unknown: int
     fallbacks: dict[str, int]
     seconds: float
     jobs: int
@@ -158,11 +161,16 @@ class Steps:
             return _read_parsing(path)
         options = ParserOptions(objectives(), debinarized=self.kind.debinarized, items="symbol")
         job = Job(PCFG.from_rules(read_with_tagger(self.grammar)), options)
-        Parser(job.grammar, options).parse(sorted(read_sentences(self.gold), key=len)[:3])
+        sentences = list(read_sentences(self.gold))
+        known = frozenset(job.grammar.terminals)
+        words = [leaf.word or leaf.label for sentence in sentences for leaf in sentence]
+        unknown = sum(word not in known for word in words)
+        Parser(job.grammar, options).parse(sorted(sentences, key=len)[:3])
         began = time.perf_counter()
         lines = parse_all(job, read_chunks(self.gold, "trees", first_size=CHUNK, size=CHUNK), jobs)
         reasons, count = self._write(lines)
-        parsing = Parsing(count, dict(reasons.most_common()), time.perf_counter() - began, jobs)
+        seconds = time.perf_counter() - began
+        parsing = Parsing(count, len(words), unknown, dict(reasons.most_common()), seconds, jobs)
         with open_output(path) as stream:
             json.dump(asdict(parsing), stream, indent=2)
             stream.write("\n")

@@ -105,7 +105,8 @@ def _printed(found: Sequence[Judged], title: str, form: PrintFormat) -> str:
 
 def _account(judged: Judged) -> str:
     parsing = judged.parsing
-    text = f"{parsing.sentences} sentences, {parsing.fell_back} fell back"
+    text = f"{parsing.sentences} sentences, {100 * parsing.unknown / parsing.words:.1f}% of words unknown, "
+    text += f"{parsing.fell_back} fell back"
     if parsing.fallbacks:
         text += " (" + ", ".join(f"{why}: {count}" for why, count in parsing.fallbacks.items()) + ")"
     processes = f", {parsing.jobs} processes" * (parsing.jobs > 1)
@@ -160,10 +161,11 @@ def _rows(found: Sequence[Judged]) -> Iterator[dict[str, Any]]:
                 continue
             tested = summary.significance
             assert tested is not None
+            totals = summary.totals.to_dict("records")
             for file, (objective, algorithm) in enumerate(ALGORITHMS.items()):
                 row: dict[str, Any] = {"parser": judged.kind.name, "group": group, "algorithm": algorithm}
                 row |= {"objective": objective, "fell_back": judged.parsing.fell_back}
-                row |= dict(zip(summary.totals.columns, summary.totals.loc[objective].tolist(), strict=True))
+                row |= {str(column): count for column, count in totals[file].items()}
                 row["coverage"] = summary.coverage.at[objective]
                 for place, criterion in _criteria():
                     row[criterion.name] = summary.rates.at[objective, criterion.name]
