@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -16,10 +16,11 @@ from mbrparse.cli.options import (
     refuse_options,
     with_progress,
 )
+from mbrparse.errors import FileError
 from mbrparse.files import STANDARD
 
 if TYPE_CHECKING:
-    from mbrparse.grammar.words.unknown import UnknownKind, UnknownWords
+    from mbrparse.grammar.words.unknown import UnknownWords
     from mbrparse.treebank.corpora import SourceTree
 
 
@@ -100,23 +101,33 @@ def train(
     _refuse_unused(options)
     from mbrparse.grammar.grammar_file import write_grammar
     from mbrparse.grammar.induce import induce
+    from mbrparse.grammar.rules import unquote
+    from mbrparse.grammar.words.rare import is_unknown
     from mbrparse.treebank.corpora import read_corpus
 
     trees = with_progress(
         (tree for spec in inputs for tree in read_corpus(spec, encoding=encoding)), "reading"
     )
-    model = None
+    model: UnknownWords | None = None
+    originals: list[SourceTree] = []
     if terminals == "words" and unknown != "none":
-        trees, model = _learn(list(trees), unknown or "signature", rare)
+        from mbrparse.grammar.words.unknown import MODELS
+
+        chosen = MODELS[unknown or "signature"]
+        originals = list(trees)
+        replaced, model = chosen.learn(originals, chosen.default_rare if rare is None else rare)
+        trees = with_progress(replaced, "counting", len(replaced))
     kept = list(trees) if statistics is not None else None
-    rules = replace(induce(trees if kept is None else kept, terminals or "tags"), unknown=model)
-    write_grammar(rules, output)
+    rules = induce(trees if kept is None else kept, terminals or "tags")
+    write_grammar(replace(rules, unknown=_with_tagger(model, originals, output)), output)
     if statistics is not None and kept is not None:
         from mbrparse.grammar.statistics.gather import count_statistics
         from mbrparse.grammar.statistics.statistics_file import write_statistics
 
         write_statistics(count_statistics(kept, rules.terminal_kind), statistics)
     note(f"{sum(weight.count or 0 for weight in rules.start.values()):g} trees, {len(rules.rules)} rules")
+    if model is not None and not any(is_unknown(unquote(rule.children[0])) for rule in rules.rules):
+        note("no word was rare: sentences with unseen words will fall back")
 
 
 def _check_words(
@@ -137,17 +148,17 @@ def _check_words(
         )
 
 
-def _learn(
-    trees: list[SourceTree], kind: UnknownKind, rare: int | None
-) -> tuple[Iterator[SourceTree], UnknownWords]:
-    """Replace rare words, and say so."""
-    from mbrparse.grammar.words.unknown import MODELS
+def _with_tagger(model: UnknownWords | None, trees: list[SourceTree], output: str) -> UnknownWords | None:
+    """The model complete; a tagger takes a while, so what cannot be written is said before."""
+    from mbrparse.grammar.words.collins import Collins
+    from mbrparse.grammar.words.tagger import Tagger
 
-    model = MODELS[kind]
-    if kind == "collins":
-        note(f"training the tagger on {len(trees)} sentences ...")
-    replaced, learned = model.learn(trees, model.default_rare if rare is None else rare)
-    return with_progress(replaced, "counting", len(replaced)), learned
+    if not isinstance(model, Collins):
+        return model
+    if not Path(output).absolute().parent.is_dir():
+        raise FileError("cannot be written (there is no such folder)", source=output)
+    note(f"training the tagger on {len(trees)} sentences ...")
+    return model.with_tagger(Tagger.train(tree for _, _, tree in trees))
 
 
 def _expect_statistics(inputs: tuple[str, ...], grammar: str, encoding: str, path: str) -> None:

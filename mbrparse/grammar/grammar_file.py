@@ -61,8 +61,7 @@ def read_with_tagger(path: str | Path) -> RuleSet:
     rules = read_grammar(path)
     if not isinstance(rules.unknown, Collins):
         return rules
-    tagger = Tagger.read(path, rules.unknown.digest)
-    return replace(rules, unknown=replace(rules.unknown, tagger=tagger))
+    return replace(rules, unknown=rules.unknown.with_tagger(Tagger.read(path, rules.unknown.digest)))
 
 
 def write_grammar(rules: RuleSet, path: str | Path) -> None:

@@ -32,11 +32,15 @@ def trees(tmp_path: Path) -> Path:
     return path
 
 
+# A handful of trees says nothing of unknown words.
+TERMINALS = {"tags": ["--terminals", "tags"], "words": ["--terminals", "words", "--unknown", "none"]}
+
+
 @pytest.mark.parametrize("kind", ["tags", "words"])
 def test_trees_with_unary_nodes_there_and_back(command: Command, trees: Path, kind: str) -> None:
     """The most probable derivations are the trees that the grammar was counted from, chains and all."""
     grammar = trees.with_name("grammar.txt")
-    assert command("train", trees, "--terminals", kind, "-o", grammar).code == 0
+    assert command("train", trees, *TERMINALS[kind], "-o", grammar).code == 0
     assert "  unary                6\n" in command("grammar", "info", grammar).out
     details = trees.with_name("details.jsonl")
     arguments = ("parse", "-g", grammar, trees, "--objective", "labelled-tree")
@@ -58,7 +62,7 @@ def test_trees_with_unary_nodes_there_and_back(command: Command, trees: Path, ki
 @pytest.mark.parametrize("kind", ["tags", "words"])
 def test_free_trees_are_binary(command: Command, trees: Path, kind: str, objective: str) -> None:
     grammar = trees.with_name("grammar.txt")
-    command("train", trees, "--terminals", kind, "-o", grammar)
+    command("train", trees, *TERMINALS[kind], "-o", grammar)
     assert command("parse", "-g", grammar, trees, "--objective", objective).out == (
         "(S (PRP he) (VBD slept))\n"
         "(S (NP (DT the) (NN dog)) (VP (VBD saw) (PRP it)))\n"
@@ -86,10 +90,10 @@ def test_what_is_expected_under_a_cycle(command: Command, tmp_path: Path) -> Non
 @pytest.mark.parametrize("kind", ["tags", "words"])
 def test_sampled_trees_can_be_trained_on(command: Command, trees: Path, kind: str) -> None:
     grammar, sample = trees.with_name("grammar.txt"), trees.with_name("sample.mrg")
-    command("train", trees, "--terminals", kind, "-o", grammar)
+    command("train", trees, *TERMINALS[kind], "-o", grammar)
     assert command("sample", grammar, "-n", 200, "--seed", 1, "-o", sample).code == 0
     again = trees.with_name("again.txt")
-    assert command("train", sample, "--terminals", kind, "-o", again).code == 0
+    assert command("train", sample, *TERMINALS[kind], "-o", again).code == 0
 
     def rules(path: Path) -> set[str]:
         return {line.split(" ", 2)[2] for line in path.read_text().splitlines() if " -> " in line}
@@ -121,7 +125,7 @@ def test_what_takes_no_unary_rules_says_so(
     command: Command, trees: Path, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
     monkeypatch.chdir(trees.parent)
-    trained = command("train", trees, "--terminals", kind, "-o", "g.txt", "--statistics", "s.txt")
+    trained = command("train", trees, *TERMINALS[kind], "-o", "g.txt", "--statistics", "s.txt")
     assert trained.code == 0
     for arguments in (
         ("parse", "-g", "g.txt", "--engine", "best-first", "--statistics", "s.txt", "trees.mrg"),

@@ -16,7 +16,7 @@ tagger finds best among those that rare words had.
 from __future__ import annotations
 
 from collections.abc import Container, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar, Literal
 
 from mbrparse.errors import GrammarError
@@ -24,6 +24,8 @@ from mbrparse.grammar.words.rare import rare_words, replace_words, unknown_termi
 from mbrparse.grammar.words.tagger import Tagger
 from mbrparse.treebank.corpora import SourceTree
 from mbrparse.treebank.labels import escape
+
+NO_TAGGER = "-"
 
 
 @dataclass(frozen=True)
@@ -35,7 +37,7 @@ class Collins:
     """
 
     rare: int
-    digest: str
+    digest: str = NO_TAGGER
     tagger: Tagger | None = field(default=None, compare=False, repr=False)
     kind: ClassVar[Literal["collins"]] = "collins"
     default_rare: ClassVar[int] = 6
@@ -47,10 +49,13 @@ class Collins:
 
     @classmethod
     def learn(cls, trees: Sequence[SourceTree], rare: int) -> tuple[list[SourceTree], Collins]:
-        """The trees with their rare words replaced, and the model with its tagger (takes a while)."""
-        replaced = replace_words(trees, rare_words(trees, rare), lambda found: unknown(escape(found.tag)))
-        tagger = Tagger.train(tree for _, _, tree in trees)
-        return replaced, cls(rare, tagger.digest, tagger)
+        """The trees with their rare words replaced, and the model, still without its tagger."""
+        words = rare_words(trees, rare)
+        return replace_words(trees, words, lambda found: unknown(escape(found.tag))), cls(rare)
+
+    def with_tagger(self, tagger: Tagger) -> Collins:
+        """The model with this tagger."""
+        return replace(self, digest=tagger.digest, tagger=tagger)
 
     def terminals(self, words: Sequence[str], known: Container[str]) -> list[str]:
         """The terminals that stand for a sentence: known words themselves, others as UNKNOWN.

@@ -38,6 +38,15 @@ def unknown_terminal(parts: Iterable[str] = ()) -> str:
     return f"({'/'.join(('UNKNOWN', *parts))})"
 
 
+def is_unknown(terminal: str) -> bool:
+    """Whether a terminal is one of these.
+
+    >>> is_unknown("(UNKNOWN/NN)"), is_unknown("UNKNOWN")
+    (True, False)
+    """
+    return terminal.startswith("(UNKNOWN") and terminal.endswith(")")
+
+
 def without_brackets(word: str) -> str:
     """A word as treebanks write it.
 

@@ -14,9 +14,9 @@ A signature has up to three parts, and its last part is dropped to get a coarser
   before it.
 
 In training a rare word becomes the finest of its classes that at least ``ENOUGH`` rare occurrences
-share, so ``(UNKNOWN)`` is made of what fits nowhere else; were that nothing, the smallest class would
-become it. An unseen word becomes the finest of its classes that the grammar has: there is one whenever
-any word was rare.
+share. Of each class one occurrence in ``SHARE``, beginning with the first, becomes ``(UNKNOWN)``, which
+so speaks for all rare words, not for odd ones alone. An unseen word becomes the finest of its classes
+that the grammar has: there is one whenever any word was rare.
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ from mbrparse.grammar.words.rare import (
 from mbrparse.treebank.corpora import SourceTree
 
 ENOUGH = 5
+SHARE = 10
 SUFFIXES = (
     *("-able", "-al", "-an", "-ance", "-ant", "-ary", "-ate", "-ed", "-en", "-ence", "-ent", "-er", "-ers"),
     *("-es", "-est", "-ful", "-ian", "-ible", "-ic", "-ies", "-ify", "-ing", "-ings", "-ion", "-ions"),
@@ -70,15 +71,12 @@ class Signatures:
             for name in set(chain):
                 sizes[name] += times
         chosen = {chain: next(name for name in chain if _is_usable(name, sizes)) for chain in found}
-        groups: Counter[str] = Counter()
-        for chain, times in found.items():
-            groups[chosen[chain]] += times
-        smallest = min(groups, key=lambda name: (groups[name], name), default="")
-        coarsest = unknown_terminal()
+        seen: Counter[str] = Counter()
 
-        def terminal(found: Occurrence) -> str:
-            name = chosen[classes(found.word, found.initial)]
-            return coarsest if name == smallest and coarsest not in groups else name
+        def terminal(place: Occurrence) -> str:
+            name = chosen[classes(place.word, place.initial)]
+            seen[name] += 1
+            return unknown_terminal() if seen[name] % SHARE == 1 else name
 
         return replace_words(trees, words, terminal), cls(rare)
 

@@ -1,0 +1,406 @@
+"""Models of unknown words: what stands for rare and unseen words, and what grammars say of them."""
+
+import pickle
+import random
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import replace
+from math import fsum
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tree_strategies import labels, tokens
+
+from mbrparse.errors import FileError, GrammarError
+from mbrparse.grammar.grammar_file import read_grammar, read_with_tagger, write_grammar
+from mbrparse.grammar.induce import induce
+from mbrparse.grammar.pcfg import PCFG, UNKNOWN_TERMINAL
+from mbrparse.grammar.rules import RuleSet, is_terminal, unquote
+from mbrparse.grammar.words.collins import Collins
+from mbrparse.grammar.words.rare import is_unknown
+from mbrparse.grammar.words.signatures import ENOUGH, SUFFIXES, Signatures, classes
+from mbrparse.grammar.words.tagger import Tagger, tagger_path
+from mbrparse.grammar.words.unknown import MODELS, UnknownKind
+from mbrparse.treebank.binarize import binarize
+from mbrparse.treebank.brackets import read_tree
+from mbrparse.treebank.corpora import SourceTree
+from mbrparse.treebank.labels import escape
+from mbrparse.treebank.tree import Tree
+
+Leaf = tuple[str, str | None]  # tag and word; None: a bare terminal
+KINDS: list[UnknownKind] = ["signature", "collins"]
+
+words = st.sampled_from(
+    ["the", "dog", "Dogs", "B-52", "1990", "re-opened", "x(y", "(UNKNOWN)", "UNKNOWN", "''"]
+)
+words |= tokens
+leaves = st.tuples(st.sampled_from(["NN", "VB"]) | labels, words) | st.tuples(tokens, st.none())
+sentences = st.lists(leaves, min_size=2)
+treebanks = st.lists(sentences, min_size=1, max_size=5)
+
+
+def source_trees(treebank: Sequence[Sequence[Leaf]]) -> list[SourceTree]:
+    """A binary tree over each sentence."""
+    return [
+        SourceTree("t", line, binarize(Tree("S", [Tree(tag, word=word) for tag, word in sentence])))
+        for line, sentence in enumerate(treebank, start=1)
+    ]
+
+
+def trained(kind: UnknownKind, treebank: Sequence[Sequence[Leaf]], rare: int) -> RuleSet:
+    trees = source_trees(treebank)
+    replaced, model = MODELS[kind].learn(trees, rare)
+    if isinstance(model, Collins):
+        model = model.with_tagger(Tagger.train(tree for _, _, tree in trees))
+    rules = replace(induce(replaced, "words"), unknown=model)
+    rules.check()
+    return rules
+
+
+def lexicon(rules: RuleSet) -> dict[str, set[str]]:
+    """The tags of each terminal, as rules name them."""
+    found: dict[str, set[str]] = defaultdict(set)
+    for rule in rules.rules:
+        if len(rule.children) == 1 and is_terminal(rule.children[0]):
+            found[unquote(rule.children[0])].add(rule.parent)
+    return found
+
+
+def escaped(word: str) -> str:
+    return word.replace("(", "-LRB-").replace(")", "-RRB-")
+
+
+def sentence_of(text: str, times: int = 1) -> list[list[Leaf]]:
+    """``the/DT dog/NN``, so many times."""
+    pairs = [token.rsplit("/", 1) for token in text.split()]
+    return [[(tag, word) for word, tag in pairs]] * times
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@settings(max_examples=60)
+@given(treebank=treebanks, unseen=st.lists(words, min_size=1), rare=st.integers(2, 4))
+def test_whatever_words_there_are(
+    kind: UnknownKind, treebank: list[list[Leaf]], unseen: list[str], rare: int
+) -> None:
+    rules = trained(kind, treebank, rare)
+    totals: dict[str, float] = defaultdict(float)
+    for rule, weight in rules.rules.items():
+        totals[rule.parent] += weight.probability
+    assert all(abs(total - 1) < 1e-9 for total in totals.values())
+
+    seen = Counter(escaped(word) for sentence in treebank for _, word in sentence if word is not None)
+    bare = {tag for sentence in treebank for tag, word in sentence if word is None}
+    lost = {word for word, count in seen.items() if count < rare and word not in bare}
+    found = lexicon(rules)
+    grammar = PCFG.from_rules(rules)
+    for word in seen.keys() - lost:
+        tags = {escape(t) for s in treebank for t, w in s if w is not None and escaped(w) == word}
+        assert found[word] == tags
+        assert grammar.terminals_of([word]) == [word]
+    assert not lost & found.keys() - bare
+    sentence = [*unseen, *seen]
+    terminals = grammar.terminals_of(sentence)
+    assert len(terminals) == len(sentence)
+    known = grammar.encode(terminals) != UNKNOWN_TERMINAL
+    if lost:
+        assert known.all()
+    else:
+        assert list(known) == [escaped(word) in seen or escaped(word) in bare for word in sentence]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@settings(max_examples=30)
+@given(treebank=treebanks, unseen=st.lists(words, min_size=1))
+def test_files_keep_the_model(
+    kind: UnknownKind, treebank: list[list[Leaf]], unseen: list[str], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "words.grammar"
+    rules = trained(kind, treebank, 2)
+    write_grammar(rules, path)
+    assert read_grammar(path) == rules
+    text = path.read_bytes()
+    again = read_with_tagger(path)
+    grammar = PCFG.from_rules(again)
+    assert grammar.terminals_of(unseen) == PCFG.from_rules(rules).terminals_of(unseen)
+    assert pickle.loads(pickle.dumps(grammar)).terminals_of(unseen) == grammar.terminals_of(unseen)
+    write_grammar(again, path)
+    assert path.read_bytes() == text
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("rare", [2, 6])
+def test_the_threshold_is_exact(kind: UnknownKind, rare: int) -> None:
+    treebank = [
+        *sentence_of("The/DT dogs/NNS", rare - 1),
+        *sentence_of("The/DT cats/NNS", rare),
+        # The sum over tags counts.
+        *sentence_of("The/DT bark/NN", 1),
+        *sentence_of("They/PRP bark/VB", rare - 1),
+    ]
+    found = lexicon(trained(kind, treebank, rare))
+    assert "dogs" not in found
+    assert found["cats"] == {"NNS"}
+    assert found["bark"] == {"NN", "VB"}
+
+
+def test_without_a_model_words_are_themselves() -> None:
+    grammar = PCFG.from_rules(induce(source_trees(sentence_of("the/DT dog/NN")), "words"))
+    assert grammar.terminals_of(["the", "cat"]) == ["the", "cat"]
+
+
+def test_trees_keep_all_but_their_rare_words() -> None:
+    text = "(S (NP (PRP it)) (VP (VB is) (NP (NP (NN it)) x)))"
+    [replaced], _ = Signatures.learn([SourceTree("f", 7, read_tree(text))], 2)
+    assert replaced.source == "f"
+    assert replaced.line == 7
+    assert replaced.tree == read_tree(text.replace("is", "UNKNOWN")).fold(
+        lambda leaf: Tree("VB", word="(UNKNOWN)") if leaf.word == "UNKNOWN" else leaf,
+        lambda node, children: Tree(node.label, children),
+    )
+
+
+def test_deep_trees() -> None:
+    tree = Tree("NN", word="dog")
+    for _ in range(5000):
+        tree = Tree("S", [Tree("NN", word="cat"), tree])
+    [replaced], _ = Signatures.learn([SourceTree("f", 1, tree)], 2)
+    assert replaced.tree.words()[-2:] == ("cat", "(UNKNOWN)")
+
+
+# Signatures
+
+
+@pytest.mark.parametrize(
+    ("word", "expected"),
+    [
+        ("dogs", "lower/-s"),
+        ("bus", "lower/-s"),
+        ("us", "lower"),
+        ("re-opened", "lower/hyphen/-ed"),
+        ("--", "symbol"),
+        ("-", "symbol"),
+        ("pre-", "lower"),
+        ("Bill", "Capital"),
+        ("A", "Capital"),
+        ("Anglo-Saxon", "Capital/hyphen"),
+        ("IBM", "capitals"),
+        ("U.S.", "capitals"),
+        ("1990s", "digit/-s"),
+        ("3-4", "number/hyphen"),
+        ("1,000.5", "number"),
+        ("eBay", "mixed/-y"),
+        ("訳", "lower"),
+        ("%", "symbol"),
+        ("x-LRB-y", "mixed/hyphen/-y"),
+    ],
+)
+def test_classes_of_words(word: str, expected: str) -> None:
+    assert classes(word, False)[0] == f"(UNKNOWN/{expected})"
+    parts = expected.split("/")
+    assert classes(word, False) == (
+        *(f"(UNKNOWN/{'/'.join(parts[:size])})" for size in range(len(parts), 0, -1)),
+        "(UNKNOWN)",
+    )
+    assert classes(word, True) == tuple(name.replace("Capital", "Initial") for name in classes(word, False))
+
+
+def test_suffixes_are_in_order() -> None:
+    assert list(SUFFIXES) == sorted(set(SUFFIXES))
+
+
+def class_counts(rules: RuleSet) -> dict[str, float]:
+    """Rare occurrences by class, whatever their tags."""
+    found: dict[str, float] = defaultdict(float)
+    for rule, weight in rules.rules.items():
+        if is_unknown(unquote(rule.children[0])):
+            found[unquote(rule.children[0])] += weight.count or 0
+    return found
+
+
+def test_classes_that_too_few_share_are_made_coarser() -> None:
+    """Enough in -ed; the two in -ing and the one without a suffix fall under their shape.
+
+    The first of each class is (UNKNOWN).
+    """
+    texts = ["a/X " + "/V ".join(f"b{n}{'c' * n}ed".replace(str(n), "") for n in range(1, ENOUGH + 1)) + "/V"]
+    texts += ["a/X bring/V swing/V fun/V IBM/N"]
+    counts = class_counts(trained("signature", [s for text in texts for s in sentence_of(text)], 2))
+    assert counts == {"(UNKNOWN/lower/-ed)": ENOUGH - 1, "(UNKNOWN/lower)": 2, "(UNKNOWN)": 3}
+
+
+def test_the_coarsest_class_is_there_whenever_a_word_was_rare() -> None:
+    text = " ".join(f"{'b' * n}ed/V" for n in range(2, ENOUGH + 2))
+    rules = trained("signature", sentence_of(f"a/X {text} a/X"), 2)
+    assert class_counts(rules) == {"(UNKNOWN/lower/-ed)": ENOUGH - 1, "(UNKNOWN)": 1}
+    other = " ".join(f"{n}/C" for n in range(ENOUGH + 1))
+    rules = trained("signature", sentence_of(f"a/X {text} {other} a/X"), 2)
+    assert class_counts(rules) == {
+        "(UNKNOWN/lower/-ed)": ENOUGH - 1,
+        "(UNKNOWN/number)": ENOUGH,
+        "(UNKNOWN)": 2,
+    }
+    assert PCFG.from_rules(rules).terminals_of(["a", "77", "walked", "?"]) == [
+        *("a", "(UNKNOWN/number)", "(UNKNOWN/lower/-ed)", "(UNKNOWN)")
+    ]
+
+
+def test_capitals_at_the_beginning_are_another_class() -> None:
+    treebank = [sentence_of(f"A{chr(97 + n)}/N B{chr(97 + n)}/V ./.")[0] for n in range(2 * ENOUGH)]
+    rules = trained("signature", [*treebank, *sentence_of("?/? ./.")], 2)
+    assert class_counts(rules) == {
+        "(UNKNOWN/Initial)": 2 * ENOUGH - 1,
+        "(UNKNOWN/Capital)": 2 * ENOUGH - 1,
+        "(UNKNOWN)": 3,
+    }
+    assert PCFG.from_rules(rules).terminals_of(["Bo", "Bo"]) == ["(UNKNOWN/Initial)", "(UNKNOWN/Capital)"]
+
+
+# Collins's
+
+SENTENCES = [
+    *sentence_of("the/DT dog/NN barks/VBZ ./.", 6),
+    *sentence_of("the/DT cat/NN purrs/VBZ ./.", 2),
+    *sentence_of("the/DT lion/NN roars/VBZ ./.", 2),
+    *sentence_of("the/DT bird/NN sings/VBZ ./.", 2),
+]
+
+
+def test_the_taggers_tag_decides() -> None:
+    rules = trained("collins", SENTENCES, 6)
+    found = lexicon(rules)
+    assert found == {
+        "the": {"DT"},
+        "dog": {"NN"},
+        "barks": {"VBZ"},
+        ".": {"."},
+        "(UNKNOWN/NN)": {"NN"},
+        "(UNKNOWN/VBZ)": {"VBZ"},
+    }
+    weights = {str(rule): weight for rule, weight in rules.rules.items()}
+    assert weights["NN -> '(UNKNOWN/NN)'"].probability == pytest.approx(6 / 12)
+    grammar = PCFG.from_rules(rules)
+    # Rare ones, unseen ones; the barking of dogs is known.
+    assert grammar.terminals_of(["the", "cat", "roars", "."]) == ["the", "(UNKNOWN/NN)", "(UNKNOWN/VBZ)", "."]
+    assert grammar.terminals_of(["the", "wolf", "howls", "."]) == [
+        "the",
+        "(UNKNOWN/NN)",
+        "(UNKNOWN/VBZ)",
+        ".",
+    ]
+    assert grammar.terminals_of(["the", "dog", "barks", "."]) == ["the", "dog", "barks", "."]
+
+
+def test_a_tag_that_no_rare_word_had() -> None:
+    """The tagger would call it DT, as all words before dog; no rare word was one."""
+    treebank = [*sentence_of("the/DT dog/NN", 8), *sentence_of("the/DT cat/NN", 2)]
+    rules = trained("collins", treebank, 6)
+    model = rules.unknown
+    assert isinstance(model, Collins)
+    assert model.tagger is not None
+    assert model.tagger.tag(["qqq", "dog"])[0] == "DT"
+    assert PCFG.from_rules(rules).terminals_of(["qqq", "dog"]) == ["(UNKNOWN/NN)", "dog"]
+
+
+def test_no_word_was_rare() -> None:
+    rules = trained("collins", sentence_of("the/DT dog/NN", 6), 6)
+    grammar = PCFG.from_rules(rules)
+    assert grammar.terminals_of(["the", "wolf"]) == ["the", "wolf"]
+    assert grammar.encode(["wolf"]).tolist() == [UNKNOWN_TERMINAL]
+
+
+@pytest.mark.parametrize("tag", ["", "NP/X", "(", "a b", "X_Cont", "'NN'", "訳", "%00"])
+def test_tags_of_any_kind(tag: str, tmp_path: Path) -> None:
+    rules = trained("collins", [[(tag, "dog"), ("VB", "barks")]], 6)
+    assert lexicon(rules)[f"(UNKNOWN/{escape(tag)})"] == {escape(tag)}
+    write_grammar(rules, tmp_path / "g")
+    grammar = PCFG.from_rules(read_with_tagger(tmp_path / "g"))
+    assert grammar.terminals_of(["dog", "barks"]) == [f"(UNKNOWN/{escape(tag)})", "(UNKNOWN/VB)"]
+
+
+def test_training_depends_on_the_trees_alone() -> None:
+    state = random.getstate()
+    one = trained("collins", SENTENCES, 6).unknown
+    assert random.getstate() == state
+    random.seed(5)
+    assert trained("collins", SENTENCES, 6).unknown == one
+
+
+def test_read_without_its_tagger(tmp_path: Path) -> None:
+    write_grammar(trained("collins", SENTENCES, 6), tmp_path / "g")
+    with pytest.raises(GrammarError, match="without its tagger"):
+        PCFG.from_rules(read_grammar(tmp_path / "g")).terminals_of(["wolf"])
+
+
+def test_taggers_that_are_not_there_or_do_not_belong(tmp_path: Path) -> None:
+    path = tmp_path / "g"
+    write_grammar(trained("collins", SENTENCES, 6), path)
+    beside = tagger_path(path)
+    text = beside.read_text()
+    beside.write_text(text[:-30])
+    with pytest.raises(GrammarError) as wrong:
+        read_with_tagger(path)
+    assert str(wrong.value) == (
+        f"{beside}: not the tagger that {path} was trained with, or it was changed since; "
+        "keep a grammar and its tagger together, or train again: mbrparse train --unknown collins"
+    )
+    beside.write_bytes(b"\xff")
+    with pytest.raises(FileError, match=f"{beside}: the tagger of {path}: bytes that are not utf-8"):
+        read_with_tagger(path)
+    beside.unlink()
+    with pytest.raises(FileError, match=f"{beside}: the tagger of {path}: no such file; keep"):
+        read_with_tagger(path)
+    assert read_grammar(path).unknown is not None
+
+
+HEADER = "mbrparse-grammar 1\nterminals words\n{}start S 1 1\nrules 1\n1 1 S -> 'a' 'b'\nend\n"
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("unknown\n", "not a model of unknown words: ''; it reads: "),
+        ("unknown words 2\n", "not a model of unknown words: 'words 2'"),
+        ("unknown signature\n", "'signature'"),
+        ("unknown signature 1\n", "'signature 1'"),
+        ("unknown signature x\n", "'signature x'"),
+        ("unknown signature 2²\n", "'signature 2²'"),
+        ("unknown signature 99999999999\n", "'signature 99999999999'"),
+        ("unknown collins 6\n", "'collins 6'"),
+        ("unknown collins 6 a b\n", "'collins 6 a b'"),
+    ],
+)
+def test_header_lines_that_name_no_model(line: str, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "g"
+    path.write_text(HEADER.format(line))
+    with pytest.raises(GrammarError) as caught:
+        read_grammar(path)
+    assert str(caught.value).startswith(f"{path}:3: not a model of unknown words: ")
+    assert message in str(caught.value)
+
+
+def test_headers_that_contradict_themselves(tmp_path: Path) -> None:
+    path = tmp_path / "g"
+    path.write_text(HEADER.format("unknown signature 2\nunknown signature 3\n"))
+    with pytest.raises(GrammarError, match=f"{path}:4: a second line 'unknown'"):
+        read_grammar(path)
+    path.write_text(HEADER.format("unknown signature 2\n").replace("terminals words", "terminals tags"))
+    with pytest.raises(GrammarError, match="a model of unknown words, but terminals are tags"):
+        read_grammar(path)
+    path.write_text(HEADER.format("unknown signature 3\n"))
+    assert read_grammar(path).unknown == Signatures(3)
+    path.write_text(HEADER.format(""))
+    assert read_grammar(path).unknown is None
+
+
+def test_sums_with_many_rare_words() -> None:
+    rng = random.Random(1)
+    treebank = [
+        [(rng.choice("NVA"), f"w{rng.randrange(400)}" + rng.choice(["ed", "s", ""])) for _ in range(9)]
+        for _ in range(60)
+    ]
+    for kind in KINDS:
+        rules = trained(kind, treebank, 3)
+        for tag in "NVA":
+            assert fsum(w.probability for r, w in rules.rules.items() if r.parent == tag) == pytest.approx(1)
