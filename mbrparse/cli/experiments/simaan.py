@@ -28,6 +28,13 @@ WSJ_ONLY = ("train_sections", "test_sections")
     metavar="N",
     help="Words seen fewer than N times are rare.  [default: collins 6, signature 2]",
 )
+@click.option(
+    "--node-cost",
+    type=click.FloatRange(min=0),
+    default=0.0,
+    show_default=True,
+    help="Taken off the gains for each node (not MPP's): unary chains no longer grow for their own sake.",
+)
 @click.option("--train-sections", default="02-21", show_default=True, metavar="N-M", help="Of wsj:DIR.")
 @click.option("--test-sections", default="23", show_default=True, metavar="N", help="Of wsj:DIR.")
 @click.option(
@@ -48,6 +55,7 @@ def simaan(
     output: str,
     unknown: Any,
     rare: int | None,
+    node_cost: float,
     encoding: str,
     resamples: int,
     seed: int,
@@ -87,6 +95,7 @@ def simaan(
         "test trees": fingerprint(parts.test),
         "unknown words": unknown,
         "rare words": rare,
+        "node cost": node_cost,
     }
     folder = Path(output)
     check_settings(folder, settings, [kind.name for kind in kinds])
@@ -95,7 +104,7 @@ def simaan(
     with announced(lambda: note("compiling kernels, once on this machine ...")):
         for kind in kinds:
             model = None if unknown == "none" else unknown
-            steps = Steps(kind, folder / kind.name, parts, model, rare, note)
+            steps = Steps(kind, folder / kind.name, parts, model, rare, node_cost, note)
             judged.append(judge(steps, steps.run(jobs), parameters, resamples, seed))
     title = f"Sima'an (2003), Table 2, on {input}: {len(parts.train)} and {len(parts.test)} trees"
     click.echo(write_tables(judged, folder, title, settings), nl=False)

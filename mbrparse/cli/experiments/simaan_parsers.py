@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from mbrparse.decode.objectives import OBJECTIVES, Objective, Space
@@ -88,6 +88,11 @@ def parser_kinds() -> tuple[ParserKind, ...]:
     )
 
 
-def objectives() -> tuple[Objective, ...]:
-    """What the four algorithms maximize, among the grammar's own trees."""
-    return tuple(OBJECTIVES[name].within(Space.GRAMMAR) for name in ALGORITHMS)
+def objectives(node_cost: float) -> tuple[Objective, ...]:
+    """What the four algorithms maximize, among the grammar's own trees.
+
+    A node's cost is taken off the gains of all but the most probable parse (0: as he has it). Without
+    unary productions all trees of a sentence have the same number of nodes, and it makes no difference.
+    """
+    found = (OBJECTIVES[name].within(Space.GRAMMAR) for name in ALGORITHMS)
+    return tuple(replace(o, node_constant=-node_cost) if o.projectable and node_cost else o for o in found)

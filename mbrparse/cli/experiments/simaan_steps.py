@@ -109,6 +109,7 @@ class Steps:
     parts: Parts
     unknown: UnknownKind | None
     rare: int | None
+    node_cost: float
     tell: Callable[[str], None]
 
     @property
@@ -159,7 +160,7 @@ class Steps:
         path = self.folder / "parsing.json"
         if path.exists():
             return _read_parsing(path)
-        options = ParserOptions(objectives(), debinarized=self.kind.debinarized, items="symbol")
+        options = ParserOptions(objectives(self.node_cost), debinarized=self.kind.debinarized, items="symbol")
         job = Job(PCFG.from_rules(read_with_tagger(self.grammar)), options)
         sentences = list(read_sentences(self.gold))
         known = frozenset(job.grammar.terminals)
