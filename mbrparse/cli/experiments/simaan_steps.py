@@ -23,6 +23,8 @@ from mbrparse.grammar.grammar_file import read_with_tagger, write_grammar
 from mbrparse.grammar.induce import induce
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.rules import RuleSet
+from mbrparse.grammar.words.collins import Collins
+from mbrparse.grammar.words.tagger import Tagger
 from mbrparse.grammar.words.unknown import MODELS, UnknownKind
 from mbrparse.treebank.binarize import debinarize
 from mbrparse.treebank.brackets import read_tree, write_tree
@@ -200,7 +202,10 @@ def count_words(trees: list[SourceTree], unknown: UnknownKind | None, rare: int 
         return induce(trees, "words")
     model = MODELS[unknown]
     replaced, learned = model.learn(trees, model.default_rare if rare is None else rare)
-    return replace(induce(replaced, "words"), unknown=learned)
+    rules = induce(replaced, "words")
+    if isinstance(learned, Collins):
+        learned = learned.with_tagger(Tagger.train(tree for _, _, tree in trees))
+    return replace(rules, unknown=learned)
 
 
 def _projected(tree: Tree) -> Tree:
