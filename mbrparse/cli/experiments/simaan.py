@@ -72,7 +72,8 @@ def simaan(
     """
     from mbrparse.cli.experiments.simaan_corpus import WSJ, Division, fingerprint, read_parts
     from mbrparse.cli.experiments.simaan_parsers import parser_kinds
-    from mbrparse.cli.experiments.simaan_steps import Steps, check_settings
+    from mbrparse.cli.experiments.simaan_settings import check_settings
+    from mbrparse.cli.experiments.simaan_steps import Steps
     from mbrparse.cli.experiments.simaan_tables import judge, write_tables
     from mbrparse.evaluate.evalb.collins import write_collins
     from mbrparse.grammar.kernel import announced

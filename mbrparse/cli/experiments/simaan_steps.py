@@ -6,18 +6,17 @@ import json
 import re
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from mbrparse.cli.experiments.simaan_corpus import Parts
 from mbrparse.cli.experiments.simaan_parsers import ALGORITHMS, ParserKind, objectives
 from mbrparse.decode.parser import Parser, ParserOptions
 from mbrparse.decode.run import Job, Lines, parse_all
 from mbrparse.decode.sentences import read_chunks, read_sentences
-from mbrparse.errors import CorpusError, FileError, InputMismatchError
+from mbrparse.errors import CorpusError, FileError
 from mbrparse.files import open_output
 from mbrparse.grammar.grammar_file import read_with_tagger, write_grammar
 from mbrparse.grammar.induce import induce
@@ -65,41 +64,6 @@ class Parsing:
     def speed(self) -> float:
         """Sentences a second, for all algorithms together."""
         return self.sentences / self.seconds
-
-
-def check_settings(folder: Path, settings: dict[str, Any], parsers: Iterable[str]) -> None:
-    """Keep the settings in a new folder; in one that has some, raise InputMismatchError for others."""
-    path = folder / "settings.json"
-    if not path.exists():
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise FileError(f"folder cannot be made ({error.strerror})", source=str(folder)) from None
-        for name in parsers:
-            if (folder / name).exists():
-                raise FileError(
-                    "results, but no settings.json says of what", source=str(folder / name), remedy=_ANOTHER
-                )
-        with open_output(path) as stream:
-            json.dump(settings, stream, indent=2)
-            stream.write("\n")
-        return
-    try:
-        there = dict(json.loads(path.read_text("utf-8")))
-    except (OSError, ValueError, TypeError):
-        raise FileError(
-            "not the settings of this experiment", source=str(path), remedy="remove its folder"
-        ) from None
-    for name in {**settings, **there}:
-        if settings.get(name) != there.get(name):
-            raise InputMismatchError(
-                f"this was made with other {name}: {there.get(name)}, now {settings.get(name)}",
-                source=str(path),
-                remedy=f"give the same input and options, or {_ANOTHER}",
-            )
-
-
-_ANOTHER = "give another folder: -o DIR"
 
 
 @dataclass(frozen=True)
