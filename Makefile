@@ -2,6 +2,7 @@
 # make reproduce   the same on a real treebank: CORPUS=nltk:treebank, wsj:DIR, a file, a folder
 # make table1      Goodman's first experiment on the embedded treebank, or CORPUS=nltk:treebank MAX_LENGTH=15
 # make figure2     its figure: both decoders after each iteration of training
+# make simaan      Sima'an's Table 2 on nltk:treebank, or CORPUS=wsj:DIR UNKNOWN=signature
 # make test        sets up an environment and passes the tests
 # make lint        formatting, lint, types, import contracts
 # make bench       speed, as ratios within one run (QUICK=1: in minutes), tables and plots in build/bench
@@ -110,3 +111,12 @@ MERITS = build/figures-of-merit-$(subst /,_,$(subst :,-,$(CORPUS)))
 .PHONY: figures-of-merit
 figures-of-merit: $(VENV)/installed
 	$(MBRPARSE) experiment figures-of-merit "$(CORPUS)" --jobs $(JOBS) -o $(MERITS)
+
+# Sima'an's Table 2 (CORPUS=embedded:flights for a quick one, wsj:DIR for his own treebank).
+UNKNOWN ?= collins
+SIMAAN = build/simaan-$(subst /,_,$(subst :,-,$(CORPUS)))-$(UNKNOWN)
+
+.PHONY: simaan
+simaan: $(VENV)/installed
+	@mkdir -p build
+	$(MBRPARSE) experiment simaan "$(CORPUS)" --unknown $(UNKNOWN) --jobs $(JOBS) -o $(SIMAAN)

@@ -1,0 +1,111 @@
+"""``mbrparse experiment simaan``: Sima'an's (2003) Table 2."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from mbrparse.cli.options import NearestChoice, encoding_option, note, refuse_options
+
+WSJ_ONLY = ("train_sections", "test_sections")
+
+
+@click.command()
+@click.argument("input")
+@click.option("-o", "--output", required=True, metavar="DIR", help="Folder for files and tables.")
+@click.option(
+    "--unknown",
+    type=NearestChoice(["collins", "signature", "none"]),
+    default="collins",
+    show_default=True,
+    help="What stands for unknown words, as for train; none: their sentences fall back.",
+)
+@click.option(
+    "--rare",
+    type=click.IntRange(min=2),
+    metavar="N",
+    help="Words seen fewer than N times are rare.  [default: collins 6, signature 2]",
+)
+@click.option(
+    "--node-cost",
+    type=click.FloatRange(min=0),
+    default=0.0,
+    show_default=True,
+    help="Taken off the gains for each node (not MPP's): unary chains no longer grow for their own sake.",
+)
+@click.option("--train-sections", default="02-21", show_default=True, metavar="N-M", help="Of wsj:DIR.")
+@click.option("--test-sections", default="23", show_default=True, metavar="N", help="Of wsj:DIR.")
+@click.option(
+    "--test-fraction", default="0.1", show_default=True, metavar="F", help="Of others: held out, the last."
+)
+@click.option("--train-trees", type=click.IntRange(min=1), metavar="N", help="Only the first N.")
+@click.option(
+    "--test-trees", type=click.IntRange(min=1), default=1000, show_default=True, help="Only the first."
+)
+@click.option(
+    "--resamples", type=click.IntRange(min=1), default=10_000, show_default=True, help="For significance."
+)
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the resamples.")
+@click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Processes.")
+@encoding_option()
+def simaan(
+    input: str,
+    output: str,
+    unknown: Any,
+    rare: int | None,
+    node_cost: float,
+    encoding: str,
+    resamples: int,
+    seed: int,
+    jobs: int,
+    **division: Any,
+) -> None:
+    """Compare four algorithms that search a grammar's own trees, on words, by EVALB's criteria.
+
+    MPP (labelled-tree), MLR (labelled-recall), MPCh (parent-child) and MCFP (productions) parse the last part
+    of INPUT (as for binarize; of wsj:DIR section 23) with grammars counted from the rest: M_RL,
+    right-linear, with unary productions and without, and M_H, around heads. The folder gets for each parser
+    its gold, grammar, parses and tables, and the experiment's own tables as table2.txt, .md, .csv and
+    .json, the published figures beside ours. What is there of an earlier run is not done again.
+    """
+    from mbrparse.cli.experiments.simaan_corpus import WSJ, Division, fingerprint, read_parts
+    from mbrparse.cli.experiments.simaan_parsers import parser_kinds
+    from mbrparse.cli.experiments.simaan_settings import check_settings
+    from mbrparse.cli.experiments.simaan_steps import Steps
+    from mbrparse.cli.experiments.simaan_tables import judge, write_tables
+    from mbrparse.evaluate.evalb.collins import write_collins
+    from mbrparse.grammar.kernel import announced
+    from mbrparse.treebank.prepare import Account
+
+    if input.startswith(WSJ):
+        refuse_options(["test_fraction"], "another INPUT than wsj:DIR")
+    else:
+        refuse_options(WSJ_ONLY, "wsj:DIR")
+    if unknown == "none":
+        refuse_options(["rare"], "--unknown collins or signature")
+    account = Account()
+    train, test = division.pop("train_trees"), division.pop("test_trees")
+    parts = read_parts(input, Division(**division, train=train, test=test), encoding, account.skip)
+    if account.dropped:
+        note(f"{account.dropped.total()} malformed trees left out; first: {account.first_error}")
+    kinds = parser_kinds()
+    settings = {
+        "training trees": fingerprint(parts.train),
+        "test trees": fingerprint(parts.test),
+        "unknown words": unknown,
+        "rare words": rare,
+        "node cost": node_cost,
+    }
+    folder = Path(output)
+    check_settings(folder, settings, [kind.name for kind in kinds])
+    parameters = write_collins(folder / "COLLINS.prm")
+    judged = []
+    with announced(lambda: note("compiling kernels, once on this machine ...")):
+        for kind in kinds:
+            model = None if unknown == "none" else unknown
+            steps = Steps(kind, folder / kind.name, parts, model, rare, node_cost, note)
+            judged.append(judge(steps, steps.run(jobs), parameters, resamples, seed))
+    title = f"Sima'an (2003), Table 2, on {input}: {len(parts.train)} and {len(parts.test)} trees"
+    click.echo(write_tables(judged, folder, title, settings), nl=False)

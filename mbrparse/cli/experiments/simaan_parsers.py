@@ -1,0 +1,98 @@
+"""The parsers and algorithms of Sima'an (2003), Table 2, and what he published of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from mbrparse.decode.objectives import OBJECTIVES, Objective, Space
+from mbrparse.treebank.binarize import Binarization, HeadDriven
+from mbrparse.treebank.head_rules_file import head_rules
+from mbrparse.treebank.prepare import Preparation
+
+#: His name of each algorithm, by the name of its objective here; all search the grammar's own trees.
+ALGORITHMS = {
+    "labelled-tree": "MPP",
+    "labelled-recall": "MLR",
+    "parent-child": "MPCh",
+    "productions": "MCFP",
+}
+
+
+class Published(NamedTuple):
+    """A column of his table, per cent, as printed; the fields are named as EVALB's criteria here."""
+
+    bracketing_recall: str
+    bracketing_precision: str
+    bracketing_f: str
+    complete_match: str
+    no_crossing: str
+
+
+M_RL = {
+    "MPP": Published("60.06", "62.90", "61.44", "5.4", "17.8"),
+    "MLR": Published("60.36", "65.55", "62.84", "3.9", "15.6"),
+    "MPCh": Published("61.10", "65.25", "63.10", "4.5", "16.5"),
+    "MCFP": Published("61.69", "65.22", "63.40", "4.8", "16.5"),
+}
+M_H = {
+    "MPP": Published("80.07", "80.04", "80.05", "23.0", "47.0"),
+    "MLR": Published("81.97", "81.73", "81.85", "23.4", "48.2"),
+    "MPCh": Published("80.70", "80.65", "80.67", "22.6", "48.0"),
+    "MCFP": Published("81.58", "81.47", "81.52", "23.4", "48.0"),
+}
+
+
+@dataclass(frozen=True)
+class ParserKind:
+    """A parser: how its training trees are prepared, and what its parses are compared with.
+
+    ``name`` is that of its folder too. With ``debinarized``, parses and gold are n-ary; else both are
+    binarized, and continuations count as constituents.
+    """
+
+    name: str
+    description: str
+    preparation: Preparation
+    debinarized: bool
+    published: dict[str, Published]
+
+
+def parser_kinds() -> tuple[ParserKind, ...]:
+    """M_RL with its unary productions (the paper does not say) and without, and M_H."""
+    heads = HeadDriven(head_rules("collins"), tags=True, frames=True)
+    around_heads = Preparation("top", binarization=Binarization(vmarkov=2, heads=heads))
+    binarized = "binarized gold, continuations count"
+    return (
+        ParserKind(
+            "M_RL-keep",
+            f"M_RL, right linearization, unary productions kept; {binarized}",
+            Preparation("keep"),
+            False,
+            M_RL,
+        ),
+        ParserKind(
+            "M_RL-top",
+            f"M_RL, right linearization, no unary productions; {binarized}",
+            Preparation("top"),
+            False,
+            M_RL,
+        ),
+        ParserKind(
+            "M_H",
+            "M_H, around heads, with parents, head tags and frames, no unary productions; n-ary gold",
+            around_heads,
+            True,
+            M_H,
+        ),
+    )
+
+
+def objectives(node_cost: float) -> tuple[Objective, ...]:
+    """What the four algorithms maximize, among the grammar's own trees.
+
+    A node's cost is taken off the gains of all but the most probable parse (0: as he has it). Without
+    unary productions all trees of a sentence have the same number of nodes, and it makes no difference.
+    """
+    found = (OBJECTIVES[name].within(Space.GRAMMAR) for name in ALGORITHMS)
+    return tuple(replace(o, node_constant=-node_cost) if o.projectable and node_cost else o for o in found)

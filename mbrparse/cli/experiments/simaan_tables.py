@@ -1,0 +1,197 @@
+"""The tables of ``mbrparse experiment simaan``: ours beside Sima'an's (2003), in several formats."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from mbrparse.cli.experiments.simaan_parsers import ALGORITHMS, ParserKind, Published
+from mbrparse.cli.experiments.simaan_steps import Parsing, Steps
+from mbrparse.evaluate.criteria import DASH, Criterion
+from mbrparse.evaluate.evalb.counts import EVALB
+from mbrparse.evaluate.evalb.parameters import EvalbParameters
+from mbrparse.evaluate.grids import LAYOUTS, Cell, Grid, PrintFormat
+from mbrparse.evaluate.request import Request, evaluate_files
+from mbrparse.evaluate.significance import significance
+from mbrparse.evaluate.significance_report import LEGEND, letters, mark
+from mbrparse.evaluate.tables import COVERAGE, Format, Summary, render, summarize
+from mbrparse.files import open_output
+
+#: His criteria, as he calls them, among EVALB's.
+CRITERIA = {
+    "bracketing_recall": "recall",
+    "bracketing_precision": "precision",
+    "bracketing_f": "F",
+    "complete_match": "exact",
+    "no_crossing": "zero cross.",
+}
+_NAMES = (
+    "; ".join(f"{name}: {objective}" for objective, name in ALGORITHMS.items())
+    + ". Rows without a letter: Sima'an's own."
+)
+SUFFIXES: dict[str, PrintFormat] = {"txt": "text", "md": "markdown"}
+ALL_SUFFIXES: dict[str, Format] = {"txt": "text", "md": "markdown", "csv": "csv", "json": "json"}
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A parser's parses, compared with the gold: all sentences, and those up to EVALB's cut-off length.
+
+    Rows are named by objectives; ``left_out`` counts EVALB's errors, such as a word that one side has
+    tagged as punctuation, over all algorithms.
+    """
+
+    kind: ParserKind
+    parsing: Parsing
+    all: Summary
+    short: Summary | None
+    left_out: int
+
+
+def judge(steps: Steps, parsing: Parsing, how: EvalbParameters, resamples: int, seed: int) -> Judged:
+    """Compare a parser's files; EVALB's messages are counted and not shown."""
+    messages: list[str] = []
+    files = tuple(map(str, steps.parses))
+    result = evaluate_files(
+        Request(str(steps.gold), files, how, EVALB, resamples=resamples, seed=seed), messages.append
+    )
+    counts = result.counts[result.counts["length"] <= how.cutoff]
+    short = None
+    if len(counts):
+        tested = significance(counts, EVALB, "pooled", next(iter(ALGORITHMS)), resamples, seed)
+        short = summarize(counts, steps.gold, how, EVALB, significance=tested)
+    return Judged(steps.kind, parsing, result.summary, short, int((result.counts["status"] > 0).sum()))
+
+
+def write_tables(found: Sequence[Judged], folder: Path, title: str, settings: dict[str, Any]) -> str:
+    """Write everything; return what people read on standard output.
+
+    Each parser's folder gets the tables that ``mbrparse evaluate`` has for it, the experiment's own
+    folder ``table2``.
+    """
+    for judged in found:
+        for name, summary in (("table", judged.all), ("table-short", judged.short)):
+            for suffix, form in ALL_SUFFIXES.items():
+                if summary is not None:
+                    with open_output(folder / judged.kind.name / f"{name}.{suffix}") as stream:
+                        stream.write(render(summary, form))
+    texts = {suffix: _printed(found, title, form) for suffix, form in SUFFIXES.items()}
+    texts["csv"] = pd.DataFrame(_rows(found)).to_csv(index=False, lineterminator="\n")
+    texts["json"] = json.dumps(_data(found, settings), indent=2, ensure_ascii=False) + "\n"
+    for suffix, text in texts.items():
+        with open_output(folder / f"table2.{suffix}") as stream:
+            stream.write(text)
+    return texts["txt"]
+
+
+def _printed(found: Sequence[Judged], title: str, form: PrintFormat) -> str:
+    lines = [title if form == "text" else f"# {title}", "", _NAMES]
+    for judged in found:
+        lines += ["", f"## {judged.kind.description}" if form == "markdown" else judged.kind.description]
+        lines += ["", _account(judged), ""]
+        lines += LAYOUTS[form](_grid(judged.all, judged.kind.published), 2)
+        if judged.short is not None:
+            sentences = int(judged.short.totals["sentences"].iloc[0])
+            lines += ["", f"Sentences of at most 40 words and punctuation marks ({sentences}):", ""]
+            lines += LAYOUTS[form](_grid(judged.short, {}), 2)
+        lines += ["", "Differences of F, all sentences:", "", *LAYOUTS[form](_differences(judged.all), 1)]
+    return "\n".join([*lines, "", LEGEND, ""])
+
+
+def _account(judged: Judged) -> str:
+    parsing = judged.parsing
+    text = f"{parsing.sentences} sentences, {100 * parsing.unknown / parsing.words:.1f}% of words unknown, "
+    text += f"{parsing.fell_back} fell back"
+    if parsing.fallbacks:
+        text += " (" + ", ".join(f"{why}: {count}" for why, count in parsing.fallbacks.items()) + ")"
+    processes = f", {parsing.jobs} processes" * (parsing.jobs > 1)
+    text += f"; {parsing.speed:.1f} sentences a second (the four algorithms together{processes})"
+    return text + f"; {judged.left_out} parses in error for EVALB" * bool(judged.left_out)
+
+
+def _grid(summary: Summary, published: dict[str, Published]) -> Grid:
+    """Our rows with letters and marks, his below."""
+    found = summary.significance
+    grid = [[Cell(text) for text in ("", "", *CRITERIA.values(), COVERAGE.heading)]]
+    names = letters(found, len(summary.rates))
+    rows = zip(summary.rates.to_numpy().tolist(), summary.coverage.tolist(), strict=True)
+    for file, (name, (rates, covered)) in enumerate(zip(ALGORITHMS.values(), rows, strict=True)):
+        figures = [
+            Cell(criterion.show(rates[place]), mark(found, file, place)) for place, criterion in _criteria()
+        ]
+        grid.append([Cell(name), Cell(names[file]), *figures, Cell(COVERAGE.show(covered))])
+    for name, row in published.items():
+        grid.append([Cell(name), Cell(""), *map(Cell, row), Cell(DASH)])
+    return grid
+
+
+def _differences(summary: Summary) -> Grid:
+    """F less that of the first algorithm, with its interval and p-values."""
+    found = summary.significance
+    assert found is not None
+    [(place, criterion)] = [(p, c) for p, c in _criteria() if c.name == "bracketing_f"]
+    first, *others = ALGORITHMS.values()
+    heading = ("", f"less {first}", "95% interval", "p (bootstrap)", "p (randomization)")
+    grid = [[Cell(text) for text in heading]]
+    for file, name in enumerate(others, start=1):
+        at = file, place
+        low, high = found.difference_low[at], found.difference_high[at]
+        interval = f"{criterion.show(float(low))}..{criterion.show(float(high))}"
+        values = (f"{float(array[at]):.4f}" for array in (found.p_bootstrap, found.p_randomization))
+        texts = (name, criterion.show(float(found.difference[at])), interval, *values)
+        grid.append([Cell(text) for text in texts])
+    return grid
+
+
+def _criteria() -> Iterator[tuple[int, Criterion]]:
+    """His criteria and their places among EVALB's."""
+    return ((place, criterion) for place, criterion in enumerate(EVALB) if criterion.name in CRITERIA)
+
+
+def _rows(found: Sequence[Judged]) -> Iterator[dict[str, Any]]:
+    """For CSV: a row for each parser, group of sentences and algorithm; rates, his too, 0 to 1."""
+    for judged in found:
+        for group, summary in (("all", judged.all), ("short", judged.short)):
+            if summary is None:
+                continue
+            tested = summary.significance
+            assert tested is not None
+            totals = summary.totals.to_dict("records")
+            for file, (objective, algorithm) in enumerate(ALGORITHMS.items()):
+                row: dict[str, Any] = {"parser": judged.kind.name, "group": group, "algorithm": algorithm}
+                row |= {"objective": objective, "fell_back": judged.parsing.fell_back}
+                row |= {str(column): count for column, count in totals[file].items()}
+                row["coverage"] = summary.coverage.at[objective]
+                for place, criterion in _criteria():
+                    row[criterion.name] = summary.rates.at[objective, criterion.name]
+                    row[f"{criterion.name}_p_bootstrap"] = tested.p_bootstrap[file, place]
+                    row[f"{criterion.name}_p_randomization"] = tested.p_randomization[file, place]
+                    if group == "all":
+                        printed = getattr(judged.kind.published[algorithm], criterion.name)
+                        row[f"{criterion.name}_published"] = float(printed) / 100
+                yield row
+
+
+def _data(found: Sequence[Judged], settings: dict[str, Any]) -> dict[str, Any]:
+    parsers = []
+    for judged in found:
+        groups = {"all": judged.all, "short": judged.short}
+        parsers.append(
+            {
+                "name": judged.kind.name,
+                "description": judged.kind.description,
+                **asdict(judged.parsing),
+                **{
+                    group: json.loads(render(summary, "json"))
+                    for group, summary in groups.items()
+                    if summary is not None
+                },
+                "published": {name: row._asdict() for name, row in judged.kind.published.items()},
+            }
+        )
+    return {"settings": settings, "algorithms": ALGORITHMS, "parsers": parsers}

@@ -1,0 +1,285 @@
+"""The experiment of Sima'an (2003), on a small scale."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from commandline import Command, Outcome
+
+from mbrparse.cli.experiments import simaan_steps
+from mbrparse.cli.experiments.simaan_parsers import ALGORITHMS
+from mbrparse.decode.run import parse_all
+from mbrparse.evaluate.evalb.collins import COLLINS, NEVER, write_collins
+from mbrparse.evaluate.evalb.parameters import read_parameters
+from mbrparse.treebank.brackets import read_tree_file
+from mbrparse.treebank.corpora import read_corpus
+
+EVALB_FILES = Path(__file__).parent.parent / "data" / "evalb"
+SMALL = ("--train-trees", 200, "--test-trees", 30, "--resamples", 200)
+PARSERS = ("M_RL-keep", "M_RL-top", "M_H")
+
+
+def experiment(command: Command, folder: Path, *more: object, corpus: str = "embedded:flights") -> Outcome:
+    return command("experiment", "simaan", corpus, *SMALL, "-o", folder, *more)
+
+
+@pytest.fixture(scope="module")
+def finished(command: Command, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Outcome]:
+    folder = tmp_path_factory.mktemp("simaan")
+    done = experiment(command, folder)
+    assert done.code == 0, done.err
+    return folder, done
+
+
+def rows(folder: Path) -> list[dict[str, str]]:
+    return list(csv.DictReader((folder / "table2.csv").open()))
+
+
+def files(folder: Path) -> dict[str, int]:
+    """All files and when they were written, hidden ones too."""
+    return {
+        str(path.relative_to(folder)): path.stat().st_mtime_ns for path in folder.rglob("*") if path.is_file()
+    }
+
+
+def tables_aside(found: dict[str, int]) -> dict[str, int]:
+    return {name: time for name, time in found.items() if "table" not in name and "COLLINS" not in name}
+
+
+def test_the_tables_say_what_evaluate_says_of_the_files(
+    command: Command, finished: tuple[Path, Outcome]
+) -> None:
+    folder, done = finished
+    assert len(rows(folder)) == len(PARSERS) * len(ALGORITHMS) * 2
+    for row in rows(folder):
+        parser = folder / row["parser"]
+        found = command(
+            "evaluate",
+            *("--evalb", folder / "COLLINS.prm", parser / "gold.mrg", parser / f"{row['objective']}.mrg"),
+        )
+        assert found.code == 0
+        block = found.out.split("-- All --" if row["group"] == "all" else "-- len<=40 --")[1]
+        for heading, name in (
+            ("Bracketing Recall", "bracketing_recall"),
+            ("Bracketing Precision", "bracketing_precision"),
+            ("Bracketing FMeasure", "bracketing_f"),
+            ("Complete match", "complete_match"),
+            ("No crossing", "no_crossing"),
+        ):
+            printed = re.search(rf"{heading} += +(\S+)", block)
+            assert printed is not None
+            assert f"{100 * float(row[name]):.2f}" == printed[1]
+            assert row["group"] == "short" or f"{100 * float(row[name]):.2f}" in done.out
+    assert done.out == (folder / "table2.txt").read_text()
+
+
+def test_significance_is_what_evaluate_gives(command: Command, finished: tuple[Path, Outcome]) -> None:
+    folder, _ = finished
+    parses = [folder / "M_H" / f"{name}.mrg" for name in ALGORITHMS]
+    found = command(
+        "evaluate",
+        *("--evalb", folder / "COLLINS.prm", "--resamples", 200, folder / "M_H" / "gold.mrg", *parses),
+    )
+    assert found.out == (folder / "M_H" / "table.txt").read_text()
+    data = json.loads((folder / "table2.json").read_text())
+    assert [parser["name"] for parser in data["parsers"]] == list(PARSERS)
+    tested = data["parsers"][2]["all"]["significance"]
+    assert (tested["baseline"], tested["resamples"]) == ("labelled-tree", 200)
+    row = rows(folder)[-3]
+    assert (row["parser"], row["algorithm"], row["group"]) == ("M_H", "MLR", "short")
+    p_value = data["parsers"][2]["short"]["significance"]["rows"][1]["criteria"]["bracketing_f"][
+        "p_bootstrap"
+    ]
+    assert float(row["bracketing_f_p_bootstrap"]) == p_value
+
+
+def test_published_figures_stand_beside_ours(finished: tuple[Path, Outcome]) -> None:
+    folder, done = finished
+    published = [float(row["bracketing_f_published"]) for row in rows(folder) if row["group"] == "all"]
+    right_linear = [0.6144, 0.6284, 0.6310, 0.6340]
+    assert published == pytest.approx([*right_linear, *right_linear, 0.8005, 0.8185, 0.8067, 0.8152])
+    assert re.search(r"^MCFP +61\.69 +65\.22 +63\.40 +4\.8 +16\.5 +-$", done.out, re.MULTILINE)
+    assert "| MLR  |     | " in (folder / "table2.md").read_text()
+    report = json.loads((folder / "M_H" / "parsing.json").read_text())
+    assert f"{report['sentences']} sentences, " in done.out
+    assert f", {sum(report['fallbacks'].values())} fell back" in done.out
+
+
+def test_parses_are_those_of_the_commands(
+    command: Command, finished: tuple[Path, Outcome], tmp_path: Path
+) -> None:
+    folder, _ = finished
+    corpus = [str(tree) for _, _, tree in read_corpus("embedded:flights")]
+    (tmp_path / "train.mrg").write_text("\n".join(corpus[:200]))
+    (tmp_path / "test.mrg").write_text("\n".join(corpus[1350:1380]))
+    how = ("--head-rules", "collins", "--annotate", "parent,head-tag", "--subcat")
+    parses = tmp_path / "{objective}.mrg"
+    names = [part for name in ALGORITHMS for part in ("--objective", name)]
+    search = ("--space", "grammar", "--items", "symbol", "--debinarize")
+    for step in (
+        ("binarize", tmp_path / "train.mrg", *how, "-o", tmp_path / "b.mrg"),
+        ("train", tmp_path / "b.mrg", "--terminals", "words", "--unknown", "collins", "-o", tmp_path / "g"),
+        ("binarize", tmp_path / "test.mrg", *how, "-o", tmp_path / "t.mrg"),
+        ("debinarize", tmp_path / "t.mrg", "-o", tmp_path / "gold.mrg"),
+        ("parse", "-g", tmp_path / "g", tmp_path / "gold.mrg", *names, *search, "-o", parses),
+    ):
+        assert command(*step).code == 0
+    assert (tmp_path / "g").read_text() == (folder / "M_H" / "grammar.txt").read_text()
+
+    def trees(path: Path) -> list[Any]:
+        """Labels, tags and words; (. .) as a bare full stop too."""
+        return [
+            str(tree).replace("(. .)", ".").replace("(, ,)", ",")
+            for _, tree in read_tree_file(path)
+            if tree is not None
+        ]
+
+    for name in ("gold", *ALGORITHMS):
+        assert trees(tmp_path / f"{name}.mrg") == trees(folder / "M_H" / f"{name}.mrg")
+
+
+def test_what_is_there_is_not_done_again(command: Command, finished: tuple[Path, Outcome]) -> None:
+    folder, done = finished
+    before = tables_aside(files(folder))
+    again = experiment(command, folder)
+    assert (again.code, again.out, again.err) == (0, done.out, "")
+    assert tables_aside(files(folder)) == before
+    (folder / "M_H" / "parsing.json").unlink()
+    content = (folder / "M_H" / "productions.mrg").read_text()
+    third = experiment(command, folder)
+    assert third.err.startswith("mbrparse: M_H: 30 sentences parsed in ")
+    changed = {name for name, time in tables_aside(files(folder)).items() if before[name] != time}
+    assert changed == {f"M_H/{name}.mrg" for name in ALGORITHMS} | {"M_H/parsing.json"}
+    assert (folder / "M_H" / "productions.mrg").read_text() == content
+
+
+@pytest.mark.parametrize(
+    ("more", "name"),
+    [
+        (("--unknown", "signature"), "unknown words: collins, now signature"),
+        (("--rare", 3), "rare words: None, now 3"),
+        (("--node-cost", 0.5), "node cost: 0.0, now 0.5"),
+        (("--train-trees", 100), "training trees: 200 "),
+        (("--test-fraction", 0.2), "test trees: 30 "),
+    ],
+)
+def test_other_settings_are_refused(
+    command: Command, finished: tuple[Path, Outcome], more: tuple[object, ...], name: str
+) -> None:
+    folder, _ = finished
+    before = files(folder)
+    done = experiment(command, folder, *more)
+    assert f"settings.json: this was made with other {name}" in done.error
+    assert done.error.endswith("give the same input and options, or give another folder: -o DIR")
+    assert files(folder) == before
+
+
+def test_an_interrupted_run_leaves_no_half_written_file(
+    command: Command, finished: tuple[Path, Outcome], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*arguments: Any) -> Iterator[Any]:
+        for number, lines in enumerate(parse_all(*arguments)):
+            if number == 7:
+                raise KeyboardInterrupt
+            yield lines
+
+    with monkeypatch.context() as patch:
+        patch.setattr(simaan_steps, "parse_all", interrupted)
+        assert experiment(command, tmp_path).code == 130
+    kept = {"settings.json", "COLLINS.prm"}
+    kept |= {f"M_RL-keep/{name}" for name in ("gold.mrg", "grammar.txt", "grammar.txt.tagger.json")}
+    before = files(tmp_path)
+    assert set(before) == kept
+    # As after a power failure: what could not be removed.
+    left_over = tmp_path / "M_RL-keep" / ".productions.mrg.k3_x9abz"
+    left_over.write_text("(S (NP")
+    assert experiment(command, tmp_path).code == 0
+    assert not left_over.exists()
+    folder, _ = finished
+    after = files(tmp_path)
+    assert set(after) == set(files(folder))
+    assert {name: after[name] for name in kept - {"COLLINS.prm"}} == {
+        name: before[name] for name in kept - {"COLLINS.prm"}
+    }
+    assert (tmp_path / "M_H" / "table.txt").read_text() == (folder / "M_H" / "table.txt").read_text()
+
+
+def test_a_cost_of_nodes_keeps_unary_chains_short(
+    command: Command, finished: tuple[Path, Outcome], tmp_path: Path
+) -> None:
+    folder, _ = finished
+    assert experiment(command, tmp_path, "--node-cost", 0.5, "--unknown", "collins").code == 0
+
+    def nodes(root: Path) -> dict[tuple[str, str], int]:
+        return {
+            (row["parser"], row["algorithm"]): int(row["test"]) for row in rows(root) if row["group"] == "all"
+        }
+
+    free, dear = nodes(folder), nodes(tmp_path)
+    assert dear["M_RL-keep", "MLR"] < free["M_RL-keep", "MLR"]
+    assert dear["M_RL-keep", "MPP"] == free["M_RL-keep", "MPP"]
+    assert {name: count for name, count in dear.items() if name[0] != "M_RL-keep"} == {
+        name: count for name, count in free.items() if name[0] != "M_RL-keep"
+    }
+
+
+def wall_street(folder: Path) -> str:
+    """A corpus in the layout of the LDC: sections 02, 03 and 23."""
+    corpus = [str(tree) for _, _, tree in read_corpus("embedded:flights")]
+    for section, trees in (("02", corpus[:100]), ("03", corpus[100:200]), ("23", corpus[1350:1370])):
+        (folder / section).mkdir()
+        (folder / section / f"wsj_{section}01.mrg").write_text("\n".join(trees))
+    return f"wsj:{folder}"
+
+
+def test_sections_of_the_wall_street_journal(command: Command, tmp_path: Path) -> None:
+    corpus = wall_street(tmp_path)
+    done = experiment(command, tmp_path / "out", "--train-sections", "02-03", corpus=corpus)
+    assert done.code == 0, done.err
+    assert done.out.startswith(f"Sima'an (2003), Table 2, on {corpus}: 200 and 20 trees\n")
+    settings = json.loads((tmp_path / "out" / "settings.json").read_text())
+    assert settings["training trees"].startswith("200 (")
+    missing = experiment(command, tmp_path / "none", corpus=corpus)
+    assert "section 04 holds no .mrg file" in missing.error
+    missing = experiment(command, tmp_path / "none", "--test-sections", "24", corpus=corpus)
+    assert "section 24 holds no .mrg file" in missing.error
+    assert not (tmp_path / "none").exists()
+    assert experiment(command, tmp_path / "none", "--test-fraction", "0.2", corpus=corpus).code == 2
+
+
+def test_bad_input(command: Command, tmp_path: Path) -> None:
+    (tmp_path / "empty.mrg").write_text("")
+    (tmp_path / "one.mrg").write_text("(S (NP (NN dog)) (VP (VBZ eats)))")
+    for corpus, message in (
+        (str(tmp_path / "empty.mrg"), "no trees in the input; trees are written in brackets"),
+        (str(tmp_path / "one.mrg"), "1 trees leave none to parse; raise --test-fraction"),
+        (str(tmp_path / "nowhere.mrg"), "no such file"),
+        ("embedded:trains", "no embedded treebank 'trains'"),
+        ("wsj:nowhere", "no sections (folders named 00 to 24) found"),
+    ):
+        assert message in experiment(command, tmp_path / "out", corpus=corpus).error
+    for more in (("--train-sections", "02"), ("--unknown", "none", "--rare", 2), ("--unknown", "collin")):
+        assert experiment(command, tmp_path / "out", *more).code == 2
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_folder_of_something_else(command: Command, tmp_path: Path) -> None:
+    (tmp_path / "M_H").mkdir()
+    assert "results, but no settings.json says of what" in experiment(command, tmp_path).error
+    (tmp_path / "settings.json").write_text("[1")
+    assert "not the settings of this experiment; remove its folder" in experiment(command, tmp_path).error
+    (tmp_path / "file").write_text("")
+    assert "folder cannot be made" in experiment(command, tmp_path / "file").error
+
+
+def test_parameters_are_those_of_evalb(tmp_path: Path) -> None:
+    assert read_parameters(EVALB_FILES / "COLLINS.prm", print) == COLLINS
+    written = write_collins(tmp_path / "COLLINS.prm")
+    assert written == replace(COLLINS, max_error=NEVER) == read_parameters(tmp_path / "COLLINS.prm", print)
