@@ -13,7 +13,7 @@ import numpy as np
 from mbrparse.decode.grammar_space.chains import Chains, best_chain, bound_steps, list_steps
 from mbrparse.decode.grammar_space.gains import LANES, Gains
 from mbrparse.grammar.charts.dense_viterbi import Nodes
-from mbrparse.grammar.charts.forest import Forest, forest_cell
+from mbrparse.grammar.charts.forest import ONE, Forest, Index, forest_cell
 from mbrparse.grammar.charts.tables import Floats, Ints
 from mbrparse.grammar.charts.vector import add, load, maximum, multiply_add, spread, store
 from mbrparse.grammar.kernel import kernel
@@ -46,7 +46,7 @@ def search_forest(
     """Fill ``values``; ``split`` is -inf when called. ``label`` is by symbol (``ItemTables``)."""
     own, best, split = values.own, values.best, values.split
     node_first, edge_first, unary_first = forest.node_first, forest.edge_first, forest.unary_first
-    edge_group, edge_left = forest.edge_group, forest.edge_left
+    edge_group, left_first, left_node = forest.edge_group, forest.left_first, forest.left_node
     weights = edge_gains.weights
     weighs_splits = len(edge_gains.mass) > 0
     for end in range(1, n + 1):
@@ -62,9 +62,11 @@ def search_forest(
                     store(best, node, 0, load(own, node, 0))
             for right in range(node_first[cell], node_first[cell + 1]):
                 value = load(best, right, 0)
-                for edge in range(edge_first[right], edge_first[right + 1]):
+                place = Index(left_first[right])
+                for edge in range(Index(edge_first[right]), Index(edge_first[right + 1])):
                     group = edge_group[edge]
-                    total = add(value, load(best, edge_left[edge], 0))
+                    total = add(value, load(best, left_node[place], 0))
+                    place = Index(place + ONE)
                     if weighs_splits:
                         total = multiply_add(load(weights, 0, 0), spread(edge_gains.mass, edge), total)
                         total = multiply_add(load(weights, 1, 0), spread(edge_gains.log_mass, edge), total)
@@ -214,7 +216,7 @@ def _best_split(
                     for edge in range(forest.edge_first[right], forest.edge_first[right + 1]):
                         if forest.edge_group[edge] != group:
                             continue
-                        left = forest.edge_left[edge]
+                        left = forest.left_node[forest.left_first[right] + edge - forest.edge_first[right]]
                         value = best[left, lane] + best[right, lane] + gain
                         if len(edge_gains.mass):
                             value += edge_gains.weights[0, lane] * edge_gains.mass[edge]
