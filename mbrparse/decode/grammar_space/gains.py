@@ -19,17 +19,24 @@ from mbrparse.grammar.kernel import kernel
 Booleans = npt.NDArray[np.bool_]
 LANES = 8
 # Rows of the weights: what an objective may look at (decode.objectives.Item).
-LABELLED, SPAN, CHILD, PRODUCTION, RULE, CONSTANT = range(6)
+# Products of posteriors of productions with their splits telescope to those of rules and of the posteriors
+# of nodes, whose logarithm LOG_NODE weighs; SPLIT weighs the posterior of a production with its split.
+LABELLED, SPAN, CHILD, PRODUCTION, RULE, CONSTANT, LOG_NODE, SPLIT = range(8)
+WEIGHTS = 8
 
 
 class Gains(NamedTuple):
     """Rows by node, production and unary of a forest; see ``chains`` for those of chains."""
 
-    node: Floats
+    node: Floats  # -inf for what has no posterior above zero
     production: Floats
     unary: Floats  # its items
     unary_rule: Floats  # its rule, which each use earns
     foot: Floats  # by start of a cell of width one: what a chain over its preterminal earns once
+    # Numbers for the one lane that weighs posteriors of splits: by production what a unit of its
+    # children's inside values earns, and the largest of these by group.
+    share: Floats
+    most_share: Floats
 
 
 class Sums(NamedTuple):
@@ -59,7 +66,7 @@ def item_gains(
     gains: Gains,
     n: int,
 ) -> None:
-    """Fill ``gains``; ``weights`` [6, lanes].
+    """Fill ``gains``; ``weights`` [WEIGHTS, lanes].
 
     The posterior of an item is summed over all symbols, splits and rules that share it. A span's own
     gain goes to the production (or over a word to the foot of the chain), so that a chain of unary
@@ -80,8 +87,8 @@ def item_gains(
         _sum_unaries(forest, unaries, items, sums, cell)
         sums.scalar[3] = span
         _node_gains(forest, items, weights, sums, gains, cell)
-        _production_gains(forest, items, weights, sums, gains, cell)
-        _unary_gains(forest, items, weights, sums, gains, cell)
+        _production_gains(forest, tables, items, weights, sums, gains, cell)
+        _unary_gains(forest, unaries, items, weights, sums, gains, cell)
         if lexical[first] > 0:
             store(
                 gains.foot,
@@ -128,14 +135,27 @@ def _sum_unaries(forest: Forest, unaries: ForestUnaries, items: ItemTables, sums
 def _node_gains(
     forest: Forest, items: ItemTables, weights: Floats, sums: Sums, gains: Gains, cell: int
 ) -> None:
+    logarithms = False
+    for lane in range(LANES):
+        logarithms = logarithms or weights[LOG_NODE, lane] != 0
     for node in range(forest.node_first[cell], forest.node_first[cell + 1]):
+        posterior = forest.inside[node] * forest.outside[node]
+        if not posterior > 0:
+            for lane in range(LANES):
+                gains.node[node, lane] = -np.inf
+            continue
         mass = spread(sums.label, items.label[forest.node_symbol[node]])
-        store(gains.node, node, 0, multiply_add(load(weights, LABELLED, 0), mass, load(weights, CONSTANT, 0)))
+        gain = multiply_add(load(weights, LABELLED, 0), mass, load(weights, CONSTANT, 0))
+        if logarithms:
+            sums.scalar[1] = np.log(posterior)
+            gain = multiply_add(load(weights, LOG_NODE, 0), spread(sums.scalar, 1), gain)
+        store(gains.node, node, 0, gain)
 
 
 @kernel
 def _production_gains(
     forest: Forest,
+    tables: SparseTables,
     items: ItemTables,
     weights: Floats,
     sums: Sums,
@@ -151,9 +171,22 @@ def _production_gains(
         load(weights, RULE, 0),
     )
     span = multiply_add(load(weights, SPAN, 0), spread(scalar, 3), zeros(weights))
+    by_split = 0.0
+    for lane in range(LANES):
+        by_split = max(by_split, weights[SPLIT, lane])
+    outside, rule_prob, production_parent = forest.outside, tables.rule_prob, forest.production_parent
+    share, most_share = gains.share, gains.most_share
     group = forest.cell_group[cell]
     while group >= 0:
         rule = forest.group_rule[group]
+        if by_split > 0:
+            most = 0.0
+            for place in range(forest.production_first[group], forest.production_last[group]):
+                share[place] = by_split * rule_prob[rule] * outside[production_parent[place]]
+                most = max(most, share[place])
+                rule += 1
+            most_share[group] = most
+            rule = forest.group_rule[group]
         for place in range(forest.production_first[group], forest.production_last[group]):
             children = 0.0
             if left_child[rule] >= 0:
@@ -170,7 +203,13 @@ def _production_gains(
 
 @kernel
 def _unary_gains(
-    forest: Forest, items: ItemTables, weights: Floats, sums: Sums, gains: Gains, cell: int
+    forest: Forest,
+    unaries: ForestUnaries,
+    items: ItemTables,
+    weights: Floats,
+    sums: Sums,
+    gains: Gains,
+    cell: int,
 ) -> None:
     for place in range(forest.unary_first[cell], forest.unary_first[cell + 1]):
         rule = forest.unary_rule[place]
@@ -180,6 +219,12 @@ def _unary_gains(
             gain = multiply_add(load(weights, CHILD, 0), spread(sums.child, items.only_child[rule]), gain)
         store(gains.unary, place, 0, gain)
         use = multiply_add(load(weights, RULE, 0), spread(items.unary_log_prob, rule), zeros(weights))
+        sums.scalar[1] = (
+            unaries.rule_prob[rule]
+            * forest.outside[forest.unary_parent[place]]
+            * forest.inside[forest.unary_child[place]]
+        )
+        use = multiply_add(load(weights, SPLIT, 0), spread(sums.scalar, 1), use)
         store(gains.unary_rule, place, 0, use)
 
 
@@ -205,13 +250,32 @@ def _clear_sums(forest: Forest, items: ItemTables, sums: Sums, cell: int) -> Non
 
 
 @kernel
-def lexical_gains(
+def lexical_gains(forest: Forest, items: ItemTables, weights: Floats, gains: Floats, n: int) -> None:
+    """What preterminals earn; -inf for other nodes over a word, and for what has no posterior above zero."""
+    for position in range(n):
+        cell = forest_cell(position, position + 1)
+        for node in range(forest.node_first[cell], forest.node_first[cell + 1]):
+            mass, posterior = forest.lexical[node], forest.inside[node] * forest.outside[node]
+            earns = not items.terminal[items.label[forest.node_symbol[node]]]
+            for lane in range(LANES):
+                if not (mass > 0 and posterior > 0):
+                    gains[node, lane] = -np.inf
+                    continue
+                gain = 0.0
+                if weights[RULE, lane] != 0:
+                    gain += weights[RULE, lane] * np.log(mass)
+                if earns and weights[LOG_NODE, lane] != 0:
+                    gain += weights[LOG_NODE, lane] * np.log(posterior)
+                if earns:
+                    gain += weights[SPLIT, lane] * mass * forest.outside[node]
+                gains[node, lane] = gain
+
+
+@kernel
+def lexical_posterior_gains(
     forest: Forest, by_mass: Floats, by_log: Floats, free: Booleans, gains: Floats, n: int
 ) -> None:
-    """What preterminals earn: by what stands in ``forest.lexical`` and by its logarithm.
-
-    -inf for other nodes over a word; nothing for symbols that are ``free`` (by symbol).
-    """
+    """The same in a forest of labels, by the posteriors in ``lexical``; 0 for symbols that are free."""
     for position in range(n):
         cell = forest_cell(position, position + 1)
         for node in range(forest.node_first[cell], forest.node_first[cell + 1]):
