@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mbrparse.decode.grammar_space.chains import new_chains, ranks
-from mbrparse.decode.grammar_space.gains import LANES, Gains
+from mbrparse.decode.grammar_space.gains import LANES, WEIGHTS, Gains
 from mbrparse.decode.grammar_space.search import EdgeGains, Question, Values, best_trees, search_forest
 from mbrparse.grammar.charts.dense_charts import derivation_of
 from mbrparse.grammar.charts.forest import Forest
@@ -39,13 +39,16 @@ class Rows(NamedTuple):
 class TreeSearch:
     """Searches forests of one grammar."""
 
-    def __init__(self, label: Ints, unary_parent: Ints, unary_child: Ints, tie: float) -> None:
-        """``label`` [symbol] says which symbols share items; the symbols of the unary rules."""
+    def __init__(
+        self, label: Ints, rule_log_prob: Floats, unary_parent: Ints, unary_child: Ints, tie: float
+    ) -> None:
+        """``label`` [symbol] says which symbols share items; also the symbols of the unary rules."""
         self.label = label
         adds_up = len(np.unique(label)) == len(label)
         rank = ranks(len(label), unary_parent, unary_child) if adds_up else np.zeros(0, np.int32)
         self._chains = new_chains(len(label), len(unary_parent), rank)
         self._tie = tie
+        self._rule_log_prob = rule_log_prob
         self._rows: Rows | None = None
         self._sized_for: Forest | None = None
 
@@ -55,7 +58,7 @@ class TreeSearch:
         ``left_value`` are the inside values of the forest's left nodes, if a lane looks at them.
         """
         if self._rows is None or self._sized_for is not forest:
-            self._rows, self._sized_for = _new_rows(forest, left_value), forest
+            self._rows, self._sized_for = _new_rows(forest, left_value, self._rule_log_prob), forest
         return self._rows
 
     def trees(
@@ -79,7 +82,7 @@ class TreeSearch:
         return found
 
 
-def _new_rows(forest: Forest, left_value: Floats) -> Rows:
+def _new_rows(forest: Forest, left_value: Floats, rule_log_prob: Floats) -> Rows:
     def rows(count: int) -> Floats:
         return np.zeros((count, LANES))
 
@@ -88,10 +91,14 @@ def _new_rows(forest: Forest, left_value: Floats) -> Rows:
     return Rows(
         Gains(
             node=rows(nodes),
-            production=rows(len(forest.production_parent)),
             unary=rows(unaries),
             unary_rule=rows(unaries),
             foot=rows(len(forest.node_first)),
+            production=np.zeros(len(forest.production_parent)),
+            children=np.zeros(len(forest.production_parent)),
+            span=np.zeros(len(forest.node_first)),
+            rule_log_prob=rule_log_prob,
+            weights=np.zeros((WEIGHTS, LANES)),
             share=np.zeros(len(forest.production_parent)),
             most_share=np.zeros(len(forest.group_pair)),
         ),

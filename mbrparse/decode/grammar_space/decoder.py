@@ -53,7 +53,9 @@ class GrammarDecoder:
         self._forests = forests
         self.items = item_tables(grammar, forests, label)
         self._sums = new_sums(self.items)
-        self._search = TreeSearch(self.items.label, grammar.unary_parent, grammar.unary_child, tie)
+        self._search = TreeSearch(
+            self.items.label, self.items.rule_log_prob, grammar.unary_parent, grammar.unary_child, tie
+        )
         # Where every label is one symbol's, max-rule's space is the grammar's.
         self._plain = len(np.unique(self.items.label)) == len(label)
         together = [
@@ -81,7 +83,8 @@ class GrammarDecoder:
         for batch, weights, share_lane, roots in self._batches:
             edge_gains = EdgeGains(_NO_NUMBERS, _NO_NUMBERS, weights, share_lane)
             gains, values = self._search.rows(forest, self._forests.work.partner_value)
-            item_gains(forest, tables, unaries, self.items, weights, self._sums, gains, length)
+            gains.weights[:] = weights
+            item_gains(forest, tables, unaries, self.items, self._sums, gains, length)
             lexical_gains(forest, self.items, weights, values.lexical, length)
             cell = forest_cell(0, length)
             root = slice(forest.node_first[cell], forest.node_first[cell + 1])

@@ -39,7 +39,7 @@ class MaxRule:
             self._weights[1, lane] = objective.weight(Item.LOG_SPLIT_PRODUCTION)
         # A label's symbols share a label by nature: each is its own item.
         names: Ints = np.arange(items.n_labels, dtype=np.int32)
-        self._search = TreeSearch(names, *_unary_labels(forests, items), tie)
+        self._search = TreeSearch(names, np.zeros(1), *_unary_labels(forests, items), tie)
         self._terminal = items.terminal
         self._items = items
         self._root_symbols = np.isfinite(grammar.root_log_prob)

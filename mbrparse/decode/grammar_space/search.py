@@ -17,10 +17,10 @@ from mbrparse.decode.grammar_space.chains import (
     close_by_components,
     list_steps,
 )
-from mbrparse.decode.grammar_space.gains import LANES, Gains
+from mbrparse.decode.grammar_space.gains import CHILD, LANES, PRODUCTION, RULE, SPAN, Gains, production_gain
 from mbrparse.grammar.charts.forest import ONE, Forest, Index, forest_cell
 from mbrparse.grammar.charts.tables import Floats, Ints
-from mbrparse.grammar.charts.vector import add, load, maximum, multiply_add, spread, store
+from mbrparse.grammar.charts.vector import add, load, maximum, multiply, multiply_add, spread, store
 from mbrparse.grammar.kernel import kernel
 
 
@@ -137,7 +137,20 @@ def _is_found(best: Floats, node: int) -> bool:
 @kernel
 def _complete(forest: Forest, gains: Gains, values: Values, cell: int, single: bool, share_lane: int) -> None:
     """The values of a cell's nodes without chains, all its splits being found."""
-    own, split, production, node_gain = values.own, values.split, gains.production, gains.node
+    own, split, node_gain = values.own, values.split, gains.node
+    production, children, weights, log_prob = (
+        gains.production,
+        gains.children,
+        gains.weights,
+        gains.rule_log_prob,
+    )
+    by_production, by_child, by_rule = (
+        load(weights, PRODUCTION, 0),
+        load(weights, CHILD, 0),
+        load(weights, RULE, 0),
+    )
+    span = multiply(load(weights, SPAN, 0), spread(gains.span, cell))
+    shared, group_rule = values.shared, forest.group_rule
     production_parent, group_next = forest.production_parent, forest.group_next
     production_first, production_last = forest.production_first, forest.production_last
     for node in range(forest.node_first[cell], forest.node_first[cell + 1]):
@@ -148,14 +161,18 @@ def _complete(forest: Forest, gains: Gains, values: Values, cell: int, single: b
                 own[node, lane] = -np.inf
     group = forest.cell_group[cell]
     while group >= 0:
-        value = load(split, Index(group), 0)
+        value = add(load(split, Index(group), 0), span)
+        rule = Index(group_rule[group])
         for place in range(Index(production_first[group]), Index(production_last[group])):
             parent = Index(production_parent[place])
-            total = add(value, load(production, place, 0))
+            total = multiply_add(by_production, spread(production, place), value)
+            total = multiply_add(by_child, spread(children, place), total)
+            total = multiply_add(by_rule, spread(log_prob, rule), total)
+            rule = Index(rule + ONE)
             store(own, parent, 0, maximum(load(own, parent, 0), total))
             if share_lane >= 0:
-                reached = values.shared[place] + production[place, share_lane]
-                own[parent, share_lane] = max(own[parent, share_lane], reached)
+                # This lane weighs nothing else.
+                own[parent, share_lane] = max(own[parent, share_lane], shared[place])
         group = group_next[group]
     if not single:
         for node in range(forest.node_first[cell], forest.node_first[cell + 1]):
@@ -285,10 +302,12 @@ def _best_split(
     wanted = values.own[node, lane] - gains.node[node, lane]
     least = wanted - tie * abs(wanted)
     found_left, found_right = -1, -1
-    group = forest.cell_group[forest_cell(start, end)]
+    here = forest_cell(start, end)
+    group = forest.cell_group[here]
     while group >= 0:
         for place in range(forest.production_first[group], forest.production_last[group]):
-            gain = gains.production[place, lane]
+            rule = forest.group_rule[group] + place - forest.production_first[group]
+            gain = production_gain(gains, place, rule, here, lane)
             if forest.production_parent[place] != node:
                 continue
             found = values.shared[place] if lane == edge_gains.share_lane else values.split[group, lane]
