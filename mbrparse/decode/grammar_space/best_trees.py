@@ -52,13 +52,19 @@ class TreeSearch:
         self._rows: Rows | None = None
         self._sized_for: Forest | None = None
 
-    def rows(self, forest: Forest, left_value: Floats = _NO_NUMBERS) -> Rows:
+    def rows(
+        self, forest: Forest, left_value: Floats = _NO_NUMBERS, group_share: Floats = _NO_NUMBERS
+    ) -> Rows:
         """Rows that fit a forest; they live until one of another size comes.
 
-        ``left_value`` are the inside values of the forest's left nodes, if a lane looks at them.
+        ``left_value`` are the inside values of the forest's left nodes, ``group_share`` what comes down to
+        its groups, if a lane looks at them.
         """
         if self._rows is None or self._sized_for is not forest:
-            self._rows, self._sized_for = _new_rows(forest, left_value, self._rule_log_prob), forest
+            self._rows, self._sized_for = (
+                _new_rows(forest, left_value, group_share, self._rule_log_prob),
+                forest,
+            )
         return self._rows
 
     def trees(
@@ -82,7 +88,7 @@ class TreeSearch:
         return found
 
 
-def _new_rows(forest: Forest, left_value: Floats, rule_log_prob: Floats) -> Rows:
+def _new_rows(forest: Forest, left_value: Floats, group_share: Floats, rule_log_prob: Floats) -> Rows:
     def rows(count: int) -> Floats:
         return np.zeros((count, LANES))
 
@@ -100,7 +106,7 @@ def _new_rows(forest: Forest, left_value: Floats, rule_log_prob: Floats) -> Rows
             rule_log_prob=rule_log_prob,
             weights=np.zeros((WEIGHTS, LANES)),
             share=np.zeros(len(forest.production_parent)),
-            most_share=np.zeros(len(forest.group_pair)),
+            group_share=group_share,
         ),
         Values(
             own=own,

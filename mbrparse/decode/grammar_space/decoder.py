@@ -82,7 +82,7 @@ class GrammarDecoder:
         found: dict[int, GrammarTree] = {}
         for batch, weights, share_lane, roots in self._batches:
             edge_gains = EdgeGains(_NO_NUMBERS, _NO_NUMBERS, weights, share_lane)
-            gains, values = self._search.rows(forest, self._forests.work.partner_value)
+            gains, values = self._search.rows(forest, self._forests.work.partner_value, self._forests.weight)
             gains.weights[:] = weights
             item_gains(forest, tables, unaries, self.items, self._sums, gains, length)
             lexical_gains(forest, self.items, weights, values.lexical, length)

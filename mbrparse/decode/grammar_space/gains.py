@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mbrparse.decode.grammar_space.items import NO_ITEM, ItemTables
-from mbrparse.grammar.charts.forest import ONE, Forest, ForestUnaries, Index, forest_cell
+from mbrparse.grammar.charts.forest import Forest, ForestUnaries, Index, forest_cell
 from mbrparse.grammar.charts.tables import Floats, Indices, Ints, SparseTables
 from mbrparse.grammar.charts.vector import load, multiply_add, spread, store, zeros
 from mbrparse.grammar.kernel import kernel
@@ -42,9 +42,9 @@ class Gains(NamedTuple):
     rule_log_prob: Floats
     weights: Floats  # [WEIGHTS, lanes]
     # Numbers for the one lane that weighs posteriors of splits: by production what a unit of its
-    # children's inside values earns, and the largest of these by group.
+    # children's inside values earns, and the sum of these by group but for the weight.
     share: Floats
-    most_share: Floats
+    group_share: Floats
 
 
 @kernel
@@ -148,39 +148,24 @@ def item_gains(
 @kernel
 def _shares(forest: Forest, tables: SparseTables, gains: Gains, cell: int, weight: float) -> None:
     outside, production_parent, rule_prob = forest.outside, forest.production_parent, tables.rule_prob
-    share, most_share, group_next = gains.share, gains.most_share, forest.group_next
-    production_first, production_last = forest.production_first, forest.production_last
-    group = forest.cell_group[cell]
-    while group >= 0:
-        rule = Index(forest.group_rule[group])
-        most = 0.0
-        for place in range(Index(production_first[group]), Index(production_last[group])):
-            value = weight * rule_prob[rule] * outside[Index(production_parent[place])]
-            share[place] = value
-            most = max(most, value)
-            rule = Index(rule + ONE)
-        most_share[group] = most
-        group = group_next[group]
+    production_rule, share = forest.production_rule, gains.share
+    for place in range(Index(forest.cell_production[cell]), Index(forest.cell_production[cell + 1])):
+        rule, parent = Index(production_rule[place]), Index(production_parent[place])
+        share[place] = weight * rule_prob[rule] * outside[parent]
 
 
 @kernel
 def _sum_productions(forest: Forest, tables: SparseTables, items: ItemTables, sums: Sums, cell: int) -> None:
     outside, production_parent, rule_prob = forest.outside, forest.production_parent, tables.rule_prob
-    production_sum, child_sum = sums.production, sums.child
+    production_rule, production_group = forest.production_rule, forest.production_group
+    production_sum, child_sum, group_sum = sums.production, sums.child, forest.group_sum
     production, left_child, right_child = items.production, sums.left_child, sums.right_child
-    production_first, production_last = forest.production_first, forest.production_last
-    group_rule, group_sum, group_next = forest.group_rule, forest.group_sum, forest.group_next
-    group = forest.cell_group[cell]
-    while group >= 0:
-        total = group_sum[group]
-        rule = Index(group_rule[group])
-        for place in range(Index(production_first[group]), Index(production_last[group])):
-            posterior = rule_prob[rule] * outside[Index(production_parent[place])] * total
-            production_sum[Index(production[rule])] += posterior
-            child_sum[left_child[rule]] += posterior
-            child_sum[right_child[rule]] += posterior
-            rule = Index(rule + ONE)
-        group = group_next[group]
+    for place in range(Index(forest.cell_production[cell]), Index(forest.cell_production[cell + 1])):
+        rule, parent = Index(production_rule[place]), Index(production_parent[place])
+        posterior = rule_prob[rule] * outside[parent] * group_sum[Index(production_group[place])]
+        production_sum[Index(production[rule])] += posterior
+        child_sum[left_child[rule]] += posterior
+        child_sum[right_child[rule]] += posterior
 
 
 @kernel
@@ -221,18 +206,12 @@ def _node_gains(
 def _production_gains(forest: Forest, items: ItemTables, sums: Sums, gains: Gains, cell: int) -> None:
     production_sum, child_sum = sums.production, sums.child
     production, left_child, right_child = items.production, sums.left_child, sums.right_child
-    production_first, production_last = forest.production_first, forest.production_last
-    group_rule, group_next = forest.group_rule, forest.group_next
-    own, children = gains.production, gains.children
+    own, children, production_rule = gains.production, gains.children, forest.production_rule
     child_sum[len(child_sum) - 1] = 0
-    group = forest.cell_group[cell]
-    while group >= 0:
-        rule = Index(group_rule[group])
-        for place in range(Index(production_first[group]), Index(production_last[group])):
-            own[place] = production_sum[Index(production[rule])]
-            children[place] = child_sum[left_child[rule]] + child_sum[right_child[rule]]
-            rule = Index(rule + ONE)
-        group = group_next[group]
+    for place in range(Index(forest.cell_production[cell]), Index(forest.cell_production[cell + 1])):
+        rule = Index(production_rule[place])
+        own[place] = production_sum[Index(production[rule])]
+        children[place] = child_sum[left_child[rule]] + child_sum[right_child[rule]]
 
 
 @kernel
@@ -265,17 +244,12 @@ def _unary_gains(
 def _clear_sums(forest: Forest, items: ItemTables, sums: Sums, cell: int) -> None:
     production_sum, child_sum = sums.production, sums.child
     production, left_child, right_child = items.production, sums.left_child, sums.right_child
-    production_first, production_last = forest.production_first, forest.production_last
-    group_rule, group_next = forest.group_rule, forest.group_next
-    group = forest.cell_group[cell]
-    while group >= 0:
-        begin = Index(group_rule[group])
-        count = Index(production_last[group] - production_first[group])
-        for rule in range(begin, Index(begin + count)):
-            production_sum[Index(production[rule])] = 0
-            child_sum[left_child[rule]] = 0
-            child_sum[right_child[rule]] = 0
-        group = group_next[group]
+    production_rule = forest.production_rule
+    for place in range(Index(forest.cell_production[cell]), Index(forest.cell_production[cell + 1])):
+        rule = Index(production_rule[place])
+        production_sum[Index(production[rule])] = 0
+        child_sum[left_child[rule]] = 0
+        child_sum[right_child[rule]] = 0
     for place in range(forest.unary_first[cell], forest.unary_first[cell + 1]):
         rule = forest.unary_rule[place]
         production_sum[items.unary_production[rule]] = 0

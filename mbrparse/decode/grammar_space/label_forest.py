@@ -53,7 +53,7 @@ def project_forest(
     above zero are left out. An edge's group has one production, whose label parent it is.
     """
     work.counts[:] = 0
-    into.node_first[0], into.unary_first[0] = 0, 0
+    into.node_first[0], into.unary_first[0], into.cell_production[0] = 0, 0, 0
     for cell in range(n * (n + 1) // 2):
         _project_cell(forest, items, into, work, cell)
         _project_unaries(forest, unaries, into, posteriors, work, cell)
@@ -106,12 +106,12 @@ def _project_cell(forest: Forest, items: ItemTables, into: Forest, work: LabelWo
                 into.group_pair[chosen] = name
                 into.group_right[chosen] = items.production_labels[name, 2]
                 into.production_first[chosen], into.production_last[chosen] = chosen, chosen + 1
-                into.production_parent[chosen] = label_node[parent]
+                into.production_parent[chosen], into.production_group[chosen] = label_node[parent], chosen
                 into.group_next[chosen] = into.cell_group[cell]
                 into.cell_group[cell] = chosen
             work.label_group[production] = chosen
         group = forest.group_next[group]
-    into.node_first[cell + 1] = count
+    into.node_first[cell + 1], into.cell_production[cell + 1] = count, groups
     for node in range(first, count):
         node_of_label[into.node_symbol[node]] = -1
     group = into.cell_group[cell]

@@ -17,7 +17,16 @@ from mbrparse.decode.grammar_space.chains import (
     close_by_components,
     list_steps,
 )
-from mbrparse.decode.grammar_space.gains import CHILD, LANES, PRODUCTION, RULE, SPAN, Gains, production_gain
+from mbrparse.decode.grammar_space.gains import (
+    CHILD,
+    LANES,
+    PRODUCTION,
+    RULE,
+    SPAN,
+    SPLIT,
+    Gains,
+    production_gain,
+)
 from mbrparse.grammar.charts.forest import ONE, Forest, Index, forest_cell
 from mbrparse.grammar.charts.tables import Floats, Ints
 from mbrparse.grammar.charts.vector import add, load, maximum, multiply, multiply_add, spread, store
@@ -60,10 +69,11 @@ def search_forest(
     edge_group, left_first, left_node = forest.edge_group, forest.left_first, forest.left_node
     weights = edge_gains.weights
     weighs_splits = len(edge_gains.mass) > 0
-    share, most_share, shared, left_value = gains.share, gains.most_share, values.shared, values.left_value
+    share, group_share, shared, left_value = gains.share, gains.group_share, values.shared, values.left_value
     production_first, production_last = forest.production_first, forest.production_last
     inside = forest.inside
     lane = edge_gains.share_lane
+    by_split = gains.weights[SPLIT, max(lane, 0)]
     for end in range(1, n + 1):
         _forget(forest, values, end, lane >= 0)
         for start in range(end - 1, -1, -1):
@@ -82,14 +92,15 @@ def search_forest(
                 value = load(best, right, 0)
                 if lane >= 0:
                     here, factor = best[right, lane], inside[right]
+                    most = by_split * factor
                     place = Index(left_first[right])
                     for edge in range(Index(edge_first[right]), Index(edge_first[right + 1])):
                         group = Index(edge_group[edge])
                         left = Index(left_node[place])
                         base = here + best[left, lane]
-                        below = factor * left_value[place]
                         # No production of the group gains by more than this.
-                        if base + most_share[group] * below > split[group, lane]:
+                        if base + group_share[group] * (most * left_value[place]) > split[group, lane]:
+                            below = factor * left_value[place]
                             first, last = Index(production_first[group]), Index(production_last[group])
                             for production in range(first, last):
                                 reached = base + share[production] * below
@@ -114,14 +125,14 @@ def _forget(forest: Forest, values: Values, end: int, shares: bool) -> None:
     """Nothing is known of the groups of a column."""
     split, shared = values.split, values.shared
     nothing = -np.inf
-    for cell in range(forest_cell(end - 1, end), forest_cell(0, end) + 1):
+    first, last = forest_cell(end - 1, end), forest_cell(0, end)
+    if shares:
+        shared[forest.cell_production[first] : forest.cell_production[last + 1]] = nothing
+    for cell in range(first, last + 1):
         group = forest.cell_group[cell]
         while group >= 0:
             for lane in range(LANES):
                 split[Index(group), lane] = nothing
-            if shares:
-                for place in range(forest.production_first[group], forest.production_last[group]):
-                    shared[place] = nothing
             group = forest.group_next[group]
 
 
@@ -150,30 +161,26 @@ def _complete(forest: Forest, gains: Gains, values: Values, cell: int, single: b
         load(weights, RULE, 0),
     )
     span = multiply(load(weights, SPAN, 0), spread(gains.span, cell))
-    shared, group_rule = values.shared, forest.group_rule
-    production_parent, group_next = forest.production_parent, forest.group_next
-    production_first, production_last = forest.production_first, forest.production_last
+    shared, production_rule, production_group = values.shared, forest.production_rule, forest.production_group
+    production_parent = forest.production_parent
     for node in range(forest.node_first[cell], forest.node_first[cell + 1]):
         if single:
             store(own, node, 0, load(values.lexical, node, 0))
         else:
             for lane in range(LANES):
                 own[node, lane] = -np.inf
-    group = forest.cell_group[cell]
-    while group >= 0:
-        value = add(load(split, Index(group), 0), span)
-        rule = Index(group_rule[group])
-        for place in range(Index(production_first[group]), Index(production_last[group])):
+    for place in range(Index(forest.cell_production[cell]), Index(forest.cell_production[cell + 1])):
+        parent = Index(production_parent[place])
+        total = add(load(split, Index(production_group[place]), 0), span)
+        total = multiply_add(by_production, spread(production, place), total)
+        total = multiply_add(by_child, spread(children, place), total)
+        total = multiply_add(by_rule, spread(log_prob, Index(production_rule[place])), total)
+        store(own, parent, 0, maximum(load(own, parent, 0), total))
+    if share_lane >= 0:
+        # This lane weighs nothing else of productions.
+        for place in range(Index(forest.cell_production[cell]), Index(forest.cell_production[cell + 1])):
             parent = Index(production_parent[place])
-            total = multiply_add(by_production, spread(production, place), value)
-            total = multiply_add(by_child, spread(children, place), total)
-            total = multiply_add(by_rule, spread(log_prob, rule), total)
-            rule = Index(rule + ONE)
-            store(own, parent, 0, maximum(load(own, parent, 0), total))
-            if share_lane >= 0:
-                # This lane weighs nothing else.
-                own[parent, share_lane] = max(own[parent, share_lane], shared[place])
-        group = group_next[group]
+            own[parent, share_lane] = max(own[parent, share_lane], shared[place])
     if not single:
         for node in range(forest.node_first[cell], forest.node_first[cell + 1]):
             store(own, node, 0, add(load(own, node, 0), load(node_gain, node, 0)))

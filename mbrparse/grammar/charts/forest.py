@@ -68,7 +68,10 @@ class Forest(NamedTuple):
     left_node: Ints
     production_first: Ints  # by group: its productions are production_first[g] .. production_last[g],
     production_last: Ints  # the pair's rules in the same order
+    cell_production: Ints  # by cell: its productions are cell_production[c] .. cell_production[c + 1]
     production_parent: Ints
+    production_group: Ints
+    production_rule: Ints
     unary_first: Ints  # by cell
     unary_parent: Ints
     unary_child: Ints
@@ -133,7 +136,7 @@ def forest_inside(
     group_right, group_next, cell_group = forest.group_right, forest.group_next, forest.cell_group
     edge_first, edge_group = forest.edge_first, forest.edge_group
     left_first, left_node = forest.left_first, forest.left_node
-    node_first[0], forest.unary_first[0] = 0, 0
+    node_first[0], forest.unary_first[0], forest.cell_production[0] = 0, 0, 0
     work.counts[:] = 0
     groups, edges = 0, 0
     full = -1
@@ -255,6 +258,7 @@ def _complete_cell(
     group_pair, group_sum, group_next = forest.group_pair, forest.group_sum, forest.group_next
     production_first, production_last = forest.production_first, forest.production_last
     production_parent, group_rule = forest.production_parent, forest.group_rule
+    production_rule, production_group = forest.production_rule, forest.production_group
     rule_start, rule_parent, rule_prob = tables.rule_start, tables.rule_parent, tables.rule_prob
     count, productions = begin, work.counts[0]
     entries = words.entry_start[end] - words.entry_start[end - 1] if end - start == 1 else 0
@@ -295,6 +299,7 @@ def _complete_cell(
                 count += 1
             inside[Index(node)] += rule_prob[rule] * total
             production_parent[place] = node
+            production_rule[place], production_group[place] = rule, group
             place = Index(place + ONE)
         productions += rules
         production_last[group] = productions
@@ -312,6 +317,7 @@ def _complete_cell(
         slot[forest.node_symbol[node]] = -1
         forest.node_start[node] = start
     forest.node_first[cell + 1] = count
+    forest.cell_production[cell + 1] = productions
     work.counts[0] = productions
     return full
 
@@ -417,10 +423,11 @@ def forest_outside(
     inside, outside = forest.inside, forest.outside
     node_first, edge_first, edge_group = forest.node_first, forest.edge_first, forest.edge_group
     left_first, partner_value, partner_passed = forest.left_first, work.partner_value, work.partner_passed
-    group_pair, group_next, cell_group = forest.group_pair, forest.group_next, forest.cell_group
-    production_first, production_parent = forest.production_first, forest.production_parent
-    rule_start, rule_prob = tables.rule_start, tables.rule_prob
+    cell_production, production_parent = forest.cell_production, forest.production_parent
+    production_rule, production_group = forest.production_rule, forest.production_group
+    rule_prob = tables.rule_prob
     root = forest_cell(0, n)
+    weight[: work.counts[2]] = 0
     outside[: node_first[root + 1]] = 0
     partner_passed[: work.partner_first[work.counts[1]]] = 0
     total = 0.0
@@ -447,16 +454,9 @@ def forest_outside(
                 outside[right] = received
             if forest.unary_first[cell + 1] > forest.unary_first[cell]:
                 _close_outside(unaries, forest, work, cell)
-            group = cell_group[cell]
-            while group >= 0:
-                pair = Index(group_pair[group])
-                passed = 0.0
-                place = Index(production_first[group])
-                for rule in range(rule_start[pair], rule_start[pair + ONE]):
-                    passed += rule_prob[rule] * outside[Index(production_parent[place])]
-                    place = Index(place + ONE)
-                weight[group] = passed
-                group = group_next[group]
+            for place in range(Index(cell_production[cell]), Index(cell_production[cell + 1])):
+                passed = rule_prob[Index(production_rule[place])] * outside[Index(production_parent[place])]
+                weight[Index(production_group[place])] += passed
     return total
 
 
