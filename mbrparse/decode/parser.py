@@ -138,7 +138,14 @@ class Parser:
                 decoded.append(self._most_probable(chart.viterbi()))
             else:
                 decoded.append(self._assembled(objective, posteriors, chart))
-        trees = [self._leafy(sentence, found.spans, found.preterminals) for found in decoded]
+        # Objectives often agree: the same tree is built, and written, once.
+        built: dict[tuple[object, ...], Tree] = {}
+        trees = []
+        for found in decoded:
+            key = (*found.spans, *found.preterminals)
+            if key not in built:
+                built[key] = self._leafy(sentence, found.spans, found.preterminals)
+            trees.append(built[key])
         return Parse(
             chart.terminal_ids,
             tuple(trees),

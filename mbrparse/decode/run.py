@@ -60,8 +60,11 @@ def parse_all(job: Job, chunks: Iterable[Chunk], jobs: int = 1) -> Iterator[Line
 
 def lines_of(parse: Parse, details: Details | None) -> Lines:
     """What is written of a parse; its details lack the sentence's number (``numbered``)."""
+    # Objectives that agree share their tree.
+    distinct = {id(tree): tree for tree in parse.trees}
+    texts = {key: EMPTY_PARSE if tree is None else str(tree) for key, tree in distinct.items()}
     return Lines(
-        tuple(EMPTY_PARSE if tree is None else str(tree) for tree in parse.trees),
+        tuple(texts[id(tree)] for tree in parse.trees),
         None if details is None else json.dumps(details.row(parse)),
         parse.reason,
     )

@@ -7,12 +7,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbrparse.decode.grammar_space.chains import new_chains
-from mbrparse.decode.grammar_space.gains import LANES, Gains
-from mbrparse.decode.grammar_space.search import EdgeGains, Question, Values, best_tree, search_forest
+from mbrparse.decode.grammar_space.chains import new_chains, ranks
+from mbrparse.decode.grammar_space.gains import LANES, WEIGHTS, Gains
+from mbrparse.decode.grammar_space.search import EdgeGains, Question, Values, best_trees, search_forest
 from mbrparse.grammar.charts.dense_charts import derivation_of
-from mbrparse.grammar.charts.forest import Forest, forest_cell
+from mbrparse.grammar.charts.forest import Forest
 from mbrparse.grammar.charts.tables import Floats, Ints
+
+_NO_NUMBERS: Floats = np.zeros(0)
 
 
 @dataclass(frozen=True)
@@ -35,50 +37,58 @@ class Rows(NamedTuple):
 
 
 class TreeSearch:
-    """Searches forests of one grammar; a tree is asked for by lane."""
+    """Searches forests of one grammar."""
 
-    def __init__(self, label: Ints, n_unaries: int, tie: float) -> None:
-        """``label`` [symbol] says which symbols share items."""
+    def __init__(
+        self, label: Ints, rule_log_prob: Floats, unary_parent: Ints, unary_child: Ints, tie: float
+    ) -> None:
+        """``label`` [symbol] says which symbols share items; also the symbols of the unary rules."""
         self.label = label
-        self._chains = new_chains(len(label), n_unaries)
+        adds_up = len(np.unique(label)) == len(label)
+        rank = ranks(len(label), unary_parent, unary_child) if adds_up else np.zeros(0, np.int32)
+        self._chains = new_chains(len(label), len(unary_parent), rank)
         self._tie = tie
+        self._rule_log_prob = rule_log_prob
         self._rows: Rows | None = None
         self._sized_for: Forest | None = None
 
-    def rows(self, forest: Forest) -> Rows:
-        """Rows that fit a forest; they live until one of another size comes."""
+    def rows(
+        self, forest: Forest, left_value: Floats = _NO_NUMBERS, group_share: Floats = _NO_NUMBERS
+    ) -> Rows:
+        """Rows that fit a forest; they live until one of another size comes.
+
+        ``left_value`` are the inside values of the forest's left nodes, ``group_share`` what comes down to
+        its groups, if a lane looks at them.
+        """
         if self._rows is None or self._sized_for is not forest:
-            self._rows, self._sized_for = _new_rows(forest), forest
+            self._rows, self._sized_for = (
+                _new_rows(forest, left_value, group_share, self._rule_log_prob),
+                forest,
+            )
         return self._rows
 
-    def search(self, forest: Forest, edge_gains: EdgeGains, groups: int, length: int) -> None:
-        """Find the best values, the rows of gains and of ``lexical`` being filled."""
+    def trees(
+        self, forest: Forest, edge_gains: EdgeGains, root_gains: Floats, lanes: int, length: int
+    ) -> list[GrammarTree]:
+        """The best trees of the first lanes, the rows of gains and of ``lexical`` being filled.
+
+        ``root_gains`` [node of the root cell, lane] is -inf for what is no root.
+        """
         gains, values = self.rows(forest)
-        values.split[:groups] = -np.inf
         search_forest(forest, self.label, gains, edge_gains, self._chains, values, length)
-
-    def tree(
-        self, forest: Forest, edge_gains: EdgeGains, root_gains: Floats, lane: int, length: int
-    ) -> GrammarTree:
-        """A lane's best tree after ``search``; ``root_gains`` [symbol] is -inf for what is no root."""
-        gains, values = self.rows(forest)
-        cell = forest_cell(0, length)
-        roots = root_gains[forest.node_symbol[forest.node_first[cell] : forest.node_first[cell + 1]]]
-        nodes, score = best_tree(
-            forest,
-            self.label,
-            gains,
-            edge_gains,
-            self._chains,
-            values,
-            roots,
-            Question(lane, self._tie, length),
-        )
-        derivation = derivation_of(nodes.start, nodes.end, nodes.symbol, score)
-        return GrammarTree(score, derivation.nodes, derivation.preterminals)
+        question = Question(lanes, self._tie, length)
+        best_trees(forest, self.label, gains, edge_gains, self._chains, values, root_gains, question)
+        ends = values.tree_end[:lanes].tolist()
+        starts, stops, symbols = values.tree_nodes[:, : ends[-1]]
+        found, begin = [], 0
+        for end, score in zip(ends, values.tree_value[:lanes].tolist(), strict=True):
+            derivation = derivation_of(starts[begin:end], stops[begin:end], symbols[begin:end], score)
+            found.append(GrammarTree(score, derivation.nodes, derivation.preterminals))
+            begin = end
+        return found
 
 
-def _new_rows(forest: Forest) -> Rows:
+def _new_rows(forest: Forest, left_value: Floats, group_share: Floats, rule_log_prob: Floats) -> Rows:
     def rows(count: int) -> Floats:
         return np.zeros((count, LANES))
 
@@ -87,15 +97,27 @@ def _new_rows(forest: Forest) -> Rows:
     return Rows(
         Gains(
             node=rows(nodes),
-            production=rows(len(forest.production_parent)),
             unary=rows(unaries),
             unary_rule=rows(unaries),
             foot=rows(len(forest.node_first)),
+            production=np.zeros(len(forest.production_parent)),
+            children=np.zeros(len(forest.production_parent)),
+            span=np.zeros(len(forest.node_first)),
+            rule_log_prob=rule_log_prob,
+            weights=np.zeros((WEIGHTS, LANES)),
+            share=np.zeros(len(forest.production_parent)),
+            group_share=group_share,
         ),
         Values(
             own=own,
             best=rows(nodes) if unaries else own,
             split=rows(len(forest.group_pair)),
             lexical=rows(nodes),
+            shared=np.zeros(len(forest.production_parent)),
+            left_value=left_value,
+            # A tree has a node no more than once.
+            tree_nodes=np.empty((3, LANES * nodes), np.int32),
+            tree_end=np.zeros(LANES, np.int32),
+            tree_value=np.zeros(LANES),
         ),
     )

@@ -12,9 +12,12 @@ from mbrparse.decode.grammar_space.gains import (
     CONSTANT,
     LABELLED,
     LANES,
+    LOG_NODE,
     PRODUCTION,
     RULE,
     SPAN,
+    SPLIT,
+    WEIGHTS,
     item_gains,
     lexical_gains,
     new_sums,
@@ -23,6 +26,7 @@ from mbrparse.decode.grammar_space.items import item_tables
 from mbrparse.decode.grammar_space.max_rule import MaxRule
 from mbrparse.decode.grammar_space.search import EdgeGains
 from mbrparse.decode.objectives import Item, Objective, Space
+from mbrparse.grammar.charts.forest import forest_cell
 from mbrparse.grammar.charts.forests import Forests
 from mbrparse.grammar.charts.tables import Floats, Ints
 from mbrparse.grammar.pcfg import PCFG
@@ -33,7 +37,10 @@ _ROWS = {
     Item.PARENT_CHILD: CHILD,
     Item.PRODUCTION: PRODUCTION,
     Item.RULE: RULE,
+    Item.SPLIT_PRODUCTION: SPLIT,
 }
+_NO_NUMBERS: Floats = np.zeros(0)
+_SMALL = 1e-300  # in place of zero, whose logarithm would only be in the way
 
 
 class GrammarDecoder:
@@ -46,13 +53,22 @@ class GrammarDecoder:
         self._forests = forests
         self.items = item_tables(grammar, forests, label)
         self._sums = new_sums(self.items)
-        self._search = TreeSearch(self.items.label, len(grammar.unary_parent), tie)
-        self._root_log_prob = grammar.root_log_prob
-        self._not_free = np.zeros(len(grammar.symbols), np.bool_)
-        rows = [i for i, objective in enumerate(objectives) if objective.space is Space.GRAMMAR]
-        self._batches = [rows[begin : begin + LANES] for begin in range(0, len(rows), LANES)]
-        self._weights = [_weights([objectives[index] for index in batch]) for batch in self._batches]
-        max_rule = {i: objective for i, objective in enumerate(objectives) if objective.space is Space.ITEMS}
+        self._search = TreeSearch(
+            self.items.label, self.items.rule_log_prob, grammar.unary_parent, grammar.unary_child, tie
+        )
+        # Where every label is one symbol's, max-rule's space is the grammar's.
+        self._plain = len(np.unique(self.items.label)) == len(label)
+        together = [
+            index
+            for index, objective in enumerate(objectives)
+            if objective.space is Space.GRAMMAR or (objective.space is Space.ITEMS and self._plain)
+        ]
+        self._batches = [
+            (batch, weights, _share_lane(weights), _roots(grammar, weights))
+            for batch in _batched(objectives, together)
+            for weights in [_weights([objectives[index] for index in batch])]
+        ]
+        max_rule = {i: o for i, o in enumerate(objectives) if o.space is Space.ITEMS and i not in together}
         self._max_rule = MaxRule(grammar, forests, self.items, max_rule, tie) if max_rule else None
         self._label_of = _representatives(self.items.label, label)
 
@@ -62,16 +78,22 @@ class GrammarDecoder:
         Nodes and preterminals are symbol ids; in trees of max-rule any symbol that has the label.
         """
         forest = self._forests.forest
+        tables, unaries = self._forests.tables, self._forests.unaries
         found: dict[int, GrammarTree] = {}
-        for batch, weights in zip(self._batches, self._weights, strict=True):
-            edge_gains = EdgeGains(np.zeros(0), np.zeros(0), weights)
-            gains, values = self._search.rows(forest)
-            tables, unaries = self._forests.tables, self._forests.unaries
-            item_gains(forest, tables, unaries, self.items, weights, self._sums, gains, length)
-            lexical_gains(forest, np.zeros(LANES), weights[RULE], self._not_free, values.lexical, length)
-            self._search.search(forest, edge_gains, int(self._forests.work.counts[2]), length)
-            for lane, index in enumerate(batch):
-                found[index] = self._search.tree(forest, edge_gains, self._roots(weights), lane, length)
+        for batch, weights, share_lane, roots in self._batches:
+            edge_gains = EdgeGains(_NO_NUMBERS, _NO_NUMBERS, weights, share_lane)
+            gains, values = self._search.rows(forest, self._forests.work.partner_value, self._forests.weight)
+            gains.weights[:] = weights
+            item_gains(forest, tables, unaries, self.items, self._sums, gains, length)
+            lexical_gains(forest, self.items, weights, values.lexical, length)
+            cell = forest_cell(0, length)
+            root = slice(forest.node_first[cell], forest.node_first[cell + 1])
+            earned = roots[forest.node_symbol[root]]
+            if weights[LOG_NODE].any():
+                # What the factors of a product telescope to but for the root's inside value.
+                earned -= np.log(np.maximum(forest.inside[root], _SMALL))[:, None] * weights[LOG_NODE]
+            trees = self._search.trees(forest, edge_gains, earned, len(batch), length)
+            found.update(zip(batch, trees, strict=True))
         if self._max_rule is not None:
             for index, tree in self._max_rule.trees(length).items():
                 nodes = [(start, end, self._label_of[label]) for start, end, label in tree.nodes]
@@ -79,22 +101,47 @@ class GrammarDecoder:
                 found[index] = GrammarTree(tree.score, nodes, tags)
         return found
 
-    def _roots(self, weights: Floats) -> Floats:
-        """What each symbol earns at the root [symbol, lane]."""
-        is_root = np.isfinite(self._root_log_prob)
-        gains: Floats = np.full((len(is_root), LANES), -np.inf)
-        gains[is_root] = np.outer(self._root_log_prob[is_root], weights[RULE])
-        return gains
+
+def _batched(objectives: Sequence[Objective], chosen: Sequence[int]) -> list[list[int]]:
+    """Cut them into batches of as many as there are lanes, one that looks at splits in each at most."""
+    batches: list[list[int]] = []
+    for index in chosen:
+        splits = objectives[index].weight(Item.SPLIT_PRODUCTION) != 0
+        for batch in batches:
+            taken = any(objectives[other].weight(Item.SPLIT_PRODUCTION) != 0 for other in batch)
+            if len(batch) < LANES and not (splits and taken):
+                batch.append(index)
+                break
+        else:
+            batches.append([index])
+    return batches
+
+
+def _share_lane(weights: Floats) -> int:
+    lanes = np.flatnonzero(weights[SPLIT])
+    return int(lanes[0]) if len(lanes) else -1
 
 
 def _weights(objectives: Sequence[Objective]) -> Floats:
     """Weights [what earns, lane]; lanes without an objective weigh nothing."""
-    weights = np.zeros((6, LANES))
+    weights = np.zeros((WEIGHTS, LANES))
     for lane, objective in enumerate(objectives):
         for item, weight in objective.gains:
-            weights[_ROWS[item], lane] = weight
+            if item is Item.LOG_SPLIT_PRODUCTION:
+                weights[[RULE, LOG_NODE], lane] += weight
+            else:
+                weights[_ROWS[item], lane] += weight
         weights[CONSTANT, lane] = objective.node_constant
     return weights
+
+
+def _roots(grammar: PCFG, weights: Floats) -> Floats:
+    """What each symbol earns at the root [symbol, lane]; -inf for what is no root."""
+    is_root = np.isfinite(grammar.root_log_prob)
+    gains: Floats = np.full((len(is_root), LANES), -np.inf)
+    # A product of posteriors has none for the root.
+    gains[is_root] = np.outer(grammar.root_log_prob[is_root], weights[RULE] - weights[LOG_NODE])
+    return gains
 
 
 def _representatives(item_label: Ints, label: Ints) -> list[int]:

@@ -157,7 +157,8 @@ def _split_mass(
     for right in range(forest.node_first[right_cell], forest.node_first[right_cell + 1]):
         for edge in range(forest.edge_first[right], forest.edge_first[right + 1]):
             passed = weight[forest.edge_group[edge]]
-            mass += passed * forest.inside[right] * forest.inside[forest.edge_left[edge]]
+            left = forest.left_node[forest.left_first[right] + edge - forest.edge_first[right]]
+            mass += passed * forest.inside[right] * forest.inside[left]
     return mass
 
 

@@ -53,7 +53,7 @@ def project_forest(
     above zero are left out. An edge's group has one production, whose label parent it is.
     """
     work.counts[:] = 0
-    into.node_first[0], into.unary_first[0] = 0, 0
+    into.node_first[0], into.unary_first[0], into.cell_production[0] = 0, 0, 0
     for cell in range(n * (n + 1) // 2):
         _project_cell(forest, items, into, work, cell)
         _project_unaries(forest, unaries, into, posteriors, work, cell)
@@ -106,12 +106,12 @@ def _project_cell(forest: Forest, items: ItemTables, into: Forest, work: LabelWo
                 into.group_pair[chosen] = name
                 into.group_right[chosen] = items.production_labels[name, 2]
                 into.production_first[chosen], into.production_last[chosen] = chosen, chosen + 1
-                into.production_parent[chosen] = label_node[parent]
+                into.production_parent[chosen], into.production_group[chosen] = label_node[parent], chosen
                 into.group_next[chosen] = into.cell_group[cell]
                 into.cell_group[cell] = chosen
             work.label_group[production] = chosen
         group = forest.group_next[group]
-    into.node_first[cell + 1] = count
+    into.node_first[cell + 1], into.cell_production[cell + 1] = count, groups
     for node in range(first, count):
         node_of_label[into.node_symbol[node]] = -1
     group = into.cell_group[cell]
@@ -161,17 +161,18 @@ def _project_edges(
     """The edges whose right nodes are in the cell; false if they do not fit."""
     inside, outside, rule_prob = forest.inside, forest.outside, tables.rule_prob
     label_node, label_group, entry_of_group = work.label_node, work.label_group, work.entry_of_group
-    edge_first, edge_group, edge_left = into.edge_first, into.edge_group, into.edge_left
+    edge_first, edge_group, edge_left = into.edge_first, into.edge_group, into.left_node
     mass_of, capacity = posteriors.edge, len(posteriors.edge)
     edges = work.counts[2]
     for right in range(into.node_first[cell], into.node_first[cell + 1]):
-        edge_first[right] = edges
+        edge_first[right], into.left_first[right] = edges, edges
         begin = edges
         for node in range(forest.node_first[cell], forest.node_first[cell + 1]):
             if label_node[node] != right:
                 continue
             for edge in range(forest.edge_first[node], forest.edge_first[node + 1]):
-                group, left = forest.edge_group[edge], forest.edge_left[edge]
+                group = forest.edge_group[edge]
+                left = forest.left_node[forest.left_first[node] + edge - forest.edge_first[node]]
                 below = inside[left] * inside[node]
                 rule = forest.group_rule[group]
                 for production in range(forest.production_first[group], forest.production_last[group]):
@@ -238,7 +239,13 @@ class LabelForests:
         self._sized_for = forest
         nodes, productions = len(forest.node_start), len(forest.production_parent)
         self._into = empty_forest(
-            len(forest.node_first), nodes, productions, self._edges, productions, len(forest.unary_rule)
+            len(forest.node_first),
+            nodes,
+            productions,
+            self._edges,
+            self._edges,
+            productions,
+            len(forest.unary_rule),
         )
         self._posteriors = Posteriors(np.zeros(self._edges), np.zeros(len(forest.unary_rule)))
         self._work = LabelWork(

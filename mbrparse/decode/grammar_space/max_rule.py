@@ -7,11 +7,12 @@ from collections.abc import Mapping
 import numpy as np
 
 from mbrparse.decode.grammar_space.best_trees import GrammarTree, TreeSearch
-from mbrparse.decode.grammar_space.gains import LANES, lexical_gains
+from mbrparse.decode.grammar_space.gains import LANES, lexical_posterior_gains
 from mbrparse.decode.grammar_space.items import ItemTables
 from mbrparse.decode.grammar_space.label_forest import LabelForests
 from mbrparse.decode.grammar_space.search import EdgeGains
 from mbrparse.decode.objectives import Item, Objective
+from mbrparse.grammar.charts.forest import Forest, forest_cell
 from mbrparse.grammar.charts.forests import Forests
 from mbrparse.grammar.charts.tables import Floats, Ints
 from mbrparse.grammar.pcfg import PCFG
@@ -38,7 +39,7 @@ class MaxRule:
             self._weights[1, lane] = objective.weight(Item.LOG_SPLIT_PRODUCTION)
         # A label's symbols share a label by nature: each is its own item.
         names: Ints = np.arange(items.n_labels, dtype=np.int32)
-        self._search = TreeSearch(names, len(items.unary_production), tie)
+        self._search = TreeSearch(names, np.zeros(1), *_unary_labels(forests, items), tie)
         self._terminal = items.terminal
         self._items = items
         self._root_symbols = np.isfinite(grammar.root_log_prob)
@@ -49,24 +50,33 @@ class MaxRule:
         counts = self._label_forests.counts
         gains, values = self._search.rows(forest)
         mass = posteriors.edge[: counts.edges]
-        edge_gains = EdgeGains(mass, np.log(mass), self._weights)
+        edge_gains = EdgeGains(mass, np.log(mass), self._weights, -1)
         gains.foot[:length] = 0
         gains.unary[: counts.unaries] = 0
         unary = posteriors.unary[: counts.unaries, None]
         with np.errstate(divide="ignore"):
             log_unary = np.log(unary)
         gains.unary_rule[: counts.unaries] = unary * self._weights[0] + log_unary * self._weights[1]
-        lexical_gains(forest, self._weights[0], self._weights[1], self._terminal, values.lexical, length)
-        self._search.search(forest, edge_gains, counts.groups, length)
-        roots = self._roots(length)
-        return {
-            place: self._search.tree(forest, edge_gains, roots, lane, length)
-            for lane, place in enumerate(self._places)
-        }
+        lexical_posterior_gains(
+            forest, self._weights[0], self._weights[1], self._terminal, values.lexical, length
+        )
+        roots = self._roots(forest, length)
+        trees = self._search.trees(forest, edge_gains, roots, len(self._places), length)
+        return dict(zip(self._places, trees, strict=True))
 
-    def _roots(self, length: int) -> Floats:
-        """0 for the labels of symbols that are the root of some derivation, else -inf [label, lane]."""
+    def _roots(self, forest: Forest, length: int) -> Floats:
+        """0 for the labels of symbols that are the root of some derivation, else -inf [node, lane]."""
         nodes = self._forests.root_symbols(length)
-        roots: Floats = np.full((self._items.n_labels, LANES), -np.inf)
-        roots[self._items.label[nodes[self._root_symbols[nodes]]]] = 0.0
+        labels = self._items.label[nodes[self._root_symbols[nodes]]]
+        cell = forest_cell(0, length)
+        names = forest.node_symbol[forest.node_first[cell] : forest.node_first[cell + 1]]
+        roots: Floats = np.full((len(names), LANES), -np.inf)
+        roots[np.isin(names, labels)] = 0.0
         return roots
+
+
+def _unary_labels(forests: Forests, items: ItemTables) -> tuple[Ints, Ints]:
+    """The labels of the unary rules' parents and children."""
+    unaries = forests.unaries
+    below = np.repeat(np.arange(len(unaries.rule_start) - 1), np.diff(unaries.rule_start))
+    return items.label[unaries.rule_parent], items.label[below]

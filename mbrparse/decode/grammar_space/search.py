@@ -10,12 +10,26 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbrparse.decode.grammar_space.chains import Chains, best_chain, bound_steps, list_steps
-from mbrparse.decode.grammar_space.gains import LANES, Gains
-from mbrparse.grammar.charts.dense_viterbi import Nodes
-from mbrparse.grammar.charts.forest import Forest, forest_cell
+from mbrparse.decode.grammar_space.chains import (
+    Chains,
+    best_chain,
+    bound_steps,
+    close_by_components,
+    list_steps,
+)
+from mbrparse.decode.grammar_space.gains import (
+    CHILD,
+    LANES,
+    PRODUCTION,
+    RULE,
+    SPAN,
+    SPLIT,
+    Gains,
+    production_gain,
+)
+from mbrparse.grammar.charts.forest import ONE, Forest, Index, forest_cell
 from mbrparse.grammar.charts.tables import Floats, Ints
-from mbrparse.grammar.charts.vector import add, load, maximum, multiply_add, spread, store
+from mbrparse.grammar.charts.vector import add, load, maximum, multiply, multiply_add, spread, store
 from mbrparse.grammar.kernel import kernel
 
 
@@ -28,6 +42,7 @@ class EdgeGains(NamedTuple):
     mass: Floats
     log_mass: Floats
     weights: Floats  # [2, lanes]
+    share_lane: int  # a lane whose productions earn ``Gains.share`` times their children's inside, or -1
 
 
 class Values(NamedTuple):
@@ -37,34 +52,68 @@ class Values(NamedTuple):
     best: Floats  # [node, lane] (the same array where there are no unary rules)
     split: Floats  # [group, lane]: its best two nodes, with what the split earns
     lexical: Floats  # [node, lane] what preterminals earn; -inf for other nodes over a word
+    shared: Floats  # [production] in the lane of shares its best two nodes, with what the split earns
+    left_value: Floats  # inside values of the forest's ``left_node``
+    tree_nodes: Ints  # [3, any number] room for trees: start, end and symbol of their nodes
+    tree_end: Ints  # by lane
+    tree_value: Floats
 
 
 @kernel
 def search_forest(
     forest: Forest, label: Ints, gains: Gains, edge_gains: EdgeGains, chains: Chains, values: Values, n: int
 ) -> None:
-    """Fill ``values``; ``split`` is -inf when called. ``label`` is by symbol (``ItemTables``)."""
+    """Fill ``values``; ``label`` is by symbol (``ItemTables``)."""
     own, best, split = values.own, values.best, values.split
     node_first, edge_first, unary_first = forest.node_first, forest.edge_first, forest.unary_first
-    edge_group, edge_left = forest.edge_group, forest.edge_left
+    edge_group, left_first, left_node = forest.edge_group, forest.left_first, forest.left_node
     weights = edge_gains.weights
     weighs_splits = len(edge_gains.mass) > 0
+    share, group_share, shared, left_value = gains.share, gains.group_share, values.shared, values.left_value
+    production_first, production_last = forest.production_first, forest.production_last
+    inside = forest.inside
+    lane = edge_gains.share_lane
+    by_split = gains.weights[SPLIT, max(lane, 0)]
     for end in range(1, n + 1):
+        _forget(forest, values, end, lane >= 0)
         for start in range(end - 1, -1, -1):
             cell = forest_cell(start, end)
             if node_first[cell] == node_first[cell + 1]:
                 continue
-            _complete(forest, gains, values, cell, end - start == 1)
+            _complete(forest, gains, values, cell, end - start == 1, lane)
             if unary_first[cell + 1] > unary_first[cell]:
                 _close(forest, label, gains, chains, values, cell)
             elif len(forest.unary_rule):
                 for node in range(node_first[cell], node_first[cell + 1]):
                     store(best, node, 0, load(own, node, 0))
             for right in range(node_first[cell], node_first[cell + 1]):
+                if not _is_found(best, right):
+                    continue
                 value = load(best, right, 0)
-                for edge in range(edge_first[right], edge_first[right + 1]):
-                    group = edge_group[edge]
-                    total = add(value, load(best, edge_left[edge], 0))
+                if lane >= 0:
+                    here, factor = best[right, lane], inside[right]
+                    most = by_split * factor
+                    place = Index(left_first[right])
+                    for edge in range(Index(edge_first[right]), Index(edge_first[right + 1])):
+                        group = Index(edge_group[edge])
+                        left = Index(left_node[place])
+                        base = here + best[left, lane]
+                        # No production of the group gains by more than this.
+                        if base + group_share[group] * (most * left_value[place]) > split[group, lane]:
+                            below = factor * left_value[place]
+                            first, last = Index(production_first[group]), Index(production_last[group])
+                            for production in range(first, last):
+                                reached = base + share[production] * below
+                                shared[production] = max(shared[production], reached)
+                        total = add(value, load(best, left, 0))
+                        store(split, group, 0, maximum(load(split, group, 0), total))
+                        place = Index(place + ONE)
+                    continue
+                place = Index(left_first[right])
+                for edge in range(Index(edge_first[right]), Index(edge_first[right + 1])):
+                    group = Index(edge_group[edge])
+                    total = add(value, load(best, Index(left_node[place]), 0))
+                    place = Index(place + ONE)
                     if weighs_splits:
                         total = multiply_add(load(weights, 0, 0), spread(edge_gains.mass, edge), total)
                         total = multiply_add(load(weights, 1, 0), spread(edge_gains.log_mass, edge), total)
@@ -72,25 +121,66 @@ def search_forest(
 
 
 @kernel
-def _complete(forest: Forest, gains: Gains, values: Values, cell: int, single: bool) -> None:
+def _forget(forest: Forest, values: Values, end: int, shares: bool) -> None:
+    """Nothing is known of the groups of a column."""
+    split, shared = values.split, values.shared
+    nothing = -np.inf
+    first, last = forest_cell(end - 1, end), forest_cell(0, end)
+    if shares:
+        shared[forest.cell_production[first] : forest.cell_production[last + 1]] = nothing
+    for cell in range(first, last + 1):
+        group = forest.cell_group[cell]
+        while group >= 0:
+            for lane in range(LANES):
+                split[Index(group), lane] = nothing
+            group = forest.group_next[group]
+
+
+@kernel
+def _is_found(best: Floats, node: int) -> bool:
+    """Whether a node has a value in some lane."""
+    for lane in range(LANES):  # noqa: SIM110  # kernels know no generators
+        if best[Index(node), lane] > -np.inf:
+            return True
+    return False
+
+
+@kernel
+def _complete(forest: Forest, gains: Gains, values: Values, cell: int, single: bool, share_lane: int) -> None:
     """The values of a cell's nodes without chains, all its splits being found."""
-    own, split, production, node_gain = values.own, values.split, gains.production, gains.node
-    production_parent, group_next = forest.production_parent, forest.group_next
-    production_first, production_last = forest.production_first, forest.production_last
+    own, split, node_gain = values.own, values.split, gains.node
+    production, children, weights, log_prob = (
+        gains.production,
+        gains.children,
+        gains.weights,
+        gains.rule_log_prob,
+    )
+    by_production, by_child, by_rule = (
+        load(weights, PRODUCTION, 0),
+        load(weights, CHILD, 0),
+        load(weights, RULE, 0),
+    )
+    span = multiply(load(weights, SPAN, 0), spread(gains.span, cell))
+    shared, production_rule, production_group = values.shared, forest.production_rule, forest.production_group
+    production_parent = forest.production_parent
     for node in range(forest.node_first[cell], forest.node_first[cell + 1]):
         if single:
             store(own, node, 0, load(values.lexical, node, 0))
         else:
             for lane in range(LANES):
                 own[node, lane] = -np.inf
-    group = forest.cell_group[cell]
-    while group >= 0:
-        value = load(split, group, 0)
-        for place in range(production_first[group], production_last[group]):
-            parent = production_parent[place]
-            total = add(value, load(production, place, 0))
-            store(own, parent, 0, maximum(load(own, parent, 0), total))
-        group = group_next[group]
+    for place in range(Index(forest.cell_production[cell]), Index(forest.cell_production[cell + 1])):
+        parent = Index(production_parent[place])
+        total = add(load(split, Index(production_group[place]), 0), span)
+        total = multiply_add(by_production, spread(production, place), total)
+        total = multiply_add(by_child, spread(children, place), total)
+        total = multiply_add(by_rule, spread(log_prob, Index(production_rule[place])), total)
+        store(own, parent, 0, maximum(load(own, parent, 0), total))
+    if share_lane >= 0:
+        # This lane weighs nothing else of productions.
+        for place in range(Index(forest.cell_production[cell]), Index(forest.cell_production[cell + 1])):
+            parent = Index(production_parent[place])
+            own[parent, share_lane] = max(own[parent, share_lane], shared[place])
     if not single:
         for node in range(forest.node_first[cell], forest.node_first[cell + 1]):
             store(own, node, 0, add(load(own, node, 0), load(node_gain, node, 0)))
@@ -100,6 +190,8 @@ def _complete(forest: Forest, gains: Gains, values: Values, cell: int, single: b
 def _close(forest: Forest, label: Ints, gains: Gains, chains: Chains, values: Values, cell: int) -> None:
     """The values of a cell's nodes with the best chain below each."""
     list_steps(forest, chains, cell)
+    if len(chains.rank) and close_by_components(forest, gains, values.own, values.best, chains, cell):
+        return
     first = forest.node_first[cell]
     for lane in range(LANES):
         foot = bound_steps(forest, gains, values.own, chains, cell, lane)
@@ -112,7 +204,7 @@ def _close(forest: Forest, label: Ints, gains: Gains, chains: Chains, values: Va
 
 
 class Question(NamedTuple):
-    """Which tree is asked for, and how to choose among equals."""
+    """Which tree is asked for (or how many), and how to choose among equals."""
 
     lane: int
     tie: float
@@ -120,7 +212,7 @@ class Question(NamedTuple):
 
 
 @kernel
-def best_tree(
+def best_trees(
     forest: Forest,
     label: Ints,
     gains: Gains,
@@ -129,14 +221,37 @@ def best_tree(
     values: Values,
     root_gains: Floats,
     question: Question,
-) -> tuple[Nodes, float]:
-    """The nodes of a lane's best tree in preorder, preterminals included, and its value.
+) -> None:
+    """The nodes of the lanes' best trees in preorder, preterminals included, and their values.
 
-    ``root_gains`` [node of the root cell, lane] are -inf where a node is no root. Of equal candidates the
-    earlier split, then the lesser symbols; a chain of fewer nodes first. No node, and -inf, where there
-    is no tree.
+    They go to ``values.tree_nodes``, those of the question's first lanes. ``root_gains`` [node of the
+    root cell, lane] are -inf where a node is no root. Of equal candidates the earlier split, then the
+    lesser symbols; a chain of fewer nodes first. No node, and -inf, where there is no tree.
     """
+    lanes, tie, n = question
+    count = 0
+    for lane in range(lanes):
+        asked = Question(lane, tie, n)
+        count, top = _best_tree(forest, label, gains, edge_gains, chains, values, root_gains, (asked, count))
+        values.tree_end[lane] = count
+        values.tree_value[lane] = top
+
+
+@kernel
+def _best_tree(
+    forest: Forest,
+    label: Ints,
+    gains: Gains,
+    edge_gains: EdgeGains,
+    chains: Chains,
+    values: Values,
+    root_gains: Floats,
+    at: tuple[Question, int],
+) -> tuple[int, float]:
+    """One of them, its nodes from this place on; returns the place after them, and its value."""
+    question, count = at
     lane, tie, n = question
+    starts, ends, symbols = values.tree_nodes[0], values.tree_nodes[1], values.tree_nodes[2]
     best, own = values.best, values.own
     first = forest.node_first[forest_cell(0, n)]
     last = forest.node_first[forest_cell(0, n) + 1]
@@ -144,18 +259,15 @@ def best_tree(
     for node in range(first, last):
         top = max(top, best[node, lane] + root_gains[node - first, lane])
     if not np.isfinite(top):
-        return Nodes(np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0, np.int32)), -np.inf
+        return count, -np.inf
     root = -1
     for node in range(first, last):
         if best[node, lane] + root_gains[node - first, lane] >= top - tie * abs(top):
             if root < 0 or forest.node_symbol[node] < forest.node_symbol[root]:
                 root = node
-    starts = np.empty(last, np.int32)
-    ends = np.empty(last, np.int32)
-    symbols = np.empty(last, np.int32)
     stack = np.empty((n + 1, 2), np.int32)  # node and end
     stack[0, 0], stack[0, 1] = root, n
-    height, count = 1, 0
+    height = 1
     while height > 0:
         height -= 1
         node, end = stack[height, 0], stack[height, 1]
@@ -177,7 +289,7 @@ def best_tree(
             stack[height, 0], stack[height, 1] = right, end
             stack[height + 1, 0], stack[height + 1, 1] = left, forest.node_start[right]
             height += 2
-    return Nodes(starts[:count], ends[:count], symbols[:count]), top
+    return count, top
 
 
 @kernel
@@ -197,11 +309,16 @@ def _best_split(
     wanted = values.own[node, lane] - gains.node[node, lane]
     least = wanted - tie * abs(wanted)
     found_left, found_right = -1, -1
-    group = forest.cell_group[forest_cell(start, end)]
+    here = forest_cell(start, end)
+    group = forest.cell_group[here]
     while group >= 0:
         for place in range(forest.production_first[group], forest.production_last[group]):
-            gain = gains.production[place, lane]
-            if forest.production_parent[place] != node or values.split[group, lane] + gain < least:
+            rule = forest.group_rule[group] + place - forest.production_first[group]
+            gain = production_gain(gains, place, rule, here, lane)
+            if forest.production_parent[place] != node:
+                continue
+            found = values.shared[place] if lane == edge_gains.share_lane else values.split[group, lane]
+            if found + gain < least:
                 continue
             for split in range(start + 1, end):
                 cell = forest_cell(split, end)
@@ -214,8 +331,10 @@ def _best_split(
                     for edge in range(forest.edge_first[right], forest.edge_first[right + 1]):
                         if forest.edge_group[edge] != group:
                             continue
-                        left = forest.edge_left[edge]
+                        left = forest.left_node[forest.left_first[right] + edge - forest.edge_first[right]]
                         value = best[left, lane] + best[right, lane] + gain
+                        if lane == edge_gains.share_lane:
+                            value += gains.share[place] * forest.inside[left] * forest.inside[right]
                         if len(edge_gains.mass):
                             value += edge_gains.weights[0, lane] * edge_gains.mass[edge]
                             value += edge_gains.weights[1, lane] * edge_gains.log_mass[edge]

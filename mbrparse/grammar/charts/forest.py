@@ -43,7 +43,10 @@ class Words(NamedTuple):
 class Forest(NamedTuple):
     """Arrays by cell (``forest_cell``), node, group, edge, production and unary.
 
-    ``x_first[c] .. x_first[c + 1]`` are those of cell c; edges are listed by their right node.
+    ``x_first[c] .. x_first[c + 1]`` are those of cell c. Edges are listed by their right node: the edges
+    of node r are ``edge_first[r] .. edge_first[r + 1]``, and their left nodes stand in this order in
+    ``left_node`` from ``left_first[r]`` on. (Right nodes of one symbol that begin at one position have the
+    same left nodes, listed once.)
     """
 
     node_first: Ints  # by cell
@@ -61,10 +64,14 @@ class Forest(NamedTuple):
     group_sum: Floats  # sum over edges of inside * inside
     edge_first: Ints  # by right node
     edge_group: Ints
-    edge_left: Ints
+    left_first: Ints  # by right node
+    left_node: Ints
     production_first: Ints  # by group: its productions are production_first[g] .. production_last[g],
     production_last: Ints  # the pair's rules in the same order
+    cell_production: Ints  # by cell: its productions are cell_production[c] .. cell_production[c + 1]
     production_parent: Ints
+    production_group: Ints
+    production_rule: Ints
     unary_first: Ints  # by cell
     unary_parent: Ints
     unary_child: Ints
@@ -74,12 +81,20 @@ class Forest(NamedTuple):
 class Work(NamedTuple):
     """Scratch of the kernels."""
 
-    group_slot: Ints  # [pair, start]: the group of the column at work, or -1; all -1 between columns
+    group_slot: (
+        Ints  # [pair * length + start]: the group of the column at work, or -1; all -1 between columns
+    )
+    length: int  # for how long sentences the slots are
     node_slot: Ints  # [symbol]: the node of the cell at work, or -1; all -1 between cells
-    partner_list: Ints  # [position, symbol]: where the partners of a right child begin, or -1
-    partner_first: Ints  # by list: partner_first[l] .. partner_first[l + 1]
-    partner_node: Ints  # nodes that end at the position and make a pair with the symbol
+    partner_list: Ints  # [position, symbol]: the list of a right child's partners, or -1
+    partner_first: Ints  # by list: the partners partner_first[l] .. partner_first[l + 1], whose nodes are
+    # the left nodes of the forest: they end at the position and make a pair with the symbol
+    list_head: Ints  # by position: the newest of its lists, or -1
+    list_next: Ints  # by list: an older one of its position, or -1
     partner_pair: Ints
+    partner_slot: Ints  # where the group of the pair from the partner's start on is in group_slot
+    partner_value: Floats  # the node's inside value
+    partner_passed: Floats  # its outside value, as far as it comes from this list's right children
     bucket_first: Ints  # [position, left symbol]: nodes that end there
     bucket_node: Ints
     place: Ints  # by left symbol
@@ -87,6 +102,10 @@ class Work(NamedTuple):
     shift: Ints  # by end: powers of two that the column was divided by
     counts: Ints  # of productions, partner lists, groups and edges
 
+
+# As an index an unsigned number needs no look whether it counts from the end.
+Index = np.uint32
+ONE = np.uint32(1)
 
 # What may be too small.
 NODES, GROUPS, EDGES, PRODUCTIONS, UNARIES, PARTNERS = range(6)
@@ -111,12 +130,13 @@ def forest_inside(
         forest.node_start,
         forest.node_symbol,
     )
-    slot, partner_node, partner_pair = work.group_slot, work.partner_node, work.partner_pair
-    partner_list, partner_first = work.partner_list, work.partner_first
+    slot, partner_slot, partner_value = work.group_slot, work.partner_slot, work.partner_value
+    partner_list, partner_first, partner_pair = work.partner_list, work.partner_first, work.partner_pair
     group_sum, group_pair, group_start = forest.group_sum, forest.group_pair, forest.group_start
     group_right, group_next, cell_group = forest.group_right, forest.group_next, forest.cell_group
-    edge_first, edge_group, edge_left = forest.edge_first, forest.edge_group, forest.edge_left
-    node_first[0], forest.unary_first[0] = 0, 0
+    edge_first, edge_group = forest.edge_first, forest.edge_group
+    left_first, left_node = forest.left_first, forest.left_node
+    node_first[0], forest.unary_first[0], forest.cell_production[0] = 0, 0, 0
     work.counts[:] = 0
     groups, edges = 0, 0
     full = -1
@@ -137,34 +157,35 @@ def forest_inside(
                 if chosen < 0:
                     continue
                 first, last = partner_first[chosen], partner_first[chosen + 1]
-                if max(edges + last - first - len(edge_left), groups + last - first - len(group_sum)) > 0:
-                    full = EDGES if edges + last - first > len(edge_left) else GROUPS
+                left_first[right] = first
+                if max(edges + last - first - len(edge_group), groups + last - first - len(group_sum)) > 0:
+                    full = EDGES if edges + last - first > len(edge_group) else GROUPS
                     break
                 value = inside[right]
-                for partner in range(first, last):
-                    left = partner_node[partner]
-                    pair = partner_pair[partner]
-                    start = node_start[left]
-                    group = slot[pair, start]
+                edge = Index(edges)
+                for partner in range(Index(first), Index(last)):
+                    place = Index(partner_slot[partner])
+                    group = slot[place]
                     if group < 0:
                         group = groups
                         groups += 1
-                        slot[pair, start] = group
-                        group_pair[group] = pair
+                        slot[place] = group
+                        start = node_start[left_node[partner]]
+                        into = forest_cell(start, end)
+                        group_pair[group] = partner_pair[partner]
                         group_sum[group] = 0
                         group_right[group] = symbol
                         group_start[group] = start
-                        into = forest_cell(start, end)
                         group_next[group] = cell_group[into]
                         cell_group[into] = group
-                    group_sum[group] += value * inside[left]
-                    edge_group[edges] = group
-                    edge_left[edges] = left
-                    edges += 1
+                    group_sum[Index(group)] += value * partner_value[partner]
+                    edge_group[edge] = group
+                    edge = Index(edge + ONE)
+                edges += last - first
             if full >= 0:
                 break
         for group in range(column, groups):
-            slot[group_pair[group], group_start[group]] = -1
+            slot[group_pair[group] * work.length + group_start[group]] = -1
         if full >= 0:
             return full
         factor = _rescale_column(forest, work, end)
@@ -183,11 +204,14 @@ def _list_partners(tables: SparseTables, forest: Forest, work: Work, split: int,
     """
     if end == split + 1:
         work.partner_list[split] = -1
+        work.list_head[split] = -1
         _fill_bucket(tables, forest, work, split)
     bucket_first, bucket_node = work.bucket_first[split], work.bucket_node
     partner_list, partner_first = work.partner_list[split], work.partner_first
-    partner_node, partner_pair = work.partner_node, work.partner_pair
+    partner_slot, partner_value, partner_pair = work.partner_slot, work.partner_value, work.partner_pair
     pair_start, pair_left, node_symbol = tables.pair_start, tables.pair_left, forest.node_symbol
+    left_node, node_start, inside = forest.left_node, forest.node_start, forest.inside
+    list_next, list_head = work.list_next, work.list_head
     most = bucket_first[tables.n_left] - bucket_first[0]
     cell = forest_cell(split, end)
     for right in range(forest.node_first[cell], forest.node_first[cell + 1]):
@@ -195,18 +219,23 @@ def _list_partners(tables: SparseTables, forest: Forest, work: Work, split: int,
         if partner_list[symbol] >= 0:
             continue
         chosen = work.counts[1]
-        if chosen + 1 == len(work.partner_first):
+        if chosen + 1 == len(partner_first):
             return PARTNERS
         place = partner_first[chosen]
-        if place + most > len(work.partner_node):
+        if place + most > len(left_node):
             return PARTNERS
         for pair in range(pair_start[symbol], pair_start[symbol + 1]):
             left = pair_left[pair]
             for member in range(bucket_first[left], bucket_first[left + 1]):
-                partner_node[place] = bucket_node[member]
+                node = bucket_node[member]
+                left_node[place] = node
                 partner_pair[place] = pair
+                partner_slot[place] = pair * work.length + node_start[node]
+                partner_value[place] = inside[node]
                 place += 1
         partner_list[symbol] = chosen
+        list_next[chosen] = list_head[split]
+        list_head[split] = chosen
         work.counts[1] = chosen + 1
         partner_first[chosen + 1] = place
     return -1
@@ -225,16 +254,18 @@ def _complete_cell(
     """Make the nodes of a cell of which all edges are found; returns -1 or what is too small."""
     cell = forest_cell(start, end)
     begin = forest.node_first[cell]
-    full = _room(tables, unaries, words, forest, work, start, end)
-    if full >= 0:
-        return full
     inside, slot, node_symbol, lexical = forest.inside, work.node_slot, forest.node_symbol, forest.lexical
     group_pair, group_sum, group_next = forest.group_pair, forest.group_sum, forest.group_next
     production_first, production_last = forest.production_first, forest.production_last
-    production_parent = forest.production_parent
+    production_parent, group_rule = forest.production_parent, forest.group_rule
+    production_rule, production_group = forest.production_rule, forest.production_group
     rule_start, rule_parent, rule_prob = tables.rule_start, tables.rule_parent, tables.rule_prob
     count, productions = begin, work.counts[0]
-    if end - start == 1:
+    entries = words.entry_start[end] - words.entry_start[end - 1] if end - start == 1 else 0
+    # With unary rules every symbol might come.
+    spare = len(inside) - (len(slot) if len(unaries.rule_parent) else 0)
+    full = NODES if max(begin, begin + entries) > spare else -1
+    if full < 0 and end - start == 1:
         for entry in range(words.entry_start[start], words.entry_start[end]):
             slot[words.entry_symbol[entry]] = count
             node_symbol[count] = words.entry_symbol[entry]
@@ -242,12 +273,21 @@ def _complete_cell(
             lexical[count] = words.entry_prob[entry]
             count += 1
     group = forest.cell_group[cell]
-    while group >= 0:
-        pair = group_pair[group]
+    while group >= 0 and full < 0:
+        pair = Index(group_pair[group])
         total = group_sum[group]
+        first, last = rule_start[pair], rule_start[pair + ONE]
         production_first[group] = productions
-        forest.group_rule[group] = rule_start[pair]
-        for rule in range(rule_start[pair], rule_start[pair + 1]):
+        group_rule[group] = first
+        rules = int(last) - int(first)
+        if productions + rules > len(production_parent):
+            full = PRODUCTIONS
+            break
+        if count + rules > spare:
+            full = NODES
+            break
+        place = Index(productions)
+        for rule in range(first, last):
             parent = rule_parent[rule]
             node = slot[parent]
             if node < 0:
@@ -257,11 +297,17 @@ def _complete_cell(
                 inside[node] = 0
                 lexical[node] = 0
                 count += 1
-            inside[node] += rule_prob[rule] * total
-            production_parent[productions] = node
-            productions += 1
+            inside[Index(node)] += rule_prob[rule] * total
+            production_parent[place] = node
+            production_rule[place], production_group[place] = rule, group
+            place = Index(place + ONE)
+        productions += rules
         production_last[group] = productions
         group = group_next[group]
+    if full >= 0:
+        for node in range(begin, count):
+            slot[node_symbol[node]] = -1
+        return full
     if len(unaries.rule_parent):
         count = _close(unaries, forest, work, begin, count)
         full = _list_unaries(unaries, forest, work, cell, begin, count)
@@ -271,38 +317,9 @@ def _complete_cell(
         slot[forest.node_symbol[node]] = -1
         forest.node_start[node] = start
     forest.node_first[cell + 1] = count
+    forest.cell_production[cell + 1] = productions
     work.counts[0] = productions
     return full
-
-
-@kernel
-def _room(
-    tables: SparseTables,
-    unaries: ForestUnaries,
-    words: Words,
-    forest: Forest,
-    work: Work,
-    start: int,
-    end: int,
-) -> int:
-    """What is too small for the nodes and productions of a cell; -1 if nothing is."""
-    cell = forest_cell(start, end)
-    rule_start, group_pair, group_next = tables.rule_start, forest.group_pair, forest.group_next
-    productions = 0
-    group = forest.cell_group[cell]
-    while group >= 0:
-        pair = group_pair[group]
-        productions += rule_start[pair + 1] - rule_start[pair]
-        group = group_next[group]
-    entries = words.entry_start[end] - words.entry_start[end - 1] if end - start == 1 else 0
-    nodes = len(work.node_slot)
-    if len(unaries.rule_parent) == 0:
-        nodes = min(nodes, entries + productions)
-    if work.counts[0] + productions > len(forest.production_parent):
-        return PRODUCTIONS
-    if forest.node_first[cell] + nodes > len(forest.node_start):
-        return NODES
-    return -1
 
 
 @kernel
@@ -404,44 +421,54 @@ def forest_outside(
     ``weight`` [group] becomes what comes down to a group: sum of outside * probability over productions.
     """
     inside, outside = forest.inside, forest.outside
-    edge_first, edge_group, edge_left = forest.edge_first, forest.edge_group, forest.edge_left
-    group_pair, group_next = forest.group_pair, forest.group_next
-    production_first, production_parent = forest.production_first, forest.production_parent
-    rule_start, rule_prob = tables.rule_start, tables.rule_prob
+    node_first, edge_first, edge_group = forest.node_first, forest.edge_first, forest.edge_group
+    left_first, partner_value, partner_passed = forest.left_first, work.partner_value, work.partner_passed
+    cell_production, production_parent = forest.cell_production, forest.production_parent
+    production_rule, production_group = forest.production_rule, forest.production_group
+    rule_prob = tables.rule_prob
     root = forest_cell(0, n)
-    outside[: forest.node_first[root + 1]] = 0
+    weight[: work.counts[2]] = 0
+    outside[: node_first[root + 1]] = 0
+    partner_passed[: work.partner_first[work.counts[1]]] = 0
     total = 0.0
-    for node in range(forest.node_first[root], forest.node_first[root + 1]):
+    for node in range(node_first[root], node_first[root + 1]):
         total += tables.root[forest.node_symbol[node]] * inside[node]
     if not total > 0:
         return 0.0
-    for node in range(forest.node_first[root], forest.node_first[root + 1]):
+    for node in range(node_first[root], node_first[root + 1]):
         outside[node] = tables.root[forest.node_symbol[node]] / total
     for end in range(n, 0, -1):
+        if end < n:
+            _pass_to_left(forest, work, end)
         for start in range(end):
             cell = forest_cell(start, end)
-            for right in range(forest.node_first[cell], forest.node_first[cell + 1]):
+            for right in range(node_first[cell], node_first[cell + 1]):
                 value = inside[right]
                 received = outside[right]
-                for edge in range(edge_first[right], edge_first[right + 1]):
-                    passed = weight[edge_group[edge]]
-                    left = edge_left[edge]
-                    outside[left] += passed * value
-                    received += passed * inside[left]
+                partner = Index(left_first[right])
+                for edge in range(Index(edge_first[right]), Index(edge_first[right + 1])):
+                    passed = weight[Index(edge_group[edge])]
+                    partner_passed[partner] += passed * value
+                    received += passed * partner_value[partner]
+                    partner = Index(partner + ONE)
                 outside[right] = received
             if forest.unary_first[cell + 1] > forest.unary_first[cell]:
                 _close_outside(unaries, forest, work, cell)
-            group = forest.cell_group[cell]
-            while group >= 0:
-                pair = group_pair[group]
-                passed = 0.0
-                place = production_first[group]
-                for rule in range(rule_start[pair], rule_start[pair + 1]):
-                    passed += rule_prob[rule] * outside[production_parent[place]]
-                    place += 1
-                weight[group] = passed
-                group = group_next[group]
+            for place in range(Index(cell_production[cell]), Index(cell_production[cell + 1])):
+                passed = rule_prob[Index(production_rule[place])] * outside[Index(production_parent[place])]
+                weight[Index(production_group[place])] += passed
     return total
+
+
+@kernel
+def _pass_to_left(forest: Forest, work: Work, position: int) -> None:
+    """Give to the nodes that end at a position what their right partners have for them."""
+    outside, left_node, passed = forest.outside, forest.left_node, work.partner_passed
+    chosen = work.list_head[position]
+    while chosen >= 0:
+        for partner in range(Index(work.partner_first[chosen]), Index(work.partner_first[chosen + 1])):
+            outside[Index(left_node[partner])] += passed[partner]
+        chosen = work.list_next[chosen]
 
 
 @kernel

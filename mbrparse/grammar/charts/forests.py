@@ -110,17 +110,23 @@ class Forests:
             size[NODES],
             size[GROUPS],
             size[EDGES],
+            size[PARTNERS],
             size[PRODUCTIONS],
             unaries,
         )
         self.weight = _floats(size[GROUPS])
         self.work = Work(
-            group_slot=np.full((len(self.tables.pair_left), length), -1, np.int32),
+            group_slot=np.full(len(self.tables.pair_left) * length, -1, np.int32),
+            length=length,
             node_slot=np.full(self._n_symbols, -1, np.int32),
             partner_list=np.zeros((length, self._n_symbols), np.int32),
             partner_first=_ints(size[PARTNERS]),
-            partner_node=_ints(size[PARTNERS]),
+            list_head=_ints(length + 1),
+            list_next=_ints(size[PARTNERS]),
             partner_pair=_ints(size[PARTNERS]),
+            partner_slot=_ints(size[PARTNERS]),
+            partner_value=_floats(size[PARTNERS]),
+            partner_passed=_floats(size[PARTNERS]),
             bucket_first=np.zeros((length + 1, self.tables.n_left + 1), np.int32),
             bucket_node=_ints(size[NODES]),
             place=_ints(self.tables.n_left + 1),
@@ -130,7 +136,9 @@ class Forests:
         )
 
 
-def empty_forest(cells: int, nodes: int, groups: int, edges: int, productions: int, unaries: int) -> Forest:
+def empty_forest(
+    cells: int, nodes: int, groups: int, edges: int, lefts: int, productions: int, unaries: int
+) -> Forest:
     """A forest with room for so many of each."""
     return Forest(
         node_first=_ints(cells),
@@ -148,10 +156,14 @@ def empty_forest(cells: int, nodes: int, groups: int, edges: int, productions: i
         group_sum=_floats(groups),
         edge_first=_ints(nodes + 1),
         edge_group=_ints(edges),
-        edge_left=_ints(edges),
+        left_first=_ints(nodes),
+        left_node=_ints(lefts),
         production_first=_ints(groups),
         production_last=_ints(groups),
+        cell_production=_ints(cells),
         production_parent=_ints(productions),
+        production_group=_ints(productions),
+        production_rule=_ints(productions),
         unary_first=_ints(cells),
         unary_parent=_ints(unaries),
         unary_child=_ints(unaries),

@@ -1,0 +1,181 @@
+"""The speed of objectives that search the grammar's own trees: python benchmarks/grammar_space.py.
+
+Right-linear word grammars without unary rules and with, and a head-driven one, trained on the first nine
+tenths of the corpus and run on part of the rest; words that come once stand for unknown ones. Printed are
+the stages of a sentence, sentences a second for each set of objectives, and the memory in use. Each
+sentence counts with the fastest of its repetitions.
+"""
+
+# ruff: noqa: I001 (threads are pinned before numpy is imported)
+
+from __future__ import annotations
+
+import argparse
+import functools
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import pinned
+
+from mbrparse.decode.grammar_space import best_trees, charts, decoder, label_forest
+from mbrparse.decode.objectives import OBJECTIVES, Objective, Space
+from mbrparse.decode.parser import Parser, ParserOptions
+from mbrparse.decode.run import lines_of
+from mbrparse.decode.sentences import Sentence
+from mbrparse.grammar.charts import forests
+from mbrparse.grammar.induce import induce
+from mbrparse.grammar.pcfg import PCFG
+from mbrparse.treebank.binarize import Binarization, HeadDriven
+from mbrparse.treebank.corpora import SourceTree, read_corpus
+from mbrparse.treebank.head_rules_file import head_rules
+from mbrparse.treebank.prepare import Account, Preparation, prepare
+from mbrparse.treebank.splits import split_fraction
+from mbrparse.treebank.tree import Tree
+from samples import default_corpus
+
+UNKNOWN = "UNK"
+#: The kernels that a sentence goes through, and where they are called from.
+STAGES = (
+    (forests, "forest_inside"),
+    (forests, "forest_outside"),
+    (decoder, "item_gains"),
+    (best_trees, "search_forest"),
+    (best_trees, "best_trees"),
+    (label_forest, "project_forest"),
+    (charts, "forest_summary"),
+)
+
+
+class Sample(NamedTuple):
+    """A grammar and the sentences to parse with it."""
+
+    grammar: PCFG
+    sentences: list[Sentence]
+
+
+def settings() -> dict[str, Preparation]:
+    """How trees are prepared (``mbrparse binarize``)."""
+    heads = HeadDriven(head_rules("collins"), tags=True, frames=True)
+    return {
+        "right-linear": Preparation(),
+        "right-linear, unary rules": Preparation(unary="keep"),
+        "head-driven": Preparation(binarization=Binarization(vmarkov=2, heads=heads)),
+        "--vmarkov 3 --hmarkov 2": Preparation(binarization=Binarization("right", 2, 3)),
+    }
+
+
+def objective_sets() -> dict[str, tuple[Objective, ...]]:
+    """Sets of objectives that are asked for together."""
+    everything = tuple(OBJECTIVES.values())
+    within = tuple(objective.within(Space.GRAMMAR) for objective in everything)
+    return {
+        "all, --space grammar": within,
+        "all, default spaces": everything,
+        "parent-child": (OBJECTIVES["parent-child"],),
+        "max-rule-product": (OBJECTIVES["max-rule-product"],),
+    }
+
+
+def sample(corpus: str, how: Preparation, count: int) -> Sample:
+    """Train on nine tenths, and parse the first trees of the last."""
+    account = Account()
+    trees = list(prepare(read_corpus(corpus, on_error=account.skip), how, account))
+    split = split_fraction(len(trees), "0.1")
+    words = Counter(leaf.word for place in split.train for leaf in trees[place].leaves())
+
+    def known(tree: Tree) -> Tree:
+        def leaf(node: Tree) -> Tree:
+            return node if words[node.word] > 1 else Tree(node.label, word=UNKNOWN)
+
+        return tree.fold(leaf, lambda node, children: Tree(node.label, children))
+
+    train = (SourceTree(corpus, place, known(trees[place])) for place in split.train)
+    grammar = PCFG.from_rules(induce(train, "words"))
+    test = [tuple(known(trees[place]).leaves()) for place in split.test]
+    fit = [s for s in test if (grammar.encode([leaf.word or leaf.label for leaf in s]) >= 0).all()]
+    return Sample(grammar, fit[:count])
+
+
+def observe(times: dict[str, list[float]]) -> None:
+    """Note how long each call of a stage takes."""
+
+    def timed(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(function)
+        def run(*arguments: Any) -> Any:
+            began = time.perf_counter()
+            result = function(*arguments)
+            times[name].append(time.perf_counter() - began)
+            return result
+
+        return run
+
+    for module, name in STAGES:
+        setattr(module, name, timed(name, getattr(module, name)))
+
+
+def report(chosen: Sample, repetitions: int, times: dict[str, list[float]]) -> None:
+    """Print milliseconds a sentence by stage, sentences a second and their ratio to the first set's."""
+    first = 0.0
+    for title, objectives in objective_sets().items():
+        parser = Parser(chosen.grammar, ParserOptions(objectives=objectives))
+        fastest: dict[str, list[float]] = {}
+        for repetition in range(repetitions + 1):
+            times.clear()
+            for sentence in chosen.sentences:
+                began = time.perf_counter()
+                (parse,) = parser.parse([sentence])
+                lines_of(parse, None)
+                times["in all"].append(time.perf_counter() - began)
+            if repetition:  # the first one compiles
+                for name, values in times.items():
+                    known = fastest.get(name, values)
+                    fastest[name] = [min(pair) for pair in zip(known, values, strict=True)]
+        count = len(chosen.sentences)
+        total = sum(fastest["in all"])
+        first = first or total
+        print(f"  {title}: {count / total:.0f} sentences/s ({first / total:.2f} of the first set's rate)")
+        stages = (f"{name} {sum(values) / count * 1e3:.2f}" for name, values in fastest.items())
+        print(f"    ms a sentence: {', '.join(stages)}; {memory()} in use", flush=True)
+
+
+def memory() -> str:
+    """The resident memory of this process."""
+    try:
+        with open("/proc/self/statm", encoding="ascii") as stream:
+            pages = int(stream.read().split()[1])
+    except OSError:
+        return "memory unknown"
+    return f"{pages * 4096 / 1e6:.0f} MB"
+
+
+def main() -> None:
+    """Run all grammars, or those asked for."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--corpus", help="default: nltk:treebank if it is there, else embedded:flights")
+    parser.add_argument("--sentences", type=int, default=100, metavar="N")
+    parser.add_argument("--repetitions", type=int, default=5, metavar="N")
+    parser.add_argument("--only", choices=list(settings()), nargs="+", default=list(settings()))
+    options = parser.parse_args()
+    pinned.pin()
+    print(pinned.machine())
+    corpus = options.corpus or default_corpus()
+    times: dict[str, list[float]] = defaultdict(list)
+    observe(times)
+    for name, how in settings().items():
+        if name not in options.only:
+            continue
+        chosen = sample(corpus, how, options.sentences)
+        rules = len(chosen.grammar.parent) + len(chosen.grammar.unary_parent)
+        print(
+            f"{name}: {len(chosen.grammar.symbols)} symbols, {rules} rules over symbols; "
+            f"{len(chosen.sentences)} sentences"
+        )
+        report(chosen, options.repetitions, times)
+
+
+if __name__ == "__main__":
+    main()
