@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -26,6 +26,7 @@ from mbrparse.errors import InputMismatchError
 from mbrparse.grammar.charts.span_summary import cell_of
 from mbrparse.grammar.pcfg import UNKNOWN_TERMINAL
 from mbrparse.treebank.binarize import debinarize
+from mbrparse.treebank.labels import unescape
 from mbrparse.treebank.tree import Tree
 
 # Two tables of scores and one of splits over all spans, in 2 GB as the charts of a parser.
@@ -131,7 +132,7 @@ class GivenDecoder:
         if len(sentence) > self._max_length:
             return self._fall_back(sentence, f"longer than {self._max_length} terminals")
         posteriors = self._posteriors(index)
-        leaves = tagged(sentence, best_preterminals(posteriors)) if tag else sentence
+        leaves = _with_tags(sentence, best_preterminals(posteriors)) if tag else sentence
         entries = self._given.entries(index)
         # One word needs no posterior: there is but one tree.
         if len(sentence) > 1 and not (entries.ends - entries.starts > 1).any():
@@ -175,3 +176,11 @@ class GivenDecoder:
     def _tree(self, spans: LabelledSpans, leaves: Sentence) -> Tree:
         tree = build_tree(spans, leaves)
         return debinarize(tree) if self._options.debinarized else tree
+
+
+def _with_tags(sentence: Sentence, tags: Sequence[str | None]) -> Sentence:
+    """The words under their tags; a sentence that is one of tags stays as it is."""
+    words = [leaf.label if leaf.word is None else leaf.word for leaf in sentence]
+    if all(tag is None or unescape(tag) == word for tag, word in zip(tags, words, strict=True)):
+        return sentence
+    return tagged(sentence, tags)

@@ -21,6 +21,7 @@ from mbrparse.decode.trees import build_tree, tagged
 from mbrparse.grammar.charts.chart import Derivation, Wanted
 from mbrparse.grammar.charts.factory import TIE, ChartFactory, default_max_length
 from mbrparse.grammar.pcfg import PCFG, UNKNOWN_TERMINAL, IntArray
+from mbrparse.grammar.rules import is_terminal, unquote
 from mbrparse.treebank.binarize import debinarize
 from mbrparse.treebank.tree import Tree
 
@@ -64,6 +65,7 @@ class Parser:
         self._known_labels = frozenset(grammar.labels)
         self._symbol_labels = [grammar.labels[label_id] for label_id in grammar.label_ids.tolist()]
         self._words = grammar.terminal_kind == "words"
+        self._untagged = frozenset(unquote(name) for name in grammar.symbols if is_terminal(name))
 
     def _other_charts(self, wanted: Wanted) -> ChartFactory | BestFirstCharts:
         if self.options.best_first is None:
@@ -179,7 +181,9 @@ class Parser:
         return _Decoded(spans, tags)
 
     def _leafy(self, sentence: Sentence, spans: LabelledSpans, tags: Sequence[str | None]) -> Tree:
-        leaves = tagged(sentence, tags) if self._words else sentence
+        # Terminals that rules name themselves have no tag.
+        shown = [None if tag in self._untagged else tag for tag in tags]
+        leaves = tagged(sentence, shown) if self._words else sentence
         # A single terminal is no constituent; in writing the root stands over it.
         return self._tree(spans or [(0, 1, self.grammar.start_label)], leaves)
 

@@ -29,10 +29,13 @@ def build_tree(spans: Sequence[tuple[int, int, str]], leaves: Sequence[Tree]) ->
 
 
 def tagged(leaves: Sequence[Tree], preterminals: Sequence[str | None]) -> tuple[Tree, ...]:
-    """The words of a sentence under other tags; a word that is its own tag stays bare."""
+    """The words of a sentence under other tags; without one (None) a word stays bare.
+
+    >>> [str(leaf) for leaf in tagged([Tree("x"), Tree("NN", word=".")], [None, "."])]
+    ['x', '(. .)']
+    """
     built = []
     for leaf, preterminal in zip(leaves, preterminals, strict=True):
         word = leaf.label if leaf.word is None else leaf.word
-        label = word if preterminal is None else unescape(preterminal)
-        built.append(Tree(word) if label == word else Tree(label, word=word))
+        built.append(Tree(word) if preterminal is None else Tree(unescape(preterminal), word=word))
     return tuple(built)

@@ -133,7 +133,7 @@ def test_unlabelled_trees_have_the_usual_root(path: Path) -> None:
 def test_tags_of_entries_over_one_word(path: Path) -> None:
     listed: list[Listed] = [{(0, 2, "S"): 1.0, (0, 1, "DT"): 0.6, (0, 1, "NN"): 0.4, (1, 2, "x"): 1.0}, {}]
     write(path, [2, 1], [listed[0], {(0, 1, "%5ENN"): 0.5}])
-    assert trees(decode(path, [2, 1], tag=True)) == ["(S (DT x) x)", "(S (^NN x))"]
+    assert trees(decode(path, [2, 1], tag=True)) == ["(S (DT x) (x x))", "(S (^NN x))"]
     assert trees(decode(path, [2, 1])) == ["(S x x)", "(S (x x))"]
     # They are no constituents: alone they give no tree, but tags all the same.
     write(path, [2], [{(0, 1, "DT"): 0.6}])
