@@ -20,9 +20,11 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 # They speak of charts, or of the time that charts take.
 CHART_OPTIONS = (
+    "space",
     "items",
     "precision",
     "jobs",
+    "write_posteriors",
     "engine",
     "merit",
     "edges",

@@ -12,6 +12,7 @@ from mbrparse.cli.best_first_options import best_first_options, best_first_searc
 from mbrparse.cli.given import check_source, posteriors_option, posteriors_writer, read_given
 from mbrparse.cli.objective_options import check_combination, chosen_objectives, objective_options
 from mbrparse.cli.options import NearestChoice, encoding_option, note, output_option, with_progress
+from mbrparse.files import STANDARD
 
 PLACEHOLDER = "{objective}"
 
@@ -102,6 +103,7 @@ def parse(
     names = tuple(dict.fromkeys(names))
     if len(names) > 1 and PLACEHOLDER not in output:
         raise click.UsageError(f"With several objectives, --output must hold {PLACEHOLDER}.")
+    _check_outputs(output, details, write_posteriors)
     objectives = chosen_objectives(names, space, labels)
     best_first = best_first_search(engine, **search)
     unlabelled = labels == "none"
@@ -138,6 +140,15 @@ def parse(
     if writer is not None:
         writer.write(str(write_posteriors))
     note(f"{count} sentences, {reasons.total()} fell back{_most_common(reasons)}")
+
+
+def _check_outputs(*paths: str | None) -> None:
+    """Trees, details and posteriors go to different places."""
+    given = [path for path in paths if path is not None]
+    twice = next((path for path in given if given.count(path) > 1), None)
+    if twice is not None:
+        where = "standard output" if twice == STANDARD else twice
+        raise click.UsageError(f"Two of --output, --details and --write-posteriors go to {where}.")
 
 
 def _most_common(reasons: Counter[str]) -> str:

@@ -122,7 +122,16 @@ class Parser:
             len(sentence), self.options.fallback, self.grammar.start_label, self._known_labels
         )
         count = len(self.options.objectives)
-        tree = None if spans is None else self._tree(spans, sentence)
+        leaves = sentence
+        if self._words:
+            # A word without a tag is its own: readers of trees over words want one.
+            leaves = tuple(
+                Tree(leaf.label, word=leaf.label)
+                if leaf.word is None and leaf.label not in self._untagged
+                else leaf
+                for leaf in sentence
+            )
+        tree = None if spans is None else self._tree(spans, leaves)
         return Parse(terminal_ids, (tree,) * count, (spans or [],) * count, reason)
 
     def _decode(self, sentence: Sentence, chart: SentenceChart) -> Parse:

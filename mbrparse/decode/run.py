@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -53,7 +53,7 @@ def parse_all(job: Job, chunks: Iterable[Chunk], jobs: int = 1) -> Iterator[Line
     if first is None:
         return
     sentences = list(sentences_of(first))
-    _check_fit(job, sentences)
+    _check_fit(job.grammar, worker.terminals, sentences)
     rest = map(worker.work, stream) if jobs == 1 else _parallel(job, stream, jobs)
     yield from numbered(itertools.chain.from_iterable(itertools.chain([worker.lines(sentences)], rest)))
 
@@ -79,16 +79,15 @@ def numbered(results: Iterable[Lines]) -> Iterator[Lines]:
             yield lines._replace(details=f'{{"sentence": {number}, {lines.details[1:]}')
 
 
-def _check_fit(job: Job, sentences: list[Sentence]) -> None:
-    parser_terminals = Parser(job.grammar, job.options).terminals
-    known = frozenset(job.grammar.terminals)
-    if not sentences or any(known.intersection(parser_terminals(sentence)) for sentence in sentences):
+def _check_fit(grammar: PCFG, terminals: Callable[[Sentence], list[str]], sentences: list[Sentence]) -> None:
+    known = frozenset(grammar.terminals)
+    if not sentences or any(known.intersection(terminals(sentence)) for sentence in sentences):
         return
-    kind = job.grammar.terminal_kind
-    example = next((parser_terminals(s)[0] for s in sentences if s), "")
+    kind = grammar.terminal_kind
+    example = next((terminals(s)[0] for s in sentences if s), "")
     raise InputMismatchError(
         f"grammar and input do not fit: the grammar's terminals are {kind} (such as "
-        f"{', '.join(job.grammar.terminals[:3])}), and none of the first {len(sentences)} sentences "
+        f"{', '.join(grammar.terminals[:3])}), and none of the first {len(sentences)} sentences "
         f"holds one (they begin with {example!r})",
         remedy="train with the other --terminals, or give the other input",
     )
@@ -102,6 +101,9 @@ class _Worker:
         self._parser = Parser(job.grammar, replace(job.options, expectations=wanted))
         self._posteriors = job.posteriors
         self._details = Details(job.grammar, job.options.objectives) if job.details else None
+
+    def terminals(self, sentence: Sentence) -> list[str]:
+        return self._parser.terminals(sentence)
 
     def work(self, chunk: Chunk) -> list[Lines]:
         return self.lines(list(sentences_of(chunk)))

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -204,3 +205,84 @@ def test_more_than_eight_objectives_at_once() -> None:
     for index, row in enumerate(mixed):
         assert decode(grammar, words, "projected", [row]).trees[0] == together.trees[index]
     assert len({str(tree.nodes) for tree in together.trees.values()}) > 1
+
+
+def check_mixture(grammar: naive.Grammar, words: list[str], items: Items, row: Objective, kind: Any) -> None:
+    """A mixed objective's tree has the score that it says, and no tree has a larger one."""
+    ours = to_pcfg(grammar)
+    if not known(ours, words):
+        return
+    chart = decode(ours, words, items, [row])
+    if not chart.has_parse:
+        return
+    projection = projection_of(grammar) if items == "projected" else None
+    earned, terminals = gains(grammar, words, kind, projection), grammar.terminals()
+
+    def score(tree: naive.Node) -> float:
+        nodes = naive.labelled_spans(tree, projection)
+        return float(value(tree, earned, kind, projection, terminals)) + row.node_constant * len(nodes)
+
+    tree = as_node(chart.trees[0], names_of(ours))
+    candidates = [tree for tree, _ in naive.derivations(grammar, words)]
+    assert tree in candidates
+    assert chart.trees[0].score == pytest.approx(score(tree), abs=1e-9)
+    assert score(tree) == pytest.approx(max(map(score, candidates)), abs=1e-9)
+
+
+@settings(max_examples=80, deadline=None)
+@given(
+    unary_cases(),
+    st.sampled_from(["projected", "symbol"]),
+    st.sampled_from(["labelled-recall", "parent-child", "productions"]),
+    st.sampled_from([-0.1, -0.5, -1.0, -5.0, 1.0]),
+)
+def test_a_cost_of_nodes(
+    case: tuple[naive.Grammar, list[str]], items: Items, kind: Any, constant: float
+) -> None:
+    row = replace(OBJECTIVES[kind].within(Space.GRAMMAR), node_constant=constant)
+    check_mixture(*case, items, row, kind)
+
+
+def test_a_chain_that_repeats_a_label_under_a_cost_of_nodes() -> None:
+    """The label costs once: the longer chain of one label is the better one."""
+    third, rest = Fraction(3, 10), Fraction(7, 10)
+    grammar = naive.Grammar(
+        {"A": Fraction(1)},
+        {("A", "X", "Y"): third, ("A^a", "X", "Z"): third, ("A^b", "Z", "Z"): Fraction(1)},
+        {("X", "x"): Fraction(1), ("Y", "x"): Fraction(1), ("Z", "x"): Fraction(1)},
+        {("A", "A^a"): rest, ("A^a", "A^b"): rest},
+    )
+    for constant in (0.0, -1.0, -2.0, -5.0, -50.0):
+        row = replace(OBJECTIVES["productions"], node_constant=constant)
+        check_mixture(grammar, ["x", "x"], "projected", row, "productions")
+
+
+def test_gains_that_nearly_cancel_still_give_a_tree() -> None:
+    """Reading the tree off must find the split whose values are lost in rounding beside the node's gain."""
+    tiny = Fraction(3, 10**12)
+    grammar = naive.Grammar(
+        {"S": Fraction(1)},
+        {("S", "A~1", "G"): 1 - tiny, ("S", "A~2", "G"): tiny, ("A~2", "Z", "Z"): Fraction(1),
+         ("A~1", "Y", "Y"): Fraction(1), ("G", "Y", "Y"): Fraction(1)},
+        {("Y", "x"): Fraction(1), ("Z", "x"): Fraction(1)},
+        {},
+    )  # fmt: skip
+    for constant in (-1.0, -1.0 + 1e-9, -1.0 - 1e-9, -0.5, 0.0):
+        row = replace(OBJECTIVES["labelled-recall"].within(Space.GRAMMAR), node_constant=constant)
+        check_mixture(grammar, ["x"] * 4, "symbol", row, "labelled-recall")
+        check_mixture(grammar, ["x"] * 4, "projected", row, "labelled-recall")
+
+
+def test_rows_that_the_search_would_get_wrong_are_refused() -> None:
+    for gains_of, constant in (
+        (((Item.SPLIT_PRODUCTION, 1.0), (Item.SPAN, 10.0)), 0.0),
+        (((Item.SPLIT_PRODUCTION, -1.0),), 0.0),
+        (((Item.LOG_SPLIT_PRODUCTION, 1.0),), -1.0),
+    ):
+        row = Objective("row", Space.ITEMS, gains_of, constant)
+        with pytest.raises(ValueError, match="row: productions with their split"):
+            decode(to_pcfg(GROWING), ["x", "x"], "projected", [row])
+    many = [replace(OBJECTIVES["max-rule-sum"], name=str(number)) for number in range(11)]
+    trees = decode(to_pcfg(GROWING), ["x"] * 5, "projected", many).trees
+    assert len({str(tree) for tree in trees.values()}) == 1
+    assert len(trees) == 11

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,7 @@ WSJ_ONLY = ("train_sections", "test_sections")
 )
 @click.option(
     "--node-cost",
-    type=click.FloatRange(min=0),
+    type=click.FloatRange(min=0, max=1e6),
     default=0.0,
     show_default=True,
     help="Taken off the gains for each node (not MPP's): unary chains no longer grow for their own sake.",
@@ -79,6 +80,8 @@ def simaan(
     from mbrparse.grammar.kernel import announced
     from mbrparse.treebank.prepare import Account
 
+    if math.isnan(node_cost):  # which lies in every range
+        raise click.BadParameter("nan is not a number.", param_hint="--node-cost")
     if input.startswith(WSJ):
         refuse_options(["test_fraction"], "another INPUT than wsj:DIR")
     else:
@@ -95,7 +98,7 @@ def simaan(
         "training trees": fingerprint(parts.train),
         "test trees": fingerprint(parts.test),
         "unknown words": unknown,
-        "rare words": rare,
+        "rare words": "the model's own" if rare is None else rare,
         "node cost": node_cost,
     }
     folder = Path(output)

@@ -209,16 +209,19 @@ def bound_steps(forest: Forest, gains: Gains, own: Floats, chains: Chains, cell:
     """Prepare a lane: what each node may earn at most; returns what the best foot has."""
     first, last = forest.node_first[cell], forest.node_first[cell + 1]
     best = -np.inf
+    over_word = forest.lexical[first] > 0
     for node in range(first, last):
         chains.most[node - first] = 0
-        best = max(best, own[node, lane])
+        # A foot whose label is there already is spared the loss that it would bring.
+        spared = 0.0 if over_word else min(0.0, gains.node[node, lane])
+        best = max(best, own[node, lane] - spared)
     for place in range(forest.unary_first[cell], forest.unary_first[cell + 1]):
         child = forest.unary_child[place] - first
         step = gains.unary[place, lane] + gains.unary_rule[place, lane]
         chains.most[child] = max(chains.most[child], step)
     for node in range(first, last):
         chains.most[node - first] += max(0.0, gains.node[node, lane])
-    if forest.lexical[first] > 0:
+    if over_word:
         best += max(0.0, gains.foot[forest.node_start[first], lane])
     return best
 

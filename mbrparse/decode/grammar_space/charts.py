@@ -107,21 +107,19 @@ class ForestCharts:
         """One chart for each sentence of known terminals, in order."""
         for terminal_ids in sentences:
             try:
-                _, log_prob = self._forests.fill(terminal_ids)
-            except ForestOverflowError:
+                yield self._chart(terminal_ids)
+            except (ForestOverflowError, MemoryError):
                 yield ForestChart(terminal_ids, -math.inf, overflown=True)
-                continue
-            if log_prob == -math.inf:
-                yield ForestChart(terminal_ids, log_prob)
-                continue
-            forest, length = self._forests.forest, len(terminal_ids)
-            yield ForestChart(
-                terminal_ids,
-                log_prob,
-                trees=self._decoder.trees(length),
-                summary=forest_summary(forest, self._label, self._n_labels, length, TIE["double"])
-                if self._summaries
-                else None,
-                entries=forest_entries(forest, self._label, length) if self._wants_entries else None,
-                expectations=self._expectations,
-            )
+
+    def _chart(self, terminal_ids: IntArray) -> ForestChart:
+        forest, log_prob = self._forests.fill(terminal_ids)
+        if log_prob == -math.inf:
+            return ForestChart(terminal_ids, log_prob)
+        length = len(terminal_ids)
+        summary = entries = None
+        if self._summaries:
+            summary = forest_summary(forest, self._label, self._n_labels, length, TIE["double"])
+        if self._wants_entries:
+            entries = forest_entries(forest, self._label, length)
+        trees = self._decoder.trees(length)
+        return ForestChart(terminal_ids, log_prob, False, trees, summary, entries, self._expectations)

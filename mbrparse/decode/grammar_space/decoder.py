@@ -50,6 +50,8 @@ class GrammarDecoder:
         self, grammar: PCFG, forests: Forests, objectives: Sequence[Objective], label: Ints, tie: float
     ) -> None:
         """``label`` [symbol] projects symbols to the labels of items (their own ids: no projection)."""
+        for objective in objectives:
+            _check(objective)
         self._forests = forests
         self.items = item_tables(grammar, forests, label)
         self._sums = new_sums(self.items)
@@ -69,7 +71,11 @@ class GrammarDecoder:
             for weights in [_weights([objectives[index] for index in batch])]
         ]
         max_rule = {i: o for i, o in enumerate(objectives) if o.space is Space.ITEMS and i not in together}
-        self._max_rule = MaxRule(grammar, forests, self.items, max_rule, tie) if max_rule else None
+        places = list(max_rule)
+        self._max_rule = [
+            MaxRule(grammar, forests, self.items, {place: max_rule[place] for place in batch}, tie)
+            for batch in (places[begin : begin + LANES] for begin in range(0, len(places), LANES))
+        ]
         self._label_of = _representatives(self.items.label, label)
 
     def trees(self, length: int) -> dict[int, GrammarTree]:
@@ -94,12 +100,24 @@ class GrammarDecoder:
                 earned -= np.log(np.maximum(forest.inside[root], _SMALL))[:, None] * weights[LOG_NODE]
             trees = self._search.trees(forest, edge_gains, earned, len(batch), length)
             found.update(zip(batch, trees, strict=True))
-        if self._max_rule is not None:
-            for index, tree in self._max_rule.trees(length).items():
+        for max_rule in self._max_rule:
+            for index, tree in max_rule.trees(length).items():
                 nodes = [(start, end, self._label_of[label]) for start, end, label in tree.nodes]
                 tags = [self._label_of[label] for label in tree.preterminals]
                 found[index] = GrammarTree(tree.score, nodes, tags)
         return found
+
+
+def _check(objective: Objective) -> None:
+    """Raise ValueError for a row of the table that the searches here would get wrong."""
+    weights = {item: weight for item, weight in objective.gains if weight}
+    by_split = weights.pop(Item.SPLIT_PRODUCTION, 0.0)
+    mixed = bool(weights) and by_split != 0
+    alone = not weights.keys() - {Item.LOG_SPLIT_PRODUCTION} and not objective.node_constant
+    if by_split < 0 or mixed or (objective.space is Space.ITEMS and not alone):
+        raise ValueError(
+            f"{objective.name}: productions with their split stand by themselves, with a positive weight"
+        )
 
 
 def _batched(objectives: Sequence[Objective], chosen: Sequence[int]) -> list[list[int]]:

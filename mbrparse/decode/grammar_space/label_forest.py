@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from mbrparse.decode.grammar_space.items import ItemTables
-from mbrparse.grammar.charts.forest import Forest, ForestUnaries, forest_cell
-from mbrparse.grammar.charts.forests import Forests, empty_forest
+from mbrparse.grammar.charts.forest import EDGES, Forest, ForestUnaries, forest_cell
+from mbrparse.grammar.charts.forests import MAX_SIZE, ForestOverflowError, Forests, empty_forest
 from mbrparse.grammar.charts.tables import Floats, Ints, SparseTables
 from mbrparse.grammar.kernel import kernel
 
@@ -229,6 +229,8 @@ class LabelForests:
             self._work,
             length,
         ):
+            if self._edges >= MAX_SIZE[EDGES]:
+                raise ForestOverflowError("a forest of labels too large for memory")
             self._edges *= 2
             self._allocate(forest)
         _, groups, edges, unaries = self._work.counts.tolist()

@@ -54,8 +54,7 @@ class MaxRule:
         gains.foot[:length] = 0
         gains.unary[: counts.unaries] = 0
         unary = posteriors.unary[: counts.unaries, None]
-        with np.errstate(divide="ignore"):
-            log_unary = np.log(unary)
+        log_unary = np.log(np.maximum(unary, np.finfo(np.float64).tiny))
         gains.unary_rule[: counts.unaries] = unary * self._weights[0] + log_unary * self._weights[1]
         lexical_posterior_gains(
             forest, self._weights[0], self._weights[1], self._terminal, values.lexical, length

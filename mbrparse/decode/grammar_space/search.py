@@ -306,17 +306,27 @@ def _best_split(
     lane, tie = question.lane, question.tie
     best, symbol = values.best, forest.node_symbol
     start = forest.node_start[node]
-    wanted = values.own[node, lane] - gains.node[node, lane]
-    least = wanted - tie * abs(wanted)
-    found_left, found_right = -1, -1
     here = forest_cell(start, end)
+    wanted = -np.inf
     group = forest.cell_group[here]
     while group >= 0:
         for place in range(forest.production_first[group], forest.production_last[group]):
-            rule = forest.group_rule[group] + place - forest.production_first[group]
-            gain = production_gain(gains, place, rule, here, lane)
+            if forest.production_parent[place] == node:
+                rule = forest.group_rule[group] + place - forest.production_first[group]
+                found = values.shared[place] if lane == edge_gains.share_lane else values.split[group, lane]
+                wanted = max(wanted, found + production_gain(gains, place, rule, here, lane))
+        group = forest.group_next[group]
+    least = wanted - tie * abs(wanted)
+    found_left, found_right = -1, -1
+    # Where large values cancel, rounding may leave all below: then the largest is taken.
+    largest, largest_left, largest_right = -np.inf, -1, -1
+    group = forest.cell_group[here]
+    while group >= 0:
+        for place in range(forest.production_first[group], forest.production_last[group]):
             if forest.production_parent[place] != node:
                 continue
+            rule = forest.group_rule[group] + place - forest.production_first[group]
+            gain = production_gain(gains, place, rule, here, lane)
             found = values.shared[place] if lane == edge_gains.share_lane else values.split[group, lane]
             if found + gain < least:
                 continue
@@ -338,6 +348,8 @@ def _best_split(
                         if len(edge_gains.mass):
                             value += edge_gains.weights[0, lane] * edge_gains.mass[edge]
                             value += edge_gains.weights[1, lane] * edge_gains.log_mass[edge]
+                        if value > largest:
+                            largest, largest_left, largest_right = value, left, right
                         if value < least:
                             continue
                         if (
@@ -347,4 +359,6 @@ def _best_split(
                         ):
                             found_left, found_right = left, right
         group = forest.group_next[group]
+    if found_left < 0:
+        return largest_left, largest_right
     return found_left, found_right

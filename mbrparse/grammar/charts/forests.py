@@ -27,14 +27,14 @@ from mbrparse.grammar.charts.forest import (
 from mbrparse.grammar.charts.tables import Floats, Ints, SparseTables, chart_rules, lexicon, sparse_tables
 from mbrparse.grammar.pcfg import PCFG, IntArray
 
-# A sentence whose forest needs more has none: some 2 GB in all.
+# A sentence whose forest needs more has none: some 4 GB in all, with the rows that are searched.
 MAX_SIZE = {
-    NODES: 1 << 25,
-    GROUPS: 1 << 25,
+    NODES: 1 << 22,
+    GROUPS: 1 << 23,
     EDGES: 1 << 27,
-    PRODUCTIONS: 1 << 26,
-    UNARIES: 1 << 25,
-    PARTNERS: 1 << 25,
+    PRODUCTIONS: 1 << 24,
+    UNARIES: 1 << 21,
+    PARTNERS: 1 << 24,
 }
 _FIRST_SIZE = {
     NODES: 1 << 14,
