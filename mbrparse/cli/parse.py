@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from contextlib import ExitStack
 from typing import Any
@@ -144,7 +145,7 @@ def parse(
 
 def _check_outputs(*paths: str | None) -> None:
     """Trees, details and posteriors go to different places."""
-    given = [path for path in paths if path is not None]
+    given = [path for path in paths if path not in (None, os.devnull)]
     twice = next((path for path in given if given.count(path) > 1), None)
     if twice is not None:
         where = "standard output" if twice == STANDARD else twice

@@ -148,7 +148,7 @@ class Parser:
             elif objective.derives or posteriors is None:
                 decoded.append(self._most_probable(chart.viterbi()))
             else:
-                decoded.append(self._assembled(objective, posteriors, chart))
+                decoded.append(self._assembled(objective, posteriors))
         # Objectives often agree: the same tree is built, and written, once.
         built: dict[tuple[object, ...], Tree] = {}
         trees = []
@@ -181,7 +181,7 @@ class Parser:
         expected = chart.expected_items(ids, items[tree.preterminals].tolist())
         return _Decoded(spans, [names[symbol] for symbol in tree.preterminals], tree.score, expected)
 
-    def _assembled(self, objective: Objective, posteriors: Posteriors, chart: SentenceChart) -> _Decoded:
+    def _assembled(self, objective: Objective, posteriors: Posteriors) -> _Decoded:
         """The tree of an objective in space ``free``."""
         plain = self.options.unlabelled and not objective.labels_matter
         root = self.grammar.start_label if plain else None

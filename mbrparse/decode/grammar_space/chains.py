@@ -212,9 +212,10 @@ def bound_steps(forest: Forest, gains: Gains, own: Floats, chains: Chains, cell:
     over_word = forest.lexical[first] > 0
     for node in range(first, last):
         chains.most[node - first] = 0
-        # A foot whose label is there already is spared the loss that it would bring.
-        spared = 0.0 if over_word else min(0.0, gains.node[node, lane])
-        best = max(best, own[node, lane] - spared)
+        if own[node, lane] > -np.inf:
+            # A foot whose label is there already is spared the loss that it would bring.
+            spared = 0.0 if over_word else min(0.0, gains.node[node, lane])
+            best = max(best, own[node, lane] - spared)
     for place in range(forest.unary_first[cell], forest.unary_first[cell + 1]):
         child = forest.unary_child[place] - first
         step = gains.unary[place, lane] + gains.unary_rule[place, lane]

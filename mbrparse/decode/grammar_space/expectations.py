@@ -10,7 +10,7 @@ import numpy as np
 from mbrparse.decode.grammar_space.items import LEFT, NO_ITEM, ONLY, RIGHT, ItemTables
 from mbrparse.grammar.charts.forest import Forest, ForestUnaries, forest_cell
 from mbrparse.grammar.charts.forests import Forests
-from mbrparse.grammar.charts.tables import Floats, SparseTables
+from mbrparse.grammar.charts.tables import Floats, Ints, SparseTables
 from mbrparse.grammar.kernel import kernel
 
 
@@ -82,74 +82,72 @@ class Expectations:
                 splits.add((cell, production, right_cell))
             else:
                 splits.add((cell, production, NO_ITEM))
-        arguments = (self._forests.forest, self._forests.tables, self._forests.unaries, self._items)
+        forests, items = self._forests, self._items
+        forest, tables = forests.forest, forests.tables
+
+        def child_mass(cell: int, item: int) -> float:
+            sides = items.left_child, items.right_child
+            return float(_item_mass(forest, tables, forests.unaries, sides, items.only_child, cell, item))
+
+        def production_mass(cell: int, item: int) -> float:
+            of_rule = items.production, items.production
+            of_unary = items.unary_production
+            return float(_item_mass(forest, tables, forests.unaries, of_rule, of_unary, cell, item))
+
+        def split_mass(cell: int, item: int, right_cell: int) -> float:
+            if right_cell == NO_ITEM:
+                return production_mass(cell, item)
+            return float(_split_mass(forest, tables, items.production, cell, item, right_cell))
+
         return ExpectedItems(
-            sum(_child_mass(*arguments, cell, item) for cell, item in sorted(child_items) if item >= 0),
-            sum(_production_mass(*arguments, cell, item) for cell, item in sorted(productions) if item >= 0),
-            sum(_split_mass(*arguments, *split) for split in sorted(splits) if split[1] >= 0)
-            + sum(_lexical_mass(self._forests.forest, self._items, *item) for item in sorted(lexical)),
+            sum(child_mass(cell, item) for cell, item in sorted(child_items) if item >= 0),
+            sum(production_mass(cell, item) for cell, item in sorted(productions) if item >= 0),
+            sum(split_mass(*split) for split in sorted(splits) if split[1] >= 0)
+            + sum(_lexical_mass(forest, items, *item) for item in sorted(lexical)),
         )
 
 
 @kernel
-def _child_mass(
-    forest: Forest, tables: SparseTables, unaries: ForestUnaries, items: ItemTables, cell: int, item: int
+def _item_mass(
+    forest: Forest,
+    tables: SparseTables,
+    unaries: ForestUnaries,
+    of_rule: tuple[Ints, Ints],
+    of_unary: Ints,
+    cell: int,
+    item: int,
 ) -> float:
+    """The posterior of an item that rules and unary rules have; of rules either of two may be it."""
+    one, other = of_rule
     mass = 0.0
     group = forest.cell_group[cell]
     while group >= 0:
         rule = forest.group_rule[group]
         for place in range(forest.production_first[group], forest.production_last[group]):
-            if items.left_child[rule] == item or items.right_child[rule] == item:
+            if one[rule] == item or other[rule] == item:
                 parent = forest.production_parent[place]
                 mass += tables.rule_prob[rule] * forest.outside[parent] * forest.group_sum[group]
             rule += 1
         group = forest.group_next[group]
     for place in range(forest.unary_first[cell], forest.unary_first[cell + 1]):
-        if items.only_child[forest.unary_rule[place]] == item:
-            mass += _unary_mass(forest, unaries, place)
-    return mass
-
-
-@kernel
-def _production_mass(
-    forest: Forest, tables: SparseTables, unaries: ForestUnaries, items: ItemTables, cell: int, item: int
-) -> float:
-    mass = 0.0
-    group = forest.cell_group[cell]
-    while group >= 0:
-        rule = forest.group_rule[group]
-        for place in range(forest.production_first[group], forest.production_last[group]):
-            if items.production[rule] == item:
-                parent = forest.production_parent[place]
-                mass += tables.rule_prob[rule] * forest.outside[parent] * forest.group_sum[group]
-            rule += 1
-        group = forest.group_next[group]
-    for place in range(forest.unary_first[cell], forest.unary_first[cell + 1]):
-        if items.unary_production[forest.unary_rule[place]] == item:
-            mass += _unary_mass(forest, unaries, place)
+        rule = forest.unary_rule[place]
+        if of_unary[rule] == item:
+            parent, child = forest.unary_parent[place], forest.unary_child[place]
+            mass += unaries.rule_prob[rule] * forest.outside[parent] * forest.inside[child]
     return mass
 
 
 @kernel
 def _split_mass(
-    forest: Forest,
-    tables: SparseTables,
-    unaries: ForestUnaries,
-    items: ItemTables,
-    cell: int,
-    item: int,
-    right_cell: int,
+    forest: Forest, tables: SparseTables, production: Ints, cell: int, item: int, right_cell: int
 ) -> float:
-    """The posterior of a production whose right child is in a cell (-1: of a unary production)."""
-    if right_cell < 0:
-        return _production_mass(forest, tables, unaries, items, cell, item)
+    """The posterior of a production whose right child is in a cell."""
     weight: Floats = np.zeros(len(forest.group_rule))
     group = forest.cell_group[cell]
     while group >= 0:
         rule = forest.group_rule[group]
         for place in range(forest.production_first[group], forest.production_last[group]):
-            if items.production[rule] == item:
+            if production[rule] == item:
                 weight[group] += tables.rule_prob[rule] * forest.outside[forest.production_parent[place]]
             rule += 1
         group = forest.group_next[group]
@@ -168,14 +166,4 @@ def _lexical_mass(forest: Forest, items: ItemTables, cell: int, label: int) -> f
     for node in range(forest.node_first[cell], forest.node_first[cell + 1]):
         if items.label[forest.node_symbol[node]] == label:
             mass += forest.lexical[node] * forest.outside[node]
-    return mass
-
-
-@kernel
-def _unary_mass(forest: Forest, unaries: ForestUnaries, place: int) -> float:
-    mass: float = (
-        unaries.rule_prob[forest.unary_rule[place]]
-        * forest.outside[forest.unary_parent[place]]
-        * forest.inside[forest.unary_child[place]]
-    )
     return mass

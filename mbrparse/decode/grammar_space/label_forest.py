@@ -173,6 +173,8 @@ def _project_edges(
             for edge in range(forest.edge_first[node], forest.edge_first[node + 1]):
                 group = forest.edge_group[edge]
                 left = forest.left_node[forest.left_first[node] + edge - forest.edge_first[node]]
+                if label_node[left] < 0:  # its posterior is too small for a number
+                    continue
                 below = inside[left] * inside[node]
                 rule = forest.group_rule[group]
                 for production in range(forest.production_first[group], forest.production_last[group]):
@@ -199,7 +201,6 @@ def _project_edges(
 class Counts(NamedTuple):
     """How much of a forest of labels is in use."""
 
-    groups: int
     edges: int
     unaries: int
 
@@ -212,7 +213,7 @@ class LabelForests:
         self._items = items
         self._edges = 1 << 19
         self._sized_for: Forest | None = None
-        self.counts = Counts(0, 0, 0)
+        self.counts = Counts(0, 0)
 
     def project(self, length: int) -> tuple[Forest, Posteriors]:
         """The forest of labels of the forest that was filled last; both live until the next one."""
@@ -233,8 +234,7 @@ class LabelForests:
                 raise ForestOverflowError("a forest of labels too large for memory")
             self._edges *= 2
             self._allocate(forest)
-        _, groups, edges, unaries = self._work.counts.tolist()
-        self.counts = Counts(groups, edges, unaries)
+        self.counts = Counts(*self._work.counts[2:].tolist())
         return self._into, self._posteriors
 
     def _allocate(self, forest: Forest) -> None:

@@ -100,7 +100,7 @@ class Work(NamedTuple):
     place: Ints  # by left symbol
     base: Floats  # by node of the cell
     shift: Ints  # by end: powers of two that the column was divided by
-    counts: Ints  # of productions, partner lists, groups and edges
+    counts: Ints  # of productions, partner lists and groups
 
 
 # As an index an unsigned number needs no look whether it counts from the end.
@@ -192,7 +192,7 @@ def forest_inside(
         for group in range(column, groups if factor != 1.0 else column):
             group_sum[group] *= factor
     edge_first[node_first[forest_cell(0, n) + 1]] = edges
-    work.counts[2], work.counts[3] = groups, edges
+    work.counts[2] = groups
     return -1
 
 

@@ -132,7 +132,7 @@ class Forests:
             place=_ints(self.tables.n_left + 1),
             base=_floats(self._n_symbols),
             shift=_ints(length + 1),
-            counts=_ints(4),
+            counts=_ints(3),
         )
 
 
