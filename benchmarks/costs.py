@@ -24,7 +24,7 @@ from samples import (
 
 from mbrparse.grammar.charts.chart import Wanted
 from mbrparse.grammar.charts.factory import MAX_DENSE_SYMBOLS, ChartFactory, Kernel, choose_kernel
-from mbrparse.grammar.charts.tables import chart_rules, wide_symbols
+from mbrparse.grammar.charts.rule_tables import chart_rules, wide_symbols
 from mbrparse.grammar.pcfg import PCFG, IntArray
 
 LENGTHS = (10, 20, 30, 40, 50, 60, 70, 80)

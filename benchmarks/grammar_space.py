@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import pinned
 
-from mbrparse.decode.grammar_space import best_trees, charts, decoder, label_forest
+from mbrparse.decode.derivations import best_trees, charts, decoder, label_forest
 from mbrparse.decode.objectives import OBJECTIVES, Objective, Space
 from mbrparse.decode.parser import Parser, ParserOptions
 from mbrparse.decode.run import lines_of

@@ -20,8 +20,7 @@ from counting import CountedReads, counted, uncompiled
 from mbrparse.grammar.charts import dense_charts, sparse_charts
 from mbrparse.grammar.charts.chart import Wanted
 from mbrparse.grammar.charts.factory import ChartFactory, choose_kernel
-from mbrparse.grammar.charts.sparse import Buckets
-from mbrparse.grammar.charts.tables import (
+from mbrparse.grammar.charts.rule_tables import (
     TILE,
     DenseTables,
     SparseTables,
@@ -29,6 +28,7 @@ from mbrparse.grammar.charts.tables import (
     dense_tables,
     sparse_tables,
 )
+from mbrparse.grammar.charts.sparse import Buckets
 from mbrparse.grammar.induce import induce
 from mbrparse.grammar.pcfg import PCFG, IntArray
 from mbrparse.treebank.binarize import Binarization

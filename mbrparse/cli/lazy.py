@@ -10,15 +10,18 @@ import click
 
 
 class LazyGroup(click.Group):
-    """A group of commands, each the function of its own name in the module of its own name.
+    """A group of commands, each the function of its own name in the module of its name and ``ending``.
 
     ``lines`` maps the commands' names to their lines in the help; the modules lie in ``package``. A
     misspelt name is answered with the nearest one.
     """
 
-    def __init__(self, *args: Any, package: str, lines: dict[str, str], **kwargs: Any) -> None:
+    def __init__(
+        self, *args: Any, package: str, lines: dict[str, str], ending: str = "_command", **kwargs: Any
+    ) -> None:
         super().__init__(*args, **kwargs)
         self._package = package
+        self._ending = ending
         self._lines = lines
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -28,7 +31,9 @@ class LazyGroup(click.Group):
         if name not in self._lines:
             return None
         function = name.replace("-", "_")
-        command: click.Command = getattr(importlib.import_module(f"{self._package}.{function}"), function)
+        command: click.Command = getattr(
+            importlib.import_module(f"{self._package}.{function}{self._ending}"), function
+        )
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

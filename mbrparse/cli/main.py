@@ -12,7 +12,7 @@ from mbrparse import __version__
 from mbrparse.cli.lazy import LazyGroup
 from mbrparse.errors import MbrparseError
 
-# name of the command (and of its module and function, with _ for -): its line in the help
+# name of the command (and of its function, with _ for -; its module ends in _command): its line in the help
 COMMANDS = {
     "binarize": "Clean and binarize a treebank.",
     "debinarize": "Turn binarized trees back into n-ary ones.",

@@ -11,7 +11,7 @@ from mbrparse.cli.options import NearestChoice
 
 if TYPE_CHECKING:
     from mbrparse.decode.objectives import Objective
-    from mbrparse.decode.parse import ParserOptions
+    from mbrparse.decode.parser_options import ParserOptions
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from mbrparse.decode.derivations.expectations import ExpectedItems
 from mbrparse.decode.fallback import LabelledSpans
-from mbrparse.decode.grammar_space.expectations import ExpectedItems
 from mbrparse.decode.objectives import Item, Objective
-from mbrparse.decode.parse import Parse
-from mbrparse.decode.posteriors import Posteriors
+from mbrparse.decode.parser_options import Parse
+from mbrparse.decode.posteriors.span_posteriors import Posteriors
 from mbrparse.grammar.pcfg import PCFG, IntArray
 
 Weights = dict[int, float]

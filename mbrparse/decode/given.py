@@ -14,11 +14,11 @@ import numpy as np
 
 from mbrparse.decode.details import Details
 from mbrparse.decode.fallback import LabelledSpans, fallback_spans
-from mbrparse.decode.free import UNLABELLED, best_preterminals, free_spans
+from mbrparse.decode.free.free_decoder import UNLABELLED, best_preterminals, free_spans
 from mbrparse.decode.objectives import Item, Objective, Space
-from mbrparse.decode.parse import Parse, ParserOptions
-from mbrparse.decode.posteriors import NO_LABEL, Posteriors
-from mbrparse.decode.posteriors_file import GivenPosteriors
+from mbrparse.decode.parser_options import Parse, ParserOptions
+from mbrparse.decode.posteriors.posteriors_file import GivenPosteriors
+from mbrparse.decode.posteriors.span_posteriors import NO_LABEL, Posteriors
 from mbrparse.decode.run import Lines, lines_of, numbered
 from mbrparse.decode.sentences import Chunk, Sentence, sentences_of
 from mbrparse.decode.trees import build_tree, tagged

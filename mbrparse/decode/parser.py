@@ -9,13 +9,13 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
+from mbrparse.decode.derivations.expectations import ExpectedItems
+from mbrparse.decode.derivations.forest_charts import ForestChart, ForestCharts
 from mbrparse.decode.fallback import LabelledSpans, fallback_spans
-from mbrparse.decode.free import best_preterminals, free_spans
-from mbrparse.decode.grammar_space.charts import ForestChart, ForestCharts
-from mbrparse.decode.grammar_space.expectations import ExpectedItems
+from mbrparse.decode.free.free_decoder import best_preterminals, free_spans
 from mbrparse.decode.objectives import Objective
-from mbrparse.decode.parse import Parse, ParserOptions, SentenceChart
-from mbrparse.decode.posteriors import Posteriors
+from mbrparse.decode.parser_options import Parse, ParserOptions, SentenceChart
+from mbrparse.decode.posteriors.span_posteriors import Posteriors
 from mbrparse.decode.sentences import Sentence
 from mbrparse.decode.trees import build_tree, tagged
 from mbrparse.grammar.charts.chart import Derivation, Wanted
@@ -26,7 +26,7 @@ from mbrparse.treebank.binarize import debinarize
 from mbrparse.treebank.tree import Tree
 
 if TYPE_CHECKING:
-    from mbrparse.decode.best_first.charts import BestFirstCharts
+    from mbrparse.decode.best_first.best_first_charts import BestFirstCharts
 
 
 class _Decoded(NamedTuple):
@@ -71,7 +71,7 @@ class Parser:
         if self.options.best_first is None:
             return ChartFactory(self.grammar, self.options.precision, wanted)
         # Its kernels take a while to load, and most have no use for them.
-        from mbrparse.decode.best_first.charts import BestFirstCharts
+        from mbrparse.decode.best_first.best_first_charts import BestFirstCharts
 
         return BestFirstCharts(self.grammar, self.options.best_first)
 

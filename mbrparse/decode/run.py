@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from mbrparse.decode.details import Details
-from mbrparse.decode.parse import Parse, ParserOptions
 from mbrparse.decode.parser import Parser
+from mbrparse.decode.parser_options import Parse, ParserOptions
 from mbrparse.decode.sentences import Chunk, Sentence, sentences_of
 from mbrparse.errors import InputMismatchError
 from mbrparse.grammar.charts.span_summary import SpanEntries

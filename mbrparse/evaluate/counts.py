@@ -20,7 +20,7 @@ from mbrparse.treebank.brackets import read_parse_file
 if TYPE_CHECKING:
     import pandas as pd
 
-    from mbrparse.evaluate.evalb.counts import EvalbCounts
+    from mbrparse.evaluate.evalb.evalb_counts import EvalbCounts
     from mbrparse.evaluate.label_tally import LabelTally
 
 

@@ -10,7 +10,7 @@ from mbrparse.errors import MbrparseError
 from mbrparse.evaluate.breakdowns import Breakdown, By, break_down
 from mbrparse.evaluate.counts import SentenceCounts, compare_files, counts_table
 from mbrparse.evaluate.criteria import Average, Criterion
-from mbrparse.evaluate.evalb.counts import EvalbCounts, compare_by_evalb
+from mbrparse.evaluate.evalb.evalb_counts import EvalbCounts, compare_by_evalb
 from mbrparse.evaluate.evalb.parameters import EvalbParameters
 from mbrparse.evaluate.gold import Comparison
 from mbrparse.evaluate.label_tally import LabelTally

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 
 from naive import Grammar
 
-from mbrparse.decode.best_first.charts import BestFirst, BestFirstChart, BestFirstCharts, Until
+from mbrparse.decode.best_first.best_first_charts import BestFirst, BestFirstChart, BestFirstCharts, Until
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.rules import Rule, RuleSet, Weight, quote
 from mbrparse.grammar.statistics.gather import BOUNDARY, Statistics

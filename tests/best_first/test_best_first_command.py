@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from commandline import Command
 
-from mbrparse.decode.best_first import charts as best_first
+from mbrparse.decode.best_first import best_first_charts as best_first
 from mbrparse.decode.best_first.kernels import run_slice
 from mbrparse.grammar.statistics.statistics_file import read_statistics
 

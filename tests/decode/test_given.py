@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from mbrparse.decode.fallback import Fallback
 from mbrparse.decode.given import GivenDecoder, GivenJob, decodable, decode_all
 from mbrparse.decode.objectives import OBJECTIVES, Item, Objective, Space
-from mbrparse.decode.parse import Parse, ParserOptions
-from mbrparse.decode.posteriors_file import read_posteriors
+from mbrparse.decode.parser_options import Parse, ParserOptions
+from mbrparse.decode.posteriors.posteriors_file import read_posteriors
 from mbrparse.decode.sentences import Chunk
 from mbrparse.errors import InputMismatchError
 from mbrparse.treebank.tree import Tree

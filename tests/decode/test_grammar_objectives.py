@@ -17,14 +17,14 @@ from naive_objectives import GRAMMAR_OBJECTIVES, MAX_RULE_OBJECTIVES, gains, pro
 from strategies import grammars, sentences
 from unary_strategies import unary_cases
 
-from mbrparse.decode.free import best_preterminals
-from mbrparse.decode.grammar_space.best_trees import GrammarTree
-from mbrparse.decode.grammar_space.charts import ForestChart, ForestCharts, Items
-from mbrparse.decode.grammar_space.expectations import item_nodes
+from mbrparse.decode.derivations.expectations import item_nodes
+from mbrparse.decode.derivations.forest_charts import ForestChart, ForestCharts, Items
+from mbrparse.decode.derivations.tree_search import GrammarTree
+from mbrparse.decode.free.free_decoder import best_preterminals
 from mbrparse.decode.objectives import OBJECTIVES, Item, Objective, Space
-from mbrparse.decode.parse import ParserOptions
 from mbrparse.decode.parser import Parser
-from mbrparse.decode.posteriors import Posteriors
+from mbrparse.decode.parser_options import ParserOptions
+from mbrparse.decode.posteriors.span_posteriors import Posteriors
 from mbrparse.grammar.charts import forests
 from mbrparse.grammar.charts.factory import ChartFactory
 from mbrparse.grammar.charts.span_summary import cell_of

@@ -11,8 +11,8 @@ from strategies import UNKNOWN, grammars, sentences
 
 from mbrparse.decode.details import TreeProbability
 from mbrparse.decode.objectives import OBJECTIVES, Item
-from mbrparse.decode.parse import Parse, ParserOptions
 from mbrparse.decode.parser import Parser
+from mbrparse.decode.parser_options import Parse, ParserOptions
 from mbrparse.treebank.tree import Tree
 
 # The others search forests: see test_grammar_objectives.

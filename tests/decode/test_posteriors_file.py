@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mbrparse.decode.posteriors_file import DIMENSIONS, GivenPosteriors, read_posteriors
+from mbrparse.decode.posteriors.posteriors_file import DIMENSIONS, GivenPosteriors, read_posteriors
 from mbrparse.errors import PosteriorsError
 
 # Two sentences, of three words and of one: S over all, NP over two, tags over the last word of each.

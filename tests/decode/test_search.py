@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mbrparse.decode.free import free_spans
+from mbrparse.decode.free.bracketing import best_bracketing
+from mbrparse.decode.free.free_decoder import free_spans
 from mbrparse.decode.objectives import OBJECTIVES
-from mbrparse.decode.posteriors import Posteriors
-from mbrparse.decode.search import best_bracketing
+from mbrparse.decode.posteriors.span_posteriors import Posteriors
 from mbrparse.decode.trees import build_tree
 from mbrparse.grammar.charts.span_summary import SpanEntries, cell_of
 from mbrparse.treebank.tree import Tree

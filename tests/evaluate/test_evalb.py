@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from naive_evalb import Row, Rules, compare
 
-from mbrparse.evaluate.evalb.files import evalb_scores
+from mbrparse.evaluate.evalb.evalb_files import evalb_scores
 from mbrparse.evaluate.evalb.parameters import read_parameters
 from mbrparse.evaluate.evalb.report import HEADING
 

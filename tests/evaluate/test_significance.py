@@ -18,7 +18,7 @@ from scipy.stats import bootstrap as scipy_bootstrap
 
 from mbrparse.evaluate.counts import SentenceCounts
 from mbrparse.evaluate.criteria import MORE, PAPER, Average, Criterion, rates
-from mbrparse.evaluate.evalb.counts import EVALB, EvalbCounts
+from mbrparse.evaluate.evalb.evalb_counts import EVALB, EvalbCounts
 from mbrparse.evaluate.significance import Significance, significance
 
 ALL = PAPER + MORE

@@ -16,7 +16,7 @@ from commandline import Command, Outcome
 from mbrparse.cli.experiments import simaan_steps
 from mbrparse.cli.experiments.simaan_parsers import ALGORITHMS
 from mbrparse.decode.run import parse_all
-from mbrparse.evaluate.evalb.collins import COLLINS, NEVER, write_collins
+from mbrparse.evaluate.evalb.collins_parameters import COLLINS, NEVER, write_collins
 from mbrparse.evaluate.evalb.parameters import read_parameters
 from mbrparse.treebank.brackets import read_tree_file
 from mbrparse.treebank.corpora import read_corpus

@@ -125,8 +125,8 @@ def calibration(
     around the expectation.
     """
     from mbrparse.decode.objectives import OBJECTIVES
-    from mbrparse.decode.parse import ParserOptions
     from mbrparse.decode.parser import Parser
+    from mbrparse.decode.parser_options import ParserOptions
     from mbrparse.errors import CorpusError
     from mbrparse.files import open_output
     from mbrparse.grammar.induce import induce

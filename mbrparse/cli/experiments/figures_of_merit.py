@@ -114,7 +114,7 @@ def _parts(
 
 
 def _model(train: list[Tree], grammar: str | None, statistics: str | None) -> tuple[RuleSet, Statistics]:
-    from mbrparse.decode.best_first.charts import refuse_unary_rules
+    from mbrparse.decode.best_first.best_first_charts import refuse_unary_rules
     from mbrparse.grammar.grammar_file import read_with_tagger
     from mbrparse.grammar.induce import induce
     from mbrparse.grammar.pcfg import PCFG

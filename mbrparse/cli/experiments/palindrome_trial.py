@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from mbrparse.decode.objectives import OBJECTIVES
-from mbrparse.decode.parse import ParserOptions
 from mbrparse.decode.parser import Parser
+from mbrparse.decode.parser_options import ParserOptions
 from mbrparse.evaluate.matches import consistent, gap_owners
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.training.bracketed_corpus import encode_corpus

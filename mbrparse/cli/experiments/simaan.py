@@ -76,7 +76,7 @@ def simaan(
     from mbrparse.cli.experiments.simaan_settings import check_settings
     from mbrparse.cli.experiments.simaan_steps import Steps
     from mbrparse.cli.experiments.simaan_tables import judge, write_tables
-    from mbrparse.evaluate.evalb.collins import write_collins
+    from mbrparse.evaluate.evalb.collins_parameters import write_collins
     from mbrparse.grammar.kernel import announced
     from mbrparse.treebank.prepare import Account
 

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from mbrparse.cli.experiments.simaan_corpus import Parts
 from mbrparse.cli.experiments.simaan_parsers import ALGORITHMS, ParserKind, objectives
-from mbrparse.decode.parse import ParserOptions
 from mbrparse.decode.parser import Parser
+from mbrparse.decode.parser_options import ParserOptions
 from mbrparse.decode.run import Job, Lines, parse_all
 from mbrparse.decode.sentences import read_chunks, read_sentences
 from mbrparse.errors import CorpusError, FileError

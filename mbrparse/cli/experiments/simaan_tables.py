@@ -13,7 +13,7 @@ import pandas as pd
 from mbrparse.cli.experiments.simaan_parsers import ALGORITHMS, ParserKind, Published
 from mbrparse.cli.experiments.simaan_steps import Parsing, Steps
 from mbrparse.evaluate.criteria import DASH, Criterion
-from mbrparse.evaluate.evalb.counts import EVALB
+from mbrparse.evaluate.evalb.evalb_counts import EVALB
 from mbrparse.evaluate.evalb.parameters import EvalbParameters
 from mbrparse.evaluate.grids import LAYOUTS, Cell, Grid, PrintFormat
 from mbrparse.evaluate.request import Request, evaluate_files

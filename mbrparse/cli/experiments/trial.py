@@ -15,8 +15,8 @@ from typing import Any
 import pandas as pd
 
 from mbrparse.decode.objectives import OBJECTIVES
-from mbrparse.decode.parse import ParserOptions
 from mbrparse.decode.parser import Parser
+from mbrparse.decode.parser_options import ParserOptions
 from mbrparse.evaluate.counts import SentenceCounts
 from mbrparse.evaluate.criteria import PAPER, rates
 from mbrparse.evaluate.gold import PAPER_FORM, GoldSentence

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mbrparse.grammar.charts.tables import DenseTables, Floats, Ints, NarrowRules, Offsets
+from mbrparse.grammar.charts.rule_tables import DenseTables, Floats, Ints, NarrowRules, Offsets
 from mbrparse.grammar.charts.vector import (
     add,
     any_positive,

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from mbrparse.grammar.charts.chart import Chart, Derivation, Wanted
 from mbrparse.grammar.charts.dense import Group, dense_inside, dense_outside, dense_roots
 from mbrparse.grammar.charts.dense_viterbi import dense_derivation, dense_viterbi
+from mbrparse.grammar.charts.rule_tables import Floats, Ints, Lexicon, chart_rules, dense_tables, lexicon
 from mbrparse.grammar.charts.span_summary import (
     SpanEntries,
     SpanSummary,
@@ -22,7 +23,6 @@ from mbrparse.grammar.charts.span_summary import (
     dense_summary,
     dense_words,
 )
-from mbrparse.grammar.charts.tables import Floats, Ints, Lexicon, chart_rules, dense_tables, lexicon
 from mbrparse.grammar.charts.vector import VECTOR_BYTES
 from mbrparse.grammar.pcfg import PCFG, IntArray
 

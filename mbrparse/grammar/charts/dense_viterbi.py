@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mbrparse.grammar.charts.dense import Group, row_offsets
-from mbrparse.grammar.charts.tables import DenseTables, Floats, Ints, NarrowRules, Offsets
+from mbrparse.grammar.charts.rule_tables import DenseTables, Floats, Ints, NarrowRules, Offsets
 from mbrparse.grammar.charts.vector import load, maximum, multiply, spread, store, zeros
 from mbrparse.grammar.kernel import kernel
 

@@ -11,8 +11,8 @@ import numpy as np
 from mbrparse.errors import GrammarError
 from mbrparse.grammar.charts.chart import Cell, Chart, Wanted
 from mbrparse.grammar.charts.dense_charts import DenseCharts
+from mbrparse.grammar.charts.rule_tables import chart_rules, wide_symbols
 from mbrparse.grammar.charts.sparse_charts import SparseCharts
-from mbrparse.grammar.charts.tables import chart_rules, wide_symbols
 from mbrparse.grammar.pcfg import PCFG, IntArray
 
 Precision = Literal["double", "single"]

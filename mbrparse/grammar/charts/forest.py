@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbrparse.grammar.charts.tables import Floats, Ints, SparseTables
+from mbrparse.grammar.charts.rule_tables import Floats, Ints, SparseTables
 from mbrparse.grammar.kernel import kernel
 
 

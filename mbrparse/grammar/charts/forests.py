@@ -24,7 +24,14 @@ from mbrparse.grammar.charts.forest import (
     forest_inside,
     forest_outside,
 )
-from mbrparse.grammar.charts.tables import Floats, Ints, SparseTables, chart_rules, lexicon, sparse_tables
+from mbrparse.grammar.charts.rule_tables import (
+    Floats,
+    Ints,
+    SparseTables,
+    chart_rules,
+    lexicon,
+    sparse_tables,
+)
 from mbrparse.grammar.pcfg import PCFG, IntArray
 
 # A sentence whose forest needs more has none: some 4 GB in all, with the rows that are searched.

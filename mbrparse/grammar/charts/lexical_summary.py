@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from mbrparse.grammar.charts.rule_tables import Ints
 from mbrparse.grammar.charts.span_summary import SpanSummary
 from mbrparse.grammar.charts.sparse import MAX_SHIFT, Items, Words
-from mbrparse.grammar.charts.tables import Ints
 from mbrparse.grammar.kernel import kernel
 
 

@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from mbrparse.grammar.charts.dense import Group, row_offsets
+from mbrparse.grammar.charts.rule_tables import DenseTables, Floats, Ints
 from mbrparse.grammar.charts.sparse import Items
-from mbrparse.grammar.charts.tables import DenseTables, Floats, Ints
 from mbrparse.grammar.charts.vector import (
     add,
     choose_greater,

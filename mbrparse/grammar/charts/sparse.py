@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mbrparse.grammar.charts.closure import UnaryTables
-from mbrparse.grammar.charts.tables import Floats, Ints, SparseTables
+from mbrparse.grammar.charts.rule_tables import Floats, Ints, SparseTables
 from mbrparse.grammar.kernel import kernel
 
 MAX_SHIFT = 1000  # powers of two beyond this are treated as zero or infinite

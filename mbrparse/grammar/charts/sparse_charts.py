@@ -13,10 +13,10 @@ from mbrparse.grammar.charts.chart import Chart, Derivation, Wanted
 from mbrparse.grammar.charts.closure import unary_tables
 from mbrparse.grammar.charts.dense_charts import derivation_of, lexical_entries
 from mbrparse.grammar.charts.lexical_summary import summarize_words
+from mbrparse.grammar.charts.rule_tables import Floats, Ints, chart_rules, lexicon, sparse_tables
 from mbrparse.grammar.charts.span_summary import sparse_entries, sparse_summary
 from mbrparse.grammar.charts.sparse import MAX_SHIFT, Buckets, Items, Words, sparse_inside, sparse_outside
 from mbrparse.grammar.charts.sparse_viterbi import sparse_derivation, sparse_viterbi
-from mbrparse.grammar.charts.tables import Floats, Ints, chart_rules, lexicon, sparse_tables
 from mbrparse.grammar.pcfg import PCFG, IntArray
 
 Scaled = tuple[npt.NDArray[np.float64], float]

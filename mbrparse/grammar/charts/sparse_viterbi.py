@@ -10,6 +10,7 @@ import numpy as np
 
 from mbrparse.grammar.charts.closure import UnaryTables
 from mbrparse.grammar.charts.dense_viterbi import Nodes
+from mbrparse.grammar.charts.rule_tables import Ints, SparseTables
 from mbrparse.grammar.charts.sparse import (
     Buckets,
     Items,
@@ -19,7 +20,6 @@ from mbrparse.grammar.charts.sparse import (
     normalize,
     set_factors,
 )
-from mbrparse.grammar.charts.tables import Ints, SparseTables
 from mbrparse.grammar.kernel import kernel
 
 

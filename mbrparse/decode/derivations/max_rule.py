@@ -6,15 +6,15 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from mbrparse.decode.grammar_space.best_trees import GrammarTree, TreeSearch
-from mbrparse.decode.grammar_space.gains import LANES, lexical_posterior_gains
-from mbrparse.decode.grammar_space.items import ItemTables
-from mbrparse.decode.grammar_space.label_forest import LabelForests
-from mbrparse.decode.grammar_space.search import EdgeGains
+from mbrparse.decode.derivations.forest_search import EdgeGains
+from mbrparse.decode.derivations.gains import LANES, lexical_posterior_gains
+from mbrparse.decode.derivations.item_tables import ItemTables
+from mbrparse.decode.derivations.label_forest import LabelForests
+from mbrparse.decode.derivations.tree_search import GrammarTree, TreeSearch
 from mbrparse.decode.objectives import Item, Objective
 from mbrparse.grammar.charts.forest import Forest, forest_cell
 from mbrparse.grammar.charts.forests import Forests
-from mbrparse.grammar.charts.tables import Floats, Ints
+from mbrparse.grammar.charts.rule_tables import Floats, Ints
 from mbrparse.grammar.pcfg import PCFG
 
 

@@ -12,8 +12,8 @@ from mbrparse.files import STANDARD
 
 if TYPE_CHECKING:
     from mbrparse.decode.given import GivenJob
-    from mbrparse.decode.parse import ParserOptions
-    from mbrparse.decode.posteriors_writer import PosteriorsWriter
+    from mbrparse.decode.parser_options import ParserOptions
+    from mbrparse.decode.posteriors.posteriors_writer import PosteriorsWriter
     from mbrparse.grammar.pcfg import PCFG
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -60,7 +60,7 @@ def read_given(path: str, options: ParserOptions, details: bool) -> GivenJob:
     """Read the posteriors, for objectives that look at nothing else."""
     from mbrparse.decode.given import GivenJob, decodable
     from mbrparse.decode.objectives import OBJECTIVES
-    from mbrparse.decode.posteriors_file import read_posteriors
+    from mbrparse.decode.posteriors.posteriors_file import read_posteriors
 
     able = [objective.name for objective in OBJECTIVES.values() if decodable(objective)]
     for objective in options.objectives:
@@ -76,7 +76,7 @@ def read_given(path: str, options: ParserOptions, details: bool) -> GivenJob:
 
 def posteriors_writer(path: str, grammar: PCFG, options: ParserOptions) -> PosteriorsWriter:
     """What ``--write-posteriors`` collects; refuses what the file cannot say."""
-    from mbrparse.decode.posteriors_writer import PosteriorsWriter
+    from mbrparse.decode.posteriors.posteriors_writer import PosteriorsWriter
     from mbrparse.errors import PosteriorsError
 
     if path == STANDARD:

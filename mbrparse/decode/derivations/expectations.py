@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbrparse.decode.grammar_space.items import LEFT, NO_ITEM, ONLY, RIGHT, ItemTables
+from mbrparse.decode.derivations.item_tables import LEFT, NO_ITEM, ONLY, RIGHT, ItemTables
 from mbrparse.grammar.charts.forest import Forest, ForestUnaries, forest_cell
 from mbrparse.grammar.charts.forests import Forests
-from mbrparse.grammar.charts.tables import Floats, Ints, SparseTables
+from mbrparse.grammar.charts.rule_tables import Floats, Ints, SparseTables
 from mbrparse.grammar.kernel import kernel
 
 

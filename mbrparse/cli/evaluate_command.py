@@ -129,8 +129,8 @@ def _tell(message: str) -> None:
 def _print_as_evalb(gold: str, parses: str, parameters: EvalbParameters, options: dict[str, Any]) -> bool:
     """EVALB's own output, the coverage on standard error. Whether every sentence counts."""
     from mbrparse.evaluate.counts import counts_table
-    from mbrparse.evaluate.evalb.counts import EvalbCounts, evalb_row
-    from mbrparse.evaluate.evalb.files import evalb_scores
+    from mbrparse.evaluate.evalb.evalb_counts import EvalbCounts, evalb_row
+    from mbrparse.evaluate.evalb.evalb_files import evalb_scores
     from mbrparse.evaluate.evalb.report import Report
     from mbrparse.evaluate.names import distinct_names
 
@@ -166,7 +166,7 @@ def _print_tables(
     """A table of rates, or a breakdown. Whether every sentence counts."""
     from mbrparse.evaluate.breakdowns import render_breakdowns
     from mbrparse.evaluate.criteria import MORE, PAPER
-    from mbrparse.evaluate.evalb.counts import EVALB
+    from mbrparse.evaluate.evalb.evalb_counts import EVALB
     from mbrparse.evaluate.gold import Comparison
     from mbrparse.evaluate.request import Request, evaluate_files
     from mbrparse.evaluate.tables import render

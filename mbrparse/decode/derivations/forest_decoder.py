@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mbrparse.decode.grammar_space.best_trees import GrammarTree, TreeSearch
-from mbrparse.decode.grammar_space.gains import (
+from mbrparse.decode.derivations.forest_search import EdgeGains
+from mbrparse.decode.derivations.gains import (
     CHILD,
     CONSTANT,
     LABELLED,
@@ -22,13 +22,13 @@ from mbrparse.decode.grammar_space.gains import (
     lexical_gains,
     new_sums,
 )
-from mbrparse.decode.grammar_space.items import item_tables
-from mbrparse.decode.grammar_space.max_rule import MaxRule
-from mbrparse.decode.grammar_space.search import EdgeGains
+from mbrparse.decode.derivations.item_tables import item_tables
+from mbrparse.decode.derivations.max_rule import MaxRule
+from mbrparse.decode.derivations.tree_search import GrammarTree, TreeSearch
 from mbrparse.decode.objectives import Item, Objective, Space
 from mbrparse.grammar.charts.forest import forest_cell
 from mbrparse.grammar.charts.forests import Forests
-from mbrparse.grammar.charts.tables import Floats, Ints
+from mbrparse.grammar.charts.rule_tables import Floats, Ints
 from mbrparse.grammar.pcfg import PCFG
 
 _ROWS = {

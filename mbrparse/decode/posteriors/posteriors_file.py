@@ -22,7 +22,7 @@ from typing import Any, NoReturn
 import numpy as np
 import numpy.typing as npt
 
-from mbrparse.decode.posteriors_checks import (
+from mbrparse.decode.posteriors.posteriors_checks import (
     TOLERANCE,
     RawPosteriors,
     check_entries,

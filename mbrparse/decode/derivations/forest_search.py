@@ -10,14 +10,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbrparse.decode.grammar_space.chains import (
+from mbrparse.decode.derivations.chains import (
     Chains,
     best_chain,
     bound_steps,
     close_by_components,
     list_steps,
 )
-from mbrparse.decode.grammar_space.gains import (
+from mbrparse.decode.derivations.gains import (
     CHILD,
     LANES,
     PRODUCTION,
@@ -28,7 +28,7 @@ from mbrparse.decode.grammar_space.gains import (
     production_gain,
 )
 from mbrparse.grammar.charts.forest import ONE, Forest, Index, forest_cell
-from mbrparse.grammar.charts.tables import Floats, Ints
+from mbrparse.grammar.charts.rule_tables import Floats, Ints
 from mbrparse.grammar.charts.vector import add, load, maximum, multiply, multiply_add, spread, store
 from mbrparse.grammar.kernel import kernel
 

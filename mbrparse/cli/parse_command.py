@@ -10,9 +10,9 @@ from typing import Any
 import click
 
 from mbrparse.cli.best_first_options import best_first_options, best_first_search
-from mbrparse.cli.given import check_source, posteriors_option, posteriors_writer, read_given
 from mbrparse.cli.objective_options import check_combination, chosen_objectives, objective_options
 from mbrparse.cli.options import NearestChoice, encoding_option, note, output_option, with_progress
+from mbrparse.cli.posteriors_options import check_source, posteriors_option, posteriors_writer, read_given
 from mbrparse.files import STANDARD
 
 PLACEHOLDER = "{objective}"
@@ -92,7 +92,7 @@ def parse(
     output for each sentence, in order, whatever happens to any one of them.
     """
     from mbrparse.decode.given import decode_all
-    from mbrparse.decode.parse import ParserOptions
+    from mbrparse.decode.parser_options import ParserOptions
     from mbrparse.decode.run import Job, parse_all
     from mbrparse.decode.sentences import read_chunks
     from mbrparse.files import open_output

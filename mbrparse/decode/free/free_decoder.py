@@ -8,9 +8,9 @@ from __future__ import annotations
 import numpy as np
 
 from mbrparse.decode.fallback import LabelledSpans
+from mbrparse.decode.free.bracketing import Bracketing, best_bracketing
 from mbrparse.decode.objectives import Item, Objective
-from mbrparse.decode.posteriors import NO_LABEL, Posteriors
-from mbrparse.decode.search import Bracketing, best_bracketing
+from mbrparse.decode.posteriors.span_posteriors import NO_LABEL, Posteriors
 from mbrparse.grammar.charts.span_summary import cell_of
 from mbrparse.treebank.labels import continuation_of
 

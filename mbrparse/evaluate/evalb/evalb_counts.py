@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from mbrparse.evaluate.criteria import Criterion, ratio
-from mbrparse.evaluate.evalb.files import evalb_scores
+from mbrparse.evaluate.evalb.evalb_files import evalb_scores
 from mbrparse.evaluate.evalb.parameters import EvalbParameters
 from mbrparse.evaluate.evalb.score import Score, Status
 from mbrparse.evaluate.names import distinct_names

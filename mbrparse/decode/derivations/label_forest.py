@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbrparse.decode.grammar_space.items import ItemTables
+from mbrparse.decode.derivations.item_tables import ItemTables
 from mbrparse.grammar.charts.forest import EDGES, Forest, ForestUnaries, forest_cell
 from mbrparse.grammar.charts.forests import MAX_SIZE, ForestOverflowError, Forests, empty_forest
-from mbrparse.grammar.charts.tables import Floats, Ints, SparseTables
+from mbrparse.grammar.charts.rule_tables import Floats, Ints, SparseTables
 from mbrparse.grammar.kernel import kernel
 
 

@@ -8,16 +8,16 @@ from typing import Literal
 
 import numpy as np
 
-from mbrparse.decode.grammar_space.best_trees import GrammarTree
-from mbrparse.decode.grammar_space.decoder import GrammarDecoder
-from mbrparse.decode.grammar_space.expectations import Expectations, ExpectedItems, LabelledIds, item_nodes
-from mbrparse.decode.grammar_space.summary import forest_entries, forest_summary
+from mbrparse.decode.derivations.expectations import Expectations, ExpectedItems, LabelledIds, item_nodes
+from mbrparse.decode.derivations.forest_decoder import GrammarDecoder
+from mbrparse.decode.derivations.forest_posteriors import forest_entries, forest_summary
+from mbrparse.decode.derivations.tree_search import GrammarTree
 from mbrparse.decode.objectives import Objective
 from mbrparse.grammar.charts.chart import TOO_LARGE, Derivation
 from mbrparse.grammar.charts.factory import TIE
 from mbrparse.grammar.charts.forests import ForestOverflowError, Forests
+from mbrparse.grammar.charts.rule_tables import Ints
 from mbrparse.grammar.charts.span_summary import SpanEntries, SpanSummary
-from mbrparse.grammar.charts.tables import Ints
 from mbrparse.grammar.pcfg import PCFG, IntArray
 
 Items = Literal["projected", "symbol"]

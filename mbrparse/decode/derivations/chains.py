@@ -16,9 +16,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbrparse.decode.grammar_space.gains import LANES, Gains
+from mbrparse.decode.derivations.gains import LANES, Gains
 from mbrparse.grammar.charts.forest import Forest
-from mbrparse.grammar.charts.tables import Floats, Ints
+from mbrparse.grammar.charts.rule_tables import Floats, Ints
 from mbrparse.grammar.charts.vector import add, load, maximum, store
 from mbrparse.grammar.kernel import kernel
 from mbrparse.grammar.unary_cycles import components

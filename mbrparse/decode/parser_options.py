@@ -6,18 +6,18 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
+from mbrparse.decode.derivations.expectations import ExpectedItems
+from mbrparse.decode.derivations.forest_charts import Items
 from mbrparse.decode.fallback import Fallback, LabelledSpans
-from mbrparse.decode.grammar_space.charts import Items
-from mbrparse.decode.grammar_space.expectations import ExpectedItems
 from mbrparse.decode.objectives import Objective
-from mbrparse.decode.posteriors import Posteriors, SpanChart
+from mbrparse.decode.posteriors.span_posteriors import Posteriors, SpanChart
 from mbrparse.grammar.charts.chart import Derivation
 from mbrparse.grammar.charts.factory import Precision
 from mbrparse.grammar.pcfg import IntArray
 from mbrparse.treebank.tree import Tree
 
 if TYPE_CHECKING:
-    from mbrparse.decode.best_first.charts import BestFirst
+    from mbrparse.decode.best_first.best_first_charts import BestFirst
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from mbrparse.decode.grammar_space.items import NO_ITEM, ItemTables
+from mbrparse.decode.derivations.item_tables import NO_ITEM, ItemTables
 from mbrparse.grammar.charts.forest import Forest, ForestUnaries, Index, forest_cell
-from mbrparse.grammar.charts.tables import Floats, Indices, Ints, SparseTables
+from mbrparse.grammar.charts.rule_tables import Floats, Indices, Ints, SparseTables
 from mbrparse.grammar.charts.vector import load, multiply_add, spread, store, zeros
 from mbrparse.grammar.kernel import kernel
 

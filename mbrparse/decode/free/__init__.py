@@ -1,0 +1,1 @@
+"""The free space: any binary tree, from posteriors of spans alone."""
