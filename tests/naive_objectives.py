@@ -29,7 +29,7 @@ is the sum of log posteriors.
 """
 
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import product
@@ -169,11 +169,17 @@ def max_rule_trees(
     """Every tree of labels built of rule items that have a posterior above zero.
 
     Its root is the label of a start symbol that is the root of some derivation. In a chain of
-    unary productions no label comes twice. Nodes hold labels in place of symbols; the tree
-    need not be the projection of any derivation.
+    unary productions a label comes no more often than it has symbols with a posterior above zero
+    over the span (so that every derivation whose chains visit no symbol twice has its place here).
+    Nodes hold labels in place of symbols; the tree need not be the projection of any derivation.
     """
     n = len(sentence)
     terminals = grammar.terminals()
+    alive = Counter(
+        (start, end, project(symbol, projection))
+        for (start, end, symbol), mass in posteriors(grammar, sentence).items()
+        if mass > 0
+    )
     of_parent: dict[LabelledSpan, list[Item]] = defaultdict(list)
     known = item_posteriors(grammar, sentence, "rule", projection)
     for item in sorted(known, key=str):
@@ -182,7 +188,7 @@ def max_rule_trees(
                 of_parent[start, end, label].append(item)
 
     def over(start: int, end: int, label: str, above: tuple[str, ...] = ()) -> Iterator[Node]:
-        if label in above:
+        if label not in terminals and above.count(label) >= alive[start, end, label]:
             return
         if label in terminals:
             yield Node(label, start, end)
