@@ -45,7 +45,7 @@ def parsing(names: tuple[str, ...], precision: Precision = "double") -> Callable
 
     def ready(sample: Sample) -> Work:
         objectives = tuple(OBJECTIVES[name] for name in names)
-        parser = Parser(sample.grammar, ParserOptions(objectives, precision=precision))
+        parser = Parser(sample.grammar, *objectives, precision=precision)
 
         def work() -> float:
             parses = parser.parse(sample.sentences)
@@ -60,7 +60,7 @@ def viterbi(precision: Precision = "double") -> Callable[[Sample], Work]:
     """The most probable derivation alone (nothing asks for the sentence's probability)."""
 
     def ready(sample: Sample) -> Work:
-        parser = Parser(sample.grammar, ParserOptions((OBJECTIVES["labelled-tree"],), precision=precision))
+        parser = Parser(sample.grammar, "labelled-tree", precision=precision)
 
         def work() -> float:
             parses = parser.parse(sample.sentences)

@@ -21,7 +21,8 @@ import pinned
 
 from mbrparse.decode.derivations import best_trees, charts, decoder, label_forest
 from mbrparse.decode.objectives import OBJECTIVES, Objective, Space
-from mbrparse.decode.parser import Parser, ParserOptions
+from mbrparse.decode.parser import Parser
+from mbrparse.decode.parser_options import ParserOptions
 from mbrparse.decode.run import lines_of
 from mbrparse.decode.sentences import Sentence
 from mbrparse.grammar.charts import forests
@@ -119,7 +120,7 @@ def report(chosen: Sample, repetitions: int, times: dict[str, list[float]]) -> N
     """Print milliseconds a sentence by stage, sentences a second and their ratio to the first set's."""
     first = 0.0
     for title, objectives in objective_sets().items():
-        parser = Parser(chosen.grammar, ParserOptions(objectives=objectives))
+        parser = Parser(chosen.grammar, *objectives)
         fastest: dict[str, list[float]] = {}
         for repetition in range(repetitions + 1):
             times.clear()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 
 class MbrparseError(ValueError):
     """Bad input, named so that it can be mended.
@@ -66,6 +68,25 @@ class GrammarError(MbrparseError):
 
 class PosteriorsError(MbrparseError):
     """Posteriors from elsewhere (or their file) that cannot be those of sentences."""
+
+
+class ObjectiveError(MbrparseError):
+    """An objective that would maximize something without meaning."""
+
+
+class OptionsError(MbrparseError):
+    """Options that have no meaning together.
+
+    Messages call an option ``--name``, as on the command line; ``str`` leaves the dashes out.
+    """
+
+    def __init__(self, message: str, **place: Any) -> None:
+        super().__init__(message.replace("--", ""), **place)
+        self.usage = message
+
+
+class ChartOverflowError(MbrparseError):
+    """A chart, or a forest, outgrows the memory that is meant for one."""
 
 
 class InputMismatchError(MbrparseError):

@@ -8,7 +8,7 @@ import pytest
 from commandline import Command
 from conftest import missing_data
 
-from mbrparse.decode.details import TreeProbability
+from mbrparse.decode.tree_probability import TreeProbability
 from mbrparse.grammar.charts.chart import Wanted
 from mbrparse.grammar.charts.factory import ChartFactory
 from mbrparse.grammar.induce import induce

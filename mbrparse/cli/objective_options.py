@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -11,7 +12,6 @@ from mbrparse.cli.options import NearestChoice
 
 if TYPE_CHECKING:
     from mbrparse.decode.objectives import Objective
-    from mbrparse.decode.parser_options import ParserOptions
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -57,32 +57,26 @@ def objective_options(command: Command) -> Command:
     return command
 
 
-def chosen_objectives(names: Sequence[str], space: str | None, labels: str) -> tuple[Objective, ...]:
+def chosen_objectives(names: Sequence[str], space: str | None) -> tuple[Objective, ...]:
     """The rows of the table; a usage error for a space in which one of them has no meaning."""
     from mbrparse.decode.objectives import OBJECTIVES, Space
+    from mbrparse.errors import ObjectiveError
 
     objectives = [OBJECTIVES[name] for name in names]
     if space is not None:
         try:
             objectives = [objective.within(Space[space.upper()]) for objective in objectives]
-        except ValueError as error:
+        except ObjectiveError as error:
             raise click.UsageError(f"--space {space}: {error}.") from None
-    if labels == "none" and all(o.labels_matter or o.derives for o in objectives):
-        raise click.UsageError(
-            "--labels none needs an objective that does not look at labels, in the free space: "
-            "bracketed-recall."
-        )
     return tuple(objectives)
 
 
-def check_combination(options: ParserOptions) -> None:
-    """A usage error for options that have no meaning together."""
-    if options.items == "symbol" and not any(o.projectable for o in options.objectives):
-        raise click.UsageError("--items symbol needs another objective: labelled-tree has rules for items.")
-    if not options.needs_forest:
-        return
-    what = "--items symbol" if options.items == "symbol" else "This objective"
-    if options.best_first is not None:
-        raise click.UsageError(f"{what} needs --engine exhaustive.")
-    if options.precision == "single":
-        raise click.UsageError(f"{what} needs --precision double.")
+@contextmanager
+def combinations_checked() -> Iterator[None]:
+    """A usage error for options that the parser finds to have no meaning together."""
+    from mbrparse.errors import OptionsError
+
+    try:
+        yield
+    except OptionsError as error:
+        raise click.UsageError(f"{error.usage}.") from None

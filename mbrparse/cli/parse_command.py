@@ -5,15 +5,19 @@ from __future__ import annotations
 import os
 from collections import Counter
 from contextlib import ExitStack
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from mbrparse.cli.best_first_options import best_first_options, best_first_search
-from mbrparse.cli.objective_options import check_combination, chosen_objectives, objective_options
+from mbrparse.cli.objective_options import chosen_objectives, combinations_checked, objective_options
 from mbrparse.cli.options import NearestChoice, encoding_option, note, output_option, with_progress
 from mbrparse.cli.posteriors_options import check_source, posteriors_option, posteriors_writer, read_given
 from mbrparse.files import STANDARD
+
+if TYPE_CHECKING:
+    from mbrparse.decode.posteriors.posteriors_file import GivenPosteriors
+    from mbrparse.grammar.pcfg import PCFG
 
 PLACEHOLDER = "{objective}"
 
@@ -91,7 +95,6 @@ def parse(
     INPUT holds trees, whose tags or words are parsed, or lines of tokens. There is exactly one line of
     output for each sentence, in order, whatever happens to any one of them.
     """
-    from mbrparse.decode.given import decode_all
     from mbrparse.decode.parser_options import ParserOptions
     from mbrparse.decode.run import Job, parse_all
     from mbrparse.decode.sentences import read_chunks
@@ -105,22 +108,22 @@ def parse(
     if len(names) > 1 and PLACEHOLDER not in output:
         raise click.UsageError(f"With several objectives, --output must hold {PLACEHOLDER}.")
     _check_outputs(output, details, write_posteriors)
-    objectives = chosen_objectives(names, space, labels)
+    objectives = chosen_objectives(names, space)
     best_first = best_first_search(engine, **search)
-    unlabelled = labels == "none"
-    options = ParserOptions(
-        objectives, fallback, unlabelled, debinarize, max_length, best_first, precision, items
-    )
-    check_combination(options)
+    with combinations_checked():
+        options = ParserOptions(
+            objectives, fallback, labels == "none", debinarize, max_length, best_first, precision, items
+        )
     writer = None
+    source: PCFG | GivenPosteriors
     if grammar is None:
-        given = read_given(str(posteriors), options, details is not None)
-        results = decode_all(given, read_chunks(input, form, encoding))
+        source = read_given(str(posteriors))
     else:
-        pcfg = PCFG.from_rules(read_with_tagger(grammar))
+        source = PCFG.from_rules(read_with_tagger(grammar))
         if write_posteriors is not None:
-            writer = posteriors_writer(write_posteriors, pcfg, options)
-        job = Job(pcfg, options, details is not None, writer is not None)
+            writer = posteriors_writer(write_posteriors, source, options)
+    job = Job(source, options, details is not None, writer is not None)
+    with combinations_checked():
         results = parse_all(job, read_chunks(input, form, encoding), jobs)
     reasons: Counter[str] = Counter()
     count = 0

@@ -11,8 +11,8 @@ from mbrparse.cli.options import note, refuse_options
 from mbrparse.files import STANDARD
 
 if TYPE_CHECKING:
-    from mbrparse.decode.given import GivenJob
     from mbrparse.decode.parser_options import ParserOptions
+    from mbrparse.decode.posteriors.posteriors_file import GivenPosteriors
     from mbrparse.decode.posteriors.posteriors_writer import PosteriorsWriter
     from mbrparse.grammar.pcfg import PCFG
 
@@ -56,22 +56,14 @@ def check_source(input: str, grammar: str | None, posteriors: str | None) -> Non
         raise click.UsageError("INPUT and --posteriors cannot both be standard input.")
 
 
-def read_given(path: str, options: ParserOptions, details: bool) -> GivenJob:
-    """Read the posteriors, for objectives that look at nothing else."""
-    from mbrparse.decode.given import GivenJob, decodable
-    from mbrparse.decode.objectives import OBJECTIVES
+def read_given(path: str) -> GivenPosteriors:
+    """Read the posteriors; what else the file holds is told."""
     from mbrparse.decode.posteriors.posteriors_file import read_posteriors
 
-    able = [objective.name for objective in OBJECTIVES.values() if decodable(objective)]
-    for objective in options.objectives:
-        if not decodable(objective):
-            raise click.UsageError(
-                f"--objective {objective.name} needs --grammar; posteriors serve {', '.join(able)}."
-            )
     given = read_posteriors(path)
     if given.ignored:
         note(f"{given.source}: ignored the arrays {', '.join(map(repr, given.ignored))}")
-    return GivenJob(given, options, details)
+    return given
 
 
 def posteriors_writer(path: str, grammar: PCFG, options: ParserOptions) -> PosteriorsWriter:

@@ -10,8 +10,11 @@ max-rule, over all trees that are built of productions of positive posterior.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from enum import Enum
+
+from mbrparse.errors import ObjectiveError
 
 
 class Item(Enum):
@@ -34,11 +37,27 @@ class Space(Enum):
     ITEMS = "every tree that is built of productions with a posterior above zero"
 
 
+# Where an item of a tree has a meaning: the free space knows labelled spans and nothing below them.
+_MEANT_IN = {
+    Item.LABELLED_SPAN: (Space.FREE, Space.GRAMMAR),
+    Item.SPAN: (Space.FREE, Space.GRAMMAR),
+    Item.PARENT_CHILD: (Space.GRAMMAR,),
+    Item.PRODUCTION: (Space.GRAMMAR,),
+    Item.RULE: (Space.GRAMMAR,),
+    Item.SPLIT_PRODUCTION: (Space.ITEMS,),
+    Item.LOG_SPLIT_PRODUCTION: (Space.ITEMS,),
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Objective:
     """What a returned tree maximizes: sum of weights times gains, plus ``node_constant`` per node.
 
-    ``other_spaces`` are those that it may be searched in besides its own.
+    ``other_spaces`` are those that it may be searched in besides its own. Raises ObjectiveError for a row
+    that no search could make sense of.
+
+    >>> Objective("half", Space.FREE, ((Item.LABELLED_SPAN, 1.0), (Item.SPAN, 0.5))).weight(Item.SPAN)
+    0.5
     """
 
     name: str
@@ -47,6 +66,37 @@ class Objective:
     node_constant: float = 0.0
     other_spaces: tuple[Space, ...] = ()
 
+    def __post_init__(self) -> None:
+        weights = self._weighed
+        if len(dict(self.gains)) < len(self.gains):
+            raise ObjectiveError(f"{self.name}: an item is listed twice", remedy="add its weights up")
+        if not all(map(math.isfinite, (*weights.values(), self.node_constant))):
+            raise ObjectiveError(f"{self.name}: a weight that is no number")
+        if not weights and not self.node_constant:
+            raise ObjectiveError(f"{self.name}: nothing is weighed", remedy="give an item a weight")
+        for space in (self.space, *self.other_spaces):
+            self._check_space(space)
+        by_split = weights.pop(Item.SPLIT_PRODUCTION, 0.0)
+        mixed = bool(weights) and by_split != 0
+        alone = not weights.keys() - {Item.LOG_SPLIT_PRODUCTION} and not self.node_constant
+        if by_split < 0 or mixed or (self.space is Space.ITEMS and not alone):
+            raise ObjectiveError(
+                f"{self.name}: productions with their split stand by themselves, with a positive weight"
+            )
+
+    def _check_space(self, space: Space) -> None:
+        for item in self._weighed:
+            if space not in _MEANT_IN[item]:
+                what = item.name.lower().replace("_", " ")
+                raise ObjectiveError(
+                    f"{self.name}: the space {space.name.lower()} knows no {what}",
+                    remedy="search the space grammar" if space is Space.FREE else None,
+                )
+
+    @property
+    def _weighed(self) -> dict[Item, float]:
+        return {item: weight for item, weight in self.gains if weight}
+
     def weight(self, item: Item) -> float:
         """The weight of an item's gain, 0 if the objective does not look at it."""
         return dict(self.gains).get(item, 0.0)
@@ -54,12 +104,12 @@ class Objective:
     @property
     def labels_matter(self) -> bool:
         """Whether another label would change the score."""
-        return any(item is not Item.SPAN and weight for item, weight in self.gains)
+        return any(item is not Item.SPAN for item in self._weighed)
 
     @property
-    def projectable(self) -> bool:
-        """Whether the score depends on what symbols are projected to."""
-        return any(item is not Item.RULE and weight for item, weight in self.gains)
+    def most_probable(self) -> bool:
+        """Whether it asks for the most probable derivation, and so for no posterior."""
+        return self._weighed.keys() == {Item.RULE} and not self.node_constant
 
     @property
     def derives(self) -> bool:
@@ -67,7 +117,7 @@ class Objective:
         return self.space is not Space.FREE
 
     def within(self, space: Space) -> Objective:
-        """The same in another space; raises ValueError where it has no meaning there.
+        """The same in another space; raises ObjectiveError where it has no meaning there.
 
         >>> OBJECTIVES["labelled-recall"].within(Space.GRAMMAR).space.name
         'GRAMMAR'
@@ -76,7 +126,7 @@ class Objective:
         if space is self.space or (space is Space.GRAMMAR and self.space is Space.ITEMS):
             return self
         if space not in self.other_spaces:
-            raise ValueError(f"{self.name} has no meaning in the space {space.name.lower()}")
+            raise ObjectiveError(f"{self.name} has no meaning in the space {space.name.lower()}")
         return replace(self, space=space, other_spaces=(self.space,))
 
 

@@ -1,23 +1,19 @@
-"""What is asked of the parser, and what it answers."""
+"""What is asked of the parser."""
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Literal
 
-from mbrparse.decode.derivations.expectations import ExpectedItems
-from mbrparse.decode.derivations.forest_charts import Items
-from mbrparse.decode.fallback import Fallback, LabelledSpans
-from mbrparse.decode.objectives import Objective
-from mbrparse.decode.posteriors.span_posteriors import Posteriors, SpanChart
-from mbrparse.grammar.charts.chart import Derivation
+from mbrparse.decode.fallback import Fallback
+from mbrparse.decode.objectives import OBJECTIVES, Objective
+from mbrparse.errors import ObjectiveError, OptionsError
 from mbrparse.grammar.charts.factory import Precision
-from mbrparse.grammar.pcfg import IntArray
-from mbrparse.treebank.tree import Tree
 
 if TYPE_CHECKING:
     from mbrparse.decode.best_first.best_first_charts import BestFirst
+
+Items = Literal["projected", "symbol"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +26,8 @@ class ParserOptions:
     ``items`` says whether the items of derived trees are those of projected labels or of symbols;
     ``max_length`` defaults to what memory allows (grammar.charts.factory);
     ``expectations`` announces that posteriors will be asked for (decode.details).
+
+    Raises OptionsError for what has no meaning together.
     """
 
     objectives: tuple[Objective, ...]
@@ -42,58 +40,44 @@ class ParserOptions:
     items: Items = "projected"
     expectations: bool = False
 
+    def __post_init__(self) -> None:
+        names = [objective.name for objective in self.objectives]
+        if not names:
+            raise OptionsError("one --objective is needed at least")
+        if len(set(names)) < len(names):
+            raise OptionsError(f"two objectives are called {max(names, key=names.count)}")
+        if self.max_length is not None and self.max_length < 1:
+            raise OptionsError(f"--max-length is one or more, not {self.max_length}")
+        if self.unlabelled and all(o.labels_matter or o.derives for o in self.objectives):
+            raise OptionsError(
+                "--labels none needs an objective that does not look at labels, in the free space: "
+                "bracketed-recall"
+            )
+        if self.items == "symbol" and all(o.most_probable for o in self.objectives):
+            raise OptionsError("--items symbol needs another objective: labelled-tree has rules for items")
+        if self.needs_forest:
+            what = "--items symbol" if self.items == "symbol" else "This objective"
+            if self.best_first is not None:
+                raise OptionsError(f"{what} needs --engine exhaustive")
+            if self.precision == "single":
+                raise OptionsError(f"{what} needs --precision double")
+
     @property
     def needs_forest(self) -> bool:
         """Whether more is asked for than charts of sums, and the most probable derivation, can tell."""
-        return self.items == "symbol" or any(o.derives and o.projectable for o in self.objectives)
+        return self.items == "symbol" or any(o.derives and not o.most_probable for o in self.objectives)
 
 
-@dataclass(frozen=True, slots=True)
-class Parse:
-    """What came of one sentence.
+def objective_of(name: str | Objective) -> Objective:
+    """A row of the table by its name; raises ObjectiveError for a name that none has.
 
-    ``trees`` and ``spans`` are parallel to the objectives: the tree (None: the empty parse) and its
-    constituents with projected labels; so are ``scores``, what objectives made of the grammar's trees, and
-    ``expected``, what else is expected of trees, where that is asked for and known. ``reason`` says why the
-    fall-back was taken (None: it was not, and there is a chart), ``seconds`` is the sentence's share of
-    its batch's time.
+    >>> objective_of("labelled-recall").name
+    'labelled-recall'
     """
-
-    terminal_ids: IntArray
-    trees: tuple[Tree | None, ...]
-    spans: tuple[LabelledSpans, ...]
-    reason: str | None = None
-    chart: SentenceChart | None = None
-    posteriors: Posteriors | None = None
-    scores: tuple[float | None, ...] = ()
-    expected: tuple[ExpectedItems | None, ...] = ()
-    seconds: float = 0.0
-
-    @property
-    def length(self) -> int:
-        """The number of terminals."""
-        return len(self.terminal_ids)
-
-    @property
-    def log_prob(self) -> float:
-        """The natural logarithm of the sentence's probability; -inf where it has no chart."""
-        return -math.inf if self.chart is None else self.chart.log_prob
-
-
-class SentenceChart(SpanChart, Protocol):
-    """What the parser asks of a chart: exhaustive, best-first or made from a forest."""
-
-    terminal_ids: IntArray
-
-    @property
-    def log_prob(self) -> float: ...
-
-    @property
-    def has_parse(self) -> bool: ...
-
-    @property
-    def failure(self) -> str:
-        """Why there is no parse, where there is none."""
-        ...
-
-    def viterbi(self) -> Derivation: ...
+    if isinstance(name, Objective):
+        return name
+    if name not in OBJECTIVES:
+        raise ObjectiveError(
+            f"there is no objective {name!r}", remedy=f"it is one of {', '.join(OBJECTIVES)}"
+        )
+    return OBJECTIVES[name]

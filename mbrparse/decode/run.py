@@ -5,15 +5,19 @@ from __future__ import annotations
 import itertools
 import json
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from mbrparse.decode.details import Details
+from mbrparse.decode.grammar_source import GrammarSource
+from mbrparse.decode.parse_result import Parse
 from mbrparse.decode.parser import Parser
-from mbrparse.decode.parser_options import Parse, ParserOptions
-from mbrparse.decode.sentences import Chunk, Sentence, sentences_of
+from mbrparse.decode.parser_options import ParserOptions
+from mbrparse.decode.posteriors.posteriors_file import GivenPosteriors
+from mbrparse.decode.posteriors.posteriors_source import PosteriorsSource
+from mbrparse.decode.sentences import Batch, Chunk, Sentence, batch_of
 from mbrparse.errors import InputMismatchError
 from mbrparse.grammar.charts.span_summary import SpanEntries
 from mbrparse.grammar.pcfg import PCFG
@@ -32,30 +36,51 @@ class Lines(NamedTuple):
 
 @dataclass(frozen=True)
 class Job:
-    """A grammar and how to parse with it; with ``posteriors`` lines carry those of spans."""
+    """What to parse with, and how; with ``posteriors`` lines carry those of spans."""
 
-    grammar: PCFG
+    source: PCFG | GivenPosteriors
     options: ParserOptions
     details: bool = False
     posteriors: bool = False
 
 
 def parse_all(job: Job, chunks: Iterable[Chunk], jobs: int = 1) -> Iterator[Lines]:
-    """Parse chunks of sentences, on ``jobs`` processes, and yield their lines in input order.
+    """Parse chunks of sentences and yield their lines in input order.
 
-    Raises InputMismatchError, before anything is yielded, if no sentence of the first chunk holds a
-    single terminal that the grammar knows.
+    A grammar may do so on ``jobs`` processes. Raises InputMismatchError, before anything is yielded, if no
+    sentence of the first chunk (with a word in it) holds a single terminal that the grammar knows; and where
+    the input's sentences are not those of given posteriors: before any line of the chunk, and at the end
+    for sentences that the input lacks. Raises OptionsError for objectives that posteriors do not serve.
     """
-    stream = iter(chunks)
     worker = _Worker(job)
+    if isinstance(worker.source, PosteriorsSource):
+        return numbered(_with_posteriors(worker, worker.source, chunks))
+    return numbered(_with_grammar(job, worker, worker.source, chunks, jobs))
+
+
+def _with_grammar(
+    job: Job, worker: _Worker, source: GrammarSource, chunks: Iterable[Chunk], jobs: int
+) -> Iterator[Lines]:
+    stream = iter(chunks)
     # The first chunk is parsed here in any case: kernels are compiled once, and then only loaded.
-    first = next(stream, None)
-    if first is None:
-        return
-    sentences = list(sentences_of(first))
-    _check_fit(job.grammar, worker.terminals, sentences)
+    for chunk in stream:
+        batch = batch_of(chunk, 0)
+        spoken = [sentence for sentence in batch.sentences if sentence]
+        _check_fit(source, spoken)
+        yield from worker.lines(batch)
+        if spoken:
+            break
     rest = map(worker.work, stream) if jobs == 1 else _parallel(job, stream, jobs)
-    yield from numbered(itertools.chain.from_iterable(itertools.chain([worker.lines(sentences)], rest)))
+    yield from itertools.chain.from_iterable(rest)
+
+
+def _with_posteriors(worker: _Worker, source: PosteriorsSource, chunks: Iterable[Chunk]) -> Iterator[Lines]:
+    done, name = 0, ""
+    for chunk in chunks:
+        batch = batch_of(chunk, done)
+        yield from worker.lines(batch)
+        done, name = done + len(batch.sentences), chunk.source
+    source.check_end(done, name)
 
 
 def lines_of(parse: Parse, details: Details | None) -> Lines:
@@ -79,16 +104,16 @@ def numbered(results: Iterable[Lines]) -> Iterator[Lines]:
             yield lines._replace(details=f'{{"sentence": {number}, {lines.details[1:]}')
 
 
-def _check_fit(grammar: PCFG, terminals: Callable[[Sentence], list[str]], sentences: list[Sentence]) -> None:
+def _check_fit(source: GrammarSource, sentences: list[Sentence]) -> None:
+    grammar = source.grammar
     known = frozenset(grammar.terminals)
-    if not sentences or any(known.intersection(terminals(sentence)) for sentence in sentences):
+    if not sentences or any(known.intersection(source.terminals(sentence)) for sentence in sentences):
         return
     kind = grammar.terminal_kind
-    example = next((terminals(s)[0] for s in sentences if s), "")
     raise InputMismatchError(
         f"grammar and input do not fit: the grammar's terminals are {kind} (such as "
         f"{', '.join(grammar.terminals[:3])}), and none of the first {len(sentences)} sentences "
-        f"holds one (they begin with {example!r})",
+        f"holds one (they begin with {source.terminals(sentences[0])[0]!r})",
         remedy="train with the other --terminals, or give the other input",
     )
 
@@ -98,19 +123,18 @@ class _Worker:
 
     def __init__(self, job: Job) -> None:
         wanted = job.details or job.posteriors
-        self._parser = Parser(job.grammar, replace(job.options, expectations=wanted))
+        self._parser = Parser(job.source, options=replace(job.options, expectations=wanted))
+        self.source = self._parser.source
         self._posteriors = job.posteriors
-        self._details = Details(job.grammar, job.options.objectives) if job.details else None
-
-    def terminals(self, sentence: Sentence) -> list[str]:
-        return self._parser.terminals(sentence)
+        grammar = job.source if isinstance(job.source, PCFG) else None
+        self._details = Details(grammar) if job.details else None
 
     def work(self, chunk: Chunk) -> list[Lines]:
-        return self.lines(list(sentences_of(chunk)))
+        return self.lines(batch_of(chunk, 0))
 
-    def lines(self, sentences: list[Sentence]) -> list[Lines]:
+    def lines(self, batch: Batch) -> list[Lines]:
         found = []
-        for parse in self._parser.parse(sentences):
+        for parse in self._parser.parse_batch(batch):
             lines = lines_of(parse, self._details)
             if self._posteriors:
                 entries = None if parse.posteriors is None else parse.posteriors.entries

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -25,6 +25,50 @@ class Chunk(NamedTuple):
     first_line: int
     form: InputForm
     lines: list[str]
+
+
+class Batch(NamedTuple):
+    """Sentences that are parsed together.
+
+    ``first`` is the number of sentences before them, ``tokens`` whether they are bare words, that may want
+    tags, ``source`` where they were read.
+    """
+
+    sentences: Sequence[Sentence]
+    first: int = 0
+    tokens: bool = False
+    source: str = "<sentences>"
+
+
+def batch_of(chunk: Chunk, first: int) -> Batch:
+    """The sentences of a chunk that comes after ``first`` others; raises BracketError."""
+    return Batch(list(sentences_of(chunk)), first, chunk.form == "tokens", chunk.source)
+
+
+def batch_of_sentences(sentences: Tree | str | Iterable[Tree | str | Sequence[str | Tree]]) -> Batch:
+    """Sentences as a program has them: trees (of which the terminals are taken), strings of words, or lists.
+
+    A single tree, or a string with one sentence a line, will do too.
+
+    >>> [len(sentence) for sentence in batch_of_sentences("the dog barks\nit sleeps").sentences]
+    [3, 2]
+    """
+    if isinstance(sentences, Tree):
+        sentences = [sentences]
+    elif isinstance(sentences, str):
+        sentences = sentences.splitlines()
+    listed = list(sentences)
+    tokens = bool(listed) and not any(
+        isinstance(one, Tree) or any(isinstance(part, Tree) for part in one) for one in listed
+    )
+    return Batch([_sentence(one) for one in listed], tokens=tokens)
+
+
+def _sentence(one: Tree | str | Sequence[str | Tree]) -> Sentence:
+    if isinstance(one, Tree):
+        return tuple(leaf for leaf in one.leaves() if leaf.label != TRACE)
+    parts = one.split() if isinstance(one, str) else one
+    return tuple(part if isinstance(part, Tree) else Tree(part) for part in parts)
 
 
 def read_chunks(

@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import UNKNOWN, grammars, sentences
 
-from mbrparse.decode.details import TreeProbability
+from mbrparse.decode.tree_probability import TreeProbability
 from mbrparse.decode.objectives import OBJECTIVES, Item
 from mbrparse.decode.parser import Parser
-from mbrparse.decode.parser_options import Parse, ParserOptions
+from mbrparse.decode.parse_result import Parse
 from mbrparse.treebank.tree import Tree
 
 # The others search forests: see test_grammar_objectives.
@@ -20,7 +20,7 @@ ALL = tuple(OBJECTIVES[name] for name in ("labelled-tree", "labelled-recall", "b
 
 
 def parse(grammar: naive.Grammar, words: list[str], names: dict[str, str] | None = None) -> Parse:
-    parser = Parser(to_pcfg(grammar, names), ParserOptions(ALL))
+    parser = Parser(to_pcfg(grammar, names), *ALL)
     return parser.parse([tuple(Tree(word) for word in words)])[0]
 
 

@@ -126,7 +126,6 @@ def calibration(
     """
     from mbrparse.decode.objectives import OBJECTIVES
     from mbrparse.decode.parser import Parser
-    from mbrparse.decode.parser_options import ParserOptions
     from mbrparse.errors import CorpusError
     from mbrparse.files import open_output
     from mbrparse.grammar.induce import induce
@@ -144,7 +143,7 @@ def calibration(
         raise CorpusError(f"{len(trees)} trees leave none to hold out", remedy="raise --test-fraction")
     rules = induce((SourceTree(input, 0, trees[position]) for position in parts.train), "tags")
     objectives = tuple(OBJECTIVES[name] for name in CALIBRATED)
-    parser = Parser(PCFG.from_rules(rules), ParserOptions(objectives))
+    parser = Parser(PCFG.from_rules(rules), *objectives)
     drawn = (tree for tree in Sampler(rules, seed).trees(samples) if len(tree.leaves()) <= max_length)
     comparisons = compare(parser, "sampled", with_progress(drawn, "sampled sentences", samples))
     comparisons += compare(parser, "held-out", [trees[position] for position in parts.test])

@@ -13,9 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mbrparse.decode.objectives import OBJECTIVES
 from mbrparse.decode.parser import Parser
-from mbrparse.decode.parser_options import ParserOptions
 from mbrparse.evaluate.matches import consistent, gap_owners
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.training.bracketed_corpus import encode_corpus
@@ -89,7 +87,7 @@ def log2_probability(sentence: BracketedSentence) -> float:
 
 def bracketing_accuracy(grammar: PCFG, sentences: Sequence[BracketedSentence]) -> float:
     """The share of guessed brackets that cross none of the sentences' (Pereira & Schabes 1992)."""
-    parser = Parser(grammar, ParserOptions((OBJECTIVES["labelled-tree"],)))
+    parser = Parser(grammar, "labelled-tree")
     parses = parser.parse([tuple(map(Tree, sentence.terminals)) for sentence in sentences])
     compatible = guessed = 0
     for sentence, parse in zip(sentences, parses, strict=True):

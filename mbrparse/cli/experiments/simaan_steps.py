@@ -130,10 +130,10 @@ class Steps:
         options = ParserOptions(objectives(self.node_cost), debinarized=self.kind.debinarized, items="symbol")
         job = Job(PCFG.from_rules(read_with_tagger(self.grammar)), options)
         sentences = list(read_sentences(self.gold))
-        known = frozenset(job.grammar.terminals)
+        known = frozenset(job.source.terminals)
         words = [leaf.word or leaf.label for sentence in sentences for leaf in sentence]
         unknown = sum(word not in known for word in words)
-        Parser(job.grammar, options).parse(sorted(sentences, key=len)[:3])
+        Parser(job.source, options=options).parse(sorted(sentences, key=len)[:3])
         began = time.perf_counter()
         lines = parse_all(job, read_chunks(self.gold, "trees", first_size=CHUNK, size=CHUNK), jobs)
         reasons, count = self._write(lines)

@@ -14,9 +14,7 @@ from typing import Any
 
 import pandas as pd
 
-from mbrparse.decode.objectives import OBJECTIVES
 from mbrparse.decode.parser import Parser
-from mbrparse.decode.parser_options import ParserOptions
 from mbrparse.evaluate.counts import SentenceCounts
 from mbrparse.evaluate.criteria import PAPER, rates
 from mbrparse.evaluate.gold import PAPER_FORM, GoldSentence
@@ -90,8 +88,7 @@ class _Test:
 
     def judge(self, grammar: PCFG, iteration: int) -> list[SentenceCounts]:
         """A row of counts for each decoder and sentence, named by decoder and iteration."""
-        options = ParserOptions(tuple(OBJECTIVES[name] for name in DECODERS))
-        parses = Parser(grammar, options).parse(self.sentences)
+        parses = Parser(grammar, *DECODERS).parse(self.sentences)
         rows = []
         for position, name in enumerate(DECODERS):
             for gold, parse in zip(self.gold, parses, strict=True):

@@ -1,4 +1,4 @@
-"""What is expected of a given tree's items: how many of them the true tree shares."""
+"""The posteriors of items, one by one: what is expected of a given tree's (``item_kinds``)."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbrparse.decode.derivations.item_tables import LEFT, NO_ITEM, ONLY, RIGHT, ItemTables
-from mbrparse.grammar.charts.forest import Forest, ForestUnaries, forest_cell
+from mbrparse.decode.derivations.item_tables import NO_ITEM, ItemTables
+from mbrparse.grammar.charts.forest import Forest, ForestUnaries
 from mbrparse.grammar.charts.forests import Forests
 from mbrparse.grammar.charts.rule_tables import Floats, Ints, SparseTables
 from mbrparse.grammar.kernel import kernel
@@ -40,70 +40,53 @@ def item_nodes(spans: LabelledIds, leaves: Sequence[int]) -> list[ItemNode]:
     return nodes
 
 
-class ExpectedItems(NamedTuple):
-    """Sums of the posteriors of a tree's distinct items."""
+class ItemPosteriors:
+    """Looks items up in the forest that was filled last.
 
-    parent_child: float
-    productions: float
-    split_productions: float
-
-
-class Expectations:
-    """Looks items up in the forest that was filled last."""
+    Items are numbered as in ``ItemTables``; NO_ITEM is one that no rule of the grammar has, and a key of a
+    tree's item begins with its cell.
+    """
 
     def __init__(self, forests: Forests, items: ItemTables) -> None:
         self._forests = forests
-        self._items = items
+        self.tables = items
         self._production = {tuple(row): number for number, row in enumerate(items.production_labels.tolist())}
         children = enumerate(items.child_labels.tolist())
         self._child = {tuple(row): number for number, row in children if not items.terminal[row[2]]}
 
-    def expected(self, nodes: Sequence[ItemNode]) -> ExpectedItems:
-        """The expectations of a tree, each distinct item once."""
-        child_items: set[tuple[int, int]] = set()
-        productions: set[tuple[int, int]] = set()
-        splits: set[tuple[int, int, int]] = set()
-        lexical: set[tuple[int, int]] = set()
-        for node in nodes:
-            cell = int(forest_cell(node.start, node.end))
-            labels = [nodes[child].label for child in node.children]
-            if not labels:
-                if not self._items.terminal[node.label]:
-                    lexical.add((cell, node.label))
-                continue
-            sides = (ONLY,) if len(labels) == 1 else (LEFT, RIGHT)
-            for side, label in zip(sides, labels, strict=True):
-                child_items.add((cell, self._child.get((side, node.label, label), NO_ITEM)))
-            left = labels[0] if len(labels) == 2 else NO_ITEM
-            production = self._production.get((node.label, left, labels[-1]), NO_ITEM)
-            productions.add((cell, production))
-            if len(labels) == 2:
-                right_cell = int(forest_cell(nodes[node.children[1]].start, node.end))
-                splits.add((cell, production, right_cell))
-            else:
-                splits.add((cell, production, NO_ITEM))
-        forests, items = self._forests, self._items
-        forest, tables = forests.forest, forests.tables
+    def production_item(self, parent: int, left: int, last: int) -> int:
+        """The production of labels: a parent, its left child (NO_ITEM: it has but one), its last child."""
+        return self._production.get((parent, left, last), NO_ITEM)
 
-        def child_mass(cell: int, item: int) -> float:
-            sides = items.left_child, items.right_child
-            return float(_item_mass(forest, tables, forests.unaries, sides, items.only_child, cell, item))
+    def child_item(self, side: int, parent: int, child: int) -> int:
+        """The item of a parent's label, and a child's on this side."""
+        return self._child.get((side, parent, child), NO_ITEM)
 
-        def production_mass(cell: int, item: int) -> float:
-            of_rule = items.production, items.production
-            of_unary = items.unary_production
-            return float(_item_mass(forest, tables, forests.unaries, of_rule, of_unary, cell, item))
+    def child(self, cell: int, item: int) -> float:
+        """The posterior of a parent-child item."""
+        items = self.tables
+        return self._mass((items.left_child, items.right_child), items.only_child, cell, item)
 
-        def split_mass(cell: int, item: int, right_cell: int) -> float:
-            if right_cell == NO_ITEM:
-                return production_mass(cell, item)
-            return float(_split_mass(forest, tables, items.production, cell, item, right_cell))
+    def production(self, cell: int, item: int) -> float:
+        """The posterior of a production, wherever its split."""
+        items = self.tables
+        return self._mass((items.production, items.production), items.unary_production, cell, item)
 
-        return ExpectedItems(
-            sum(child_mass(cell, item) for cell, item in sorted(child_items) if item >= 0),
-            sum(production_mass(cell, item) for cell, item in sorted(productions) if item >= 0),
-            sum(split_mass(*split) for split in sorted(splits) if split[1] >= 0)
-            + sum(_lexical_mass(forest, items, *item) for item in sorted(lexical)),
+    def split_production(self, cell: int, item: int, right_cell: int) -> float:
+        """The posterior of a production whose right child is in a cell (NO_ITEM: it has none)."""
+        if right_cell == NO_ITEM:
+            return self.production(cell, item)
+        forest, tables = self._forests.forest, self._forests.tables
+        return float(_split_mass(forest, tables, self.tables.production, cell, item, right_cell))
+
+    def lexical(self, cell: int, label: int) -> float:
+        """The posterior of a label that is rewritten as the word."""
+        return float(_lexical_mass(self._forests.forest, self.tables, cell, label))
+
+    def _mass(self, of_rule: tuple[Ints, Ints], of_unary: Ints, cell: int, item: int) -> float:
+        forests = self._forests
+        return float(
+            _item_mass(forests.forest, forests.tables, forests.unaries, of_rule, of_unary, cell, item)
         )
 
 

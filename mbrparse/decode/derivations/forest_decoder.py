@@ -1,59 +1,52 @@
-"""The best trees of a sentence for all objectives that search the grammar's own trees."""
+"""The decoder of derived trees: the best ones of a sentence's forest, for all objectives that search it."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
 
+from mbrparse.decode.decoders import Decoded
+from mbrparse.decode.derivations.expectations import ItemPosteriors, item_nodes
+from mbrparse.decode.derivations.forest_charts import ForestChart, ForestCharts
 from mbrparse.decode.derivations.forest_search import EdgeGains
 from mbrparse.decode.derivations.gains import (
-    CHILD,
     CONSTANT,
-    LABELLED,
     LANES,
     LOG_NODE,
-    PRODUCTION,
     RULE,
-    SPAN,
     SPLIT,
     WEIGHTS,
     item_gains,
     lexical_gains,
     new_sums,
 )
+from mbrparse.decode.derivations.item_kinds import ITEM_KINDS, expected_items
 from mbrparse.decode.derivations.item_tables import item_tables
 from mbrparse.decode.derivations.max_rule import MaxRule
 from mbrparse.decode.derivations.tree_search import GrammarTree, TreeSearch
 from mbrparse.decode.objectives import Item, Objective, Space
+from mbrparse.grammar.charts.factory import TIE
 from mbrparse.grammar.charts.forest import forest_cell
-from mbrparse.grammar.charts.forests import Forests
 from mbrparse.grammar.charts.rule_tables import Floats, Ints
 from mbrparse.grammar.pcfg import PCFG
 
-_ROWS = {
-    Item.LABELLED_SPAN: LABELLED,
-    Item.SPAN: SPAN,
-    Item.PARENT_CHILD: CHILD,
-    Item.PRODUCTION: PRODUCTION,
-    Item.RULE: RULE,
-    Item.SPLIT_PRODUCTION: SPLIT,
-}
 _NO_NUMBERS: Floats = np.zeros(0)
 _SMALL = 1e-300  # in place of zero, whose logarithm would only be in the way
 
 
-class GrammarDecoder:
-    """Decodes one forest after the other; objectives go through the same search, eight at a time."""
+class ForestDecoder:
+    """Decodes forests for objectives of derived trees, eight side by side in one search."""
 
-    def __init__(
-        self, grammar: PCFG, forests: Forests, objectives: Sequence[Objective], label: Ints, tie: float
-    ) -> None:
-        """``label`` [symbol] projects symbols to the labels of items (their own ids: no projection)."""
-        for objective in objectives:
-            _check(objective)
+    def __init__(self, charts: ForestCharts, objectives: Sequence[Objective], expectations: bool) -> None:
+        """``expectations``: what is expected of a tree's items is wanted too."""
+        grammar, forests, label, tie = charts.grammar, charts.forests, charts.label, TIE["double"]
+        self._objectives = objectives
         self._forests = forests
         self.items = item_tables(grammar, forests, label)
+        self._names = [grammar.labels[label_id] for label_id in grammar.label_ids.tolist()]
+        self._posteriors = ItemPosteriors(forests, self.items) if expectations else None
         self._sums = new_sums(self.items)
         self._search = TreeSearch(
             self.items.label, self.items.rule_log_prob, grammar.unary_parent, grammar.unary_child, tie
@@ -78,11 +71,37 @@ class GrammarDecoder:
         ]
         self._label_of = _representatives(self.items.label, label)
 
-    def trees(self, length: int) -> dict[int, GrammarTree]:
-        """By the objective's position, the best tree of the forest that was filled last.
+    def decode(self, chart: ForestChart, posteriors: object) -> list[Decoded | None]:
+        """The best trees; raises ChartOverflowError or MemoryError where the search does not fit."""
+        trees = self.trees(chart)
+        return [self._decoded(row, tree) for row, tree in zip(self._objectives, trees, strict=True)]
+
+    def _decoded(self, row: Objective, tree: GrammarTree) -> Decoded | None:
+        if not tree.score > -math.inf:
+            return None
+        names, label = self._names, self.items.label
+        spans = [(start, end, names[symbol]) for start, end, symbol in tree.nodes]
+        preterminals = [names[symbol] for symbol in tree.preterminals]
+        expected = None
+        if self._posteriors is not None:
+            ids = [(start, end, int(label[symbol])) for start, end, symbol in tree.nodes]
+            nodes = item_nodes(ids, label[tree.preterminals].tolist())
+            expected = expected_items(nodes, self._posteriors)
+        # Inside values of a forest are scaled, and so is the probability of a derivation.
+        score = tree.score - row.weight(Item.RULE) * self._forests.log_scale
+        log_prob = score if row.most_probable else None
+        return Decoded(spans, preterminals, None if row.most_probable else score, log_prob, expected)
+
+    def trees(self, chart: ForestChart) -> list[GrammarTree]:
+        """The best tree of each objective.
 
         Nodes and preterminals are symbol ids; in trees of max-rule any symbol that has the label.
         """
+        chart.forest()
+        found = self._found(chart.length)
+        return [found[index] for index in range(len(self._objectives))]
+
+    def _found(self, length: int) -> dict[int, GrammarTree]:
         forest = self._forests.forest
         tables, unaries = self._forests.tables, self._forests.unaries
         found: dict[int, GrammarTree] = {}
@@ -106,18 +125,6 @@ class GrammarDecoder:
                 tags = [self._label_of[label] for label in tree.preterminals]
                 found[index] = GrammarTree(tree.score, nodes, tags)
         return found
-
-
-def _check(objective: Objective) -> None:
-    """Raise ValueError for a row of the table that the searches here would get wrong."""
-    weights = {item: weight for item, weight in objective.gains if weight}
-    by_split = weights.pop(Item.SPLIT_PRODUCTION, 0.0)
-    mixed = bool(weights) and by_split != 0
-    alone = not weights.keys() - {Item.LOG_SPLIT_PRODUCTION} and not objective.node_constant
-    if by_split < 0 or mixed or (objective.space is Space.ITEMS and not alone):
-        raise ValueError(
-            f"{objective.name}: productions with their split stand by themselves, with a positive weight"
-        )
 
 
 def _batched(objectives: Sequence[Objective], chosen: Sequence[int]) -> list[list[int]]:
@@ -145,10 +152,7 @@ def _weights(objectives: Sequence[Objective]) -> Floats:
     weights = np.zeros((WEIGHTS, LANES))
     for lane, objective in enumerate(objectives):
         for item, weight in objective.gains:
-            if item is Item.LOG_SPLIT_PRODUCTION:
-                weights[[RULE, LOG_NODE], lane] += weight
-            else:
-                weights[_ROWS[item], lane] += weight
+            weights[list(ITEM_KINDS[item].weights), lane] += weight
         weights[CONSTANT, lane] = objective.node_constant
     return weights
 

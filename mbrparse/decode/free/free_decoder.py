@@ -1,12 +1,15 @@
-"""Decoding in the free space: posteriors in, the labelled spans of the best binary tree out.
+"""The decoder of the free space: posteriors in, the labelled spans of the best binary tree out.
 
 Nothing here asks for a grammar: the posteriors may come from a chart or from any other model.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
+from mbrparse.decode.decoders import Decoded
 from mbrparse.decode.fallback import LabelledSpans
 from mbrparse.decode.free.bracketing import Bracketing, best_bracketing
 from mbrparse.decode.objectives import Item, Objective
@@ -17,22 +20,33 @@ from mbrparse.treebank.labels import continuation_of
 UNLABELLED = "X"
 
 
-def free_spans(
-    objective: Objective, posteriors: Posteriors, tie: float = 1e-9, root: str | None = None
-) -> LabelledSpans:
-    """The spans (start, end, label), in preorder, of the tree that is best for a free-space objective.
+class FreeDecoder:
+    """Decodes posteriors for objectives of the free space."""
 
-    With ``root`` the labels are those of the published Bracketed Recall, which chose none: this one at
-    the root, elsewhere X (Goodman 1996, Table 2).
-    """
-    gains = posteriors.gains(
-        objective.weight(Item.LABELLED_SPAN), objective.weight(Item.SPAN), objective.node_constant
-    )
-    bracketing = best_bracketing(gains, posteriors.length, tie)
-    if root is None:
-        return _labelled(bracketing, posteriors)
-    rows = zip(bracketing.starts.tolist(), bracketing.ends.tolist(), strict=True)
-    return [(start, end, UNLABELLED if position else root) for position, (start, end) in enumerate(rows)]
+    def __init__(self, objectives: Sequence[Objective], tie: float = 1e-9, root: str | None = None) -> None:
+        """``tie`` (relative) is how much better a candidate must be.
+
+        With ``root``, objectives that do not look at labels get those of the published Bracketed Recall,
+        which chose none: this one at the root, elsewhere X (Goodman 1996, Table 2).
+        """
+        self._tie = tie
+        self._rows = [
+            (
+                (o.weight(Item.LABELLED_SPAN), o.weight(Item.SPAN), o.node_constant),
+                None if o.labels_matter else root,
+            )
+            for o in objectives
+        ]
+
+    def decode(self, chart: object, posteriors: Posteriors) -> list[Decoded]:
+        """The best trees."""
+        preterminals = best_preterminals(posteriors)
+        found = []
+        for weights, root in self._rows:
+            bracketing = best_bracketing(posteriors.gains(*weights), posteriors.length, self._tie)
+            spans = _labelled(bracketing, posteriors) if root is None else _unlabelled(bracketing, root)
+            found.append(Decoded(spans, preterminals, bracketing.score))
+        return found
 
 
 def best_preterminals(posteriors: Posteriors) -> list[str | None]:
@@ -40,6 +54,11 @@ def best_preterminals(posteriors: Posteriors) -> list[str | None]:
     position = np.arange(posteriors.length)
     best = posteriors.spans.label[cell_of(posteriors.length, position, position + 1)].tolist()
     return [None if label_id == NO_LABEL else posteriors.labels[label_id] for label_id in best]
+
+
+def _unlabelled(bracketing: Bracketing, root: str) -> LabelledSpans:
+    rows = zip(bracketing.starts.tolist(), bracketing.ends.tolist(), strict=True)
+    return [(start, end, UNLABELLED if position else root) for position, (start, end) in enumerate(rows)]
 
 
 def _labelled(bracketing: Bracketing, posteriors: Posteriors) -> LabelledSpans:

@@ -29,29 +29,38 @@ class Posteriors:
     """g(start, label, end) of one sentence.
 
     ``spans`` holds, by cell (``cell_of``), the most probable label, its posterior and the sum over
-    labels; label ids are positions in ``labels``, which are in text order. The full list of entries is
-    fetched when a single one is asked for. They may come from a chart or from any other model.
+    labels; label ids are positions in ``labels``, which are in text order. Both it and the full list of
+    entries are fetched when they are first asked for. They may come from a chart or from any other model.
     """
 
     def __init__(
-        self, length: int, labels: tuple[str, ...], spans: SpanSummary, entries: Callable[[], SpanEntries]
+        self,
+        length: int,
+        labels: tuple[str, ...],
+        spans: Callable[[], SpanSummary],
+        entries: Callable[[], SpanEntries],
     ) -> None:
         self.length = length
         self.labels = labels
-        self.spans = spans
+        self._spans_of = spans
         self._entries_of = entries
 
     @classmethod
     def of_chart(cls, chart: SpanChart, labels: tuple[str, ...]) -> Posteriors:
         """Those of a chart."""
-        return cls(chart.length, labels, chart.span_summary(), chart.span_posteriors)
+        return cls(chart.length, labels, chart.span_summary, chart.span_posteriors)
 
     @classmethod
     def of_entries(
         cls, length: int, labels: tuple[str, ...], entries: SpanEntries, tie: float = 1e-9
     ) -> Posteriors:
         """Those that are listed, in the order of start, end, label id."""
-        return cls(length, labels, summarize_entries(length, entries, tie), lambda: entries)
+        return cls(length, labels, lambda: summarize_entries(length, entries, tie), lambda: entries)
+
+    @cached_property
+    def spans(self) -> SpanSummary:
+        """By cell the most probable label, its posterior, and the sum over labels."""
+        return self._spans_of()
 
     @cached_property
     def entries(self) -> SpanEntries:

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from mbrparse.errors import MbrparseError
+from mbrparse.errors import ChartOverflowError
 from mbrparse.grammar.charts.closure import unary_closure
 from mbrparse.grammar.charts.dense_charts import lexical_entries
 from mbrparse.grammar.charts.forest import (
@@ -53,7 +53,7 @@ _FIRST_SIZE = {
 }
 
 
-class ForestOverflowError(MbrparseError):
+class ForestOverflowError(ChartOverflowError):
     """A forest outgrows the memory that is meant for one."""
 
 
@@ -69,6 +69,8 @@ class Forests:
         terminal = np.repeat(np.arange(len(grammar.terminals)), np.diff(self._lexicon.start))
         self._entry_prob = np.ldexp(self._lexicon.prob, self._shift[terminal])
         self._n_symbols = len(grammar.symbols)
+        #: The natural logarithm of what all inside values of whole sentences are multiplied by.
+        self.log_scale = 0.0
         self._size = dict(_FIRST_SIZE)
         self._length = 0
         self._allocate(32)
@@ -92,7 +94,8 @@ class Forests:
         if not total > 0:
             return self.forest, -math.inf
         shift = int(self._shift[terminal_ids].sum()) - int(self.work.shift[1 : length + 1].sum())
-        return self.forest, math.log(total) - shift * math.log(2.0)
+        self.log_scale = shift * math.log(2.0)
+        return self.forest, math.log(total) - self.log_scale
 
     def root_symbols(self, length: int) -> Ints:
         """The symbols that derive the whole of the sentence that was filled last."""

@@ -1,0 +1,53 @@
+"""What every decoder does: from what is known of a sentence to one tree for each of its objectives.
+
+A decoder serves objectives of one kind. It is made once, with its objectives, and knows nothing of the
+others; what it may ask of a chart is in its type. Those that stand: free.free_decoder,
+derivations.viterbi_decoder and derivations.forest_decoder. Who makes them: grammar_source and
+posteriors_source.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol, TypeVar
+
+from mbrparse.decode.fallback import LabelledSpans
+from mbrparse.decode.posteriors.span_posteriors import Posteriors
+
+ChartT_contra = TypeVar("ChartT_contra", contravariant=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Decoded:
+    """The best tree of one objective for one sentence.
+
+    ``spans`` are its constituents (start, end, projected label) in preorder, ``preterminals`` the labels
+    over its terminals (None: there is none). ``score`` is what the objective makes of it (None: see
+    ``log_prob``), ``expected`` how many of its other items are expected to be right, by their name in
+    ``--details``. A tree that is a most probable derivation has that derivation's natural ``log_prob``.
+    """
+
+    spans: LabelledSpans
+    preterminals: Sequence[str | None]
+    score: float | None = None
+    log_prob: float | None = None
+    expected: Mapping[str, float] | None = None
+
+
+class Decoder(Protocol[ChartT_contra]):
+    """Finds the best trees for all its objectives at once."""
+
+    def decode(self, chart: ChartT_contra, posteriors: Posteriors) -> Sequence[Decoded | None]:
+        """One tree for each objective, None where the search finds none.
+
+        Charts of sentences without a parse are not to be asked.
+        """
+        ...
+
+
+class Place(NamedTuple):
+    """A decoder, and where its objectives stand among all of a parser's."""
+
+    decoder: Decoder[object]
+    positions: tuple[int, ...]

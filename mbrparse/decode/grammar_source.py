@@ -1,0 +1,133 @@
+"""Evidence from a grammar: its charts of the sentences, and the decoders that can ask them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+from mbrparse.decode.decoders import Decoder, Place
+from mbrparse.decode.derivations.viterbi_decoder import ViterbiDecoder
+from mbrparse.decode.evidence import Evidence
+from mbrparse.decode.free.free_decoder import FreeDecoder
+from mbrparse.decode.objectives import Objective
+from mbrparse.decode.parse_result import SentenceChart
+from mbrparse.decode.parser_options import ParserOptions
+from mbrparse.decode.posteriors.span_posteriors import Posteriors
+from mbrparse.decode.sentences import Batch, Sentence
+from mbrparse.decode.trees import tagged
+from mbrparse.grammar.charts.chart import Wanted
+from mbrparse.grammar.charts.factory import TIE, ChartFactory, default_max_length
+from mbrparse.grammar.pcfg import PCFG, UNKNOWN_TERMINAL, IntArray
+from mbrparse.grammar.rules import is_terminal, unquote
+from mbrparse.treebank.tree import Tree
+
+if TYPE_CHECKING:
+    from mbrparse.decode.best_first.best_first_charts import BestFirstCharts
+
+Charts = "ChartFactory | BestFirstCharts | ForestCharts"
+
+
+class GrammarSource:
+    """Makes charts of sentences; which kind, and which decoder serves which objective, is settled here."""
+
+    def __init__(self, grammar: PCFG, options: ParserOptions) -> None:
+        self.grammar = grammar
+        self.root = grammar.start_label
+        self.labels = frozenset(grammar.labels)
+        self._item_labels = grammar.labels
+        self._charts, self.places = self._divided(options)
+        self._max_length = options.max_length or default_max_length(grammar)
+        self._words = grammar.terminal_kind == "words"
+        self._untagged = frozenset(unquote(name) for name in grammar.symbols if is_terminal(name))
+
+    def _divided(self, options: ParserOptions) -> tuple[Any, tuple[Place, ...]]:
+        """The charts, and the decoders with their objectives."""
+        objectives = options.objectives
+        free = [place for place, objective in enumerate(objectives) if not objective.derives]
+        derived = [place for place, objective in enumerate(objectives) if objective.derives]
+        root = self.root if options.unlabelled else None
+        decoders: list[tuple[Decoder[Any], list[int]]] = [
+            (FreeDecoder(_chosen(objectives, free), TIE[options.precision], root), free)
+        ]
+        charts: Any
+        if options.needs_forest:
+            # Its kernels take a while to load, and many have no use for them.
+            from mbrparse.decode.derivations.forest_charts import ForestCharts
+            from mbrparse.decode.derivations.forest_decoder import ForestDecoder
+
+            charts = ForestCharts(self.grammar, options.items)
+            self._item_labels = charts.labels
+            decoder = ForestDecoder(charts, _chosen(objectives, derived), options.expectations)
+            decoders.append((decoder, derived))
+        else:
+            wanted = Wanted(bool(free) or options.expectations, bool(derived), options.expectations)
+            charts = self._charts_of_sums(options, wanted)
+            decoders.append((ViterbiDecoder(self.grammar, len(derived)), derived))
+        return charts, tuple(Place(decoder, tuple(places)) for decoder, places in decoders if places)
+
+    def _charts_of_sums(self, options: ParserOptions, wanted: Wanted) -> ChartFactory | BestFirstCharts:
+        if options.best_first is None:
+            return ChartFactory(self.grammar, options.precision, wanted)
+        from mbrparse.decode.best_first.best_first_charts import BestFirstCharts
+
+        return BestFirstCharts(self.grammar, options.best_first)
+
+    def terminals(self, sentence: Sentence) -> list[str]:
+        """What of a sentence the grammar speaks of: its tags, or its words and what stands for them."""
+        if self._words:
+            words = [leaf.label if leaf.word is None else leaf.word for leaf in sentence]
+            return self.grammar.terminals_of(words)
+        return [leaf.label for leaf in sentence]
+
+    def evidence(self, batch: Batch) -> Iterator[Evidence]:
+        """One chart after the other; what is known of one sentence does not depend on its batch."""
+        encoded, reasons = [], []
+        for sentence in batch.sentences:
+            terminals = self.terminals(sentence)
+            encoded.append(self.grammar.encode(terminals))
+            reasons.append(self._refusal(terminals, encoded[-1].tolist()))
+        chartable = [ids for ids, reason in zip(encoded, reasons, strict=True) if reason is None]
+        charts = iter(cast("Iterable[SentenceChart]", self._charts.charts(chartable)))
+        for sentence, ids, reason in zip(batch.sentences, encoded, reasons, strict=True):
+            yield self._of_sentence(sentence, ids, reason, None if reason is not None else next(charts))
+
+    def _of_sentence(
+        self, sentence: Sentence, ids: IntArray, reason: str | None, chart: SentenceChart | None
+    ) -> Evidence:
+        if chart is not None and not chart.has_parse:
+            reason, chart = chart.failure, None
+        posteriors = None if chart is None else Posteriors.of_chart(chart, self._item_labels)
+        return Evidence(sentence, ids, posteriors, chart, reason)
+
+    def _refusal(self, terminals: Sequence[str], ids: Sequence[int]) -> str | None:
+        if not terminals:
+            return "empty sentence"
+        if len(terminals) > self._max_length:
+            return f"longer than {self._max_length} terminals"
+        for terminal, terminal_id in zip(terminals, ids, strict=True):
+            if terminal_id == UNKNOWN_TERMINAL:
+                return f"unknown terminal {terminal}"
+        return None
+
+    def leaves(self, evidence: Evidence, preterminals: Sequence[str | None] | None) -> Sentence:
+        """The leaves of a tree with these preterminals (None: of a fall-back).
+
+        Words get the preterminals of their tree. In a fall-back a word without a tag is its own: readers of
+        trees over words want one.
+        """
+        if not self._words:
+            return evidence.sentence
+        if preterminals is not None:
+            # Terminals that rules name themselves have no tag.
+            shown = [None if tag in self._untagged else tag for tag in preterminals]
+            return tagged(evidence.sentence, shown)
+        return tuple(
+            Tree(leaf.label, word=leaf.label)
+            if leaf.word is None and leaf.label not in self._untagged
+            else leaf
+            for leaf in evidence.sentence
+        )
+
+
+def _chosen(objectives: Sequence[Objective], places: Sequence[int]) -> list[Objective]:
+    return [objectives[place] for place in places]

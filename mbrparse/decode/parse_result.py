@@ -1,0 +1,143 @@
+"""What the parser answers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol, overload
+
+from mbrparse.decode.decoders import Decoded
+from mbrparse.decode.fallback import LabelledSpans
+from mbrparse.decode.objectives import Objective
+from mbrparse.decode.posteriors.span_posteriors import Posteriors, SpanChart
+from mbrparse.errors import ObjectiveError
+from mbrparse.grammar.pcfg import IntArray
+from mbrparse.treebank.tree import Tree
+
+
+class SentenceChart(SpanChart, Protocol):
+    """What every chart of a sentence can say: exhaustive, best-first or a forest's.
+
+    What only some can, decoders ask for in their own protocols.
+    """
+
+    terminal_ids: IntArray
+
+    @property
+    def log_prob(self) -> float: ...
+
+    @property
+    def has_parse(self) -> bool: ...
+
+    @property
+    def failure(self) -> str:
+        """Why there is no parse, where there is none."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Parse:
+    """What came of one sentence.
+
+    ``trees`` and ``decoded`` are parallel to the ``objectives``: the tree as it is written (None: the
+    empty parse), and what the search said of it (None: it is a fall-back). ``reason`` says why a fall-back
+    was taken (None: there is none among the trees). ``chart`` is there where the grammar has a parse,
+    ``posteriors`` (of constituents, projected) where some were asked for. ``seconds`` is the sentence's
+    share of its batch's time.
+    """
+
+    objectives: tuple[Objective, ...]
+    terminal_ids: IntArray
+    trees: tuple[Tree | None, ...]
+    decoded: tuple[Decoded | None, ...]
+    fallback: LabelledSpans
+    reason: str | None = None
+    chart: SentenceChart | None = None
+    posteriors: Posteriors | None = None
+    seconds: float = 0.0
+
+    @property
+    def tree(self) -> Tree | None:
+        """The first objective's tree."""
+        return self.trees[0]
+
+    @property
+    def length(self) -> int:
+        """The number of terminals."""
+        return len(self.terminal_ids)
+
+    @property
+    def log_prob(self) -> float:
+        """The natural logarithm of the sentence's probability; -inf where it has no chart."""
+        return -math.inf if self.chart is None else self.chart.log_prob
+
+    @property
+    def spans(self) -> tuple[LabelledSpans, ...]:
+        """The constituents of each tree: (start, end, projected label) in preorder."""
+        return tuple(self.fallback if found is None else found.spans for found in self.decoded)
+
+    @property
+    def expected_scores(self) -> dict[str, float | None]:
+        """By objective, what it is expected to score with its tree (None: with a fall-back, nothing).
+
+        For the recalls the expected number of right constituents or brackets, for other objectives the sum
+        of their gains, for the most probable derivation its probability given the sentence.
+        """
+        rows = zip(self.objectives, self.decoded, strict=True)
+        return {objective.name: self._score(found) for objective, found in rows}
+
+    def _score(self, found: Decoded | None) -> float | None:
+        if found is None or found.log_prob is None:
+            return None if found is None else found.score
+        return math.exp(found.log_prob - self.log_prob)
+
+    def _repr_svg_(self) -> str | None:
+        return None if self.tree is None else self.tree._repr_svg_()
+
+
+class Parses(Sequence[Parse]):
+    """The parses of several sentences, in their order."""
+
+    def __init__(self, objectives: tuple[Objective, ...], parses: Sequence[Parse]) -> None:
+        self.objectives = objectives
+        self._parses = tuple(parses)
+
+    def __len__(self) -> int:
+        return len(self._parses)
+
+    def __iter__(self) -> Iterator[Parse]:
+        return iter(self._parses)
+
+    @overload
+    def __getitem__(self, index: int) -> Parse: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Parses: ...
+
+    def __getitem__(self, index: int | slice) -> Parse | Parses:
+        if isinstance(index, slice):
+            return Parses(self.objectives, self._parses[index])
+        return self._parses[index]
+
+    def trees(self, objective: str | None = None) -> list[Tree | None]:
+        """One tree a sentence (None: the empty parse), by default the first objective's.
+
+        Raises ObjectiveError for an objective that was not asked for.
+        """
+        names = [row.name for row in self.objectives]
+        if objective is not None and objective not in names:
+            raise ObjectiveError(
+                f"{objective!r} was not among the objectives", remedy=f"they were {', '.join(names)}"
+            )
+        place = 0 if objective is None else names.index(objective)
+        return [parse.trees[place] for parse in self._parses]
+
+    def by_objective(self) -> Mapping[str, Sequence[Tree | None]]:
+        """The trees of each objective, for ``compare``."""
+        return {objective.name: self.trees(objective.name) for objective in self.objectives}
+
+    def __repr__(self) -> str:
+        names = ", ".join(objective.name for objective in self.objectives)
+        fell_back = sum(parse.reason is not None for parse in self._parses)
+        return f"<{len(self)} parses for {names}; {fell_back} fell back>"

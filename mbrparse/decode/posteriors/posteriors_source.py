@@ -1,0 +1,119 @@
+"""Evidence from elsewhere: a file of another model's posteriors of spans, for the free decoder.
+
+There is no grammar: what a parser knows from one (the usual root, labels, tags) is taken from the file.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from mbrparse.decode.decoders import Place
+from mbrparse.decode.evidence import Evidence
+from mbrparse.decode.free.free_decoder import UNLABELLED, FreeDecoder, best_preterminals
+from mbrparse.decode.objectives import OBJECTIVES
+from mbrparse.decode.parser_options import ParserOptions
+from mbrparse.decode.posteriors.posteriors_file import GivenPosteriors
+from mbrparse.decode.posteriors.span_posteriors import NO_LABEL, Posteriors
+from mbrparse.decode.sentences import Batch, Sentence
+from mbrparse.decode.trees import tagged
+from mbrparse.errors import InputMismatchError, OptionsError
+from mbrparse.grammar.charts.span_summary import cell_of
+from mbrparse.grammar.pcfg import UNKNOWN_TERMINAL
+from mbrparse.treebank.labels import unescape
+
+# Two tables of scores and one of splits over all spans, in 2 GB as the charts of a parser.
+_SPAN_BYTES = 30
+LONGEST = math.isqrt((2 << 30) // _SPAN_BYTES)
+
+_REMEDY = (
+    "the input must hold the sentences of the posteriors, all of them and in their order (an empty line of "
+    "tokens is a sentence too, traces are no words)"
+)
+
+
+class PosteriorsSource:
+    """The sentences of a file of posteriors."""
+
+    def __init__(self, given: GivenPosteriors, options: ParserOptions) -> None:
+        """Raises OptionsError for objectives that ask for more than posteriors."""
+        for objective in options.objectives:
+            if objective.derives:
+                able = ", ".join(row.name for row in OBJECTIVES.values() if not row.derives)
+                raise OptionsError(f"--objective {objective.name} needs --grammar; posteriors serve {able}")
+        self._given = given
+        self.labels = frozenset(given.labels)
+        self.root = given.usual_root() or UNLABELLED
+        # The root's label is put on roots that have none, so it needs an id, though maybe no posterior.
+        self._labels = given.labels if self.root in self.labels else (*given.labels, self.root)
+        self._root_id = self._labels.index(self.root)
+        self._max_length = options.max_length or LONGEST
+        decoder = FreeDecoder(options.objectives, given.tie, self.root if options.unlabelled else None)
+        self.places: tuple[Place, ...] = (Place(decoder, tuple(range(len(options.objectives)))),)
+
+    def evidence(self, batch: Batch) -> Iterator[Evidence]:
+        """Raises InputMismatchError, before anything is yielded, for sentences that are not the file's."""
+        numbered = list(enumerate(batch.sentences, start=batch.first))
+        for index, sentence in numbered:
+            self._check_sentence(index, sentence, batch.source)
+        for index, sentence in numbered:
+            yield self._of_sentence(index, sentence, batch.tokens)
+
+    def _of_sentence(self, index: int, sentence: Sentence, tokens: bool) -> Evidence:
+        # Without a grammar no terminal has an id.
+        ids = np.full(len(sentence), UNKNOWN_TERMINAL, np.int32)
+        if not sentence:
+            return Evidence(sentence, ids, reason="empty sentence")
+        if len(sentence) > self._max_length:
+            return Evidence(sentence, ids, reason=f"longer than {self._max_length} terminals")
+        length, entries = len(sentence), self._given.entries(index)
+        posteriors = Posteriors.of_entries(length, self._labels, entries, self._given.tie)
+        # Trees have tags; tokens may want some.
+        leaves = _with_tags(sentence, best_preterminals(posteriors)) if tokens else sentence
+        # One word needs no posterior: there is but one tree.
+        if length > 1 and not (entries.ends - entries.starts > 1).any():
+            return Evidence(leaves, ids, reason="no posteriors")
+        summary = posteriors.spans
+        whole = cell_of(length, 0, length)
+        if length > 1 and summary.label[whole] == NO_LABEL:
+            summary.label[whole] = self._root_id
+        return Evidence(leaves, ids, posteriors)
+
+    def leaves(self, evidence: Evidence, preterminals: Sequence[str | None] | None) -> Sentence:
+        """The sentence's own: its words have their tags already."""
+        return evidence.sentence
+
+    def check_end(self, done: int, source: str) -> None:
+        """Raise InputMismatchError where an input ends before the file's last sentence."""
+        if done < len(self._given.lengths):
+            raise InputMismatchError(
+                f"there are {len(self._given.lengths)} sentences here, but {source} ends after "
+                f"sentence {done}",
+                source=self._given.source,
+                remedy=_REMEDY,
+            )
+
+    def _check_sentence(self, index: int, sentence: Sentence, source: str) -> None:
+        lengths, number = self._given.lengths, index + 1
+        if number > len(lengths):
+            raise InputMismatchError(
+                f"there are {len(lengths)} sentences here, but {source} goes on with sentence {number}",
+                source=self._given.source,
+                remedy=_REMEDY,
+            )
+        if len(sentence) != lengths[index]:
+            raise InputMismatchError(
+                f"sentence {number} has {lengths[index]} words here, but {len(sentence)} in {source}",
+                source=self._given.source,
+                remedy=_REMEDY,
+            )
+
+
+def _with_tags(sentence: Sentence, tags: Sequence[str | None]) -> Sentence:
+    """The words under their tags; a sentence that is one of tags stays as it is."""
+    words = [leaf.label if leaf.word is None else leaf.word for leaf in sentence]
+    if all(tag is None or unescape(tag) == word for tag, word in zip(tags, words, strict=True)):
+        return sentence
+    return tagged(sentence, tags)

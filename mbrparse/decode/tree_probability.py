@@ -1,0 +1,100 @@
+"""The probability of a tree: the sum over the derivations that look like it."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+
+import numpy as np
+
+from mbrparse.decode.fallback import LabelledSpans
+from mbrparse.grammar.pcfg import PCFG, IntArray
+
+Weights = dict[int, float]
+
+
+class TreeProbability:
+    """The probability that a grammar gives to a tree with projected labels.
+
+    The sum over all derivations that have the tree's bracketing and, projected, its labels. A tree's
+    unary nodes are those that it shows: no others stand between them.
+    """
+
+    def __init__(self, grammar: PCFG) -> None:
+        self._label_of: list[int] = grammar.label_ids.tolist()
+        self._label_ids = {label: position for position, label in enumerate(grammar.labels)}
+        self._rules: dict[tuple[int, int], list[tuple[int, float]]] = defaultdict(list)
+        rows = zip(
+            grammar.left.tolist(),
+            grammar.right.tolist(),
+            grammar.parent.tolist(),
+            np.exp(grammar.log_prob).tolist(),
+            strict=True,
+        )
+        for left, right, parent, prob in rows:
+            self._rules[left, right].append((parent, prob))
+        self._unary_rules: dict[int, list[tuple[int, float]]] = defaultdict(list)
+        for child, parent, prob in zip(
+            grammar.unary_child.tolist(),
+            grammar.unary_parent.tolist(),
+            np.exp(grammar.unary_log_prob).tolist(),
+            strict=True,
+        ):
+            self._unary_rules[child].append((parent, prob))
+        self._lexicon: dict[int, Weights] = defaultdict(dict)
+        for terminal, symbol, prob in zip(
+            grammar.lexical_terminal.tolist(),
+            grammar.lexical_symbol.tolist(),
+            np.exp(grammar.lexical_log_prob).tolist(),
+            strict=True,
+        ):
+            self._lexicon[terminal][symbol] = prob
+        self._root = np.exp(grammar.root_log_prob)
+
+    def log_prob(self, spans: LabelledSpans, terminal_ids: IntArray) -> float:
+        """The log probability of a tree of (start, end, label) spans in preorder; -inf if it has none.
+
+        Terminals may have any preterminal; where the tree has no span there is nothing to derive, but
+        for a single terminal, which is no constituent: its preterminal is then the root.
+        """
+        if not spans and len(terminal_ids) != 1:
+            return -math.inf
+        # As in decode.trees: the largest finished subtree at each start; values are scaled by node.
+        tops = [self._lexicon.get(terminal, {}) for terminal in terminal_ids.tolist()]
+        ends = list(range(1, len(tops) + 1))
+        log_scale = 0.0
+        for start, end, label in reversed(spans):
+            split = ends[start]
+            label_id = self._label_ids.get(label, -1)
+            if split == end:
+                weights = self._above(tops[start], label_id)
+            elif split < end and ends[split] == end:
+                weights = self._combine(tops[start], tops[split], label_id)
+            else:
+                return -math.inf
+            total = sum(weights.values())
+            if total == 0.0:
+                return -math.inf
+            log_scale += math.log(total)
+            tops[start] = {symbol: weight / total for symbol, weight in weights.items()}
+            ends[start] = end
+        root = sum(float(self._root[symbol]) * weight for symbol, weight in tops[0].items())
+        return math.log(root) + log_scale if root > 0.0 else -math.inf
+
+    def _above(self, below: Weights, label_id: int) -> Weights:
+        weights: Weights = {}
+        for child_id, child_weight in below.items():
+            for parent, prob in self._unary_rules.get(child_id, ()):
+                if self._label_of[parent] == label_id:
+                    weights[parent] = weights.get(parent, 0.0) + prob * child_weight
+        return weights
+
+    def _combine(self, left: Weights, right: Weights, label_id: int) -> Weights:
+        weights: Weights = {}
+        for left_id, left_weight in left.items():
+            for right_id, right_weight in right.items():
+                for parent, prob in self._rules.get((left_id, right_id), ()):
+                    if self._label_of[parent] == label_id:
+                        weight = prob * left_weight * right_weight
+                        weights[parent] = weights.get(parent, 0.0) + weight
+        return weights
