@@ -93,7 +93,7 @@ def test_exhausted_posteriors_and_viterbi_are_the_naive_ones(case: tuple[naive.G
     labels = chart.grammar.labels
     found = {
         (int(start), int(end), labels[label]): float(g)
-        for start, end, label, g in zip(*chart.span_posteriors(), strict=True)
+        for start, end, label, g, _ in zip(*chart.span_posteriors(), strict=True)
     }
     expected = {key: float(value) for key, value in naive.posteriors(grammar, sentence).items()}
     assert found == pytest.approx(expected, rel=1e-8, abs=1e-12)

@@ -156,6 +156,32 @@ def test_posteriors_of_forests(case: tuple[naive.Grammar, list[str]]) -> None:
             assert float(lexical[start, start + 1, tag]) == pytest.approx(max(masses))
 
 
+@settings(max_examples=100, deadline=None)
+@given(unary_cases())
+def test_constituents_of_charts(case: tuple[naive.Grammar, list[str]]) -> None:
+    """What is expected of a label without the nodes that are rewritten as the word, in either chart."""
+    grammar, words = case
+    ours = to_pcfg(grammar)
+    if not known(ours, words):
+        return
+    projection = projection_of(grammar)
+    rules = naive_unary.item_posteriors(grammar, words, "rule", projection)
+    expected = {
+        key: 0.0 if key[2] in grammar.terminals() else float(g - rules.get(key, 0))
+        for key, g in naive_unary.posteriors(grammar, words, projection).items()
+    }
+    [sparse] = ChartFactory(ours, kernel="sparse").charts([ours.encode(words)])
+    for chart in (sparse, decode(ours, words, "projected", ())):
+        if not chart.has_parse:
+            continue
+        found = chart.span_posteriors()
+        keys = zip(found.starts, found.ends, (ours.labels[label] for label in found.label_ids), strict=True)
+        constituents = dict(zip(keys, found.constituents, strict=True))
+        assert constituents == pytest.approx(expected, abs=1e-12)
+        assert (found.constituents >= 0).all()
+        assert not found.lexical[found.ends - found.starts > 1].any()
+
+
 GROWING = naive.Grammar(
     {"S": 1.0},
     {("S", "S", "S"): 0.3, ("A", "S", "S"): 0.5, ("S", "A", "A"): 0.2, ("A", "A", "S"): 0.3},

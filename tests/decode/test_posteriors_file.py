@@ -43,7 +43,7 @@ def refused(path: Path) -> str:
 
 
 def listed(found: GivenPosteriors, sentence: int) -> list[tuple[int, int, str, float]]:
-    starts, ends, label_ids, g = (values.tolist() for values in found.entries(sentence))
+    starts, ends, label_ids, g, _ = (values.tolist() for values in found.entries(sentence))
     names = [found.labels[label] for label in label_ids]
     return list(zip(starts, ends, names, g, strict=True))
 

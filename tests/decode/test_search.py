@@ -11,7 +11,7 @@ from mbrparse.decode.free.free_decoder import free_spans
 from mbrparse.decode.objectives import OBJECTIVES
 from mbrparse.decode.posteriors.span_posteriors import Posteriors
 from mbrparse.decode.trees import build_tree
-from mbrparse.grammar.charts.span_summary import SpanEntries, cell_of
+from mbrparse.grammar.charts.span_summary import cell_of, entries_without_unaries
 from mbrparse.treebank.tree import Tree
 
 
@@ -41,7 +41,7 @@ def test_a_single_terminal_has_no_bracketing() -> None:
 def test_zero_mass_spans_are_labelled_by_their_parent() -> None:
     labels = ("NP", "S")
     one = np.array([0], np.int32)
-    entries = SpanEntries(one, np.array([3], np.int32), np.array([1], np.int32), np.array([1.0]))
+    entries = entries_without_unaries(one, np.array([3], np.int32), np.array([1], np.int32), np.array([1.0]))
     posteriors = Posteriors.of_entries(3, labels, entries)
     spans = free_spans(OBJECTIVES["labelled-recall"], posteriors)
     assert spans == [(0, 3, "S"), (1, 3, "S_Cont")]
@@ -51,7 +51,8 @@ def test_zero_mass_spans_are_labelled_by_their_parent() -> None:
 def test_posteriors_from_elsewhere_sum_over_labels() -> None:
     """Spans may come from any model: two labels on one span, the larger one wins, ties the first."""
     starts, ends = np.array([0, 0, 0], np.int32), np.array([2, 2, 2], np.int32)
-    entries = SpanEntries(starts, ends, np.array([0, 1, 2], np.int32), np.array([0.3, 0.4, 0.4 + 1e-12]))
+    label_ids, g = np.array([0, 1, 2], np.int32), np.array([0.3, 0.4, 0.4 + 1e-12])
+    entries = entries_without_unaries(starts, ends, label_ids, g)
     posteriors = Posteriors.of_entries(2, ("A", "B", "C"), entries)
     assert posteriors.bracketed(0, 2) == pytest.approx(1.1)
     assert posteriors.spans.label[cell_of(2, 0, 2)] == 1

@@ -91,6 +91,9 @@ def test_posteriors_and_viterbi_equal_enumeration(
             )
             found = {(i, j, pcfg.labels[x]): g for (i, j, x), g in zip(keys, entries.g.tolist(), strict=True)}
             assert found == pytest.approx({k: float(p) for k, p in posteriors.items()}, abs=tolerance)
+            # Without unary rules nothing but preterminals stands over a single terminal, to the last bit.
+            width = entries.ends - entries.starts
+            assert entries.lexical.tolist() == np.where(width == 1, entries.g, 0.0).tolist()
             summary = chart.span_summary()
             n = len(words)
             for i in range(n):

@@ -46,7 +46,7 @@ def chart_of(rules: RuleSet, sentence: str, precision: Precision = "double") -> 
 
 
 def occurrences(pcfg: PCFG, chart: Chart) -> dict[tuple[int, int, str], float]:
-    starts, ends, labels, g = chart.span_posteriors()
+    starts, ends, labels, g, _ = chart.span_posteriors()
     rows = zip(starts.tolist(), ends.tolist(), labels.tolist(), g.tolist(), strict=True)
     return {(start, end, pcfg.labels[label]): value for start, end, label, value in rows}
 
@@ -122,6 +122,20 @@ def test_five_hundred_tokens_under_chains_do_not_underflow(precision: Precision)
     assert derivation.log_prob == pytest.approx((n - 1) * math.log(0.099 / 1000) + math.log(0.001), rel=rel)
     assert len(derivation.nodes) == 2 * (n - 1) + 1
     assert derivation.nodes[-1][:2] == (n - 1, n)
+
+
+@pytest.mark.parametrize("precision", PRECISIONS)
+def test_a_label_over_a_word_as_preterminal_and_as_constituent(precision: Precision) -> None:
+    """A is always there, and three times of ten it is a constituent over B."""
+    rules = grammar_of({"S -> 'y' A": 1, "A -> 'y'": 7, "A -> B": 3, "B -> 'y'": 1}, kind="tags")
+    pcfg, chart = chart_of(rules, "y y", precision)
+    entries = chart.span_posteriors()
+    keys = zip(entries.starts.tolist(), entries.ends.tolist(), entries.label_ids.tolist(), strict=True)
+    names = [(start, end, pcfg.labels[label]) for start, end, label in keys]
+    constituents = dict(zip(names, entries.constituents.tolist(), strict=True))
+    expected = {(0, 1, "y"): 0, (0, 2, "S"): 1, (1, 2, "A"): 0.3, (1, 2, "B"): 0}
+    assert constituents == pytest.approx(expected, abs=1e-9 if precision == "double" else 1e-6)
+    assert occurrences(pcfg, chart)[1, 2, "A"] == pytest.approx(1)
 
 
 # --- the closure -------------------------------------------------------------------------

@@ -54,7 +54,12 @@ from mbrparse.decode.best_first.state import (
 from mbrparse.errors import GrammarError, MbrparseError
 from mbrparse.grammar.charts.chart import Derivation
 from mbrparse.grammar.charts.factory import ChartFactory
-from mbrparse.grammar.charts.span_summary import SpanEntries, SpanSummary, summarize_entries
+from mbrparse.grammar.charts.span_summary import (
+    SpanEntries,
+    SpanSummary,
+    entries_without_unaries,
+    summarize_entries,
+)
 from mbrparse.grammar.pcfg import PCFG, FloatArray, IntArray
 from mbrparse.grammar.statistics.gather import Statistics
 from mbrparse.grammar.statistics.smoothed import StatisticsTables, no_statistics
@@ -184,7 +189,7 @@ class BestFirstChart:
         return int(useful_edges(self._outside, self._edges, self.edge_count))
 
     def span_posteriors(self) -> SpanEntries:
-        """(starts, ends, label ids, g) above zero, in order of start, end, label."""
+        """Those above zero, in order of start, end, label."""
         label_ids, labels = self.grammar.label_ids, len(self.grammar.labels)
         with np.errstate(invalid="ignore"):
             g = np.exp(self.inside + self._outside - self.log_prob)
@@ -195,7 +200,8 @@ class BestFirstChart:
         np.add.at(sums, spots, g[held])
         spans, ids = np.divmod(keys, labels)
         starts, ends = np.divmod(spans, self.length + 1)
-        return SpanEntries(starts.astype(np.int32), ends.astype(np.int32), ids.astype(np.int32), sums)
+        starts, ends, ids = (part.astype(np.int32) for part in (starts, ends, ids))
+        return entries_without_unaries(starts, ends, ids, sums)
 
     def span_summary(self) -> SpanSummary:
         """Best label, its posterior, and the sum of posteriors, by cell."""

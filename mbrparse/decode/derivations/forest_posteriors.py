@@ -50,8 +50,11 @@ def forest_entries(forest: Forest, label: Ints, n: int) -> SpanEntries:
     end_of = np.repeat(np.arange(1, n + 1), np.arange(1, n + 1))
     starts, ends = forest.node_start[:count], end_of[cells]
     g = forest.inside[:count] * forest.outside[:count]
+    lexical = np.where(ends - starts == 1, forest.lexical[:count] * forest.outside[:count], 0.0)
     rows = np.column_stack([starts, ends, label[forest.node_symbol[:count]]])[g > 0]
     distinct, number = np.unique(rows, axis=0, return_inverse=True)
     columns = distinct.astype(np.int32)
-    total = np.bincount(number.reshape(-1), g[g > 0], len(distinct))
-    return SpanEntries(columns[:, 0].copy(), columns[:, 1].copy(), columns[:, 2].copy(), total)
+    total, own = (np.bincount(number.reshape(-1), x[g > 0], len(distinct)) for x in (g, lexical))
+    return SpanEntries(
+        columns[:, 0].copy(), columns[:, 1].copy(), columns[:, 2].copy(), total, np.minimum(own, total)
+    )

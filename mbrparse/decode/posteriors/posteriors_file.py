@@ -32,7 +32,7 @@ from mbrparse.decode.posteriors.posteriors_checks import (
 from mbrparse.errors import PosteriorsError
 from mbrparse.files import open_input, source_name
 from mbrparse.grammar.charts.factory import TIE
-from mbrparse.grammar.charts.span_summary import SpanEntries
+from mbrparse.grammar.charts.span_summary import SpanEntries, entries_without_unaries
 from mbrparse.grammar.pcfg import FloatArray, IntArray
 
 DIMENSIONS = {
@@ -80,7 +80,8 @@ class GivenPosteriors:
     def entries(self, sentence: int) -> SpanEntries:
         """Those of one sentence, in the order of start, end, label id."""
         rows = slice(int(self.first[sentence]), int(self.first[sentence + 1]))
-        return SpanEntries(self.starts[rows], self.ends[rows], self.label_ids[rows], self.g[rows])
+        columns = (self.starts[rows], self.ends[rows], self.label_ids[rows], self.g[rows])
+        return entries_without_unaries(*columns)
 
     def usual_root(self) -> str | None:
         """The label that most sentences have at their root; None if the file knows of no root.

@@ -33,9 +33,9 @@ class PosteriorsWriter:
         Rounding may have brought a posterior a little above one.
         """
         none = np.zeros(0, np.int32)
-        empty = SpanEntries(none, none, none, np.zeros(0))
+        empty = SpanEntries(none, none, none, np.zeros(0), np.zeros(0))
         columns = zip(*(self._entries or [empty]), strict=True)
-        starts, ends, label_ids, g = (np.concatenate(column) for column in columns)
+        starts, ends, label_ids, g, _ = (np.concatenate(column) for column in columns)
         with open_output_bytes(path) as stream:
             np.savez_compressed(
                 stream,

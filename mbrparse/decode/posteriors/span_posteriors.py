@@ -90,7 +90,7 @@ class Posteriors:
     @cached_property
     def _over_one(self) -> FloatArray:
         """By terminal, the expected number of constituents over it alone: its preterminal is none."""
-        starts, ends, _, g = self.entries
+        starts, ends, _, g, _ = self.entries
         single = ends - starts == 1
         everything = np.bincount(starts[single], g[single], self.length)
         position = np.arange(self.length)
@@ -100,7 +100,7 @@ class Posteriors:
 
     def expected_constituents(self) -> float:
         """The expected number of constituents; without unary rules the length less one."""
-        starts, ends, _, g = self.entries
+        starts, ends, _, g, _ = self.entries
         return float(g[ends - starts > 1].sum() + self._over_one.sum())
 
     def expected_matches(self, constituents: Sequence[tuple[int, int, str]]) -> tuple[float, float]:

@@ -22,6 +22,7 @@ from mbrparse.grammar.charts.span_summary import (
     dense_entries,
     dense_summary,
     dense_words,
+    entries_without_unaries,
 )
 from mbrparse.grammar.charts.vector import VECTOR_BYTES
 from mbrparse.grammar.pcfg import PCFG, IntArray
@@ -208,7 +209,7 @@ class DenseCharts:
         label_ids = np.concatenate((wider.label_ids, np.array([label for _, label, _ in rows], np.int32)))
         g = np.concatenate((wider.g, np.array([g for _, _, g in rows])))
         order = np.lexsort((label_ids, ends, starts))
-        return SpanEntries(starts[order], ends[order], label_ids[order], g[order])
+        return entries_without_unaries(starts[order], ends[order], label_ids[order], g[order])
 
     def _derivations(self, arranged: _Arranged, count: int) -> list[Derivation | None]:
         group, longest, shift = arranged

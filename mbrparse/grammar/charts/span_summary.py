@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from mbrparse.grammar.charts.dense import Group, row_offsets
 from mbrparse.grammar.charts.rule_tables import DenseTables, Floats, Ints
-from mbrparse.grammar.charts.sparse import Items
+from mbrparse.grammar.charts.sparse import MAX_SHIFT, Items, Words
 from mbrparse.grammar.charts.vector import (
     add,
     choose_greater,
@@ -231,13 +231,30 @@ def sparse_summary(items: Items, label: Ints, n_labels: int, n: int, tolerance: 
 class SpanEntries(NamedTuple):
     """Posteriors above zero in the order of start, end, label; parallel arrays.
 
-    With unary rules ``g`` is the expected number of occurrences, at width one too.
+    With unary rules ``g`` is the expected number of occurrences, at width one too. ``lexical`` is the part
+    of g whose nodes are rewritten as the word itself: preterminals, which are no constituents.
     """
 
     starts: Ints
     ends: Ints
     label_ids: Ints
     g: Floats
+    lexical: Floats  # 0 but at width one, never above g
+
+    @property
+    def constituents(self) -> Floats:
+        """The expected numbers of constituents."""
+        return self.g - self.lexical
+
+
+def entries_without_unaries(starts: Ints, ends: Ints, label_ids: Ints, g: Floats) -> SpanEntries:
+    """Entries of a model in which nothing but preterminals stands over a single terminal.
+
+    >>> one = np.zeros(2, np.int32)
+    >>> entries_without_unaries(one, one + [1, 2], one, np.ones(2)).constituents.tolist()
+    [0.0, 1.0]
+    """
+    return SpanEntries(starts, ends, label_ids, g, np.where(ends - starts == 1, g, 0.0))
 
 
 @kernel
@@ -257,18 +274,23 @@ def summarize_entries(n: int, entries: SpanEntries, tolerance: float) -> SpanSum
 
 
 @kernel
-def sparse_entries(items: Items, label: Ints, n_labels: int, n: int) -> SpanEntries:
+def sparse_entries(words: Words, items: Items, label: Ints, n_labels: int) -> SpanEntries:
     """All projected labels above zero; labels of a cell in order."""
+    n = len(words.entry_start) - 1
     mass = np.zeros(n_labels, items.inside.dtype)
+    own = np.zeros(n_labels, items.inside.dtype)  # what of a label is rewritten as the word
+    word_prob = np.zeros(len(label), items.inside.dtype)
     seen = np.zeros(n_labels, np.bool_)
     count = items.column_start[n + 1]
     starts, ends, label_ids = np.empty(count, np.int32), np.empty(count, np.int32), np.empty(count, np.int32)
-    g = np.empty(count)
+    g, lexical = np.empty(count), np.zeros(count)
     names = np.empty(count, np.int32)
     place = 0
     for start in range(n):
         for end in range(start + 1, n + 1):
             found = 0
+            if end - start == 1:
+                _add_lexical(words, items, label, own, word_prob, start)
             item = items.cell_first[start, end]
             while item >= 0:
                 value = items.inside[item] * items.outside[item]
@@ -282,10 +304,40 @@ def sparse_entries(items: Items, label: Ints, n_labels: int, n: int) -> SpanEntr
             for name in np.sort(names[:found]):
                 starts[place], ends[place], label_ids[place] = start, end, name
                 g[place] = mass[name]
+                lexical[place] = min(own[name], mass[name])
                 place += 1
                 mass[name] = 0
                 seen[name] = False
-    return SpanEntries(starts[:place].copy(), ends[:place].copy(), label_ids[:place].copy(), g[:place].copy())
+            if end - start == 1:
+                for entry in range(words.entry_start[start], words.entry_start[end]):
+                    own[label[words.entry_symbol[entry]]] = 0
+    return SpanEntries(
+        starts[:place].copy(),
+        ends[:place].copy(),
+        label_ids[:place].copy(),
+        g[:place].copy(),
+        lexical[:place].copy(),
+    )
+
+
+@kernel
+def _add_lexical(
+    words: Words, items: Items, label: Ints, own: Floats, word_prob: Floats, position: int
+) -> None:
+    """Add up, by label, outside(X) * P(X -> word); ``word_prob`` [symbol] is scratch, zero between calls."""
+    shift = items.exponent[position, position + 1]
+    scale = words.powers[MAX_SHIFT - min(max(shift, -MAX_SHIFT), MAX_SHIFT)]
+    entries = range(words.entry_start[position], words.entry_start[position + 1])
+    for entry in entries:
+        word_prob[words.entry_symbol[entry]] = words.entry_prob[entry] * scale
+    # In the order of items: without unary rules it is the same sum as that of all nodes.
+    item = items.cell_first[position, position + 1]
+    while item >= 0:
+        symbol = items.symbol[item]
+        own[label[symbol]] += word_prob[symbol] * items.outside[item]
+        item = items.cell_next[item]
+    for entry in entries:
+        word_prob[words.entry_symbol[entry]] = 0
 
 
 @kernel
@@ -314,4 +366,7 @@ def dense_entries(
                     starts[place], ends[place], label_ids[place] = start, end, labels.label[index]
                     g[place] = mass
                     place += 1
-    return SpanEntries(starts[:place].copy(), ends[:place].copy(), label_ids[:place].copy(), g[:place].copy())
+    none = np.zeros(place)
+    return SpanEntries(
+        starts[:place].copy(), ends[:place].copy(), label_ids[:place].copy(), g[:place].copy(), none
+    )

@@ -59,13 +59,13 @@ class SparseCharts:
     def _fill(self, chart: Chart, wanted: Wanted) -> None:
         if wanted.summaries or wanted.entries:
             words, log_prob = self._inside_outside(chart.terminal_ids)
-            arguments = (self._items, self._label_ids, self._label_count, chart.length)
-            summary = sparse_summary(*arguments, self._tie)
+            items, labels, count = self._items, self._label_ids, self._label_count
+            summary = sparse_summary(items, labels, count, chart.length, self._tie)
             if self._unary.present:
-                summarize_words(words, self._items, self._label_ids, self._label_count, summary, self._tie)
+                summarize_words(words, items, labels, count, summary, self._tie)
             chart.put(log_prob=log_prob, summary=summary)
             if wanted.entries:
-                chart.put(entries=sparse_entries(*arguments))
+                chart.put(entries=sparse_entries(words, items, labels, count))
         if wanted.derivations:
             chart.put(derivation=self._derivation(chart.terminal_ids))
 

@@ -96,7 +96,7 @@ def expect_statistics(grammar: PCFG, sentences: Iterable[Sequence[str]]) -> Stat
             if chart.log_prob == -np.inf:
                 continue
             padded = np.concatenate([[boundary], chart.terminal_ids, [boundary]])
-            starts, ends, symbols, g = chart.span_posteriors()
+            starts, ends, symbols, g, _ = chart.span_posteriors()
             np.add.at(left, (symbols, padded[starts]), g)
             np.add.at(right, (symbols, padded[ends + 1]), g)
     if not left.any():
