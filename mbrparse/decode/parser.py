@@ -137,6 +137,8 @@ class Parser:
     def _decode(self, sentence: Sentence, chart: SentenceChart) -> Parse:
         if not chart.has_parse:
             return self._fall_back(sentence, chart.terminal_ids, chart.failure)
+        if isinstance(chart, ForestChart) and None in chart.trees.values():
+            return self._fall_back(sentence, chart.terminal_ids, "no tree whose posteriors are above zero")
         posteriors = None
         if self.options.expectations or any(not o.derives for o in self.options.objectives):
             posteriors = Posteriors.of_chart(chart, self._labels)
@@ -176,6 +178,7 @@ class Parser:
         """The tree of an objective in space ``grammar``."""
         assert self._forests is not None
         tree, names, items = chart.trees[index], self._symbol_labels, self._forests.item_labels
+        assert tree is not None
         spans = [(start, end, names[symbol]) for start, end, symbol in tree.nodes]
         ids = [(start, end, int(items[symbol])) for start, end, symbol in tree.nodes]
         expected = chart.expected_items(ids, items[tree.preterminals].tolist())

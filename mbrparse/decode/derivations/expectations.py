@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-import numpy as np
-
+from mbrparse.decode.derivations.item_forest import ItemForest
 from mbrparse.decode.derivations.item_tables import LEFT, NO_ITEM, ONLY, RIGHT, ItemTables
-from mbrparse.grammar.charts.forest import Forest, ForestUnaries, forest_cell
+from mbrparse.grammar.charts.forest import forest_cell
 from mbrparse.grammar.charts.forests import Forests
-from mbrparse.grammar.charts.rule_tables import Floats, Ints, SparseTables
+from mbrparse.grammar.charts.rule_tables import Ints
 from mbrparse.grammar.kernel import kernel
 
 
@@ -83,41 +82,33 @@ class Expectations:
             else:
                 splits.add((cell, production, NO_ITEM))
         forests, items = self._forests, self._items
-        forest, tables = forests.forest, forests.tables
+        source = ItemForest(forests.forest, forests.tables, forests.unaries, items)
 
         def child_mass(cell: int, item: int) -> float:
-            sides = items.left_child, items.right_child
-            return float(_item_mass(forest, tables, forests.unaries, sides, items.only_child, cell, item))
+            of_rule = items.left_child, items.right_child
+            return float(_item_mass(source, of_rule, items.only_child, cell, item))
 
         def production_mass(cell: int, item: int) -> float:
             of_rule = items.production, items.production
-            of_unary = items.unary_production
-            return float(_item_mass(forest, tables, forests.unaries, of_rule, of_unary, cell, item))
+            return float(_item_mass(source, of_rule, items.unary_production, cell, item))
 
         def split_mass(cell: int, item: int, right_cell: int) -> float:
             if right_cell == NO_ITEM:
                 return production_mass(cell, item)
-            return float(_split_mass(forest, tables, items.production, cell, item, right_cell))
+            return float(_split_mass(source, cell, item, right_cell))
 
         return ExpectedItems(
             sum(child_mass(cell, item) for cell, item in sorted(child_items) if item >= 0),
             sum(production_mass(cell, item) for cell, item in sorted(productions) if item >= 0),
             sum(split_mass(*split) for split in sorted(splits) if split[1] >= 0)
-            + sum(_lexical_mass(forest, items, *item) for item in sorted(lexical)),
+            + sum(_lexical_mass(source, *item) for item in sorted(lexical)),
         )
 
 
 @kernel
-def _item_mass(
-    forest: Forest,
-    tables: SparseTables,
-    unaries: ForestUnaries,
-    of_rule: tuple[Ints, Ints],
-    of_unary: Ints,
-    cell: int,
-    item: int,
-) -> float:
+def _item_mass(source: ItemForest, of_rule: tuple[Ints, Ints], of_unary: Ints, cell: int, item: int) -> float:
     """The posterior of an item that rules and unary rules have; of rules either of two may be it."""
+    forest, tables, unaries = source.forest, source.tables, source.unaries
     one, other = of_rule
     mass = 0.0
     group = forest.cell_group[cell]
@@ -138,30 +129,33 @@ def _item_mass(
 
 
 @kernel
-def _split_mass(
-    forest: Forest, tables: SparseTables, production: Ints, cell: int, item: int, right_cell: int
-) -> float:
+def _split_mass(source: ItemForest, cell: int, item: int, right_cell: int) -> float:
     """The posterior of a production whose right child is in a cell."""
-    weight: Floats = np.zeros(len(forest.group_rule))
-    group = forest.cell_group[cell]
-    while group >= 0:
-        rule = forest.group_rule[group]
-        for place in range(forest.production_first[group], forest.production_last[group]):
-            if production[rule] == item:
-                weight[group] += tables.rule_prob[rule] * forest.outside[forest.production_parent[place]]
-            rule += 1
-        group = forest.group_next[group]
+    forest, items = source.forest, source.items
+    start = forest.node_start[forest.node_first[cell]]
+    right_label = items.production_labels[item, 2]
     mass = 0.0
     for right in range(forest.node_first[right_cell], forest.node_first[right_cell + 1]):
+        if items.label[forest.node_symbol[right]] != right_label:
+            continue
         for edge in range(forest.edge_first[right], forest.edge_first[right + 1]):
-            passed = weight[forest.edge_group[edge]]
+            group = forest.edge_group[edge]
+            if forest.group_start[group] != start:
+                continue
+            passed = 0.0
+            rule = forest.group_rule[group]
+            for place in range(forest.production_first[group], forest.production_last[group]):
+                if items.production[rule] == item:
+                    passed += source.tables.rule_prob[rule] * forest.outside[forest.production_parent[place]]
+                rule += 1
             left = forest.left_node[forest.left_first[right] + edge - forest.edge_first[right]]
             mass += passed * forest.inside[right] * forest.inside[left]
     return mass
 
 
 @kernel
-def _lexical_mass(forest: Forest, items: ItemTables, cell: int, label: int) -> float:
+def _lexical_mass(source: ItemForest, cell: int, label: int) -> float:
+    forest, items = source.forest, source.items
     mass = 0.0
     for node in range(forest.node_first[cell], forest.node_first[cell + 1]):
         if items.label[forest.node_symbol[node]] == label:

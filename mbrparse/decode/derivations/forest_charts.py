@@ -31,7 +31,7 @@ class ForestChart:
         terminal_ids: IntArray,
         log_prob: float,
         overflown: bool = False,
-        trees: Mapping[int, GrammarTree] | None = None,
+        trees: Mapping[int, GrammarTree | None] | None = None,
         summary: SpanSummary | None = None,
         entries: SpanEntries | None = None,
         expectations: Expectations | None = None,
