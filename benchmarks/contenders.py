@@ -18,7 +18,6 @@ from samples import LARGE, SMALL, Sample, encoded, read_sample
 
 from mbrparse.decode.objectives import OBJECTIVES
 from mbrparse.decode.parser import Parser
-from mbrparse.decode.parser_options import ParserOptions
 from mbrparse.grammar.charts.factory import ChartFactory, Precision
 from mbrparse.grammar.charts.rule_tables import chart_rules, wide_symbols
 

@@ -19,10 +19,9 @@ from typing import Any, NamedTuple
 
 import pinned
 
-from mbrparse.decode.derivations import best_trees, charts, decoder, label_forest
+from mbrparse.decode.derivations import forest_charts, forest_decoder, label_forest, tree_search
 from mbrparse.decode.objectives import OBJECTIVES, Objective, Space
 from mbrparse.decode.parser import Parser
-from mbrparse.decode.parser_options import ParserOptions
 from mbrparse.decode.run import lines_of
 from mbrparse.decode.sentences import Sentence
 from mbrparse.grammar.charts import forests
@@ -41,11 +40,11 @@ UNKNOWN = "UNK"
 STAGES = (
     (forests, "forest_inside"),
     (forests, "forest_outside"),
-    (decoder, "item_gains"),
-    (best_trees, "search_forest"),
-    (best_trees, "best_trees"),
+    (forest_decoder, "item_gains"),
+    (tree_search, "search_forest"),
+    (tree_search, "best_trees"),
     (label_forest, "project_forest"),
-    (charts, "forest_summary"),
+    (forest_charts, "forest_summary"),
 )
 
 

@@ -76,10 +76,8 @@ class Objective:
             raise ObjectiveError(f"{self.name}: nothing is weighed", remedy="give an item a weight")
         for space in (self.space, *self.other_spaces):
             self._check_space(space)
-        by_split = weights.pop(Item.SPLIT_PRODUCTION, 0.0)
-        mixed = bool(weights) and by_split != 0
-        alone = not weights.keys() - {Item.LOG_SPLIT_PRODUCTION} and not self.node_constant
-        if by_split < 0 or mixed or (self.space is Space.ITEMS and not alone):
+        alone = len(weights) == 1 and min(weights.values()) > 0 and not self.node_constant
+        if self.space is Space.ITEMS and not alone:
             raise ObjectiveError(
                 f"{self.name}: productions with their split stand by themselves, with a positive weight"
             )

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from mbrparse.decode.decoders import Decoded
-from mbrparse.decode.evidence import Evidence, Source
+from mbrparse.decode.evidence import Evidence
 from mbrparse.decode.fallback import LabelledSpans, fallback_spans
 from mbrparse.decode.grammar_source import GrammarSource
 from mbrparse.decode.objectives import Objective
@@ -56,7 +56,7 @@ class Parser:
         elif objectives or settings:
             raise OptionsError("options hold the objectives and all settings: give no others beside them")
         self.options = options
-        self.source: Source = (
+        self.source = (
             GrammarSource(source, options) if isinstance(source, PCFG) else PosteriorsSource(source, options)
         )
 

@@ -53,9 +53,10 @@ def parse_all(job: Job, chunks: Iterable[Chunk], jobs: int = 1) -> Iterator[Line
     for sentences that the input lacks. Raises OptionsError for objectives that posteriors do not serve.
     """
     worker = _Worker(job)
-    if isinstance(worker.source, PosteriorsSource):
-        return numbered(_with_posteriors(worker, worker.source, chunks))
-    return numbered(_with_grammar(job, worker, worker.source, chunks, jobs))
+    source = worker.source
+    if isinstance(source, PosteriorsSource):
+        return numbered(_with_posteriors(worker, source, chunks))
+    return numbered(_with_grammar(job, worker, source, chunks, jobs))
 
 
 def _with_grammar(

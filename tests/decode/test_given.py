@@ -11,16 +11,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mbrparse.decode.fallback import Fallback
-from mbrparse.decode.given import GivenDecoder, GivenJob, decodable, decode_all
-from mbrparse.decode.objectives import OBJECTIVES, Item, Objective, Space
-from mbrparse.decode.parser_options import Parse, ParserOptions
+from mbrparse.decode.objectives import OBJECTIVES, Item
+from mbrparse.decode.parse_result import Parse
+from mbrparse.decode.parser import Parser
+from mbrparse.decode.parser_options import ParserOptions
 from mbrparse.decode.posteriors.posteriors_file import read_posteriors
-from mbrparse.decode.sentences import Chunk
-from mbrparse.errors import InputMismatchError
+from mbrparse.decode.run import Job, parse_all
+from mbrparse.decode.sentences import Batch, Chunk
+from mbrparse.errors import InputMismatchError, OptionsError
 from mbrparse.treebank.tree import Tree
 
 Listed = dict[naive.LabelledSpan, float]
-FREE = tuple(objective for objective in OBJECTIVES.values() if decodable(objective))
+FREE = tuple(objective for objective in OBJECTIVES.values() if not objective.derives)
 OPTIONS = ParserOptions(FREE)
 LABELS = ("NP", "NP_Cont", "S", "VP")
 
@@ -48,9 +50,8 @@ def write(
 def decode(
     path: Path, lengths: list[int], options: ParserOptions = OPTIONS, tag: bool = False
 ) -> Iterator[Parse]:
-    decoder = GivenDecoder(read_posteriors(path), options)
-    for index, length in enumerate(lengths):
-        yield decoder.parse(index, (Tree("x"),) * length, tag)
+    sentences = [(Tree("x"),) * length for length in lengths]
+    yield from Parser(read_posteriors(path), options=options).parse_batch(Batch(sentences, tokens=tag))
 
 
 @st.composite
@@ -170,20 +171,20 @@ def test_single_precision_ties_where_it_cannot_tell(path: Path) -> None:
         assert trees(decode(path, [3])) == [expected]
 
 
-def test_what_asks_for_a_grammar_is_not_decodable() -> None:
+def test_what_asks_for_a_grammar_is_refused(path: Path) -> None:
     assert {objective.name for objective in FREE} >= {"labelled-recall", "bracketed-recall"}
-    assert not decodable(OBJECTIVES["labelled-tree"])
-    assert not decodable(Objective("other", Space.FREE, ((Item.SPAN, 1.0), (Item.RULE, 0.5))))
-    assert decodable(Objective("other", Space.FREE, ((Item.SPAN, 1.0), (Item.RULE, 0.0)), -0.5))
+    write(path, [2], [{(0, 2, "S"): 1.0}])
+    with pytest.raises(OptionsError, match="labelled-tree needs grammar; posteriors serve labelled-recall, "):
+        Parser(read_posteriors(path), "labelled-recall", "labelled-tree")
 
 
 def test_lines_of_a_later_chunk_are_those_of_the_file(path: Path) -> None:
     chunks = [Chunk("in", 1, "tokens", ["x x\n", "x x x\n"]), Chunk("in", 3, "trees", ["(A (T y) (T z))\n"])]
     listed: list[Listed] = [{(0, 2, "S"): 1.0}, {(0, 2, "NP"): 1.0}, {(0, 2, "NP"): 0.9, (0, 1, "B"): 1.0}]
     write(path, [2, 3, 2], listed)
-    job = GivenJob(read_posteriors(path), OPTIONS, details=True)
-    lines = list(decode_all(job, chunks))
+    job = Job(read_posteriors(path), OPTIONS, details=True)
+    lines = list(parse_all(job, chunks))
     assert [line.trees[0] for line in lines] == ["(S x x)", "(S (NP x x) x)", "(NP (T y) (T z))"]
     assert [str(line.details)[:15] for line in lines] == [f'{{"sentence": {n},' for n in (1, 2, 3)]
     with pytest.raises(InputMismatchError, match="there are 3 sentences here, but in ends after sentence 2"):
-        list(decode_all(job, chunks[:1]))
+        list(parse_all(job, chunks[:1]))

@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 import naive
 import naive_objectives
@@ -18,30 +18,49 @@ from strategies import grammars, sentences
 from unary_strategies import unary_cases
 
 from mbrparse.decode.derivations.expectations import item_nodes
-from mbrparse.decode.derivations.forest_charts import ForestChart, ForestCharts, Items
+from mbrparse.decode.derivations.forest_charts import ForestChart, ForestCharts
+from mbrparse.decode.derivations.forest_decoder import ForestDecoder
 from mbrparse.decode.derivations.tree_search import GrammarTree
 from mbrparse.decode.free.free_decoder import best_preterminals
 from mbrparse.decode.objectives import OBJECTIVES, Item, Objective, Space
 from mbrparse.decode.parser import Parser
-from mbrparse.decode.parser_options import ParserOptions
+from mbrparse.decode.parser_options import Items
 from mbrparse.decode.posteriors.span_posteriors import Posteriors
+from mbrparse.errors import ObjectiveError
 from mbrparse.grammar.charts import forests
 from mbrparse.grammar.charts.factory import ChartFactory
 from mbrparse.grammar.charts.span_summary import cell_of
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.rules import is_terminal, unquote
-from mbrparse.treebank.tree import Tree
 
 NAMES = ("labelled-tree", *GRAMMAR_OBJECTIVES, *MAX_RULE_OBJECTIVES)
 ROWS = tuple(OBJECTIVES[name].within(Space.GRAMMAR) for name in NAMES)
 
 
-def decode(
-    grammar: PCFG, words: Sequence[str], items: Items, rows: Sequence[Objective] = ROWS
-) -> ForestChart:
-    """The chart of one sentence, for these objectives."""
-    (chart,) = ForestCharts(grammar, rows, items, True, True).charts([grammar.encode(words)])
+class Searched(NamedTuple):
+    """The chart of one sentence, and the trees of these objectives (symbol ids)."""
+
+    chart: ForestChart
+    trees: list[GrammarTree | None]
+
+
+def charted(grammar: PCFG, words: Sequence[str], items: Items) -> ForestChart:
+    (chart,) = ForestCharts(grammar, items).charts([grammar.encode(words)])
     return chart
+
+
+def decode(grammar: PCFG, words: Sequence[str], items: Items, rows: Sequence[Objective] = ROWS) -> Searched:
+    charts = ForestCharts(grammar, items)
+    (chart,) = charts.charts([grammar.encode(words)])
+    decoder = ForestDecoder(charts, rows, expectations=True)
+    return Searched(chart, decoder.trees(chart) if chart.has_parse else [])
+
+
+def tree_of(searched: Searched, index: int) -> GrammarTree:
+    """The tree of an objective."""
+    tree = searched.trees[index]
+    assert tree is not None
+    return tree
 
 
 def as_node(tree: GrammarTree, names: Sequence[str]) -> naive.Node:
@@ -71,36 +90,38 @@ def check_case(grammar: naive.Grammar, words: list[str], items: Items) -> None:
         return
     chart = decode(ours, words, items)
     candidates = [tree for tree, _ in naive.derivations(grammar, words)]
-    assert chart.has_parse == bool(candidates)
+    assert chart.chart.has_parse == bool(candidates)
     if not candidates:
         return
-    assert math.exp(chart.log_prob) == pytest.approx(float(naive_unary.sentence_probability(grammar, words)))
+    assert math.exp(chart.chart.log_prob) == pytest.approx(
+        float(naive_unary.sentence_probability(grammar, words))
+    )
     projection = projection_of(grammar) if items == "projected" else None
     names, terminals = names_of(ours), grammar.terminals()
     viterbi, _ = naive.viterbi(grammar, words)
     by_tree = dict(naive.derivations(grammar, words))
-    assert float(by_tree[as_node(chart.trees[0], names)]) == pytest.approx(float(viterbi))
+    assert float(by_tree[as_node(tree_of(chart, 0), names)]) == pytest.approx(float(viterbi))
     for index, name in enumerate(GRAMMAR_OBJECTIVES, start=1):
-        tree = as_node(chart.trees[index], names)
+        tree = as_node(tree_of(chart, index), names)
         assert tree in candidates
         best, _ = naive_objectives.grammar_optimum(grammar, words, name, projection)
         earned = gains(grammar, words, name, projection)
         assert float(value(tree, earned, name, projection, terminals)) == pytest.approx(float(best))
-        assert chart.trees[index].score == pytest.approx(float(best))
+        assert tree_of(chart, index).score == pytest.approx(float(best))
     labels = [projection[name] if projection else name for name in names]
     allowed = set(naive_objectives.max_rule_trees(grammar, words, projection))
     for index, name in enumerate(MAX_RULE_OBJECTIVES, start=1 + len(GRAMMAR_OBJECTIVES)):
-        tree = as_node(chart.trees[index], labels)
+        tree = as_node(tree_of(chart, index), labels)
         assert tree in allowed
         best, _ = naive_objectives.max_rule_optimum(grammar, words, name, projection)
         earned = gains(grammar, words, name, projection)
         found = value(tree, earned, name, None, terminals)
         if name == "max-rule-product":
             assert _log(found) == pytest.approx(_log(best), abs=1e-9)
-            assert chart.trees[index].score == pytest.approx(_log(best), abs=1e-9)
+            assert tree_of(chart, index).score == pytest.approx(_log(best), abs=1e-9)
         else:
             assert float(found) == pytest.approx(float(best))
-            assert chart.trees[index].score == pytest.approx(float(best))
+            assert tree_of(chart, index).score == pytest.approx(float(best))
 
 
 def _log(number: Any) -> float:
@@ -131,7 +152,7 @@ def test_posteriors_of_forests(case: tuple[naive.Grammar, list[str]]) -> None:
     ours = to_pcfg(grammar)
     if not known(ours, words):
         return
-    chart = decode(ours, words, "projected", ())
+    chart = charted(ours, words, "projected")
     if not chart.has_parse:
         return
     projection, n = projection_of(grammar), len(words)
@@ -171,7 +192,7 @@ def test_constituents_of_charts(case: tuple[naive.Grammar, list[str]]) -> None:
         for key, g in naive_unary.posteriors(grammar, words, projection).items()
     }
     [sparse] = ChartFactory(ours, kernel="sparse").charts([ours.encode(words)])
-    for chart in (sparse, decode(ours, words, "projected", ())):
+    for chart in (sparse, charted(ours, words, "projected")):
         if not chart.has_parse:
             continue
         found = chart.span_posteriors()
@@ -193,28 +214,40 @@ GROWING = naive.Grammar(
 def test_long_sentences_neither_underflow_nor_depend_on_those_before() -> None:
     grammar = to_pcfg(GROWING)
     sentences = [grammar.encode(["x"] * n) for n in (3, 120, 3, 1)]
-    charts = list(ForestCharts(grammar, ROWS, "projected", True, True).charts(sentences))
+    forests = ForestCharts(grammar)
+    decoder = ForestDecoder(forests, ROWS, expectations=True)
+    charts = list(forests.charts(sentences))  # each is asked when others have taken its memory
+    trees = [decoder.trees(chart) for chart in charts]
     exhaustive = ChartFactory(grammar).charts(sentences)
     for chart, other in zip(charts, exhaustive, strict=True):
         assert chart.log_prob == pytest.approx(other.log_prob)
         assert chart.span_summary().total == pytest.approx(other.span_summary().total)
-    assert charts[0].trees == charts[2].trees
-    assert all(math.isfinite(tree.score) for chart in charts for tree in chart.trees.values())
+    assert trees[0] == trees[2]
+    assert all(tree and math.isfinite(tree.score) for found in trees for tree in found)
     alone = decode(grammar, ["x"] * 120, "projected")
-    assert alone.trees == charts[1].trees
+    assert alone.trees == trees[1]
+
+
+def test_the_most_probable_derivation_has_its_probability() -> None:
+    """In a forest as in a chart, whatever the scale of the forest's numbers."""
+    grammar = to_pcfg(GROWING)
+    for length in (1, 3, 60):
+        words = ["x"] * length
+        both = [Parser(grammar, "labelled-tree", *more).parse([words])[0] for more in ((), ("productions",))]
+        scores = [parse.expected_scores["labelled-tree"] for parse in both]
+        assert scores[0] is not None
+        assert 0 < scores[0] < 1
+        assert scores[0] == pytest.approx(scores[1], rel=1e-9)
 
 
 def test_a_forest_too_large_for_memory_is_said_to_be_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(forests, "MAX_SIZE", dict.fromkeys(forests.MAX_SIZE, 1 << 9))
     monkeypatch.setattr(forests, "_FIRST_SIZE", dict.fromkeys(forests.MAX_SIZE, 1 << 8))
     grammar = to_pcfg(GROWING)
-    small, large = ForestCharts(grammar, ROWS, "projected", True, False).charts(
-        [grammar.encode(["x"] * n) for n in (3, 40)]
-    )
+    small, large = ForestCharts(grammar).charts([grammar.encode(["x"] * n) for n in (3, 40)])
     assert (small.has_parse, small.overflown) == (True, False)
     assert (large.has_parse, large.overflown) == (False, True)
-    options = ParserOptions(ROWS)
-    parse = Parser(grammar, options).parse([(Tree("x"),) * 40])[0]
+    parse = Parser(grammar, *ROWS).parse([["x"] * 40])[0]
     assert parse.reason == "chart too large for memory"
 
 
@@ -230,7 +263,7 @@ def test_more_than_eight_objectives_at_once() -> None:
     together = decode(grammar, words, "projected", mixed)
     for index, row in enumerate(mixed):
         assert decode(grammar, words, "projected", [row]).trees[0] == together.trees[index]
-    assert len({str(tree.nodes) for tree in together.trees.values()}) > 1
+    assert len({str(tree) for tree in together.trees}) > 1
 
 
 def check_mixture(grammar: naive.Grammar, words: list[str], items: Items, row: Objective, kind: Any) -> None:
@@ -239,7 +272,7 @@ def check_mixture(grammar: naive.Grammar, words: list[str], items: Items, row: O
     if not known(ours, words):
         return
     chart = decode(ours, words, items, [row])
-    if not chart.has_parse:
+    if not chart.chart.has_parse:
         return
     projection = projection_of(grammar) if items == "projected" else None
     earned, terminals = gains(grammar, words, kind, projection), grammar.terminals()
@@ -248,10 +281,10 @@ def check_mixture(grammar: naive.Grammar, words: list[str], items: Items, row: O
         nodes = naive.labelled_spans(tree, projection)
         return float(value(tree, earned, kind, projection, terminals)) + row.node_constant * len(nodes)
 
-    tree = as_node(chart.trees[0], names_of(ours))
+    tree = as_node(tree_of(chart, 0), names_of(ours))
     candidates = [tree for tree, _ in naive.derivations(grammar, words)]
     assert tree in candidates
-    assert chart.trees[0].score == pytest.approx(score(tree), abs=1e-9)
+    assert tree_of(chart, 0).score == pytest.approx(score(tree), abs=1e-9)
     assert score(tree) == pytest.approx(max(map(score, candidates)), abs=1e-9)
 
 
@@ -300,15 +333,25 @@ def test_gains_that_nearly_cancel_still_give_a_tree() -> None:
 
 
 def test_rows_that_the_search_would_get_wrong_are_refused() -> None:
-    for gains_of, constant in (
-        (((Item.SPLIT_PRODUCTION, 1.0), (Item.SPAN, 10.0)), 0.0),
-        (((Item.SPLIT_PRODUCTION, -1.0),), 0.0),
-        (((Item.LOG_SPLIT_PRODUCTION, 1.0),), -1.0),
+    alone = "row: productions with their split stand by themselves"
+    by_split, by_log = (Item.SPLIT_PRODUCTION, 1.0), (Item.LOG_SPLIT_PRODUCTION, 1.0)
+    for space, gains_of, constant, says in (
+        (Space.ITEMS, (by_split, (Item.SPAN, 10.0)), 0.0, "row: the space items knows no span"),
+        (Space.ITEMS, (by_split, by_log), 0.0, alone),
+        (Space.ITEMS, ((Item.SPLIT_PRODUCTION, -1.0),), 0.0, alone),
+        (Space.ITEMS, (by_log,), -1.0, alone),
+        (Space.GRAMMAR, (by_split,), 0.0, "row: the space grammar knows no split production"),
+        (Space.FREE, ((Item.PARENT_CHILD, 1.0),), 0.0, "row: the space free knows no parent child"),
+        (Space.FREE, ((Item.SPAN, math.nan),), 0.0, "row: a weight that is no number"),
+        (Space.FREE, ((Item.SPAN, 0.0),), 0.0, "row: nothing is weighed"),
+        (Space.FREE, ((Item.SPAN, 1.0), (Item.SPAN, 1.0)), 0.0, "row: an item is listed twice"),
     ):
-        row = Objective("row", Space.ITEMS, gains_of, constant)
-        with pytest.raises(ValueError, match="row: productions with their split"):
-            decode(to_pcfg(GROWING), ["x", "x"], "projected", [row])
+        with pytest.raises(ObjectiveError, match=says):
+            Objective("row", space, gains_of, constant)
+
+
+def test_more_than_eight_max_rule_objectives_at_once() -> None:
     many = [replace(OBJECTIVES["max-rule-sum"], name=str(number)) for number in range(11)]
     trees = decode(to_pcfg(GROWING), ["x"] * 5, "projected", many).trees
-    assert len({str(tree) for tree in trees.values()}) == 1
+    assert len({str(tree) for tree in trees}) == 1
     assert len(trees) == 11

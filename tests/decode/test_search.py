@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mbrparse.decode.free.bracketing import best_bracketing
-from mbrparse.decode.free.free_decoder import free_spans
+from mbrparse.decode.free.free_decoder import FreeDecoder
 from mbrparse.decode.objectives import OBJECTIVES
 from mbrparse.decode.posteriors.span_posteriors import Posteriors
 from mbrparse.decode.trees import build_tree
@@ -43,7 +43,8 @@ def test_zero_mass_spans_are_labelled_by_their_parent() -> None:
     one = np.array([0], np.int32)
     entries = entries_without_unaries(one, np.array([3], np.int32), np.array([1], np.int32), np.array([1.0]))
     posteriors = Posteriors.of_entries(3, labels, entries)
-    spans = free_spans(OBJECTIVES["labelled-recall"], posteriors)
+    [found] = FreeDecoder([OBJECTIVES["labelled-recall"]]).decode(None, posteriors)
+    spans = found.spans
     assert spans == [(0, 3, "S"), (1, 3, "S_Cont")]
     assert str(build_tree(spans, [Tree("x")] * 3)) == "(S x (S_Cont x x))"
 

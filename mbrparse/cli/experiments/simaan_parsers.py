@@ -95,4 +95,6 @@ def objectives(node_cost: float) -> tuple[Objective, ...]:
     unary productions all trees of a sentence have the same number of nodes, and it makes no difference.
     """
     found = (OBJECTIVES[name].within(Space.GRAMMAR) for name in ALGORITHMS)
-    return tuple(replace(o, node_constant=-node_cost) if node_cost and not o.most_probable else o for o in found)
+    return tuple(
+        replace(o, node_constant=-node_cost) if node_cost and not o.most_probable else o for o in found
+    )

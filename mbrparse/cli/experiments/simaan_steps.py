@@ -128,12 +128,13 @@ class Steps:
         if path.exists():
             return _read_parsing(path)
         options = ParserOptions(objectives(self.node_cost), debinarized=self.kind.debinarized, items="symbol")
-        job = Job(PCFG.from_rules(read_with_tagger(self.grammar)), options)
+        grammar = PCFG.from_rules(read_with_tagger(self.grammar))
+        job = Job(grammar, options)
         sentences = list(read_sentences(self.gold))
-        known = frozenset(job.source.terminals)
+        known = frozenset(grammar.terminals)
         words = [leaf.word or leaf.label for sentence in sentences for leaf in sentence]
         unknown = sum(word not in known for word in words)
-        Parser(job.source, options=options).parse(sorted(sentences, key=len)[:3])
+        Parser(grammar, options=options).parse(sorted(sentences, key=len)[:3])
         began = time.perf_counter()
         lines = parse_all(job, read_chunks(self.gold, "trees", first_size=CHUNK, size=CHUNK), jobs)
         reasons, count = self._write(lines)

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-import numpy as np
-
+from mbrparse.decode.derivations.item_forest import ItemForest
 from mbrparse.decode.derivations.item_tables import NO_ITEM, ItemTables
-from mbrparse.grammar.charts.forest import Forest, ForestUnaries
 from mbrparse.grammar.charts.forests import Forests
-from mbrparse.grammar.charts.rule_tables import Floats, Ints, SparseTables
+from mbrparse.grammar.charts.rule_tables import Ints
 from mbrparse.grammar.kernel import kernel
 
 
@@ -76,31 +74,24 @@ class ItemPosteriors:
         """The posterior of a production whose right child is in a cell (NO_ITEM: it has none)."""
         if right_cell == NO_ITEM:
             return self.production(cell, item)
-        forest, tables = self._forests.forest, self._forests.tables
-        return float(_split_mass(forest, tables, self.tables.production, cell, item, right_cell))
+        return float(_split_mass(self._source(), cell, item, right_cell))
 
     def lexical(self, cell: int, label: int) -> float:
         """The posterior of a label that is rewritten as the word."""
-        return float(_lexical_mass(self._forests.forest, self.tables, cell, label))
+        return float(_lexical_mass(self._source(), cell, label))
 
     def _mass(self, of_rule: tuple[Ints, Ints], of_unary: Ints, cell: int, item: int) -> float:
+        return float(_item_mass(self._source(), of_rule, of_unary, cell, item))
+
+    def _source(self) -> ItemForest:
         forests = self._forests
-        return float(
-            _item_mass(forests.forest, forests.tables, forests.unaries, of_rule, of_unary, cell, item)
-        )
+        return ItemForest(forests.forest, forests.tables, forests.unaries, self.tables)
 
 
 @kernel
-def _item_mass(
-    forest: Forest,
-    tables: SparseTables,
-    unaries: ForestUnaries,
-    of_rule: tuple[Ints, Ints],
-    of_unary: Ints,
-    cell: int,
-    item: int,
-) -> float:
+def _item_mass(source: ItemForest, of_rule: tuple[Ints, Ints], of_unary: Ints, cell: int, item: int) -> float:
     """The posterior of an item that rules and unary rules have; of rules either of two may be it."""
+    forest, tables, unaries = source.forest, source.tables, source.unaries
     one, other = of_rule
     mass = 0.0
     group = forest.cell_group[cell]
@@ -121,30 +112,33 @@ def _item_mass(
 
 
 @kernel
-def _split_mass(
-    forest: Forest, tables: SparseTables, production: Ints, cell: int, item: int, right_cell: int
-) -> float:
+def _split_mass(source: ItemForest, cell: int, item: int, right_cell: int) -> float:
     """The posterior of a production whose right child is in a cell."""
-    weight: Floats = np.zeros(len(forest.group_rule))
-    group = forest.cell_group[cell]
-    while group >= 0:
-        rule = forest.group_rule[group]
-        for place in range(forest.production_first[group], forest.production_last[group]):
-            if production[rule] == item:
-                weight[group] += tables.rule_prob[rule] * forest.outside[forest.production_parent[place]]
-            rule += 1
-        group = forest.group_next[group]
+    forest, items = source.forest, source.items
+    start = forest.node_start[forest.node_first[cell]]
+    right_label = items.production_labels[item, 2]
     mass = 0.0
     for right in range(forest.node_first[right_cell], forest.node_first[right_cell + 1]):
+        if items.label[forest.node_symbol[right]] != right_label:
+            continue
         for edge in range(forest.edge_first[right], forest.edge_first[right + 1]):
-            passed = weight[forest.edge_group[edge]]
+            group = forest.edge_group[edge]
+            if forest.group_start[group] != start:
+                continue
+            passed = 0.0
+            rule = forest.group_rule[group]
+            for place in range(forest.production_first[group], forest.production_last[group]):
+                if items.production[rule] == item:
+                    passed += source.tables.rule_prob[rule] * forest.outside[forest.production_parent[place]]
+                rule += 1
             left = forest.left_node[forest.left_first[right] + edge - forest.edge_first[right]]
             mass += passed * forest.inside[right] * forest.inside[left]
     return mass
 
 
 @kernel
-def _lexical_mass(forest: Forest, items: ItemTables, cell: int, label: int) -> float:
+def _lexical_mass(source: ItemForest, cell: int, label: int) -> float:
+    forest, items = source.forest, source.items
     mass = 0.0
     for node in range(forest.node_first[cell], forest.node_first[cell + 1]):
         if items.label[forest.node_symbol[node]] == label:

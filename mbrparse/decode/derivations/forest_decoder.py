@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -10,7 +9,6 @@ import numpy as np
 from mbrparse.decode.decoders import Decoded
 from mbrparse.decode.derivations.expectations import ItemPosteriors, item_nodes
 from mbrparse.decode.derivations.forest_charts import ForestChart, ForestCharts
-from mbrparse.decode.derivations.forest_search import EdgeGains
 from mbrparse.decode.derivations.gains import (
     CONSTANT,
     LANES,
@@ -22,9 +20,11 @@ from mbrparse.decode.derivations.gains import (
     lexical_gains,
     new_sums,
 )
+from mbrparse.decode.derivations.item_forest import ItemForest
 from mbrparse.decode.derivations.item_kinds import ITEM_KINDS, expected_items
 from mbrparse.decode.derivations.item_tables import item_tables
 from mbrparse.decode.derivations.max_rule import MaxRule
+from mbrparse.decode.derivations.search_state import NO_NUMBERS, EdgeGains
 from mbrparse.decode.derivations.tree_search import GrammarTree, TreeSearch
 from mbrparse.decode.objectives import Item, Objective, Space
 from mbrparse.grammar.charts.factory import TIE
@@ -32,7 +32,6 @@ from mbrparse.grammar.charts.forest import forest_cell
 from mbrparse.grammar.charts.rule_tables import Floats, Ints
 from mbrparse.grammar.pcfg import PCFG
 
-_NO_NUMBERS: Floats = np.zeros(0)
 _SMALL = 1e-300  # in place of zero, whose logarithm would only be in the way
 
 
@@ -76,8 +75,8 @@ class ForestDecoder:
         trees = self.trees(chart)
         return [self._decoded(row, tree) for row, tree in zip(self._objectives, trees, strict=True)]
 
-    def _decoded(self, row: Objective, tree: GrammarTree) -> Decoded | None:
-        if not tree.score > -math.inf:
+    def _decoded(self, row: Objective, tree: GrammarTree | None) -> Decoded | None:
+        if tree is None:
             return None
         names, label = self._names, self.items.label
         spans = [(start, end, names[symbol]) for start, end, symbol in tree.nodes]
@@ -92,8 +91,8 @@ class ForestDecoder:
         log_prob = score if row.most_probable else None
         return Decoded(spans, preterminals, None if row.most_probable else score, log_prob, expected)
 
-    def trees(self, chart: ForestChart) -> list[GrammarTree]:
-        """The best tree of each objective.
+    def trees(self, chart: ForestChart) -> list[GrammarTree | None]:
+        """The best tree of each objective, or None.
 
         Nodes and preterminals are symbol ids; in trees of max-rule any symbol that has the label.
         """
@@ -101,26 +100,30 @@ class ForestDecoder:
         found = self._found(chart.length)
         return [found[index] for index in range(len(self._objectives))]
 
-    def _found(self, length: int) -> dict[int, GrammarTree]:
+    def _found(self, length: int) -> dict[int, GrammarTree | None]:
         forest = self._forests.forest
-        tables, unaries = self._forests.tables, self._forests.unaries
-        found: dict[int, GrammarTree] = {}
+        source = ItemForest(forest, self._forests.tables, self._forests.unaries, self.items)
+        found: dict[int, GrammarTree | None] = {}
         for batch, weights, share_lane, roots in self._batches:
-            edge_gains = EdgeGains(_NO_NUMBERS, _NO_NUMBERS, weights, share_lane)
-            gains, values = self._search.rows(forest, self._forests.work.partner_value, self._forests.weight)
-            gains.weights[:] = weights
-            item_gains(forest, tables, unaries, self.items, self._sums, gains, length)
-            lexical_gains(forest, self.items, weights, values.lexical, length)
+            edge_gains = EdgeGains(NO_NUMBERS, NO_NUMBERS, weights, share_lane)
+            left_value, group_share = self._forests.work.partner_value, self._forests.weight
+            state = self._search.state(forest, edge_gains, left_value, group_share)
+            state.gains.weights[:] = weights
+            item_gains(source, self._sums, state.gains, length)
+            lexical_gains(forest, self.items, weights, state.values.lexical, length)
             cell = forest_cell(0, length)
             root = slice(forest.node_first[cell], forest.node_first[cell + 1])
             earned = roots[forest.node_symbol[root]]
             if weights[LOG_NODE].any():
                 # What the factors of a product telescope to but for the root's inside value.
                 earned -= np.log(np.maximum(forest.inside[root], _SMALL))[:, None] * weights[LOG_NODE]
-            trees = self._search.trees(forest, edge_gains, earned, len(batch), length)
+            trees = self._search.trees(state, earned, len(batch), length)
             found.update(zip(batch, trees, strict=True))
         for max_rule in self._max_rule:
             for index, tree in max_rule.trees(length).items():
+                if tree is None:
+                    found[index] = None
+                    continue
                 nodes = [(start, end, self._label_of[label]) for start, end, label in tree.nodes]
                 tags = [self._label_of[label] for label in tree.preterminals]
                 found[index] = GrammarTree(tree.score, nodes, tags)

@@ -1,69 +1,27 @@
 """Search of a forest for the tree with the largest sum of gains, for eight objectives side by side.
 
 best(node) = max over productions of the production's gain and the best split of its pair, plus the node's
-own gain; over unary rules the best chain. Every array of values is [.., lanes] (``gains``).
+own gain; over unary rules the best chain.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
-from mbrparse.decode.derivations.chains import (
-    Chains,
-    best_chain,
-    bound_steps,
-    close_by_components,
-    list_steps,
-)
-from mbrparse.decode.derivations.gains import (
-    CHILD,
-    LANES,
-    PRODUCTION,
-    RULE,
-    SPAN,
-    SPLIT,
-    Gains,
-    production_gain,
-)
-from mbrparse.grammar.charts.forest import ONE, Forest, Index, forest_cell
-from mbrparse.grammar.charts.rule_tables import Floats, Ints
+from mbrparse.decode.derivations.chains import best_chain, bound_steps, list_steps
+from mbrparse.decode.derivations.component_chains import close_by_components
+from mbrparse.decode.derivations.gains import CHILD, LANES, PRODUCTION, RULE, SPAN, SPLIT
+from mbrparse.decode.derivations.search_state import SearchState
+from mbrparse.grammar.charts.forest import ONE, Index, forest_cell
+from mbrparse.grammar.charts.rule_tables import Floats
 from mbrparse.grammar.charts.vector import add, load, maximum, multiply, multiply_add, spread, store
 from mbrparse.grammar.kernel import kernel
 
 
-class EdgeGains(NamedTuple):
-    """What splits earn: ``by_mass`` [lane] times ``mass`` [edge] and ``by_log`` times ``log_mass``.
-
-    Without edges: none of the objectives looks at splits.
-    """
-
-    mass: Floats
-    log_mass: Floats
-    weights: Floats  # [2, lanes]
-    share_lane: int  # a lane whose productions earn ``Gains.share`` times their children's inside, or -1
-
-
-class Values(NamedTuple):
-    """Best values."""
-
-    own: Floats  # [node, lane] of a node that is not rewritten by a unary rule
-    best: Floats  # [node, lane] (the same array where there are no unary rules)
-    split: Floats  # [group, lane]: its best two nodes, with what the split earns
-    lexical: Floats  # [node, lane] what preterminals earn; -inf for other nodes over a word
-    shared: Floats  # [production] in the lane of shares its best two nodes, with what the split earns
-    left_value: Floats  # inside values of the forest's ``left_node``
-    tree_nodes: Ints  # [3, any number] room for trees: start, end and symbol of their nodes
-    tree_end: Ints  # by lane
-    tree_value: Floats
-
-
 @kernel
-def search_forest(
-    forest: Forest, label: Ints, gains: Gains, edge_gains: EdgeGains, chains: Chains, values: Values, n: int
-) -> None:
-    """Fill ``values``; ``label`` is by symbol (``ItemTables``)."""
+def search_forest(state: SearchState, n: int) -> None:
+    """Fill the values of all nodes, the rows of gains and of ``lexical`` being filled."""
+    forest, gains, edge_gains, values = state.forest, state.gains, state.edge_gains, state.values
     own, best, split = values.own, values.best, values.split
     node_first, edge_first, unary_first = forest.node_first, forest.edge_first, forest.unary_first
     edge_group, left_first, left_node = forest.edge_group, forest.left_first, forest.left_node
@@ -75,14 +33,14 @@ def search_forest(
     lane = edge_gains.share_lane
     by_split = gains.weights[SPLIT, max(lane, 0)]
     for end in range(1, n + 1):
-        _forget(forest, values, end, lane >= 0)
+        _forget(state, end)
         for start in range(end - 1, -1, -1):
             cell = forest_cell(start, end)
             if node_first[cell] == node_first[cell + 1]:
                 continue
-            _complete(forest, gains, values, cell, end - start == 1, lane)
+            _complete(state, cell, end - start == 1)
             if unary_first[cell + 1] > unary_first[cell]:
-                _close(forest, label, gains, chains, values, cell)
+                _close(state, cell)
             elif len(forest.unary_rule):
                 for node in range(node_first[cell], node_first[cell + 1]):
                     store(best, node, 0, load(own, node, 0))
@@ -121,12 +79,12 @@ def search_forest(
 
 
 @kernel
-def _forget(forest: Forest, values: Values, end: int, shares: bool) -> None:
+def _forget(state: SearchState, end: int) -> None:
     """Nothing is known of the groups of a column."""
-    split, shared = values.split, values.shared
+    forest, split, shared = state.forest, state.values.split, state.values.shared
     nothing = -np.inf
     first, last = forest_cell(end - 1, end), forest_cell(0, end)
-    if shares:
+    if state.edge_gains.share_lane >= 0:
         shared[forest.cell_production[first] : forest.cell_production[last + 1]] = nothing
     for cell in range(first, last + 1):
         group = forest.cell_group[cell]
@@ -146,8 +104,10 @@ def _is_found(best: Floats, node: int) -> bool:
 
 
 @kernel
-def _complete(forest: Forest, gains: Gains, values: Values, cell: int, single: bool, share_lane: int) -> None:
+def _complete(state: SearchState, cell: int, single: bool) -> None:
     """The values of a cell's nodes without chains, all its splits being found."""
+    forest, gains, values = state.forest, state.gains, state.values
+    share_lane = state.edge_gains.share_lane
     own, split, node_gain = values.own, values.split, gains.node
     production, children, weights, log_prob = (
         gains.production,
@@ -187,178 +147,17 @@ def _complete(forest: Forest, gains: Gains, values: Values, cell: int, single: b
 
 
 @kernel
-def _close(forest: Forest, label: Ints, gains: Gains, chains: Chains, values: Values, cell: int) -> None:
+def _close(state: SearchState, cell: int) -> None:
     """The values of a cell's nodes with the best chain below each."""
-    list_steps(forest, chains, cell)
-    if len(chains.rank) and close_by_components(forest, gains, values.own, values.best, chains, cell):
+    forest, chains, values = state.forest, state.chains, state.values
+    list_steps(state, cell)
+    if len(chains.rank) and close_by_components(state, cell):
         return
     first = forest.node_first[cell]
     for lane in range(LANES):
-        foot = bound_steps(forest, gains, values.own, chains, cell, lane)
+        foot = bound_steps(state, cell, lane)
         for node in range(first, forest.node_first[cell + 1]):
             if chains.head[node - first] < 0:
                 values.best[node, lane] = values.own[node, lane]
             else:
-                at = (cell, node, lane)
-                values.best[node, lane], _ = best_chain(forest, label, gains, values.own, chains, at, foot)
-
-
-class Question(NamedTuple):
-    """Which tree is asked for (or how many), and how to choose among equals."""
-
-    lane: int
-    tie: float
-    length: int
-
-
-@kernel
-def best_trees(
-    forest: Forest,
-    label: Ints,
-    gains: Gains,
-    edge_gains: EdgeGains,
-    chains: Chains,
-    values: Values,
-    root_gains: Floats,
-    question: Question,
-) -> None:
-    """The nodes of the lanes' best trees in preorder, preterminals included, and their values.
-
-    They go to ``values.tree_nodes``, those of the question's first lanes. ``root_gains`` [node of the
-    root cell, lane] are -inf where a node is no root. Of equal candidates the earlier split, then the
-    lesser symbols; a chain of fewer nodes first. No node, and -inf, where there is no tree.
-    """
-    lanes, tie, n = question
-    count = 0
-    for lane in range(lanes):
-        asked = Question(lane, tie, n)
-        count, top = _best_tree(forest, label, gains, edge_gains, chains, values, root_gains, (asked, count))
-        values.tree_end[lane] = count
-        values.tree_value[lane] = top
-
-
-@kernel
-def _best_tree(
-    forest: Forest,
-    label: Ints,
-    gains: Gains,
-    edge_gains: EdgeGains,
-    chains: Chains,
-    values: Values,
-    root_gains: Floats,
-    at: tuple[Question, int],
-) -> tuple[int, float]:
-    """One of them, its nodes from this place on; returns the place after them, and its value."""
-    question, count = at
-    lane, tie, n = question
-    starts, ends, symbols = values.tree_nodes[0], values.tree_nodes[1], values.tree_nodes[2]
-    best, own = values.best, values.own
-    first = forest.node_first[forest_cell(0, n)]
-    last = forest.node_first[forest_cell(0, n) + 1]
-    top = -np.inf
-    for node in range(first, last):
-        top = max(top, best[node, lane] + root_gains[node - first, lane])
-    if not np.isfinite(top):
-        return count, -np.inf
-    root = -1
-    for node in range(first, last):
-        if best[node, lane] + root_gains[node - first, lane] >= top - tie * abs(top):
-            if root < 0 or forest.node_symbol[node] < forest.node_symbol[root]:
-                root = node
-    stack = np.empty((n + 1, 2), np.int32)  # node and end
-    stack[0, 0], stack[0, 1] = root, n
-    height = 1
-    while height > 0:
-        height -= 1
-        node, end = stack[height, 0], stack[height, 1]
-        start = forest.node_start[node]
-        cell = forest_cell(start, end)
-        if best[node, lane] > own[node, lane] + tie * abs(own[node, lane]) or own[node, lane] == -np.inf:
-            list_steps(forest, chains, cell)
-            foot = bound_steps(forest, gains, own, chains, cell, lane)
-            _, length = best_chain(forest, label, gains, own, chains, (cell, node, lane), foot)
-            for place in range(length - 1):
-                starts[count], ends[count] = start, end
-                symbols[count] = forest.node_symbol[chains.best_path[place]]
-                count += 1
-            node = chains.best_path[length - 1]
-        starts[count], ends[count], symbols[count] = start, end, forest.node_symbol[node]
-        count += 1
-        if end - start > 1:
-            left, right = _best_split(forest, gains, edge_gains, values, node, end, question)
-            stack[height, 0], stack[height, 1] = right, end
-            stack[height + 1, 0], stack[height + 1, 1] = left, forest.node_start[right]
-            height += 2
-    return count, top
-
-
-@kernel
-def _best_split(
-    forest: Forest,
-    gains: Gains,
-    edge_gains: EdgeGains,
-    values: Values,
-    node: int,
-    end: int,
-    question: Question,
-) -> tuple[int, int]:
-    """The two nodes that a node is best made of, without a chain."""
-    lane, tie = question.lane, question.tie
-    best, symbol = values.best, forest.node_symbol
-    start = forest.node_start[node]
-    here = forest_cell(start, end)
-    wanted = -np.inf
-    group = forest.cell_group[here]
-    while group >= 0:
-        for place in range(forest.production_first[group], forest.production_last[group]):
-            if forest.production_parent[place] == node:
-                rule = forest.group_rule[group] + place - forest.production_first[group]
-                found = values.shared[place] if lane == edge_gains.share_lane else values.split[group, lane]
-                wanted = max(wanted, found + production_gain(gains, place, rule, here, lane))
-        group = forest.group_next[group]
-    least = wanted - tie * abs(wanted)
-    found_left, found_right = -1, -1
-    # Where large values cancel, rounding may leave all below: then the largest is taken.
-    largest, largest_left, largest_right = -np.inf, -1, -1
-    group = forest.cell_group[here]
-    while group >= 0:
-        for place in range(forest.production_first[group], forest.production_last[group]):
-            if forest.production_parent[place] != node:
-                continue
-            rule = forest.group_rule[group] + place - forest.production_first[group]
-            gain = production_gain(gains, place, rule, here, lane)
-            found = values.shared[place] if lane == edge_gains.share_lane else values.split[group, lane]
-            if found + gain < least:
-                continue
-            for split in range(start + 1, end):
-                cell = forest_cell(split, end)
-                # A later split than the one at hand cannot come first.
-                if found_right >= 0 and split > forest.node_start[found_right]:
-                    break
-                for right in range(forest.node_first[cell], forest.node_first[cell + 1]):
-                    if symbol[right] != forest.group_right[group]:
-                        continue
-                    for edge in range(forest.edge_first[right], forest.edge_first[right + 1]):
-                        if forest.edge_group[edge] != group:
-                            continue
-                        left = forest.left_node[forest.left_first[right] + edge - forest.edge_first[right]]
-                        value = best[left, lane] + best[right, lane] + gain
-                        if lane == edge_gains.share_lane:
-                            value += gains.share[place] * forest.inside[left] * forest.inside[right]
-                        if len(edge_gains.mass):
-                            value += edge_gains.weights[0, lane] * edge_gains.mass[edge]
-                            value += edge_gains.weights[1, lane] * edge_gains.log_mass[edge]
-                        if value > largest:
-                            largest, largest_left, largest_right = value, left, right
-                        if value < least:
-                            continue
-                        if (
-                            found_right < 0
-                            or split < forest.node_start[found_right]
-                            or (symbol[left], symbol[right]) < (symbol[found_left], symbol[found_right])
-                        ):
-                            found_left, found_right = left, right
-        group = forest.group_next[group]
-    if found_left < 0:
-        return largest_left, largest_right
-    return found_left, found_right
+                values.best[node, lane], _ = best_chain(state, cell, node, lane, foot)

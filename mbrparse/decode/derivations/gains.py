@@ -10,9 +10,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from mbrparse.decode.derivations.item_forest import ItemForest
 from mbrparse.decode.derivations.item_tables import NO_ITEM, ItemTables
-from mbrparse.grammar.charts.forest import Forest, ForestUnaries, Index, forest_cell
-from mbrparse.grammar.charts.rule_tables import Floats, Indices, Ints, SparseTables
+from mbrparse.grammar.charts.forest import Forest, Index, forest_cell
+from mbrparse.grammar.charts.rule_tables import Floats, Indices, Ints
 from mbrparse.grammar.charts.vector import load, multiply_add, spread, store, zeros
 from mbrparse.grammar.kernel import kernel
 
@@ -58,7 +59,7 @@ def production_gain(gains: Gains, place: int, rule: int, cell: int, lane: int) -
     return total
 
 
-class Sums(NamedTuple):
+class ItemSums(NamedTuple):
     """Scratch, all zero between cells: sums over the symbols and rules that share an item.
 
     A child that is no item counts in the last place of ``child``, which is set to zero before it is read.
@@ -73,13 +74,13 @@ class Sums(NamedTuple):
     scalar: Floats  # four numbers on their way into vectors
 
 
-def new_sums(items: ItemTables) -> Sums:
+def new_sums(items: ItemTables) -> ItemSums:
     """Scratch for these items."""
 
     def places(item: Ints) -> Indices:
         return np.where(item == NO_ITEM, items.n_children, item).astype(np.uint32)
 
-    return Sums(
+    return ItemSums(
         np.zeros(items.n_labels),
         np.zeros(items.n_productions),
         np.zeros(items.n_children + 1),
@@ -91,21 +92,14 @@ def new_sums(items: ItemTables) -> Sums:
 
 
 @kernel
-def item_gains(
-    forest: Forest,
-    tables: SparseTables,
-    unaries: ForestUnaries,
-    items: ItemTables,
-    sums: Sums,
-    gains: Gains,
-    n: int,
-) -> None:
+def item_gains(source: ItemForest, sums: ItemSums, gains: Gains, n: int) -> None:
     """Fill ``gains``, whose weights stand.
 
     The posterior of an item is summed over all symbols, splits and rules that share it. A span's own
     gain goes to the production (or over a word to the foot of the chain), so that a chain of unary
     rules earns it once.
     """
+    forest, items = source.forest, source.items
     inside, outside, lexical = forest.inside, forest.outside, forest.lexical
     weights = gains.weights
     weighs_items, by_split = False, 0.0
@@ -124,14 +118,14 @@ def item_gains(
             span += mass
         gains.span[cell] = span
         sums.scalar[3] = span
-        _node_gains(forest, items, weights, sums, gains, cell)
+        _node_gains(source, sums, gains, cell)
         if by_split > 0:
-            _shares(forest, tables, gains, cell, by_split)
+            _shares(source, gains, cell, by_split)
         if weighs_items:
-            _sum_productions(forest, tables, items, sums, cell)
-            _sum_unaries(forest, unaries, items, sums, cell)
-            _production_gains(forest, items, sums, gains, cell)
-        _unary_gains(forest, unaries, items, weights, sums, gains, cell)
+            _sum_productions(source, sums, cell)
+            _sum_unaries(source, sums, cell)
+            _production_gains(source, sums, gains, cell)
+        _unary_gains(source, sums, gains, cell)
         if lexical[first] > 0:
             store(
                 gains.foot,
@@ -142,11 +136,12 @@ def item_gains(
         for node in range(first, last):
             sums.label[items.label[forest.node_symbol[node]]] = 0
         if weighs_items:
-            _clear_sums(forest, items, sums, cell)
+            _clear_sums(source, sums, cell)
 
 
 @kernel
-def _shares(forest: Forest, tables: SparseTables, gains: Gains, cell: int, weight: float) -> None:
+def _shares(source: ItemForest, gains: Gains, cell: int, weight: float) -> None:
+    forest, tables = source.forest, source.tables
     outside, production_parent, rule_prob = forest.outside, forest.production_parent, tables.rule_prob
     production_rule, share = forest.production_rule, gains.share
     for place in range(Index(forest.cell_production[cell]), Index(forest.cell_production[cell + 1])):
@@ -155,7 +150,8 @@ def _shares(forest: Forest, tables: SparseTables, gains: Gains, cell: int, weigh
 
 
 @kernel
-def _sum_productions(forest: Forest, tables: SparseTables, items: ItemTables, sums: Sums, cell: int) -> None:
+def _sum_productions(source: ItemForest, sums: ItemSums, cell: int) -> None:
+    forest, tables, items = source.forest, source.tables, source.items
     outside, production_parent, rule_prob = forest.outside, forest.production_parent, tables.rule_prob
     production_rule, production_group = forest.production_rule, forest.production_group
     production_sum, child_sum, group_sum = sums.production, sums.child, forest.group_sum
@@ -169,7 +165,8 @@ def _sum_productions(forest: Forest, tables: SparseTables, items: ItemTables, su
 
 
 @kernel
-def _sum_unaries(forest: Forest, unaries: ForestUnaries, items: ItemTables, sums: Sums, cell: int) -> None:
+def _sum_unaries(source: ItemForest, sums: ItemSums, cell: int) -> None:
+    forest, unaries, items = source.forest, source.unaries, source.items
     for place in range(forest.unary_first[cell], forest.unary_first[cell + 1]):
         rule = forest.unary_rule[place]
         posterior = (
@@ -182,9 +179,8 @@ def _sum_unaries(forest: Forest, unaries: ForestUnaries, items: ItemTables, sums
 
 
 @kernel
-def _node_gains(
-    forest: Forest, items: ItemTables, weights: Floats, sums: Sums, gains: Gains, cell: int
-) -> None:
+def _node_gains(source: ItemForest, sums: ItemSums, gains: Gains, cell: int) -> None:
+    forest, items, weights = source.forest, source.items, gains.weights
     logarithms = False
     for lane in range(LANES):
         logarithms = logarithms or weights[LOG_NODE, lane] != 0
@@ -203,7 +199,8 @@ def _node_gains(
 
 
 @kernel
-def _production_gains(forest: Forest, items: ItemTables, sums: Sums, gains: Gains, cell: int) -> None:
+def _production_gains(source: ItemForest, sums: ItemSums, gains: Gains, cell: int) -> None:
+    forest, items = source.forest, source.items
     production_sum, child_sum = sums.production, sums.child
     production, left_child, right_child = items.production, sums.left_child, sums.right_child
     own, children, production_rule = gains.production, gains.children, forest.production_rule
@@ -215,15 +212,8 @@ def _production_gains(forest: Forest, items: ItemTables, sums: Sums, gains: Gain
 
 
 @kernel
-def _unary_gains(
-    forest: Forest,
-    unaries: ForestUnaries,
-    items: ItemTables,
-    weights: Floats,
-    sums: Sums,
-    gains: Gains,
-    cell: int,
-) -> None:
+def _unary_gains(source: ItemForest, sums: ItemSums, gains: Gains, cell: int) -> None:
+    forest, unaries, items, weights = source.forest, source.unaries, source.items, gains.weights
     for place in range(forest.unary_first[cell], forest.unary_first[cell + 1]):
         rule = forest.unary_rule[place]
         mass = spread(sums.production, items.unary_production[rule])
@@ -241,7 +231,8 @@ def _unary_gains(
 
 
 @kernel
-def _clear_sums(forest: Forest, items: ItemTables, sums: Sums, cell: int) -> None:
+def _clear_sums(source: ItemForest, sums: ItemSums, cell: int) -> None:
+    forest, items = source.forest, source.items
     production_sum, child_sum = sums.production, sums.child
     production, left_child, right_child = items.production, sums.left_child, sums.right_child
     production_rule = forest.production_rule

@@ -11,15 +11,16 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mbrparse.decode.derivations.item_forest import ItemForest
 from mbrparse.decode.derivations.item_tables import ItemTables
-from mbrparse.grammar.charts.forest import EDGES, Forest, ForestUnaries, forest_cell
+from mbrparse.grammar.charts.forest import EDGES, Forest, forest_cell
 from mbrparse.grammar.charts.forests import MAX_SIZE, ForestOverflowError, Forests, empty_forest
-from mbrparse.grammar.charts.rule_tables import Floats, Ints, SparseTables
+from mbrparse.grammar.charts.rule_tables import Floats, Ints
 from mbrparse.grammar.kernel import kernel
 
 
-class LabelWork(NamedTuple):
-    """Scratch: by label and by production -1 between cells."""
+class ProjectionScratch(NamedTuple):
+    """Which of its parts a forest's parts became; by label and by production -1 between cells."""
 
     node_of_label: Ints
     group_of_production: Ints
@@ -29,48 +30,49 @@ class LabelWork(NamedTuple):
     counts: Ints  # nodes, groups, edges, unaries
 
 
-class Posteriors(NamedTuple):
+class LabelPosteriors(NamedTuple):
     """Expected numbers in the forest of labels."""
 
     edge: Floats  # of the production at this split
     unary: Floats
 
 
-@kernel
-def project_forest(
-    forest: Forest,
-    tables: SparseTables,
-    unaries: ForestUnaries,
-    items: ItemTables,
-    into: Forest,
-    posteriors: Posteriors,
-    work: LabelWork,
-    n: int,
-) -> bool:
-    """Fill ``into``, whose symbols are labels and whose pairs are productions; false if edges do not fit.
+class LabelForest(NamedTuple):
+    """A forest of labels that is being filled."""
 
-    ``into.lexical`` holds the posteriors of preterminals over their words. Nodes without a posterior
+    forest: Forest
+    posteriors: LabelPosteriors
+    scratch: ProjectionScratch
+
+
+@kernel
+def project_forest(source: ItemForest, labels: LabelForest, n: int) -> bool:
+    """Fill a forest whose symbols are labels and whose pairs are productions; false if edges do not fit.
+
+    Its ``lexical`` holds the posteriors of preterminals over their words. Nodes without a posterior
     above zero are left out. An edge's group has one production, whose label parent it is.
     """
-    work.counts[:] = 0
+    into = labels.forest
+    labels.scratch.counts[:] = 0
     into.node_first[0], into.unary_first[0], into.cell_production[0] = 0, 0, 0
     for cell in range(n * (n + 1) // 2):
-        _project_cell(forest, items, into, work, cell)
-        _project_unaries(forest, unaries, into, posteriors, work, cell)
+        _project_cell(source, labels, cell)
+        _project_unaries(source, labels, cell)
     into.edge_first[0] = 0
     for end in range(1, n + 1):
         for split in range(end - 1, -1, -1):
-            if not _project_edges(forest, tables, into, posteriors, work, forest_cell(split, end)):
+            if not _project_edges(source, labels, forest_cell(split, end)):
                 return False
     return True
 
 
 @kernel
-def _project_cell(forest: Forest, items: ItemTables, into: Forest, work: LabelWork, cell: int) -> None:
+def _project_cell(source: ItemForest, labels: LabelForest, cell: int) -> None:
     """The cell's nodes and groups."""
-    node_of_label, label_node = work.node_of_label, work.label_node
+    forest, items, into, scratch = source.forest, source.items, labels.forest, labels.scratch
+    node_of_label, label_node = scratch.node_of_label, scratch.label_node
     inside, outside, node_symbol = forest.inside, forest.outside, forest.node_symbol
-    first, groups = work.counts[0], work.counts[1]
+    first, groups = scratch.counts[0], scratch.counts[1]
     count = first
     for node in range(forest.node_first[cell], forest.node_first[cell + 1]):
         label_node[node] = -1
@@ -91,48 +93,43 @@ def _project_cell(forest: Forest, items: ItemTables, into: Forest, work: LabelWo
     group = forest.cell_group[cell]
     while group >= 0:
         for production in range(forest.production_first[group], forest.production_last[group]):
-            work.label_group[production] = -1
+            scratch.label_group[production] = -1
             parent = forest.production_parent[production]
             rule = forest.group_rule[group] + production - forest.production_first[group]
             if label_node[parent] < 0:
                 continue
             name = items.production[rule]
-            chosen = work.group_of_production[name]
+            chosen = scratch.group_of_production[name]
             if chosen < 0:
                 chosen = groups
                 groups += 1
-                work.group_of_production[name] = chosen
-                work.entry_of_group[chosen] = -1
+                scratch.group_of_production[name] = chosen
+                scratch.entry_of_group[chosen] = -1
                 into.group_pair[chosen] = name
                 into.group_right[chosen] = items.production_labels[name, 2]
                 into.production_first[chosen], into.production_last[chosen] = chosen, chosen + 1
                 into.production_parent[chosen], into.production_group[chosen] = label_node[parent], chosen
                 into.group_next[chosen] = into.cell_group[cell]
                 into.cell_group[cell] = chosen
-            work.label_group[production] = chosen
+            scratch.label_group[production] = chosen
         group = forest.group_next[group]
     into.node_first[cell + 1], into.cell_production[cell + 1] = count, groups
     for node in range(first, count):
         node_of_label[into.node_symbol[node]] = -1
     group = into.cell_group[cell]
     while group >= 0:
-        work.group_of_production[into.group_pair[group]] = -1
+        scratch.group_of_production[into.group_pair[group]] = -1
         group = into.group_next[group]
-    work.counts[0], work.counts[1] = count, groups
+    scratch.counts[0], scratch.counts[1] = count, groups
 
 
 @kernel
-def _project_unaries(
-    forest: Forest,
-    unaries: ForestUnaries,
-    into: Forest,
-    posteriors: Posteriors,
-    work: LabelWork,
-    cell: int,
-) -> None:
+def _project_unaries(source: ItemForest, labels: LabelForest, cell: int) -> None:
     """The cell's unaries, each pair of labels once."""
-    inside, outside, label_node = forest.inside, forest.outside, work.label_node
-    place = work.counts[3]
+    forest, unaries, into = source.forest, source.unaries, labels.forest
+    posteriors, scratch = labels.posteriors, labels.scratch
+    inside, outside, label_node = forest.inside, forest.outside, scratch.label_node
+    place = scratch.counts[3]
     begin = place
     for unary in range(forest.unary_first[cell], forest.unary_first[cell + 1]):
         above, below = label_node[forest.unary_parent[unary]], label_node[forest.unary_child[unary]]
@@ -151,19 +148,19 @@ def _project_unaries(
             place += 1
         posteriors.unary[known] += mass
     into.unary_first[cell + 1] = place
-    work.counts[3] = place
+    scratch.counts[3] = place
 
 
 @kernel
-def _project_edges(
-    forest: Forest, tables: SparseTables, into: Forest, posteriors: Posteriors, work: LabelWork, cell: int
-) -> bool:
+def _project_edges(source: ItemForest, labels: LabelForest, cell: int) -> bool:
     """The edges whose right nodes are in the cell; false if they do not fit."""
+    forest, tables, into = source.forest, source.tables, labels.forest
+    posteriors, scratch = labels.posteriors, labels.scratch
     inside, outside, rule_prob = forest.inside, forest.outside, tables.rule_prob
-    label_node, label_group, entry_of_group = work.label_node, work.label_group, work.entry_of_group
+    label_node, label_group, entry_of_group = scratch.label_node, scratch.label_group, scratch.entry_of_group
     edge_first, edge_group, edge_left = into.edge_first, into.edge_group, into.left_node
     mass_of, capacity = posteriors.edge, len(posteriors.edge)
-    edges = work.counts[2]
+    edges = scratch.counts[2]
     for right in range(into.node_first[cell], into.node_first[cell + 1]):
         edge_first[right], into.left_first[right] = edges, edges
         begin = edges
@@ -194,15 +191,8 @@ def _project_edges(
                             mass_of[entry] += mass
                     rule += 1
     edge_first[into.node_first[cell + 1]] = edges
-    work.counts[2] = edges
+    scratch.counts[2] = edges
     return True
-
-
-class Counts(NamedTuple):
-    """How much of a forest of labels is in use."""
-
-    edges: int
-    unaries: int
 
 
 class LabelForests:
@@ -212,49 +202,40 @@ class LabelForests:
         self._forests = forests
         self._items = items
         self._edges = 1 << 19
-        self._sized_for: Forest | None = None
-        self.counts = Counts(0, 0)
+        self._filled: tuple[Forest, LabelForest] | None = None
 
-    def project(self, length: int) -> tuple[Forest, Posteriors]:
-        """The forest of labels of the forest that was filled last; both live until the next one."""
-        forest, forests = self._forests.forest, self._forests
-        if self._sized_for is not forest:
-            self._allocate(forest)
-        while not project_forest(
-            forest,
-            forests.tables,
-            forests.unaries,
-            self._items,
-            self._into,
-            self._posteriors,
-            self._work,
-            length,
-        ):
+    def project(self, length: int) -> tuple[Forest, LabelPosteriors]:
+        """The forest of labels of the forest that was filled last, and what its parts are expected to be.
+
+        Both live until the next one. Raises ForestOverflowError where memory does not suffice.
+        """
+        forests = self._forests
+        source = ItemForest(forests.forest, forests.tables, forests.unaries, self._items)
+        if self._filled is None or self._filled[0] is not source.forest:
+            self._filled = source.forest, self._allocate(source.forest, self._edges)
+        while not project_forest(source, self._filled[1], length):
             if self._edges >= MAX_SIZE[EDGES]:
                 raise ForestOverflowError("a forest of labels too large for memory")
+            self._filled = source.forest, self._allocate(source.forest, 2 * self._edges)
             self._edges *= 2
-            self._allocate(forest)
-        self.counts = Counts(*self._work.counts[2:].tolist())
-        return self._into, self._posteriors
+        labels = self._filled[1]
+        edges, unaries = labels.scratch.counts[2:].tolist()
+        posteriors = labels.posteriors
+        return labels.forest, LabelPosteriors(posteriors.edge[:edges], posteriors.unary[:unaries])
 
-    def _allocate(self, forest: Forest) -> None:
-        self._sized_for = forest
+    def _allocate(self, forest: Forest, edges: int) -> LabelForest:
         nodes, productions = len(forest.node_start), len(forest.production_parent)
-        self._into = empty_forest(
-            len(forest.node_first),
-            nodes,
-            productions,
-            self._edges,
-            self._edges,
-            productions,
-            len(forest.unary_rule),
-        )
-        self._posteriors = Posteriors(np.zeros(self._edges), np.zeros(len(forest.unary_rule)))
-        self._work = LabelWork(
-            np.full(self._items.n_labels, -1, np.int32),
-            np.full(self._items.n_productions, -1, np.int32),
-            np.zeros(nodes, np.int32),
-            np.zeros(productions, np.int32),
-            np.zeros(productions, np.int32),
-            np.zeros(4, np.int32),
+        return LabelForest(
+            empty_forest(
+                len(forest.node_first), nodes, productions, edges, edges, productions, len(forest.unary_rule)
+            ),
+            LabelPosteriors(np.zeros(edges), np.zeros(len(forest.unary_rule))),
+            ProjectionScratch(
+                np.full(self._items.n_labels, -1, np.int32),
+                np.full(self._items.n_productions, -1, np.int32),
+                np.zeros(nodes, np.int32),
+                np.zeros(productions, np.int32),
+                np.zeros(productions, np.int32),
+                np.zeros(4, np.int32),
+            ),
         )

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from mbrparse.decode.derivations.forest_search import EdgeGains
 from mbrparse.decode.derivations.gains import LANES, lexical_posterior_gains
 from mbrparse.decode.derivations.item_tables import ItemTables
 from mbrparse.decode.derivations.label_forest import LabelForests
+from mbrparse.decode.derivations.search_state import EdgeGains
 from mbrparse.decode.derivations.tree_search import GrammarTree, TreeSearch
 from mbrparse.decode.objectives import Item, Objective
 from mbrparse.grammar.charts.forest import Forest, forest_cell
@@ -44,23 +44,24 @@ class MaxRule:
         self._items = items
         self._root_symbols = np.isfinite(grammar.root_log_prob)
 
-    def trees(self, length: int) -> dict[int, GrammarTree]:
-        """By the objective's position, the best tree of the forest that was filled last (label ids)."""
+    def trees(self, length: int) -> dict[int, GrammarTree | None]:
+        """By the objective's position, the best tree of the forest that was filled last, or None.
+
+        Its nodes and preterminals are label ids.
+        """
         forest, posteriors = self._label_forests.project(length)
-        counts = self._label_forests.counts
-        gains, values = self._search.rows(forest)
-        mass = posteriors.edge[: counts.edges]
-        edge_gains = EdgeGains(mass, np.log(mass), self._weights, -1)
-        gains.foot[:length] = 0
-        gains.unary[: counts.unaries] = 0
-        unary = posteriors.unary[: counts.unaries, None]
+        mass, count = posteriors.edge, len(posteriors.unary)
+        state = self._search.state(forest, EdgeGains(mass, np.log(mass), self._weights, -1))
+        state.gains.foot[:length] = 0
+        state.gains.unary[:count] = 0
+        unary = posteriors.unary[:, None]
         log_unary = np.log(np.maximum(unary, np.finfo(np.float64).tiny))
-        gains.unary_rule[: counts.unaries] = unary * self._weights[0] + log_unary * self._weights[1]
+        state.gains.unary_rule[:count] = unary * self._weights[0] + log_unary * self._weights[1]
         lexical_posterior_gains(
-            forest, self._weights[0], self._weights[1], self._terminal, values.lexical, length
+            forest, self._weights[0], self._weights[1], self._terminal, state.values.lexical, length
         )
         roots = self._roots(forest, length)
-        trees = self._search.trees(forest, edge_gains, roots, len(self._places), length)
+        trees = self._search.trees(state, roots, len(self._places), length)
         return dict(zip(self._places, trees, strict=True))
 
     def _roots(self, forest: Forest, length: int) -> Floats:

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
-from mbrparse.decode.derivations.chains import new_chains, ranks
-from mbrparse.decode.derivations.forest_search import EdgeGains, Question, Values, best_trees, search_forest
-from mbrparse.decode.derivations.gains import LANES, WEIGHTS, Gains
+from mbrparse.decode.derivations.backtrace import best_trees
+from mbrparse.decode.derivations.chain_scratch import new_scratch, ranks
+from mbrparse.decode.derivations.forest_search import search_forest
+from mbrparse.decode.derivations.gains import Gains
+from mbrparse.decode.derivations.search_state import (
+    NO_NUMBERS,
+    BestValues,
+    EdgeGains,
+    SearchState,
+    new_gains,
+    new_values,
+)
 from mbrparse.grammar.charts.dense_charts import derivation_of
 from mbrparse.grammar.charts.forest import Forest
 from mbrparse.grammar.charts.rule_tables import Floats, Ints
-
-_NO_NUMBERS: Floats = np.zeros(0)
 
 
 @dataclass(frozen=True)
@@ -29,13 +35,6 @@ class GrammarTree:
     preterminals: list[int]
 
 
-class Rows(NamedTuple):
-    """Rows of gains and values for forests of one size."""
-
-    gains: Gains
-    values: Values
-
-
 class TreeSearch:
     """Searches forests of one grammar."""
 
@@ -46,78 +45,48 @@ class TreeSearch:
         self.label = label
         adds_up = len(np.unique(label)) == len(label)
         rank = ranks(len(label), unary_parent, unary_child) if adds_up else np.zeros(0, np.int32)
-        self._chains = new_chains(len(label), len(unary_parent), rank)
+        self._chains = new_scratch(len(label), len(unary_parent), rank)
         self._tie = tie
         self._rule_log_prob = rule_log_prob
-        self._rows: Rows | None = None
-        self._sized_for: Forest | None = None
+        self._rows: tuple[Forest, Gains, BestValues] | None = None
 
-    def rows(
-        self, forest: Forest, left_value: Floats = _NO_NUMBERS, group_share: Floats = _NO_NUMBERS
-    ) -> Rows:
-        """Rows that fit a forest; they live until one of another size comes.
+    def state(
+        self,
+        forest: Forest,
+        edge_gains: EdgeGains,
+        left_value: Floats = NO_NUMBERS,
+        group_share: Floats = NO_NUMBERS,
+    ) -> SearchState:
+        """Room for a search of a forest: its gains and ``values.lexical`` are to be filled.
 
         ``left_value`` are the inside values of the forest's left nodes, ``group_share`` what comes down to
-        its groups, if a lane looks at them.
+        its groups, if a lane looks at them. The same memory serves as long as the same forest is filled.
         """
-        if self._rows is None or self._sized_for is not forest:
-            self._rows, self._sized_for = (
-                _new_rows(forest, left_value, group_share, self._rule_log_prob),
-                forest,
-            )
-        return self._rows
+        if self._rows is None or self._rows[0] is not forest:
+            gains = new_gains(forest, self._rule_log_prob, group_share)
+            self._rows = forest, gains, new_values(forest, left_value)
+        _, gains, values = self._rows
+        return SearchState(forest, self.label, gains, edge_gains, self._chains, values, self._tie)
 
     def trees(
-        self, forest: Forest, edge_gains: EdgeGains, root_gains: Floats, lanes: int, length: int
-    ) -> list[GrammarTree]:
-        """The best trees of the first lanes, the rows of gains and of ``lexical`` being filled.
+        self, state: SearchState, root_gains: Floats, lanes: int, length: int
+    ) -> list[GrammarTree | None]:
+        """The best trees of the first lanes of a ``state``; None where no tree has a value.
 
         ``root_gains`` [node of the root cell, lane] is -inf for what is no root.
         """
-        gains, values = self.rows(forest)
-        search_forest(forest, self.label, gains, edge_gains, self._chains, values, length)
-        question = Question(lanes, self._tie, length)
-        best_trees(forest, self.label, gains, edge_gains, self._chains, values, root_gains, question)
+        search_forest(state, length)
+        best_trees(state, root_gains, lanes, length)
+        values = state.values
         ends = values.tree_end[:lanes].tolist()
         starts, stops, symbols = values.tree_nodes[:, : ends[-1]]
-        found, begin = [], 0
+        found: list[GrammarTree | None] = []
+        begin = 0
         for end, score in zip(ends, values.tree_value[:lanes].tolist(), strict=True):
+            if end == begin:
+                found.append(None)
+                continue
             derivation = derivation_of(starts[begin:end], stops[begin:end], symbols[begin:end], score)
             found.append(GrammarTree(score, derivation.nodes, derivation.preterminals))
             begin = end
         return found
-
-
-def _new_rows(forest: Forest, left_value: Floats, group_share: Floats, rule_log_prob: Floats) -> Rows:
-    def rows(count: int) -> Floats:
-        return np.zeros((count, LANES))
-
-    nodes, unaries = len(forest.node_start), len(forest.unary_rule)
-    own = rows(nodes)
-    return Rows(
-        Gains(
-            node=rows(nodes),
-            unary=rows(unaries),
-            unary_rule=rows(unaries),
-            foot=rows(len(forest.node_first)),
-            production=np.zeros(len(forest.production_parent)),
-            children=np.zeros(len(forest.production_parent)),
-            span=np.zeros(len(forest.node_first)),
-            rule_log_prob=rule_log_prob,
-            weights=np.zeros((WEIGHTS, LANES)),
-            share=np.zeros(len(forest.production_parent)),
-            group_share=group_share,
-        ),
-        Values(
-            own=own,
-            best=rows(nodes) if unaries else own,
-            split=rows(len(forest.group_pair)),
-            lexical=rows(nodes),
-            shared=np.zeros(len(forest.production_parent)),
-            left_value=left_value,
-            # A tree has a node no more than once.
-            tree_nodes=np.empty((3, LANES * nodes), np.int32),
-            tree_end=np.zeros(LANES, np.int32),
-            tree_value=np.zeros(LANES),
-        ),
-    )

@@ -69,39 +69,50 @@ class Posteriors:
 
     @cached_property
     def _table(self) -> dict[tuple[int, int, str], float]:
-        entries = self.entries
-        labels = self.labels
+        return self._by_label(self.entries.constituents)
+
+    @cached_property
+    def _preterminals(self) -> dict[tuple[int, int, str], float]:
+        return self._by_label(self.entries.lexical)
+
+    def _by_label(self, values: FloatArray) -> dict[tuple[int, int, str], float]:
+        entries, labels = self.entries, self.labels
         keys = zip(entries.starts.tolist(), entries.ends.tolist(), entries.label_ids.tolist(), strict=True)
         table: dict[tuple[int, int, str], float] = {}
-        for (start, end, label), value in zip(keys, entries.g.tolist(), strict=True):
+        for (start, end, label), value in zip(keys, values.tolist(), strict=True):
             # Posteriors of symbols may share a name.
             triple = start, end, labels[label]
             table[triple] = table.get(triple, 0.0) + value
         return table
 
     def labelled(self, start: int, end: int, label: str) -> float:
-        """g of a labelled span (0 for one that is not listed)."""
+        """g of a constituent (0 for one that is not listed); with unary rules an expected number.
+
+        A preterminal is no constituent: over one terminal only what stands above it counts.
+        """
         return self._table.get((start, end, label), 0.0)
 
+    def preterminal(self, position: int, label: str) -> float:
+        """The posterior of a label as the preterminal of a terminal."""
+        return self._preterminals.get((position, position + 1, label), 0.0)
+
     def bracketed(self, start: int, end: int) -> float:
-        """g of a span, summed over labels (over one terminal: of preterminals)."""
+        """The sum of ``labelled`` over all labels."""
+        if end - start == 1:
+            return float(self._over_one[start])
         return float(self.spans.total[cell_of(self.length, start, end)])
 
     @cached_property
     def _over_one(self) -> FloatArray:
-        """By terminal, the expected number of constituents over it alone: its preterminal is none."""
-        starts, ends, _, g, _ = self.entries
-        single = ends - starts == 1
-        everything = np.bincount(starts[single], g[single], self.length)
-        position = np.arange(self.length)
-        preterminals = self.spans.total[cell_of(self.length, position, position + 1)]
-        above: FloatArray = np.maximum(everything - preterminals, 0.0)
-        return above
+        """By terminal, the expected number of constituents over it alone."""
+        entries = self.entries
+        single = entries.ends - entries.starts == 1
+        over = np.bincount(entries.starts[single], entries.constituents[single], self.length)
+        return over.astype(np.float64)
 
     def expected_constituents(self) -> float:
         """The expected number of constituents; without unary rules the length less one."""
-        starts, ends, _, g, _ = self.entries
-        return float(g[ends - starts > 1].sum() + self._over_one.sum())
+        return float(self.entries.constituents.sum())
 
     def expected_matches(self, constituents: Sequence[tuple[int, int, str]]) -> tuple[float, float]:
         """The expected numbers of labelled and of bracketed matches of (start, end, label) triples.
@@ -111,10 +122,7 @@ class Posteriors:
         """
         spans = Counter((start, end) for start, end, _ in constituents)
         labelled = sum(min(self.labelled(*triple), k) for triple, k in Counter(constituents).items())
-        bracketed = sum(
-            min(self.bracketed(start, end) if end - start > 1 else float(self._over_one[start]), k)
-            for (start, end), k in spans.items()
-        )
+        bracketed = sum(min(self.bracketed(*span), k) for span, k in spans.items())
         return labelled, bracketed
 
     def gains(self, labelled: float, span: float, constant: float) -> FloatArray:

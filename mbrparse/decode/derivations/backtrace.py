@@ -1,0 +1,136 @@
+"""Reading the best trees off a forest that was searched."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mbrparse.decode.derivations.chains import best_chain, bound_steps, list_steps
+from mbrparse.decode.derivations.gains import production_gain
+from mbrparse.decode.derivations.search_state import SearchState
+from mbrparse.grammar.charts.forest import forest_cell
+from mbrparse.grammar.charts.rule_tables import Floats
+from mbrparse.grammar.kernel import kernel
+
+
+@kernel
+def best_trees(state: SearchState, root_gains: Floats, lanes: int, n: int) -> None:
+    """The nodes of the first lanes' best trees in preorder, preterminals included, and their values.
+
+    They go to ``values.tree_nodes``. ``root_gains`` [node of the root cell, lane] are -inf where a node
+    is no root. Of equal candidates the earlier split, then the lesser symbols; a chain of fewer nodes
+    first. No node, and -inf, where there is no tree.
+    """
+    count = 0
+    for lane in range(lanes):
+        count, top = _best_tree(state, root_gains, lane, n, count)
+        state.values.tree_end[lane] = count
+        state.values.tree_value[lane] = top
+
+
+@kernel
+def _best_tree(state: SearchState, root_gains: Floats, lane: int, n: int, count: int) -> tuple[int, float]:
+    """One of them, its nodes from place ``count`` on; returns the place after them, and its value."""
+    forest, values, chains, tie = state.forest, state.values, state.chains, state.tie
+    starts, ends, symbols = values.tree_nodes[0], values.tree_nodes[1], values.tree_nodes[2]
+    best, own = values.best, values.own
+    first = forest.node_first[forest_cell(0, n)]
+    last = forest.node_first[forest_cell(0, n) + 1]
+    top = -np.inf
+    for node in range(first, last):
+        top = max(top, best[node, lane] + root_gains[node - first, lane])
+    if not np.isfinite(top):
+        return count, -np.inf
+    root = -1
+    for node in range(first, last):
+        if best[node, lane] + root_gains[node - first, lane] >= top - tie * abs(top):
+            if root < 0 or forest.node_symbol[node] < forest.node_symbol[root]:
+                root = node
+    stack = np.empty((n + 1, 2), np.int32)  # node and end
+    stack[0, 0], stack[0, 1] = root, n
+    height = 1
+    while height > 0:
+        height -= 1
+        node, end = stack[height, 0], stack[height, 1]
+        start = forest.node_start[node]
+        cell = forest_cell(start, end)
+        if best[node, lane] > own[node, lane] + tie * abs(own[node, lane]) or own[node, lane] == -np.inf:
+            list_steps(state, cell)
+            foot = bound_steps(state, cell, lane)
+            _, length = best_chain(state, cell, node, lane, foot)
+            for place in range(length - 1):
+                starts[count], ends[count] = start, end
+                symbols[count] = forest.node_symbol[chains.best_path[place]]
+                count += 1
+            node = chains.best_path[length - 1]
+        starts[count], ends[count], symbols[count] = start, end, forest.node_symbol[node]
+        count += 1
+        if end - start > 1:
+            left, right = _best_split(state, lane, node, end)
+            stack[height, 0], stack[height, 1] = right, end
+            stack[height + 1, 0], stack[height + 1, 1] = left, forest.node_start[right]
+            height += 2
+    return count, top
+
+
+@kernel
+def _best_split(state: SearchState, lane: int, node: int, end: int) -> tuple[int, int]:
+    """The two nodes that a node is best made of, without a chain."""
+    forest, gains, edge_gains, values = state.forest, state.gains, state.edge_gains, state.values
+    best, symbol = values.best, forest.node_symbol
+    start = forest.node_start[node]
+    here = forest_cell(start, end)
+    wanted = -np.inf
+    group = forest.cell_group[here]
+    while group >= 0:
+        for place in range(forest.production_first[group], forest.production_last[group]):
+            if forest.production_parent[place] == node:
+                rule = forest.group_rule[group] + place - forest.production_first[group]
+                found = values.shared[place] if lane == edge_gains.share_lane else values.split[group, lane]
+                wanted = max(wanted, found + production_gain(gains, place, rule, here, lane))
+        group = forest.group_next[group]
+    least = wanted - state.tie * abs(wanted)
+    found_left, found_right = -1, -1
+    # Where large values cancel, rounding may leave all below: then the largest is taken.
+    largest, largest_left, largest_right = -np.inf, -1, -1
+    group = forest.cell_group[here]
+    while group >= 0:
+        for place in range(forest.production_first[group], forest.production_last[group]):
+            if forest.production_parent[place] != node:
+                continue
+            rule = forest.group_rule[group] + place - forest.production_first[group]
+            gain = production_gain(gains, place, rule, here, lane)
+            found = values.shared[place] if lane == edge_gains.share_lane else values.split[group, lane]
+            if found + gain < least:
+                continue
+            for split in range(start + 1, end):
+                cell = forest_cell(split, end)
+                # A later split than the one at hand cannot come first.
+                if found_right >= 0 and split > forest.node_start[found_right]:
+                    break
+                for right in range(forest.node_first[cell], forest.node_first[cell + 1]):
+                    if symbol[right] != forest.group_right[group]:
+                        continue
+                    for edge in range(forest.edge_first[right], forest.edge_first[right + 1]):
+                        if forest.edge_group[edge] != group:
+                            continue
+                        left = forest.left_node[forest.left_first[right] + edge - forest.edge_first[right]]
+                        value = best[left, lane] + best[right, lane] + gain
+                        if lane == edge_gains.share_lane:
+                            value += gains.share[place] * forest.inside[left] * forest.inside[right]
+                        if len(edge_gains.mass):
+                            value += edge_gains.weights[0, lane] * edge_gains.mass[edge]
+                            value += edge_gains.weights[1, lane] * edge_gains.log_mass[edge]
+                        if value > largest:
+                            largest, largest_left, largest_right = value, left, right
+                        if value < least:
+                            continue
+                        if (
+                            found_right < 0
+                            or split < forest.node_start[found_right]
+                            or (symbol[left], symbol[right]) < (symbol[found_left], symbol[found_right])
+                        ):
+                            found_left, found_right = left, right
+        group = forest.group_next[group]
+    if found_left < 0:
+        return largest_left, largest_right
+    return found_left, found_right

@@ -1,0 +1,99 @@
+"""What a search of a forest works on: gains, best values, and the memory for them.
+
+Every array of values is [.., lanes] (``gains``): a lane for each objective.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mbrparse.decode.derivations.chain_scratch import ChainScratch
+from mbrparse.decode.derivations.gains import LANES, WEIGHTS, Gains
+from mbrparse.grammar.charts.forest import Forest
+from mbrparse.grammar.charts.rule_tables import Floats, Ints
+
+NO_NUMBERS: Floats = np.zeros(0)
+
+
+class EdgeGains(NamedTuple):
+    """What splits earn: ``weights[0]`` [lane] times ``mass`` [edge] and ``weights[1]`` times ``log_mass``.
+
+    Without edges: none of the objectives looks at splits.
+    """
+
+    mass: Floats
+    log_mass: Floats
+    weights: Floats  # [2, lanes]
+    share_lane: int  # a lane whose productions earn ``Gains.share`` times their children's inside, or -1
+
+
+class BestValues(NamedTuple):
+    """The best that nodes and groups reach, and the trees read off."""
+
+    own: Floats  # [node, lane] of a node that is not rewritten by a unary rule
+    best: Floats  # [node, lane] (the same array where there are no unary rules)
+    split: Floats  # [group, lane]: its best two nodes, with what the split earns
+    lexical: Floats  # [node, lane] what preterminals earn; -inf for other nodes over a word
+    shared: Floats  # [production] in the lane of shares its best two nodes, with what the split earns
+    left_value: Floats  # inside values of the forest's ``left_node``
+    tree_nodes: Ints  # [3, any number] room for trees: start, end and symbol of their nodes
+    tree_end: Ints  # by lane
+    tree_value: Floats
+
+
+class SearchState(NamedTuple):
+    """A forest that is searched, what its parts earn, and the best values found."""
+
+    forest: Forest
+    label: Ints  # [symbol] whose items are shared (``ItemTables``)
+    gains: Gains
+    edge_gains: EdgeGains
+    chains: ChainScratch
+    values: BestValues
+    tie: float  # values that differ relatively by no more are equal
+
+
+def new_gains(forest: Forest, rule_log_prob: Floats, group_share: Floats) -> Gains:
+    """Room for the gains of a forest."""
+    nodes, unaries, productions = _sizes(forest)
+    return Gains(
+        node=_rows(nodes),
+        unary=_rows(unaries),
+        unary_rule=_rows(unaries),
+        foot=_rows(len(forest.node_first)),
+        production=np.zeros(productions),
+        children=np.zeros(productions),
+        span=np.zeros(len(forest.node_first)),
+        rule_log_prob=rule_log_prob,
+        weights=np.zeros((WEIGHTS, LANES)),
+        share=np.zeros(productions),
+        group_share=group_share,
+    )
+
+
+def new_values(forest: Forest, left_value: Floats) -> BestValues:
+    """Room for the best values of a forest."""
+    nodes, unaries, productions = _sizes(forest)
+    own = _rows(nodes)
+    return BestValues(
+        own=own,
+        best=_rows(nodes) if unaries else own,
+        split=_rows(len(forest.group_pair)),
+        lexical=_rows(nodes),
+        shared=np.zeros(productions),
+        left_value=left_value,
+        # A tree has a node no more than once.
+        tree_nodes=np.empty((3, LANES * nodes), np.int32),
+        tree_end=np.zeros(LANES, np.int32),
+        tree_value=np.zeros(LANES),
+    )
+
+
+def _sizes(forest: Forest) -> tuple[int, int, int]:
+    return len(forest.node_start), len(forest.unary_rule), len(forest.production_parent)
+
+
+def _rows(count: int) -> Floats:
+    return np.zeros((count, LANES))

@@ -1,0 +1,74 @@
+"""What a program asks of the parser: sentences in any form, options with a meaning, answers."""
+
+import math
+
+import pytest
+from conversion import to_pcfg
+from naive import Grammar
+
+from mbrparse.decode.best_first.best_first_charts import BestFirst
+from mbrparse.decode.objectives import OBJECTIVES, Space
+from mbrparse.decode.parser import Parser
+from mbrparse.decode.parser_options import ParserOptions
+from mbrparse.errors import ObjectiveError, OptionsError
+from mbrparse.treebank.brackets import read_tree
+
+BOTH = Grammar(
+    {"S": 1.0}, {("S", "x", "S"): 0.4, ("S", "S", "x"): 0.2, ("S", "x", "x"): 0.4}, {("x", "x"): 1.0}
+)
+GRAMMAR = to_pcfg(BOTH)
+RECALL, PRODUCTIONS = OBJECTIVES["labelled-recall"], OBJECTIVES["productions"]
+
+
+def test_sentences_are_trees_lists_or_strings() -> None:
+    parser = Parser(GRAMMAR, "labelled-recall")
+    expected = parser.parse([["x", "x", "x"]]).trees()
+    tree = read_tree("(S (x x) (S (-NONE- *) (x x) (x x)))")
+    for sentences in (tree, [tree], "x x x", ["x x x"], ["x  x\tx"], [tree.leaves()[:1] + tree.leaves()[2:]]):
+        assert [str(found.leaves()[0]) for found in parser.parse(sentences).trees() if found] == (
+            ["x"] if "x)" not in str(sentences) else ["(x x)"]
+        )
+        assert len(parser.parse(sentences)) == 1
+    assert str(expected[0]) == "(S x (S x x))"
+    assert len(parser.parse("x x\nx x x")) == 2
+
+
+def test_answers() -> None:
+    parses = Parser(GRAMMAR, "labelled-tree", "labelled-recall", "productions").parse(["x x x", "y", ""])
+    parsed, unknown, empty = parses
+    assert (unknown.reason, empty.reason) == ("unknown terminal y", "empty sentence")
+    assert (str(unknown.tree), empty.tree) == ("(S (y y))", None)
+    assert parsed.log_prob == pytest.approx(math.log(0.4 * 0.6))
+    assert parsed.posteriors is not None
+    assert parsed.posteriors.labelled(1, 3, "S") == pytest.approx(2 / 3)
+    scores = parsed.expected_scores
+    assert scores["labelled-tree"] == pytest.approx(2 / 3)
+    assert scores["labelled-recall"] == pytest.approx(5 / 3)
+    assert unknown.expected_scores == dict.fromkeys(scores)
+    assert str(parses.trees("productions")[0]) == "(S x (S x x))"
+    assert list(parses.by_objective()) == ["labelled-tree", "labelled-recall", "productions"]
+    assert repr(parses) == "<3 parses for labelled-tree, labelled-recall, productions; 2 fell back>"
+    assert len(parses[1:]) == 2
+    with pytest.raises(ObjectiveError, match="'max-rule-sum' was not among the objectives; they were label"):
+        parses.trees("max-rule-sum")
+
+
+def test_what_has_no_meaning_is_refused_by_the_library_too() -> None:
+    for options, says in (
+        ({"objectives": ()}, "one objective is needed"),
+        ({"objectives": (RECALL, RECALL)}, "two objectives are called labelled-recall"),
+        ({"objectives": (PRODUCTIONS,), "precision": "single"}, "This objective needs precision double"),
+        ({"objectives": (PRODUCTIONS,), "best_first": BestFirst()}, "This objective needs engine exhaustive"),
+        ({"objectives": (RECALL,), "items": "symbol", "precision": "single"}, "items symbol needs precision"),
+        ({"objectives": (OBJECTIVES["labelled-tree"],), "items": "symbol"}, "items symbol needs another"),
+        ({"objectives": (RECALL,), "unlabelled": True}, "labels none needs an objective that does not look"),
+        ({"objectives": (RECALL,), "max_length": 0}, "max-length is one or more, not 0"),
+    ):
+        with pytest.raises(OptionsError, match=says):
+            ParserOptions(**options)
+    with pytest.raises(ObjectiveError, match="there is no objective 'recall'; it is one of labelled-tree, "):
+        Parser(GRAMMAR, "recall")
+    with pytest.raises(ObjectiveError, match="productions has no meaning in the space free"):
+        PRODUCTIONS.within(Space.FREE)
+    with pytest.raises(OptionsError, match="give no others beside them"):
+        Parser(GRAMMAR, "labelled-tree", options=ParserOptions((RECALL,)))
