@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
+from children import LIMIT
 
 from mbrparse.grammar import kernel
 
@@ -55,7 +56,7 @@ def show(folder: Path, cache: Path, before: str = "pass") -> tuple[str, str]:
         capture_output=True,
         text=True,
         check=True,
-        timeout=120,
+        timeout=LIMIT,
     )
     return done.stdout.strip(), done.stderr
 
@@ -152,6 +153,6 @@ loaded = {{name for name, module in sys.modules.items() if not hasattr(module, "
 print(*(name for name in loaded if name.startswith("mbrparse.")))
 """
     done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=120
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=LIMIT
     )
     assert set(done.stdout.split()) <= set(sources)
