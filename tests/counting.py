@@ -1,6 +1,6 @@
 """The chart kernels in plain Python with counters: what a chart costs in operations, not in seconds.
 
-The kernels' own source is loaded a second time, uncompiled, with vectors that count what is done with
+The kernels' own files are imported a second time, uncompiled, with vectors that count what is done with
 them; arrays that count how often they are read tell the rest.
 """
 
@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from importlib.util import module_from_spec, spec_from_file_location
-from pathlib import Path
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import import_module
 from types import ModuleType
 from typing import Any
 
 import numpy as np
+from numba.core.dispatcher import Dispatcher
 from numpy.typing import NDArray
 
-import mbrparse.grammar.charts
-
-ROOM = Path(mbrparse.grammar.charts.__file__).parent
+from mbrparse.grammar import kernel
+from mbrparse.grammar.charts import vector
 
 
 class CountedReads(np.ndarray[Any, Any]):
@@ -59,7 +60,7 @@ def counting_vectors(counts: Counter[str]) -> ModuleType:
         return np.where(value > bound, then, otherwise)
 
     return _module(
-        "mbrparse.grammar.charts.vector",
+        vector.__name__,
         load=load,
         store=store,
         multiply_add=multiply_add,
@@ -79,29 +80,47 @@ def _module(name: str, **members: Any) -> ModuleType:
     return module
 
 
-def uncompiled(*names: str, counts: Counter[str]) -> dict[str, Any]:
-    """The functions of the named kernel files, in plain Python; later files see the earlier ones' copies."""
+def uncompiled(user: ModuleType, counts: Counter[str]) -> dict[str, Any]:
+    """The kernels that a module calls, by their names there, in plain Python as is all that they call."""
+    kernels = {name: value for name, value in vars(user).items() if isinstance(value, Dispatcher)}
+    with _plain_kernel_files(counts):
+        return {
+            name: getattr(import_module(kernel.py_func.__module__), kernel.py_func.__name__)
+            for name, kernel in kernels.items()
+        }
+
+
+@contextmanager
+def _plain_kernel_files(counts: Counter[str]) -> Iterator[None]:
+    """Here kernel files are imported anew, each from whatever file imports it, and nothing is compiled."""
+    loaded = {name: module for name, module in sys.modules.items() if name.startswith("mbrparse.")}
+    hidden = {name: module for name, module in loaded.items() if _defines_kernels(module)}
+    for name in hidden:
+        del sys.modules[name]
     stand_ins = {
-        "mbrparse.grammar.kernel": _module("mbrparse.grammar.kernel", kernel=lambda function: function),
-        "mbrparse.grammar.charts.vector": counting_vectors(counts),
+        kernel.__name__: _module(kernel.__name__, kernel=lambda function: function),
+        vector.__name__: counting_vectors(counts),
     }
-    real = dict(sys.modules)
-    functions: dict[str, Any] = {}
+    sys.modules.update(stand_ins)
     try:
-        sys.modules.update(stand_ins)
-        for name in names:
-            full = f"mbrparse.grammar.charts.{name}"
-            spec = spec_from_file_location(full, ROOM / f"{name}.py")
-            assert spec is not None
-            assert spec.loader is not None
-            module = module_from_spec(spec)
-            sys.modules[full] = module
-            spec.loader.exec_module(module)
-            functions |= vars(module)
+        yield
     finally:
-        for name in (*stand_ins, *(f"mbrparse.grammar.charts.{name}" for name in names)):
-            if name in real:
-                sys.modules[name] = real[name]
-            else:
-                sys.modules.pop(name, None)
-    return functions
+        for name in [name for name in sys.modules if name.startswith("mbrparse.")]:
+            if sys.modules[name] is not loaded.get(name):
+                _put_back(name, loaded.get(name))
+
+
+def _defines_kernels(module: ModuleType) -> bool:
+    values = list(vars(module).values())
+    return any(isinstance(value, Dispatcher) and value.__module__ == module.__name__ for value in values)
+
+
+def _put_back(name: str, module: ModuleType | None) -> None:
+    """Let a name stand for this module again, or for none, also as an attribute of its package."""
+    room, _, file = name.rpartition(".")
+    if module is None:
+        del sys.modules[name]
+        vars(sys.modules[room]).pop(file, None)
+    else:
+        sys.modules[name] = module
+        setattr(sys.modules[room], file, module)

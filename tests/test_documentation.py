@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from children import LIMIT
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -41,6 +42,7 @@ def test_commands_of_the_page_run(page: Path, tmp_path: Path) -> None:
             capture_output=True,
             text=True,
             check=False,
+            timeout=LIMIT,
         )
         assert done.returncode == 0, f"{command}\n{done.stderr}"
         if output:

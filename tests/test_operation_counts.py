@@ -82,7 +82,7 @@ class Counted:
 def dense(monkeypatch: pytest.MonkeyPatch) -> Counted:
     """Counts of the dense kernels."""
     counts = Counted()
-    kernels = uncompiled("dense", "dense_viterbi", "sparse", "span_summary", counts=counts.operations)
+    kernels = uncompiled(dense_charts, counts.operations)
 
     def tables(rules: Any, dtype: Any) -> DenseTables:
         real = dense_tables(rules, dtype)
@@ -90,10 +90,8 @@ def dense(monkeypatch: pytest.MonkeyPatch) -> Counted:
         return real._replace(narrow=real.narrow._replace(**watched))
 
     monkeypatch.setattr(dense_charts, "dense_tables", tables)
-    for name in ("dense_inside", "dense_outside", "dense_viterbi", "dense_summary"):
-        monkeypatch.setattr(dense_charts, name, counts.count(name, kernels[name]))
-    for name in ("dense_roots", "dense_derivation"):
-        monkeypatch.setattr(dense_charts, name, kernels[name])
+    for name, plain in kernels.items():
+        monkeypatch.setattr(dense_charts, name, counts.count(name, plain))
     return counts
 
 
@@ -101,7 +99,7 @@ def dense(monkeypatch: pytest.MonkeyPatch) -> Counted:
 def sparse(monkeypatch: pytest.MonkeyPatch) -> Counted:
     """Counts of the sparse kernels."""
     counts = Counted()
-    kernels = uncompiled("dense", "dense_viterbi", "sparse", "sparse_viterbi", counts=counts.operations)
+    kernels = uncompiled(sparse_charts, counts.operations)
 
     def tables(rules: Any, dtype: Any) -> SparseTables:
         real = sparse_tables(rules, dtype)
@@ -112,9 +110,8 @@ def sparse(monkeypatch: pytest.MonkeyPatch) -> Counted:
 
     monkeypatch.setattr(sparse_charts, "sparse_tables", tables)
     monkeypatch.setattr(sparse_charts, "Buckets", buckets)
-    for name in ("sparse_inside", "sparse_outside", "sparse_viterbi"):
-        monkeypatch.setattr(sparse_charts, name, counts.count(name, kernels[name]))
-    monkeypatch.setattr(sparse_charts, "sparse_derivation", kernels["sparse_derivation"])
+    for name, plain in kernels.items():
+        monkeypatch.setattr(sparse_charts, name, counts.count(name, plain))
     return counts
 
 

@@ -4,6 +4,7 @@ import subprocess
 import sys
 
 import pytest
+from children import LIMIT
 from commandline import Command
 
 from mbrparse import __version__
@@ -44,7 +45,9 @@ def test_help_loads_no_heavy_library(option: str) -> None:
         "try: main()\n"
         "except SystemExit: print(sorted(HEAVY & sys.modules.keys()))\n"
     )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=LIMIT
+    )
     assert done.stdout.splitlines()[-1] == "['click']"
 
 

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from children import LIMIT
 from commandline import Command
 
 from mbrparse.treebank import brackets
@@ -23,7 +24,12 @@ def shell(command: str, **environment: str) -> subprocess.CompletedProcess[str]:
     program = f"{shlex.quote(sys.executable)} -m mbrparse"
     script = "set -o pipefail; " + command.replace("mbrparse", program)
     return subprocess.run(
-        ["bash", "-c", script], capture_output=True, text=True, env=os.environ | environment, check=False
+        ["bash", "-c", script],
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=LIMIT,
     )
 
 

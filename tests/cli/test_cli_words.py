@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
+from children import LIMIT, started
 from commandline import Command
 
 from mbrparse.treebank.brackets import read_tree
@@ -220,7 +221,9 @@ def test_help_loads_no_heavy_library(arguments: list[str]) -> None:
         "try: main()\n"
         "except SystemExit: print(sorted({'numba', 'pandas', 'nltk'} & sys.modules.keys()))\n"
     )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=LIMIT
+    )
     assert done.stdout.splitlines()[-1] == "[]"
 
 
@@ -231,7 +234,9 @@ def test_signatures_need_no_nltk(trees: Path) -> None:
         "try: main()\n"
         "except SystemExit: print(sorted({'numba', 'pandas', 'nltk'} & sys.modules.keys()))\n"
     )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=LIMIT
+    )
     assert done.stdout.splitlines()[-1] == "[]"
 
 
@@ -240,18 +245,8 @@ def test_interrupted_training_leaves_no_file(trees: Path) -> None:
     words = "".join(f"(S (A{n % 50} w{n % 977}) (B{n % 31} v{n % 1013}))\n" for n in range(60000))
     large.write_text(words)
     target = trees.with_name("large.grammar")
-    line = [
-        sys.executable,
-        "-m",
-        "mbrparse",
-        "train",
-        str(large),
-        "--terminals",
-        "words",
-        "--unknown",
-        "collins",
-    ]
-    with subprocess.Popen([*line, "-o", str(target)], stderr=subprocess.PIPE, text=True) as process:
+    how = ("--terminals", "words", "--unknown", "collins")
+    with started("train", large, *how, "-o", target) as process:
         assert process.stderr is not None
         assert process.stderr.readline() == "mbrparse: training the tagger on 60000 sentences ...\n"
         time.sleep(0.5)

@@ -1,0 +1,34 @@
+"""Child processes of tests: each has a limit of time, and hears signals whatever started the tests."""
+
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+LIMIT = 240
+"""Seconds that any child may take, on a busy machine and with kernels to compile: generous."""
+
+# A shell in the background (``&``, ``nohup``) lets its children ignore SIGINT, and theirs.
+_PROGRAM = """
+import runpy, signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
+runpy.run_module("mbrparse", run_name="__main__", alter_sys=True)
+"""
+
+
+@contextmanager
+def started(*arguments: object) -> Iterator[subprocess.Popen[str]]:
+    """``mbrparse`` as a process that Ctrl-C interrupts, its stderr a pipe; it ends with the block."""
+    line = [sys.executable, "-c", _PROGRAM, *map(str, arguments)]
+    with subprocess.Popen(line, stderr=subprocess.PIPE, text=True) as process:
+        limit = threading.Timer(LIMIT, process.kill)
+        limit.start()
+        try:
+            yield process
+        except BaseException:
+            process.kill()
+            raise
+        finally:
+            process.wait()
+            limit.cancel()

@@ -1,0 +1,158 @@
+"""Machine code of kernels is kept, and never stale: a little package with the real decorator."""
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from children import LIMIT
+
+from mbrparse.grammar import kernel
+
+CALLEE = """
+from little.grammar.kernel import kernel
+from little.steps import STEP
+@kernel
+def grow(value):
+    return value + STEP
+"""
+CALLER = """
+from little.callee import grow
+from little.grammar.kernel import announced, kernel
+@kernel
+def twice(value):
+    return 2 * grow(value)
+def show():
+    with announced(lambda: print("compiled", end=" ")):
+        print(twice(1))
+"""
+
+
+@pytest.fixture
+def little(tmp_path: Path) -> Path:
+    """A folder that holds a package of two kernels, in two files."""
+    room = tmp_path / "here" / "little" / "grammar"
+    room.mkdir(parents=True)
+    shutil.copy(kernel.__file__, room / "kernel.py")
+    for name, text in {"callee": CALLEE, "caller": CALLER, "steps": "STEP = 1\n", "notes": ""}.items():
+        (room.parent / f"{name}.py").write_text(text)
+    return tmp_path / "here"
+
+
+@pytest.fixture
+def cache(tmp_path: Path) -> Path:
+    """Where numba is told to keep what it compiles."""
+    return tmp_path / "cache"
+
+
+def show(folder: Path, cache: Path, before: str = "pass") -> tuple[str, str]:
+    """What the outer kernel makes of 1, and stderr; the output says whether it had to be compiled."""
+    done = subprocess.run(
+        [sys.executable, "-c", f"from little.caller import show; {before}; show()"],
+        env={**os.environ, "PYTHONPATH": str(folder), "NUMBA_CACHE_DIR": str(cache)},
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=LIMIT,
+    )
+    return done.stdout.strip(), done.stderr
+
+
+def edit(path: Path, old: str, new: str) -> None:
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))
+
+
+def folders(cache: Path) -> set[Path]:
+    return set((cache / "mbrparse" / "kernels").iterdir())
+
+
+def test_what_a_kernel_calls_and_the_constants_it_sees_are_compiled_in(little: Path, cache: Path) -> None:
+    assert show(little, cache) == ("compiled 4", "")
+    assert show(little, cache) == ("4", "")
+    edit(little / "little" / "callee.py", "value + STEP", "value + 10 * STEP")
+    assert show(little, cache) == ("compiled 22", "")
+    edit(little / "little" / "steps.py", "1", "2")
+    assert show(little, cache) == ("compiled 42", "")
+    # A file that no kernel sees changes nothing.
+    edit(little / "little" / "notes.py", "", "NOTE = 1\n")
+    assert show(little, cache) == ("42", "")
+    assert len(folders(cache)) == 3
+
+
+def test_two_clones_share_their_kernels(little: Path, cache: Path, tmp_path: Path) -> None:
+    assert show(little, cache) == ("compiled 4", "")
+    shutil.copytree(little, tmp_path / "there", ignore=shutil.ignore_patterns("__pycache__"))
+    assert show(tmp_path / "there", cache) == ("4", "")
+
+
+def test_folders_that_nobody_used_for_long_are_removed(little: Path, cache: Path) -> None:
+    kernels = cache / "mbrparse" / "kernels"
+    old, recent, other = kernels / ("0" * 32), kernels / ("1" * 32), kernels / "of-mine"
+    for folder in (old, recent, other):
+        folder.mkdir(parents=True)
+        (folder / "code.bin").touch()
+    long_ago = time.time() - kernel.MAX_AGE - 1000
+    for folder in (old, other):
+        os.utime(folder, (long_ago, long_ago))
+    show(little, cache)
+    [own] = folders(cache) - {old, recent, other}
+    assert not old.exists()
+    assert recent.exists()
+    assert other.exists()
+    # To use kernels is enough to keep them.
+    os.utime(own, (long_ago, long_ago))
+    assert show(little, cache) == ("4", "")
+    assert own.stat().st_mtime > long_ago + 500
+
+
+def test_where_no_place_is_writable_kernels_are_compiled_in_memory(little: Path, cache: Path) -> None:
+    cache.write_text("a file, so that no folder can be made here")
+    out, err = show(little, cache)
+    assert out == "compiled 4"
+    [line] = err.splitlines()
+    assert line.startswith("mbrparse: kernels are compiled in memory")
+    assert str(cache) in line
+    assert "set NUMBA_CACHE_DIR" in line
+
+
+def test_what_was_edited_under_a_running_process_is_not_kept(little: Path, cache: Path) -> None:
+    steps = little / "little" / "steps.py"
+    overwrite = f"open({str(steps)!r}, 'w').write('STEP = 5')"
+    assert show(little, cache, before=overwrite) == ("compiled 4", "")
+    assert show(little, cache) == ("compiled 12", "")
+
+
+def test_a_spoilt_file_is_compiled_anew(little: Path, cache: Path) -> None:
+    show(little, cache)
+    [folder] = folders(cache)
+    files = list(folder.iterdir())
+    assert len(files) == 2
+    for path in files:
+        path.write_bytes(path.read_bytes()[:100])
+    assert show(little, cache) == ("compiled 4", "")
+    assert show(little, cache) == ("4", "")
+
+
+def test_the_key_holds_every_file_that_kernels_load() -> None:
+    sources = kernel.kernel_sources()
+    decorated = [
+        path for path in kernel.PACKAGE.rglob("*.py") if "\n@kernel\n" in path.read_text(encoding="utf-8")
+    ]
+    names = [".".join(path.relative_to(kernel.PACKAGE.parent).with_suffix("").parts) for path in decorated]
+    assert len(names) > 20
+    script = f"""
+import importlib, sys
+for name in {names!r}:
+    importlib.import_module(name)
+loaded = {{name for name, module in sys.modules.items() if not hasattr(module, "__path__")}}
+print(*(name for name in loaded if name.startswith("mbrparse.")))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=LIMIT
+    )
+    assert set(done.stdout.split()) <= set(sources)
