@@ -1,3 +1,95 @@
-"""mbrparse: parse a sentence for the measure it will be judged by."""
+"""mbrparse: parse a sentence for the measure it will be judged by.
 
-__version__ = "0.1.0"
+The way from a treebank to a table, in a notebook::
+
+    import mbrparse as mp
+
+    trees = mp.read_trees("nltk:treebank")
+    train, test = mp.split(trees, 0.1)
+    grammar = mp.train(train)
+    parses = mp.Parser(grammar, "labelled-recall", "labelled-tree").parse(test)
+    mp.compare(test, parses)
+
+Names are found when they are first asked for, so that importing the package loads no library.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from mbrparse.version import __version__
+
+if TYPE_CHECKING:
+    from mbrparse.decode.objectives import OBJECTIVES, Item, Objective, Space
+    from mbrparse.decode.parser import Parser
+    from mbrparse.decode.posteriors.posteriors_file import read_posteriors
+    from mbrparse.decode.posteriors.span_posteriors import Posteriors
+    from mbrparse.errors import MbrparseError
+    from mbrparse.evaluate.comparison import compare
+    from mbrparse.grammar.grammars import read_grammar, train, write_grammar
+    from mbrparse.grammar.pcfg import PCFG
+    from mbrparse.treebank.binarize import Binarization, binarize, debinarize
+    from mbrparse.treebank.brackets import read_tree
+    from mbrparse.treebank.corpora import read_trees
+    from mbrparse.treebank.splits import split
+    from mbrparse.treebank.tree import Tree
+
+__all__ = [
+    "OBJECTIVES",
+    "PCFG",
+    "Binarization",
+    "Item",
+    "MbrparseError",
+    "Objective",
+    "Parser",
+    "Posteriors",
+    "Space",
+    "Tree",
+    "__version__",
+    "binarize",
+    "compare",
+    "debinarize",
+    "read_grammar",
+    "read_posteriors",
+    "read_tree",
+    "read_trees",
+    "split",
+    "train",
+    "write_grammar",
+]
+
+_MODULES = {
+    "OBJECTIVES": "decode.objectives",
+    "PCFG": "grammar.pcfg",
+    "Binarization": "treebank.binarize",
+    "Item": "decode.objectives",
+    "MbrparseError": "errors",
+    "Objective": "decode.objectives",
+    "Parser": "decode.parser",
+    "Posteriors": "decode.posteriors.span_posteriors",
+    "Space": "decode.objectives",
+    "Tree": "treebank.tree",
+    "binarize": "treebank.binarize",
+    "compare": "evaluate.comparison",
+    "debinarize": "treebank.binarize",
+    "read_grammar": "grammar.grammars",
+    "read_posteriors": "decode.posteriors.posteriors_file",
+    "read_tree": "treebank.brackets",
+    "read_trees": "treebank.corpora",
+    "split": "treebank.splits",
+    "train": "grammar.grammars",
+    "write_grammar": "grammar.grammars",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"{__name__}.{_MODULES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

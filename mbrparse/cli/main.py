@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 
 import click
 
-from mbrparse import __version__
+from mbrparse.version import __version__
 from mbrparse.cli.lazy import LazyGroup
 from mbrparse.errors import MbrparseError
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mbrparse import __version__
+from mbrparse.version import __version__
 
 if TYPE_CHECKING:
     import pandas as pd
