@@ -15,6 +15,6 @@ EXPERIMENTS: dict[str, str] = {
 }
 
 
-@click.group(cls=LazyGroup, package="mbrparse.cli.experiments", lines=EXPERIMENTS, ending="")
+@click.group(cls=LazyGroup, package="mbrparse.cli.experiments", lines=EXPERIMENTS)
 def experiment() -> None:
     """Run an experiment: a paper's, or a check of the parser."""

@@ -10,18 +10,15 @@ import click
 
 
 class LazyGroup(click.Group):
-    """A group of commands, each the function of its own name in the module of its name and ``ending``.
+    """A group of commands, each the function of its own name in the module NAME_command.
 
     ``lines`` maps the commands' names to their lines in the help; the modules lie in ``package``. A
     misspelt name is answered with the nearest one.
     """
 
-    def __init__(
-        self, *args: Any, package: str, lines: dict[str, str], ending: str = "_command", **kwargs: Any
-    ) -> None:
+    def __init__(self, *args: Any, package: str, lines: dict[str, str], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._package = package
-        self._ending = ending
         self._lines = lines
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -32,7 +29,7 @@ class LazyGroup(click.Group):
             return None
         function = name.replace("-", "_")
         command: click.Command = getattr(
-            importlib.import_module(f"{self._package}.{function}{self._ending}"), function
+            importlib.import_module(f"{self._package}.{function}_command"), function
         )
         return command
 

@@ -8,9 +8,9 @@ from typing import Any, NoReturn
 
 import click
 
-from mbrparse.version import __version__
 from mbrparse.cli.lazy import LazyGroup
 from mbrparse.errors import MbrparseError
+from mbrparse.version import __version__
 
 # name of the command (and of its function, with _ for -; its module ends in _command): its line in the help
 COMMANDS = {

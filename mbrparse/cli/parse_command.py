@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
-from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -95,10 +93,10 @@ def parse(
     INPUT holds trees, whose tags or words are parsed, or lines of tokens. There is exactly one line of
     output for each sentence, in order, whatever happens to any one of them.
     """
+    from mbrparse.decode.parse_files import write_parses
     from mbrparse.decode.parser_options import ParserOptions
     from mbrparse.decode.run import Job, parse_all
     from mbrparse.decode.sentences import read_chunks
-    from mbrparse.files import open_output
     from mbrparse.grammar.grammar_file import read_with_tagger
     from mbrparse.grammar.kernel import announced
     from mbrparse.grammar.pcfg import PCFG
@@ -114,36 +112,21 @@ def parse(
         options = ParserOptions(
             objectives, fallback, labels == "none", debinarize, max_length, best_first, precision, items
         )
-    writer = None
+    collected = None
     source: PCFG | GivenPosteriors
     if grammar is None:
         source = read_given(str(posteriors))
     else:
         source = PCFG.from_rules(read_with_tagger(grammar))
         if write_posteriors is not None:
-            writer = posteriors_writer(write_posteriors, source, options)
-    job = Job(source, options, details is not None, writer is not None)
+            collected = posteriors_writer(write_posteriors, source, options), write_posteriors
+    job = Job(source, options, details is not None, collected is not None)
     with combinations_checked():
         results = parse_all(job, read_chunks(input, form, encoding), jobs)
-    reasons: Counter[str] = Counter()
-    count = 0
-    with ExitStack() as stack:
-        stack.enter_context(announced(lambda: note("compiling kernels, once on this machine ...")))
-        streams = [stack.enter_context(open_output(output.replace(PLACEHOLDER, name))) for name in names]
-        detail_stream = None if details is None else stack.enter_context(open_output(details))
-        for lines in with_progress(results, "parsing"):
-            for stream, line in zip(streams, lines.trees, strict=True):
-                stream.write(line + "\n")
-            if detail_stream is not None:
-                detail_stream.write(f"{lines.details}\n")
-            if writer is not None:
-                writer.add(lines.length, lines.entries)
-            count += 1
-            if lines.reason is not None:
-                reasons[lines.reason] += 1
-    if writer is not None:
-        writer.write(str(write_posteriors))
-    note(f"{count} sentences, {reasons.total()} fell back{_most_common(reasons)}")
+    paths = [output.replace(PLACEHOLDER, name) for name in names]
+    with announced(lambda: note("compiling kernels, once on this machine ...")):
+        account = write_parses(with_progress(results, "parsing"), paths, details, collected)
+    note(str(account))
 
 
 def _check_outputs(*paths: str | None) -> None:
@@ -153,10 +136,3 @@ def _check_outputs(*paths: str | None) -> None:
     if twice is not None:
         where = "standard output" if twice == STANDARD else twice
         raise click.UsageError(f"Two of --output, --details and --write-posteriors go to {where}.")
-
-
-def _most_common(reasons: Counter[str]) -> str:
-    if not reasons:
-        return ""
-    text = ", ".join(f"{reason}: {count}" for reason, count in reasons.most_common(3))
-    return f" ({text}{', ...' if len(reasons) > 3 else ''})"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,8 +19,7 @@ from mbrparse.errors import FileError
 from mbrparse.files import STANDARD
 
 if TYPE_CHECKING:
-    from mbrparse.grammar.words.unknown import UnknownWords
-    from mbrparse.treebank.corpora import SourceTree
+    from mbrparse.grammar.words.unknown import UnknownKind
 
 
 @click.command()
@@ -61,7 +59,7 @@ if TYPE_CHECKING:
 @encoding_option()
 @click.option("--nonterminals", default=15, show_default=True, help="Nonterminals of the random start.")
 @click.option("--seed", default=0, show_default=True, help="Of the random start.")
-@click.option("--init", metavar="GRAMMAR", help="Start from a grammar instead.")
+@click.option("--init", metavar="GRAMMAR", help="Start from a grammar instead, one without unary rules.")
 @click.option("--iterations", type=click.IntRange(min=0), default=75, show_default=True, help="At most.")
 @click.option("--tolerance", type=float, help="Stop when the cross-entropy (bits) changes by less.")
 @click.option(
@@ -86,48 +84,57 @@ def train(
 
     By default the rules of binarized trees are counted: relative frequencies, no smoothing. With
     --method inside-outside the trees' brackets, but not their labels, guide the re-estimation of a
-    random grammar (Pereira & Schabes 1992), or of any other. A flat tree is a sentence without brackets.
+    random grammar (Pereira & Schabes 1992), or of another without unary rules. A flat tree is a sentence
+    without brackets.
     """
     _check_words(method, terminals, unknown, rare, output)
     if method == "inside-outside":
-        from mbrparse.cli.inside_outside import InsideOutsideOptions, train_inside_outside
-
-        if statistics is not None and STANDARD in (*inputs, output):
-            raise click.UsageError("--statistics with inside-outside needs files: INPUT is read twice.")
-        train_inside_outside(inputs, output, terminals, encoding, InsideOutsideOptions(**options))
-        if statistics is not None:
-            _expect_statistics(inputs, output, encoding, statistics)
+        if statistics is not None and output == STANDARD:
+            raise click.UsageError("--statistics with inside-outside needs --output FILE.")
+        _inside_outside(inputs, output, terminals, encoding, statistics=statistics, **options)
         return
     _refuse_unused(options)
+    from mbrparse.grammar.count_trees import train_by_counting
     from mbrparse.grammar.grammar_file import write_grammar
-    from mbrparse.grammar.induce import induce
     from mbrparse.grammar.rules import unquote
     from mbrparse.grammar.words.rare import is_unknown
     from mbrparse.treebank.corpora import read_corpus
 
-    trees = with_progress(
-        (tree for spec in inputs for tree in read_corpus(spec, encoding=encoding)), "reading"
+    trees = (tree for spec in inputs for tree in read_corpus(spec, encoding=encoding))
+    model: UnknownKind | None = None if terminals != "words" or unknown == "none" else unknown or "signature"
+    rules, counts = train_by_counting(
+        trees, terminals or "tags", model, rare, statistics is not None, note, with_progress
     )
-    model: UnknownWords | None = None
-    originals: list[SourceTree] = []
-    if terminals == "words" and unknown != "none":
-        from mbrparse.grammar.words.unknown import MODELS
-
-        chosen = MODELS[unknown or "signature"]
-        originals = list(trees)
-        replaced, model = chosen.learn(originals, chosen.default_rare if rare is None else rare)
-        trees = with_progress(replaced, "counting", len(replaced))
-    kept = list(trees) if statistics is not None else None
-    rules = induce(trees if kept is None else kept, terminals or "tags")
-    write_grammar(replace(rules, unknown=_with_tagger(model, originals, output)), output)
-    if statistics is not None and kept is not None:
-        from mbrparse.grammar.statistics.gather import count_statistics
+    write_grammar(rules, output)
+    if statistics is not None and counts is not None:
         from mbrparse.grammar.statistics.statistics_file import write_statistics
 
-        write_statistics(count_statistics(kept, rules.terminal_kind), statistics)
+        write_statistics(counts, statistics)
     note(f"{sum(weight.count or 0 for weight in rules.start.values()):g} trees, {len(rules.rules)} rules")
     if model is not None and not any(is_unknown(unquote(rule.children[0])) for rule in rules.rules):
         note("no word was rare: sentences with unseen words will fall back")
+
+
+def _inside_outside(
+    inputs: tuple[str, ...], output: str, terminals: Any, encoding: str, **options: Any
+) -> None:
+    from mbrparse.cli.train_reports import name_left_out, report_iteration
+    from mbrparse.grammar.training.inside_outside import InsideOutside, train_files
+    from mbrparse.grammar.training.iterations import Interrupted
+
+    how = InsideOutside(**options)
+    if how.resume and output == STANDARD:
+        raise click.UsageError("--resume needs --output FILE: its checkpoint is FILE.checkpoint.")
+    try:
+        trained = train_files(
+            inputs, output, how, terminals, encoding, report_iteration, name_left_out, with_progress
+        )
+    except Interrupted as interruption:
+        if output != STANDARD:
+            done = interruption.result.iterations
+            note(f"interrupted after {done} iterations: {output} keeps the last, --resume goes on")
+        raise KeyboardInterrupt from None
+    note(f"{trained.sentences} sentences, {trained.iterations} iterations, {len(trained.rules.rules)} rules")
 
 
 def _check_words(
@@ -146,35 +153,9 @@ def _check_words(
         raise click.UsageError(
             "--unknown collins needs --output FILE: its tagger is written to FILE.tagger.json."
         )
-
-
-def _with_tagger(model: UnknownWords | None, trees: list[SourceTree], output: str) -> UnknownWords | None:
-    """The model complete; a tagger takes a while, so what cannot be written is said before."""
-    from mbrparse.grammar.words.collins import Collins
-    from mbrparse.grammar.words.tagger import Tagger
-
-    if not isinstance(model, Collins):
-        return model
-    if not Path(output).absolute().parent.is_dir():
+    if unknown == "collins" and not Path(output).absolute().parent.is_dir():
+        # A tagger takes a while to train: what cannot be written is said before.
         raise FileError("cannot be written (there is no such folder)", source=output)
-    note(f"training the tagger on {len(trees)} sentences ...")
-    return model.with_tagger(Tagger.train(tree for _, _, tree in trees))
-
-
-def _expect_statistics(inputs: tuple[str, ...], grammar: str, encoding: str, path: str) -> None:
-    """Gather statistics of the training sentences by expectation under the grammar just written."""
-    from mbrparse.grammar.grammar_file import read_grammar
-    from mbrparse.grammar.pcfg import PCFG
-    from mbrparse.grammar.statistics.gather import expect_statistics
-    from mbrparse.grammar.statistics.statistics_file import write_statistics
-    from mbrparse.grammar.training.bracketings import bracketed_sentences
-    from mbrparse.treebank.corpora import read_corpus
-
-    rules = read_grammar(grammar)
-    trees = (tree for spec in inputs for tree in read_corpus(spec, encoding=encoding))
-    sentences = (found.terminals for found in bracketed_sentences(trees, rules.terminal_kind, False))
-    counts = expect_statistics(PCFG.from_rules(rules), with_progress(sentences, "statistics"))
-    write_statistics(counts, path)
 
 
 def _refuse_unused(options: dict[str, Any]) -> None:

@@ -1,13 +1,15 @@
-"""Grids of cells, laid out as text, Markdown or LaTeX: the heading first, names left, figures right.
+"""Grids of cells, laid out as text, Markdown, LaTeX or CSV: the heading first, names left, figures right.
 
 A cell may carry a mark (the letters of the files that it beats), which is set as a superscript where
-the format has such.
+the format has such. A row of one cell is a heading over the rows below it.
 """
 
 from __future__ import annotations
 
+import csv
+import io
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple
 
 from mbrparse.evaluate.criteria import DASH
@@ -29,21 +31,37 @@ class Cell(NamedTuple):
 Grid = Sequence[Sequence[Cell]]
 
 
+def grid_of(rows: Iterable[Iterable[object]]) -> list[list[Cell]]:
+    """A grid of unmarked cells, numbers in full precision.
+
+    >>> grid_of([["recall", 0.5]])
+    [[Cell(text='recall', mark=''), Cell(text='0.5', mark='')]]
+    """
+    return [[Cell(str(content)) for content in row] for row in rows]
+
+
 def text_grid(grid: Grid, names: int = 1) -> list[str]:
     """Lines of a grid whose first ``names`` columns are names; marks stand behind the figures.
 
     >>> text_grid([[Cell(""), Cell("F")], [Cell("a one"), Cell("50.00", "b")], [Cell("b two"), Cell("1.00")]])
     ['           F', 'a one  50.00 b', 'b two   1.00']
+    >>> text_grid(grid_of([["", "mean"], ["Tree"], ["recall", 90.13]]))
+    ['         mean', 'Tree', 'recall  90.13']
     """
-    return [
-        line.rstrip()
-        for line in _aligned([_with_spaced_marks(column) for column in zip(*grid, strict=True)], names, "  ")
-    ]
+    columns = [_with_spaced_marks(column) for column in _columns(grid)]
+    rows = iter(_aligned(columns, names, "  "))
+    return [(row[0].text if _is_heading(row, grid) else next(rows)).rstrip() for row in grid]
 
 
 def markdown_grid(grid: Grid, names: int = 1) -> list[str]:
-    """A Markdown table."""
-    rows = [[_markdown_cell(cell) for cell in row] for row in grid]
+    """A Markdown table; headings are bold."""
+    blank = [Cell("")] * (len(grid[0]) - 1)
+    rows = [
+        [f"**{_markdown_cell(row[0])}**", *map(_markdown_cell, blank)]
+        if _is_heading(row, grid)
+        else [_markdown_cell(cell) for cell in row]
+        for row in grid
+    ]
     columns = [
         [cell.ljust(3) if place < names else cell.rjust(3) for cell in column]
         for place, column in enumerate(zip(*rows, strict=True))
@@ -57,10 +75,19 @@ def markdown_grid(grid: Grid, names: int = 1) -> list[str]:
 
 
 def latex_grid(grid: Grid, names: int = 1) -> list[str]:
-    """A LaTeX tabular."""
-    heading, *body = [" & ".join(map(_latex_cell, row)) + r" \\" for row in grid]
+    """A LaTeX tabular; headings are set in italics."""
+    columns = len(grid[0])
+    heading, *body = [
+        (
+            rf"\multicolumn{{{columns}}}{{l}}{{\emph{{{_latex_cell(row[0])}}}}}"
+            if _is_heading(row, grid)
+            else " & ".join(map(_latex_cell, row))
+        )
+        + r" \\"
+        for row in grid
+    ]
     return [
-        rf"\begin{{tabular}}{{{'l' * names}{'r' * (len(grid[0]) - names)}}}",
+        rf"\begin{{tabular}}{{{'l' * names}{'r' * (columns - names)}}}",
         r"\hline",
         heading,
         r"\hline",
@@ -68,6 +95,29 @@ def latex_grid(grid: Grid, names: int = 1) -> list[str]:
         r"\hline",
         r"\end{tabular}",
     ]
+
+
+def csv_grid(grid: Grid) -> list[str]:
+    """Comma-separated values, without marks.
+
+    >>> csv_grid(grid_of([["a", "b,c"]]))
+    ['a,"b,c"']
+    """
+    lines = []
+    for row in grid:
+        line = io.StringIO()
+        csv.writer(line, lineterminator="").writerow([cell.text for cell in row])
+        lines.append(line.getvalue())
+    return lines
+
+
+def _is_heading(row: Sequence[Cell], grid: Grid) -> bool:
+    return len(row) == 1 < len(grid[0])
+
+
+def _columns(grid: Grid) -> list[Sequence[Cell]]:
+    """The columns without headings, which take no room in any."""
+    return list(zip(*(row for row in grid if not _is_heading(row, grid)), strict=True))
 
 
 def _aligned(columns: Sequence[Sequence[str]], names: int, between: str) -> list[str]:

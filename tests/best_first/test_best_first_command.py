@@ -127,7 +127,7 @@ def test_experiment(command: Command, tmp_path: Path) -> None:
     assert stamps == {path: path.stat().st_mtime_ns for path in (tmp_path / "out" / "sentences").iterdir()}
     other = command("experiment", "figures-of-merit", "embedded:flights", *how, "--mass", "0.5")
     assert other.code == 1
-    assert "another mass" in other.err
+    assert "made with other settings (mass: 0.95, now 0.5)" in other.err
 
 
 def test_ctrl_c_is_one_line(command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

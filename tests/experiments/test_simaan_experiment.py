@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 from commandline import Command, Outcome
 
-from mbrparse.cli.experiments import simaan_steps
-from mbrparse.cli.experiments.simaan_parsers import ALGORITHMS
 from mbrparse.decode.run import parse_all
 from mbrparse.evaluate.evalb.collins_parameters import COLLINS, NEVER, write_collins
 from mbrparse.evaluate.evalb.parameters import read_parameters
+from mbrparse.experiments.simaan import steps
+from mbrparse.experiments.simaan.parser_kinds import ALGORITHMS
 from mbrparse.treebank.brackets import read_tree_file
 from mbrparse.treebank.corpora import read_corpus
 
@@ -176,8 +176,8 @@ def test_other_settings_are_refused(
     folder, _ = finished
     before = files(folder)
     done = experiment(command, folder, *more)
-    assert f"settings.json: this was made with other {name}" in done.error
-    assert done.error.endswith("give the same input and options, or give another folder: -o DIR")
+    assert f"settings.json: made with other settings ({name}" in done.error
+    assert done.error.endswith("give the same input and options, or another folder: -o DIR")
     assert files(folder) == before
 
 
@@ -191,7 +191,7 @@ def test_an_interrupted_run_leaves_no_half_written_file(
             yield lines
 
     with monkeypatch.context() as patch:
-        patch.setattr(simaan_steps, "parse_all", interrupted)
+        patch.setattr(steps, "parse_all", interrupted)
         assert experiment(command, tmp_path).code == 130
     kept = {"settings.json", "COLLINS.prm"}
     kept |= {f"M_RL-keep/{name}" for name in ("gold.mrg", "grammar.txt", "grammar.txt.tagger.json")}
@@ -274,7 +274,7 @@ def test_a_folder_of_something_else(command: Command, tmp_path: Path) -> None:
     (tmp_path / "M_H").mkdir()
     assert "results, but no settings.json says of what" in experiment(command, tmp_path).error
     (tmp_path / "settings.json").write_text("[1")
-    assert "not the settings of this experiment; remove its folder" in experiment(command, tmp_path).error
+    assert "settings.json: not a result of this experiment; remove it" in experiment(command, tmp_path).error
     (tmp_path / "file").write_text("")
     assert "folder cannot be made" in experiment(command, tmp_path / "file").error
 

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from tree_strategies import labels, tokens
 
 from mbrparse.errors import FileError, GrammarError
+from mbrparse.grammar.count_trees import train_by_counting
 from mbrparse.grammar.grammar_file import read_grammar, read_with_tagger, write_grammar
 from mbrparse.grammar.induce import induce
 from mbrparse.grammar.pcfg import PCFG, UNKNOWN_TERMINAL
@@ -148,6 +149,11 @@ def test_the_threshold_is_exact(kind: UnknownKind, rare: int) -> None:
 def test_without_a_model_words_are_themselves() -> None:
     grammar = PCFG.from_rules(induce(source_trees(sentence_of("the/DT dog/NN")), "words"))
     assert grammar.terminals_of(["the", "cat"]) == ["the", "cat"]
+
+
+def test_tags_are_never_unknown() -> None:
+    with pytest.raises(GrammarError, match="no unknown words; train with words"):
+        train_by_counting([SourceTree("", 1, read_tree("(NP (DT the) (NN dog))"))], "tags", "signature")
 
 
 def test_trees_keep_all_but_their_rare_words() -> None:

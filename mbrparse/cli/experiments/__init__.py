@@ -1,1 +1,1 @@
-"""The papers' experiments: where decoding and evaluation meet. One file per experiment."""
+"""The commands of the papers' experiments: options, one call of the library, print."""

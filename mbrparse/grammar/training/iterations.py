@@ -58,11 +58,15 @@ class Interrupted(Exception):  # noqa: N818  # nothing went wrong
 
 @dataclass(frozen=True)
 class Trained:
-    """The grammar that training ended with, and a row of figures for each iteration from 0 on."""
+    """The grammar that training ended with, and a row of figures for each iteration from 0 on.
+
+    ``sentences`` is the number of those trained on, the left out included.
+    """
 
     rules: RuleSet
     curve: list[Row]
     iterations: int
+    sentences: int
 
 
 def train(
@@ -114,8 +118,9 @@ def train(
             if how.tolerance is not None and _converged(curve, how.tolerance):
                 break
     except KeyboardInterrupt:
-        raise Interrupted(Trained(to_rules(grammar, estimate), curve, estimate.iteration)) from None
-    return Trained(to_rules(grammar, estimate), curve, estimate.iteration)
+        result = Trained(to_rules(grammar, estimate), curve, estimate.iteration, len(how.sentences))
+        raise Interrupted(result) from None
+    return Trained(to_rules(grammar, estimate), curve, estimate.iteration, len(how.sentences))
 
 
 def write_curve(curve: Sequence[Row], path: str | Path) -> None:

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from mbrparse.cli.experiments.table1 import NAMES
+from mbrparse.experiments.goodman.table1 import NAMES
+from mbrparse.experiments.plots import plotting, save, tidy
 
 # Told apart in grey and by the colour-blind too: colour and line.
 STYLES = {"labelled-tree": ("#b2472e", "--"), "bracketed-recall": ("#1f5f99", "-")}
@@ -18,14 +19,7 @@ PANELS = {
 
 def figure2(results: Sequence[dict[str, Any]], paths: Sequence[Path], title: str) -> None:
     """Draw run 1 in bold and the spread of all (lowest to highest) behind; write each of ``paths``."""
-    import matplotlib as mpl
-
-    mpl.use("Agg")
-    # The same input gives the same file, and text stays text.
-    mpl.rcParams.update({"svg.hashsalt": "mbrparse", "svg.fonttype": "none"})
-    from matplotlib import pyplot as plt
-
-    figure, axes = plt.subplots(1, 2, figsize=(10, 4.2), layout="constrained")
+    figure, axes = plotting().subplots(1, 2, figsize=(10, 4.2), layout="constrained")
     for panel, (criterion, heading) in zip(axes, PANELS.items(), strict=True):
         for decoder, (colour, line) in STYLES.items():
             runs = [[100 * rate for rate in result["rates"][decoder][criterion]] for result in results]
@@ -34,13 +28,8 @@ def figure2(results: Sequence[dict[str, Any]], paths: Sequence[Path], title: str
             panel.fill_between(iterations, low, high, color=colour, alpha=0.15, linewidth=0)
             panel.plot(iterations, runs[0], line, color=colour, linewidth=1.8, label=NAMES[decoder])
         panel.set(title=heading, xlabel="Iteration", ylabel="per cent", xlim=(0, len(runs[0]) - 1))
-        panel.grid(alpha=0.25)
-        for side in ("top", "right"):
-            panel.spines[side].set_visible(False)
+        tidy(panel)
     axes[0].legend(loc="lower right", frameon=False)
     shade = f"; shaded: lowest to highest of {len(results)} runs" if len(results) > 1 else ""
     figure.suptitle(f"{title}: run 1{shade}", fontsize=11)
-    for path in paths:
-        metadata = {"Date": None} if path.suffix == ".svg" else {}
-        figure.savefig(path, dpi=150, metadata=metadata)
-    plt.close(figure)
+    save(figure, paths, dpi=150)

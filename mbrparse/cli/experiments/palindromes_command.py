@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -28,32 +27,7 @@ def palindromes(output: str, runs: int, jobs: int, **numbers: int) -> None:
     and both grammars, and the share of guessed brackets that are compatible with the source's. The folder
     gets a result for each run (what is there is not done again) and palindromes.txt, .md, .tex, .csv.
     """
-    from mbrparse.cli.experiments.grid import FORMATS, as_csv
-    from mbrparse.cli.experiments.palindrome_trial import PalindromeTrial
-    from mbrparse.cli.experiments.runs import run_all
-    from mbrparse.files import open_output
+    from mbrparse.experiments.pereira_schabes.palindrome_trial import PalindromeTrial
+    from mbrparse.experiments.pereira_schabes.palindromes import compare_trainings
 
-    folder = Path(output)
-    results: dict[int, Any] = {}
-    for run, result in run_all(PalindromeTrial(**numbers), folder, runs, dict(numbers), jobs):
-        results[run] = result
-        note(f"run {run} of {runs}")
-    grid = [["run", "source: bits", "bracketed: bits", "accuracy", "raw: bits", "accuracy"]]
-    for run in sorted(results):
-        grid.append([str(run), *_figures(results[run])])
-    means = {
-        name: {key: sum(r[name][key] for r in results.values()) / len(results) for key in figures}
-        for name, figures in results[1].items()
-    }
-    grid.append(["mean", *_figures(means)])
-    for suffix, render in {**FORMATS, "csv": as_csv}.items():
-        with open_output(folder / f"palindromes.{suffix}") as stream:
-            stream.write(render(grid) + "\n")
-    click.echo(FORMATS["txt"](grid))
-
-
-def _figures(result: dict[str, Any]) -> list[str]:
-    cells = [f"{result['source']['cross_entropy']:.3f}"]
-    for name in ("bracketed", "raw"):
-        cells += [f"{result[name]['cross_entropy']:.3f}", f"{100 * result[name]['accuracy']:.2f}"]
-    return cells
+    click.echo(compare_trainings(PalindromeTrial(**numbers), Path(output), runs, jobs, note))

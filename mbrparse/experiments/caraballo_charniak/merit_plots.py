@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from mbrparse.cli.experiments.merit_tables import Row, lengths, point, share
-from mbrparse.cli.experiments.merit_trial import CHECKPOINTS
+from mbrparse.experiments.caraballo_charniak.merit_tables import Row, lengths, point, share
+from mbrparse.experiments.caraballo_charniak.merit_trial import CHECKPOINTS
+from mbrparse.experiments.plots import plotting, save, tidy
 
 # A colour for each family of merits, a dash for each member.
 STYLES: dict[str, tuple[str, str]] = {
@@ -26,19 +27,13 @@ STYLES: dict[str, tuple[str, str]] = {
 
 def draw(rows: Sequence[Row], merits: Sequence[str], folder: Path, title: str) -> None:
     """Write curves.svg, curves.png, lengths.svg and lengths.png into a folder."""
-    import matplotlib as mpl
-
-    mpl.use("Agg")
-    # The same input gives the same file, and text stays text.
-    mpl.rcParams.update({"svg.hashsalt": "mbrparse", "svg.fonttype": "none"})
-    _save(_curves(rows, merits, title), folder, "curves")
-    _save(_lengths(rows, merits, title), folder, "lengths")
+    for name, figure in (("curves", _curves), ("lengths", _lengths)):
+        paths = [folder / f"{name}.svg", folder / f"{name}.png"]
+        save(figure(rows, merits, title), paths, dpi=130)
 
 
 def _curves(rows: Sequence[Row], merits: Sequence[str], title: str) -> Any:
-    from matplotlib import pyplot as plt
-
-    figure, axes = plt.subplots(1, 3, figsize=(13.5, 4.8), layout="constrained")
+    figure, axes = plotting().subplots(1, 3, figsize=(13.5, 4.8), layout="constrained")
     most = max(row["exhaustive"]["edges"] for row in rows)
     places = [place for place, edges in enumerate(CHECKPOINTS) if edges <= 2 * most]
     headings = ("Unlabelled recall", "Unlabelled precision of the parsed", "Sentences parsed")
@@ -50,16 +45,14 @@ def _curves(rows: Sequence[Row], merits: Sequence[str], title: str) -> Any:
             wide = 2.4 if merit == "boundary-trigram" else 1.5
             panel.plot(edges, values, dash, color=colour, linewidth=wide, label=merit)
         panel.set(title=heading, xlabel="edges", xscale="log", ylabel="per cent", ylim=(0, 102))
-        _tidy(panel)
+        tidy(panel)
     figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=5, frameon=False)
     figure.suptitle(title, fontsize=11)
     return figure
 
 
 def _lengths(rows: Sequence[Row], merits: Sequence[str], title: str) -> Any:
-    from matplotlib import pyplot as plt
-
-    figure, axes = plt.subplots(1, 2, figsize=(11, 4.8), layout="constrained")
+    figure, axes = plotting().subplots(1, 2, figsize=(11, 4.8), layout="constrained")
     groups = lengths(rows)
     inside = [[row for row in rows if low <= row["length"] <= high] for low, high in groups]
     names = [f"{low}-{high}" for low, high in groups]
@@ -74,21 +67,7 @@ def _lengths(rows: Sequence[Row], merits: Sequence[str], title: str) -> Any:
     axes[1].set(title="Edges a sentence", ylabel="edges", yscale="log")
     for panel in axes:
         panel.set_xlabel("terminals")
-        _tidy(panel)
+        tidy(panel)
     figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=5, frameon=False)
     figure.suptitle(title, fontsize=11)
     return figure
-
-
-def _tidy(panel: Any) -> None:
-    panel.grid(alpha=0.25)
-    for side in ("top", "right"):
-        panel.spines[side].set_visible(False)
-
-
-def _save(figure: Any, folder: Path, name: str) -> None:
-    from matplotlib import pyplot as plt
-
-    figure.savefig(folder / f"{name}.svg", metadata={"Date": None})
-    figure.savefig(folder / f"{name}.png", dpi=130)
-    plt.close(figure)

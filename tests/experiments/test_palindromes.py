@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
+from pathlib import Path
 
-from mbrparse.cli.experiments.palindrome_trial import PalindromeTrial, log2_probability
+import pytest
+from commandline import Command
+
+from mbrparse.experiments.pereira_schabes.palindrome_trial import PalindromeTrial, log2_probability
 from mbrparse.grammar.training.bracketings import BracketedSentence
 
 
@@ -21,3 +24,11 @@ def test_the_palindrome_source_is_a_distribution() -> None:
     lengths = range(1, 8)
     total = sum(2**half * 2 ** log2_probability(BracketedSentence(("a",) * (2 * half))) for half in lengths)
     assert total == pytest.approx(1 - 0.8**7)
+
+
+def test_palindromes_have_a_table(command: Command, tmp_path: Path) -> None:
+    small = ("--runs", 2, "--train", 10, "--test", 5, "--iterations", 2)
+    done = command("experiment", "palindromes", *small, "-o", tmp_path)
+    assert done.code == 0, done.err
+    assert [line.split()[0] for line in done.out.splitlines()] == ["run", "1", "2", "mean"]
+    assert (tmp_path / "palindromes.csv").exists()

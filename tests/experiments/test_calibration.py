@@ -2,6 +2,7 @@
 
 import csv
 import io
+from pathlib import Path
 
 from commandline import Command
 
@@ -24,3 +25,13 @@ def test_nothing_to_hold_out(command: Command) -> None:
     outcome = command("experiment", "calibration", "embedded:flights", "--test-fraction", "0.0001")
     assert outcome.code == 1
     assert "hold out" in outcome.err
+
+
+def test_without_a_parsable_sentence_there_is_nothing_to_compare(command: Command, tmp_path: Path) -> None:
+    """Held out is a tag that was never seen."""
+    (tmp_path / "trees.mrg").write_text("(S (A (a x) (b y)) (c z))\n" * 9 + "(S (d x) (e y))\n")
+    outcome = command("experiment", "calibration", tmp_path / "trees.mrg", "--samples", 5)
+    assert (outcome.code, outcome.out) == (1, "")
+    [_, message] = outcome.err.splitlines()
+    assert message.startswith("mbrparse: the grammar can parse none of the held-out sentences")
+    assert "; give a larger treebank" in message

@@ -10,16 +10,16 @@ from typing import Any
 
 import pandas as pd
 
-from mbrparse.cli.experiments.simaan_parsers import ALGORITHMS, ParserKind, Published
-from mbrparse.cli.experiments.simaan_steps import Parsing, Steps
 from mbrparse.evaluate.criteria import DASH, Criterion
 from mbrparse.evaluate.evalb.evalb_counts import EVALB
 from mbrparse.evaluate.evalb.parameters import EvalbParameters
-from mbrparse.evaluate.grids import LAYOUTS, Cell, Grid, PrintFormat
+from mbrparse.evaluate.grids import LAYOUTS, Cell, Grid, PrintFormat, grid_of
 from mbrparse.evaluate.request import Request, evaluate_files
 from mbrparse.evaluate.significance import significance
 from mbrparse.evaluate.significance_report import LEGEND, letters, mark
 from mbrparse.evaluate.tables import COVERAGE, Format, Summary, render, summarize
+from mbrparse.experiments.simaan.parser_kinds import ALGORITHMS, ParserKind, Published
+from mbrparse.experiments.simaan.steps import Parsing, Steps
 from mbrparse.files import open_output
 
 #: His criteria, as he calls them, among EVALB's.
@@ -117,7 +117,7 @@ def _account(judged: Judged) -> str:
 def _grid(summary: Summary, published: dict[str, Published]) -> Grid:
     """Our rows with letters and marks, his below."""
     found = summary.significance
-    grid = [[Cell(text) for text in ("", "", *CRITERIA.values(), COVERAGE.heading)]]
+    grid = grid_of([("", "", *CRITERIA.values(), COVERAGE.heading)])
     names = letters(found, len(summary.rates))
     rows = zip(summary.rates.to_numpy().tolist(), summary.coverage.tolist(), strict=True)
     for file, (name, (rates, covered)) in enumerate(zip(ALGORITHMS.values(), rows, strict=True)):
@@ -137,15 +137,14 @@ def _differences(summary: Summary) -> Grid:
     [(place, criterion)] = [(p, c) for p, c in _criteria() if c.name == "bracketing_f"]
     first, *others = ALGORITHMS.values()
     heading = ("", f"less {first}", "95% interval", "p (bootstrap)", "p (randomization)")
-    grid = [[Cell(text) for text in heading]]
+    rows: list[tuple[str, ...]] = [heading]
     for file, name in enumerate(others, start=1):
         at = file, place
         low, high = found.difference_low[at], found.difference_high[at]
         interval = f"{criterion.show(float(low))}..{criterion.show(float(high))}"
         values = (f"{float(array[at]):.4f}" for array in (found.p_bootstrap, found.p_randomization))
-        texts = (name, criterion.show(float(found.difference[at])), interval, *values)
-        grid.append([Cell(text) for text in texts])
-    return grid
+        rows.append((name, criterion.show(float(found.difference[at])), interval, *values))
+    return grid_of(rows)
 
 
 def _criteria() -> Iterator[tuple[int, Criterion]]:

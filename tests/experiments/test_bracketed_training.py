@@ -1,4 +1,4 @@
-"""The experiments of Pereira & Schabes (1992) and Goodman (1996), on a small scale."""
+"""Goodman's (1996) Table 1 and Figure 2, on a small scale."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from commandline import Command, Outcome
 
-from mbrparse.cli.experiments.grid import as_csv, as_latex, as_markdown, as_text
-from mbrparse.cli.experiments.table1 import differences, paired_test, summarize, table1, table1_csv
-from mbrparse.cli.experiments.trial import CRITERIA, DECODERS
+from mbrparse.evaluate.grids import csv_grid, latex_grid, markdown_grid, text_grid
+from mbrparse.experiments.goodman.bracketed_trial import CRITERIA, DECODERS
+from mbrparse.experiments.goodman.table1 import differences, paired_test, summarize, table1, table1_data
 
 SMALL = ("--train", 60, "--test", 12, "--nonterminals", 4, "--iterations", 3)
 
@@ -47,7 +47,9 @@ def test_an_interrupted_experiment_goes_on(command: Command, tmp_path: Path) -> 
     assert done.code == 0
     assert (tmp_path / "run-01.json").stat().st_mtime_ns == first.st_mtime_ns
     assert (tmp_path / "run-02.json").exists()
-    assert "another seed: 0, now 1" in experiment(command, tmp_path, "--seed", 1).err
+    other = experiment(command, tmp_path, "--seed", 1)
+    assert other.code == 1
+    assert "run-01.json: made with other settings (seed: 0, now 1); " in other.err
     (tmp_path / "run-01.json").write_text("{")
     assert "not a result of this experiment; remove it" in experiment(command, tmp_path).err
 
@@ -72,14 +74,6 @@ def test_more_sentences_than_there_are(
     done = experiment(command, tmp_path, *more)
     assert (done.code, done.out) == (1, "")
     assert message in done.err.splitlines()[-1]
-
-
-def test_palindromes_have_a_table(command: Command, tmp_path: Path) -> None:
-    small = ("--runs", 2, "--train", 10, "--test", 5, "--iterations", 2)
-    done = command("experiment", "palindromes", *small, "-o", tmp_path)
-    assert done.code == 0, done.err
-    assert [line.split()[0] for line in done.out.splitlines()] == ["run", "1", "2", "mean"]
-    assert (tmp_path / "palindromes.csv").exists()
 
 
 def results(*pairs: tuple[float, float]) -> list[dict[str, Any]]:
@@ -107,15 +101,17 @@ def test_summary_and_paired_test_by_hand() -> None:
     assert all(map(math.isnan, paired_test([0.1])))
     assert all(map(math.isnan, paired_test([0.1, 0.1])))
     close = results((0.5, 0.6), (0.5, 0.600001), (0.5, 0.600002))
-    assert table1(close)[-1][-1] == "<0.0001"
-    assert "difference,bracketed_recall,0.0," in table1_csv(found)
+    assert table1(close)[-1][-1].text == "<0.0001"
+    assert csv_grid(table1_data(found))[-1].startswith("difference,bracketed_recall,0.0,")
 
 
-def test_the_grid_in_each_format() -> None:
+def test_the_table_in_each_format() -> None:
     grid = table1(results((0.5, 0.625)))
-    text = as_text(grid).splitlines()
+    text = text_grid(grid)
     assert text[0] == "criterion              min    max   mean  sd  t  p"
     assert text[1:3] == ["Labelled Tree", "cons. brack. recall  50.00  50.00  50.00   -"]
-    assert as_markdown(grid).splitlines()[2].startswith("| **Labelled Tree** ")
-    assert r"\multicolumn{7}{l}{\emph{Labelled Tree}} \\" in as_latex(grid)
-    assert as_csv([["a", "b,c"]]) == 'a,"b,c"'
+    assert markdown_grid(grid)[2].startswith("| **Labelled Tree** ")
+    latex = latex_grid(grid)
+    assert r"\multicolumn{7}{l}{\emph{Labelled Tree}} \\" in latex
+    # Full stops that end no sentence, dashes.
+    assert r"cons.\ brack.\ recall & 50.00 & 50.00 & 50.00 & -- &  &  \\" in latex

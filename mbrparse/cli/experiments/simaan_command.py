@@ -71,14 +71,9 @@ def simaan(
     its gold, grammar, parses and tables, and the experiment's own tables as table2.txt, .md, .csv and
     .json, the published figures beside ours. What is there of an earlier run is not done again.
     """
-    from mbrparse.cli.experiments.simaan_corpus import WSJ, Division, fingerprint, read_parts
-    from mbrparse.cli.experiments.simaan_parsers import parser_kinds
-    from mbrparse.cli.experiments.simaan_settings import check_settings
-    from mbrparse.cli.experiments.simaan_steps import Steps
-    from mbrparse.cli.experiments.simaan_tables import judge, write_tables
-    from mbrparse.evaluate.evalb.collins_parameters import write_collins
+    from mbrparse.experiments.simaan.algorithm_comparison import compare_algorithms
+    from mbrparse.experiments.simaan.division import WSJ, Division
     from mbrparse.grammar.kernel import announced
-    from mbrparse.treebank.prepare import Account
 
     if math.isnan(node_cost):  # which lies in every range
         raise click.BadParameter("nan is not a number.", param_hint="--node-cost")
@@ -88,27 +83,10 @@ def simaan(
         refuse_options(WSJ_ONLY, "wsj:DIR")
     if unknown == "none":
         refuse_options(["rare"], "--unknown collins or signature")
-    account = Account()
+    model = None if unknown == "none" else unknown
     train, test = division.pop("train_trees"), division.pop("test_trees")
-    parts = read_parts(input, Division(**division, train=train, test=test), encoding, account.skip)
-    if account.dropped:
-        note(f"{account.dropped.total()} malformed trees left out; first: {account.first_error}")
-    kinds = parser_kinds()
-    settings = {
-        "training trees": fingerprint(parts.train),
-        "test trees": fingerprint(parts.test),
-        "unknown words": unknown,
-        "rare words": "the model's own" if rare is None else rare,
-        "node cost": node_cost,
-    }
-    folder = Path(output)
-    check_settings(folder, settings, [kind.name for kind in kinds])
-    parameters = write_collins(folder / "COLLINS.prm")
-    judged = []
+    parts = Division(**division, train=train, test=test)
+    how = (model, rare, node_cost, resamples, seed, jobs, encoding, note)
     with announced(lambda: note("compiling kernels, once on this machine ...")):
-        for kind in kinds:
-            model = None if unknown == "none" else unknown
-            steps = Steps(kind, folder / kind.name, parts, model, rare, node_cost, note)
-            judged.append(judge(steps, steps.run(jobs), parameters, resamples, seed))
-    title = f"Sima'an (2003), Table 2, on {input}: {len(parts.train)} and {len(parts.test)} trees"
-    click.echo(write_tables(judged, folder, title, settings), nl=False)
+        table = compare_algorithms(input, Path(output), parts, *how)
+    click.echo(table, nl=False)

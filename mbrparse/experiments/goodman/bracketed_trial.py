@@ -31,33 +31,41 @@ CRITERIA = ("consistent_brackets_recall", "consistent_brackets_tree", "bracketed
 
 
 @dataclass(frozen=True)
-class Trial:
-    """What all runs share; run r draws its sentences and its first grammar by ``seed`` and r."""
+class Design:
+    """How many sentences are trained on and parsed, and how; ``seed`` is that of splits and random starts."""
+
+    train: int = 700
+    test: int = 88
+    nonterminals: int = 15
+    iterations: int = 75
+    seed: int = 0
+    brackets: bool = True
+
+
+@dataclass(frozen=True)
+class BracketedTrial:
+    """What all runs share; run r draws its sentences and its first grammar by the seed and r."""
 
     trees: Sequence[SourceTree]
-    train: int
-    test: int
-    nonterminals: int
-    iterations: int
-    brackets: bool
-    seed: int
+    design: Design
 
     def __call__(self, run: int) -> dict[str, Any]:
         """Rates and cross-entropy for each iteration; at the end also how the test strings fit.
 
         Cross-entropies are in bits per terminal; strings that the grammar cannot derive are left out.
         """
-        drawn = random.Random(f"{self.seed}/{run}").sample(range(len(self.trees)), self.train + self.test)
+        how = self.design
+        drawn = random.Random(f"{how.seed}/{run}").sample(range(len(self.trees)), how.train + how.test)
         trees = [self.trees[position] for position in drawn]
-        sentences = list(bracketed_sentences(trees[: self.train], "tags", self.brackets))
+        sentences = list(bracketed_sentences(trees[: how.train], "tags", how.brackets))
         alphabet = {terminal for sentence in sentences for terminal in sentence.terminals}
-        grammar = PCFG.from_rules(random_grammar(self.nonterminals, alphabet, _grammar_seed(self.seed, run)))
+        grammar = PCFG.from_rules(random_grammar(how.nonterminals, alphabet, _grammar_seed(how.seed, run)))
         corpus = encode_corpus(grammar, sentences)
-        test = _Test(trees[self.train :])
+        test = _Test(trees[how.train :])
         rows: list[SentenceCounts] = []
         curve: list[float] = []
         estimate = first_estimate(grammar)
-        for current, training in reestimate(grammar, corpus, estimate, self.iterations):
+        for current, training in reestimate(grammar, corpus, estimate, how.iterations):
             estimate = current
             rows.extend(test.judge(with_probabilities(grammar, estimate.rules), estimate.iteration))
             curve.append(training.cross_entropy)

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mbrparse.cli.experiments.grid import Grid, as_csv
-from mbrparse.cli.experiments.trial import CRITERIA, DECODERS
+from mbrparse.evaluate.grids import Cell, grid_of
+from mbrparse.experiments.goodman.bracketed_trial import CRITERIA, DECODERS
 
 HEADINGS = {
     "consistent_brackets_recall": "cons. brack. recall",
@@ -67,34 +67,34 @@ def paired_test(values: Sequence[float]) -> Test:
     return Test(float(result.statistic), float(result.pvalue))
 
 
-def table1(results: Sequence[dict[str, Any]]) -> Grid:
+def table1(results: Sequence[dict[str, Any]]) -> list[list[Cell]]:
     """The table for people, in per cent."""
-    grid: Grid = [["criterion", "min", "max", "mean", "sd", "t", "p"]]
+    rows = [["criterion", "min", "max", "mean", "sd", "t", "p"]]
     for decoder in DECODERS:
-        grid.append([NAMES[decoder]])
-        grid.extend(
+        rows.append([NAMES[decoder]])
+        rows.extend(
             [HEADINGS[name], *_percent(summarize(final_rates(results, decoder, name))), "", ""]
             for name in CRITERIA
         )
-    grid.append([f"Difference ({NAMES[DECODERS[1]]} - {NAMES[DECODERS[0]]})"])
+    rows.append([f"Difference ({NAMES[DECODERS[1]]} - {NAMES[DECODERS[0]]})"])
     for name in CRITERIA:
         values = differences(results, name)
         test = paired_test(values)
-        grid.append([HEADINGS[name], *_percent(summarize(values)), _number(test.t, 2), _probability(test.p)])
-    return grid
+        rows.append([HEADINGS[name], *_percent(summarize(values)), _number(test.t, 2), _probability(test.p)])
+    return grid_of(rows)
 
 
-def table1_csv(results: Sequence[dict[str, Any]]) -> str:
+def table1_data(results: Sequence[dict[str, Any]]) -> list[list[Cell]]:
     """The same for programs: a row for each decoder (or the difference) and criterion, 0 to 1."""
-    grid: Grid = [["row", "criterion", *Summary._fields, "t", "p"]]
+    rows: list[list[object]] = [["row", "criterion", *Summary._fields, "t", "p"]]
     for decoder in DECODERS:
         for name in CRITERIA:
             summary = summarize(final_rates(results, decoder, name))
-            grid.append([decoder, name, *map(repr, summary), "", ""])
+            rows.append([decoder, name, *summary, "", ""])
     for name in CRITERIA:
         values = differences(results, name)
-        grid.append(["difference", name, *map(repr, summarize(values)), *map(repr, paired_test(values))])
-    return as_csv(grid)
+        rows.append(["difference", name, *summarize(values), *paired_test(values)])
+    return grid_of(rows)
 
 
 def _percent(summary: Summary) -> list[str]:

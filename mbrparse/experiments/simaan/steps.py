@@ -2,30 +2,27 @@
 
 from __future__ import annotations
 
-import json
-import re
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from mbrparse.cli.experiments.simaan_corpus import Parts
-from mbrparse.cli.experiments.simaan_parsers import ALGORITHMS, ParserKind, objectives
+from mbrparse.decode.parse_files import write_parses
 from mbrparse.decode.parser import Parser
 from mbrparse.decode.parser_options import ParserOptions
-from mbrparse.decode.run import Job, Lines, parse_all
+from mbrparse.decode.run import Job, parse_all
 from mbrparse.decode.sentences import read_chunks, read_sentences
-from mbrparse.errors import CorpusError, FileError
+from mbrparse.errors import CorpusError
+from mbrparse.experiments.runs import make_folder, not_a_result, read_json, write_json
+from mbrparse.experiments.simaan.division import Parts
+from mbrparse.experiments.simaan.parser_kinds import ALGORITHMS, ParserKind, objectives
 from mbrparse.files import open_output
+from mbrparse.grammar.count_trees import train_by_counting
 from mbrparse.grammar.grammar_file import read_with_tagger, write_grammar
-from mbrparse.grammar.induce import induce
 from mbrparse.grammar.pcfg import PCFG
-from mbrparse.grammar.rules import RuleSet
-from mbrparse.grammar.words.collins import Collins
-from mbrparse.grammar.words.tagger import Tagger
-from mbrparse.grammar.words.unknown import MODELS, UnknownKind
+from mbrparse.grammar.words.unknown import UnknownKind
+from mbrparse.reporting import Tell
 from mbrparse.treebank.binarize import debinarize
 from mbrparse.treebank.brackets import read_tree, write_tree
 from mbrparse.treebank.corpora import SourceTree
@@ -36,8 +33,6 @@ from mbrparse.treebank.tree import Tree
 #: Sentences that a process gets at a time.
 CHUNK = 20
 UNKNOWN = "unknown terminal"
-#: A file that an interrupted run was writing (see ``open_output``), where the run could not remove it.
-LEFT_OVER = re.compile(r"\..+\.[a-z0-9_]{8}")
 
 
 @dataclass(frozen=True)
@@ -55,6 +50,14 @@ class Parsing:
     fallbacks: dict[str, int]
     seconds: float
     jobs: int
+
+    @classmethod
+    def read(cls, path: Path) -> Parsing:
+        """Read what an earlier run has written; raises FileError for anything else."""
+        try:
+            return cls(**read_json(path))
+        except TypeError:
+            raise not_a_result(path) from None
 
     @property
     def fell_back(self) -> int:
@@ -77,7 +80,7 @@ class Steps:
     unknown: UnknownKind | None
     rare: int | None
     node_cost: float
-    tell: Callable[[str], None]
+    tell: Tell
 
     @property
     def gold(self) -> Path:
@@ -96,10 +99,7 @@ class Steps:
 
     def run(self, jobs: int) -> Parsing:
         """Do what is not done yet."""
-        self.folder.mkdir(exist_ok=True)
-        for path in self.folder.iterdir():
-            if LEFT_OVER.fullmatch(path.name):
-                path.unlink()
+        make_folder(self.folder)
         if not self.gold.exists():
             with open_output(self.gold) as stream:
                 for tree in self._prepared(self.parts.test, "test"):
@@ -110,7 +110,7 @@ class Steps:
                 SourceTree("training", number, tree)
                 for number, tree in enumerate(self._prepared(self.parts.train, "training"), start=1)
             ]
-            rules = count_words(train, self.unknown, self.rare)
+            rules, _ = train_by_counting(train, "words", self.unknown, self.rare)
             write_grammar(rules, self.grammar)
             self.tell(f"{self.kind.name}: {len(rules.rules)} rules")
         return self._parsed(jobs)
@@ -126,7 +126,7 @@ class Steps:
         # Written last: where it stands, all parses do.
         path = self.folder / "parsing.json"
         if path.exists():
-            return _read_parsing(path)
+            return Parsing.read(path)
         options = ParserOptions(objectives(self.node_cost), debinarized=self.kind.debinarized, items="symbol")
         grammar = PCFG.from_rules(read_with_tagger(self.grammar))
         job = Job(grammar, options)
@@ -134,44 +134,25 @@ class Steps:
         known = frozenset(grammar.terminals)
         words = [leaf.word or leaf.label for sentence in sentences for leaf in sentence]
         unknown = sum(word not in known for word in words)
+        # Kernels are loaded before the clock runs.
         Parser(grammar, options=options).parse(sorted(sentences, key=len)[:3])
         began = time.perf_counter()
         lines = parse_all(job, read_chunks(self.gold, "trees", first_size=CHUNK, size=CHUNK), jobs)
-        reasons, count = self._write(lines)
+        account = write_parses(lines, self.parses, form=lambda line: str(_bracketed(read_tree(line))))
         seconds = time.perf_counter() - began
-        parsing = Parsing(count, len(words), unknown, dict(reasons.most_common()), seconds, jobs)
-        with open_output(path) as stream:
-            json.dump(asdict(parsing), stream, indent=2)
-            stream.write("\n")
-        self.tell(f"{self.kind.name}: {count} sentences parsed in {parsing.seconds:.1f} s")
+        reasons = _by_kind(account.reasons)
+        parsing = Parsing(account.sentences, len(words), unknown, reasons, seconds, jobs)
+        write_json(path, asdict(parsing), indent=2)
+        self.tell(f"{self.kind.name}: {parsing.sentences} sentences parsed in {parsing.seconds:.1f} s")
         return parsing
 
-    def _write(self, results: Iterator[Lines]) -> tuple[Counter[str], int]:
-        reasons: Counter[str] = Counter()
-        count = 0
-        with ExitStack() as stack:
-            streams = [stack.enter_context(open_output(path)) for path in self.parses]
-            for lines in results:
-                for stream, line in zip(streams, lines.trees, strict=True):
-                    write_tree(_bracketed(read_tree(line)), stream)
-                count += 1
-                if lines.reason is not None:
-                    # Each unknown word is a reason of its own.
-                    unknown = lines.reason.startswith(UNKNOWN)
-                    reasons[UNKNOWN if unknown else lines.reason] += 1
-        return reasons, count
 
-
-def count_words(trees: list[SourceTree], unknown: UnknownKind | None, rare: int | None) -> RuleSet:
-    """Relative frequencies over words, rare ones standing for the unknown; as ``mbrparse train`` has it."""
-    if unknown is None:
-        return induce(trees, "words")
-    model = MODELS[unknown]
-    replaced, learned = model.learn(trees, model.default_rare if rare is None else rare)
-    rules = induce(replaced, "words")
-    if isinstance(learned, Collins):
-        learned = learned.with_tagger(Tagger.train(tree for _, _, tree in trees))
-    return replace(rules, unknown=learned)
+def _by_kind(reasons: Counter[str]) -> dict[str, int]:
+    """The most common first; each unknown word is a reason of its own, which are one here."""
+    kinds: Counter[str] = Counter()
+    for reason, count in reasons.items():
+        kinds[UNKNOWN if reason.startswith(UNKNOWN) else reason] += count
+    return dict(kinds.most_common())
 
 
 def _projected(tree: Tree) -> Tree:
@@ -184,10 +165,3 @@ def _bracketed(tree: Tree) -> Tree:
         lambda leaf: Tree(leaf.label, word=leaf.label) if leaf.word is None else leaf,
         lambda node, children: Tree(node.label, children),
     )
-
-
-def _read_parsing(path: Path) -> Parsing:
-    try:
-        return Parsing(**json.loads(path.read_text("utf-8")))
-    except (OSError, ValueError, TypeError):
-        raise FileError("not a report of this experiment", source=str(path), remedy="remove it") from None

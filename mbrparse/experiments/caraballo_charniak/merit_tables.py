@@ -6,10 +6,11 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from mbrparse.cli.experiments.grid import Grid
-from mbrparse.cli.experiments.merit_trial import CHECKPOINTS
+from mbrparse.evaluate.grids import Cell, grid_of
+from mbrparse.experiments.caraballo_charniak.merit_trial import CHECKPOINTS
 
 Row = dict[str, Any]
+Table = list[list[Cell]]
 FIGURES = {"edges": "edges", "useful": "non-zero edges", "popped": "popped", "seconds": "CPU time"}
 SHOWN = (100, 200, 500, 1000, 2000, 5000, 10_000, 50_000)
 # Recall counts as full within this share of what the merit comes to in the end.
@@ -46,66 +47,60 @@ def edges_to_full_recall(rows: Sequence[Row], merit: str) -> int:
     return CHECKPOINTS[below[-1] + 1 if below else 0]
 
 
-def shares_table(rows: Sequence[Row], merits: Sequence[str]) -> Grid:
+def shares_table(rows: Sequence[Row], merits: Sequence[str]) -> Table:
     """Per cent of the exhaustive parse, and the edges to full recall."""
-    heading = ["per cent of exhaustive", *FIGURES.values(), "edges to full recall"]
-    return [
-        heading,
-        *(
-            [
-                merit,
-                *(_percent(share(rows, merit, figure)) for figure in FIGURES),
-                f"{edges_to_full_recall(rows, merit)}",
-            ]
-            for merit in merits
-        ),
-    ]
+    grid = [["per cent of exhaustive", *FIGURES.values(), "edges to full recall"]]
+    for merit in merits:
+        shares = (_percent(share(rows, merit, figure)) for figure in FIGURES)
+        grid.append([merit, *shares, str(edges_to_full_recall(rows, merit))])
+    return grid_of(grid)
 
 
-def lengths_table(rows: Sequence[Row], merits: Sequence[str]) -> Grid:
+def lengths_table(rows: Sequence[Row], merits: Sequence[str]) -> Table:
     """Per cent of the exhaustive parse's edges, by sentence length."""
     groups = lengths(rows)
     inside = [[row for row in rows if low <= row["length"] <= high] for low, high in groups]
-    return [
-        ["edges, per cent", *(f"{low}-{high}" for low, high in groups)],
-        *([merit, *(_percent(share(group, merit, "edges")) for group in inside)] for merit in merits),
-        ["sentences", *(str(len(group)) for group in inside)],
-        ["exhaustive edges a sentence", *(_mean_edges(group) for group in inside)],
-    ]
+    return grid_of(
+        [
+            ["edges, per cent", *(f"{low}-{high}" for low, high in groups)],
+            *([merit, *(_percent(share(group, merit, "edges")) for group in inside)] for merit in merits),
+            ["sentences", *(len(group) for group in inside)],
+            ["exhaustive edges a sentence", *(_mean_edges(group) for group in inside)],
+        ]
+    )
 
 
-def curves_table(rows: Sequence[Row], merits: Sequence[str]) -> Grid:
+def curves_table(rows: Sequence[Row], merits: Sequence[str]) -> Table:
     """Recall, precision and coverage at round numbers of edges."""
     places = [min(range(len(CHECKPOINTS)), key=lambda k, n=n: abs(CHECKPOINTS[k] - n)) for n in SHOWN]  # type: ignore[misc]
-    grid: Grid = [["edges (about)", *(str(number) for number in SHOWN)]]
+    grid: list[list[object]] = [["edges (about)", *SHOWN]]
     for which, name in enumerate(("recall", "precision of the parsed", "coverage")):
         grid.append([name])
         grid.extend([m, *(_percent(point(rows, m, place)[which]) for place in places)] for m in merits)
-    return grid
+    return grid_of(grid)
 
 
-def curves_rows(rows: Sequence[Row], merits: Sequence[str]) -> Grid:
+def curves_rows(rows: Sequence[Row], merits: Sequence[str]) -> Table:
     """All points of the curves, for programs."""
-    return [
-        ["merit", "edges", "recall", "precision", "coverage"],
-        *(
-            [merit, str(edges), *map(repr, point(rows, merit, place))]
-            for merit in merits
-            for place, edges in enumerate(CHECKPOINTS)
-        ),
-    ]
+    heading = ["merit", "edges", "recall", "precision", "coverage"]
+    points = (
+        [merit, edges, *point(rows, merit, place)]
+        for merit in merits
+        for place, edges in enumerate(CHECKPOINTS)
+    )
+    return grid_of([heading, *points])
 
 
-def sentence_rows(rows: Sequence[Row], merits: Sequence[str]) -> Grid:
+def sentence_rows(rows: Sequence[Row], merits: Sequence[str]) -> Table:
     """Every sentence's figures, for programs."""
-    grid: Grid = [["sentence", "length", "engine", *FIGURES]]
+    grid: list[list[object]] = [["sentence", "length", "engine", *FIGURES]]
     for number, row in enumerate(rows, start=1):
         for name, figures in [("exhaustive", row["exhaustive"]), *((m, row["merits"][m]) for m in merits)]:
-            grid.append([str(number), str(row["length"]), name, *(str(figures[key]) for key in FIGURES)])
-    return grid
+            grid.append([number, row["length"], name, *(figures[key] for key in FIGURES)])
+    return grid_of(grid)
 
 
-TABLES: dict[str, Callable[[Sequence[Row], Sequence[str]], Grid]] = {
+TABLES: dict[str, Callable[[Sequence[Row], Sequence[str]], Table]] = {
     "shares": shares_table,
     "lengths": lengths_table,
     "curves": curves_table,

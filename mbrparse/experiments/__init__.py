@@ -1,0 +1,1 @@
+"""The papers' experiments: where training, decoding and evaluation meet. One folder a paper."""

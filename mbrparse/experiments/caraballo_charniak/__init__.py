@@ -1,0 +1,1 @@
+"""Caraballo & Charniak (1998): figures of merit for best-first parsing, compared by their work."""

@@ -1,0 +1,144 @@
+"""Caraballo & Charniak's (1998) comparison of figures of merit, from a treebank to tables and plots."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from mbrparse.decode.best_first.best_first_charts import refuse_unary_rules
+from mbrparse.decode.best_first.merits import MERITS
+from mbrparse.errors import CorpusError
+from mbrparse.evaluate.grids import csv_grid
+from mbrparse.experiments.caraballo_charniak.merit_plots import draw
+from mbrparse.experiments.caraballo_charniak.merit_tables import TABLES, Row, curves_rows, sentence_rows
+from mbrparse.experiments.caraballo_charniak.merit_trial import MeritTrial
+from mbrparse.experiments.runs import Result, run_all
+from mbrparse.experiments.table_files import write_table
+from mbrparse.files import open_output
+from mbrparse.grammar.grammar_file import read_with_tagger
+from mbrparse.grammar.induce import induce
+from mbrparse.grammar.pcfg import PCFG
+from mbrparse.grammar.rules import RuleSet
+from mbrparse.grammar.statistics.gather import Statistics, count_statistics, expect_statistics
+from mbrparse.grammar.statistics.statistics_file import read_statistics
+from mbrparse.reporting import Tell, say_nothing
+from mbrparse.treebank.binarize import binarize, debinarize
+from mbrparse.treebank.corpora import SourceTree, read_corpus
+from mbrparse.treebank.prepare import Account, Preparation, prepare
+from mbrparse.treebank.splits import split_fraction
+from mbrparse.treebank.tree import Tree
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Which sentences are parsed: at most so many of the held-out part, by length (of both parts)."""
+
+    sentences: int = 300
+    min_length: int = 3
+    max_length: int = 30
+    test_fraction: str = "0.1"
+    encoding: str = "utf-8"
+
+
+@dataclass(frozen=True)
+class Model:
+    """What is parsed with: a grammar's and its statistics' file, or None, for what can be counted."""
+
+    grammar: str | None = None
+    statistics: str | None = None
+
+
+@dataclass(frozen=True)
+class Search:
+    """The merits that are compared, the share of the probability to be found, and Beta's threshold."""
+
+    merits: tuple[str, ...] = tuple(MERITS)
+    mass: float = 0.95
+    beta_threshold: float = 0.01
+
+
+def compare_merits(
+    spec: str,
+    folder: Path,
+    selection: Selection,
+    model: Model,
+    search: Search,
+    jobs: int = 1,
+    tell: Tell = say_nothing,
+) -> str:
+    """Run the comparison on a treebank; return what people read of it.
+
+    The folder gets a result for each sentence, tables and plots. Raises CorpusError where no sentence is
+    left to parse, or none can be parsed.
+    """
+    train, test = _parts(spec, selection, tell)
+    gold = test[: selection.sentences]
+    if not gold:
+        raise CorpusError("no sentence of the lengths asked for is held out", remedy="raise --test-fraction")
+    rules, counts = _rules_and_statistics(train, model)
+    trial = MeritTrial(
+        PCFG.from_rules(rules), counts, gold, search.merits, search.mass, search.beta_threshold
+    )
+    settings = {
+        "merits": list(search.merits),
+        "mass": search.mass,
+        "beta threshold": search.beta_threshold,
+        "grammar": _digest((rules.start, sorted(rules.rules.items()))),
+        "statistics": _digest([sorted(part.items()) for part in (counts.ngrams, counts.left, counts.right)]),
+        # Of all that are held out: --sentences may grow from run to run.
+        "sentences": _digest([str(tree) for tree in test]),
+    }
+    results: dict[int, Result] = {}
+    for number, result in run_all(trial, folder / "sentences", len(gold), settings, jobs):
+        results[number] = result
+        if len(results) % 10 == 0 or len(results) == len(gold):
+            tell(f"{len(results)} of {len(gold)} sentences")
+    rows = [results[number] for number in sorted(results)]
+    parsed = [row for row in rows if row["parsed"]]
+    if not parsed:
+        raise CorpusError("the grammar parses none of the sentences", remedy="give its own kind of text")
+    title = f"{spec}: {len(parsed)} sentences, {len(rows) - len(parsed)} unparsable"
+    return _report(parsed, search.merits, folder, title)
+
+
+def _parts(spec: str, selection: Selection, tell: Tell) -> tuple[list[Tree], list[Tree]]:
+    """Cleaned n-ary trees to train on and to parse."""
+    account = Account()
+    corpus = read_corpus(spec, encoding=selection.encoding, on_error=account.skip)
+    preparation = Preparation(max_length=selection.max_length)
+    trees = [debinarize(tree) for tree in prepare(corpus, preparation, account)]
+    tell(str(account))
+    parts = split_fraction(len(trees), selection.test_fraction)
+    test = [trees[place] for place in parts.test if len(trees[place].leaves()) >= selection.min_length]
+    return [trees[place] for place in parts.train], test
+
+
+def _rules_and_statistics(train: Sequence[Tree], model: Model) -> tuple[RuleSet, Statistics]:
+    if model.grammar is None:
+        sources = [SourceTree("training", place, binarize(tree)) for place, tree in enumerate(train, start=1)]
+        return induce(sources, "tags"), count_statistics(sources, "tags")
+    rules = read_with_tagger(model.grammar)
+    pcfg = PCFG.from_rules(rules)
+    refuse_unary_rules(pcfg, model.grammar)
+    if model.statistics is not None:
+        return rules, read_statistics(model.statistics)
+    words = rules.terminal_kind == "words"
+    sentences = [pcfg.terminals_of(tree.words()) if words else tree.tags() for tree in train]
+    return rules, expect_statistics(pcfg, sentences)
+
+
+def _report(rows: Sequence[Row], merits: Sequence[str], folder: Path, title: str) -> str:
+    texts = [title]
+    for name, table in TABLES.items():
+        data = curves_rows(rows, merits) if name == "curves" else None
+        texts.append(write_table(folder, name, table(rows, merits), data, suffixes=("txt", "md")))
+    with open_output(folder / "sentences.csv") as stream:
+        stream.write("\n".join(csv_grid(sentence_rows(rows, merits))) + "\n")
+    draw(rows, merits, folder, title)
+    return "\n\n".join(texts)
+
+
+def _digest(content: object) -> str:
+    return hashlib.sha256(repr(content).encode()).hexdigest()[:16]

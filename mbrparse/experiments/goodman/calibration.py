@@ -1,0 +1,169 @@
+"""Does a parser get the score that it expects? The expected scores of Goodman (1996) put to the test.
+
+A parser for expected scores also tells how large they are. On sentences sampled from the grammar itself
+the model is right, and what is measured must lie where it is expected, up to chance. On held-out text it
+need not: the difference shows how wrong the model is.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import Literal, NamedTuple
+
+from mbrparse.decode.objectives import OBJECTIVES
+from mbrparse.decode.parser import Parser
+from mbrparse.errors import CorpusError
+from mbrparse.evaluate.grids import LAYOUTS, csv_grid, grid_of
+from mbrparse.grammar.induce import induce
+from mbrparse.grammar.pcfg import PCFG
+from mbrparse.grammar.sample import Sampler
+from mbrparse.reporting import Progress, Tell, say_nothing, show_nothing
+from mbrparse.treebank.constituents import constituents
+from mbrparse.treebank.corpora import SourceTree, read_corpus
+from mbrparse.treebank.prepare import Account, Preparation, prepare
+from mbrparse.treebank.splits import split_fraction
+from mbrparse.treebank.tree import Tree
+
+BATCH = 512
+Z99 = NormalDist().inv_cdf(0.995)
+MEASURES = ("labelled recall", "bracketed recall")
+
+# What is calibrated is the charts' posteriors; the other objectives look at the same ones.
+CALIBRATED = ("labelled-tree", "labelled-recall", "bracketed-recall")
+
+
+class Calibrated(NamedTuple):
+    """A row of the table: pooled recalls, and the 99% interval around the expected one, in per cent."""
+
+    sentences: str
+    objective: str
+    measure: str
+    n: int
+    expected: float
+    measured: float
+    low: float
+    high: float
+    inside: bool
+
+
+@dataclass(slots=True)
+class Comparison:
+    """Expected and measured matches of one objective by one measure, sentence by sentence."""
+
+    sentences: str
+    objective: str
+    measure: str
+    expected: list[float]
+    matched: list[int]
+    constituents: list[int]
+
+    def row(self) -> Calibrated:
+        """The pooled recalls, and the 99% interval of the measured one around the expected one.
+
+        The interval's width comes from the spread of the sentences' differences, whose expectation
+        under the model is zero. Raises CorpusError where no sentence could be parsed.
+        """
+        total = sum(self.constituents)
+        if not total:
+            raise CorpusError(
+                f"the grammar can parse none of the {self.sentences} sentences: there is nothing to expect",
+                remedy="give a larger treebank, or another --test-fraction or --max-length",
+            )
+        differences = [m - e for m, e in zip(self.matched, self.expected, strict=True)]
+        mean = sum(differences) / len(differences)
+        variance = sum((d - mean) ** 2 for d in differences) / max(len(differences) - 1, 1)
+        half = Z99 * math.sqrt(variance * len(differences)) / total
+        expected = sum(self.expected) / total
+        measured = sum(self.matched) / total
+        return Calibrated(
+            self.sentences,
+            self.objective,
+            self.measure,
+            len(differences),
+            100 * expected,
+            100 * measured,
+            100 * (expected - half),
+            100 * (expected + half),
+            abs(measured - expected) <= half,
+        )
+
+
+def calibrate(
+    spec: str,
+    samples: int = 5000,
+    seed: int = 1996,
+    test_fraction: str = "0.1",
+    max_length: int = 40,
+    tell: Tell = say_nothing,
+    progress: Progress = show_nothing,
+) -> list[Calibrated]:
+    """Train on a corpus without its last part; compare on sampled sentences and on that part.
+
+    Raises CorpusError where nothing is held out, or no sentence can be parsed.
+    """
+    account = Account()
+    trees = list(prepare(read_corpus(spec), Preparation(max_length=max_length), account))
+    tell(str(account))
+    parts = split_fraction(len(trees), test_fraction)
+    if not parts.test:
+        raise CorpusError(f"{len(trees)} trees leave none to hold out", remedy="raise --test-fraction")
+    rules = induce((SourceTree(spec, 0, trees[position]) for position in parts.train), "tags")
+    objectives = tuple(OBJECTIVES[name] for name in CALIBRATED)
+    parser = Parser(PCFG.from_rules(rules), *objectives)
+    drawn = (tree for tree in Sampler(rules, seed).trees(samples) if len(tree.leaves()) <= max_length)
+    comparisons = compare_recalls(parser, "sampled", progress(drawn, "sampled sentences", samples))
+    comparisons += compare_recalls(parser, "held-out", [trees[position] for position in parts.test])
+    return [comparison.row() for comparison in comparisons]
+
+
+def compare_recalls(parser: Parser, name: str, trees: Iterable[Tree]) -> list[Comparison]:
+    """Parse the sentences of binary trees; expect from the charts, measure against the trees.
+
+    Sentences without a parse have nothing to expect, and are left out.
+    """
+    objectives = parser.options.objectives
+    found = {
+        (objective.name, measure): Comparison(name, objective.name, measure, [], [], [])
+        for objective in objectives
+        for measure in MEASURES
+    }
+    stream = iter(trees)
+    for batch in iter(lambda: list(itertools.islice(stream, BATCH)), []):
+        parses = parser.parse([tree.leaves() for tree in batch])
+        for tree, parse in zip(batch, parses, strict=True):
+            if parse.posteriors is None:
+                continue
+            gold = {(start, end, label) for start, end, label in constituents(tree)}
+            spans = {(start, end) for start, end, _ in gold}
+            for objective, guess in zip(objectives, parse.spans, strict=True):
+                expected = parse.posteriors.expected_matches(guess)
+                matched = (
+                    len(gold.intersection(guess)),
+                    len(spans.intersection((i, j) for i, j, _ in guess)),
+                )
+                for measure, e, m in zip(MEASURES, expected, matched, strict=True):
+                    comparison = found[objective.name, measure]
+                    comparison.expected.append(e)
+                    comparison.matched.append(m)
+                    comparison.constituents.append(len(gold))
+    return list(found.values())
+
+
+def show(rows: Sequence[Calibrated], format: Literal["text", "markdown", "csv"]) -> str:
+    """The table, for people or (CSV, in full precision) for programs."""
+    if format == "csv":
+        lines = csv_grid(grid_of([Calibrated._fields, *rows]))
+    else:
+        heading = (*Calibrated._fields[:6], "99% interval", "inside")
+        lines = LAYOUTS[format](grid_of([heading, *map(_cells, rows)]), len(heading))
+    return "\n".join(lines) + "\n"
+
+
+def _cells(row: Calibrated) -> list[object]:
+    interval = f"{row.low:.2f} to {row.high:.2f}"
+    recalls = (f"{row.expected:.2f}", f"{row.measured:.2f}")
+    return [*row[:4], *recalls, interval, "yes" if row.inside else "no"]

@@ -1,0 +1,1 @@
+"""Pereira & Schabes (1992): what brackets do for training, on palindromes."""

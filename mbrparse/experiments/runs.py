@@ -1,0 +1,147 @@
+"""What an experiment has finished stands in its folder and is not done again, unless the settings are others.
+
+A result is a JSON file with the settings that it was made with. Where results are files of other kinds
+(grammars, parses), the folder has one file of settings for them all. Files are complete or absent, so that
+an interrupted experiment goes on.
+"""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import re
+import signal
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from pathlib import Path
+from typing import Any
+
+from mbrparse.errors import FileError, InputMismatchError
+from mbrparse.files import open_output
+
+# A result, as JSON has it; what a result depends on, by the name that messages call it.
+Result = dict[str, Any]
+Settings = dict[str, Any]
+
+#: A file that an interrupted run was writing (see ``open_output``), where the run could not remove it.
+LEFT_OVER = re.compile(r"\..+\.[a-z0-9_]{8}")
+_ANOTHER = "another folder: -o DIR"
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder, or clear one of what an earlier run left half-written; raises FileError."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise FileError(f"folder cannot be made ({error.strerror})", source=str(folder)) from None
+    for path in folder.iterdir():
+        if LEFT_OVER.fullmatch(path.name):
+            path.unlink()
+
+
+def claim_folder(folder: Path, settings: Settings, parts: Iterable[str]) -> None:
+    """Keep the settings in a new folder; in one that has some, raise InputMismatchError for others.
+
+    ``parts`` are the names of what the settings speak of: without settings, none may be there.
+    """
+    path = folder / "settings.json"
+    if path.exists():
+        _check(path, settings, read_json(path))
+        return
+    make_folder(folder)
+    for part in parts:
+        if (folder / part).exists():
+            raise FileError(
+                "results, but no settings.json says of what",
+                source=str(folder / part),
+                remedy=f"give {_ANOTHER}",
+            )
+    write_json(path, settings, indent=2)
+
+
+def read_result(path: Path, settings: Settings) -> Result | None:
+    """The result that stands in a file, if there is one; raises InputMismatchError for other settings."""
+    if not path.exists():
+        return None
+    content = read_json(path)
+    if not all(isinstance(content.get(part), dict) for part in ("settings", "result")):
+        raise not_a_result(path)
+    _check(path, settings, content["settings"])
+    result: Result = content["result"]
+    return result
+
+
+def write_result(path: Path, settings: Settings, result: Result) -> None:
+    """Write a result and what it was made with."""
+    write_json(path, {"settings": settings, "result": result})
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """Read a JSON file of ``write_json``; raises FileError for anything else."""
+    try:
+        content = json.loads(path.read_text("utf-8"))
+    except (OSError, ValueError):
+        content = None
+    if not isinstance(content, dict):
+        raise not_a_result(path)
+    return content
+
+
+def write_json(path: Path, content: dict[str, Any], indent: int | None = None) -> None:
+    """Write a JSON file, complete or not at all."""
+    with open_output(path) as stream:
+        json.dump(content, stream, indent=indent)
+        stream.write("\n")
+
+
+def not_a_result(path: Path) -> FileError:
+    """The error of a file that this program has not written."""
+    return FileError("not a result of this experiment", source=str(path), remedy="remove it")
+
+
+def run_all(
+    work: Callable[[int], Result], folder: Path, runs: int, settings: Settings, jobs: int
+) -> Iterator[tuple[int, Result]]:
+    """Yield every run (from 1) and its result: those that are there first, then the others as they finish."""
+    make_folder(folder)
+    files = {run: folder / f"run-{run:02}.json" for run in range(1, runs + 1)}
+    there = {run: read_result(path, settings) for run, path in files.items()}
+    yield from ((run, result) for run, result in there.items() if result is not None)
+    missing = [run for run, result in there.items() if result is None]
+    for run, result in _in_order(work, missing) if jobs == 1 else _in_parallel(work, missing, jobs):
+        write_result(files[run], settings, result)
+        yield run, result
+
+
+def _check(path: Path, settings: Settings, there: Settings) -> None:
+    for name in {**settings, **there}:
+        if settings.get(name) != there.get(name):
+            raise InputMismatchError(
+                f"made with other settings ({name}: {there.get(name)}, now {settings.get(name)})",
+                source=str(path),
+                remedy=f"give the same input and options, or {_ANOTHER}",
+            )
+
+
+def _in_order(work: Callable[[int], Result], runs: list[int]) -> Iterator[tuple[int, Result]]:
+    return ((run, work(run)) for run in runs)
+
+
+def _in_parallel(work: Callable[[int], Result], runs: list[int], jobs: int) -> Iterator[tuple[int, Result]]:
+    pool = ProcessPoolExecutor(jobs, initializer=_leave_quietly)
+    try:
+        waiting = {pool.submit(work, run): run for run in runs}
+        for future in as_completed(waiting):
+            yield waiting[future], future.result()
+    except BaseException:
+        # Nothing of a half-done run is kept: there is no need to wait for it.
+        for process in multiprocessing.active_children():
+            process.terminate()
+        raise
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _leave_quietly() -> None:
+    """Ctrl-C reaches all processes: let a worker end by it, without a traceback of its own."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)

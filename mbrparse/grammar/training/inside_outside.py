@@ -1,0 +1,138 @@
+"""Inside-outside training from files to a grammar's file, with its checkpoint and its curve beside it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from mbrparse.errors import GrammarError, InputMismatchError
+from mbrparse.files import STANDARD
+from mbrparse.grammar.grammar_file import read_grammar, write_grammar
+from mbrparse.grammar.pcfg import PCFG
+from mbrparse.grammar.rules import RuleSet, TerminalKind
+from mbrparse.grammar.statistics.gather import expect_statistics
+from mbrparse.grammar.statistics.statistics_file import write_statistics
+from mbrparse.grammar.training.bracketings import BracketedSentence, bracketed_sentences
+from mbrparse.grammar.training.checkpoint import digest
+from mbrparse.grammar.training.iterations import Interrupted, Row, Trained, Training, train, write_curve
+from mbrparse.grammar.training.random_grammar import random_grammar
+from mbrparse.reporting import Progress, show_nothing
+from mbrparse.treebank.corpora import read_corpus
+
+
+@dataclass(frozen=True)
+class InsideOutside:
+    """How a grammar is re-estimated.
+
+    ``init`` is the file of the grammar to start from; None: a random one of ``nonterminals`` drawn by
+    ``seed``. ``tolerance``: stop when the cross-entropy (bits per terminal) changes by less. ``heldout``
+    is a treebank whose strings' fit is measured; ``curve`` and ``statistics`` are files to write: figures
+    by iteration (CSV), and statistics of the training text by expectation under the trained grammar.
+    """
+
+    nonterminals: int = 15
+    iterations: int = 75
+    tolerance: float | None = None
+    seed: int = 0
+    brackets: bool = True
+    init: str | None = None
+    heldout: str | None = None
+    curve: str | None = None
+    statistics: str | None = None
+    resume: bool = False
+    jobs: int = 1
+
+
+def train_files(
+    inputs: Sequence[str],
+    output: str,
+    how: InsideOutside,
+    terminals: TerminalKind | None = None,
+    encoding: str = "utf-8",
+    report: Callable[[Row], None] | None = None,
+    left_out: Callable[[list[BracketedSentence]], None] | None = None,
+    progress: Progress = show_nothing,
+) -> Trained:
+    """Train on treebanks and write the grammar, and the checkpoint OUTPUT.checkpoint on the way.
+
+    ``terminals``: None for the initial grammar's, or tags. Raises, beside what ``train`` raises,
+    GrammarError and InputMismatchError for an initial grammar that does not fit; Interrupted on Ctrl-C,
+    after the last complete estimate was written (standard output gets none).
+    """
+    given = None if how.init is None else _initial(how.init, terminals)
+    kind: TerminalKind = given.terminal_kind if given is not None else terminals or "tags"
+
+    def read(specs: Iterable[str], brackets: bool) -> list[BracketedSentence]:
+        trees = (tree for spec in specs for tree in read_corpus(spec, encoding=encoding))
+        return list(bracketed_sentences(trees, kind, brackets))
+
+    sentences = read(inputs, how.brackets)
+    heldout = [] if how.heldout is None else read([how.heldout], False)
+    training = Training(
+        sentences,
+        how.iterations,
+        how.tolerance,
+        heldout,
+        None if output == STANDARD else Path(f"{output}.checkpoint"),
+        {
+            **({"nonterminals": how.nonterminals, "seed": how.seed} if given is None else {}),
+            "initial grammar": None if given is None else _digest(given),
+            "terminals": kind,
+            "brackets": how.brackets,
+            "training text": digest(sentences),
+            "held-out text": digest(heldout) if heldout else None,
+        },
+        how.jobs,
+    )
+    initial = given if given is not None else _random(how, sentences, kind)
+    try:
+        trained = train(initial, training, how.resume, report, left_out)
+    except Interrupted as interruption:
+        if output != STANDARD:
+            _write(interruption.result, output, how.curve)
+        raise
+    _write(trained, output, how.curve)
+    if how.statistics is not None:
+        rules = read_grammar(output)
+        terminals_of = (sentence.terminals for sentence in sentences)
+        found = expect_statistics(PCFG.from_rules(rules), progress(terminals_of, "statistics"))
+        write_statistics(found, how.statistics)
+    return trained
+
+
+def _write(trained: Trained, output: str, curve: str | None) -> None:
+    write_grammar(trained.rules, output)
+    if curve is not None:
+        write_curve(trained.curve, curve)
+
+
+def _initial(path: str, terminals: TerminalKind | None) -> RuleSet:
+    rules = read_grammar(path)
+    if terminals not in (None, rules.terminal_kind):
+        raise InputMismatchError(
+            f"the initial grammar's terminals are {rules.terminal_kind}, not {terminals}",
+            source=path,
+            remedy="leave --terminals out, or give another grammar",
+        )
+    if rules.unknown is not None:
+        raise GrammarError(
+            "the initial grammar has a model of unknown words, which re-estimation does not heed",
+            source=path,
+            remedy="start from a grammar of: mbrparse train --terminals words --unknown none",
+        )
+    return rules
+
+
+def _random(how: InsideOutside, sentences: Sequence[BracketedSentence], kind: TerminalKind) -> RuleSet:
+    if how.nonterminals < 1:
+        raise GrammarError(
+            "a grammar of 0 nonterminals derives nothing", remedy="ask for one or more: --nonterminals 15"
+        )
+    alphabet = {terminal for sentence in sentences for terminal in sentence.terminals}
+    return random_grammar(how.nonterminals, alphabet, how.seed, kind)
+
+
+def _digest(rules: RuleSet) -> str:
+    return hashlib.sha256(repr((rules.start, sorted(rules.rules.items()))).encode()).hexdigest()[:16]
