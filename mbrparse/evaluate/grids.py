@@ -1,4 +1,4 @@
-"""Grids of cells, laid out as text, Markdown or LaTeX: the heading first, names left, figures right.
+"""Grids of cells, laid out as text, Markdown, LaTeX or HTML: the heading first, names left, figures right.
 
 A cell may carry a mark (the letters of the files that it beats), which is set as a superscript where
 the format has such.
@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from html import escape
 from typing import Literal, NamedTuple
 
 from mbrparse.evaluate.criteria import DASH
 
-PrintFormat = Literal["text", "markdown", "latex"]
+PrintFormat = Literal["text", "markdown", "latex", "html"]
 
 _LATEX = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
 _LATEX["<"], _LATEX[">"] = r"\textless{}", r"\textgreater{}"
@@ -70,6 +71,24 @@ def latex_grid(grid: Grid, names: int = 1) -> list[str]:
     ]
 
 
+def html_grid(grid: Grid, names: int = 1) -> list[str]:
+    """An HTML table.
+
+    >>> html_grid([[Cell(""), Cell("F")], [Cell("a<b"), Cell("50.00", "b")]])[2]
+    '<tr><th style="text-align:left">a&lt;b</th><td style="text-align:right">50.00<sup>b</sup></td></tr>'
+    """
+    heading, *body = [
+        "".join(_html_cell(cell, place, number == 0, names) for place, cell in enumerate(row))
+        for number, row in enumerate(grid)
+    ]
+    return [
+        "<table>",
+        f"<thead><tr>{heading}</tr></thead>",
+        *(f"<tr>{row}</tr>" for row in body),
+        "</table>",
+    ]
+
+
 def _aligned(columns: Sequence[Sequence[str]], names: int, between: str) -> list[str]:
     padded = []
     for place, column in enumerate(columns):
@@ -97,4 +116,12 @@ def _latex_cell(cell: Cell) -> str:
     return escaped.replace(". ", ".\\ ") + (rf"$^{{\mathrm{{{cell.mark}}}}}$" if cell.mark else "")
 
 
-LAYOUTS = {"text": text_grid, "markdown": markdown_grid, "latex": latex_grid}
+def _html_cell(cell: Cell, place: int, heading: bool, names: int) -> str:
+    # Notebooks set all cells right.
+    side = "left" if place < names else "right"
+    kind = "th" if heading or place == 0 else "td"
+    raised = f"<sup>{escape(cell.mark)}</sup>" if cell.mark else ""
+    return f'<{kind} style="text-align:{side}">{escape(cell.text)}{raised}</{kind}>'
+
+
+LAYOUTS = {"text": text_grid, "markdown": markdown_grid, "latex": latex_grid, "html": html_grid}
