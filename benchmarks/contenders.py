@@ -63,7 +63,8 @@ def viterbi(precision: Precision = "double") -> Callable[[Sample], Work]:
 
         def work() -> float:
             parses = parser.parse(sample.sentences)
-            return float(sum(parse.chart.viterbi().log_prob for parse in parses if parse.chart is not None))
+            found = (parse.decoded[0] for parse in parses)
+            return float(sum(one.log_prob for one in found if one is not None and one.log_prob is not None))
 
         return work
 

@@ -132,12 +132,12 @@ def _print_as_evalb(gold: str, parses: str, parameters: EvalbParameters, options
     from mbrparse.evaluate.evalb.evalb_counts import EvalbCounts, evalb_row
     from mbrparse.evaluate.evalb.evalb_files import evalb_scores
     from mbrparse.evaluate.evalb.report import Report
-    from mbrparse.evaluate.names import distinct_names
+    from mbrparse.evaluate.sources import gold_file, parse_files
 
     report = Report(parameters.cutoff)
     messages: list[str] = []
     rows: list[list[EvalbCounts]] = []
-    [name] = distinct_names([parses])
+    [source] = parse_files([parses], options["encoding"])
 
     def tell(message: str) -> None:
         messages.append(message)
@@ -145,10 +145,10 @@ def _print_as_evalb(gold: str, parses: str, parameters: EvalbParameters, options
 
     def kept(scores: Iterable[Score]) -> Iterator[Score]:
         for number, score in enumerate(scores, start=1):
-            rows.append([evalb_row(name, number, score)])
+            rows.append([evalb_row(source.name, number, score)])
             yield score
 
-    scores = evalb_scores(gold, parses, parameters, tell, options["encoding"])
+    [scores] = evalb_scores(gold_file(gold, options["encoding"]), [source], parameters, tell)
     if options["per_sentence"] is not None:
         scores = kept(scores)
     with open_output(options["output"]) as stream:
@@ -164,30 +164,26 @@ def _print_tables(
     gold: str, parses: tuple[str, ...], parameters: EvalbParameters | None, options: dict[str, Any]
 ) -> bool:
     """A table of rates, or a breakdown. Whether every sentence counts."""
-    from mbrparse.evaluate.breakdowns import render_breakdowns
-    from mbrparse.evaluate.criteria import MORE, PAPER
+    from mbrparse.evaluate.criteria import COVERAGE, MORE, PAPER
     from mbrparse.evaluate.evalb.evalb_counts import EVALB
+    from mbrparse.evaluate.evaluation import Settings, evaluate_files
     from mbrparse.evaluate.gold import Comparison
-    from mbrparse.evaluate.request import Request, evaluate_files
-    from mbrparse.evaluate.tables import render
 
     paper = PAPER + MORE if options["everything"] else PAPER
-    criteria = paper if parameters is None else EVALB
+    criteria = (*(paper if parameters is None else EVALB), COVERAGE)
     how = parameters or Comparison(options["form"], options["crossing_reference"], options["unaries"])
-    shared = {key: options[key] for key in ("average", "by", "baseline", "resamples", "seed", "encoding")}
-    request = Request(gold, parses, how, criteria, **shared)
-    result = evaluate_files(request, _tell, lambda rows: with_progress(rows, "evaluate"))
+    shared = {key: options[key] for key in ("average", "by", "baseline", "resamples", "seed")}
+    settings = Settings(how, criteria, **shared)
+    result = evaluate_files(
+        gold, parses, settings, _tell, lambda rows: with_progress(rows, "evaluate"), options["encoding"]
+    )
     if options["per_sentence"] is not None:
         _write_counts(result.counts, options["per_sentence"])
-    signature = result.summary.signature
     form: Format = options["format"] or "text"
     with open_output(options["output"]) as stream:
-        if options["by"] is None:
-            stream.write(render(result.summary, form))
-        else:
-            stream.write(render_breakdowns(result.breakdowns, signature, form))
+        stream.write(result.render(form))
     if form == "csv":
-        click.echo(signature, err=True)
+        click.echo(result.summary.signature, err=True)
     return bool((result.counts["parsed"] > 0).all())
 
 

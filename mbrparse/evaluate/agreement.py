@@ -1,51 +1,75 @@
-"""Whether a gold file and a parse file belong together, and what to say where they do not."""
+"""Whether gold trees and parses belong together, and what to say where they do not."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Literal
+from typing import Literal, NamedTuple, TypeVar
 
-from mbrparse.errors import CorpusError, InputMismatchError, LabelError
+from mbrparse.errors import CorpusError, InputMismatchError, LabelError, MbrparseError
 from mbrparse.evaluate.outline import Outline, first_node, is_nary, is_unary
 from mbrparse.treebank.labels import is_continuation
 from mbrparse.treebank.tree import Tree
 
 Form = Literal["binarized", "original"]
+Unit = Literal["line", "sentence"]
 
 _ONE_FORM = "compare binarized parses with a binarized gold, or with --form original both debinarized"
 
 
-def check_gold(tree: Outline, form: Form, source: str, line: int, unaries: bool = False) -> None:
+Raised = TypeVar("Raised", bound=MbrparseError)
+
+
+class Place(NamedTuple):
+    """Where a tree is: on a line of a file, or among sentences in memory (both from 1).
+
+    >>> str(Place("a.mrg", 3)), str(Place("the gold", 3, "sentence"))
+    ('a.mrg:3', 'the gold, sentence 3')
+    """
+
+    source: str
+    number: int
+    unit: Unit = "line"
+
+    def __str__(self) -> str:
+        between = ":" if self.unit == "line" else ", sentence "
+        return f"{self.source}{between}{self.number}"
+
+    def error(self, kind: type[Raised], message: str, remedy: str) -> Raised:
+        """An error about what is here."""
+        if self.unit == "line":
+            return kind(message, source=self.source, line=self.number, remedy=remedy)
+        return kind(message, source=str(self), remedy=remedy)
+
+
+def check_gold(tree: Outline, form: Form, place: Place, unaries: bool = False) -> None:
     """Raise InputMismatchError where a gold tree is not in the form that was asked for.
 
     ``unaries``: a binarized tree may have them.
     """
     if form == "original":
-        refuse_continuations(tree, source, line)
+        refuse_continuations(tree, place)
         return
     node = first_node(tree.odd, lambda node: is_nary(node) or (is_unary(node) and not unaries))
     if node is None:
         return
-    raise InputMismatchError(
+    raise place.error(
+        InputMismatchError,
         f"the gold is not binarized: {node.label!r} has "
         + ("a constituent for its only child" if is_unary(node) else f"{len(node.children)} children"),
-        source=source,
-        line=line,
-        remedy="binarize it (mbrparse binarize), compare original trees with --form original"
+        "binarize it (mbrparse binarize), compare original trees with --form original"
         + (", or give --unaries if it keeps its unary productions" if is_unary(node) else ""),
     )
 
 
-def refuse_continuations(tree: Outline, source: str, line: int) -> None:
+def refuse_continuations(tree: Outline, place: Place) -> None:
     """Raise InputMismatchError where a tree said to be in original form has a continuation."""
     for label in tree.labels:
         if _looks_continued(label):
-            raise InputMismatchError(
+            raise place.error(
+                InputMismatchError,
                 f"a binarized tree (label {label!r}) under --form original",
-                source=source,
-                line=line,
-                remedy="debinarize it (mbrparse debinarize), or leave --form original out",
+                "debinarize it (mbrparse debinarize), or leave --form original out",
             )
 
 
@@ -58,36 +82,35 @@ def _looks_continued(label: str) -> bool:
 
 
 class BinarizedForm:
-    """Watches a parse file for being in original form where the gold is binarized.
+    """Watches parses for being in original form where the gold is binarized.
 
-    A flat fall-back has more than two children too: only a file with such nodes and not one
-    continuation is refused, and that is known at its end.
+    A flat fall-back has more than two children too: only parses with such nodes and not one
+    continuation are refused, and that is known at their end.
     """
 
     def __init__(self) -> None:
         self.continued = False
-        self.nary: tuple[int, Tree] | None = None
+        self.nary: tuple[Place, Tree] | None = None
 
-    def watch(self, tree: Outline, line: int) -> None:
+    def watch(self, tree: Outline, place: Place) -> None:
         """Take a parse in."""
         if self.continued:
             return
         self.continued = any(_looks_continued(label) for label in tree.labels)
         if self.nary is None:
             node = first_node(tree.odd, is_nary)
-            self.nary = None if node is None else (line, node)
+            self.nary = None if node is None else (place, node)
 
-    def check(self, source: str) -> None:
-        """Raise InputMismatchError if the file as a whole is in original form."""
+    def check(self) -> None:
+        """Raise InputMismatchError if the parses as a whole are in original form."""
         if self.continued or self.nary is None:
             return
-        line, node = self.nary
-        raise InputMismatchError(
+        place, node = self.nary
+        raise place.error(
+            InputMismatchError,
             f"the parses are in original form ({node.label!r} has {len(node.children)} children here, "
-            "and there is no continuation in the file), but the gold is binarized",
-            source=source,
-            line=line,
-            remedy=_ONE_FORM,
+            "and there is no continuation anywhere), but the gold is binarized",
+            _ONE_FORM,
         )
 
 
@@ -126,15 +149,10 @@ def _agree(gold: Tree, guess: Tree) -> bool:
 
 
 def no_trees(source: str) -> CorpusError:
-    """The error for a file that holds nothing to evaluate."""
-    return CorpusError("holds no trees", source=source, remedy="is it the file you meant?")
+    """The error where there is nothing to evaluate."""
+    return CorpusError("holds no trees", source=source, remedy="is it the one you meant?")
 
 
-def empty_gold(source: str, line: int) -> CorpusError:
+def empty_gold(place: Place) -> CorpusError:
     """The error for an empty gold tree."""
-    return CorpusError(
-        "an empty tree in the gold",
-        source=source,
-        line=line,
-        remedy="leave the sentence out of gold and parses",
-    )
+    return place.error(CorpusError, "an empty tree in the gold", "leave the sentence out of gold and parses")

@@ -13,11 +13,11 @@ from typing import Literal, NamedTuple
 
 import pandas as pd
 
-from mbrparse.evaluate.criteria import Average, Criterion, coverage, rates, totals
+from mbrparse.evaluate.criteria import Average, Criterion, rates, totals
 from mbrparse.evaluate.grids import LAYOUTS, Cell
 from mbrparse.evaluate.label_tally import LabelTally
 from mbrparse.evaluate.significance_report import number
-from mbrparse.evaluate.tables import COVERAGE, Format
+from mbrparse.evaluate.tables import Format, prose, signature_line
 
 By = Literal["length", "label", "confusions"]
 
@@ -45,14 +45,14 @@ def by_length(
     for order, (low, high) in enumerate(_BUCKETS):
         chosen = counts[counts[column].between(low if order else 0, float("inf") if high is None else high)]
         if len(chosen):
-            part = rates(chosen, criteria, average).assign(coverage=coverage(chosen))
+            part = rates(chosen, criteria, average)
             part.insert(0, "sentences", totals(chosen)["sentences"])
             part.insert(0, "length", f"{low}-{high}" if high else f"{low}+")
             parts.append(part.reset_index(names="name"))
     table = pd.concat(parts, ignore_index=True)
     place = {name: order for order, name in enumerate(counts["name"].unique())}
     table = table.sort_values("name", key=lambda names: names.map(place), kind="stable")
-    return Breakdown("By length", table, (*criteria, COVERAGE), 2)
+    return Breakdown("By length", table, tuple(criteria), 2)
 
 
 def by_label(tallies: Mapping[str, LabelTally]) -> Breakdown:
@@ -100,12 +100,10 @@ def render_breakdowns(breakdowns: Sequence[Breakdown], signature: str, format: F
     if format == "json":
         report = {part.title.lower().replace(" ", "_"): _records(part.table) for part in breakdowns}
         return json.dumps({**report, "signature": signature}, indent=2, ensure_ascii=False) + "\n"
-    before, after = {"text": ("", ""), "markdown": ("`", "`"), "latex": ("% ", "")}[format]
     lines = []
     for part in breakdowns:
-        lines += ["% " + part.title if format == "latex" else part.title, ""]
-        lines += [*LAYOUTS[format](_cells(part), part.names), ""]
-    return "\n".join([*lines, f"{before}{signature}{after}", ""])
+        lines += [prose(part.title, format), "", *LAYOUTS[format](_cells(part), part.names), ""]
+    return "\n".join([*lines, signature_line(signature, format), ""])
 
 
 def _cells(part: Breakdown) -> list[list[Cell]]:

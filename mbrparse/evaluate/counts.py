@@ -1,21 +1,18 @@
-"""The table of counts: a gold file and any number of parse files, one row per sentence and file.
+"""The table of counts: gold trees and the parses of any number of parsers, one row per sentence and parser.
 
-Everything later (rates, averages, significance) works on this table; nothing is scored twice. The
-files are read side by side, one sentence at a time, so that memory holds counts and no trees.
+Everything later (rates, averages, significance) works on this table; nothing is scored twice. All
+sources are read side by side, one sentence at a time, so that of files memory holds counts and no trees.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from mbrparse.evaluate.agreement import empty_gold, no_trees
 from mbrparse.evaluate.gold import PAPER_FORM, Comparison, GoldSentence
-from mbrparse.evaluate.names import distinct_names
-from mbrparse.evaluate.parses import ParseFile
-from mbrparse.files import source_name
-from mbrparse.treebank.brackets import read_parse_file
+from mbrparse.evaluate.parses import Parses
+from mbrparse.evaluate.sources import TreeSource
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,11 +22,11 @@ if TYPE_CHECKING:
 
 
 class SentenceCounts(NamedTuple):
-    """One row of the table: a sentence of one parse file."""
+    """One row of the table: a sentence of one parser."""
 
-    name: str  #: of the parse file
+    name: str  #: of the parses
     sentence: int  #: 1-based
-    gold_line: int  #: where its tree begins in the gold file
+    gold_line: int  #: where its tree begins in the gold file; of trees in memory, as ``sentence``
     parse_line: int  #: and in the parse file
     terminals: int
     parsed: int  #: 0 for an empty parse, else 1
@@ -40,39 +37,33 @@ class SentenceCounts(NamedTuple):
     consistent: int  #: C
 
 
-def compare_files(
-    gold: str | Path,
-    parses: Sequence[str | Path],
+def count_matches(
+    gold: TreeSource,
+    parses: Sequence[TreeSource],
     how: Comparison = PAPER_FORM,
-    encoding: str = "utf-8",
     tallies: Mapping[str, LabelTally] | None = None,
 ) -> Iterator[list[SentenceCounts]]:
-    """Yield, for each gold sentence, its counts in each parse file.
+    """Yield, for each gold sentence, its counts in each parser's parses.
 
     ``tallies`` (one by each name) are fed. As in a parse file, an empty line among gold trees of one line
     each is an empty tree, which a gold file must not have: line for line, the files stay together.
 
-    Raises CorpusError (no trees, an empty gold tree), InputMismatchError (files that do not belong
+    Raises CorpusError (no trees, an empty gold tree), InputMismatchError (trees that do not belong
     together), BracketError, FileError or LabelError, all with their place.
     """
-    source = source_name(gold)
-    trees = read_parse_file(gold, encoding)
-    names = distinct_names(parses)
-    files = [
-        ParseFile(path, name, how, encoding, None if tallies is None else tallies[name])
-        for path, name in zip(parses, names, strict=True)
-    ]
+    trees = gold.trees()
+    parsers = [Parses(source, how, None if tallies is None else tallies[source.name]) for source in parses]
     number = 0
     for number, (line, tree) in enumerate(trees, start=1):
         if tree is None:
-            raise empty_gold(source, line)
-        sentence = GoldSentence(number, line, tree, how, source)
+            raise empty_gold(gold.place(line))
+        sentence = GoldSentence(number, line, tree, how, gold.source, gold.unit)
         rows = []
-        for file in files:
-            judged = file.judge(sentence, trees)
+        for parser in parsers:
+            judged = parser.judge(sentence, trees)
             rows.append(
                 SentenceCounts(
-                    file.name,
+                    parser.name,
                     number,
                     line,
                     judged.line,
@@ -85,15 +76,15 @@ def compare_files(
             )
         yield rows
     if not number:
-        raise no_trees(source)
-    for file in files:
-        file.finish(source, number)
+        raise no_trees(gold.source)
+    for parser in parsers:
+        parser.finish(gold.source, number)
 
 
 def counts_table(rows: Iterable[Sequence[SentenceCounts | EvalbCounts]]) -> pd.DataFrame:
-    """The table of counts, one column for each field of the rows, file after file."""
+    """The table of counts, one column for each field of the rows, parser after parser."""
     import pandas as pd
 
     sentences = list(rows)
-    by_file = [row for file in zip(*sentences, strict=True) for row in file]
-    return pd.DataFrame(by_file, columns=list(by_file[0]._fields))
+    by_parser = [row for parser in zip(*sentences, strict=True) for row in parser]
+    return pd.DataFrame(by_parser, columns=list(by_parser[0]._fields))

@@ -11,7 +11,8 @@ labels                 L / N_C     tree: L = N_C
 =====================  ==========  ============================
 
 A tree criterion is 1 or 0 for each sentence; an empty parse fails it. For binary trees N_C = N_G; for
-others an exact match asks for that too.
+others an exact match asks for that too. Coverage, the share of sentences with a parse, says what the
+others are about.
 
 Averages. ``pooled`` divides sum by sum over all sentences (Sima'an 2003 defines recall so).
 ``sentence`` is the mean of the sentences' own rates; a sentence whose denominator is zero (no guessed
@@ -46,12 +47,13 @@ class Criterion:
     denominator: Callable[[pd.DataFrame], Column]
     percent: bool = True  #: shown as per cent, or as it is
     lower_is_better: bool = False
+    context: bool = False  #: what the other rates are about: part of the signature, and not tested
 
     def show(self, rate: float) -> str:
         """A rate as people see it, with two decimals; a dash where it is not a number."""
         if math.isnan(rate):
             return DASH
-        return f"{100 * rate if self.percent else rate:.2f}"
+        return f"{100 * rate if self.percent else rate:z.2f}"
 
 
 def ratio(name: str, heading: str, matched: str, of: str) -> Criterion:
@@ -69,11 +71,12 @@ def f_score(name: str, heading: str, matched: str) -> Criterion:
 def tree(name: str, heading: str, passes: Callable[[pd.DataFrame], Column]) -> Criterion:
     """The share of sentences that have a parse and pass a test."""
     return Criterion(
-        name,
-        heading,
-        lambda counts: (passes(counts) & (counts["parsed"] > 0)).astype(int),
-        lambda counts: pd.Series(1, index=counts.index),
+        name, heading, lambda counts: (passes(counts) & (counts["parsed"] > 0)).astype(int), _sentences
     )
+
+
+def _sentences(counts: pd.DataFrame) -> Column:
+    return pd.Series(1, index=counts.index)
 
 
 def _exact(matched: str) -> Callable[[pd.DataFrame], Column]:
@@ -98,6 +101,8 @@ MORE: tuple[Criterion, ...] = (
     f_score("bracketed_f", "brack. F", "bracketed"),
 )
 
+COVERAGE = Criterion("coverage", "coverage", lambda counts: counts["parsed"], _sentences, context=True)
+
 
 def rates(
     counts: pd.DataFrame, criteria: Sequence[Criterion] = PAPER, average: Average = "pooled"
@@ -113,12 +118,6 @@ def rates(
         else:
             columns[criterion.name] = _by(above / below, names).mean()  # skips 0/0
     return pd.DataFrame(columns)
-
-
-def coverage(counts: pd.DataFrame) -> Column:
-    """The share of sentences with a parse, for each name."""
-    share: Column = _by(counts["parsed"], counts["name"]).mean()
-    return share
 
 
 def totals(counts: pd.DataFrame) -> pd.DataFrame:

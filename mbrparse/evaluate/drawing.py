@@ -4,7 +4,8 @@ A constituent is marked if the first tree lacks it, span and projected label; of
 unary chain may hold some) as many stay unmarked as the first tree has. The mark is ``MARK`` after the
 label, and a colour beside it where there are colours.
 
-nltk and svgling draw by recursion: a tree deeper than ``MAX_DEPTH`` raises DrawingError.
+``treebank.tree_drawing`` draws a tree without marks. nltk and svgling draw by recursion: a tree deeper
+than ``MAX_DEPTH`` raises DrawingError.
 """
 
 from __future__ import annotations
@@ -12,10 +13,10 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from mbrparse.errors import CorpusError, InputMismatchError, LabelError, MbrparseError
 from mbrparse.evaluate.agreement import no_trees, yields_agree
@@ -24,14 +25,18 @@ from mbrparse.treebank.brackets import read_parse_file
 from mbrparse.treebank.constituents import constituents
 from mbrparse.treebank.labels import project
 from mbrparse.treebank.tree import Tree
-
-Drawn = TypeVar("Drawn")
+from mbrparse.treebank.tree_drawing import (
+    GLYPH_WIDTH,
+    MAX_DEPTH,
+    convert,
+    lay_out,
+    levels,
+    printable,
+    stack,
+)
 
 MARK = " *"
 NO_PARSE = "(no parse)"
-
-#: Levels of constituents; nltk and svgling run out of stack at about twice as many.
-MAX_DEPTH = 200
 
 # In nltk's drawing the mark is one word with its label, told from a word "*" beside it.
 _TEXT_MARK = MARK.replace(" ", "\u00a0")
@@ -155,10 +160,10 @@ def _text_of(tree: Tree, marks: frozenset[int], colours: bool, unicode_lines: bo
             return _widened(node.label)
         return nltk.Tree(_widened(node.label), [_widened(node.word)])
 
-    def inner(label: str, marked: bool, children: list[Any]) -> Any:
-        return nltk.Tree(_widened(label) + (_TEXT_MARK if marked else ""), children)
+    def inner(number: int, label: str, children: list[Any]) -> Any:
+        return nltk.Tree(_widened(label) + (_TEXT_MARK if number in marks else ""), children)
 
-    printer = TreePrettyPrinter(_convert(tree, marks, leaf, inner))
+    printer = TreePrettyPrinter(convert(tree, leaf, inner))
     text: str = printer.text(unicodelines=unicode_lines, maxwidth=None).replace(_FILLER, "")
     # nltk's own highlighting compares whole subtrees, for each node with each.
     shown = _IN_RED if colours else "{}"
@@ -169,50 +174,24 @@ def draw_svg(trees: Sequence[Marked]) -> str:
     """The trees one below the other as an SVG image; with several, each file's name above its tree."""
     import svgling
     from svgling.core import TreeOptions, cssfont, multiline_node
-    from svgling.figure import RowByRow
 
-    # Characters to the em: svgling guesses widths, and text that is wider than its guess is cut.
-    plain = TreeOptions(average_glyph_width=1.6)
+    plain = TreeOptions(average_glyph_width=GLYPH_WIDTH)
     title = TreeOptions(font_style=cssfont("sans-serif", "bold"), average_glyph_width=1.5)
     coloured = TreeOptions(text_color=_SVG_COLOUR)
-
-    def leaf(node: Tree) -> Any:
-        return node.label if node.word is None else (node.label, node.word)
-
-    def inner(label: str, marked: bool, children: list[Any]) -> Any:
-        return (multiline_node(label + MARK, options=coloured) if marked else label, *children)
-
     rows: list[Any] = []
     for name, tree, marks in trees:
         if len(trees) > 1:
-            rows.append(svgling.draw_tree((name,), options=title))
+            rows.append(svgling.draw_tree((printable(name),), options=title))
         if tree is None:
             rows.append(svgling.draw_tree((NO_PARSE,), options=plain))
             continue
+
+        def label(number: int, text: str, marks: frozenset[int] = marks) -> Any:
+            return multiline_node(text + MARK, options=coloured) if number in marks else text
+
         with _drawable(name, tree):
-            rows.append(svgling.draw_tree(_convert(tree, marks, leaf, inner), options=plain))
-    svg: str = RowByRow(*rows).get_svg().tostring()
-    return svg + "\n"
-
-
-def _convert(
-    tree: Tree,
-    marks: frozenset[int],
-    leaf: Callable[[Tree], Drawn],
-    inner: Callable[[str, bool, list[Drawn]], Drawn],
-) -> Drawn:
-    """Build a library's tree: ``leaf`` of terminals, ``inner`` of label, whether marked, and children."""
-    nodes = list(tree.preorder())
-    number = sum(not node.is_leaf for node in nodes)
-    built: list[Drawn] = []
-    for node in reversed(nodes):
-        if node.is_leaf:
-            built.append(leaf(node))
-            continue
-        number -= 1
-        children = [built.pop() for _ in node.children]
-        built.append(inner(node.label, number in marks, children))
-    return built[0]
+            rows.append(lay_out(tree, label))
+    return stack(rows) + "\n"
 
 
 def _widened(text: str) -> str:
@@ -221,7 +200,7 @@ def _widened(text: str) -> str:
 
 @contextmanager
 def _drawable(name: str, tree: Tree) -> Iterator[None]:
-    depth = tree.fold(lambda _: 0, lambda _, depths: 1 + max(depths))
+    depth = levels(tree)
     error = DrawingError(f"too deep to be drawn: {depth} levels, of {MAX_DEPTH} at most", source=name)
     if depth > MAX_DEPTH:
         raise error

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
-from mbrparse.errors import LabelError
-from mbrparse.evaluate.agreement import Form, check_gold, yields_agree
+from mbrparse.errors import LabelError, MbrparseError
+from mbrparse.evaluate.agreement import Form, Place, Unit, check_gold, yields_agree
 from mbrparse.evaluate.matches import Reference
 from mbrparse.evaluate.outline import Brackets, Outline, Span, outline
 from mbrparse.treebank.labels import is_continuation, project
@@ -26,11 +26,24 @@ class Comparison:
     Consistent brackets are judged against the debinarized gold, which has no continuations, or against
     the binarized gold itself. The former must be what Goodman (1996) did: for two binary trees B/N_C
     and C/N_G are equal, yet his tables have different values for them.
+
+    Raises MbrparseError at values that mean nothing, alone or together.
     """
 
     form: Form = "binarized"
     crossing_reference: CrossingReference = "debinarized"
     unaries: bool = False
+
+    def __post_init__(self) -> None:
+        if self.form not in get_args(Form) or self.crossing_reference not in get_args(CrossingReference):
+            raise MbrparseError(
+                f"trees in form {self.form!r}, crossing reference {self.crossing_reference!r}",
+                remedy="trees are binarized or original, the reference is debinarized or binarized",
+            )
+        if self.form == "original" and (self.unaries or self.crossing_reference == "binarized"):
+            raise MbrparseError(
+                "unaries and a binarized crossing reference speak of binarized trees, not of original ones"
+            )
 
     def signature(self) -> dict[str, str]:
         """The part of a table's signature that this decides."""
@@ -48,16 +61,18 @@ class GoldSentence:
     Raises InputMismatchError where it is not in the form that was asked for.
     """
 
-    def __init__(self, number: int, line: int, tree: Tree, how: Comparison, source: str) -> None:
+    def __init__(
+        self, number: int, line: int, tree: Tree, how: Comparison, source: str, unit: Unit = "line"
+    ) -> None:
         self.number = number
         self.line = line
-        self.where = f"{source}:{line}"
+        self.place = Place(source, line, unit)
         read = outline(tree)
-        check_gold(read, how.form, source, line, how.unaries)
+        check_gold(read, how.form, self.place, how.unaries)
         self.leaves = read.leaves
         self.constituents = len(read.spans)
         self._words = [leaf.word for leaf in read.leaves]
-        labels = compared_labels(read, how.form, source, line)
+        labels = compared_labels(read, how.form, self.place)
         crossing = _crossing_reference(read.spans, labels, how)
         self.brackets = Brackets(read.spans, labels)
         self.reference = Reference(read.spans, labels, crossing, len(self.leaves))
@@ -70,16 +85,14 @@ class GoldSentence:
         return yields_agree(self.leaves, leaves)
 
 
-def compared_labels(tree: Outline, form: Form, source: str, line: int) -> list[str]:
+def compared_labels(tree: Outline, form: Form, place: Place) -> list[str]:
     """The labels of a tree as they are compared."""
     if form == "original":
         return tree.labels
     try:
         return [project(label) for label in tree.labels]
     except LabelError as error:
-        raise LabelError(
-            error.message, source=source, line=line, remedy="is this tree in binarized form?"
-        ) from None
+        raise place.error(LabelError, error.message, "is this tree in binarized form?") from None
 
 
 def _crossing_reference(spans: list[Span], labels: list[str], how: Comparison) -> list[Span]:

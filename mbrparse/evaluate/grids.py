@@ -1,4 +1,4 @@
-"""Grids of cells, laid out as text, Markdown, LaTeX or CSV: the heading first, names left, figures right.
+"""Grids of cells, laid out as text, Markdown, LaTeX, HTML or CSV: the heading first, names left, figures right.
 
 A cell may carry a mark (the letters of the files that it beats), which is set as a superscript where
 the format has such. A row of one cell is a heading over the rows below it.
@@ -10,11 +10,12 @@ import csv
 import io
 import re
 from collections.abc import Iterable, Sequence
+from html import escape
 from typing import Literal, NamedTuple
 
 from mbrparse.evaluate.criteria import DASH
 
-PrintFormat = Literal["text", "markdown", "latex"]
+PrintFormat = Literal["text", "markdown", "latex", "html"]
 
 _LATEX = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
 _LATEX["<"], _LATEX[">"] = r"\textless{}", r"\textgreater{}"
@@ -120,6 +121,24 @@ def _columns(grid: Grid) -> list[Sequence[Cell]]:
     return list(zip(*(row for row in grid if not _is_heading(row, grid)), strict=True))
 
 
+def html_grid(grid: Grid, names: int = 1) -> list[str]:
+    """An HTML table.
+
+    >>> html_grid([[Cell(""), Cell("F")], [Cell("a<b"), Cell("50.00", "b")]])[2]
+    '<tr><th style="text-align:left">a&lt;b</th><td style="text-align:right">50.00<sup>b</sup></td></tr>'
+    """
+    heading, *body = [
+        "".join(_html_cell(cell, place, number == 0, names) for place, cell in enumerate(row))
+        for number, row in enumerate(grid)
+    ]
+    return [
+        "<table>",
+        f"<thead><tr>{heading}</tr></thead>",
+        *(f"<tr>{row}</tr>" for row in body),
+        "</table>",
+    ]
+
+
 def _aligned(columns: Sequence[Sequence[str]], names: int, between: str) -> list[str]:
     padded = []
     for place, column in enumerate(columns):
@@ -147,4 +166,12 @@ def _latex_cell(cell: Cell) -> str:
     return escaped.replace(". ", ".\\ ") + (rf"$^{{\mathrm{{{cell.mark}}}}}$" if cell.mark else "")
 
 
-LAYOUTS = {"text": text_grid, "markdown": markdown_grid, "latex": latex_grid}
+def _html_cell(cell: Cell, place: int, heading: bool, names: int) -> str:
+    # Notebooks set all cells right.
+    side = "left" if place < names else "right"
+    kind = "th" if heading or place == 0 else "td"
+    raised = f"<sup>{escape(cell.mark)}</sup>" if cell.mark else ""
+    return f'<{kind} style="text-align:{side}">{escape(cell.text)}{raised}</{kind}>'
+
+
+LAYOUTS = {"text": text_grid, "markdown": markdown_grid, "latex": latex_grid, "html": html_grid}

@@ -9,7 +9,7 @@ from mbrparse.evaluate.outline import Brackets, Span
 
 
 class LabelTally:
-    """Sums over the sentences of one parse file, by label.
+    """Sums over one parser's sentences, by label.
 
     A confusion is a gold and a guessed constituent over one span, neither of which found its match; in
     chains of unary constituents they are paired from the top.

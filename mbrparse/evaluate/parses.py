@@ -1,9 +1,8 @@
-"""A parse file on its way through the gold sentences, one parse for each."""
+"""One parser's parses on their way through the gold sentences, one for each."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import NamedTuple
 
 from mbrparse.errors import InputMismatchError, MbrparseError
@@ -12,8 +11,8 @@ from mbrparse.evaluate.gold import Comparison, GoldSentence, compared_labels
 from mbrparse.evaluate.label_tally import LabelTally
 from mbrparse.evaluate.matches import Matches
 from mbrparse.evaluate.outline import Brackets, Outline, outline
-from mbrparse.files import source_name
-from mbrparse.treebank.brackets import ReadTree, read_parse_file
+from mbrparse.evaluate.sources import TreeSource
+from mbrparse.treebank.brackets import ReadTree
 
 
 class Judged(NamedTuple):
@@ -25,16 +24,14 @@ class Judged(NamedTuple):
     matches: Matches
 
 
-class ParseFile:
-    """A parse file, read one sentence at a time."""
+class Parses:
+    """The parses of a source, read one sentence at a time."""
 
-    def __init__(
-        self, path: str | Path, name: str, how: Comparison, encoding: str, tally: LabelTally | None = None
-    ) -> None:
-        self.name = name
-        self._source = source_name(path)
+    def __init__(self, source: TreeSource, how: Comparison, tally: LabelTally | None = None) -> None:
+        self.name = source.name
+        self._source = source
         self._how = how
-        self._trees: Iterator[ReadTree] = read_parse_file(path, encoding)
+        self._trees = source.trees()
         self._tally = tally
         self._form = BinarizedForm()
         self._count = 0
@@ -44,7 +41,7 @@ class ParseFile:
         """Compare the next parse with a gold sentence.
 
         ``later`` are the gold trees still to come: an error says how many there are in all.
-        Raises InputMismatchError where the file has no next parse, or one of another sentence.
+        Raises InputMismatchError where there is no next parse, or one of another sentence.
         """
         found = next(self._trees, None)
         if found is None:
@@ -56,19 +53,20 @@ class ParseFile:
                 self._tally.add(gold.brackets, Brackets([], []))
             return Judged(self._line, 0, 0, Matches(0, 0, 0))
         read = outline(tree)
+        place = self._source.place(self._line)
         if not gold.has_yield(read.leaves):
             raise self._differs(gold, read, later)
         if self._how.form == "original":
-            refuse_continuations(read, self._source, self._line)
+            refuse_continuations(read, place)
         else:
-            self._form.watch(read, self._line)
-        labels = compared_labels(read, self._how.form, self._source, self._line)
+            self._form.watch(read, place)
+        labels = compared_labels(read, self._how.form, place)
         if self._tally is not None:
             self._tally.add(gold.brackets, Brackets(read.spans, labels))
         return Judged(self._line, 1, len(read.spans), gold.reference.matches(read.spans, labels))
 
     def finish(self, gold_source: str, sentences: int) -> None:
-        """Raise where the file goes on after the gold's last sentence, or is in the other form."""
+        """Raise where there are more parses than gold sentences, or all are in the other form."""
         surplus = next(self._trees, None)
         if surplus is not None:
             total = self._count + 1 + _count(self._trees)
@@ -76,21 +74,21 @@ class ParseFile:
                 f"{total} parses, but {gold_source} holds {sentences} trees: this parse has none",
                 surplus.line,
             )
-        self._form.check(self._source)
+        self._form.check()
 
     def _ends_early(self, gold: GoldSentence, later: Iterator[ReadTree]) -> MbrparseError:
         if not self._count:
-            return no_trees(self._source)
+            return no_trees(self._source.source)
         sentences = gold.number + _count(later)
         return self._mismatch(
             f"{self._count} parses, the last of them here, but the gold holds {sentences} trees: "
-            f"that of {gold.where} has no parse",
+            f"that of {gold.place} has no parse",
             self._line,
         )
 
     def _differs(self, gold: GoldSentence, read: Outline, later: Iterator[ReadTree]) -> MbrparseError:
-        """The error for another sentence than the gold's, in a file of another length perhaps."""
-        message = f"not the sentence of {gold.where}: {first_difference(gold.leaves, read.leaves)}"
+        """The error for another sentence than the gold's, one parse too many or too few perhaps."""
+        message = f"not the sentence of {gold.place}: {first_difference(gold.leaves, read.leaves)}"
         total, sentences = self._count + _count(self._trees), gold.number + _count(later)
         if total != sentences:
             message = (
@@ -99,11 +97,10 @@ class ParseFile:
         return self._mismatch(message, self._line)
 
     def _mismatch(self, message: str, line: int) -> InputMismatchError:
-        return InputMismatchError(
+        return self._source.place(line).error(
+            InputMismatchError,
             message,
-            source=self._source,
-            line=line,
-            remedy="give one parse for each gold tree, in the gold's order ('(())' where there is none)",
+            "give one parse for each gold tree, in the gold's order ('(())' or None where there is none)",
         )
 
 

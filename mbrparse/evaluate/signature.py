@@ -11,7 +11,7 @@ from mbrparse.version import __version__
 if TYPE_CHECKING:
     import pandas as pd
 
-    from mbrparse.evaluate.criteria import Average, Column, Criterion
+    from mbrparse.evaluate.criteria import Average, Criterion
 
 
 def signature(
@@ -19,24 +19,29 @@ def signature(
     conventions: dict[str, str],
     criteria: Sequence[Criterion],
     average: Average,
+    rates: pd.DataFrame,
     totals: pd.DataFrame,
-    coverage: Column,
     resampled: str | None = None,
 ) -> str:
     """The signature of a table, ``key:value`` parts joined by ``|``.
 
     ``conventions`` are how constituents are compared, ``resampled`` is how significance was found.
-    ``coverage`` is printed in per cent, as a range where the parse files differ.
+    Criteria that are context stand with their rates, in per cent, as a range where these differ.
     """
-    lowest, highest = (f"{100 * share:.2f}" for share in (coverage.min(), coverage.max()))
     parts = {
-        "criteria": ",".join(criterion.name for criterion in criteria),
+        "criteria": ",".join(criterion.name for criterion in criteria if not criterion.context),
         "gold": "stdin" if str(gold) == "-" else Path(gold).name,
         **conventions,
         "average": average,
         "sentences": str(totals["sentences"].max()),
-        "coverage": lowest if lowest == highest else f"{lowest}..{highest}",
+        **{criterion.name: _range(rates, criterion) for criterion in criteria if criterion.context},
         **({} if resampled is None else {"significance": resampled}),
         "version": f"mbrparse-{__version__}",
     }
     return "|".join(f"{key}:{value}" for key, value in parts.items())
+
+
+def _range(rates: pd.DataFrame, criterion: Criterion) -> str:
+    column = rates[criterion.name]
+    lowest, highest = criterion.show(column.min()), criterion.show(column.max())
+    return lowest if lowest == highest else f"{lowest}..{highest}"

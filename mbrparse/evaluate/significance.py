@@ -41,12 +41,13 @@ _EQUAL = 1e-12
 
 @dataclass(frozen=True)
 class Significance:
-    """What resampling says; arrays have a row for each file and a column for each criterion.
+    """What resampling says; arrays have a row for each file and a column for each of ``criteria``.
 
     ``pairs[i, j]`` are the p-values of file i against file j by randomization.
     """
 
     names: tuple[str, ...]
+    criteria: tuple[Criterion, ...]
     baseline: str
     resamples: int
     seed: int
@@ -69,7 +70,8 @@ def significance(
     resamples: int = 10_000,
     seed: int = 0,
 ) -> Significance:
-    """Resample a table of counts of several files over the same sentences."""
+    """Resample a table of counts of several files over the same sentences; context is not tested."""
+    criteria = tuple(criterion for criterion in criteria if not criterion.context)
     names = tuple(map(str, counts["name"].unique()))
     first = names.index(baseline)
     above, below = _columns(counts, criteria, average, len(names))
@@ -86,6 +88,7 @@ def significance(
     better[:, :, lower] = (observed[:, None] < observed[None])[:, :, lower]
     return Significance(
         names,
+        criteria,
         baseline,
         resamples,
         seed,

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from mbrparse.evaluate.criteria import DASH, Criterion
 from mbrparse.evaluate.grids import Cell
-from mbrparse.evaluate.significance import LEVEL, Floats, Significance
+from mbrparse.evaluate.significance import LEVEL, Significance
 
 if TYPE_CHECKING:
     from mbrparse.evaluate.grids import Grid
@@ -33,14 +32,13 @@ def letters(found: Significance | None, files: int) -> list[str]:
     return [chr(ord("a") + place) if place < 26 else f"({place + 1})" for place in range(files)]
 
 
-def mark(found: Significance | None, file: int, criterion: int) -> str:
+def mark(found: Significance | None, file: int, criterion: Criterion) -> str:
     """The letters of the files that a file beats by a criterion, by more than chance."""
-    if found is None:
+    if found is None or criterion not in found.criteria:
         return ""
     names = letters(found, len(found.names))
-    return "".join(
-        name for name, beaten in zip(names, found.beats[file, :, criterion], strict=True) if beaten
-    )
+    beats = found.beats[file, :, found.criteria.index(criterion)]
+    return "".join(name for name, beaten in zip(names, beats, strict=True) if beaten)
 
 
 def method(found: Significance) -> str:
@@ -48,15 +46,16 @@ def method(found: Significance) -> str:
     return f"bootstrap+randomization,resamples={found.resamples},seed={found.seed},level={LEVEL}"
 
 
-def details(found: Significance, criteria: Sequence[Criterion], rates: Floats) -> Grid:
+def details(found: Significance, rates: pd.DataFrame) -> Grid:
     """A line for each file and criterion: the rate, the difference from the baseline, their intervals."""
     heading = ["", "criterion", "rate", "95% interval", f"less {found.baseline}", "95% interval"]
     grid = [[Cell(text) for text in [*heading, "p (bootstrap)", "p (randomization)"]]]
     first = found.names.index(found.baseline)
+    table = rates[[criterion.name for criterion in found.criteria]].to_numpy()
     for file, name in enumerate(found.names):
-        for place, criterion in enumerate(criteria):
+        for place, criterion in enumerate(found.criteria):
             at = file, place
-            texts = [name, criterion.heading, criterion.show(float(rates[at]))]
+            texts = [name, criterion.heading, criterion.show(table[file, place])]
             texts.append(_interval(criterion, found.low[at], found.high[at]))
             if file == first:
                 texts += [DASH] * 4
@@ -76,10 +75,10 @@ def _p_value(value: float) -> str:
     return DASH if math.isnan(value) else f"{value:.4f}"
 
 
-def as_columns(found: Significance, criteria: Sequence[Criterion]) -> pd.DataFrame:
+def as_columns(found: Significance) -> pd.DataFrame:
     """Columns for CSV: for each criterion the interval, and the p-values against the baseline."""
     columns = {}
-    for place, criterion in enumerate(criteria):
+    for place, criterion in enumerate(found.criteria):
         for ending, values in (
             ("low", found.low),
             ("high", found.high),
@@ -90,7 +89,7 @@ def as_columns(found: Significance, criteria: Sequence[Criterion]) -> pd.DataFra
     return pd.DataFrame(columns, index=list(found.names))
 
 
-def as_data(found: Significance, criteria: Sequence[Criterion]) -> dict[str, Any]:
+def as_data(found: Significance) -> dict[str, Any]:
     """All of it for JSON; what is not a number is null."""
     arrays = {
         "low": found.low,
@@ -104,7 +103,7 @@ def as_data(found: Significance, criteria: Sequence[Criterion]) -> dict[str, Any
     rows = []
     for file, name in enumerate(found.names):
         by_criterion = {}
-        for place, criterion in enumerate(criteria):
+        for place, criterion in enumerate(found.criteria):
             entry: dict[str, Any] = {key: number(array[file, place]) for key, array in arrays.items()}
             entry["p_against"] = {
                 other: number(found.pairs[file, rival, place])

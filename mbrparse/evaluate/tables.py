@@ -1,6 +1,6 @@
-"""Tables of rates, as text, Markdown, LaTeX, CSV or JSON.
+"""Tables of rates, as text, Markdown, LaTeX, HTML, CSV or JSON.
 
-For people (text, Markdown, LaTeX) rates are per cent with two decimals, a rate that is not a number a
+For people (text, Markdown, LaTeX, HTML) rates are per cent with two decimals, a rate that is not a number a
 dash; where significance was tested, letters behind a figure name the files that it beats, and a second
 table has intervals and p-values. For programs (CSV, JSON) rates are 0 to 1 in full, the summed counts
 beside them.
@@ -11,9 +11,10 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from html import escape
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from mbrparse.evaluate.criteria import PAPER, Average, Criterion, coverage, rates, totals
+from mbrparse.evaluate.criteria import Average, Criterion, rates, totals
 from mbrparse.evaluate.grids import LAYOUTS, Cell, Grid, PrintFormat
 from mbrparse.evaluate.signature import signature
 from mbrparse.evaluate.significance_report import (
@@ -32,12 +33,9 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from mbrparse.evaluate.criteria import Column
     from mbrparse.evaluate.significance import Significance
 
-Format = Literal["text", "markdown", "latex", "csv", "json"]
-
-COVERAGE = Criterion("coverage", "coverage", lambda counts: counts["parsed"], lambda counts: counts["parsed"])
+Format = Literal["text", "markdown", "latex", "html", "csv", "json"]
 
 
 class Conventions(Protocol):
@@ -53,9 +51,8 @@ class Summary:
     """What a table shows; the rows of all parts are named alike and stand in the same order."""
 
     criteria: tuple[Criterion, ...]
-    rates: pd.DataFrame
-    totals: pd.DataFrame
-    coverage: Column
+    rates: pd.DataFrame  #: 0 to 1 (or a number), a column for each criterion
+    totals: pd.DataFrame  #: the summed counts
     signature: str
     significance: Significance | None = None
 
@@ -64,19 +61,18 @@ def summarize(
     counts: pd.DataFrame,
     gold: str | Path,
     how: Conventions,
-    criteria: Sequence[Criterion] = PAPER,
+    criteria: Sequence[Criterion],
     average: Average = "pooled",
     significance: Significance | None = None,
 ) -> Summary:
     """Sum a table of counts up."""
-    sums, covered = totals(counts), coverage(counts)
+    found, sums = rates(counts, criteria, average), totals(counts)
     tested = None if significance is None else method(significance)
     return Summary(
         tuple(criteria),
-        rates(counts, criteria, average),
+        found,
         sums,
-        covered,
-        signature(gold, how.signature(), criteria, average, sums, covered, tested),
+        signature(gold, how.signature(), criteria, average, found, sums, tested),
         significance,
     )
 
@@ -84,7 +80,7 @@ def summarize(
 def render(summary: Summary, format: Format = "text") -> str:
     """The table in one of the formats, with its last line end.
 
-    Text, Markdown, LaTeX and JSON carry the signature; CSV has no place for it.
+    All but CSV, which has no place for it, carry the signature.
     """
     if format == "csv":
         return _csv(summary)
@@ -92,58 +88,64 @@ def render(summary: Summary, format: Format = "text") -> str:
 
 
 def cells(summary: Summary) -> Grid:
-    """The table that people see, heading first: names (and letters for marks), rates, coverage."""
+    """The table that people see, heading first: names (and letters for marks), then rates."""
     found = summary.significance
     names = letters(found, len(summary.rates))
-    heading = ["", *[""] * bool(found), *(criterion.heading for criterion in summary.criteria), "coverage"]
+    heading = ["", *[""] * bool(found), *(criterion.heading for criterion in summary.criteria)]
     grid = [[Cell(text) for text in heading]]
-    table = zip(
-        summary.rates.index, summary.rates.to_numpy().tolist(), summary.coverage.tolist(), strict=True
-    )
-    for file, (name, row, covered) in enumerate(table):
+    table = zip(summary.rates.index, summary.rates.to_numpy().tolist(), strict=True)
+    for file, (name, row) in enumerate(table):
         who = [Cell(str(name)), Cell(names[file])] if found else [Cell(str(name))]
         figures = [
-            Cell(criterion.show(rate), mark(found, file, place))
-            for place, (criterion, rate) in enumerate(zip(summary.criteria, row, strict=True))
+            Cell(criterion.show(rate), mark(found, file, criterion))
+            for criterion, rate in zip(summary.criteria, row, strict=True)
         ]
-        grid.append([*who, *figures, Cell(COVERAGE.show(covered))])
+        grid.append([*who, *figures])
     return grid
+
+
+def prose(text: str, format: PrintFormat) -> str:
+    """A line of prose above or below a table, as the format has it."""
+    return {"latex": f"% {text}", "html": f"<p>{escape(text)}</p>"}.get(format, text)
+
+
+def signature_line(text: str, format: PrintFormat) -> str:
+    """A signature below a table, as the format has it."""
+    return {
+        "text": text,
+        "markdown": f"`{text}`",
+        "latex": f"% {text}",
+        "html": f"<p><code>{escape(text)}</code></p>",
+    }[format]
 
 
 def _printed(summary: Summary, format: PrintFormat) -> str:
     lay_out = LAYOUTS[format]
     lines = lay_out(cells(summary), 1 if summary.significance is None else 2)
-    before, after = {"text": ("", ""), "markdown": ("`", "`"), "latex": ("% ", "")}[format]
     if summary.significance is not None:
-        more = details(summary.significance, summary.criteria, summary.rates.to_numpy())
-        lines += ["", f"% {LEGEND}" if format == "latex" else LEGEND, "", *lay_out(more, 2)]
+        more = details(summary.significance, summary.rates)
+        lines += ["", prose(LEGEND, format), "", *lay_out(more, 2)]
     if format != "latex":
         lines.append("")
-    return "\n".join([*lines, f"{before}{summary.signature}{after}", ""])
+    return "\n".join([*lines, signature_line(summary.signature, format), ""])
 
 
 def _csv(summary: Summary) -> str:
-    table = summary.rates.assign(coverage=summary.coverage).join(summary.totals)
+    table = summary.rates.join(summary.totals)
     if summary.significance is not None:
-        table = table.join(as_columns(summary.significance, summary.criteria))
+        table = table.join(as_columns(summary.significance))
     text: str = table.to_csv(index_label="name", lineterminator="\n")
     return text
 
 
 def _json(summary: Summary) -> str:
-    rows = [
-        {
-            "name": str(name),
-            "rates": {
-                criterion.name: number(summary.rates.at[name, criterion.name])
-                for criterion in summary.criteria
-            },
-            "counts": {str(column): int(count) for column, count in summary.totals.loc[name].items()},
-            "coverage": number(summary.coverage.at[name]),
-        }
-        for name in summary.rates.index
-    ]
+    rows = []
+    for name in summary.rates.index:
+        shares = {c.name: number(summary.rates.at[name, c.name]) for c in summary.criteria if not c.context}
+        sums = {str(column): int(count) for column, count in summary.totals.loc[name].items()}
+        context = {c.name: number(summary.rates.at[name, c.name]) for c in summary.criteria if c.context}
+        rows.append({"name": str(name), "rates": shares, "counts": sums, **context})
     report: dict[str, Any] = {"rows": rows, "signature": summary.signature}
     if summary.significance is not None:
-        report["significance"] = as_data(summary.significance, summary.criteria)
+        report["significance"] = as_data(summary.significance)
     return json.dumps(report, indent=2, ensure_ascii=False) + "\n"

@@ -137,6 +137,12 @@ class Tree:
     def __repr__(self) -> str:
         return f"<Tree {self}>"
 
+    def _repr_svg_(self) -> str | None:
+        """The tree as a notebook shows it; None (it then shows the brackets) where it is too deep."""
+        from mbrparse.treebank.tree_drawing import draw_tree
+
+        return draw_tree(self)
+
     def __reduce__(self) -> tuple[object, ...]:
         """Pickled as a flat list of nodes: the default would recurse to the tree's depth."""
         nodes = [(node.label, node.word, len(node.children)) for node in self.preorder()]

@@ -14,18 +14,19 @@ import pytest
 from evaluation_cases import GOLD, ORIGINAL_GOLD, PARSE, write
 
 from mbrparse.errors import CorpusError, InputMismatchError
-from mbrparse.evaluate.counts import SentenceCounts, compare_files, counts_table
-from mbrparse.evaluate.criteria import MORE, PAPER, Average, coverage, rates, totals
+from mbrparse.evaluate.counts import SentenceCounts, count_matches, counts_table
+from mbrparse.evaluate.criteria import COVERAGE, MORE, PAPER, Average, rates, totals
 from mbrparse.evaluate.drawing import read_sentence
 from mbrparse.evaluate.gold import Comparison
 from mbrparse.evaluate.names import distinct_names
+from mbrparse.evaluate.sources import gold_file, parse_files
 
 CRITERIA = PAPER + MORE
 
 
 def table(folder: Path, gold: str, parse: str, how: Comparison | None = None) -> pd.DataFrame:
     paths = write(folder, gold=gold, parse=parse)
-    return counts_table(compare_files(paths[0], [paths[1]], how or Comparison()))
+    return counts_table(count_matches(gold_file(paths[0]), parse_files([paths[1]]), how or Comparison()))
 
 
 def test_counts(tmp_path: Path) -> None:
@@ -69,7 +70,7 @@ def test_pooled_rates(tmp_path: Path) -> None:
             "bracketed_f": 8 / 13,
         }
     )
-    assert coverage(counts).to_dict() == {"parse": 2 / 3}
+    assert rates(counts, [COVERAGE]).loc["parse", "coverage"] == 2 / 3
     assert totals(counts).loc["parse"].to_dict() == {
         "sentences": 3,
         "terminals": 10,
@@ -123,7 +124,7 @@ def test_annotations_are_projected_away_and_continuations_are_not(tmp_path: Path
 
 def test_several_files_stand_in_order(tmp_path: Path) -> None:
     gold, second, first = write(tmp_path, gold=GOLD, second=PARSE, first=GOLD)
-    counts = counts_table(compare_files(gold, [second, first]))
+    counts = counts_table(count_matches(gold_file(gold), parse_files([second, first])))
     assert counts["name"].tolist() == ["second"] * 3 + ["first"] * 3
     assert list(rates(counts).index) == list(totals(counts).index) == ["second", "first"]
 
@@ -169,7 +170,7 @@ def test_memory_holds_no_trees(tmp_path: Path) -> None:
     tree = "(S a (S_Cont b (A (B c d) (B e f))))\n"
     gold, parse = write(tmp_path, gold=tree * 1000, parse=tree * 1000)
     tracemalloc.start()
-    rows = sum(len(row) for row in compare_files(gold, [parse]))
+    rows = sum(len(row) for row in count_matches(gold_file(gold), parse_files([parse])))
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert rows == 1000

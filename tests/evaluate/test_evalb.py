@@ -14,6 +14,7 @@ from naive_evalb import Row, Rules, compare
 from mbrparse.evaluate.evalb.evalb_files import evalb_scores
 from mbrparse.evaluate.evalb.parameters import read_parameters
 from mbrparse.evaluate.evalb.report import HEADING
+from mbrparse.evaluate.sources import gold_file, parse_files
 
 DATA = Path(__file__).parent.parent / "data" / "evalb"
 COLLINS = DATA / "COLLINS.prm"
@@ -325,6 +326,7 @@ def test_against_the_naive_twin(tmp_path_factory: pytest.TempPathFactory, rules:
     for place, name in enumerate(("gold", "test")):
         (folder / name).write_text("".join(f"{line[place]}\n" for line in lines), "utf-8")
     parameters = read_parameters(folder / "rules.prm", pytest.fail)
-    scores = evalb_scores(folder / "gold", folder / "test", parameters, lambda _: None)
+    sources = gold_file(folder / "gold"), parse_files([folder / "test"])
+    [scores] = evalb_scores(*sources, parameters, lambda _: None)
     found = [Row(score.length, score.status, *score[2:8]) for score in scores]
     assert found == [compare(gold, test, rules) for gold, test in lines]

@@ -9,8 +9,9 @@ from evaluation_cases import Finished, run, write
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mbrparse.evaluate.drawing import MAX_DEPTH, NamedTree, draw_text, mark
+from mbrparse.evaluate.drawing import NamedTree, draw_text, mark
 from mbrparse.treebank.brackets import read_tree
+from mbrparse.treebank.tree_drawing import MAX_DEPTH
 
 Run = Callable[..., Finished]
 

@@ -228,4 +228,4 @@ def test_command(command: Command, tmp_path: Path) -> None:
 def test_an_unknown_baseline(command: Command, tmp_path: Path) -> None:
     paths = write(tmp_path, gold=GOLD, one=PARSE, two=GOLD)
     message = command("evaluate", "--baseline", "three", *paths).error
-    assert message == "no parse file is called 'three'; --baseline is one of one, two"
+    assert message == "no parses are called 'three'; the baseline is one of one, two"

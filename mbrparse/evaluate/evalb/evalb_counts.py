@@ -7,16 +7,13 @@ skipped sentences) has zeros in all columns but ``length`` and ``status``, and n
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import tee
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from mbrparse.evaluate.criteria import Criterion, ratio
 from mbrparse.evaluate.evalb.evalb_files import evalb_scores
 from mbrparse.evaluate.evalb.parameters import EvalbParameters
 from mbrparse.evaluate.evalb.score import Score, Status
-from mbrparse.evaluate.names import distinct_names
-from mbrparse.files import read_lines
+from mbrparse.evaluate.sources import TreeSource
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,9 +23,9 @@ if TYPE_CHECKING:
 
 
 class EvalbCounts(NamedTuple):
-    """One row of the table: a sentence of one parse file. ``matched`` to ``correct_tags`` are EVALB's."""
+    """One row of the table: a sentence of one parser. ``matched`` to ``correct_tags`` are EVALB's."""
 
-    name: str  #: of the parse file
+    name: str  #: of the parses
     sentence: int  #: 1-based
     gold_line: int
     parse_line: int
@@ -43,36 +40,26 @@ class EvalbCounts(NamedTuple):
     correct_tags: int
 
 
-def compare_by_evalb(
-    gold: str | Path,
-    parses: Sequence[str | Path],
+def count_as_evalb(
+    gold: TreeSource,
+    parses: Sequence[TreeSource],
     parameters: EvalbParameters,
     tell: Callable[[str], None],
-    encoding: str = "utf-8",
     tallies: Mapping[str, LabelTally] | None = None,
 ) -> Iterator[list[EvalbCounts]]:
-    """Yield, for each gold line, its counts in each parse file.
+    """Yield, for each gold line, its counts in each parser's parses.
 
-    ``tell`` is called with EVALB's messages, after the file's name where there are several; ``tallies``
-    (one by each name) are fed. Raises EvalbStopError, InputMismatchError, CorpusError (no lines), FileError.
+    ``tell`` is called with EVALB's messages, ``tallies`` (one by each name) are fed; raises as
+    ``evalb_scores`` does.
     """
-    names = distinct_names(parses)
-    golds = tee(read_lines(gold, encoding), len(names))
-    files = [
-        evalb_scores(lines, path, parameters, _teller(tell, name, len(names)), encoding, same_length=True)
-        for lines, path, name in zip(golds, parses, names, strict=True)
-    ]
-    for number, scores in enumerate(zip(*files, strict=True), start=1):
+    parsers = evalb_scores(gold, parses, parameters, tell, same_length=True)
+    for number, scores in enumerate(zip(*parsers, strict=True), start=1):
         rows = []
-        for name, score in zip(names, scores, strict=True):
-            rows.append(evalb_row(name, number, score))
+        for source, score in zip(parses, scores, strict=True):
+            rows.append(evalb_row(source.name, number, score))
             if tallies is not None and score.status == Status.VALID:
-                tallies[name].add(score.gold_brackets, score.test_brackets, score.pairs)
+                tallies[source.name].add(score.gold_brackets, score.test_brackets, score.pairs)
         yield rows
-
-
-def _teller(tell: Callable[[str], None], name: str, files: int) -> Callable[[str], None]:
-    return tell if files == 1 else lambda message: tell(f"{name}: {message}")
 
 
 def evalb_row(name: str, number: int, score: Score) -> EvalbCounts:

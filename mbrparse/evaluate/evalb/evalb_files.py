@@ -1,17 +1,16 @@
-"""A gold and a parse file, line by line through EVALB's scoring."""
+"""Gold and parses, line by line through EVALB's scoring."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from itertools import chain, zip_longest
-from pathlib import Path
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain, tee, zip_longest
 
 from mbrparse.errors import InputMismatchError
-from mbrparse.evaluate.agreement import no_trees
+from mbrparse.evaluate.agreement import Place, no_trees
 from mbrparse.evaluate.evalb.line import EvalbLine, StrayWordError, read_line
 from mbrparse.evaluate.evalb.parameters import EvalbParameters
 from mbrparse.evaluate.evalb.score import Score, score
-from mbrparse.files import read_lines, source_name
+from mbrparse.evaluate.sources import TreeSource
 
 
 class EvalbStopError(InputMismatchError):
@@ -21,46 +20,56 @@ class EvalbStopError(InputMismatchError):
 class Messages:
     """EVALB's messages on their way to the user, counted: too many end the run."""
 
-    def __init__(self, source: str, parameters: EvalbParameters, tell: Callable[[str], None]) -> None:
+    def __init__(self, parses: TreeSource, parameters: EvalbParameters, tell: Callable[[str], None]) -> None:
         self.line = 1
         self.count = 0
-        self.source = source
+        self._parses = parses
         self._most = parameters.max_error
         self._tell = tell
+
+    @property
+    def place(self) -> Place:
+        """Where the parses are being read."""
+        return self._parses.place(self.line)
 
     def error(self, message: str) -> None:
         """Pass a message on; raises EvalbStopError at the error after MAX_ERROR + 1 others."""
         self._tell(f"{self.line} : {message}")
         self.count += 1
         if self.count > self._most + 1:
-            raise EvalbStopError(
+            raise self.place.error(
+                EvalbStopError,
                 f"EVALB stops at the error that follows {self._most + 1} others (MAX_ERROR {self._most})",
-                source=self.source,
-                line=self.line,
-                remedy="mend the parses, or raise MAX_ERROR in the parameter file",
+                "mend the parses, or raise MAX_ERROR in the parameter file",
             )
 
 
 def evalb_scores(
-    gold: str | Path | Iterable[str],
-    parses: str | Path,
+    gold: TreeSource,
+    parses: Sequence[TreeSource],
     parameters: EvalbParameters,
     tell: Callable[[str], None],
-    encoding: str = "utf-8",
     same_length: bool = False,
-) -> Iterator[Score]:
-    """A score for each line of the gold file (or for each of some lines), as they are asked for.
+) -> list[Iterator[Score]]:
+    """For each parser, a score for each line of the gold, as they are asked for.
 
-    ``tell`` is called with EVALB's messages. Files of different lengths are one of them, after which
-    the scores end; or InputMismatchError if they must have the ``same_length``. Raises EvalbStopError where
-    EVALB ends for good, CorpusError (no gold), FileError.
+    ``tell`` is called with EVALB's messages, after the parser's name where there are several. Different
+    numbers of lines are one of them, after which the scores end; or InputMismatchError if they must have
+    the ``same_length``. Raises EvalbStopError where EVALB ends for good, CorpusError (no gold), FileError.
     """
-    gold_lines = _opened(read_lines(gold, encoding) if isinstance(gold, str | Path) else iter(gold))
+    gold_lines = _opened(gold.lines())
     if gold_lines is None:
-        raise no_trees("the gold" if not isinstance(gold, str | Path) else source_name(gold))
-    test_lines = _opened(read_lines(parses, encoding)) or iter(())
-    messages = Messages(source_name(parses), parameters, tell)
-    return _scores(gold_lines, test_lines, parameters, messages, same_length)
+        raise no_trees(gold.source)
+    scores = []
+    for source, lines in zip(parses, tee(gold_lines, len(parses)), strict=True):
+        test_lines = _opened(source.lines()) or iter(())
+        messages = Messages(source, parameters, _teller(tell, source.name, len(parses)))
+        scores.append(_scores(lines, test_lines, parameters, messages, same_length))
+    return scores
+
+
+def _teller(tell: Callable[[str], None], name: str, parsers: int) -> Callable[[str], None]:
+    return tell if parsers == 1 else lambda message: tell(f"{name}: {message}")
 
 
 def _opened(lines: Iterator[str]) -> Iterator[str] | None:
@@ -82,7 +91,7 @@ def _scores(
         if gold_line is None or theirs is None:
             longer = "gold" if theirs is None else "test"
             if same_length:
-                raise _different_lengths(longer, messages.source, messages.line)
+                raise _different_lengths(longer, messages.place)
             messages.error(f"Number of lines unmatch (too many lines in {longer} file)")
             return
         test_line = _read(theirs, parameters, messages, "the parses")
@@ -93,20 +102,18 @@ def _read(text: str, parameters: EvalbParameters, messages: Messages, side: str)
     try:
         return read_line(text, parameters, messages.error)
     except StrayWordError:
-        raise EvalbStopError(
+        raise messages.place.error(
+            EvalbStopError,
             f"text outside of brackets in {side}: EVALB gets no further",
-            source=messages.source,
-            line=messages.line,
-            remedy="one tree a line, each word with its tag in brackets of its own; "
+            "one tree a line, each word with its tag in brackets of its own; "
             "an empty line where there is no parse",
         ) from None
 
 
-def _different_lengths(longer: str, source: str, line: int) -> InputMismatchError:
+def _different_lengths(longer: str, place: Place) -> InputMismatchError:
     whose, other = ("the gold", "the parses end") if longer == "gold" else ("the parses", "the gold ends")
-    return InputMismatchError(
-        f"{other} before this line of {whose}",
-        source=source,
-        line=line,
-        remedy="give one line for each gold tree (an empty one where there is no parse)",
+    return place.error(
+        InputMismatchError,
+        f"{other} before this {place.unit} of {whose}",
+        "give one line for each gold tree (an empty one where there is no parse)",
     )

@@ -10,14 +10,14 @@ from typing import Any
 
 import pandas as pd
 
-from mbrparse.evaluate.criteria import DASH, Criterion
+from mbrparse.evaluate.criteria import COVERAGE, DASH, Criterion
 from mbrparse.evaluate.evalb.evalb_counts import EVALB
 from mbrparse.evaluate.evalb.parameters import EvalbParameters
+from mbrparse.evaluate.evaluation import Settings, evaluate_files
 from mbrparse.evaluate.grids import LAYOUTS, Cell, Grid, PrintFormat, grid_of
-from mbrparse.evaluate.request import Request, evaluate_files
 from mbrparse.evaluate.significance import significance
 from mbrparse.evaluate.significance_report import LEGEND, letters, mark
-from mbrparse.evaluate.tables import COVERAGE, Format, Summary, render, summarize
+from mbrparse.evaluate.tables import Format, Summary, render, summarize
 from mbrparse.experiments.simaan.parser_kinds import ALGORITHMS, ParserKind, Published
 from mbrparse.experiments.simaan.steps import Parsing, Steps
 from mbrparse.files import open_output
@@ -56,15 +56,13 @@ class Judged:
 def judge(steps: Steps, parsing: Parsing, how: EvalbParameters, resamples: int, seed: int) -> Judged:
     """Compare a parser's files; EVALB's messages are counted and not shown."""
     messages: list[str] = []
-    files = tuple(map(str, steps.parses))
-    result = evaluate_files(
-        Request(str(steps.gold), files, how, EVALB, resamples=resamples, seed=seed), messages.append
-    )
+    settings = Settings(how, (*EVALB, COVERAGE), resamples=resamples, seed=seed)
+    result = evaluate_files(steps.gold, steps.parses, settings, messages.append)
     counts = result.counts[result.counts["length"] <= how.cutoff]
     short = None
     if len(counts):
         tested = significance(counts, EVALB, "pooled", next(iter(ALGORITHMS)), resamples, seed)
-        short = summarize(counts, steps.gold, how, EVALB, significance=tested)
+        short = summarize(counts, steps.gold, how, settings.criteria, significance=tested)
     return Judged(steps.kind, parsing, result.summary, short, int((result.counts["status"] > 0).sum()))
 
 
@@ -119,12 +117,14 @@ def _grid(summary: Summary, published: dict[str, Published]) -> Grid:
     found = summary.significance
     grid = grid_of([("", "", *CRITERIA.values(), COVERAGE.heading)])
     names = letters(found, len(summary.rates))
-    rows = zip(summary.rates.to_numpy().tolist(), summary.coverage.tolist(), strict=True)
-    for file, (name, (rates, covered)) in enumerate(zip(ALGORITHMS.values(), rows, strict=True)):
+    shown = [criterion for criterion in summary.criteria if criterion.name in CRITERIA or criterion.context]
+    table = summary.rates[[criterion.name for criterion in shown]].to_numpy().tolist()
+    for file, (name, rates) in enumerate(zip(ALGORITHMS.values(), table, strict=True)):
         figures = [
-            Cell(criterion.show(rates[place]), mark(found, file, place)) for place, criterion in _criteria()
+            Cell(criterion.show(rate), mark(found, file, criterion))
+            for criterion, rate in zip(shown, rates, strict=True)
         ]
-        grid.append([Cell(name), Cell(names[file]), *figures, Cell(COVERAGE.show(covered))])
+        grid.append([Cell(name), Cell(names[file]), *figures])
     for name, row in published.items():
         grid.append([Cell(name), Cell(""), *map(Cell, row), Cell(DASH)])
     return grid
@@ -165,7 +165,7 @@ def _rows(found: Sequence[Judged]) -> Iterator[dict[str, Any]]:
                 row: dict[str, Any] = {"parser": judged.kind.name, "group": group, "algorithm": algorithm}
                 row |= {"objective": objective, "fell_back": judged.parsing.fell_back}
                 row |= {str(column): count for column, count in totals[file].items()}
-                row["coverage"] = summary.coverage.at[objective]
+                row["coverage"] = summary.rates.at[objective, "coverage"]
                 for place, criterion in _criteria():
                     row[criterion.name] = summary.rates.at[objective, criterion.name]
                     row[f"{criterion.name}_p_bootstrap"] = tested.p_bootstrap[file, place]

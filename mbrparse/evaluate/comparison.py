@@ -1,0 +1,128 @@
+"""Comparing trees in memory: gold trees and parses in, the command line's table out."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Literal, Protocol, runtime_checkable
+
+from mbrparse.errors import MbrparseError
+from mbrparse.evaluate.agreement import Form
+from mbrparse.evaluate.breakdowns import By
+from mbrparse.evaluate.criteria import COVERAGE, MORE, PAPER, Average, Criterion
+from mbrparse.evaluate.evalb.evalb_counts import EVALB
+from mbrparse.evaluate.evalb.parameters import EvalbParameters, read_parameters
+from mbrparse.evaluate.evaluation import Evaluation, Settings, evaluate
+from mbrparse.evaluate.gold import PAPER_FORM, Comparison, CrossingReference
+from mbrparse.evaluate.sources import TreesInMemory
+from mbrparse.treebank.tree import Tree
+
+
+@runtime_checkable
+class ParsedTrees(Protocol):
+    """A parser's answers, one tree (or None) for each objective and sentence."""
+
+    def by_objective(self) -> Mapping[str, Sequence[Tree | None]]:
+        """The trees of all sentences, by the objective's name."""
+        ...
+
+
+Parses = Mapping[str, Sequence[Tree | None]] | ParsedTrees | Sequence[Tree | None]
+
+
+def compare(
+    gold: Sequence[Tree],
+    parses: Parses,
+    *,
+    form: Form = "binarized",
+    unaries: bool = False,
+    crossing_reference: CrossingReference = "debinarized",
+    criteria: Literal["paper", "all"] | Sequence[Criterion | str] = "paper",
+    average: Average = "pooled",
+    by: By | None = None,
+    baseline: str | None = None,
+    resamples: int | None = None,
+    seed: int = 0,
+    evalb: EvalbParameters | str | Path | None = None,
+    tell: Callable[[str], None] | None = None,
+) -> Evaluation:
+    """Compare parses with gold trees, as ``mbrparse evaluate`` compares files.
+
+    Args:
+        gold: The correct trees, one for each sentence.
+        parses: One tree (None: no parse) for each sentence, in the gold's order: by the name of its
+            parser, or a parser's answers, or the trees of a single parser, then called "parses".
+        form: Whether all are binarized, or all original (debinarized).
+        unaries: Whether binarized trees keep their unary productions.
+        crossing_reference: What consistent brackets are judged by: the gold without continuations, or
+            as it is.
+        criteria: Goodman's (1996) five and the coverage, "all" there are, or some, themselves or by name.
+        average: Sums over sums, or the mean of the sentences' rates.
+        by: A breakdown instead of the table: by sentence length, label, or labels confused.
+        baseline: The name that p-values compare with (default: the first).
+        resamples: How many, for the significance of differences between several parsers; 0: untested
+            (default: 10,000; 1,000 with more than 10,000 sentences).
+        seed: Of the resamples.
+        evalb: Compare as EVALB does, by these parameters or this .prm file, and with its criteria; form,
+            unaries and crossing_reference then mean nothing.
+        tell: Called with EVALB's messages, one line each (default: they go to standard error).
+
+    Returns:
+        The table. It prints as the command line's and shows itself in a notebook; ``frame`` holds the
+        rates (0 to 1) and ``counts`` what they are made of, both as pandas data frames.
+
+    Raises:
+        MbrparseError: The trees are not of the same sentences or not in the form that was said, there
+            are none, or an argument means nothing. What is about a tree names its sentence, from 1.
+
+    >>> from mbrparse.treebank.brackets import read_tree
+    >>> gold = [read_tree("(S a (A b c))"), read_tree("(S d e)")]
+    >>> left = [read_tree("(S (A a b) c)"), read_tree("(S d e)")]
+    >>> found = compare(gold, {"left": left, "none": [None, None]})
+    >>> found.frame["labelled_recall"].round(3).to_dict()
+    {'left': 0.667, 'none': 0.0}
+    >>> print(compare(gold, gold, criteria=["labelled_recall", "coverage"]))
+            lab. recall  coverage
+    parses       100.00    100.00
+    <BLANKLINE>
+    criteria:labelled_recall|gold:memory|form:binarized|crossing:debinarized|average:pooled|sentences:2|...
+    """
+    how: Comparison | EvalbParameters = Comparison(form, crossing_reference, unaries)
+    tell = _to_standard_error if tell is None else tell
+    if evalb is not None:
+        if how != PAPER_FORM:
+            raise MbrparseError("form, unaries and crossing_reference mean nothing with evalb")
+        how = evalb if isinstance(evalb, EvalbParameters) else read_parameters(evalb, tell)
+    settings = Settings(how, _criteria(criteria, evalb is not None), average, by, baseline, resamples, seed)
+    sources = [TreesInMemory(name, name, trees) for name, trees in _by_name(parses).items()]
+    return evaluate(TreesInMemory("memory", "the gold", gold), sources, settings, tell)
+
+
+def _by_name(parses: Parses) -> Mapping[str, Sequence[Tree | None]]:
+    if isinstance(parses, ParsedTrees):
+        return parses.by_objective()
+    if isinstance(parses, Mapping):
+        return {str(name): trees for name, trees in parses.items()}
+    return {"parses": parses}
+
+
+def _criteria(
+    wanted: Literal["paper", "all"] | Sequence[Criterion | str], evalb: bool
+) -> tuple[Criterion, ...]:
+    everything = (*(EVALB if evalb else PAPER + MORE), COVERAGE)
+    if isinstance(wanted, str):
+        if wanted not in ("paper", "all"):
+            raise MbrparseError(f"criteria are paper, all or a list, not {wanted!r}")
+        return everything if evalb or wanted == "all" else (*PAPER, COVERAGE)
+    known = {criterion.name: criterion for criterion in everything}
+    chosen = []
+    for one in wanted:
+        if isinstance(one, str) and one not in known:
+            raise MbrparseError(f"no criterion is called {one!r}", remedy=f"there are {', '.join(known)}")
+        chosen.append(known[one] if isinstance(one, str) else one)
+    return tuple(chosen)
+
+
+def _to_standard_error(message: str) -> None:
+    print(message, file=sys.stderr)

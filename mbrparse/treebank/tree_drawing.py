@@ -1,0 +1,94 @@
+"""The drawing of one tree as an SVG image, by svgling.
+
+svgling draws by recursion: a tree deeper than ``MAX_DEPTH`` cannot be drawn.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from mbrparse.treebank.tree import Tree
+
+Drawn = TypeVar("Drawn")
+
+#: Levels of constituents; nltk and svgling run out of stack at about twice as many.
+MAX_DEPTH = 200
+
+#: Characters to the em: svgling guesses widths, and text that is wider than its guess is cut.
+GLYPH_WIDTH = 1.6
+
+# What XML cannot hold, not even escaped.
+_NO_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def draw_tree(tree: Tree) -> str | None:
+    """A tree as an SVG image, or None where it is too deep to be drawn.
+
+    >>> from mbrparse.treebank.brackets import read_tree
+    >>> image = draw_tree(read_tree("(S (NP (DT the) (NN dog)) (VP (VB eats)))"))
+    >>> image[:4], image.count("<text")
+    ('<svg', 9)
+    """
+    if levels(tree) > MAX_DEPTH:
+        return None
+    try:
+        return stack([lay_out(tree)])
+    except RecursionError:  # called from deep within another program
+        return None
+
+
+def levels(tree: Tree) -> int:
+    """How many constituents stand above each other."""
+    return tree.fold(lambda _: 0, lambda _, below: 1 + max(below))
+
+
+def convert(
+    tree: Tree, leaf: Callable[[Tree], Drawn], inner: Callable[[int, str, list[Drawn]], Drawn]
+) -> Drawn:
+    """Build a library's tree: ``leaf`` of terminals, ``inner`` of a constituent's preorder number (from
+    0, terminals not counted), its label, and what its children became.
+    """
+    nodes = list(tree.preorder())
+    number = sum(not node.is_leaf for node in nodes)
+    built: list[Drawn] = []
+    for node in reversed(nodes):
+        if node.is_leaf:
+            built.append(leaf(node))
+            continue
+        number -= 1
+        children = [built.pop() for _ in node.children]
+        built.append(inner(number, node.label, children))
+    return built[0]
+
+
+def lay_out(tree: Tree, label: Callable[[int, str], Any] = lambda _, text: text) -> Any:
+    """svgling's layout of a tree, for ``stack``.
+
+    ``label`` makes what is shown of a constituent's preorder number and label: a string or a svgling node.
+    """
+    import svgling
+    from svgling.core import TreeOptions
+
+    def leaf(node: Tree) -> Any:
+        return printable(node.label) if node.word is None else (printable(node.label), printable(node.word))
+
+    def inner(number: int, text: str, children: list[Any]) -> Any:
+        return (label(number, printable(text)), *children)
+
+    return svgling.draw_tree(convert(tree, leaf, inner), options=TreeOptions(average_glyph_width=GLYPH_WIDTH))
+
+
+def stack(layouts: Sequence[Any]) -> str:
+    """svgling's layouts one below the other as an SVG image."""
+    from svgling.figure import RowByRow
+
+    svg: str = RowByRow(*layouts).get_svg().tostring()
+    return svg
+
+
+def printable(text: str) -> str:
+    """Text that an SVG image can hold: what XML cannot becomes U+FFFD."""
+    return _NO_XML.sub("\ufffd", text)

@@ -1,0 +1,211 @@
+"""``compare``: trees in memory are compared as files are, and the result shows itself."""
+
+from collections.abc import Mapping, Sequence
+from io import StringIO
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pandas as pd
+import pytest
+from commandline import Command
+from evaluation_cases import GOLD, ORIGINAL_GOLD, PARSE, write
+
+from mbrparse.errors import MbrparseError
+from mbrparse.evaluate.comparison import compare
+from mbrparse.evaluate.criteria import MORE
+from mbrparse.evaluate.evalb.evalb_counts import EvalbCounts
+from mbrparse.treebank.brackets import read_trees
+from mbrparse.treebank.tree import Tree
+
+DATA = Path(__file__).parent.parent / "data" / "evalb"
+WORDS = "(S (NP (DT the) (NN dog)) (VP (VB eats)))\n(S (NP (NN work)) (VP (VB goes) (RB on)))\n"
+OTHERS = "(S (NP (DT the)) (VP (NN dog) (VB eats)))\n(())\n"
+
+
+def parses(text: str) -> list[Tree | None]:
+    return [tree for _, tree in read_trees(StringIO(text))]
+
+
+def trees(text: str) -> list[Tree]:
+    return [tree for tree in parses(text) if tree is not None]
+
+
+class Answers:
+    """A parser's, as its room hands them out."""
+
+    def by_objective(self) -> Mapping[str, Sequence[Tree | None]]:
+        return {"viterbi": parses(PARSE), "perfect_one": trees(GOLD)}
+
+
+@pytest.mark.parametrize(
+    ("options", "arguments"),
+    [
+        ((), {}),
+        (("--all", "--average", "sentence"), {"criteria": "all", "average": "sentence"}),
+        (("--crossing-reference", "binarized"), {"crossing_reference": "binarized"}),
+        (("--unaries", "--seed", 3), {"unaries": True, "seed": 3}),
+        (("--baseline", "two", "--resamples", 50), {"baseline": "two", "resamples": 50}),
+        (("--by", "length"), {"by": "length"}),
+        (("--by", "label"), {"by": "label"}),
+        (("--by", "confusions"), {"by": "confusions"}),
+    ],
+)
+@pytest.mark.parametrize("several", [False, True])
+def test_the_command_lines_table(
+    command: Command, tmp_path: Path, several: bool, options: tuple[Any, ...], arguments: dict[str, Any]
+) -> None:
+    texts = {"two": PARSE, "one": GOLD, "other": PARSE} if several else {"two": PARSE}
+    gold, *files = write(tmp_path, memory=GOLD, **texts)
+    found = compare(trees(GOLD), {name: parses(text) for name, text in texts.items()}, **arguments)
+    for form in ("text", "markdown", "latex", "csv", "json"):
+        printed = command("evaluate", *options, "--format", form, gold, *files).out
+        assert found.render(form).replace("gold:memory|", "gold:memory.mrg|") == printed
+    assert f"{found}\n" == f"{found!r}\n" == found.render("text")
+
+
+def test_the_command_lines_table_of_original_trees(command: Command, tmp_path: Path) -> None:
+    gold, file = write(tmp_path, memory=ORIGINAL_GOLD, parses=ORIGINAL_GOLD)
+    printed = command("evaluate", "--form", "original", gold, file).out
+    found = compare(trees(ORIGINAL_GOLD), trees(ORIGINAL_GOLD), form="original")
+    assert f"{found}\n".replace("gold:memory|", "gold:memory.mrg|") == printed
+
+
+def test_evalbs_table(command: Command, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    gold, one, two = write(tmp_path, memory=WORDS, one=OTHERS, two=WORDS)
+    prm = DATA / "sample.prm"
+    done = command("evaluate", "--evalb", prm, gold, one, two)
+    found = compare(trees(WORDS), {"one": parses(OTHERS), "two": parses(WORDS)}, evalb=prm)
+    assert f"{found}\n".replace("gold:memory", "gold:memory.mrg") == done.out
+    assert list(found.counts.columns) == list(EvalbCounts._fields)
+    assert found.frame["coverage"].to_dict() == {"one": 0.5, "two": 1.0}
+    capsys.readouterr()
+    wrong = trees("(S (NP (DT the) (NN cat)) (VB eats))\n" + WORDS[WORDS.index("\n") + 1 :])
+    heard: list[str] = []
+    compare(trees(WORDS), wrong, evalb=prm, tell=heard.append)
+    assert heard == ["1 : Words unmatch (dog|cat)"]
+    assert capsys.readouterr() == ("", "")
+    compare(trees(WORDS), wrong, evalb=prm)
+    assert capsys.readouterr() == ("", heard[0] + "\n")
+
+
+def test_frame_and_counts() -> None:
+    found = compare(trees(GOLD), {"viterbi": parses(PARSE)})
+    assert found.frame.loc["viterbi"].to_dict() == pytest.approx(
+        {
+            "labelled_tree": 0,
+            "labelled_recall": 3 / 7,
+            "bracketed_recall": 4 / 7,
+            "consistent_brackets_recall": 1,
+            "consistent_brackets_tree": 2 / 3,
+            "coverage": 2 / 3,
+        }
+    )
+    assert found.counts["labelled"].tolist() == [2, 1, 0]
+    assert found.counts["gold_line"].tolist() == found.counts["sentence"].tolist() == [1, 2, 3]
+    frame = found.frame
+    frame["coverage"] = 0.0
+    assert "66.67" in str(found)
+
+
+def test_where_parses_may_come_from() -> None:
+    plain = compare(trees(GOLD), parses(PARSE))
+    assert list(plain.frame.index) == ["parses"]
+    answers = compare(trees(GOLD), Answers())
+    assert list(answers.frame.index) == ["viterbi", "perfect_one"]
+    pd.testing.assert_frame_equal(
+        answers.counts, compare(trees(GOLD), {"viterbi": parses(PARSE), "perfect_one": trees(GOLD)}).counts
+    )
+
+
+def test_chosen_criteria() -> None:
+    found = compare(trees(GOLD), parses(PARSE), criteria=["coverage", MORE[1], "labelled_recall"])
+    assert list(found.frame.columns) == ["coverage", "labelled_precision", "labelled_recall"]
+    assert "|coverage:66.67|" in str(found)
+    alone = compare(trees(GOLD), {"one": parses(PARSE), "two": trees(GOLD)}, criteria=["labelled_recall"])
+    assert "coverage" not in str(alone)
+
+
+def test_a_table_in_a_notebook() -> None:
+    names = ("<script>alert('x')</script>", 'a & "b"')
+    better, worse = trees(GOLD) * 20, [None] * 60
+    html = compare(better, {names[0]: better, names[1]: worse})._repr_html_()
+    page = ElementTree.fromstring(f"<div>{html}</div>")
+    first, second = page.findall("table")
+    body = [["".join(cell.itertext()) for cell in row] for row in first.findall("tr")]
+    assert [row[0] for row in body] == list(names)
+    assert body[0][2:4] == ["100.00b", "100.00b"]
+    assert [mark.text for mark in first.iter("sup")] == ["b"] * 4
+    assert len(second.findall("tr")) == 10
+    [signature] = page.iter("code")
+    assert (signature.text or "").startswith("criteria:labelled_tree,")
+    assert "script" not in {node.tag for node in page.iter()}
+
+
+def test_a_breakdown_in_a_notebook() -> None:
+    html = compare(trees("(S (<b a b) c)\n"), trees('(S (i" a b) c)\n'), by="confusions")._repr_html_()
+    page = ElementTree.fromstring(f"<div>{html}</div>")
+    assert [cell.text for cell in page.iter() if cell.tag in ("th", "td")][5:7] == ["<b", 'i"']
+
+
+ONE = "(S a (S_Cont b c))\n"
+
+BAD: dict[str, tuple[Sequence[Any], Any, dict[str, Any], str]] = {
+    "no gold": ([], [], {}, "the gold: holds no trees"),
+    "no parsers": (trees(GOLD), {}, {}, "no parses to compare"),
+    "no parses": (trees(GOLD), {"mine": []}, {}, "mine: holds no trees"),
+    "a gap in the gold": (parses(PARSE), trees(GOLD), {}, "the gold, sentence 3: an empty tree in the gold"),
+    "too few": (
+        trees(GOLD),
+        {"mine": trees(GOLD)[:2]},
+        {},
+        "mine, sentence 2: 2 parses, the last of them here, but the gold holds 3 trees: that of the gold, "
+        "sentence 3 has no parse",
+    ),
+    "too many": (trees(GOLD), trees(GOLD + ONE), {}, "parses, sentence 4: 4 parses, but the gold holds 3"),
+    "another sentence": (
+        trees(ONE),
+        trees(ONE.replace("b", "d")),
+        {},
+        "parses, sentence 1: not the sentence of the gold, sentence 1: terminal 2 is d, in the gold b",
+    ),
+    "an n-ary gold": (trees(ORIGINAL_GOLD), trees(GOLD), {}, "the gold, sentence 1: the gold is not binariz"),
+    "n-ary parses": (trees(GOLD), trees(ORIGINAL_GOLD), {}, "parses, sentence 1: the parses are in original"),
+    "binarized": (trees(GOLD), trees(GOLD), {"form": "original"}, "the gold, sentence 1: a binarized tree"),
+    "a label": (trees(ONE), trees("(S a (^S b c))\n"), {}, "parses, sentence 1: label '^S' has no base"),
+    "no tree": (trees(GOLD), ["(S a b)"], {}, "parses, sentence 1: a str, not a Tree"),
+    "a gold of text": ("(S a b)", trees(GOLD), {}, "the gold, sentence 1: a str, not a Tree"),
+    "EVALB's end": (
+        trees(GOLD),
+        trees(GOLD),
+        {"evalb": DATA / "sample.prm", "tell": [].append},
+        "parses, sentence 1: text outside of brackets in the gold",
+    ),
+    "baseline": (
+        trees(GOLD),
+        trees(GOLD),
+        {"baseline": "x"},
+        "no parses are called 'x'; the baseline is one",
+    ),
+    "form": (trees(GOLD), trees(GOLD), {"form": "orig"}, "trees in form 'orig'"),
+    "unaries": (trees(GOLD), trees(GOLD), {"form": "original", "unaries": True}, "speak of binarized trees"),
+    "average": (trees(GOLD), trees(GOLD), {"average": "mean"}, "no average is called 'mean'"),
+    "by": (trees(GOLD), trees(GOLD), {"by": "labels"}, "no breakdown by 'labels'"),
+    "seed": (trees(GOLD), trees(GOLD), {"seed": -1}, "are not negative"),
+    "criterion": (trees(GOLD), trees(GOLD), {"criteria": ["recall"]}, "no criterion is called 'recall'"),
+    "criteria": (trees(GOLD), trees(GOLD), {"criteria": "most"}, "criteria are paper, all or a list"),
+    "form of EVALB": (
+        trees(GOLD),
+        trees(GOLD),
+        {"evalb": DATA / "sample.prm", "unaries": True},
+        "mean nothing with evalb",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_what_cannot_be_compared(case: str) -> None:
+    gold, guesses, arguments, message = BAD[case]
+    with pytest.raises(MbrparseError) as caught:
+        compare(gold, guesses, **arguments)
+    assert message in str(caught.value)
