@@ -11,7 +11,7 @@ import json
 import multiprocessing
 import re
 import signal
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any
@@ -24,18 +24,23 @@ Result = dict[str, Any]
 Settings = dict[str, Any]
 
 #: A file that an interrupted run was writing (see ``open_output``), where the run could not remove it.
-LEFT_OVER = re.compile(r"\..+\.[a-z0-9_]{8}")
+LEFT_OVER = re.compile(r"\.(.+)\.[a-z0-9_]{8}")
 _ANOTHER = "another folder: -o DIR"
 
 
 def make_folder(folder: Path) -> None:
-    """Make a folder, or clear one of what an earlier run left half-written; raises FileError."""
+    """Make a folder, if it is not there; raises FileError."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise FileError(f"folder cannot be made ({error.strerror})", source=str(folder)) from None
+
+
+def clear_left_overs(folder: Path, names: Container[str]) -> None:
+    """Remove what an earlier run left half-written of files with these names."""
     for path in folder.iterdir():
-        if LEFT_OVER.fullmatch(path.name):
+        found = LEFT_OVER.fullmatch(path.name)
+        if found is not None and found[1] in names:
             path.unlink()
 
 
@@ -105,6 +110,7 @@ def run_all(
     """Yield every run (from 1) and its result: those that are there first, then the others as they finish."""
     make_folder(folder)
     files = {run: folder / f"run-{run:02}.json" for run in range(1, runs + 1)}
+    clear_left_overs(folder, {path.name for path in files.values()})
     there = {run: read_result(path, settings) for run, path in files.items()}
     yield from ((run, result) for run, result in there.items() if result is not None)
     missing = [run for run, result in there.items() if result is None]

@@ -43,10 +43,16 @@ def test_table_and_figure_are_written_and_do_not_depend_on_jobs(command: Command
 def test_an_interrupted_experiment_goes_on(command: Command, tmp_path: Path) -> None:
     assert experiment(command, tmp_path, "--runs", 1).code == 0
     first = (tmp_path / "run-01.json").stat()
+    # As after a power failure: what could not be removed; and a file that is not ours.
+    left_over, strange = tmp_path / ".run-02.json.k3_x9abz", tmp_path / ".editor.settings"
+    left_over.write_text("{")
+    strange.write_text("")
     done = experiment(command, tmp_path, "--runs", 2)
     assert done.code == 0
     assert (tmp_path / "run-01.json").stat().st_mtime_ns == first.st_mtime_ns
     assert (tmp_path / "run-02.json").exists()
+    assert strange.exists()
+    assert not left_over.exists()
     other = experiment(command, tmp_path, "--seed", 1)
     assert other.code == 1
     assert "run-01.json: made with other settings (seed: 0, now 1); " in other.err

@@ -14,13 +14,14 @@ from mbrparse.decode.parser_options import ParserOptions
 from mbrparse.decode.run import Job, parse_all
 from mbrparse.decode.sentences import read_chunks, read_sentences
 from mbrparse.errors import CorpusError
-from mbrparse.experiments.runs import make_folder, not_a_result, read_json, write_json
+from mbrparse.experiments.runs import clear_left_overs, make_folder, not_a_result, read_json, write_json
 from mbrparse.experiments.simaan.division import Parts
 from mbrparse.experiments.simaan.parser_kinds import ALGORITHMS, ParserKind, objectives
 from mbrparse.files import open_output
 from mbrparse.grammar.count_trees import train_by_counting
 from mbrparse.grammar.grammar_file import read_with_tagger, write_grammar
 from mbrparse.grammar.pcfg import PCFG
+from mbrparse.grammar.words.tagger import tagger_path
 from mbrparse.grammar.words.unknown import UnknownKind
 from mbrparse.reporting import Tell
 from mbrparse.treebank.binarize import debinarize
@@ -93,13 +94,23 @@ class Steps:
         return self.folder / "grammar.txt"
 
     @property
+    def report(self) -> Path:
+        """What is said of the parsing; written last: where it stands, all parses do."""
+        return self.folder / "parsing.json"
+
+    @property
     def parses(self) -> tuple[Path, ...]:
         """A file for each algorithm."""
         return tuple(self.folder / f"{name}.mrg" for name in ALGORITHMS)
 
+    @property
+    def _files(self) -> tuple[Path, ...]:
+        return self.gold, self.grammar, tagger_path(self.grammar), *self.parses, self.report
+
     def run(self, jobs: int) -> Parsing:
         """Do what is not done yet."""
         make_folder(self.folder)
+        clear_left_overs(self.folder, {path.name for path in self._files})
         if not self.gold.exists():
             with open_output(self.gold) as stream:
                 for tree in self._prepared(self.parts.test, "test"):
@@ -123,10 +134,8 @@ class Steps:
             raise CorpusError(f"the {part} part has no tree left", remedy="give a larger treebank")
 
     def _parsed(self, jobs: int) -> Parsing:
-        # Written last: where it stands, all parses do.
-        path = self.folder / "parsing.json"
-        if path.exists():
-            return Parsing.read(path)
+        if self.report.exists():
+            return Parsing.read(self.report)
         options = ParserOptions(objectives(self.node_cost), debinarized=self.kind.debinarized, items="symbol")
         grammar = PCFG.from_rules(read_with_tagger(self.grammar))
         job = Job(grammar, options)
@@ -142,7 +151,7 @@ class Steps:
         seconds = time.perf_counter() - began
         reasons = _by_kind(account.reasons)
         parsing = Parsing(account.sentences, len(words), unknown, reasons, seconds, jobs)
-        write_json(path, asdict(parsing), indent=2)
+        write_json(self.report, asdict(parsing), indent=2)
         self.tell(f"{self.kind.name}: {parsing.sentences} sentences parsed in {parsing.seconds:.1f} s")
         return parsing
 
