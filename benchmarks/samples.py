@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from mbrparse.decode.sentences import Sentence, read_sentences
 from mbrparse.errors import CorpusError
-from mbrparse.grammar.grammar_file import read_grammar, write_grammar
+from mbrparse.grammar.grammar_file import read_rules, write_rules
 from mbrparse.grammar.induce import induce
 from mbrparse.grammar.pcfg import PCFG, IntArray
 from mbrparse.treebank.binarize import Binarization
@@ -81,7 +81,7 @@ def write_sample(corpus: str, setting: Setting, folder: Path) -> tuple[Path, Pat
     split = split_fraction(len(trees), "0.1")
     grammar, test = folder / f"{setting.name}.txt", folder / f"{setting.name}.mrg"
     source = (SourceTree(corpus, position, trees[position]) for position in split.train)
-    write_grammar(induce(source, "tags"), grammar)
+    write_rules(induce(source, "tags"), grammar)
     with test.open("w", encoding="utf-8") as stream:
         for position in split.test:
             write_tree(trees[position], stream)
@@ -90,7 +90,7 @@ def write_sample(corpus: str, setting: Setting, folder: Path) -> tuple[Path, Pat
 
 def read_sample(folder: Path, name: str) -> Sample:
     """What was written under a setting's name."""
-    grammar = PCFG.from_rules(read_grammar(folder / f"{name}.txt"))
+    grammar = PCFG.from_rules(read_rules(folder / f"{name}.txt"))
     return Sample(grammar, list(read_sentences(folder / f"{name}.mrg")))
 
 

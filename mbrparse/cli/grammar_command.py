@@ -21,9 +21,9 @@ def grammar() -> None:
 def info(file: str) -> None:
     """Print a grammar's size."""
     from mbrparse.grammar.describe import describe
-    from mbrparse.grammar.grammar_file import read_grammar
+    from mbrparse.grammar.grammar_file import read_rules
 
-    for name, value in describe(read_grammar(file)).items():
+    for name, value in describe(read_rules(file)).items():
         click.echo(f"{name:<22} {value}")
 
 
@@ -53,7 +53,7 @@ def convert(
     bitpar's format is two files: the rules are FILE and --output, the lexica have options of their own.
     """
     from mbrparse.grammar import formats
-    from mbrparse.grammar.grammar_file import read_grammar, write_grammar
+    from mbrparse.grammar.grammar_file import read_rules, write_rules
 
     if (source == "bitpar") != (lexicon is not None):
         raise click.UsageError("--from bitpar and --lexicon go together.")
@@ -64,7 +64,7 @@ def convert(
     elif source == "nltk":
         rules = formats.read_nltk(file, terminals, root)
     else:
-        rules = read_grammar(file)
+        rules = read_rules(file)
     if rules.unknown is not None and (lost := _what_is_lost(rules.unknown.kind, file, output, target)):
         note(lost)
     if lexicon_output is not None:
@@ -72,7 +72,7 @@ def convert(
     elif target == "nltk":
         formats.write_nltk(rules, output, root)
     else:
-        write_grammar(rules, output)
+        write_rules(rules, output)
 
 
 def _what_is_lost(kind: str, file: str, output: str, target: str) -> str:

@@ -97,7 +97,7 @@ def parse(
     from mbrparse.decode.parser_options import ParserOptions
     from mbrparse.decode.run import Job, parse_all
     from mbrparse.decode.sentences import read_chunks
-    from mbrparse.grammar.grammar_file import read_with_tagger
+    from mbrparse.grammar.grammar_file import read_rules_with_tagger
     from mbrparse.grammar.kernel import announced
     from mbrparse.grammar.pcfg import PCFG
 
@@ -117,7 +117,7 @@ def parse(
     if grammar is None:
         source = read_given(str(posteriors))
     else:
-        source = PCFG.from_rules(read_with_tagger(grammar))
+        source = PCFG.from_rules(read_rules_with_tagger(grammar))
         if write_posteriors is not None:
             collected = posteriors_writer(write_posteriors, source, options), write_posteriors
     job = Job(source, options, details is not None, collected is not None)

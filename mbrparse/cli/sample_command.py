@@ -20,14 +20,14 @@ def sample(grammar: str, count: int, seed: int | None, output: str) -> None:
     The grammar is a file in mbrparse's form, or embedded:flights.
     """
     from mbrparse.files import open_output
-    from mbrparse.grammar.grammar_file import read_grammar
+    from mbrparse.grammar.grammar_file import read_rules
     from mbrparse.grammar.sample import Sampler
     from mbrparse.treebank.brackets import write_tree
     from mbrparse.treebank.corpora import embedded_grammar
 
     if seed is None:
         seed = secrets.randbelow(2**31)
-    sampler = Sampler(read_grammar(embedded_grammar(grammar)), seed)
+    sampler = Sampler(read_rules(embedded_grammar(grammar)), seed)
     with open_output(output) as stream:
         for tree in with_progress(sampler.trees(count), "sampling", count):
             write_tree(tree, stream)

@@ -95,7 +95,7 @@ def train(
         return
     _refuse_unused(options)
     from mbrparse.grammar.count_trees import train_by_counting
-    from mbrparse.grammar.grammar_file import write_grammar
+    from mbrparse.grammar.grammar_file import write_rules
     from mbrparse.grammar.rules import unquote
     from mbrparse.grammar.words.rare import is_unknown
     from mbrparse.treebank.corpora import read_corpus
@@ -105,7 +105,7 @@ def train(
     rules, counts = train_by_counting(
         trees, terminals or "tags", model, rare, statistics is not None, note, with_progress
     )
-    write_grammar(rules, output)
+    write_rules(rules, output)
     if statistics is not None and counts is not None:
         from mbrparse.grammar.statistics.statistics_file import write_statistics
 

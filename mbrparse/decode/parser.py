@@ -35,12 +35,11 @@ class Parser:
     (``items="symbol"``, ``debinarized=True``, ...), which may also be handed over whole, as ``options``.
     Raises ObjectiveError or OptionsError for what has no meaning.
 
-    >>> from mbrparse.grammar.grammar_file import read_grammar
-    >>> from mbrparse.treebank.corpora import embedded_grammar
-    >>> grammar = PCFG.from_rules(read_grammar(embedded_grammar("embedded:flights")))
-    >>> parse = Parser(grammar, "labelled-recall", debinarized=True).parse("VB PRP DT NNS IN NNP .")[0]
-    >>> print(parse.tree)
-    (S (VP VB PRP (NP (NP DT NNS) (PP IN NNP))) .)
+    >>> from mbrparse.grammar.grammars import train
+    >>> from mbrparse.treebank.brackets import read_tree
+    >>> grammar = train([read_tree("(S DT (S_Cont NN VB))"), read_tree("(S (NP DT NN) VB)")])
+    >>> print(Parser(grammar, "labelled-recall", debinarized=True).parse("DT NN VB")[0].tree)
+    (S (NP DT NN) VB)
     """
 
     def __init__(

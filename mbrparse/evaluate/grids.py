@@ -1,4 +1,4 @@
-"""Grids of cells, laid out as text, Markdown, LaTeX, HTML or CSV: the heading first, names left, figures right.
+"""Grids of cells, laid out as text, Markdown, LaTeX, HTML or CSV: heading first, names left, figures right.
 
 A cell may carry a mark (the letters of the files that it beats), which is set as a superscript where
 the format has such. A row of one cell is a heading over the rows below it.

@@ -45,7 +45,7 @@ Key = TypeVar("Key", str, Rule)
 _Written = tuple[float | None, float | None]
 
 
-def read_grammar(path: str | Path) -> RuleSet:
+def read_rules(path: str | Path) -> RuleSet:
     """Read a grammar file; raises GrammarError with file, line and remedy."""
     source = source_name(path)
     rules = _Reading(source).read(read_lines(path))
@@ -53,18 +53,18 @@ def read_grammar(path: str | Path) -> RuleSet:
     return rules
 
 
-def read_with_tagger(path: str | Path) -> RuleSet:
+def read_rules_with_tagger(path: str | Path) -> RuleSet:
     """Read a grammar file to parse words with, and the tagger beside it if it has one.
 
     Raises GrammarError, or FileError for a tagger that is not there.
     """
-    rules = read_grammar(path)
+    rules = read_rules(path)
     if not isinstance(rules.unknown, Collins):
         return rules
     return replace(rules, unknown=rules.unknown.with_tagger(Tagger.read(path, rules.unknown.digest)))
 
 
-def write_grammar(rules: RuleSet, path: str | Path) -> None:
+def write_rules(rules: RuleSet, path: str | Path) -> None:
     """Write a grammar file (``-``: standard output), complete or not at all.
 
     A tagger that comes with it is written beside it; it goes first, so that no grammar lacks its own.

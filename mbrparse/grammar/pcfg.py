@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -34,6 +35,7 @@ class PCFG:
     lexical_symbol           int32 [lexical rules], and lexical_terminal, lexical_log_prob
     root_log_prob            float64 [symbols], -inf where a symbol is no root
     unknown                  what stands for words that are no terminals (None: nothing)
+    rules                    what it was made of, with counts (None: not known, as in other processes)
     """
 
     terminal_kind: TerminalKind
@@ -51,6 +53,11 @@ class PCFG:
     lexical_log_prob: FloatArray
     root_log_prob: FloatArray
     unknown: UnknownWords | None = None
+    rules: RuleSet | None = field(default=None, repr=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Other processes parse with the arrays alone."""
+        return {**self.__dict__, "rules": None}
 
     @property
     def has_unaries(self) -> bool:
@@ -92,6 +99,12 @@ class PCFG:
         """The ids of a sentence's terminals, UNKNOWN_TERMINAL (-1) for those the grammar lacks."""
         ids = self._terminal_ids
         return np.array([ids.get(terminal, UNKNOWN_TERMINAL) for terminal in sentence], np.int32)
+
+    def __repr__(self) -> str:
+        rules = len(self.parent) + len(self.unary_parent) + len(self.lexical_symbol)
+        return (
+            f"<grammar of {len(self.symbols)} symbols and {rules} rules over them, on {self.terminal_kind}>"
+        )
 
     @classmethod
     def from_rules(cls, rules: RuleSet) -> PCFG:
@@ -143,6 +156,7 @@ class PCFG:
             lexical_log_prob=_frozen_logs([row[2] for row in lexical_rows]),
             root_log_prob=_frozen_logs(starts),
             unknown=rules.unknown,
+            rules=rules,
         )
 
 

@@ -8,7 +8,7 @@ from hypothesis import given
 
 from mbrparse.errors import FileError, GrammarError
 from mbrparse.grammar.describe import describe
-from mbrparse.grammar.grammar_file import read_grammar, write_grammar
+from mbrparse.grammar.grammar_file import read_rules, write_rules
 from mbrparse.grammar.rules import Rule, RuleSet, Weight
 
 TEXT = """\
@@ -31,14 +31,14 @@ def path(tmp_path: Path) -> Path:
 
 def read(path: Path, text: str) -> RuleSet:
     path.write_text(text, "utf-8")
-    return read_grammar(path)
+    return read_rules(path)
 
 
 @given(rule_sets())
 def test_what_is_written_is_read(tmp_path_factory: pytest.TempPathFactory, rules: RuleSet) -> None:
     path = tmp_path_factory.getbasetemp() / "random.grammar"
-    write_grammar(rules, path)
-    assert read_grammar(path) == rules
+    write_rules(rules, path)
+    assert read_rules(path) == rules
 
 
 def test_the_text(path: Path) -> None:
@@ -52,7 +52,7 @@ def test_the_text(path: Path) -> None:
             Rule("NP", ("'DT'", "'NN'")): Weight(1, 2),
         },
     )
-    write_grammar(rules, path)
+    write_rules(rules, path)
     assert path.read_text() == TEXT
 
 
@@ -164,7 +164,7 @@ def test_errors(path: Path, old: str, new: str, line: int | None, message: str) 
 
 def test_a_file_that_is_not_there(path: Path) -> None:
     with pytest.raises(FileError, match=r"my\.grammar: no such file"):
-        read_grammar(path)
+        read_rules(path)
 
 
 def test_describe(path: Path) -> None:

@@ -7,7 +7,7 @@ from hypothesis import given
 from tree_strategies import labels, trees
 
 from mbrparse.errors import GrammarError
-from mbrparse.grammar.grammar_file import read_grammar, write_grammar
+from mbrparse.grammar.grammar_file import read_rules, write_rules
 from mbrparse.grammar.induce import induce
 from mbrparse.grammar.rules import Rule, RuleSet, TerminalKind, Weight
 from mbrparse.treebank.binarize import Binarization, binarize
@@ -120,8 +120,8 @@ def test_tags_that_look_like_something_else(tag: str, kind: TerminalKind, tmp_pa
     tree = Tree("S", [Tree(tag, word=tag), Tree("S", [Tree(tag), Tree("N", word="''")])])
     rules = induce([SourceTree("", 1, tree)], kind)
     assert len(rules.rules) == (2 if kind == "tags" else 4)
-    write_grammar(rules, tmp_path / "g")
-    assert read_grammar(tmp_path / "g") == rules
+    write_rules(rules, tmp_path / "g")
+    assert read_rules(tmp_path / "g") == rules
 
 
 @given(trees(labels))
@@ -134,8 +134,8 @@ def test_whatever_was_binarized_makes_a_grammar_that_can_be_written(
         for kind in ("tags", "words"):
             rules = induce([source], kind)
             path = tmp_path_factory.getbasetemp() / "induced.grammar"
-            write_grammar(rules, path)
-            assert read_grammar(path) == rules
+            write_rules(rules, path)
+            assert read_rules(path) == rules
 
 
 def test_the_large_grammar_of_the_sample(treebank_sample: tuple[Tree, ...]) -> None:

@@ -15,7 +15,7 @@ from tree_strategies import labels, tokens
 
 from mbrparse.errors import FileError, GrammarError
 from mbrparse.grammar.count_trees import train_by_counting
-from mbrparse.grammar.grammar_file import read_grammar, read_with_tagger, write_grammar
+from mbrparse.grammar.grammar_file import read_rules, read_rules_with_tagger, write_rules
 from mbrparse.grammar.induce import induce
 from mbrparse.grammar.pcfg import PCFG, UNKNOWN_TERMINAL
 from mbrparse.grammar.rules import RuleSet, is_terminal, unquote
@@ -119,14 +119,14 @@ def test_files_keep_the_model(
 ) -> None:
     path = tmp_path_factory.getbasetemp() / "words.grammar"
     rules = trained(kind, treebank, 2)
-    write_grammar(rules, path)
-    assert read_grammar(path) == rules
+    write_rules(rules, path)
+    assert read_rules(path) == rules
     text = path.read_bytes()
-    again = read_with_tagger(path)
+    again = read_rules_with_tagger(path)
     grammar = PCFG.from_rules(again)
     assert grammar.terminals_of(unseen) == PCFG.from_rules(rules).terminals_of(unseen)
     assert pickle.loads(pickle.dumps(grammar)).terminals_of(unseen) == grammar.terminals_of(unseen)
-    write_grammar(again, path)
+    write_rules(again, path)
     assert path.read_bytes() == text
 
 
@@ -320,8 +320,8 @@ def test_no_word_was_rare() -> None:
 def test_tags_of_any_kind(tag: str, tmp_path: Path) -> None:
     rules = trained("collins", [[(tag, "dog"), ("VB", "barks")]], 6)
     assert lexicon(rules)[f"(UNKNOWN/{escape(tag)})"] == {escape(tag)}
-    write_grammar(rules, tmp_path / "g")
-    grammar = PCFG.from_rules(read_with_tagger(tmp_path / "g"))
+    write_rules(rules, tmp_path / "g")
+    grammar = PCFG.from_rules(read_rules_with_tagger(tmp_path / "g"))
     assert grammar.terminals_of(["dog", "barks"]) == [f"(UNKNOWN/{escape(tag)})", "(UNKNOWN/VB)"]
 
 
@@ -334,30 +334,30 @@ def test_training_depends_on_the_trees_alone() -> None:
 
 
 def test_read_without_its_tagger(tmp_path: Path) -> None:
-    write_grammar(trained("collins", SENTENCES, 6), tmp_path / "g")
+    write_rules(trained("collins", SENTENCES, 6), tmp_path / "g")
     with pytest.raises(GrammarError, match="without its tagger"):
-        PCFG.from_rules(read_grammar(tmp_path / "g")).terminals_of(["wolf"])
+        PCFG.from_rules(read_rules(tmp_path / "g")).terminals_of(["wolf"])
 
 
 def test_taggers_that_are_not_there_or_do_not_belong(tmp_path: Path) -> None:
     path = tmp_path / "g"
-    write_grammar(trained("collins", SENTENCES, 6), path)
+    write_rules(trained("collins", SENTENCES, 6), path)
     beside = tagger_path(path)
     text = beside.read_text()
     beside.write_text(text[:-30])
     with pytest.raises(GrammarError) as wrong:
-        read_with_tagger(path)
+        read_rules_with_tagger(path)
     assert str(wrong.value) == (
         f"{beside}: not the tagger that {path} was trained with, or it was changed since; "
         "keep a grammar and its tagger together, or train again: mbrparse train --unknown collins"
     )
     beside.write_bytes(b"\xff")
     with pytest.raises(FileError, match=f"{beside}: the tagger of {path}: bytes that are not utf-8"):
-        read_with_tagger(path)
+        read_rules_with_tagger(path)
     beside.unlink()
     with pytest.raises(FileError, match=f"{beside}: the tagger of {path}: no such file; keep"):
-        read_with_tagger(path)
-    assert read_grammar(path).unknown is not None
+        read_rules_with_tagger(path)
+    assert read_rules(path).unknown is not None
 
 
 HEADER = "mbrparse-grammar 1\nterminals words\n{}start S 1 1\nrules 1\n1 1 S -> 'a' 'b'\nend\n"
@@ -381,7 +381,7 @@ def test_header_lines_that_name_no_model(line: str, message: str, tmp_path: Path
     path = tmp_path / "g"
     path.write_text(HEADER.format(line))
     with pytest.raises(GrammarError) as caught:
-        read_grammar(path)
+        read_rules(path)
     assert str(caught.value).startswith(f"{path}:3: not a model of unknown words: ")
     assert message in str(caught.value)
 
@@ -390,14 +390,14 @@ def test_headers_that_contradict_themselves(tmp_path: Path) -> None:
     path = tmp_path / "g"
     path.write_text(HEADER.format("unknown signature 2\nunknown signature 3\n"))
     with pytest.raises(GrammarError, match=f"{path}:4: a second line 'unknown'"):
-        read_grammar(path)
+        read_rules(path)
     path.write_text(HEADER.format("unknown signature 2\n").replace("terminals words", "terminals tags"))
     with pytest.raises(GrammarError, match="a model of unknown words, but terminals are tags"):
-        read_grammar(path)
+        read_rules(path)
     path.write_text(HEADER.format("unknown signature 3\n"))
-    assert read_grammar(path).unknown == Signatures(3)
+    assert read_rules(path).unknown == Signatures(3)
     path.write_text(HEADER.format(""))
-    assert read_grammar(path).unknown is None
+    assert read_rules(path).unknown is None
 
 
 def test_sums_with_many_rare_words() -> None:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from strategies import grammars, sentences
 
 from mbrparse.errors import CorpusError, GrammarError, InputMismatchError
-from mbrparse.grammar.grammar_file import read_grammar, write_grammar
+from mbrparse.grammar.grammar_file import read_rules, write_rules
 from mbrparse.grammar.induce import induce
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.rules import TerminalKind
@@ -116,8 +116,8 @@ def test_random_grammar_is_full_and_reproducible(tmp_path: Path) -> None:
     pcfg = PCFG.from_rules(rules)
     assert pcfg.symbols[0] == pcfg.start_label == "N00"
     assert list(pcfg.symbols) == sorted(pcfg.symbols)
-    write_grammar(rules, tmp_path / "g")
-    assert read_grammar(tmp_path / "g") == rules
+    write_rules(rules, tmp_path / "g")
+    assert read_rules(tmp_path / "g") == rules
     with pytest.raises(GrammarError, match="0 nonterminals"):
         random_grammar(0, ["x"], seed=1)
 
@@ -127,8 +127,8 @@ def test_a_trained_grammar_survives_its_file(tmp_path: Path) -> None:
     corpus = list(bracketed_sentences(trees, "tags"))
     alphabet = {terminal for sentence in corpus for terminal in sentence.terminals}
     trained = train(random_grammar(3, alphabet, 1), Training(corpus, 30)).rules
-    write_grammar(trained, tmp_path / "g")
-    assert read_grammar(tmp_path / "g") == trained
+    write_rules(trained, tmp_path / "g")
+    assert read_rules(tmp_path / "g") == trained
 
 
 def test_tolerance_stops() -> None:

@@ -10,7 +10,7 @@ import pytest
 from children import started
 from commandline import Command
 
-from mbrparse.grammar.grammar_file import read_grammar
+from mbrparse.grammar.grammar_file import read_rules
 
 TREES = """(S (NP a b) (VP c (NP a b)))
 (S (NP a b) c)
@@ -43,7 +43,7 @@ def test_trains_with_curve_heldout_and_checkpoint(command: Command, trees: Path,
     likelihoods = [float(row["log_likelihood"]) for row in rows]
     assert likelihoods == sorted(likelihoods)
     assert float(rows[0]["heldout_log_likelihood"]) > likelihoods[0]  # strings, without their brackets
-    rules = read_grammar(output)
+    rules = read_rules(output)
     assert rules.start["N00"].count == pytest.approx(4)
     assert (tmp_path / "g.checkpoint").exists()
 
@@ -150,7 +150,7 @@ def test_interrupted_training_keeps_the_last_and_goes_on(
     assert process.returncode == 130, err
     assert "keeps the last" in err
     assert "Traceback" not in err
-    read_grammar(output)
+    read_rules(output)
     iterations = 3 + int(err.split("interrupted after ")[1].split()[0])
     assert command(*arguments, "--resume", "--iterations", iterations).code == 0
     assert command("train", trees, *options("-o", whole, "--iterations", iterations)).code == 0

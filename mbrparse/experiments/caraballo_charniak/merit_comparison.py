@@ -17,7 +17,7 @@ from mbrparse.experiments.caraballo_charniak.merit_trial import MeritTrial
 from mbrparse.experiments.runs import Result, run_all
 from mbrparse.experiments.table_files import write_table
 from mbrparse.files import open_output
-from mbrparse.grammar.grammar_file import read_with_tagger
+from mbrparse.grammar.grammar_file import read_rules_with_tagger
 from mbrparse.grammar.induce import induce
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.rules import RuleSet
@@ -119,7 +119,7 @@ def _rules_and_statistics(train: Sequence[Tree], model: Model) -> tuple[RuleSet,
     if model.grammar is None:
         sources = [SourceTree("training", place, binarize(tree)) for place, tree in enumerate(train, start=1)]
         return induce(sources, "tags"), count_statistics(sources, "tags")
-    rules = read_with_tagger(model.grammar)
+    rules = read_rules_with_tagger(model.grammar)
     pcfg = PCFG.from_rules(rules)
     refuse_unary_rules(pcfg, model.grammar)
     if model.statistics is not None:

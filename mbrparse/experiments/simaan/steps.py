@@ -19,7 +19,7 @@ from mbrparse.experiments.simaan.division import Parts
 from mbrparse.experiments.simaan.parser_kinds import ALGORITHMS, ParserKind, objectives
 from mbrparse.files import open_output
 from mbrparse.grammar.count_trees import train_by_counting
-from mbrparse.grammar.grammar_file import read_with_tagger, write_grammar
+from mbrparse.grammar.grammar_file import read_rules_with_tagger, write_rules
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.words.tagger import tagger_path
 from mbrparse.grammar.words.unknown import UnknownKind
@@ -122,7 +122,7 @@ class Steps:
                 for number, tree in enumerate(self._prepared(self.parts.train, "training"), start=1)
             ]
             rules, _ = train_by_counting(train, "words", self.unknown, self.rare)
-            write_grammar(rules, self.grammar)
+            write_rules(rules, self.grammar)
             self.tell(f"{self.kind.name}: {len(rules.rules)} rules")
         return self._parsed(jobs)
 
@@ -137,7 +137,7 @@ class Steps:
         if self.report.exists():
             return Parsing.read(self.report)
         options = ParserOptions(objectives(self.node_cost), debinarized=self.kind.debinarized, items="symbol")
-        grammar = PCFG.from_rules(read_with_tagger(self.grammar))
+        grammar = PCFG.from_rules(read_rules_with_tagger(self.grammar))
         job = Job(grammar, options)
         sentences = list(read_sentences(self.gold))
         known = frozenset(grammar.terminals)

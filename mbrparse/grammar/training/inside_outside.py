@@ -9,7 +9,7 @@ from pathlib import Path
 
 from mbrparse.errors import GrammarError, InputMismatchError
 from mbrparse.files import STANDARD
-from mbrparse.grammar.grammar_file import read_grammar, write_grammar
+from mbrparse.grammar.grammar_file import read_rules, write_rules
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.rules import RuleSet, TerminalKind
 from mbrparse.grammar.statistics.gather import expect_statistics
@@ -95,7 +95,7 @@ def train_files(
         raise
     _write(trained, output, how.curve)
     if how.statistics is not None:
-        rules = read_grammar(output)
+        rules = read_rules(output)
         terminals_of = (sentence.terminals for sentence in sentences)
         found = expect_statistics(PCFG.from_rules(rules), progress(terminals_of, "statistics"))
         write_statistics(found, how.statistics)
@@ -103,13 +103,13 @@ def train_files(
 
 
 def _write(trained: Trained, output: str, curve: str | None) -> None:
-    write_grammar(trained.rules, output)
+    write_rules(trained.rules, output)
     if curve is not None:
         write_curve(trained.curve, curve)
 
 
 def _initial(path: str, terminals: TerminalKind | None) -> RuleSet:
-    rules = read_grammar(path)
+    rules = read_rules(path)
     if terminals not in (None, rules.terminal_kind):
         raise InputMismatchError(
             f"the initial grammar's terminals are {rules.terminal_kind}, not {terminals}",

@@ -108,6 +108,7 @@ def with_probabilities(grammar: PCFG, rules: RuleValues) -> PCFG:
         lexical_terminal=grammar.lexical_terminal[lexical],
         lexical_log_prob=np.log(rules.lexical[lexical]),
         root_log_prob=start,
+        rules=None,
     )
 
 

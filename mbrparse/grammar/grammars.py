@@ -1,0 +1,75 @@
+"""Grammars as a program has them: trained from trees in memory, read and written whole."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Literal
+
+from mbrparse.errors import GrammarError
+from mbrparse.grammar.count_trees import train_by_counting
+from mbrparse.grammar.grammar_file import read_rules_with_tagger, write_rules
+from mbrparse.grammar.pcfg import PCFG
+from mbrparse.grammar.rules import TerminalKind
+from mbrparse.grammar.words.unknown import UnknownKind
+from mbrparse.treebank.corpora import SourceTree
+from mbrparse.treebank.tree import Tree
+
+
+def train(
+    trees: Sequence[Tree],
+    terminals: TerminalKind = "tags",
+    *,
+    unknown: UnknownKind | Literal["none"] | None = None,
+    rare: int | None = None,
+) -> PCFG:
+    """A grammar counted from binarized trees: relative frequencies, as ``mbrparse train`` has them.
+
+    Args:
+        trees: Binarized trees (``read_trees``).
+        terminals: What sentences are made of: "tags", or "words" under their preterminals.
+        unknown: What stands for unseen words: "signature" (capitals, digits, hyphen and suffix; the default
+            with words), "collins" (the tag of a tagger, which is trained here), or "none": sentences with
+            one have no parse.
+        rare: Words seen fewer times than this are rare, and stand for unseen ones (default: the model's).
+
+    Raises:
+        GrammarError: There are no trees, or a tree is not binarized; the message names its place, from 1.
+
+    >>> from mbrparse.treebank.brackets import read_tree
+    >>> train([read_tree("(S (NP a b) c)"), read_tree("(S (NP a b) (NP a b))")]).log_prob.round(3).tolist()
+    [0.0, -0.693, -0.693]
+    """
+    placed = (SourceTree("<trees>", number, tree) for number, tree in enumerate(trees, start=1))
+    if unknown is None and terminals == "words":
+        unknown = "signature"
+    model = None if unknown == "none" else unknown
+    return PCFG.from_rules(train_by_counting(placed, terminals, model, rare).rules)
+
+
+def read_grammar(path: str | Path) -> PCFG:
+    """Read a grammar file, with the tagger beside it if it has one (``-``: standard input).
+
+    Raises FileError, and GrammarError with file, line and remedy.
+    """
+    return PCFG.from_rules(read_rules_with_tagger(path))
+
+
+def write_grammar(grammar: PCFG, path: str | Path) -> None:
+    """Write a grammar file (``-``: standard output), complete or not at all, with its tagger beside it.
+
+    Raises FileError, and GrammarError for a grammar that was not made of rules.
+
+    >>> from mbrparse.treebank.brackets import read_tree
+    >>> write_grammar(train([read_tree("(S (NP a b) c)")]), "-")
+    mbrparse-grammar 1
+    terminals tags
+    start S 1 1
+    rules 2
+    1 1 NP -> 'a' 'b'
+    1 1 S -> NP 'c'
+    end
+    """
+    if grammar.rules is None:
+        raise GrammarError("the rules of this grammar are not known", remedy="train it, or read it, here")
+    write_rules(grammar.rules, path)
