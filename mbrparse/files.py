@@ -6,18 +6,22 @@ leaves either the old file or none, never half a file.
 
 from __future__ import annotations
 
+import codecs
 import io
 import os
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO, TextIO
 
 from mbrparse.errors import FileError
 
 STANDARD = "-"
+
+#: How many bytes are decoded at a time.
+_PIECE = 2**16
 
 
 def source_name(path: str | Path) -> str:
@@ -48,27 +52,62 @@ def open_input(path: str | Path) -> Iterator[BinaryIO]:
 
 
 def read_lines(path: str | Path, encoding: str = "utf-8") -> Iterator[str]:
-    """Yield the decoded lines of a file; a byte-order mark is dropped.
+    """Yield the decoded lines of a file; they end at ``\\n`` alone, and a byte-order mark is dropped.
 
     Raises FileError, with the line, where the bytes are not text in ``encoding``.
     """
-    source = source_name(path)
+    number, begun = 1, ""
     with open_input(path) as stream:
-        for number, raw in enumerate(stream, start=1):
-            try:
-                text = raw.decode(encoding)
-            except LookupError:
-                raise FileError(
-                    f"there is no encoding {encoding!r}", remedy="e.g. --encoding latin-1"
-                ) from None
-            except UnicodeDecodeError:
-                raise FileError(
-                    f"bytes that are not {encoding}",
-                    source=source,
-                    line=number,
-                    remedy="name the file's encoding, e.g. --encoding latin-1",
-                ) from None
-            yield text.removeprefix("\ufeff") if number == 1 else text
+        try:
+            for text in _decoded(stream, _decoder(encoding)):
+                *lines, begun = (begun + text).split("\n")
+                if number == 1 and lines:
+                    lines[0] = lines[0].removeprefix("\ufeff")
+                for line in lines:
+                    yield line + "\n"
+                number += len(lines)
+        except UnicodeError:
+            raise FileError(
+                f"bytes that are not {encoding}",
+                source=source_name(path),
+                line=number,
+                remedy="name the file's encoding, e.g. --encoding latin-1",
+            ) from None
+        if begun:
+            yield begun.removeprefix("\ufeff") if number == 1 else begun
+
+
+def _decoded(stream: BinaryIO, decoder: codecs.IncrementalDecoder) -> Iterator[str]:
+    """Yield the text of a stream piece by piece, all that precedes bad bytes before UnicodeError."""
+    more = True
+    while more:
+        # What a pipe holds now, without waiting for more.
+        data: bytes = stream.read1(_PIECE)  # type: ignore[attr-defined]
+        more = bool(data)
+        before = decoder.getstate()
+        try:
+            text = decoder.decode(data, final=not more)
+        except UnicodeError:
+            decoder.setstate(before)
+            yield _up_to_bad_bytes(decoder, data)
+            raise
+        yield text
+
+
+def _up_to_bad_bytes(decoder: codecs.IncrementalDecoder, data: bytes) -> str:
+    good: list[str] = []
+    with suppress(UnicodeError):
+        for place in range(len(data)):
+            good.append(decoder.decode(data[place : place + 1]))
+    return "".join(good)
+
+
+def _decoder(encoding: str) -> codecs.IncrementalDecoder:
+    try:
+        io.TextIOWrapper(io.BytesIO(), encoding)  # which refuses what is no text encoding (rot13, base64)
+        return codecs.getincrementaldecoder(encoding)()
+    except LookupError:
+        raise FileError(f"there is no encoding {encoding!r}", remedy="e.g. --encoding latin-1") from None
 
 
 @contextmanager

@@ -1,0 +1,117 @@
+"""Lines of text in any encoding: decoded as a stream, split at newlines alone, errors with their line."""
+
+import io
+import tempfile
+from pathlib import Path
+
+import pytest
+from commandline import Command
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from mbrparse.errors import FileError
+from mbrparse.files import read_lines
+
+TREES = "(S (NN café) x)\n(S (NN 東京) y)\r\n(S a\u2028b \x85)\n\n(S \u0a0a c\rd)"
+ENCODINGS = ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-be"]
+ENCODINGS += ["utf-7", "gb18030"]
+BYTES = [b"a", b"\n", b"\r", b"\xe6\x9d\xb1", b"\xc3", b"\xa9", b"\xff", b"\xf0"]
+# Bytes read at a time are fewer than this.
+PADDING = 2**17
+
+
+def read(data: bytes, encoding: str) -> tuple[list[str], FileError | None]:
+    """The lines of a file with these bytes, and the error after them."""
+    found = []
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "text"
+        path.write_bytes(data)
+        try:
+            for line in read_lines(path, encoding):
+                found.append(line)
+        except FileError as error:
+            return found, error
+    return found, None
+
+
+def lines_of(text: str) -> list[str]:
+    """What the lines of a text are."""
+    whole = [f"{line}\n" for line in text.split("\n")]
+    return [line for line in [*whole[:-1], whole[-1][:-1]] if line]
+
+
+@pytest.mark.parametrize("encoding", [*ENCODINGS, "iso2022_jp_2"])
+def test_encodings(encoding: str) -> None:
+    text = TREES if encoding in ENCODINGS else "(S (NN 東京) y)\n(S x (NN 東"
+    assert read(text.encode(encoding), encoding) == (lines_of(text), None)
+
+
+def test_another_alphabet_of_bytes() -> None:
+    """In EBCDIC, the byte of a newline is another."""
+    text = "(S x y)\n(S y z)\n"
+    assert read(text.encode("cp037"), "cp037") == (lines_of(text), None)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16-le", "utf-16-be", "utf-32-le"])
+def test_a_byte_order_mark_is_dropped_once(encoding: str) -> None:
+    assert read("\ufeffx\n\ufeffy\n".encode(encoding), encoding) == (["x\n", "\ufeffy\n"], None)
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"])), st.integers(0, 20), st.sampled_from(ENCODINGS[:-2]))
+@settings(max_examples=50)
+def test_text_longer_than_is_read_at_a_time(text: str, before: int, encoding: str) -> None:
+    long = "x" * (PADDING // 2 - before) + text + "é\n" * 10 + "y" * PADDING + text
+    assert read(long.encode(encoding), encoding) == (lines_of(long), None)
+
+
+@given(st.lists(st.sampled_from(BYTES)), st.booleans())
+@example([b"\xc3", b"\n", b"a"], False)
+@example([b"\n", b"a", b"\xc3"], True)
+@settings(max_examples=200)
+def test_bad_bytes_as_if_each_line_were_decoded_by_itself(parts: list[bytes], far: bool) -> None:
+    data = b"ab\n" * (PADDING // 3 if far else 0) + b"".join(parts)
+    expected: list[str] = []
+    bad = None
+    for number, raw in enumerate(io.BytesIO(data), start=1):
+        try:
+            expected.append(raw.decode())
+        except UnicodeDecodeError:
+            bad = number
+            break
+    found, error = read(data, "utf-8")
+    assert found == expected
+    assert (error and error.line) == bad
+
+
+@pytest.mark.parametrize(("encoding", "bad"), [("utf-16-le", b"\x00\xd8"), ("utf-16-be", b"\xd8\x00")])
+def test_the_line_of_bad_bytes_where_a_newline_has_two(encoding: str, bad: bytes) -> None:
+    text = "x\n" * 50_000
+    found, error = read(text.encode(encoding) + "y".encode(encoding) + bad + text.encode(encoding), encoding)
+    assert found == ["x\n"] * 50_000
+    assert error is not None
+    assert error.line == 50_001
+    assert f"text:50001: bytes that are not {encoding}; name the file's encoding" in str(error)
+
+
+def test_an_odd_byte_at_the_end() -> None:
+    found, error = read("x\ny".encode("utf-16") + b"z", "utf-16")
+    assert found == ["x\n"]
+    assert error is not None
+    assert error.line == 2
+
+
+@pytest.mark.parametrize("encoding", ["latin-l", "rot13", "base64", "hex", "zip", "", "a b", "é"])
+@pytest.mark.parametrize("data", [b"(S x y)\n", b""])
+def test_what_is_no_text_encoding(encoding: str, data: bytes) -> None:
+    found, error = read(data, encoding)
+    assert found == []
+    assert str(error) == f"there is no encoding {encoding!r}; e.g. --encoding latin-1"
+
+
+@pytest.mark.parametrize(
+    "words", [["binarize"], ["debinarize"], ["split", "--test-last", "2", "--test-output", "-"]]
+)
+def test_commands_read_utf_16(words: list[str], command: Command) -> None:
+    text = "(S (NN café) x)\n(S (NN 東京) y)\n"
+    done = command(words[0], "-", *words[1:], "--encoding", "utf-16", stdin=text.encode("utf-16"))
+    assert (done.code, done.out) == (0, text)
