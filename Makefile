@@ -74,7 +74,7 @@ $(TRAINING)/report.txt: $(VENV)/installed
 	    --jobs $(JOBS) -o $(TRAINING) > $@
 
 test: $(VENV)/installed-dev
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --dist loadfile
 
 lint: $(VENV)/installed-dev
 	$(BIN)/ruff format --check

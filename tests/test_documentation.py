@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from children import LIMIT
 
+from mbrparse.grammar.kernel import FOLDER
+
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 BLOCK = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -38,7 +40,11 @@ def test_commands_of_the_page_run(page: Path, tmp_path: Path) -> None:
         done = subprocess.run(
             ["bash", "-o", "pipefail", "-c", command],
             cwd=tmp_path,
-            env={"PATH": f"{programs}:/usr/bin:/bin", "HOME": str(tmp_path)},
+            env={
+                "PATH": f"{programs}:/usr/bin:/bin",
+                "HOME": str(tmp_path),
+                "NUMBA_CACHE_DIR": str(FOLDER.parents[2]),  # kernels are those of the other tests
+            },
             capture_output=True,
             text=True,
             check=False,
