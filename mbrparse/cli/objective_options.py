@@ -4,27 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import click
 
 from mbrparse.cli.options import NearestChoice
-
-if TYPE_CHECKING:
-    from mbrparse.decode.objectives import Objective
+from mbrparse.decode.objectives import OBJECTIVES, Objective, Space
+from mbrparse.errors import ObjectiveError, OptionsError
 
 Command = TypeVar("Command", bound=Callable[..., Any])
-
-# Named here so that --help loads no numerical library; a test holds them to the table of objectives.
-OBJECTIVE_NAMES = [
-    "labelled-tree",
-    "labelled-recall",
-    "bracketed-recall",
-    "parent-child",
-    "productions",
-    "max-rule-sum",
-    "max-rule-product",
-]
 
 
 def objective_options(command: Command) -> Command:
@@ -46,7 +34,7 @@ def objective_options(command: Command) -> Command:
         click.option(
             "--objective",
             "names",
-            type=NearestChoice(OBJECTIVE_NAMES),
+            type=NearestChoice(list(OBJECTIVES)),
             multiple=True,
             default=["labelled-recall"],
             show_default=True,
@@ -59,9 +47,6 @@ def objective_options(command: Command) -> Command:
 
 def chosen_objectives(names: Sequence[str], space: str | None) -> tuple[Objective, ...]:
     """The rows of the table; a usage error for a space in which one of them has no meaning."""
-    from mbrparse.decode.objectives import OBJECTIVES, Space
-    from mbrparse.errors import ObjectiveError
-
     objectives = [OBJECTIVES[name] for name in names]
     if space is not None:
         try:
@@ -74,8 +59,6 @@ def chosen_objectives(names: Sequence[str], space: str | None) -> tuple[Objectiv
 @contextmanager
 def combinations_checked() -> Iterator[None]:
     """A usage error for options that the parser finds to have no meaning together."""
-    from mbrparse.errors import OptionsError
-
     try:
         yield
     except OptionsError as error:

@@ -37,7 +37,8 @@ class Parser:
 
     >>> from mbrparse.grammar.grammars import train
     >>> from mbrparse.treebank.brackets import read_tree
-    >>> grammar = train([read_tree("(S DT (S_Cont NN VB))"), read_tree("(S (NP DT NN) VB)")])
+    >>> texts = "(S (NP DT NN) VB)", "(S (NP DT NN) VB)", "(S DT (S_Cont NN VB))"
+    >>> grammar = train([read_tree(text) for text in texts])
     >>> print(Parser(grammar, "labelled-recall", debinarized=True).parse("DT NN VB")[0].tree)
     (S (NP DT NN) VB)
     """

@@ -50,7 +50,7 @@ def batch_of_sentences(sentences: Tree | str | Iterable[Tree | str | Sequence[st
 
     A single tree, or a string with one sentence a line, will do too.
 
-    >>> [len(sentence) for sentence in batch_of_sentences("the dog barks\nit sleeps").sentences]
+    >>> [len(sentence) for sentence in batch_of_sentences(["the dog barks", "it sleeps"]).sentences]
     [3, 2]
     """
     if isinstance(sentences, Tree):

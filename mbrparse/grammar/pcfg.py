@@ -102,9 +102,7 @@ class PCFG:
 
     def __repr__(self) -> str:
         rules = len(self.parent) + len(self.unary_parent) + len(self.lexical_symbol)
-        return (
-            f"<grammar of {len(self.symbols)} symbols and {rules} rules over them, on {self.terminal_kind}>"
-        )
+        return f"<grammar over {self.terminal_kind}: {len(self.symbols)} symbols, {rules} rules>"
 
     @classmethod
     def from_rules(cls, rules: RuleSet) -> PCFG:

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 from commandline import Command
 
-from mbrparse.cli.objective_options import OBJECTIVE_NAMES
 from mbrparse.decode.objectives import OBJECTIVES
 from mbrparse.treebank.brackets import read_tree
 
@@ -77,10 +76,6 @@ def four(tmp_path: Path) -> str:
 
 def details(path: Path) -> list[dict[str, object]]:
     return [json.loads(line) for line in path.read_text().splitlines()]
-
-
-def test_names_are_those_of_the_table() -> None:
-    assert list(OBJECTIVES) == OBJECTIVE_NAMES
 
 
 def test_four_tree_example(run: Run, four: str, tmp_path: Path) -> None:
