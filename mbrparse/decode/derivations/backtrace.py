@@ -6,6 +6,7 @@ import numpy as np
 
 from mbrparse.decode.derivations.chains import best_chain, bound_steps, list_steps
 from mbrparse.decode.derivations.gains import production_gain
+from mbrparse.decode.derivations.label_chains import best_label_chain
 from mbrparse.decode.derivations.search_state import SearchState
 from mbrparse.grammar.charts.forest import forest_cell
 from mbrparse.grammar.charts.rule_tables import Floats
@@ -54,9 +55,7 @@ def _best_tree(state: SearchState, root_gains: Floats, lane: int, n: int, count:
         start = forest.node_start[node]
         cell = forest_cell(start, end)
         if best[node, lane] > own[node, lane] + tie * abs(own[node, lane]) or own[node, lane] == -np.inf:
-            list_steps(state, cell)
-            foot = bound_steps(state, cell, lane)
-            _, length = best_chain(state, cell, node, lane, foot)
+            length = _chain(state, cell, node, lane)
             for place in range(length - 1):
                 starts[count], ends[count] = start, end
                 symbols[count] = forest.node_symbol[chains.best_path[place]]
@@ -70,6 +69,16 @@ def _best_tree(state: SearchState, root_gains: Floats, lane: int, n: int, count:
             stack[height + 1, 0], stack[height + 1, 1] = left, forest.node_start[right]
             height += 2
     return count, top
+
+
+@kernel
+def _chain(state: SearchState, cell: int, node: int, lane: int) -> int:
+    """The number of nodes of the best chain from a node down; they are in ``chains.best_path``."""
+    if len(state.times):
+        return best_label_chain(state, cell, node, lane)
+    list_steps(state, cell)
+    _, length = best_chain(state, cell, node, lane, bound_steps(state, cell, lane))
+    return length
 
 
 @kernel

@@ -52,23 +52,24 @@ def ranks(symbols: int, parents: Ints, children: Ints) -> Ints:
 def new_scratch(nodes: int, unaries: int, rank: Ints) -> ChainScratch:
     """Scratch for cells of so many nodes and unaries; ``rank`` (``ranks``) is empty if labels are shared."""
 
-    def ints(size: int) -> Ints:
-        return np.zeros(size + 1, np.int32)
-
     return ChainScratch(
-        ints(nodes),
-        ints(unaries),
-        ints(nodes),
+        _ints(nodes + 1),
+        _ints(unaries + 1),
+        _ints(nodes + 1),
         np.zeros(nodes + 1),
-        ints(nodes),
-        ints(nodes),
+        _ints(nodes + 1),
+        _ints(nodes + 1),
         np.zeros(nodes + 1),
         np.zeros(nodes + 1),
-        ints(nodes),
+        _ints(nodes + 1),
         rank,
-        ints(nodes),
+        _ints(nodes + 1),
         np.zeros((nodes + 1, LANES)),
         np.zeros((nodes + 1, LANES)),
         np.zeros((nodes + 1, LANES)),
         np.zeros((MEMBERS + 1, LANES)),
     )
+
+
+def _ints(size: int) -> Ints:
+    return np.zeros(size, np.int32)

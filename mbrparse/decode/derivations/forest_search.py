@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from mbrparse.decode.derivations.additive_chains import close_by_components
 from mbrparse.decode.derivations.chains import best_chain, bound_steps, list_steps
-from mbrparse.decode.derivations.component_chains import close_by_components
 from mbrparse.decode.derivations.gains import CHILD, LANES, PRODUCTION, RULE, SPAN, SPLIT
+from mbrparse.decode.derivations.label_chains import close_labels
 from mbrparse.decode.derivations.search_state import SearchState
 from mbrparse.grammar.charts.forest import ONE, Index, forest_cell
 from mbrparse.grammar.charts.rule_tables import Floats
@@ -150,6 +151,9 @@ def _complete(state: SearchState, cell: int, single: bool) -> None:
 def _close(state: SearchState, cell: int) -> None:
     """The values of a cell's nodes with the best chain below each."""
     forest, chains, values = state.forest, state.chains, state.values
+    if len(state.times):
+        close_labels(state, cell)
+        return
     list_steps(state, cell)
     if len(chains.rank) and close_by_components(state, cell):
         return

@@ -19,6 +19,15 @@ from mbrparse.grammar.charts.rule_tables import Floats, Ints
 from mbrparse.grammar.kernel import kernel
 
 
+class LabelForest(NamedTuple):
+    """A forest of labels, and the expected numbers of its productions."""
+
+    forest: Forest
+    edge_posterior: Floats  # of the production at this split
+    unary_posterior: Floats
+    times: Ints  # by node: how many symbols it stands for, which is how often a chain may visit it
+
+
 class ProjectionScratch(NamedTuple):
     """Which of its parts a forest's parts became; by label and by production -1 between cells."""
 
@@ -30,50 +39,35 @@ class ProjectionScratch(NamedTuple):
     counts: Ints  # nodes, groups, edges, unaries
 
 
-class LabelPosteriors(NamedTuple):
-    """Expected numbers in the forest of labels."""
-
-    edge: Floats  # of the production at this split
-    unary: Floats
-
-
-class LabelForest(NamedTuple):
-    """A forest of labels that is being filled."""
-
-    forest: Forest
-    posteriors: LabelPosteriors
-    scratch: ProjectionScratch
-
-
 @kernel
-def project_forest(source: ItemForest, labels: LabelForest, n: int) -> bool:
+def project_forest(source: ItemForest, labels: LabelForest, scratch: ProjectionScratch, n: int) -> bool:
     """Fill a forest whose symbols are labels and whose pairs are productions; false if edges do not fit.
 
     Its ``lexical`` holds the posteriors of preterminals over their words. Nodes without a posterior
     above zero are left out. An edge's group has one production, whose label parent it is.
     """
     into = labels.forest
-    labels.scratch.counts[:] = 0
+    scratch.counts[:] = 0
     into.node_first[0], into.unary_first[0], into.cell_production[0] = 0, 0, 0
     for cell in range(n * (n + 1) // 2):
-        _project_cell(source, labels, cell)
-        _project_unaries(source, labels, cell)
+        _project_nodes(source, labels, scratch, cell)
+        _project_groups(source, labels, scratch, cell)
+        _project_unaries(source, labels, scratch, cell)
     into.edge_first[0] = 0
     for end in range(1, n + 1):
         for split in range(end - 1, -1, -1):
-            if not _project_edges(source, labels, forest_cell(split, end)):
+            if not _project_edges(source, labels, scratch, forest_cell(split, end)):
                 return False
     return True
 
 
 @kernel
-def _project_cell(source: ItemForest, labels: LabelForest, cell: int) -> None:
-    """The cell's nodes and groups."""
-    forest, items, into, scratch = source.forest, source.items, labels.forest, labels.scratch
+def _project_nodes(source: ItemForest, labels: LabelForest, scratch: ProjectionScratch, cell: int) -> None:
+    """The cell's nodes, one for each label."""
+    forest, items, into, times = source.forest, source.items, labels.forest, labels.times
     node_of_label, label_node = scratch.node_of_label, scratch.label_node
     inside, outside, node_symbol = forest.inside, forest.outside, forest.node_symbol
-    first, groups = scratch.counts[0], scratch.counts[1]
-    count = first
+    first, count = scratch.counts[0], scratch.counts[0]
     for node in range(forest.node_first[cell], forest.node_first[cell + 1]):
         label_node[node] = -1
         if not outside[node] * inside[node] > 0:
@@ -86,9 +80,20 @@ def _project_cell(source: ItemForest, labels: LabelForest, cell: int) -> None:
             node_of_label[name] = projected
             into.node_symbol[projected] = name
             into.node_start[projected] = forest.node_start[node]
-            into.lexical[projected] = 0
+            into.lexical[projected], times[projected] = 0, 0
         label_node[node] = projected
+        times[projected] += 1
         into.lexical[projected] += outside[node] * forest.lexical[node]
+    for node in range(first, count):
+        node_of_label[into.node_symbol[node]] = -1
+    into.node_first[cell + 1], scratch.counts[0] = count, count
+
+
+@kernel
+def _project_groups(source: ItemForest, labels: LabelForest, scratch: ProjectionScratch, cell: int) -> None:
+    """The cell's groups, one for each production."""
+    forest, items, into, label_node = source.forest, source.items, labels.forest, scratch.label_node
+    groups = scratch.counts[1]
     into.cell_group[cell] = -1
     group = forest.cell_group[cell]
     while group >= 0:
@@ -113,53 +118,50 @@ def _project_cell(source: ItemForest, labels: LabelForest, cell: int) -> None:
                 into.cell_group[cell] = chosen
             scratch.label_group[production] = chosen
         group = forest.group_next[group]
-    into.node_first[cell + 1], into.cell_production[cell + 1] = count, groups
-    for node in range(first, count):
-        node_of_label[into.node_symbol[node]] = -1
+    into.cell_production[cell + 1], scratch.counts[1] = groups, groups
     group = into.cell_group[cell]
     while group >= 0:
         scratch.group_of_production[into.group_pair[group]] = -1
         group = into.group_next[group]
-    scratch.counts[0], scratch.counts[1] = count, groups
 
 
 @kernel
-def _project_unaries(source: ItemForest, labels: LabelForest, cell: int) -> None:
+def _project_unaries(source: ItemForest, labels: LabelForest, scratch: ProjectionScratch, cell: int) -> None:
     """The cell's unaries, each pair of labels once."""
     forest, unaries, into = source.forest, source.unaries, labels.forest
-    posteriors, scratch = labels.posteriors, labels.scratch
+    posterior = labels.unary_posterior
     inside, outside, label_node = forest.inside, forest.outside, scratch.label_node
     place = scratch.counts[3]
     begin = place
     for unary in range(forest.unary_first[cell], forest.unary_first[cell + 1]):
         above, below = label_node[forest.unary_parent[unary]], label_node[forest.unary_child[unary]]
-        # A label over itself would come twice in its chain.
-        if above < 0 or below < 0 or above == below:
+        if above < 0 or below < 0:
             continue
         rule = forest.unary_rule[unary]
         mass = (
             unaries.rule_prob[rule] * outside[forest.unary_parent[unary]] * inside[forest.unary_child[unary]]
         )
+        if not mass > 0:
+            continue
         known = begin
         while known < place and (into.unary_parent[known] != above or into.unary_child[known] != below):
             known += 1
         if known == place:
-            into.unary_parent[place], into.unary_child[place], posteriors.unary[place] = above, below, 0
+            into.unary_parent[place], into.unary_child[place], posterior[place] = above, below, 0
             place += 1
-        posteriors.unary[known] += mass
+        posterior[known] += mass
     into.unary_first[cell + 1] = place
     scratch.counts[3] = place
 
 
 @kernel
-def _project_edges(source: ItemForest, labels: LabelForest, cell: int) -> bool:
+def _project_edges(source: ItemForest, labels: LabelForest, scratch: ProjectionScratch, cell: int) -> bool:
     """The edges whose right nodes are in the cell; false if they do not fit."""
     forest, tables, into = source.forest, source.tables, labels.forest
-    posteriors, scratch = labels.posteriors, labels.scratch
     inside, outside, rule_prob = forest.inside, forest.outside, tables.rule_prob
     label_node, label_group, entry_of_group = scratch.label_node, scratch.label_group, scratch.entry_of_group
     edge_first, edge_group, edge_left = into.edge_first, into.edge_group, into.left_node
-    mass_of, capacity = posteriors.edge, len(posteriors.edge)
+    mass_of, capacity = labels.edge_posterior, len(labels.edge_posterior)
     edges = scratch.counts[2]
     for right in range(into.node_first[cell], into.node_first[cell + 1]):
         edge_first[right], into.left_first[right] = edges, edges
@@ -202,40 +204,46 @@ class LabelForests:
         self._forests = forests
         self._items = items
         self._edges = 1 << 19
-        self._filled: tuple[Forest, LabelForest] | None = None
+        self._room: tuple[Forest, LabelForest, ProjectionScratch] | None = None
 
-    def project(self, length: int) -> tuple[Forest, LabelPosteriors]:
-        """The forest of labels of the forest that was filled last, and what its parts are expected to be.
+    def project(self, length: int) -> LabelForest:
+        """The forest of labels of the forest that was filled last; it lives until the next one.
 
-        Both live until the next one. Raises ForestOverflowError where memory does not suffice.
+        Posteriors are cut to what is in use. Raises ForestOverflowError where memory does not suffice.
         """
         forests = self._forests
         source = ItemForest(forests.forest, forests.tables, forests.unaries, self._items)
-        if self._filled is None or self._filled[0] is not source.forest:
-            self._filled = source.forest, self._allocate(source.forest, self._edges)
-        while not project_forest(source, self._filled[1], length):
+        if self._room is None or self._room[0] is not source.forest:
+            self._room = self._allocate(source.forest, self._edges)
+        while not project_forest(source, *self._room[1:], length):
             if self._edges >= MAX_SIZE[EDGES]:
                 raise ForestOverflowError("a forest of labels too large for memory")
-            self._filled = source.forest, self._allocate(source.forest, 2 * self._edges)
+            self._room = self._allocate(source.forest, 2 * self._edges)
             self._edges *= 2
-        labels = self._filled[1]
-        edges, unaries = labels.scratch.counts[2:].tolist()
-        posteriors = labels.posteriors
-        return labels.forest, LabelPosteriors(posteriors.edge[:edges], posteriors.unary[:unaries])
-
-    def _allocate(self, forest: Forest, edges: int) -> LabelForest:
-        nodes, productions = len(forest.node_start), len(forest.production_parent)
-        return LabelForest(
-            empty_forest(
-                len(forest.node_first), nodes, productions, edges, edges, productions, len(forest.unary_rule)
-            ),
-            LabelPosteriors(np.zeros(edges), np.zeros(len(forest.unary_rule))),
-            ProjectionScratch(
-                np.full(self._items.n_labels, -1, np.int32),
-                np.full(self._items.n_productions, -1, np.int32),
-                np.zeros(nodes, np.int32),
-                np.zeros(productions, np.int32),
-                np.zeros(productions, np.int32),
-                np.zeros(4, np.int32),
-            ),
+        _, labels, scratch = self._room
+        edges, unaries = scratch.counts[2:].tolist()
+        return labels._replace(
+            edge_posterior=labels.edge_posterior[:edges], unary_posterior=labels.unary_posterior[:unaries]
         )
+
+    def _allocate(self, forest: Forest, edges: int) -> tuple[Forest, LabelForest, ProjectionScratch]:
+        nodes, productions, unaries = (
+            len(forest.node_start),
+            len(forest.production_parent),
+            len(forest.unary_rule),
+        )
+        labels = LabelForest(
+            empty_forest(len(forest.node_first), nodes, productions, edges, edges, productions, unaries),
+            np.zeros(edges),
+            np.zeros(unaries),
+            np.zeros(nodes, np.int32),
+        )
+        scratch = ProjectionScratch(
+            np.full(self._items.n_labels, -1, np.int32),
+            np.full(self._items.n_productions, -1, np.int32),
+            np.zeros(nodes, np.int32),
+            np.zeros(productions, np.int32),
+            np.zeros(productions, np.int32),
+            np.zeros(4, np.int32),
+        )
+        return forest, labels, scratch

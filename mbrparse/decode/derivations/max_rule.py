@@ -39,7 +39,9 @@ class MaxRule:
             self._weights[1, lane] = objective.weight(Item.LOG_SPLIT_PRODUCTION)
         # A label's symbols share a label by nature: each is its own item.
         names: Ints = np.arange(items.n_labels, dtype=np.int32)
-        self._search = TreeSearch(names, np.zeros(1), *_unary_labels(forests, items), tie)
+        self._search = TreeSearch(
+            names, np.zeros(1), *_unary_labels(forests, items), tie, len(grammar.symbols)
+        )
         self._terminal = items.terminal
         self._items = items
         self._root_symbols = np.isfinite(grammar.root_log_prob)
@@ -49,14 +51,14 @@ class MaxRule:
 
         Its nodes and preterminals are label ids.
         """
-        forest, posteriors = self._label_forests.project(length)
-        mass, count = posteriors.edge, len(posteriors.unary)
-        state = self._search.state(forest, EdgeGains(mass, np.log(mass), self._weights, -1))
+        labels = self._label_forests.project(length)
+        forest, mass = labels.forest, labels.edge_posterior
+        state = self._search.state(
+            forest, EdgeGains(mass, np.log(mass), self._weights, -1), times=labels.times
+        )
         state.gains.foot[:length] = 0
-        state.gains.unary[:count] = 0
-        unary = posteriors.unary[:, None]
-        log_unary = np.log(np.maximum(unary, np.finfo(np.float64).tiny))
-        state.gains.unary_rule[:count] = unary * self._weights[0] + log_unary * self._weights[1]
+        unary = labels.unary_posterior[:, None]
+        state.gains.unary_rule[: len(unary)] = unary * self._weights[0] + np.log(unary) * self._weights[1]
         lexical_posterior_gains(
             forest, self._weights[0], self._weights[1], self._terminal, state.values.lexical, length
         )

@@ -11,10 +11,12 @@ import numpy as np
 
 from mbrparse.decode.derivations.chain_scratch import ChainScratch
 from mbrparse.decode.derivations.gains import LANES, WEIGHTS, Gains
+from mbrparse.decode.derivations.walk_scratch import WalkScratch
 from mbrparse.grammar.charts.forest import Forest
 from mbrparse.grammar.charts.rule_tables import Floats, Ints
 
 NO_NUMBERS: Floats = np.zeros(0)
+NO_TIMES: Ints = np.zeros(0, np.int32)
 
 
 class EdgeGains(NamedTuple):
@@ -50,7 +52,9 @@ class SearchState(NamedTuple):
     label: Ints  # [symbol] whose items are shared (``ItemTables``)
     gains: Gains
     edge_gains: EdgeGains
+    times: Ints  # by node: how often a chain may visit it; none: once
     chains: ChainScratch
+    walks: WalkScratch
     values: BestValues
     tie: float  # values that differ relatively by no more are equal
 

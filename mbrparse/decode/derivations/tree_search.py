@@ -12,12 +12,14 @@ from mbrparse.decode.derivations.forest_search import search_forest
 from mbrparse.decode.derivations.gains import Gains
 from mbrparse.decode.derivations.search_state import (
     NO_NUMBERS,
+    NO_TIMES,
     BestValues,
     EdgeGains,
     SearchState,
     new_gains,
     new_values,
 )
+from mbrparse.decode.derivations.walk_scratch import new_walks
 from mbrparse.grammar.charts.dense_charts import derivation_of
 from mbrparse.grammar.charts.forest import Forest
 from mbrparse.grammar.charts.rule_tables import Floats, Ints
@@ -39,13 +41,23 @@ class TreeSearch:
     """Searches forests of one grammar."""
 
     def __init__(
-        self, label: Ints, rule_log_prob: Floats, unary_parent: Ints, unary_child: Ints, tie: float
+        self,
+        label: Ints,
+        rule_log_prob: Floats,
+        unary_parent: Ints,
+        unary_child: Ints,
+        tie: float,
+        longest_chain: int = 0,
     ) -> None:
-        """``label`` [symbol] says which symbols share items; also the symbols of the unary rules."""
+        """``label`` [symbol] says which symbols share items; also the symbols of the unary rules.
+
+        ``longest_chain`` is how many nodes a chain may have where it may visit some again.
+        """
         self.label = label
         adds_up = len(np.unique(label)) == len(label)
         rank = ranks(len(label), unary_parent, unary_child) if adds_up else np.zeros(0, np.int32)
-        self._chains = new_scratch(len(label), len(unary_parent), rank)
+        self._chains = new_scratch(max(len(label), longest_chain), len(unary_parent), rank)
+        self._walks = new_walks(len(label), len(unary_parent), max(len(label), longest_chain))
         self._tie = tie
         self._rule_log_prob = rule_log_prob
         self._rows: tuple[Forest, Gains, BestValues] | None = None
@@ -56,17 +68,21 @@ class TreeSearch:
         edge_gains: EdgeGains,
         left_value: Floats = NO_NUMBERS,
         group_share: Floats = NO_NUMBERS,
+        times: Ints = NO_TIMES,
     ) -> SearchState:
         """Room for a search of a forest: its gains and ``values.lexical`` are to be filled.
 
         ``left_value`` are the inside values of the forest's left nodes, ``group_share`` what comes down to
-        its groups, if a lane looks at them. The same memory serves as long as the same forest is filled.
+        its groups, if a lane looks at them. ``times`` say how often a chain may visit each node, if more
+        than once; each step of a chain earns once then, its ``unary_rule`` and nothing else. The same
+        memory serves as long as the same forest is filled.
         """
         if self._rows is None or self._rows[0] is not forest:
             gains = new_gains(forest, self._rule_log_prob, group_share)
             self._rows = forest, gains, new_values(forest, left_value)
         _, gains, values = self._rows
-        return SearchState(forest, self.label, gains, edge_gains, self._chains, values, self._tie)
+        chains, walks = self._chains, self._walks
+        return SearchState(forest, self.label, gains, edge_gains, times, chains, walks, values, self._tie)
 
     def trees(
         self, state: SearchState, root_gains: Floats, lanes: int, length: int
