@@ -31,9 +31,8 @@ if TYPE_CHECKING:
     from mbrparse.grammar.pcfg import PCFG
     from mbrparse.treebank.binarize import Binarization, binarize, debinarize
     from mbrparse.treebank.brackets import read_tree
-    from mbrparse.treebank.corpora import read_trees
-    from mbrparse.treebank.splits import split
     from mbrparse.treebank.tree import Tree
+    from mbrparse.treebank.tree_lists import read_parses, read_trees, split
 
 __all__ = [
     "OBJECTIVES",
@@ -51,6 +50,7 @@ __all__ = [
     "compare",
     "debinarize",
     "read_grammar",
+    "read_parses",
     "read_posteriors",
     "read_tree",
     "read_trees",
@@ -76,8 +76,9 @@ _MODULES = {
     "read_grammar": "grammar.grammars",
     "read_posteriors": "decode.posteriors.posteriors_file",
     "read_tree": "treebank.brackets",
-    "read_trees": "treebank.corpora",
-    "split": "treebank.splits",
+    "read_parses": "treebank.tree_lists",
+    "read_trees": "treebank.tree_lists",
+    "split": "treebank.tree_lists",
     "train": "grammar.grammars",
     "write_grammar": "grammar.grammars",
 }
