@@ -37,12 +37,14 @@ def read_corpus(
     encoding: str = "utf-8",
     sections: str | None = None,
     on_error: ErrorHandler = None,
+    on_empty: Callable[[str, int], None] | None = None,
 ) -> Iterator[SourceTree]:
     """Yield the trees that ``spec`` names, in order; empty parses are passed over.
 
     ``spec`` is a file, ``-``, a folder (its .mrg and .ptb files, in order), a glob, ``nltk:NAME``,
     ``wsj:DIR`` (with ``sections``) or ``embedded:NAME``. Malformed trees raise MbrparseError or go to
     ``on_error``; so do, always, trees that an NLTK reader cannot read, since the user cannot mend them.
+    ``on_empty`` is told the source and line of each empty parse in a file.
 
     Raises CorpusError if there is no such corpus.
     """
@@ -54,7 +56,7 @@ def read_corpus(
         return _read_embedded(spec)
     else:
         paths = _files(spec)
-    return _read_files(paths, encoding, on_error)
+    return _read_files(paths, encoding, on_error, on_empty)
 
 
 def parse_sections(text: str) -> list[int]:
@@ -75,11 +77,18 @@ def parse_sections(text: str) -> list[int]:
     return numbers
 
 
-def _read_files(paths: Iterable[str], encoding: str, on_error: ErrorHandler) -> Iterator[SourceTree]:
+def _read_files(
+    paths: Iterable[str],
+    encoding: str,
+    on_error: ErrorHandler,
+    on_empty: Callable[[str, int], None] | None,
+) -> Iterator[SourceTree]:
     for path in paths:
         for line, tree in read_tree_file(path, encoding, on_error):
             if tree is not None:
                 yield SourceTree(source_name(path), line, tree)
+            elif on_empty is not None:
+                on_empty(source_name(path), line)
 
 
 def _files(spec: str) -> list[str]:

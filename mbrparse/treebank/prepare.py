@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from typing import get_args
 
 from mbrparse.errors import CorpusError, MbrparseError
 from mbrparse.treebank.binarize import RIGHT_LINEAR, Binarization, binarize
@@ -26,6 +27,14 @@ class Preparation:
     binarization: Binarization = RIGHT_LINEAR
     max_length: int | None = None
 
+    def __post_init__(self) -> None:
+        for name, value, known in (
+            ("unary", self.unary, get_args(UnaryPolicy)),
+            ("functions", self.functions, get_args(FunctionPolicy)),
+        ):
+            if value not in known:
+                raise MbrparseError(f"{name} is one of {', '.join(known)}, not {value!r}")
+
 
 @dataclass(slots=True)
 class Account:
@@ -43,6 +52,13 @@ class Account:
         """Count a malformed tree (an error handler for the readers)."""
         self.first_error = self.first_error or error
         self.dropped["malformed"] += 1
+
+    def check(self) -> None:
+        """Raise CorpusError if nothing was there to read."""
+        if self.read == 0:
+            raise CorpusError(
+                "no trees in the input", remedy="trees are written in brackets: (S (NP ...) ...)"
+            )
 
     def __str__(self) -> str:
         """One line for people.
@@ -79,5 +95,4 @@ def prepare(trees: Iterable[SourceTree], how: Preparation, account: Account) -> 
             account.kept += 1
             heads = binarization.heads
             yield binarize(cleaned, binarization, None if heads is None else choose_heads(bare, heads.rules))
-    if account.read == 0:
-        raise CorpusError("no trees in the input", remedy="trees are written in brackets: (S (NP ...) ...)")
+    account.check()

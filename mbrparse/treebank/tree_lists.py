@@ -1,0 +1,146 @@
+"""Whole treebanks as lists of trees: read and prepared, or as a parser wrote them, and split in two."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from fractions import Fraction
+from numbers import Integral
+from pathlib import Path
+from typing import Literal, SupportsIndex, TypeVar
+
+from mbrparse.errors import CorpusError, MbrparseError
+from mbrparse.treebank.binarize import RIGHT_LINEAR, Binarization
+from mbrparse.treebank.brackets import read_parse_file
+from mbrparse.treebank.clean import FunctionPolicy, UnaryPolicy
+from mbrparse.treebank.corpora import SourceTree, read_corpus
+from mbrparse.treebank.prepare import Account, Preparation, prepare
+from mbrparse.treebank.splits import split_fraction, split_last, split_random
+from mbrparse.treebank.tree import Tree
+
+Item = TypeVar("Item")
+
+
+def read_trees(
+    corpus: str | Path,
+    *,
+    binarize: bool | Binarization = True,
+    unary: UnaryPolicy = "top",
+    functions: FunctionPolicy = "strip",
+    max_length: int | None = None,
+    encoding: str = "utf-8",
+    sections: str | None = None,
+    on_error: Literal["stop", "skip"] = "stop",
+    account: Account | None = None,
+) -> list[Tree]:
+    """Read a treebank, cleaned and binarized as ``mbrparse binarize`` does it, or as it stands.
+
+    Args:
+        corpus: A file, "-", a folder, a glob, "nltk:NAME", "wsj:DIR" or "embedded:flights".
+        binarize: How; True is to the right without Markovization (Goodman 1996, section 5). False: trees
+            stay as they are in the corpus (one that is binarized already, say), ``unary`` and
+            ``functions`` as well, and an empty parse is an error (see ``read_parses``).
+        unary: Which label survives a singleton production over a constituent: "top" or "bottom", all of
+            them joined to one ("join"), or every production stays ("keep").
+        functions: Whether labels are cut at the first - or =.
+        max_length: Trees with more terminals are left out.
+        encoding: Of files.
+        sections: Of "wsj:DIR", such as "02-21".
+        on_error: Whether a malformed tree is an error or left out. NLTK's corpora always leave it out.
+        account: Is told how many trees were read and kept, and why others were dropped.
+
+    Returns:
+        The trees in the corpus's order, without those that cleaning leaves nothing of, or one terminal.
+
+    Raises:
+        CorpusError: There is no such corpus, or no tree in it.
+        BracketError, FileError: A tree or a file that cannot be read, with its place.
+        MbrparseError: An argument means nothing.
+
+    >>> trees = read_trees("embedded:flights", max_length=5)
+    >>> len(trees), str(trees[0])
+    (204, '(SQ (VBP are) (SQ_Cont (EX there) (SQ_Cont (NP (JJ early) (NNS flights)) (. ?))))')
+    """
+    corpus = str(corpus)
+    account = Account() if account is None else account
+    if sections is not None and not corpus.startswith("wsj:"):
+        raise MbrparseError(f"sections of {corpus}", remedy="only wsj:DIR has them")
+    if on_error not in ("stop", "skip"):
+        raise MbrparseError(f"on_error is stop or skip, not {on_error!r}")
+    # What an NLTK reader cannot read is not the user's to mend.
+    skip = account.skip if on_error == "skip" or corpus.startswith("nltk:") else None
+    empty = _refuse if binarize is False else None
+    trees = read_corpus(corpus, encoding=encoding, sections=sections, on_error=skip, on_empty=empty)
+    if binarize is False:
+        return list(_as_they_stand(trees, max_length, account))
+    binarization = RIGHT_LINEAR if binarize is True else binarize
+    return list(prepare(trees, Preparation(unary, functions, binarization, max_length), account))
+
+
+def _as_they_stand(trees: Iterable[SourceTree], max_length: int | None, account: Account) -> Iterator[Tree]:
+    for _, _, tree in trees:
+        if max_length is not None and len(tree.leaves()) > max_length:
+            account.dropped[f"longer than {max_length}"] += 1
+        else:
+            account.kept += 1
+            yield tree
+    account.check()
+
+
+def _refuse(source: str, line: int) -> None:
+    raise CorpusError(
+        "an empty parse", source=source, line=line, remedy="read_parses reads a parser's output"
+    )
+
+
+def read_parses(path: str | Path, *, encoding: str = "utf-8") -> list[Tree | None]:
+    """Read a parser's output as ``mbrparse evaluate`` does: a tree for each sentence, None without a parse.
+
+    "(())" is a sentence without a parse; so is an empty line where each tree stands on one line.
+
+    Raises:
+        BracketError, FileError: A tree or a file that cannot be read, with its line.
+
+    >>> import pathlib, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "viterbi.mrg")
+    ...     _ = path.write_text("(S x y)\\n(())\\n")
+    ...     read_parses(path)
+    [<Tree (S x y)>, None]
+    """
+    return [tree for _, tree in read_parse_file(path, encoding)]
+
+
+def split(
+    trees: Sequence[Item], test_fraction: float | str | Fraction | SupportsIndex, *, seed: int | None = None
+) -> tuple[list[Item], list[Item]]:
+    """Split trees (or anything else) into a training and a test part, both in the given order.
+
+    Args:
+        trees: The sentences, N of them.
+        test_fraction: The share of test sentences, between 0 and 1, or as an int their number. A share
+            counts as it is written: of 100 sentences, 0.29 are 29, though as a float it is a little less.
+            Of N sentences, floor(N * share) are taken.
+        seed: Of a random draw, the same from release to release; without, the last sentences are taken.
+
+    Returns:
+        The training part and the test part.
+
+    Raises:
+        CorpusError: No sentences, fewer than asked for, or a share that is none.
+
+    >>> train, test = split(read_trees("embedded:flights"), 0.1)
+    >>> len(train), len(test)
+    (1350, 149)
+    >>> split("abcde", 2), split("abcde", 0.4, seed=1)
+    ((['a', 'b', 'c'], ['d', 'e']), (['c', 'd', 'e'], ['a', 'b']))
+    """
+    count = len(trees)
+    if not count:
+        raise CorpusError("no trees to split")
+    if isinstance(test_fraction, Integral):
+        parts = split_last(count, int(test_fraction))
+    else:
+        parts = split_fraction(count, str(test_fraction))
+    if seed is not None:
+        parts = split_random(count, len(parts.test), seed)
+    return [trees[place] for place in parts.train], [trees[place] for place in parts.test]
