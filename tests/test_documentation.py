@@ -43,6 +43,7 @@ def test_commands_of_the_page_run(page: Path, tmp_path: Path) -> None:
             env={
                 "PATH": f"{programs}:/usr/bin:/bin",
                 "HOME": str(tmp_path),
+                "PYTHONPATH": str(ROOT),
                 "NUMBA_CACHE_DIR": str(FOLDER.parents[2]),  # kernels are those of the other tests
             },
             capture_output=True,
