@@ -91,7 +91,7 @@ def uncompiled(*names: str, counts: Counter[str]) -> dict[str, Any]:
         sys.modules.update(stand_ins)
         for name in names:
             full = f"mbrparse.grammar.charts.{name}"
-            spec = spec_from_file_location(full, ROOM / f"{name}.py")
+            spec = spec_from_file_location(full, ROOM / f"{name.replace('.', '/')}.py")
             assert spec is not None
             assert spec.loader is not None
             module = module_from_spec(spec)

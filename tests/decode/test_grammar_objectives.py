@@ -25,8 +25,8 @@ from mbrparse.decode.objectives import OBJECTIVES, Item, Objective, Space
 from mbrparse.decode.parser import Parser
 from mbrparse.decode.parser_options import ParserOptions
 from mbrparse.decode.posteriors.span_posteriors import Posteriors
-from mbrparse.grammar.charts import forests
 from mbrparse.grammar.charts.factory import ChartFactory
+from mbrparse.grammar.charts.forest import forests
 from mbrparse.grammar.charts.span_summary import cell_of
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.rules import is_terminal, unquote
@@ -206,7 +206,6 @@ def test_long_sentences_neither_underflow_nor_depend_on_those_before() -> None:
 
 def test_a_forest_too_large_for_memory_is_said_to_be_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(forests, "MAX_SIZE", dict.fromkeys(forests.MAX_SIZE, 1 << 9))
-    monkeypatch.setattr(forests, "_FIRST_SIZE", dict.fromkeys(forests.MAX_SIZE, 1 << 8))
     grammar = to_pcfg(GROWING)
     small, large = ForestCharts(grammar, ROWS, "projected", True, False).charts(
         [grammar.encode(["x"] * n) for n in (3, 40)]

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mbrparse.decode.derivations.gains import LANES, Gains
-from mbrparse.grammar.charts.forest import Forest
+from mbrparse.grammar.charts.forest.packed_forest import Forest
 from mbrparse.grammar.charts.rule_tables import Floats, Ints
 from mbrparse.grammar.charts.vector import add, load, maximum, store
 from mbrparse.grammar.kernel import kernel

@@ -8,8 +8,9 @@ from typing import NamedTuple
 import numpy as np
 
 from mbrparse.decode.derivations.item_tables import LEFT, NO_ITEM, ONLY, RIGHT, ItemTables
-from mbrparse.grammar.charts.forest import Forest, ForestUnaries, forest_cell
-from mbrparse.grammar.charts.forests import Forests
+from mbrparse.grammar.charts.closure import UnaryTables
+from mbrparse.grammar.charts.forest.forests import Forests
+from mbrparse.grammar.charts.forest.packed_forest import Forest, forest_cell
 from mbrparse.grammar.charts.rule_tables import Floats, Ints, SparseTables
 from mbrparse.grammar.kernel import kernel
 
@@ -111,7 +112,7 @@ class Expectations:
 def _item_mass(
     forest: Forest,
     tables: SparseTables,
-    unaries: ForestUnaries,
+    unaries: UnaryTables,
     of_rule: tuple[Ints, Ints],
     of_unary: Ints,
     cell: int,

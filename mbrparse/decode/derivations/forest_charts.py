@@ -15,7 +15,7 @@ from mbrparse.decode.derivations.tree_search import GrammarTree
 from mbrparse.decode.objectives import Objective
 from mbrparse.grammar.charts.chart import TOO_LARGE, Derivation
 from mbrparse.grammar.charts.factory import TIE
-from mbrparse.grammar.charts.forests import ForestOverflowError, Forests
+from mbrparse.grammar.charts.forest.forests import ForestOverflowError, Forests
 from mbrparse.grammar.charts.rule_tables import Ints
 from mbrparse.grammar.charts.span_summary import SpanEntries, SpanSummary
 from mbrparse.grammar.pcfg import PCFG, IntArray

@@ -26,8 +26,8 @@ from mbrparse.decode.derivations.item_tables import item_tables
 from mbrparse.decode.derivations.max_rule import MaxRule
 from mbrparse.decode.derivations.tree_search import GrammarTree, TreeSearch
 from mbrparse.decode.objectives import Item, Objective, Space
-from mbrparse.grammar.charts.forest import forest_cell
-from mbrparse.grammar.charts.forests import Forests
+from mbrparse.grammar.charts.forest.forests import Forests
+from mbrparse.grammar.charts.forest.packed_forest import forest_cell
 from mbrparse.grammar.charts.rule_tables import Floats, Ints
 from mbrparse.grammar.pcfg import PCFG
 
@@ -88,7 +88,7 @@ class GrammarDecoder:
         found: dict[int, GrammarTree] = {}
         for batch, weights, share_lane, roots in self._batches:
             edge_gains = EdgeGains(_NO_NUMBERS, _NO_NUMBERS, weights, share_lane)
-            gains, values = self._search.rows(forest, self._forests.work.partner_value, self._forests.weight)
+            gains, values = self._search.rows(forest, self._forests.partner_value, self._forests.weight)
             gains.weights[:] = weights
             item_gains(forest, tables, unaries, self.items, self._sums, gains, length)
             lexical_gains(forest, self.items, weights, values.lexical, length)

@@ -27,7 +27,7 @@ from mbrparse.decode.derivations.gains import (
     Gains,
     production_gain,
 )
-from mbrparse.grammar.charts.forest import ONE, Forest, Index, forest_cell
+from mbrparse.grammar.charts.forest.packed_forest import ONE, Forest, Index, forest_cell
 from mbrparse.grammar.charts.rule_tables import Floats, Ints
 from mbrparse.grammar.charts.vector import add, load, maximum, multiply, multiply_add, spread, store
 from mbrparse.grammar.kernel import kernel

@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from mbrparse.decode.derivations.item_tables import NO_ITEM, ItemTables
-from mbrparse.grammar.charts.forest import Forest, ForestUnaries, Index, forest_cell
+from mbrparse.grammar.charts.closure import UnaryTables
+from mbrparse.grammar.charts.forest.packed_forest import Forest, Index, forest_cell
 from mbrparse.grammar.charts.rule_tables import Floats, Indices, Ints, SparseTables
 from mbrparse.grammar.charts.vector import load, multiply_add, spread, store, zeros
 from mbrparse.grammar.kernel import kernel
@@ -94,7 +95,7 @@ def new_sums(items: ItemTables) -> Sums:
 def item_gains(
     forest: Forest,
     tables: SparseTables,
-    unaries: ForestUnaries,
+    unaries: UnaryTables,
     items: ItemTables,
     sums: Sums,
     gains: Gains,
@@ -169,7 +170,7 @@ def _sum_productions(forest: Forest, tables: SparseTables, items: ItemTables, su
 
 
 @kernel
-def _sum_unaries(forest: Forest, unaries: ForestUnaries, items: ItemTables, sums: Sums, cell: int) -> None:
+def _sum_unaries(forest: Forest, unaries: UnaryTables, items: ItemTables, sums: Sums, cell: int) -> None:
     for place in range(forest.unary_first[cell], forest.unary_first[cell + 1]):
         rule = forest.unary_rule[place]
         posterior = (
@@ -217,7 +218,7 @@ def _production_gains(forest: Forest, items: ItemTables, sums: Sums, gains: Gain
 @kernel
 def _unary_gains(
     forest: Forest,
-    unaries: ForestUnaries,
+    unaries: UnaryTables,
     items: ItemTables,
     weights: Floats,
     sums: Sums,

@@ -12,8 +12,9 @@ from typing import NamedTuple
 import numpy as np
 
 from mbrparse.decode.derivations.item_tables import ItemTables
-from mbrparse.grammar.charts.forest import EDGES, Forest, ForestUnaries, forest_cell
-from mbrparse.grammar.charts.forests import MAX_SIZE, ForestOverflowError, Forests, empty_forest
+from mbrparse.grammar.charts.closure import UnaryTables
+from mbrparse.grammar.charts.forest.forests import MAX_SIZE, ForestOverflowError, Forests
+from mbrparse.grammar.charts.forest.packed_forest import EDGES, Forest, empty_forest, forest_cell
 from mbrparse.grammar.charts.rule_tables import Floats, Ints, SparseTables
 from mbrparse.grammar.kernel import kernel
 
@@ -40,7 +41,7 @@ class Posteriors(NamedTuple):
 def project_forest(
     forest: Forest,
     tables: SparseTables,
-    unaries: ForestUnaries,
+    unaries: UnaryTables,
     items: ItemTables,
     into: Forest,
     posteriors: Posteriors,
@@ -124,7 +125,7 @@ def _project_cell(forest: Forest, items: ItemTables, into: Forest, work: LabelWo
 @kernel
 def _project_unaries(
     forest: Forest,
-    unaries: ForestUnaries,
+    unaries: UnaryTables,
     into: Forest,
     posteriors: Posteriors,
     work: LabelWork,

@@ -10,8 +10,8 @@ import numpy as np
 from mbrparse.decode.derivations.chains import new_chains, ranks
 from mbrparse.decode.derivations.forest_search import EdgeGains, Question, Values, best_trees, search_forest
 from mbrparse.decode.derivations.gains import LANES, WEIGHTS, Gains
-from mbrparse.grammar.charts.dense_charts import derivation_of
-from mbrparse.grammar.charts.forest import Forest
+from mbrparse.grammar.charts.forest.packed_forest import Forest
+from mbrparse.grammar.charts.nodes import derivation_of
 from mbrparse.grammar.charts.rule_tables import Floats, Ints
 
 _NO_NUMBERS: Floats = np.zeros(0)
