@@ -24,7 +24,7 @@ from mbrparse.decode.objectives import OBJECTIVES, Objective, Space
 from mbrparse.decode.parser import Parser
 from mbrparse.decode.run import lines_of
 from mbrparse.decode.sentences import Sentence
-from mbrparse.grammar.charts import forests
+from mbrparse.grammar.charts.forest import forests
 from mbrparse.grammar.induce import induce
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.treebank.binarize import Binarization, HeadDriven

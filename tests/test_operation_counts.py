@@ -17,18 +17,13 @@ import numpy as np
 import pytest
 from counting import CountedReads, counted, uncompiled
 
-from mbrparse.grammar.charts import dense_charts, sparse_charts
 from mbrparse.grammar.charts.chart import Wanted
+from mbrparse.grammar.charts.dense import dense_charts
+from mbrparse.grammar.charts.dense.dense_tables import TILE, DenseTables, dense_tables
 from mbrparse.grammar.charts.factory import ChartFactory, choose_kernel
-from mbrparse.grammar.charts.rule_tables import (
-    TILE,
-    DenseTables,
-    SparseTables,
-    chart_rules,
-    dense_tables,
-    sparse_tables,
-)
-from mbrparse.grammar.charts.sparse import Buckets
+from mbrparse.grammar.charts.rule_tables import SparseTables, chart_rules, sparse_tables
+from mbrparse.grammar.charts.sparse import sparse_charts
+from mbrparse.grammar.charts.sparse.sparse_state import Buckets
 from mbrparse.grammar.induce import induce
 from mbrparse.grammar.pcfg import PCFG, IntArray
 from mbrparse.treebank.binarize import Binarization

@@ -27,8 +27,8 @@ from mbrparse.decode.parser import Parser
 from mbrparse.decode.parser_options import Items
 from mbrparse.decode.posteriors.span_posteriors import Posteriors
 from mbrparse.errors import ObjectiveError
-from mbrparse.grammar.charts import forests
 from mbrparse.grammar.charts.factory import ChartFactory
+from mbrparse.grammar.charts.forest import forests
 from mbrparse.grammar.charts.span_summary import cell_of
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.rules import is_terminal, unquote
@@ -242,7 +242,6 @@ def test_the_most_probable_derivation_has_its_probability() -> None:
 
 def test_a_forest_too_large_for_memory_is_said_to_be_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(forests, "MAX_SIZE", dict.fromkeys(forests.MAX_SIZE, 1 << 9))
-    monkeypatch.setattr(forests, "_FIRST_SIZE", dict.fromkeys(forests.MAX_SIZE, 1 << 8))
     grammar = to_pcfg(GROWING)
     small, large = ForestCharts(grammar).charts([grammar.encode(["x"] * n) for n in (3, 40)])
     assert (small.has_parse, small.overflown) == (True, False)

@@ -8,7 +8,7 @@ from mbrparse.decode.derivations.chains import best_chain, bound_steps, list_ste
 from mbrparse.decode.derivations.gains import production_gain
 from mbrparse.decode.derivations.label_chains import best_label_chain
 from mbrparse.decode.derivations.search_state import SearchState
-from mbrparse.grammar.charts.forest import forest_cell
+from mbrparse.grammar.charts.forest.packed_forest import forest_cell
 from mbrparse.grammar.charts.rule_tables import Floats
 from mbrparse.grammar.kernel import kernel
 

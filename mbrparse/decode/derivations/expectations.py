@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from mbrparse.decode.derivations.item_forest import ItemForest
 from mbrparse.decode.derivations.item_tables import NO_ITEM, ItemTables
-from mbrparse.grammar.charts.forests import Forests
+from mbrparse.grammar.charts.forest.forests import Forests
 from mbrparse.grammar.charts.rule_tables import Ints
 from mbrparse.grammar.kernel import kernel
 

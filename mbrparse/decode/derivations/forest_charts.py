@@ -16,8 +16,8 @@ from mbrparse.decode.parser_options import Items
 from mbrparse.errors import ChartOverflowError
 from mbrparse.grammar.charts.chart import TOO_LARGE
 from mbrparse.grammar.charts.factory import TIE
-from mbrparse.grammar.charts.forest import Forest
-from mbrparse.grammar.charts.forests import Forests
+from mbrparse.grammar.charts.forest.forests import Forests
+from mbrparse.grammar.charts.forest.packed_forest import Forest
 from mbrparse.grammar.charts.rule_tables import Ints
 from mbrparse.grammar.charts.span_summary import SpanEntries, SpanSummary
 from mbrparse.grammar.pcfg import PCFG, IntArray

@@ -28,7 +28,7 @@ from mbrparse.decode.derivations.search_state import NO_NUMBERS, EdgeGains
 from mbrparse.decode.derivations.tree_search import GrammarTree, TreeSearch
 from mbrparse.decode.objectives import Item, Objective, Space
 from mbrparse.grammar.charts.factory import TIE
-from mbrparse.grammar.charts.forest import forest_cell
+from mbrparse.grammar.charts.forest.packed_forest import forest_cell
 from mbrparse.grammar.charts.rule_tables import Floats, Ints
 from mbrparse.grammar.pcfg import PCFG
 
@@ -106,7 +106,7 @@ class ForestDecoder:
         found: dict[int, GrammarTree | None] = {}
         for batch, weights, share_lane, roots in self._batches:
             edge_gains = EdgeGains(NO_NUMBERS, NO_NUMBERS, weights, share_lane)
-            left_value, group_share = self._forests.work.partner_value, self._forests.weight
+            left_value, group_share = self._forests.partner_value, self._forests.weight
             state = self._search.state(forest, edge_gains, left_value, group_share)
             state.gains.weights[:] = weights
             item_gains(source, self._sums, state.gains, length)

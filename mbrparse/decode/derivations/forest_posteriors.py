@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mbrparse.grammar.charts.forest import Forest, forest_cell
+from mbrparse.grammar.charts.forest.packed_forest import Forest, forest_cell
 from mbrparse.grammar.charts.rule_tables import Ints
 from mbrparse.grammar.charts.span_summary import SpanEntries, SpanSummary
 from mbrparse.grammar.kernel import kernel

@@ -13,7 +13,7 @@ from mbrparse.decode.derivations.chains import best_chain, bound_steps, list_ste
 from mbrparse.decode.derivations.gains import CHILD, LANES, PRODUCTION, RULE, SPAN, SPLIT
 from mbrparse.decode.derivations.label_chains import close_labels
 from mbrparse.decode.derivations.search_state import SearchState
-from mbrparse.grammar.charts.forest import ONE, Index, forest_cell
+from mbrparse.grammar.charts.forest.packed_forest import ONE, Index, forest_cell
 from mbrparse.grammar.charts.rule_tables import Floats
 from mbrparse.grammar.charts.vector import add, load, maximum, multiply, multiply_add, spread, store
 from mbrparse.grammar.kernel import kernel

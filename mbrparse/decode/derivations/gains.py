@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from mbrparse.decode.derivations.item_forest import ItemForest
 from mbrparse.decode.derivations.item_tables import NO_ITEM, ItemTables
-from mbrparse.grammar.charts.forest import Forest, Index, forest_cell
+from mbrparse.grammar.charts.forest.packed_forest import Forest, Index, forest_cell
 from mbrparse.grammar.charts.rule_tables import Floats, Indices, Ints
 from mbrparse.grammar.charts.vector import load, multiply_add, spread, store, zeros
 from mbrparse.grammar.kernel import kernel

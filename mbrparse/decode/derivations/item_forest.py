@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from mbrparse.decode.derivations.item_tables import ItemTables
-from mbrparse.grammar.charts.forest import Forest, ForestUnaries
+from mbrparse.grammar.charts.closure import UnaryTables
+from mbrparse.grammar.charts.forest.packed_forest import Forest
 from mbrparse.grammar.charts.rule_tables import SparseTables
 
 
@@ -14,5 +15,5 @@ class ItemForest(NamedTuple):
 
     forest: Forest
     tables: SparseTables
-    unaries: ForestUnaries
+    unaries: UnaryTables
     items: ItemTables

@@ -14,7 +14,7 @@ from mbrparse.decode.derivations.expectations import ItemNode, ItemPosteriors
 from mbrparse.decode.derivations.gains import CHILD, LABELLED, LOG_NODE, PRODUCTION, RULE, SPAN, SPLIT
 from mbrparse.decode.derivations.item_tables import LEFT, NO_ITEM, ONLY, RIGHT
 from mbrparse.decode.objectives import Item
-from mbrparse.grammar.charts.forest import forest_cell
+from mbrparse.grammar.charts.forest.packed_forest import forest_cell
 
 Nodes = Sequence[ItemNode]
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from mbrparse.grammar.charts.forests import Forests
+from mbrparse.grammar.charts.forest.forests import Forests
 from mbrparse.grammar.charts.rule_tables import Floats, Ints
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.rules import is_terminal

@@ -13,8 +13,9 @@ import numpy as np
 
 from mbrparse.decode.derivations.item_forest import ItemForest
 from mbrparse.decode.derivations.item_tables import ItemTables
-from mbrparse.grammar.charts.forest import EDGES, Forest, forest_cell
-from mbrparse.grammar.charts.forests import MAX_SIZE, ForestOverflowError, Forests, empty_forest
+from mbrparse.errors import ChartOverflowError
+from mbrparse.grammar.charts.forest.forests import MAX_SIZE, Forests
+from mbrparse.grammar.charts.forest.packed_forest import EDGES, Forest, empty_forest, forest_cell
 from mbrparse.grammar.charts.rule_tables import Floats, Ints
 from mbrparse.grammar.kernel import kernel
 
@@ -209,7 +210,7 @@ class LabelForests:
     def project(self, length: int) -> LabelForest:
         """The forest of labels of the forest that was filled last; it lives until the next one.
 
-        Posteriors are cut to what is in use. Raises ForestOverflowError where memory does not suffice.
+        Posteriors are cut to what is in use. Raises ChartOverflowError where memory does not suffice.
         """
         forests = self._forests
         source = ItemForest(forests.forest, forests.tables, forests.unaries, self._items)
@@ -217,7 +218,7 @@ class LabelForests:
             self._room = self._allocate(source.forest, self._edges)
         while not project_forest(source, *self._room[1:], length):
             if self._edges >= MAX_SIZE[EDGES]:
-                raise ForestOverflowError("a forest of labels too large for memory")
+                raise ChartOverflowError("a forest of labels too large for memory")
             self._room = self._allocate(source.forest, 2 * self._edges)
             self._edges *= 2
         _, labels, scratch = self._room

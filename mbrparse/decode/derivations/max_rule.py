@@ -12,8 +12,8 @@ from mbrparse.decode.derivations.label_forest import LabelForests
 from mbrparse.decode.derivations.search_state import EdgeGains
 from mbrparse.decode.derivations.tree_search import GrammarTree, TreeSearch
 from mbrparse.decode.objectives import Item, Objective
-from mbrparse.grammar.charts.forest import Forest, forest_cell
-from mbrparse.grammar.charts.forests import Forests
+from mbrparse.grammar.charts.forest.forests import Forests
+from mbrparse.grammar.charts.forest.packed_forest import Forest, forest_cell
 from mbrparse.grammar.charts.rule_tables import Floats, Ints
 from mbrparse.grammar.pcfg import PCFG
 

@@ -12,7 +12,7 @@ import numpy as np
 from mbrparse.decode.derivations.chain_scratch import ChainScratch
 from mbrparse.decode.derivations.gains import LANES, WEIGHTS, Gains
 from mbrparse.decode.derivations.walk_scratch import WalkScratch
-from mbrparse.grammar.charts.forest import Forest
+from mbrparse.grammar.charts.forest.packed_forest import Forest
 from mbrparse.grammar.charts.rule_tables import Floats, Ints
 
 NO_NUMBERS: Floats = np.zeros(0)

@@ -20,8 +20,8 @@ from mbrparse.decode.derivations.search_state import (
     new_values,
 )
 from mbrparse.decode.derivations.walk_scratch import new_walks
-from mbrparse.grammar.charts.dense_charts import derivation_of
-from mbrparse.grammar.charts.forest import Forest
+from mbrparse.grammar.charts.forest.packed_forest import Forest
+from mbrparse.grammar.charts.nodes import derivation_of
 from mbrparse.grammar.charts.rule_tables import Floats, Ints
 
 

@@ -96,50 +96,62 @@ def _rows(rules: UnaryRules, names: tuple[str, ...]) -> dict[int, dict[int, floa
 
 
 class UnaryTables(NamedTuple):
-    """What the kernels read of unary rules: the entries of ``Closure``, and the best chain of each.
+    """What the kernels read of unary rules: the rules by child, and the entries of ``Closure``."""
+
+    rule_start: Ints  # B's rules are rule_start[B] .. rule_start[B + 1]
+    rule_parent: Ints
+    rule_prob: Floats
+    closure_start: Ints  # by bottom symbol
+    closure_top: Ints
+    closure_value: Floats  # U*: how often the bottom symbol is expected in the top's chain
+
+
+class BestChains(NamedTuple):
+    """The most probable chain of each entry of the closure.
 
     ``below`` is the entry of the next symbol down the chain (under the same bottom; on the diagonal the
     entry itself), ``length`` the number of its rules.
     """
 
-    start: Ints
-    top: Ints
-    total: Floats  # U*
-    best: Floats  # the most probable chain's product
+    prob: Floats
     below: Ints
     length: Ints
-    present: bool  # whether there is a unary rule at all
 
 
-def unary_tables(grammar: PCFG, dtype: Any, tie: float) -> UnaryTables:
-    """Arrange a grammar's unary rules for its cells; raises GrammarError as ``unary_closure`` does.
+def unary_tables(grammar: PCFG, dtype: Any = np.float64) -> UnaryTables:
+    """Arrange a grammar's unary rules for its cells; raises GrammarError as ``unary_closure`` does."""
+    order = np.lexsort((grammar.unary_parent, grammar.unary_child))
+    closure = unary_closure(grammar)
+    return UnaryTables(
+        np.searchsorted(grammar.unary_child[order], np.arange(len(grammar.symbols) + 1)).astype(np.int32),
+        grammar.unary_parent[order],
+        np.exp(grammar.unary_log_prob[order]).astype(dtype),
+        closure.start,
+        closure.top,
+        closure.value.astype(dtype),
+    )
+
+
+def best_chains(grammar: PCFG, closure: UnaryTables, tie: float) -> BestChains:
+    """The best chain from each top to each bottom.
 
     Of chains within ``tie`` (relative) of each other the shortest is best, then the first in the order
     of its symbols from the top.
     """
-    closure = unary_closure(grammar)
-    count = len(closure.top)
+    count = len(closure.closure_top)
     best, below, length = np.ones(count), np.arange(count, dtype=np.int32), np.zeros(count, np.int32)
     above: dict[int, dict[int, float]] = {}
     for parent, children in unary_rules(grammar).items():
         for child, prob in children.items():
             above.setdefault(child, {})[parent] = prob
     for bottom in above:
-        first = int(closure.start[bottom])
-        tops = closure.top[first : closure.start[bottom + 1]].tolist()
+        first = int(closure.closure_start[bottom])
+        tops = closure.closure_top[first : closure.closure_start[bottom + 1]].tolist()
         entry_of = {symbol: first + place for place, symbol in enumerate(tops)}
         for symbol, (prob, child, rules) in _best_chains(bottom, above, tie).items():
             entry = entry_of[symbol]
             best[entry], below[entry], length[entry] = prob, entry_of[child], rules
-    return UnaryTables(
-        closure.start,
-        closure.top,
-        closure.value.astype(dtype),
-        best.astype(dtype),
-        below,
-        length,
-        grammar.has_unaries,
-    )
+    return BestChains(best.astype(closure.closure_value.dtype), below, length)
 
 
 def _best_chains(

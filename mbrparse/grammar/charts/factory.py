@@ -10,9 +10,9 @@ import numpy as np
 
 from mbrparse.errors import GrammarError
 from mbrparse.grammar.charts.chart import Cell, Chart, Wanted
-from mbrparse.grammar.charts.dense_charts import DenseCharts
+from mbrparse.grammar.charts.dense.dense_charts import DenseCharts
 from mbrparse.grammar.charts.rule_tables import chart_rules, wide_symbols
-from mbrparse.grammar.charts.sparse_charts import SparseCharts
+from mbrparse.grammar.charts.sparse.sparse_charts import SparseCharts
 from mbrparse.grammar.pcfg import PCFG, IntArray
 
 Precision = Literal["double", "single"]
@@ -28,14 +28,14 @@ MAX_DENSE_LENGTH = {"double": 100, "single": 48}  # beyond, values may leave the
 
 # What the chart of a longest sentence may take, with as many symbols in a cell as are likely.
 _CHART_BYTES = 2 << 30
-_ITEM_BYTES = 52
+_NODE_BYTES = 52
 _LIKELY_SYMBOLS = 256
 
 
 def default_max_length(grammar: PCFG) -> int:
     """The longest sentence that is parsed unless the user says otherwise: about 2 GB of chart."""
     symbols = min(max(len(wide_symbols(chart_rules(grammar))), 1), _LIKELY_SYMBOLS)
-    return math.isqrt(2 * _CHART_BYTES // (_ITEM_BYTES * symbols))
+    return math.isqrt(2 * _CHART_BYTES // (_NODE_BYTES * symbols))
 
 
 def choose_kernel(wide_symbols: int, length: int, precision: Precision = "double") -> Kernel:

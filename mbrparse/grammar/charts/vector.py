@@ -14,17 +14,28 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.core.datamodel import models
 from numba.extending import intrinsic as _intrinsic
 from numba.extending import register_model
+from numpy.typing import NDArray
 
 # A function of a typing context and argument types becomes one that kernels call with values.
 intrinsic: Callable[[Callable[..., Any]], Callable[..., Any]] = _intrinsic
 
 VECTOR_BYTES = 64  # a cache line, and one AVX-512 register
+
+
+def aligned_rows(rows: int, dtype: Any) -> NDArray[Any]:
+    """Zeros [rows, lanes], each row on a cache line of its own."""
+    raw = np.zeros((rows + 1) * VECTOR_BYTES, np.uint8)
+    offset = -raw.ctypes.data % VECTOR_BYTES
+    lanes = VECTOR_BYTES // np.dtype(dtype).itemsize
+    aligned: NDArray[Any] = raw[offset : offset + rows * VECTOR_BYTES].view(dtype).reshape(rows, lanes)
+    return aligned
 
 
 class Vector(types.Type):

@@ -1,0 +1,135 @@
+"""Reading the most probable derivation off a dense chart.
+
+Of candidates within ``tolerance`` of the best one, the first in order of split, left child, right child
+is taken (symbol ids are in order of text).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mbrparse.grammar.charts.dense.dense_state import DenseState
+from mbrparse.grammar.charts.nodes import Nodes
+from mbrparse.grammar.charts.rule_tables import Floats
+from mbrparse.grammar.kernel import kernel
+
+
+@kernel
+def dense_derivation(state: DenseState, best: Floats, lane: int, tolerance: float) -> tuple[Nodes, float]:
+    """Read the best derivation of one lane off the chart, and its scaled probability.
+
+    A one-token sentence whose root is narrow is not for this kernel.
+    """
+    tables, group, offsets, n_wide = state.tables, state.group, state.offsets, state.n_wide
+    length = group.length[lane]
+    nodes = Nodes(
+        np.empty(2 * length - 1, np.int32),
+        np.empty(2 * length - 1, np.int32),
+        np.empty(2 * length - 1, np.int32),
+    )
+    top = best[0, 0] * 0
+    root = -1
+    base = offsets[0] + length * n_wide
+    if length > 1 or tables.wide_at_one:
+        for symbol in range(n_wide):
+            value = tables.root[symbol] * best[base + symbol, lane]
+            if value > top * (1 + tolerance):
+                top = value
+                root = symbol
+    if root < 0:
+        return Nodes(nodes.start[:0], nodes.end[:0], nodes.symbol[:0]), 0.0
+    # Nodes still to be expanded stand on a stack, as wide ids, or -1 - symbol when narrow.
+    stack = np.empty((length + 1, 3), np.int32)
+    stack[0, 0], stack[0, 1], stack[0, 2] = 0, length, root
+    depth, count = 1, 0
+    while depth > 0:
+        depth -= 1
+        start, end, code = stack[depth, 0], stack[depth, 1], stack[depth, 2]
+        nodes.start[count] = start
+        nodes.end[count] = end
+        nodes.symbol[count] = tables.symbol[code] if code >= 0 else -1 - code
+        count += 1
+        if end - start > 1:
+            split, left, right = _find_children(state, best, lane, (start, end, code), tolerance)
+            stack[depth, 0], stack[depth, 1], stack[depth, 2] = split, end, right
+            stack[depth + 1, 0], stack[depth + 1, 1], stack[depth + 1, 2] = start, split, left
+            depth += 2
+    return nodes, float(top)
+
+
+@kernel
+def _find_children(
+    state: DenseState, best: Floats, lane: int, node: tuple[int, int, int], tolerance: float
+) -> tuple[int, int, int]:
+    """The first candidate, in order, that reaches the node's value."""
+    start, end, parent = node
+    tables, group, offsets, n_wide = state.tables, state.group, state.offsets, state.n_wide
+    narrow, least = tables.narrow, state.least
+    bound = best[offsets[start] + end * n_wide + parent, lane] * (1 - tolerance)
+    for split in range(start + 1, end):
+        here = offsets[start] + split * n_wide
+        there = offsets[split] + end * n_wide
+        left, right = 0, 0
+        first_left, first_right = 1 << 30, 1 << 30  # their symbol ids
+        if split - start >= least and end - split >= least:
+            for rule in range(tables.sum_start[parent], tables.sum_start[parent + 1]):
+                pair = tables.sum_pair[rule]
+                one, two = tables.tile_left[pair // 4], tables.tile_right[pair]
+                if tables.sum_prob[rule] * (best[here + one, lane] * best[there + two, lane]) >= bound:
+                    if (tables.symbol[one], tables.symbol[two]) < (first_left, first_right):
+                        first_left, first_right = tables.symbol[one], tables.symbol[two]
+                        left, right = int(one), int(two)
+        if split == start + 1:
+            for entry in range(group.entry_start[lane, start], group.entry_start[lane, split]):
+                symbol = group.entry_symbol[entry]
+                if group.entry_wide[entry] >= 0 or symbol > first_left:
+                    continue
+                if end - split >= least:
+                    for rule in range(narrow.left_start[symbol], narrow.left_start[symbol + 1]):
+                        two = narrow.left_other[rule]
+                        if narrow.left_parent[rule] == parent and (symbol, tables.symbol[two]) < (
+                            first_left,
+                            first_right,
+                        ):
+                            if (
+                                group.entry_prob[entry] * narrow.left_prob[rule] * best[there + two, lane]
+                                >= bound
+                            ):
+                                first_left, first_right = symbol, tables.symbol[two]
+                                left, right = -1 - symbol, int(two)
+                if end - split == 1:
+                    for rule in range(narrow.both_start[symbol], narrow.both_start[symbol + 1]):
+                        if narrow.both_parent[rule] != parent:
+                            continue
+                        for other in range(group.entry_start[lane, split], group.entry_start[lane, end]):
+                            second = group.entry_symbol[other]
+                            if second == narrow.both_other[rule] and (symbol, second) < (
+                                first_left,
+                                first_right,
+                            ):
+                                if (
+                                    group.entry_prob[entry] * narrow.both_prob[rule] * group.entry_prob[other]
+                                    >= bound
+                                ):
+                                    first_left, first_right = symbol, second
+                                    left, right = -1 - symbol, -1 - second
+        if split == end - 1 and split - start >= least:
+            for entry in range(group.entry_start[lane, split], group.entry_start[lane, end]):
+                symbol = group.entry_symbol[entry]
+                if group.entry_wide[entry] >= 0:
+                    continue
+                for rule in range(narrow.right_start[symbol], narrow.right_start[symbol + 1]):
+                    one = narrow.right_other[rule]
+                    if narrow.right_parent[rule] == parent and (tables.symbol[one], symbol) < (
+                        first_left,
+                        first_right,
+                    ):
+                        if (
+                            group.entry_prob[entry] * narrow.right_prob[rule] * best[here + one, lane]
+                            >= bound
+                        ):
+                            first_left, first_right = tables.symbol[one], symbol
+                            left, right = int(one), -1 - symbol
+        if first_left < 1 << 30:
+            return split, left, right
+    raise ValueError("the chart does not hold what it was filled from")

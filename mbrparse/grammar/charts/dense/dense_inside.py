@@ -1,0 +1,185 @@
+"""The way up in dense charts: inside values, or those of the best derivations.
+
+All products of a pair of children are summed over the splits first, TILE
+pairs with the same left child side by side; then each rule is applied once a
+cell.  Rules with a narrow child (a tag) depend on the lane's word and are
+applied lane by lane.
+
+One text serves both semirings: where ``maximize`` is None, products are added up, else their maximum is
+taken. numba compiles it once for each and drops the branches that are not its own.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mbrparse.grammar.charts.dense.dense_state import DenseState
+from mbrparse.grammar.charts.rule_tables import Floats
+from mbrparse.grammar.charts.vector import load, maximum, multiply, multiply_add, spread, store, zeros
+from mbrparse.grammar.kernel import kernel
+
+
+@kernel
+def dense_inside(state: DenseState, inside: Floats) -> None:
+    """Fill ``inside`` [rows, lanes], which must be zero before."""
+    _fill(state, inside, None)
+
+
+@kernel
+def dense_viterbi(state: DenseState, best: Floats) -> None:
+    """Fill ``best`` (zero before) with the probability of each node's best derivation."""
+    _fill(state, best, True)
+
+
+@kernel
+def _fill(state: DenseState, chart: Floats, maximize: bool | None) -> None:
+    tables, offsets, n_wide, least = state.tables, state.offsets, state.n_wide, state.least
+    for start in range(state.longest - 1, -1, -1):
+        if tables.wide_at_one:
+            _enter_words(state, chart, start)
+        _join_narrow_left(state, chart, start, maximize)
+        for end in range(start + 2, state.longest + 1):
+            _join_narrow_right(state, chart, start, end, maximize)
+            if end - start >= 2 * least:
+                _join_splits(state, chart, start, end, maximize)
+                base = offsets[start] + end * n_wide
+                for parent in range(n_wide):
+                    total = load(chart, base, parent)
+                    for rule in range(tables.sum_start[parent], tables.sum_start[parent + 1]):
+                        pair = load(state.scratch, 0, tables.sum_pair[rule])
+                        total = _plus_product(spread(tables.sum_prob, rule), pair, total, maximize)
+                    store(chart, base, parent, total)
+
+
+@kernel
+def _plus_product(first: Any, second: Any, total: Any, maximize: bool | None) -> Any:
+    """``total`` plus a product, of vectors."""
+    if maximize is None:
+        return multiply_add(first, second, total)
+    return maximum(total, multiply(first, second))
+
+
+@kernel
+def _plus(total: float, value: float, maximize: bool | None) -> float:
+    if maximize is None:
+        return total + value
+    return max(total, value)
+
+
+@kernel
+def _enter_words(state: DenseState, chart: Floats, position: int) -> None:
+    """Enter the symbols that a word may have and that also have binary rules."""
+    group = state.group
+    base = state.offsets[position] + (position + 1) * state.n_wide
+    for lane in range(len(group.length)):
+        for entry in range(group.entry_start[lane, position], group.entry_start[lane, position + 1]):
+            if group.entry_wide[entry] >= 0:
+                chart[base + group.entry_wide[entry], lane] = group.entry_prob[entry]
+
+
+@kernel
+def _join_narrow_left(state: DenseState, chart: Floats, start: int, maximize: bool | None) -> None:
+    """Combine the word at ``start`` with all that follows it."""
+    narrow, group, offsets, n_wide = state.tables.narrow, state.group, state.offsets, state.n_wide
+    step = np.uint64(n_wide)
+    for lane in range(len(group.length)):
+        room = group.length[lane] - start - state.least  # how many ends there are
+        column = np.uint64(lane)
+        for entry in range(group.entry_start[lane, start], group.entry_start[lane, start + 1]):
+            if group.entry_wide[entry] >= 0:
+                continue
+            symbol = group.entry_symbol[entry]
+            end = start + 1 + state.least
+            base = np.uint64(offsets[start] + end * n_wide)
+            rest = np.uint64(offsets[start + 1] + end * n_wide)
+            for rule in range(narrow.left_start[symbol], narrow.left_start[symbol + 1]):
+                weight = group.entry_prob[entry] * narrow.left_prob[rule]
+                here = base + narrow.left_parent[rule]
+                there = rest + narrow.left_other[rule]
+                for _ in range(room):
+                    chart[here, column] = _plus(chart[here, column], weight * chart[there, column], maximize)
+                    here += step
+                    there += step
+            if start + 1 < group.length[lane]:
+                base = np.uint64(offsets[start] + (start + 2) * n_wide)
+                for rule in range(narrow.both_start[symbol], narrow.both_start[symbol + 1]):
+                    for other in range(
+                        group.entry_start[lane, start + 1], group.entry_start[lane, start + 2]
+                    ):
+                        if group.entry_symbol[other] == narrow.both_other[rule]:
+                            weight = narrow.both_prob[rule] * group.entry_prob[other]
+                            here = base + narrow.both_parent[rule]
+                            value = group.entry_prob[entry] * weight
+                            chart[here, column] = _plus(chart[here, column], value, maximize)
+
+
+@kernel
+def _join_narrow_right(state: DenseState, chart: Floats, start: int, end: int, maximize: bool | None) -> None:
+    """Combine what goes before with the last word."""
+    narrow, group, n_wide = state.tables.narrow, state.group, state.n_wide
+    if end - start <= state.least:
+        return
+    base = np.uint64(state.offsets[start] + end * n_wide)
+    front = base - np.uint64(n_wide)
+    for lane in range(len(group.length)):
+        if end > group.length[lane]:
+            continue
+        column = np.uint64(lane)
+        for entry in range(group.entry_start[lane, end - 1], group.entry_start[lane, end]):
+            if group.entry_wide[entry] >= 0:
+                continue
+            symbol = group.entry_symbol[entry]
+            for rule in range(narrow.right_start[symbol], narrow.right_start[symbol + 1]):
+                weight = group.entry_prob[entry] * narrow.right_prob[rule]
+                here = base + narrow.right_parent[rule]
+                value = weight * chart[front + narrow.right_other[rule], column]
+                chart[here, column] = _plus(chart[here, column], value, maximize)
+
+
+@kernel
+def _join_splits(state: DenseState, chart: Floats, start: int, end: int, maximize: bool | None) -> None:
+    """Sum the products of each pair of children over the splits."""
+    tables, scratch, offsets, n_wide = state.tables, state.scratch, state.offsets, state.n_wide
+    first = start + state.least
+    count = end - start - 2 * state.least + 1
+    for tile in range(len(tables.tile_left)):
+        slot = 4 * tile
+        left = tables.tile_left[tile]
+        right0, right1 = tables.tile_right[slot], tables.tile_right[slot + 1]
+        right2, right3 = tables.tile_right[slot + 2], tables.tile_right[slot + 3]
+        sum0 = zeros(chart)
+        sum1 = sum0
+        sum2 = sum0
+        sum3 = sum0
+        here = offsets[start] + first * n_wide
+        there = offsets[first] + end * n_wide
+        step = offsets[first + 1] - offsets[first]
+        for _ in range(count):
+            value = load(chart, here, left)
+            sum0 = _plus_product(value, load(chart, there, right0), sum0, maximize)
+            sum1 = _plus_product(value, load(chart, there, right1), sum1, maximize)
+            sum2 = _plus_product(value, load(chart, there, right2), sum2, maximize)
+            sum3 = _plus_product(value, load(chart, there, right3), sum3, maximize)
+            here += n_wide
+            there += step
+            step -= n_wide  # the rows of the triangle grow shorter
+        store(scratch, slot, 0, sum0)
+        store(scratch, slot, 1, sum1)
+        store(scratch, slot, 2, sum2)
+        store(scratch, slot, 3, sum3)
+
+
+@kernel
+def dense_roots(state: DenseState, inside: Floats) -> Floats:
+    """The scaled probability of each sentence (narrow symbols as roots apart)."""
+    tables, group = state.tables, state.group
+    total = np.zeros(len(group.length), inside.dtype)
+    for lane in range(len(group.length)):
+        length = group.length[lane]
+        if length > 1 or (length == 1 and tables.wide_at_one):
+            base = state.offsets[0] + length * state.n_wide
+            for symbol in range(state.n_wide):
+                total[lane] += tables.root[symbol] * inside[base + symbol, lane]
+    return total

@@ -1,0 +1,45 @@
+"""What the dense kernels work on: a group of sentences, one a lane (see ``vector``).
+
+Row ``offsets[start] + end * n_wide + symbol`` of a chart belongs to a cell of the upper triangle.
+Shorter sentences leave the cells beyond their end empty, so that sentences of different length may share
+a group; no lane ever sees another one, hence the values of a sentence do not depend on its company.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mbrparse.grammar.charts.dense.dense_tables import DenseTables
+from mbrparse.grammar.charts.rule_tables import Floats, Ints, Offsets
+
+
+class Group(NamedTuple):
+    """The sentences of one group, by lane."""
+
+    length: Ints  # of each sentence; 0 for an empty lane
+    entry_start: Ints  # [lane, position]: lexical entries of a token
+    entry_symbol: Ints
+    entry_prob: Floats  # scaled
+    entry_wide: Ints  # wide id of the symbol, or -1
+
+
+class DenseState(NamedTuple):
+    """A grammar, a group, and where its cells are."""
+
+    tables: DenseTables
+    group: Group
+    scratch: Floats  # a row for each pair of children
+    offsets: Offsets  # by start: the cell (start, end) has the rows from offsets[start] + end * n_wide
+    longest: int  # the length of the group's longest sentence
+    n_wide: int
+    least: int  # the width of the narrowest cells with wide symbols
+
+
+def dense_state(tables: DenseTables, group: Group, scratch: Floats) -> DenseState:
+    """The state for a group."""
+    longest, n_wide = int(group.length.max()), len(tables.symbol)
+    start = np.arange(longest + 1)
+    offsets = (start * longest - start * (start - 1) // 2 - start - 1) * n_wide
+    return DenseState(tables, group, scratch, offsets, longest, n_wide, 1 if tables.wide_at_one else 2)

@@ -1,0 +1,1 @@
+"""Forests: every derivation of a sentence, packed."""

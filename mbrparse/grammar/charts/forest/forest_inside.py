@@ -1,0 +1,312 @@
+"""The way up in forests: nodes, edges, productions and inside values, cell by cell."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mbrparse.grammar.charts.closure import UnaryTables
+from mbrparse.grammar.charts.forest.packed_forest import (
+    EDGES,
+    GROUPS,
+    NODES,
+    ONE,
+    PARTNERS,
+    PRODUCTIONS,
+    UNARIES,
+    Columns,
+    Forest,
+    ForestState,
+    Index,
+    forest_cell,
+)
+from mbrparse.grammar.charts.lexicon import Words
+from mbrparse.grammar.charts.rule_tables import SparseTables
+from mbrparse.grammar.kernel import kernel
+
+
+@kernel
+def forest_inside(state: ForestState, words: Words) -> int:
+    """Fill the forest from the words up; returns -1, or which of its parts is too small."""
+    forest, partners, columns = state.forest, state.partners, state.columns
+    n = len(words.entry_start) - 1
+    # Names for all arrays of the loops: taken out of the tuple there, each would be counted anew.
+    inside, node_first, node_start, node_symbol = (
+        forest.inside,
+        forest.node_first,
+        forest.node_start,
+        forest.node_symbol,
+    )
+    slot, partner_slot, partner_value = columns.group_slot, partners.slot, partners.value
+    partner_list, partner_first, partner_pair = partners.listed, partners.first, partners.pair
+    group_sum, group_pair, group_start = forest.group_sum, forest.group_pair, forest.group_start
+    group_right, group_next, cell_group = forest.group_right, forest.group_next, forest.cell_group
+    edge_first, edge_group = forest.edge_first, forest.edge_group
+    left_first, left_node = forest.left_first, forest.left_node
+    node_first[0], forest.unary_first[0], forest.cell_production[0] = 0, 0, 0
+    columns.counts[:] = 0
+    groups, edges = 0, 0
+    full = -1
+    for end in range(1, n + 1):
+        column = groups
+        cell_group[forest_cell(end - 1, end) : forest_cell(0, end) + 1] = -1
+        for split in range(end - 1, -1, -1):
+            full = _complete_cell(state, words, split, end)
+            if full < 0 and split > 0:
+                full = _list_partners(state, split, end)
+            if full >= 0:
+                break
+            cell = forest_cell(split, end)
+            for right in range(node_first[cell], node_first[cell + 1]):
+                edge_first[right] = edges
+                symbol = node_symbol[right]
+                chosen = partner_list[split, symbol] if split > 0 else -1
+                if chosen < 0:
+                    continue
+                first, last = partner_first[chosen], partner_first[chosen + 1]
+                left_first[right] = first
+                if max(edges + last - first - len(edge_group), groups + last - first - len(group_sum)) > 0:
+                    full = EDGES if edges + last - first > len(edge_group) else GROUPS
+                    break
+                value = inside[right]
+                edge = Index(edges)
+                for partner in range(Index(first), Index(last)):
+                    place = Index(partner_slot[partner])
+                    group = slot[place]
+                    if group < 0:
+                        group = groups
+                        groups += 1
+                        slot[place] = group
+                        start = node_start[left_node[partner]]
+                        into = forest_cell(start, end)
+                        group_pair[group] = partner_pair[partner]
+                        group_sum[group] = 0
+                        group_right[group] = symbol
+                        group_start[group] = start
+                        group_next[group] = cell_group[into]
+                        cell_group[into] = group
+                    group_sum[Index(group)] += value * partner_value[partner]
+                    edge_group[edge] = group
+                    edge = Index(edge + ONE)
+                edges += last - first
+            if full >= 0:
+                break
+        for group in range(column, groups):
+            slot[group_pair[group] * columns.length + group_start[group]] = -1
+        if full >= 0:
+            return full
+        factor = _rescale_column(forest, columns, end)
+        for group in range(column, groups if factor != 1.0 else column):
+            group_sum[group] *= factor
+    edge_first[node_first[forest_cell(0, n) + 1]] = edges
+    columns.counts[2] = groups
+    return -1
+
+
+@kernel
+def _list_partners(state: ForestState, split: int, end: int) -> int:
+    """List, for each symbol of a cell, the nodes before it that make a pair with it.
+
+    What was listed for an earlier end is there already. Returns -1 or what is too small.
+    """
+    tables, forest, partners, columns = state.tables, state.forest, state.partners, state.columns
+    if end == split + 1:
+        partners.listed[split] = -1
+        partners.head[split] = -1
+        _fill_bucket(tables, forest, columns, split)
+    bucket_first, bucket_node = columns.bucket_first[split], columns.bucket_node
+    partner_list, partner_first = partners.listed[split], partners.first
+    partner_slot, partner_value, partner_pair = partners.slot, partners.value, partners.pair
+    pair_start, pair_left, node_symbol = tables.pair_start, tables.pair_left, forest.node_symbol
+    left_node, node_start, inside = forest.left_node, forest.node_start, forest.inside
+    list_next, list_head = partners.older, partners.head
+    most = bucket_first[tables.n_left] - bucket_first[0]
+    cell = forest_cell(split, end)
+    for right in range(forest.node_first[cell], forest.node_first[cell + 1]):
+        symbol = node_symbol[right]
+        if partner_list[symbol] >= 0:
+            continue
+        chosen = columns.counts[1]
+        if chosen + 1 == len(partner_first):
+            return PARTNERS
+        place = partner_first[chosen]
+        if place + most > len(left_node):
+            return PARTNERS
+        for pair in range(pair_start[symbol], pair_start[symbol + 1]):
+            left = pair_left[pair]
+            for member in range(bucket_first[left], bucket_first[left + 1]):
+                node = bucket_node[member]
+                left_node[place] = node
+                partner_pair[place] = pair
+                partner_slot[place] = pair * columns.length + node_start[node]
+                partner_value[place] = inside[node]
+                place += 1
+        partner_list[symbol] = chosen
+        list_next[chosen] = list_head[split]
+        list_head[split] = chosen
+        columns.counts[1] = chosen + 1
+        partner_first[chosen + 1] = place
+    return -1
+
+
+@kernel
+def _complete_cell(state: ForestState, words: Words, start: int, end: int) -> int:
+    """Make the nodes of a cell of which all edges are found; returns -1 or what is too small."""
+    tables, unary, forest, columns = state.tables, state.unary, state.forest, state.columns
+    cell = forest_cell(start, end)
+    begin = forest.node_first[cell]
+    inside, slot, node_symbol, lexical = forest.inside, columns.node_slot, forest.node_symbol, forest.lexical
+    group_pair, group_sum, group_next = forest.group_pair, forest.group_sum, forest.group_next
+    production_first, production_last = forest.production_first, forest.production_last
+    production_parent, group_rule = forest.production_parent, forest.group_rule
+    production_rule, production_group = forest.production_rule, forest.production_group
+    rule_start, rule_parent, rule_prob = tables.rule_start, tables.rule_parent, tables.rule_prob
+    count, productions = begin, columns.counts[0]
+    entries = words.entry_start[end] - words.entry_start[end - 1] if end - start == 1 else 0
+    # With unary rules every symbol might come.
+    spare = len(inside) - (len(slot) if len(unary.rule_parent) else 0)
+    full = NODES if max(begin, begin + entries) > spare else -1
+    if full < 0 and end - start == 1:
+        for entry in range(words.entry_start[start], words.entry_start[end]):
+            slot[words.entry_symbol[entry]] = count
+            node_symbol[count] = words.entry_symbol[entry]
+            inside[count] = words.entry_prob[entry]
+            lexical[count] = words.entry_prob[entry]
+            count += 1
+    group = forest.cell_group[cell]
+    while group >= 0 and full < 0:
+        pair = Index(group_pair[group])
+        total = group_sum[group]
+        first, last = rule_start[pair], rule_start[pair + ONE]
+        production_first[group] = productions
+        group_rule[group] = first
+        rules = int(last) - int(first)
+        if productions + rules > len(production_parent):
+            full = PRODUCTIONS
+            break
+        if count + rules > spare:
+            full = NODES
+            break
+        place = Index(productions)
+        for rule in range(first, last):
+            parent = rule_parent[rule]
+            node = slot[parent]
+            if node < 0:
+                node = count
+                slot[parent] = node
+                node_symbol[node] = parent
+                inside[node] = 0
+                lexical[node] = 0
+                count += 1
+            inside[Index(node)] += rule_prob[rule] * total
+            production_parent[place] = node
+            production_rule[place], production_group[place] = rule, group
+            place = Index(place + ONE)
+        productions += rules
+        production_last[group] = productions
+        group = group_next[group]
+    if full >= 0:
+        for node in range(begin, count):
+            slot[node_symbol[node]] = -1
+        return full
+    if len(unary.rule_parent):
+        count = _close(unary, forest, columns, begin, count)
+        full = _list_unaries(unary, forest, columns, cell, begin, count)
+    else:
+        forest.unary_first[cell + 1] = 0
+    for node in range(begin, count):
+        slot[forest.node_symbol[node]] = -1
+        forest.node_start[node] = start
+    forest.node_first[cell + 1] = count
+    forest.cell_production[cell + 1] = productions
+    columns.counts[0] = productions
+    return full
+
+
+@kernel
+def _close(unary: UnaryTables, forest: Forest, columns: Columns, begin: int, count: int) -> int:
+    """Add to a cell's nodes all that derive them by unary rules; returns where its nodes end."""
+    inside, slot = forest.inside, columns.node_slot
+    last = count
+    for node in range(begin, last):
+        columns.base[node - begin] = inside[node]
+        inside[node] = 0
+    for node in range(begin, last):
+        symbol = forest.node_symbol[node]
+        for place in range(unary.closure_start[symbol], unary.closure_start[symbol + 1]):
+            top = unary.closure_top[place]
+            above = slot[top]
+            if above < 0:
+                above = count
+                slot[top] = above
+                forest.node_symbol[above] = top
+                inside[above] = 0
+                forest.lexical[above] = 0
+                count += 1
+            inside[above] += unary.closure_value[place] * columns.base[node - begin]
+    return count
+
+
+@kernel
+def _list_unaries(
+    unary: UnaryTables, forest: Forest, columns: Columns, cell: int, begin: int, count: int
+) -> int:
+    """List the unary rules between the cell's nodes; returns -1 or what is too small."""
+    place = forest.unary_first[cell]
+    for node in range(begin, count):
+        symbol = forest.node_symbol[node]
+        first, last = unary.rule_start[symbol], unary.rule_start[symbol + 1]
+        if place + last - first > len(forest.unary_rule):
+            return UNARIES
+        for rule in range(first, last):
+            # What derives a node is a node itself, by the closure.
+            forest.unary_parent[place] = columns.node_slot[unary.rule_parent[rule]]
+            forest.unary_child[place] = node
+            forest.unary_rule[place] = rule
+            place += 1
+    forest.unary_first[cell + 1] = place
+    return -1
+
+
+@kernel
+def _rescale_column(forest: Forest, columns: Columns, end: int) -> float:
+    """Divide a column by a power of two where its longest nodes stray from one; returns the factor."""
+    first = forest.node_first[forest_cell(end - 1, end)]
+    last = forest.node_first[forest_cell(0, end) + 1]
+    columns.shift[end] = 0
+    largest = 0.0
+    node = last - 1
+    while node >= first and forest.node_start[node] == forest.node_start[last - 1]:
+        largest = max(largest, forest.inside[node])
+        node -= 1
+    if largest == 0.0 or 1e-3 < largest < 1e3:
+        return 1.0
+    shift = int(np.floor(np.log2(largest)))
+    factor: float = 2.0**-shift
+    columns.shift[end] = shift
+    for node in range(first, last):
+        forest.inside[node] *= factor
+        forest.lexical[node] *= factor
+    return factor
+
+
+@kernel
+def _fill_bucket(tables: SparseTables, forest: Forest, columns: Columns, end: int) -> None:
+    """Sort a column's nodes by symbol, left children only."""
+    first = forest.node_first[forest_cell(end - 1, end)]
+    last = forest.node_first[forest_cell(0, end) + 1]
+    place = columns.place
+    place[:] = 0
+    for node in range(first, last):
+        left = tables.left_index[forest.node_symbol[node]]
+        if left >= 0:
+            place[left + 1] += 1
+    place[0] = first
+    for left in range(tables.n_left):
+        place[left + 1] += place[left]
+    for left in range(tables.n_left + 1):
+        columns.bucket_first[end, left] = place[left]
+    for node in range(first, last):
+        left = tables.left_index[forest.node_symbol[node]]
+        if left >= 0:
+            columns.bucket_node[place[left]] = node
+            place[left] += 1

@@ -1,0 +1,88 @@
+"""The way down in forests: outside values."""
+
+from __future__ import annotations
+
+from mbrparse.grammar.charts.closure import UnaryTables
+from mbrparse.grammar.charts.forest.packed_forest import (
+    ONE,
+    Columns,
+    Forest,
+    ForestState,
+    Index,
+    Partners,
+    forest_cell,
+)
+from mbrparse.grammar.kernel import kernel
+
+
+@kernel
+def forest_outside(state: ForestState, n: int) -> float:
+    """Fill ``forest.outside`` from the root down; returns the scaled probability of the sentence."""
+    tables, forest, partners, weight = state.tables, state.forest, state.partners, state.weight
+    inside, outside = forest.inside, forest.outside
+    node_first, edge_first, edge_group = forest.node_first, forest.edge_first, forest.edge_group
+    left_first, partner_value, partner_passed = forest.left_first, partners.value, partners.passed
+    cell_production, production_parent = forest.cell_production, forest.production_parent
+    production_rule, production_group = forest.production_rule, forest.production_group
+    rule_prob = tables.rule_prob
+    root = forest_cell(0, n)
+    weight[: state.columns.counts[2]] = 0
+    outside[: node_first[root + 1]] = 0
+    partner_passed[: partners.first[state.columns.counts[1]]] = 0
+    total = 0.0
+    for node in range(node_first[root], node_first[root + 1]):
+        total += tables.root[forest.node_symbol[node]] * inside[node]
+    if not total > 0:
+        return 0.0
+    for node in range(node_first[root], node_first[root + 1]):
+        outside[node] = tables.root[forest.node_symbol[node]] / total
+    for end in range(n, 0, -1):
+        if end < n:
+            _pass_to_left(forest, partners, end)
+        for start in range(end):
+            cell = forest_cell(start, end)
+            for right in range(node_first[cell], node_first[cell + 1]):
+                value = inside[right]
+                received = outside[right]
+                partner = Index(left_first[right])
+                for edge in range(Index(edge_first[right]), Index(edge_first[right + 1])):
+                    passed = weight[Index(edge_group[edge])]
+                    partner_passed[partner] += passed * value
+                    received += passed * partner_value[partner]
+                    partner = Index(partner + ONE)
+                outside[right] = received
+            if forest.unary_first[cell + 1] > forest.unary_first[cell]:
+                _close_outside(state.unary, forest, state.columns, cell)
+            for place in range(Index(cell_production[cell]), Index(cell_production[cell + 1])):
+                passed = rule_prob[Index(production_rule[place])] * outside[Index(production_parent[place])]
+                weight[Index(production_group[place])] += passed
+    return total
+
+
+@kernel
+def _pass_to_left(forest: Forest, partners: Partners, position: int) -> None:
+    """Give to the nodes that end at a position what their right partners have for them."""
+    outside, left_node, passed = forest.outside, forest.left_node, partners.passed
+    chosen = partners.head[position]
+    while chosen >= 0:
+        for partner in range(Index(partners.first[chosen]), Index(partners.first[chosen + 1])):
+            outside[Index(left_node[partner])] += passed[partner]
+        chosen = partners.older[chosen]
+
+
+@kernel
+def _close_outside(unary: UnaryTables, forest: Forest, columns: Columns, cell: int) -> None:
+    """Pass on to a cell's nodes what comes from above through unary rules."""
+    first, last = forest.node_first[cell], forest.node_first[cell + 1]
+    for node in range(first, last):
+        columns.node_slot[forest.node_symbol[node]] = node
+        columns.base[node - first] = forest.outside[node]
+    for node in range(first, last):
+        symbol = forest.node_symbol[node]
+        received = 0.0
+        for place in range(unary.closure_start[symbol], unary.closure_start[symbol + 1]):
+            above = columns.node_slot[unary.closure_top[place]]
+            received += unary.closure_value[place] * columns.base[above - first]
+        forest.outside[node] = received
+    for node in range(first, last):
+        columns.node_slot[forest.node_symbol[node]] = -1

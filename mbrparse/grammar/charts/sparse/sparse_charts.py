@@ -1,0 +1,177 @@
+"""Charts by the sparse kernels: one sentence after the other in the same memory."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from mbrparse.errors import ChartOverflowError
+from mbrparse.grammar.charts.chart import Chart, Derivation, Wanted
+from mbrparse.grammar.charts.closure import best_chains, unary_tables
+from mbrparse.grammar.charts.lexicon import Words, lexicon, words_of
+from mbrparse.grammar.charts.nodes import derivation_of
+from mbrparse.grammar.charts.rule_tables import Floats, Ints, chart_rules, sparse_tables
+from mbrparse.grammar.charts.sparse.sparse_derivation import sparse_derivation
+from mbrparse.grammar.charts.sparse.sparse_entries import sparse_entries
+from mbrparse.grammar.charts.sparse.sparse_inside import sparse_inside, sparse_viterbi
+from mbrparse.grammar.charts.sparse.sparse_outside import sparse_outside
+from mbrparse.grammar.charts.sparse.sparse_state import (
+    MAX_SHIFT,
+    BestPaths,
+    Buckets,
+    SparseChart,
+    SparseState,
+)
+from mbrparse.grammar.charts.sparse.sparse_summary import sparse_summary, summarize_words
+from mbrparse.grammar.pcfg import PCFG, IntArray
+
+Scaled = tuple[npt.NDArray[np.float64], float]
+
+# Nodes that a chart may hold: some 3.5 GB. A sentence that needs more has no chart.
+MAX_NODES = 1 << 26
+
+
+class _Memory(NamedTuple):
+    """What sentences up to a length and a number of nodes are parsed in."""
+
+    length: int
+    capacity: int
+    chart: SparseChart
+    buckets: Buckets
+    back: Ints
+
+
+class SparseCharts:
+    """Drives the sparse kernels for one grammar in one precision."""
+
+    def __init__(self, grammar: PCFG, dtype: Any, tie: float) -> None:
+        rules = chart_rules(grammar)
+        self._dtype = np.dtype(dtype)
+        self._tie = tie
+        self._label_ids = grammar.label_ids
+        self._label_count = len(grammar.labels)
+        self._symbol_count = len(grammar.symbols)
+        self._tables = sparse_tables(rules, dtype)
+        self._unary = unary_tables(grammar, dtype)
+        self._chains = best_chains(grammar, self._unary, tie)
+        self._lexicon = lexicon(rules, len(grammar.terminals))
+        self._entry_prob = self._lexicon.prob.astype(dtype)
+        with np.errstate(over="ignore"):
+            self._powers = np.ldexp(1.0, np.arange(-MAX_SHIFT, MAX_SHIFT + 1)).astype(dtype)
+        self._memory = self._allocated(32, 1 << 14)
+        self._held: tuple[Chart, float] | None = None  # whose nodes are in memory, and its log probability
+
+    def fill(self, chart: Chart, wanted: Wanted) -> None:
+        """Fill one chart; a chart that would not fit is left without a parse."""
+        try:
+            self._fill(chart, wanted)
+        except ChartOverflowError:
+            chart.put(log_prob=-math.inf, derivation=Derivation(-math.inf, [], []))
+            chart.overflown = True
+
+    def _fill(self, chart: Chart, wanted: Wanted) -> None:
+        if wanted.summaries or wanted.entries:
+            log_prob = self._inside_outside(chart)
+            words, nodes = self._words(chart), self._memory.chart
+            labels, count = self._label_ids, self._label_count
+            summary = sparse_summary(nodes, labels, count, chart.length, self._tie)
+            if len(self._unary.rule_parent):
+                summarize_words(words, nodes, labels, count, summary, self._tie)
+            chart.put(log_prob=log_prob, summary=summary)
+            if wanted.entries:
+                chart.put(entries=sparse_entries(words, nodes, labels, count))
+        if wanted.derivations:
+            chart.put(derivation=self._derivation(chart))
+
+    def cell(self, chart: Chart, start: int, end: int) -> tuple[IntArray, Scaled, Scaled]:
+        """Symbols of a span, their inside and outside values, each with its log scale."""
+        log_prob = self._inside_outside(chart)
+        nodes = self._memory.chart
+        found: list[int] = []
+        node = int(nodes.cell_first[start, end])
+        while node >= 0:
+            found.append(node)
+            node = int(nodes.cell_next[node])
+        scale = float(nodes.exponent[start, end]) * math.log(2.0)
+        symbols = nodes.symbol[found]
+        order = np.argsort(symbols)
+        inside, outside = nodes.inside[found].astype(np.float64), nodes.outside[found].astype(np.float64)
+        return symbols[order], (inside[order], scale), (outside[order], log_prob - scale)
+
+    def _inside_outside(self, chart: Chart) -> float:
+        """Fill in a chart's nodes, which live until the next one's; returns its log probability."""
+        if self._held is not None and self._held[0] is chart:
+            return self._held[1]
+        self._held = None
+        state = self._state(chart)
+        while not sparse_inside(state):
+            self._enlarge()
+            state = self._state(chart)
+        self._held = (chart, float(sparse_outside(state)))
+        return self._held[1]
+
+    def _derivation(self, chart: Chart) -> Derivation:
+        self._held = None
+        state = self._state(chart)
+        while not sparse_viterbi(state, self._best()):
+            self._enlarge()
+            state = self._state(chart)
+        nodes, log_prob = sparse_derivation(state, self._best())
+        return derivation_of(*nodes, log_prob)
+
+    def _words(self, chart: Chart) -> Words:
+        return words_of(self._lexicon, self._entry_prob, chart.terminal_ids)
+
+    def _state(self, chart: Chart) -> SparseState:
+        if chart.length > self._memory.length:
+            length = max(chart.length, 3 * self._memory.length // 2)
+            self._memory = self._allocated(length, self._memory.capacity)
+        return SparseState(
+            self._tables, self._unary, self._words(chart), self._memory.chart, self._memory.buckets
+        )
+
+    def _best(self) -> BestPaths:
+        return BestPaths(self._memory.back, self._chains, self._tie)
+
+    def _enlarge(self) -> None:
+        length, capacity = self._memory.length, self._memory.capacity
+        if capacity >= MAX_NODES:
+            raise ChartOverflowError(f"a chart of more than {MAX_NODES} nodes")
+        # A first guess from the cells, then doubling: each attempt parses the sentence anew.
+        guess = length * (length + 1) * 8
+        self._memory = self._allocated(length, min(max(2 * capacity, guess), MAX_NODES))
+
+    def _allocated(self, length: int, capacity: int) -> _Memory:
+        """New memory; it is taken into use when all of it is there."""
+
+        def ints(*shape: int) -> Ints:
+            return np.zeros(shape, np.int32)
+
+        def floats(size: int) -> Floats:
+            return np.zeros(size, self._dtype)
+
+        chart = SparseChart(
+            start=ints(capacity),
+            symbol=ints(capacity),
+            inside=floats(capacity),
+            outside=floats(capacity),
+            column_start=ints(length + 2),
+            cell_first=ints(length + 1, length + 1),
+            cell_next=ints(capacity),
+            exponent=ints(length + 1, length + 1),
+            powers=self._powers,
+        )
+        buckets = Buckets(
+            first=ints(length + 1, self._tables.n_left + 1),
+            node=ints(capacity),
+            start=ints(capacity),
+            value=floats(capacity),
+            factor=floats(length + 1),
+            slots=np.full((self._symbol_count, length), -1, np.int32),
+            mass=floats(self._symbol_count),
+        )
+        back = ints(capacity, 4 if len(self._unary.rule_parent) else 2)
+        return _Memory(length, capacity, chart, buckets, back)

@@ -1,0 +1,184 @@
+"""The memory of charts: it grows, it may be refused, and it is filled no more often than needed."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mbrparse.errors import ChartOverflowError
+from mbrparse.grammar.charts.chart import Chart, Wanted
+from mbrparse.grammar.charts.dense import dense_charts
+from mbrparse.grammar.charts.factory import ChartFactory, Kernel
+from mbrparse.grammar.charts.forest.forests import MAX_SIZE, Forests
+from mbrparse.grammar.charts.sparse import sparse_charts
+from mbrparse.grammar.pcfg import PCFG, IntArray
+from mbrparse.grammar.rules import Rule, relative_frequencies
+
+# Sums over all binary trees; a word is of two kinds.
+COUNTS = {
+    Rule("S", ("S", "S")): 2.0,
+    Rule("S", ("A", "S")): 1.0,
+    Rule("S", ("'x'",)): 4.0,
+    Rule("S", ("'y'",)): 3.0,
+    Rule("A", ("'x'",)): 1.0,
+}
+GRAMMAR = PCFG.from_rules(relative_frequencies("words", {"S": 1.0}, dict(COUNTS)))
+UNARY = PCFG.from_rules(
+    relative_frequencies("words", {"S": 1.0}, COUNTS | {Rule("S", ("A",)): 1.0, Rule("A", ("S",)): 1.0})
+)
+SHORT, LONG = (
+    GRAMMAR.encode(["x", "y", "x"]),
+    GRAMMAR.encode(["x", "y", "x"] * 11),
+)  # the first memory: 32 words
+
+
+def log_prob_of_sparse(grammar: PCFG) -> Callable[[IntArray], float]:
+    factory = ChartFactory(grammar, kernel="sparse")
+    return lambda sentence: factory.charts([sentence])[0].log_prob
+
+
+def log_prob_of_dense(grammar: PCFG) -> Callable[[IntArray], float]:
+    factory = ChartFactory(grammar, kernel="dense")
+    return lambda sentence: factory.charts([sentence])[0].log_prob
+
+
+def log_prob_of_forest(grammar: PCFG) -> Callable[[IntArray], float]:
+    forests = Forests(grammar)
+    return lambda sentence: forests.fill(sentence)[1]
+
+
+class Refusing:
+    """numpy.zeros for a machine that has no memory left at a certain call."""
+
+    def __init__(self, zeros: Any, call: int | None) -> None:
+        self.zeros, self.calls, self.call = zeros, 0, call
+
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        self.calls += 1
+        if self.calls == self.call:
+            raise MemoryError
+        return self.zeros(*arguments, **named)
+
+
+@pytest.mark.parametrize(
+    ("parsing", "grammar"),
+    [
+        (log_prob_of_sparse, GRAMMAR),
+        (log_prob_of_sparse, UNARY),
+        (log_prob_of_dense, GRAMMAR),
+        (log_prob_of_forest, GRAMMAR),
+        (log_prob_of_forest, UNARY),
+    ],
+)
+def test_after_a_memory_error_the_next_sentence_works(
+    parsing: Callable[[PCFG], Callable[[IntArray], float]], grammar: PCFG, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whichever array there was no memory for, all are allocated again."""
+    expected = {len(sentence): parsing(grammar)(sentence) for sentence in (SHORT, LONG)}
+    zeros = np.zeros
+
+    def attempt(log_prob: Callable[[IntArray], float], call: int | None) -> int:
+        """Parse the long sentence; the number of arrays that were asked for."""
+        refusing = Refusing(zeros, call)
+        monkeypatch.setattr(np, "zeros", refusing)
+        try:
+            assert log_prob(LONG) == expected[len(LONG)]
+        finally:
+            monkeypatch.setattr(np, "zeros", zeros)
+        return refusing.calls
+
+    fresh = parsing(grammar)
+    fresh(SHORT)
+    needed = attempt(fresh, None)
+    assert needed > 0
+    for call in range(1, needed + 1):
+        log_prob = parsing(grammar)
+        log_prob(SHORT)
+        with pytest.raises(MemoryError):
+            attempt(log_prob, call)
+        assert attempt(log_prob, None) >= needed - call
+        assert log_prob(SHORT) == expected[len(SHORT)]
+
+
+def test_a_forest_that_outgrows_its_limit_is_refused_and_the_next_is_not() -> None:
+    forests = Forests(UNARY, dict.fromkeys(MAX_SIZE, 1 << 9))
+    with pytest.raises(ChartOverflowError):
+        forests.fill(LONG)
+    assert forests.fill(SHORT)[1] == Forests(UNARY).fill(SHORT)[1]
+
+
+def test_forests_grow_with_their_sentences() -> None:
+    """S -> S S over n words has a Catalan number of trees, each with n - 1 rules."""
+    counts = {Rule("S", ("S", "S")): 1.0, Rule("S", ("'x'",)): 2.0}
+    grammar = PCFG.from_rules(relative_frequencies("words", {"S": 1.0}, dict(counts)))
+    forests, n = Forests(grammar), 200
+    _, log_prob = forests.fill(grammar.encode(["x"] * n))
+    catalan = math.lgamma(2 * n - 1) - 2 * math.lgamma(n) - math.log(n)
+    assert log_prob == pytest.approx(catalan + (n - 1) * math.log(1 / 3) + n * math.log(2 / 3))
+
+
+def all_cells(chart: Chart) -> list[Any]:
+    """What a chart says of every span."""
+    n = chart.length
+    spans = [(start, end) for start in range(n) for end in range(start + 1, n + 1)]
+    return [
+        ask(*span)[part].tolist()
+        for span in spans
+        for ask in (chart.inside, chart.outside)
+        for part in (0, 1)
+    ]
+
+
+def counting_calls(monkeypatch: pytest.MonkeyPatch, module: Any, name: str) -> list[str]:
+    """A list that grows with each call of a kernel."""
+    calls, kernel = [], getattr(module, name)
+
+    def called(*arguments: Any) -> Any:
+        calls.append(name)
+        return kernel(*arguments)
+
+    monkeypatch.setattr(module, name, called)
+    return calls
+
+
+@pytest.mark.parametrize(("kernel", "module"), [("dense", dense_charts), ("sparse", sparse_charts)])
+def test_all_spans_of_a_sentence_cost_one_fill(
+    kernel: Kernel, module: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    factory = ChartFactory(GRAMMAR, kernel=kernel)
+    [chart] = factory.charts([LONG[:12]])
+    fills = counting_calls(monkeypatch, module, f"{kernel}_inside")
+    all_cells(chart)
+    assert len(fills) <= 1
+
+
+@pytest.mark.parametrize("kernel", ["dense", "sparse"])
+def test_questions_about_several_charts_may_alternate(kernel: Kernel) -> None:
+    factory = ChartFactory(GRAMMAR, kernel=kernel)
+    sentences = [LONG[:5], LONG[1:6], SHORT]
+    apart = [all_cells(ChartFactory(GRAMMAR, kernel=kernel).charts([sentence])[0]) for sentence in sentences]
+    charts = factory.charts(sentences)
+    n = min(len(sentence) for sentence in sentences)
+    for start in range(n - 1):
+        for chart, sentence in zip(charts, sentences, strict=True):
+            [alone] = ChartFactory(GRAMMAR, kernel=kernel).charts([sentence])
+            assert [x.tolist() for x in chart.inside(start, n)] == [
+                x.tolist() for x in alone.inside(start, n)
+            ]
+            assert [x.tolist() for x in chart.outside(start, n)] == [
+                x.tolist() for x in alone.outside(start, n)
+            ]
+            # A derivation, or another batch, takes the same memory.
+            chart.viterbi()
+            factory.charts([LONG[2:9]])
+    assert [all_cells(chart) for chart in charts] == apart
+
+
+def test_posteriors_of_words_are_computed_once_for_a_group(monkeypatch: pytest.MonkeyPatch) -> None:
+    factory = ChartFactory(GRAMMAR, wanted=Wanted(entries=True), kernel="dense")
+    calls = counting_calls(monkeypatch, dense_charts, "dense_words")
+    charts = factory.charts([LONG[:6]] * 8)
+    assert len(calls) == 1
+    assert all(chart.has_parse for chart in charts)
