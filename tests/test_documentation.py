@@ -1,13 +1,18 @@
 """The commands of README and docs run, and print what the pages say they print."""
 
+import copy
+import doctest
 import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
+import nbformat
 import pytest
 from children import LIMIT
+from nbclient import NotebookClient
 
 from mbrparse.grammar.kernel import FOLDER
 
@@ -54,6 +59,30 @@ def test_commands_of_the_page_run(page: Path, tmp_path: Path) -> None:
         assert done.returncode == 0, f"{command}\n{done.stderr}"
         if output:
             assert done.stdout == output, command
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if ">>> " in page.read_text("utf-8")])
+def test_examples_of_the_page_run(page: Path) -> None:
+    found = doctest.testfile(str(page), module_relative=False, encoding="utf-8")
+    assert found.attempted
+    assert not found.failed
+
+
+def test_the_tour_runs_and_prints_what_it_shows() -> None:
+    """Every cell of the notebook, in a kernel of its own; its pictures may be drawn otherwise."""
+    shown = nbformat.read(ROOT / "docs" / "tour.ipynb", as_version=4)  # type: ignore[no-untyped-call]
+    run = copy.deepcopy(shown)
+    client = NotebookClient(run, timeout=LIMIT, kernel_name="python3")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", str(ROOT))
+        client.execute()
+    assert [_texts(cell) for cell in run.cells] == [_texts(cell) for cell in shown.cells]
+    assert sum(bool(_texts(cell)) for cell in shown.cells) > 8
+
+
+def _texts(cell: Any) -> list[str]:
+    outputs = cell.get("outputs", [])
+    return [output.get("text") or output["data"]["text/plain"] for output in outputs]
 
 
 def test_pages_are_linked() -> None:

@@ -36,7 +36,7 @@ class SentenceChart(SpanChart, Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Parse:
     """What came of one sentence.
 
@@ -91,6 +91,10 @@ class Parse:
         if found is None or found.log_prob is None:
             return None if found is None else found.score
         return math.exp(found.log_prob - self.log_prob)
+
+    def __repr__(self) -> str:
+        reason = "" if self.reason is None else f" ({self.reason})"
+        return f"<parse {self.tree}{reason}>"
 
     def _repr_svg_(self) -> str | None:
         return None if self.tree is None else self.tree._repr_svg_()

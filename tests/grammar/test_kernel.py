@@ -155,4 +155,5 @@ print(*(name for name in loaded if name.startswith("mbrparse.")))
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=LIMIT
     )
-    assert set(done.stdout.split()) <= set(sources)
+    # The face of the package is loaded before any kernel, and none sees it.
+    assert set(done.stdout.split()) - {"mbrparse.version"} <= set(sources)

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from mbrparse.grammar.charts.span_summary import SpanEntries, SpanSummary, cell_of, summarize_entries
 from mbrparse.grammar.pcfg import FloatArray
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 NO_LABEL = -1
 
@@ -84,6 +87,17 @@ class Posteriors:
             triple = start, end, labels[label]
             table[triple] = table.get(triple, 0.0) + value
         return table
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """All constituents above zero, as columns start, end, label and g, in this order of rows."""
+        import pandas as pd
+
+        rows = [(*span, g) for span, g in self._table.items() if g > 0]
+        return pd.DataFrame(rows, columns=["start", "end", "label", "g"])
+
+    def __repr__(self) -> str:
+        return f"<posteriors of {len(self.entries.g)} labelled spans over {self.length} terminals>"
 
     def labelled(self, start: int, end: int, label: str) -> float:
         """g of a constituent (0 for one that is not listed); with unary rules an expected number.
