@@ -180,8 +180,8 @@ class _KeptKernel(_Cache):
         except OSError as error:
             _KeptKernel.refused = True
             print(
-                f"mbrparse: kernels are compiled in memory, anew in each run: {FOLDER} cannot be written"
-                f" ({error.strerror}); set NUMBA_CACHE_DIR to a folder that can",
+                f"mbrparse: kernels are compiled in memory, anew in each run, as {FOLDER} cannot be written"
+                f" ({error.strerror}); set NUMBA_CACHE_DIR to a folder for them",
                 file=sys.stderr,
             )
 

@@ -5,9 +5,7 @@ N over t_j..t_{k-1} is taken. All are natural logs of the papers' figures (Carab
 section 3, and Charniak, Goldwater & Johnson 1998 for the boundary estimates). The ideal would be the
 posterior, alpha beta / p(t_{0,n}); each merit replaces what is not known yet by an estimate.
 
-To add one: write its function, give it a row in MERITS and a line in ``figure_of_merit``, all in this file
-(then delete numba's cached kernels, ``find mbrparse -name 'best_first*.nb?' -delete``: numba looks only at
-the file of the kernel itself for changes).
+To add one: write its function, give it a row in MERITS and a line in ``figure_of_merit``, all in this file.
 """
 
 from __future__ import annotations
