@@ -6,7 +6,8 @@ cell.  Rules with a narrow child (a tag) depend on the lane's word and are
 applied lane by lane.
 
 One text serves both semirings: where ``maximize`` is None, products are added up, else their maximum is
-taken. numba compiles it once for each and drops the branches that are not its own.
+taken. numba compiles it once for each and drops the branches that are not its own: two texts were no
+faster (1.02 to 1.04 of their rates).
 """
 
 from __future__ import annotations

@@ -9,6 +9,11 @@ is looked at once for all of its group's productions, and a production once for 
 
 Inside values are multiplied by a power of two for each position (``Columns.shift``), the same for all cells
 that end there, so that no factor stands between a node and its parts.
+
+Sparse charts and forests are twins that stay two. A sparse chart makes a product for each rule and split, a
+forest one for each pair of children and split: its way up and down takes 0.6 to 0.75 of the sparse chart's
+time (Penn sample, grammars of 2,000 to 4,400 rules, with and without unary rules, sentences up to 40). But it
+keeps every edge, of which there are many times more than nodes, in double precision only.
 """
 
 from __future__ import annotations
