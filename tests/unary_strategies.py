@@ -23,6 +23,8 @@ from strategies import UNKNOWN
 
 NONTERMINALS = ("NP^S", "NP^VP", "X_Cont", "NP~1", "VP@2", "X_Cont>NN", "VP", "S&1", "S^NP", "QP")
 """What nonterminals other than S are drawn from; S is always among them."""
+FEW_LABELS = ("S&1", "S^NP", "S~1", "NP^S", "NP~1")
+"""Nonterminals whose chains visit one label through several symbols more often than not."""
 WORDS = ("x", "y", "z")
 MOST_TREES = 300
 """How many derivations, or trees of max-rule, the sentences of `unary_cases` have at most."""
@@ -42,14 +44,16 @@ def _some(draw: st.DrawFn, choices: Sequence[str], sizes: Sequence[int]) -> list
 
 
 @st.composite
-def unary_grammars(draw: st.DrawFn, cyclic: bool = False) -> Grammar:
+def unary_grammars(
+    draw: st.DrawFn, cyclic: bool = False, nonterminals: Sequence[str] = NONTERMINALS
+) -> Grammar:
     """A proper grammar of S and 1-4 more nonterminals, 1-3 words and a few unary rules.
 
     Without `cyclic` the unary rules form no cycle, and one at least has positive probability. With it they
     form at least one of positive probability, a rule A -> A perhaps, and none of a
     probability of one.
     """
-    others = draw(st.lists(st.sampled_from(NONTERMINALS), min_size=1, max_size=4, unique=True))
+    others = draw(st.lists(st.sampled_from(nonterminals), min_size=1, max_size=4, unique=True))
     order = draw(st.permutations(["S", *others]))
     words = WORDS[: draw(st.sampled_from([2, 1, 3]))]
     terminals = _some(draw, words, [1, 2, 0])
@@ -164,9 +168,14 @@ def _few_trees(grammar: Grammar, words: list[str]) -> bool:
 
 
 @st.composite
-def unary_cases(draw: st.DrawFn, cyclic: bool | None = None, longest: int = 6) -> tuple[Grammar, list[str]]:
+def unary_cases(
+    draw: st.DrawFn,
+    cyclic: bool | None = None,
+    longest: int = 6,
+    nonterminals: Sequence[str] = NONTERMINALS,
+) -> tuple[Grammar, list[str]]:
     """A grammar with unary rules and a sentence of few enough trees; by default cyclic or not."""
-    grammar = draw(unary_grammars(draw(st.booleans()) if cyclic is None else cyclic))
+    grammar = draw(unary_grammars(draw(st.booleans()) if cyclic is None else cyclic, nonterminals))
     for limit in range(longest, 0, -1):
         words = draw(unary_sentences(grammar, limit))
         if _few_trees(grammar, words):

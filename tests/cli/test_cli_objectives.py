@@ -129,6 +129,21 @@ def test_items_of_symbols_or_of_labels(command: Command, tmp_path: Path) -> None
             assert (outcome.code, outcome.out) == (0, f"(S ({best} x y) z)\n")
 
 
+def test_max_rule_earns_no_less_than_the_grammars_own_tree(command: Command, tmp_path: Path) -> None:
+    """A derivation whose chain visits A through two symbols has its place: 7/3, where 2 was found."""
+    grammar = tmp_path / "chain.grammar"
+    grammar.write_text(
+        "mbrparse-grammar 1\nterminals tags\nstart S 1 1\nrules 5\n- 1 S -> 'y' A^B\n- 1 A^B -> A^S\n"
+        "- 1 A^B -> 'y'\n- 1 A^S -> 'y'\n- 1 A^S -> 'y' 'y'\nend\n"
+    )
+    out = tmp_path / "details.jsonl"
+    outcome = command("parse", "-g", grammar, *objectives("max-rule-sum"), "--details", out, stdin="y y\n")
+    assert (outcome.code, outcome.out) == (0, "(S y (A (y y)))\n")
+    row = json.loads(out.read_text())["trees"]["max-rule-sum"]
+    assert row["expected_score"] == pytest.approx(7 / 3, rel=1e-12)
+    assert row["expected_split_productions"] == pytest.approx(7 / 3, rel=1e-12)
+
+
 def test_jobs_give_the_same_trees(command: Command, tmp_path: Path) -> None:
     trees, grammar = tmp_path / "trees.mrg", tmp_path / "grammar.txt"
     assert command("binarize", "embedded:flights", "-o", trees, "--max-length", "12").code == 0

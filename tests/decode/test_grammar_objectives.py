@@ -4,22 +4,26 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
+from types import ModuleType
 from typing import Any, NamedTuple
 
 import naive
 import naive_objectives
 import naive_unary
+import numpy as np
 import pytest
 from conversion import to_pcfg
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from naive_objectives import GRAMMAR_OBJECTIVES, MAX_RULE_OBJECTIVES, gains, projection_of, value
 from strategies import grammars, sentences
-from unary_strategies import unary_cases
+from unary_strategies import FEW_LABELS, unary_cases
 
+from mbrparse.decode.derivations import forest_decoder, label_forest, tree_search
 from mbrparse.decode.derivations.expectations import item_nodes
 from mbrparse.decode.derivations.forest_charts import ForestChart, ForestCharts
 from mbrparse.decode.derivations.forest_decoder import ForestDecoder
+from mbrparse.decode.derivations.gains import LANES
 from mbrparse.decode.derivations.tree_search import GrammarTree
 from mbrparse.decode.free.free_decoder import best_preterminals
 from mbrparse.decode.objectives import OBJECTIVES, Item, Objective, Space
@@ -137,6 +141,52 @@ def test_each_objective_reaches_the_best_of_all_trees(
     check_case(*case, items)
 
 
+@settings(max_examples=150, deadline=None)
+@given(unary_cases(longest=4, nonterminals=FEW_LABELS))
+def test_the_same_where_chains_visit_a_label_through_several_symbols(
+    case: tuple[naive.Grammar, list[str]],
+) -> None:
+    check_case(*case, "projected")
+
+
+@pytest.mark.parametrize(
+    ("unary", "lexical", "chains"),
+    [
+        # A under A earns once, though there are three symbols.
+        (
+            {("A^a", "A^b"): 1, ("A^b", "A^c"): 1},
+            {"A^a": 3, "A^b": 1, "A^c": 1},
+            {"sum": "AA", "product": "A"},
+        ),
+        # The way back to A earns more than it costs, and A has two symbols.
+        ({("A^a", "B"): 1, ("B", "A^b"): 1, ("A^b", "B"): 1}, {"A^b": 1}, {"sum": "ABA", "product": "ABA"}),
+        # A production that is expected more than once is worth its detour to the logarithm too.
+        ({("A^a", "A^a"): 8, ("A^a", "A^b"): 1}, {"A^a": 1, "A^b": 1}, {"sum": "AA", "product": "AA"}),
+        # B has one symbol: no chain visits it twice.
+        ({("A^a", "B"): 1, ("B", "A^a"): 3, ("B", "A^b"): 1}, {"A^b": 1}, {"sum": "ABA", "product": "ABA"}),
+    ],
+)
+def test_chains_of_max_rule(
+    unary: dict[tuple[str, str], int], lexical: dict[str, int], chains: dict[str, str]
+) -> None:
+    """The shortest of the best chains: a label no more often than it has symbols, each production once."""
+    weights: dict[str, int] = dict.fromkeys(["A^a"], 0)
+    for symbol, weight in [*((parent, weight) for (parent, _), weight in unary.items()), *lexical.items()]:
+        weights[symbol] = weights.get(symbol, 0) + weight
+    grammar = naive.Grammar(
+        {"A^a": Fraction(1)},
+        {},
+        {(symbol, "x"): Fraction(weight, weights[symbol]) for symbol, weight in lexical.items()},
+        {(parent, child): Fraction(weight, weights[parent]) for (parent, child), weight in unary.items()},
+    )
+    check_case(grammar, ["x"], "projected")
+    chart, names = decode(to_pcfg(grammar), ["x"], "projected"), to_pcfg(grammar).symbols
+    for place, name in enumerate(chains, start=1 + len(GRAMMAR_OBJECTIVES)):
+        tree = tree_of(chart, place)
+        symbols = [*(symbol for _, _, symbol in tree.nodes), *tree.preterminals]
+        assert "".join(names[symbol][0] for symbol in symbols) == chains[name]
+
+
 @settings(max_examples=60, deadline=None)
 @given(st.data(), st.sampled_from(["projected", "symbol"]))
 def test_the_same_without_unary_rules(data: st.DataObject, items: Items) -> None:
@@ -248,6 +298,54 @@ def test_a_forest_too_large_for_memory_is_said_to_be_so(monkeypatch: pytest.Monk
     assert (large.has_parse, large.overflown) == (False, True)
     parse = Parser(grammar, *ROWS).parse([["x"] * 40])[0]
     assert parse.reason == "chart too large for memory"
+
+
+@pytest.mark.parametrize(
+    ("module", "name"),
+    [(label_forest, "empty_forest"), (tree_search, "new_gains"), (tree_search, "new_values")],
+)
+def test_a_sentence_that_memory_did_not_suffice_for_may_come_again(
+    module: ModuleType, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Memory is taken into use once all of it is there: nothing is written where there is none."""
+    third = Fraction(1, 3)
+    grammar = to_pcfg(
+        naive.Grammar(
+            {"S": Fraction(1)},
+            {("S", "S^a", "S"): third, ("S^a", "S", "S"): Fraction(1, 4)},
+            {("S", "x"): third, ("S^a", "x"): 3 * Fraction(1, 4)},
+            {("S", "S^a"): third},
+        )
+    )
+    sentences = [["x"] * length for length in (3, 40, 40, 3)]
+    wanted = Parser(grammar, *ROWS).parse(sentences)
+    allocate, lengths = getattr(module, name), []
+
+    def fail_at_the_first_long_one(*arguments: Any) -> Any:
+        lengths.append(len(arguments[0].node_first if module is tree_search else range(arguments[0])))
+        if lengths[-1] > lengths[0] and lengths.count(lengths[-1]) == 1:
+            raise MemoryError
+        return allocate(*arguments)
+
+    monkeypatch.setattr(module, name, fail_at_the_first_long_one)
+    parses = Parser(grammar, *ROWS).parse(sentences)
+    assert [parse.reason for parse in parses] == [None, "chart too large for memory", None, None]
+    assert [parse.decoded for parse in parses if not parse.reason] == [
+        other.decoded for parse, other in zip(parses, wanted, strict=True) if not parse.reason
+    ]
+
+
+def test_a_search_without_a_tree_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As where no posterior is large enough for a number: a sentence then falls back."""
+    monkeypatch.setattr(
+        forest_decoder, "_roots", lambda grammar, _: np.full((len(grammar.symbols), LANES), -np.inf)
+    )
+    grammar = to_pcfg(GROWING)
+    assert decode(grammar, ["x", "x"], "projected", ROWS[:2]).trees == [None, None]
+    parse = Parser(grammar, "labelled-recall", *ROWS[2:4]).parse("x x")[0]
+    assert parse.reason == f"no tree for {ROWS[2].name}"
+    assert [found is None for found in parse.decoded] == [False, True, True]
+    assert [str(tree) for tree in parse.trees] == ["(S x x)"] * 3
 
 
 def test_more_than_eight_objectives_at_once() -> None:

@@ -8,8 +8,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from mbrparse.grammar.charts.rule_tables import Floats, Ints
+
+Codes = npt.NDArray[np.uint64]
+TABLE_BITS = 16
 
 
 class StepGraph(NamedTuple):
@@ -73,7 +77,14 @@ class Walk(NamedTuple):
     rest: Floats  # the sum of ``more``
     earned_before: Ints  # of the node, before this visit
     more_before: Floats
+    state: Codes  # the steps taken and the visits
     best: Ints  # nodes of the best walk
+    # Random codes, and the table of those that are known.
+    step_code: Codes
+    visit_code: Codes  # by node, for each visit
+    here_code: Codes  # by node, where a walk is
+    search: Codes  # one number
+    known: Codes
 
 
 class WalkScratch(NamedTuple):
@@ -94,6 +105,11 @@ def new_walks(nodes: int, unaries: int, longest: int) -> WalkScratch:
 
     def floats(size: int) -> Floats:
         return np.zeros(size + 1)
+
+    random = np.random.default_rng(0)
+
+    def codes(size: int) -> Codes:
+        return random.integers(np.iinfo(np.uint64).max, size=size + 1, dtype=np.uint64)
 
     return WalkScratch(
         StepGraph(
@@ -129,6 +145,12 @@ def new_walks(nodes: int, unaries: int, longest: int) -> WalkScratch:
             rest=floats(longest),
             earned_before=ints(longest),
             more_before=floats(longest),
+            state=np.zeros(longest + 1, np.uint64),
             best=ints(longest),
+            step_code=codes(unaries),
+            visit_code=codes(nodes),
+            here_code=codes(nodes),
+            search=codes(0),
+            known=np.zeros(1 << TABLE_BITS, np.uint64),
         ),
     )

@@ -6,18 +6,23 @@ Walks are tried depth first, and bounds leave most of them out:
 - Where no gain is above zero (logarithms), no walk is better than the best path.
 - A walk that returns to a node has earned something on the way: otherwise it does as well without it.
 - Of chains that earn the same the one of fewest nodes is wanted, and a step brings one gain at most.
+- Walks that have taken the same steps and visited the same nodes as often, in whatever order, go on alike.
+
+The last are known by the sum of random 64-bit codes, in a table whose entries are overwritten.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from mbrparse.decode.derivations.walk_scratch import InnerSteps, StepGraph, Walk, WalkScratch
+from mbrparse.decode.derivations.walk_scratch import TABLE_BITS, InnerSteps, StepGraph, Walk, WalkScratch
 from mbrparse.grammar.kernel import kernel
 
 TIE = 1e-9  # chains whose values differ relatively by no more are equal (of products, not of logarithms)
-# Where very many labels derive each other, the best of so many walks tried stands.
-MOST_WALKS = 1 << 20
+# Where very many labels derive each other, the best walk stands once so many more were not better.
+MOST_WALKS = 1 << 16
+_FACTOR, _SUMMAND = np.uint64(6364136223846793005), np.uint64(1442695040888963407)  # Knuth's generator
+_SHIFT = np.uint64(64 - TABLE_BITS)
 
 
 @kernel
@@ -101,12 +106,15 @@ def best_walk(walks: WalkScratch, top: int, begin: int, end: int, logs: bool) ->
         walk.cursor[depth] = steps.out_next[step]
         if not _step(graph, steps, walk, step, depth):
             continue
-        tried += 1
         depth += 1
+        if _is_known(walk, depth):
+            walk.cursor[depth] = -1
+            continue
+        tried += 1
         node = walk.node[depth]
         total, nodes = walk.earned[depth] + chains.leaving[node], depth + 1 + chains.nodes_below[node]
         if is_better(total, nodes, best, best_nodes, logs):
-            best, best_nodes, length = total, nodes, depth + 1
+            best, best_nodes, length, tried = total, nodes, depth + 1, 0
             for place in range(length):
                 walk.best[place] = walk.node[place]
         bound = walk.earned[depth] + walk.rest[depth] + steps.reach[node]
@@ -137,6 +145,9 @@ def _start(walks: WalkScratch, top: int, begin: int, end: int) -> None:
         rest += walk.more[node]
     walk.node[0], walk.cursor[0], walk.taken[0] = top, steps.out_head[top], 0
     walk.earned[0], walk.rest[0] = 0.0, rest
+    # What other searches left in the table means nothing to this one.
+    walk.search[0] = walk.search[0] * _FACTOR + _SUMMAND
+    walk.state[0] = walk.search[0]
 
 
 @kernel
@@ -152,12 +163,26 @@ def _step(graph: StepGraph, steps: InnerSteps, walk: Walk, step: int, depth: int
     walk.node[depth], walk.cursor[depth], walk.came[depth] = node, steps.out_head[node], step
     walk.taken[depth], walk.earned[depth] = taken, walk.earned[depth - 1] + brings
     walk.earned_before[depth], walk.more_before[depth] = walk.earned_at[node], walk.more[node]
+    walk.state[depth] = walk.state[depth - 1] + walk.visit_code[node]
+    if walk.uses[step] == 0:
+        walk.state[depth] += walk.step_code[step]
     walk.uses[step] += 1
     walk.visits[node] += 1
     walk.earned_at[node] = taken
     walk.more[node] = _more(graph, steps, walk, node)
     walk.rest[depth] = walk.rest[depth - 1] + walk.more[node] - walk.more_before[depth]
     return True
+
+
+@kernel
+def _is_known(walk: Walk, depth: int) -> bool:
+    """Whether a walk like this one has been here before; if not, it is noted."""
+    code = walk.state[depth] + walk.here_code[walk.node[depth]]
+    place = code >> _SHIFT
+    if walk.known[place] == code:
+        return True
+    walk.known[place] = code
+    return False
 
 
 @kernel
