@@ -28,6 +28,7 @@ from mbrparse.treebank.tree import Tree
 from mbrparse.treebank.tree_drawing import (
     GLYPH_WIDTH,
     MAX_DEPTH,
+    Node,
     convert,
     lay_out,
     levels,
@@ -155,7 +156,7 @@ def _text_of(tree: Tree, marks: frozenset[int], colours: bool, unicode_lines: bo
     import nltk
     from nltk.tree.prettyprinter import TreePrettyPrinter
 
-    def leaf(node: Tree) -> Any:
+    def leaf(node: Node) -> Any:
         if node.word is None:
             return _widened(node.label)
         return nltk.Tree(_widened(node.label), [_widened(node.word)])

@@ -6,11 +6,8 @@ svgling draws by recursion: a tree deeper than ``MAX_DEPTH`` cannot be drawn.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
-
-if TYPE_CHECKING:
-    from mbrparse.treebank.tree import Tree
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Protocol, TypeVar
 
 Drawn = TypeVar("Drawn")
 
@@ -24,7 +21,25 @@ GLYPH_WIDTH = 1.6
 _NO_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def draw_tree(tree: Tree) -> str | None:
+class Node(Protocol):
+    """What is drawn of a node of a tree."""
+
+    @property
+    def label(self) -> str: ...
+
+    @property
+    def word(self) -> str | None: ...
+
+    @property
+    def children(self) -> Sequence[Node]: ...
+
+    @property
+    def is_leaf(self) -> bool: ...
+
+    def preorder(self) -> Iterator[Node]: ...
+
+
+def draw_tree(tree: Node) -> str | None:
     """A tree as an SVG image, or None where it is too deep to be drawn.
 
     >>> from mbrparse.treebank.brackets import read_tree
@@ -40,13 +55,18 @@ def draw_tree(tree: Tree) -> str | None:
         return None
 
 
-def levels(tree: Tree) -> int:
+def levels(tree: Node) -> int:
     """How many constituents stand above each other."""
-    return tree.fold(lambda _: 0, lambda _, below: 1 + max(below))
+    most, waiting = 0, [(tree, 0)]
+    while waiting:
+        node, above = waiting.pop()
+        most = max(most, above)
+        waiting.extend((child, above + 1) for child in node.children)
+    return most
 
 
 def convert(
-    tree: Tree, leaf: Callable[[Tree], Drawn], inner: Callable[[int, str, list[Drawn]], Drawn]
+    tree: Node, leaf: Callable[[Node], Drawn], inner: Callable[[int, str, list[Drawn]], Drawn]
 ) -> Drawn:
     """Build a library's tree: ``leaf`` of terminals, ``inner`` of a constituent's preorder number (from
     0, terminals not counted), its label, and what its children became.
@@ -64,7 +84,7 @@ def convert(
     return built[0]
 
 
-def lay_out(tree: Tree, label: Callable[[int, str], Any] = lambda _, text: text) -> Any:
+def lay_out(tree: Node, label: Callable[[int, str], Any] = lambda _, text: text) -> Any:
     """svgling's layout of a tree, for ``stack``.
 
     ``label`` makes what is shown of a constituent's preorder number and label: a string or a svgling node.
@@ -72,7 +92,7 @@ def lay_out(tree: Tree, label: Callable[[int, str], Any] = lambda _, text: text)
     import svgling
     from svgling.core import TreeOptions
 
-    def leaf(node: Tree) -> Any:
+    def leaf(node: Node) -> Any:
         return printable(node.label) if node.word is None else (printable(node.label), printable(node.word))
 
     def inner(number: int, text: str, children: list[Any]) -> Any:
