@@ -3,15 +3,19 @@
 Gains add up along a path then, which comes through the strongly connected components of the unary rules
 one after the other: paths need to be tried within components only, and those of treebank grammars have
 few members. All lanes at once.
+
+What is called for each node gets parts of the state: handing over all of it would take as long as its work.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from mbrparse.decode.derivations.chain_scratch import MEMBERS
-from mbrparse.decode.derivations.gains import LANES
+from mbrparse.decode.derivations.chain_scratch import MEMBERS, ChainScratch
+from mbrparse.decode.derivations.gains import LANES, Gains
 from mbrparse.decode.derivations.search_state import SearchState
+from mbrparse.grammar.charts.forest import Forest
+from mbrparse.grammar.charts.rule_tables import Floats
 from mbrparse.grammar.charts.vector import add, load, maximum, store
 from mbrparse.grammar.kernel import kernel
 
@@ -49,10 +53,10 @@ def close_by_components(state: SearchState, cell: int) -> bool:
         while end < count and rank[node_symbol[first + order[end]]] == rank[node_symbol[first + node]]:
             end += 1
         for place in range(begin, end):
-            _leave(state, cell, order[place])
+            _leave(forest, gains, chains, cell, order[place])
         if end > begin + 1:
             for place in range(begin, end):
-                _wander(state, cell, order[place])
+                _wander(forest, gains, own, chains, cell, order[place])
         for place in range(begin, end):
             node = order[place]
             value = load(own, first, node)
@@ -68,9 +72,8 @@ def close_by_components(state: SearchState, cell: int) -> bool:
 
 
 @kernel
-def _leave(state: SearchState, cell: int, node: int) -> None:
+def _leave(forest: Forest, gains: Gains, chains: ChainScratch, cell: int, node: int) -> None:
     """The best chain of a node whose first step leaves its component."""
-    forest, gains, chains = state.forest, state.gains, state.chains
     first, begin = forest.node_first[cell], forest.unary_first[cell]
     rank, node_symbol, chain = chains.rank, forest.node_symbol, chains.chain
     for lane in range(LANES):
@@ -88,9 +91,8 @@ def _leave(state: SearchState, cell: int, node: int) -> None:
 
 
 @kernel
-def _wander(state: SearchState, cell: int, top: int) -> None:
+def _wander(forest: Forest, gains: Gains, own: Floats, chains: ChainScratch, cell: int, top: int) -> None:
     """The best chain of a node that takes steps within its component first: all its paths are tried."""
-    forest, gains, own, chains = state.forest, state.gains, state.values.own, state.chains
     first, begin = forest.node_first[cell], forest.unary_first[cell]
     rank, node_symbol, chain, earned = chains.rank, forest.node_symbol, chains.chain, chains.earned
     path, cursor, on_path = chains.path, chains.cursor, chains.on_path
