@@ -14,7 +14,7 @@ import numpy as np
 from mbrparse.decode.derivations.chain_scratch import MEMBERS, ChainScratch
 from mbrparse.decode.derivations.gains import LANES, Gains
 from mbrparse.decode.derivations.search_state import SearchState
-from mbrparse.grammar.charts.forest import Forest
+from mbrparse.grammar.charts.forest.packed_forest import Forest
 from mbrparse.grammar.charts.rule_tables import Floats
 from mbrparse.grammar.charts.vector import add, load, maximum, store
 from mbrparse.grammar.kernel import kernel
