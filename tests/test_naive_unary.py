@@ -221,7 +221,9 @@ def test_a_label_that_a_chain_repeats_earns_once() -> None:
         best, trees = grammar_optimum(SAME, ["a"], objective, labels)
         assert (best, trees) == (of_labels, [over("NP~1", over("NP~2", leaf("NP~3", 0)))])
     assert max_rule_optimum(SAME, ["a"], "max-rule-sum")[0] == 3
-    assert max_rule_optimum(SAME, ["a"], "max-rule-sum", labels) == (1, [leaf("NP", 0)])
+    # NP over NP is expected twice, and earns once, however long the chain: three symbols have the label.
+    best, trees = max_rule_optimum(SAME, ["a"], "max-rule-sum", labels)
+    assert (best, set(trees)) == (3, {over("NP", leaf("NP", 0)), over("NP", over("NP", leaf("NP", 0)))})
 
 
 def test_max_rule_takes_productions_of_labels() -> None:
@@ -491,9 +493,8 @@ def test_candidates_and_spaces(case: tuple[Grammar, list[str]]) -> None:
         trees = list(max_rule_trees(grammar, words, projection))
         assert len(set(trees)) == len(trees) <= MOST_TREES
         assert bool(trees) == bool(listed)
-        projected = {labels_of(tree, projection) for tree in listed}
-        assert {tree for tree in projected if not repeats(tree)} <= set(trees)
-        assert not any(repeats(tree) for tree in trees)
+        assert {labels_of(tree, projection) for tree in listed} <= set(trees)
+        assert projection is not identity or not any(repeats(tree) for tree in trees)
 
 
 @MODEST
