@@ -1,16 +1,20 @@
 """What a program asks of the parser: sentences in any form, options with a meaning, answers."""
 
+import gc
 import math
+import weakref
 
 import pytest
 from conversion import to_pcfg
 from naive import Grammar
 
 from mbrparse.decode.best_first.best_first_charts import BestFirst
+from mbrparse.decode.derivations.forest_charts import ForestChart
 from mbrparse.decode.objectives import OBJECTIVES, Space
 from mbrparse.decode.parser import Parser
 from mbrparse.decode.parser_options import ParserOptions
 from mbrparse.errors import ObjectiveError, OptionsError
+from mbrparse.grammar.charts.chart import Chart
 from mbrparse.treebank.brackets import read_tree
 
 BOTH = Grammar(
@@ -72,3 +76,21 @@ def test_what_has_no_meaning_is_refused_by_the_library_too() -> None:
         PRODUCTIONS.within(Space.FREE)
     with pytest.raises(OptionsError, match="give no others beside them"):
         Parser(GRAMMAR, "labelled-tree", options=ParserOptions((RECALL,)))
+
+
+@pytest.mark.parametrize("name", ["labelled-recall", "labelled-tree", "productions"])
+def test_parsers_leave_with_their_charts(name: str) -> None:
+    """Charts make no circles of references: their memory is large, and must not wait to be collected."""
+    gc.collect()
+    gc.disable()
+    try:
+        parser = Parser(GRAMMAR, name)
+        source, parses = weakref.ref(parser.source), parser.parse(["x x x", "x x"])
+        [first, _] = parses
+        assert isinstance(first.chart, Chart | ForestChart)
+        assert isinstance(first.chart, ForestChart) or len(first.chart.inside(0, 2)[0])
+        assert len(first.chart.span_posteriors().g) == 6
+        del parser, parses, first
+        assert source() is None
+    finally:
+        gc.enable()

@@ -71,7 +71,9 @@ class ForestCharts:
             self.label = np.arange(len(grammar.symbols), dtype=np.int32)
             self.labels = tuple(grammar.labels[label_id] for label_id in grammar.label_ids)
         self.forests = Forests(grammar)
-        self._held: ForestChart | None = None
+        # The sentence that the memory is filled with: a chart that is held would hold this in turn, and both
+        # would stay until the garbage collector comes.
+        self._held: IntArray | None = None
 
     def charts(self, sentences: Sequence[IntArray]) -> Iterator[ForestChart]:
         """One chart for each sentence of known terminals, in order."""
@@ -82,13 +84,13 @@ class ForestCharts:
             except (ChartOverflowError, MemoryError):
                 yield ForestChart(self, terminal_ids, -math.inf, overflown=True)
             else:
-                self._held = ForestChart(self, terminal_ids, log_prob)
-                yield self._held
+                self._held = terminal_ids
+                yield ForestChart(self, terminal_ids, log_prob)
 
     def forest_of(self, chart: ForestChart) -> Forest:
         """The forest of one of these charts; raises ChartOverflowError if memory no longer suffices."""
-        if self._held is not chart:
+        if self._held is not chart.terminal_ids:
             self._held = None
             self.forests.fill(chart.terminal_ids)
-            self._held = chart
+            self._held = chart.terminal_ids
         return self.forests.forest

@@ -67,7 +67,8 @@ class DenseCharts:
         self._scratch = aligned_rows(max(len(self._tables.tile_right), 4), self.dtype)
         self._rows = np.zeros((3, self.lanes), self.dtype)
         self._charts = [aligned_rows(0, self.dtype), aligned_rows(0, self.dtype)]
-        self._held: tuple[Chart, _Filled] | None = None  # the chart that was last asked for a cell
+        # What was last asked for a cell: its sentence, since charts that are held would hold this in turn.
+        self._held: tuple[IntArray, _Filled] | None = None
 
     def fill(self, charts: Sequence[Chart], wanted: Wanted) -> list[Chart]:
         """Fill up to ``lanes`` charts; returns those that need a kernel with more range."""
@@ -95,9 +96,9 @@ class DenseCharts:
 
     def cell(self, chart: Chart, start: int, end: int) -> tuple[IntArray, Scaled, Scaled]:
         """Wide symbols of a span, their inside and outside values, each with its log scale."""
-        if self._held is None or self._held[0] is not chart:
+        if self._held is None or self._held[0] is not chart.terminal_ids:
             self._held = None
-            self._held = (chart, self._inside_outside(self._group([chart.terminal_ids])))
+            self._held = (chart.terminal_ids, self._inside_outside(self._group([chart.terminal_ids])))
         filled = self._held[1]
         count = len(self._tables.symbol)
         base = cell_of(chart.length, start, end) * count

@@ -62,7 +62,8 @@ class SparseCharts:
         with np.errstate(over="ignore"):
             self._powers = np.ldexp(1.0, np.arange(-MAX_SHIFT, MAX_SHIFT + 1)).astype(dtype)
         self._memory = self._allocated(32, 1 << 14)
-        self._held: tuple[Chart, float] | None = None  # whose nodes are in memory, and its log probability
+        # The sentence whose nodes are in memory, and its log probability (a chart would hold this in turn).
+        self._held: tuple[IntArray, float] | None = None
 
     def fill(self, chart: Chart, wanted: Wanted) -> None:
         """Fill one chart; a chart that would not fit is left without a parse."""
@@ -103,14 +104,14 @@ class SparseCharts:
 
     def _inside_outside(self, chart: Chart) -> float:
         """Fill in a chart's nodes, which live until the next one's; returns its log probability."""
-        if self._held is not None and self._held[0] is chart:
+        if self._held is not None and self._held[0] is chart.terminal_ids:
             return self._held[1]
         self._held = None
         state = self._state(chart)
         while not sparse_inside(state):
             self._enlarge()
             state = self._state(chart)
-        self._held = (chart, float(sparse_outside(state)))
+        self._held = (chart.terminal_ids, float(sparse_outside(state)))
         return self._held[1]
 
     def _derivation(self, chart: Chart) -> Derivation:
