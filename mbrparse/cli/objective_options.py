@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any, TypeVar
 
 import click
 
 from mbrparse.cli.options import NearestChoice
-from mbrparse.decode.objectives import OBJECTIVES, Objective, Space
+from mbrparse.decode.objectives import OBJECTIVES, Item, Objective, Space
 from mbrparse.errors import ObjectiveError, OptionsError
 
 Command = TypeVar("Command", bound=Callable[..., Any])
+
+GENERAL = "general-recall"
+WEIGHTS = {"labelled": Item.LABELLED_SPAN, "bracketed": Item.SPAN}
 
 
 def objective_options(command: Command) -> Command:
@@ -27,9 +31,23 @@ def objective_options(command: Command) -> Command:
         ),
         click.option(
             "--space",
-            type=NearestChoice(["free", "grammar"]),
-            help="Where to search: any binary tree with a label on each span, or the grammar's own trees.  "
-            "[default: free for the recalls, grammar for the others]",
+            type=NearestChoice(["free", "nary", "grammar"]),
+            help="Where to search: any binary tree with a label on each span, any constituents that do not "
+            "cross, or the grammar's own trees.  [default: nary for general-recall and the Fs, free for the "
+            "other recalls, grammar for the others]",
+        ),
+        click.option(
+            "--node-cost",
+            type=float,
+            metavar="COST",
+            help="Taken off the gains for each constituent, with objectives that add up posteriors.",
+        ),
+        click.option(
+            "--weight",
+            "weights",
+            metavar="ITEM=W",
+            multiple=True,
+            help="Of general-recall's gains: labelled=W, bracketed=W (repeatable).  [default: labelled=1]",
         ),
         click.option(
             "--objective",
@@ -45,15 +63,41 @@ def objective_options(command: Command) -> Command:
     return command
 
 
-def chosen_objectives(names: Sequence[str], space: str | None) -> tuple[Objective, ...]:
-    """The rows of the table; a usage error for a space in which one of them has no meaning."""
-    objectives = [OBJECTIVES[name] for name in names]
-    if space is not None:
+def chosen_objectives(
+    names: Sequence[str], space: str | None, weights: Sequence[str] = (), node_cost: float | None = None
+) -> tuple[Objective, ...]:
+    """The rows of the table, as options change them; a usage error for what has no meaning."""
+    if weights and GENERAL not in names:
+        raise click.UsageError(f"--weight goes with --objective {GENERAL}.")
+    objectives = []
+    for name in names:
+        row = OBJECTIVES[name]
         try:
-            objectives = [objective.within(Space[space.upper()]) for objective in objectives]
+            if name == GENERAL and weights:
+                row = replace(row, gains=_gains(weights))
+            if space is not None:
+                row = row.within(Space[space.upper()])
+            if node_cost is not None:
+                row = row.with_node_cost(node_cost)
         except ObjectiveError as error:
-            raise click.UsageError(f"--space {space}: {error}.") from None
+            option = "--space" if space is not None else "--weight" if weights else "--node-cost"
+            raise click.UsageError(f"{option}: {error}.") from None
+        objectives.append(row)
     return tuple(objectives)
+
+
+def _gains(weights: Sequence[str]) -> tuple[tuple[Item, float], ...]:
+    found: dict[Item, float] = {}
+    for text in weights:
+        name, _, number = text.partition("=")
+        try:
+            item, weight = WEIGHTS[name], float(number)
+        except (KeyError, ValueError):
+            raise click.BadParameter(
+                f"{text!r} is none of labelled=W, bracketed=W.", param_hint="--weight"
+            ) from None
+        found[item] = weight
+    return tuple(found.items())
 
 
 @contextmanager

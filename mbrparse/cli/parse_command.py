@@ -72,6 +72,8 @@ def parse(
     output: str,
     names: tuple[str, ...],
     space: str | None,
+    weights: tuple[str, ...],
+    node_cost: float | None,
     items: Any,
     form: Any,
     debinarize: bool,
@@ -106,7 +108,7 @@ def parse(
     if len(names) > 1 and PLACEHOLDER not in output:
         raise click.UsageError(f"With several objectives, --output must hold {PLACEHOLDER}.")
     _check_outputs(output, details, write_posteriors)
-    objectives = chosen_objectives(names, space)
+    objectives = chosen_objectives(names, space, weights, node_cost)
     best_first = best_first_search(engine, **search)
     with combinations_checked():
         options = ParserOptions(

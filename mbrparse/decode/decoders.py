@@ -26,6 +26,7 @@ class Decoded:
     over its terminals (None: there is none). ``score`` is what the objective makes of it (None: see
     ``log_prob``), ``expected`` how many of its other items are expected to be right, by their name in
     ``--details``. A tree that is a most probable derivation has that derivation's natural ``log_prob``.
+    An n-ary tree says how many ``constituents`` the true n-ary tree is expected to have.
     """
 
     spans: LabelledSpans
@@ -33,6 +34,7 @@ class Decoded:
     score: float | None = None
     log_prob: float | None = None
     expected: Mapping[str, float] | None = None
+    constituents: float | None = None
 
 
 class Decoder(Protocol[ChartT_contra]):
@@ -47,7 +49,8 @@ class Decoder(Protocol[ChartT_contra]):
 
 
 class Place(NamedTuple):
-    """A decoder, and where its objectives stand among all of a parser's."""
+    """A decoder, where its objectives stand among all of a parser's, and whether its trees are n-ary."""
 
     decoder: Decoder[object]
     positions: tuple[int, ...]
+    nary: bool = False

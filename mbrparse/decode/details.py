@@ -53,15 +53,19 @@ class Details:
         """
         labelled, bracketed = posteriors.expected_matches(spans)
         posterior = None
-        if self._probability is not None:
+        nary = None if decoded is None else decoded.constituents
+        # An n-ary tree is no derivation's: many look like it.
+        if self._probability is not None and nary is None:
             posterior = math.exp(self._probability.log_prob(spans, parse.terminal_ids) - parse.log_prob)
         constituents = (
             posteriors.expected_constituents() if self._unaries else float(max(parse.length - 1, 0))
         )
+        if nary is not None:
+            constituents = nary
         score = None if decoded is None else posterior if decoded.log_prob is not None else decoded.score
         items = {} if decoded is None or decoded.expected is None else decoded.expected
         return {
-            "constituents": constituents if self._unaries else int(constituents),
+            "constituents": constituents if self._unaries or nary is not None else int(constituents),
             "expected_labelled": labelled,
             "expected_bracketed": bracketed,
             "expected_labelled_recall": labelled / constituents if constituents else 0.0,

@@ -9,7 +9,8 @@ from mbrparse.decode.decoders import Decoder, Place
 from mbrparse.decode.derivations.viterbi_decoder import ViterbiDecoder
 from mbrparse.decode.evidence import Evidence
 from mbrparse.decode.free.free_decoder import FreeDecoder
-from mbrparse.decode.objectives import Objective
+from mbrparse.decode.nary.nary_decoder import NaryDecoder
+from mbrparse.decode.objectives import Objective, Space
 from mbrparse.decode.parse_result import SentenceChart
 from mbrparse.decode.parser_options import ParserOptions
 from mbrparse.decode.posteriors.span_posteriors import Posteriors
@@ -43,11 +44,13 @@ class GrammarSource:
     def _divided(self, options: ParserOptions) -> tuple[Any, tuple[Place, ...]]:
         """The charts, and the decoders with their objectives."""
         objectives = options.objectives
-        free = [place for place, objective in enumerate(objectives) if not objective.derives]
+        free = [place for place, objective in enumerate(objectives) if objective.space is Space.FREE]
+        nary = [place for place, objective in enumerate(objectives) if objective.space is Space.NARY]
         derived = [place for place, objective in enumerate(objectives) if objective.derives]
         root = self.root if options.unlabelled else None
         decoders: list[tuple[Decoder[Any], list[int]]] = [
-            (FreeDecoder(_chosen(objectives, free), TIE[options.precision], root), free)
+            (FreeDecoder(_chosen(objectives, free), TIE[options.precision], root), free),
+            (NaryDecoder(_chosen(objectives, nary), TIE[options.precision], self.root), nary),
         ]
         charts: Any
         if options.needs_forest:
@@ -60,10 +63,13 @@ class GrammarSource:
             decoder = ForestDecoder(charts, _chosen(objectives, derived), options.expectations)
             decoders.append((decoder, derived))
         else:
-            wanted = Wanted(bool(free) or options.expectations, bool(derived), options.expectations)
+            entries = bool(nary) or options.expectations
+            wanted = Wanted(bool(free) or entries, bool(derived), entries)
             charts = self._charts_of_sums(options, wanted)
             decoders.append((ViterbiDecoder(self.grammar, len(derived)), derived))
-        return charts, tuple(Place(decoder, tuple(places)) for decoder, places in decoders if places)
+        return charts, tuple(
+            Place(decoder, tuple(places), places is nary) for decoder, places in decoders if places
+        )
 
     def _charts_of_sums(self, options: ParserOptions, wanted: Wanted) -> ChartFactory | BestFirstCharts:
         if options.best_first is None:

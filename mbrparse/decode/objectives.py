@@ -34,13 +34,14 @@ class Space(Enum):
 
     FREE = "any binary tree with one label for each span of width 2 or more"
     GRAMMAR = "the grammar's own derivations"
+    NARY = "any constituents that do not cross each other, one label a span, the whole sentence always"
     ITEMS = "every tree that is built of productions with a posterior above zero"
 
 
 # Where an item of a tree has a meaning: the free space knows labelled spans and nothing below them.
 _MEANT_IN = {
-    Item.LABELLED_SPAN: (Space.FREE, Space.GRAMMAR),
-    Item.SPAN: (Space.FREE, Space.GRAMMAR),
+    Item.LABELLED_SPAN: (Space.FREE, Space.NARY, Space.GRAMMAR),
+    Item.SPAN: (Space.FREE, Space.NARY, Space.GRAMMAR),
     Item.PARENT_CHILD: (Space.GRAMMAR,),
     Item.PRODUCTION: (Space.GRAMMAR,),
     Item.RULE: (Space.GRAMMAR,),
@@ -53,8 +54,9 @@ _MEANT_IN = {
 class Objective:
     """What a returned tree maximizes: sum of weights times gains, plus ``node_constant`` per node.
 
-    ``other_spaces`` are those that it may be searched in besides its own. Raises ObjectiveError for a row
-    that no search could make sense of.
+    With ``f_score`` the gains are matches, and their F is maximized, twice their sum over the number of
+    constituents of the tree and the expected number of the true one's. ``other_spaces`` are those that it
+    may be searched in besides its own. Raises ObjectiveError for a row that no search could make sense of.
 
     >>> Objective("half", Space.FREE, ((Item.LABELLED_SPAN, 1.0), (Item.SPAN, 0.5))).weight(Item.SPAN)
     0.5
@@ -65,6 +67,7 @@ class Objective:
     gains: tuple[tuple[Item, float], ...]
     node_constant: float = 0.0
     other_spaces: tuple[Space, ...] = ()
+    f_score: bool = False
 
     def __post_init__(self) -> None:
         weights = self._weighed
@@ -76,6 +79,8 @@ class Objective:
             raise ObjectiveError(f"{self.name}: nothing is weighed", remedy="give an item a weight")
         for space in (self.space, *self.other_spaces):
             self._check_space(space)
+        if self.f_score and (self.space is not Space.NARY or self.node_constant or self.other_spaces):
+            raise ObjectiveError(f"{self.name}: F is maximized over n-ary trees, without a constant")
         alone = len(weights) == 1 and min(weights.values()) > 0 and not self.node_constant
         if self.space is Space.ITEMS and not alone:
             raise ObjectiveError(
@@ -112,7 +117,23 @@ class Objective:
     @property
     def derives(self) -> bool:
         """Whether its trees are built of the grammar's productions."""
-        return self.space is not Space.FREE
+        return self.space in (Space.GRAMMAR, Space.ITEMS)
+
+    @property
+    def sums_posteriors(self) -> bool:
+        """Whether it adds posteriors up, so that a node may cost something."""
+        by_log = Item.RULE, Item.LOG_SPLIT_PRODUCTION
+        return self.space is not Space.ITEMS and not self.f_score and not any(map(self.weight, by_log))
+
+    def with_node_cost(self, cost: float) -> Objective:
+        """The same with a cost for each node; raises ObjectiveError where gains are no sum of posteriors.
+
+        >>> OBJECTIVES["general-recall"].with_node_cost(0.3).node_constant
+        -0.3
+        """
+        if not self.sums_posteriors:
+            raise ObjectiveError(f"{self.name} does not add up posteriors, which a node could cost some of")
+        return replace(self, node_constant=self.node_constant - cost)
 
     def within(self, space: Space) -> Objective:
         """The same in another space; raises ObjectiveError where it has no meaning there.
@@ -134,6 +155,14 @@ OBJECTIVES = {
         Objective("labelled-tree", Space.GRAMMAR, ((Item.RULE, 1.0),)),
         Objective("labelled-recall", Space.FREE, ((Item.LABELLED_SPAN, 1.0),), other_spaces=(Space.GRAMMAR,)),
         Objective("bracketed-recall", Space.FREE, ((Item.SPAN, 1.0),), other_spaces=(Space.GRAMMAR,)),
+        Objective(
+            "general-recall",
+            Space.NARY,
+            ((Item.LABELLED_SPAN, 1.0),),
+            other_spaces=(Space.FREE, Space.GRAMMAR),
+        ),
+        Objective("labelled-f", Space.NARY, ((Item.LABELLED_SPAN, 1.0),), f_score=True),
+        Objective("bracketed-f", Space.NARY, ((Item.SPAN, 1.0),), f_score=True),
         Objective("parent-child", Space.GRAMMAR, ((Item.PARENT_CHILD, 1.0),)),
         Objective("productions", Space.GRAMMAR, ((Item.PRODUCTION, 1.0),)),
         Objective("max-rule-sum", Space.ITEMS, ((Item.SPLIT_PRODUCTION, 1.0),)),

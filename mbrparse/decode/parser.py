@@ -60,6 +60,11 @@ class Parser:
             GrammarSource(source, options) if isinstance(source, PCFG) else PosteriorsSource(source, options)
         )
 
+        places = self.source.places
+        nary = {position for place in places if place.nary for position in place.positions}
+        # Trees of n-ary objectives are written un-binarized, fall-backs too.
+        self._nary = [position in nary for position in range(len(options.objectives))]
+
     def parse(self, sentences: Tree | str | Iterable[Tree | str | Sequence[str | Tree]]) -> Parses:
         """Parse sentences: trees (whose terminals are parsed), strings of words, or lists of words.
 
@@ -81,7 +86,7 @@ class Parser:
         reason = evidence.reason
         if evidence.posteriors is not None:
             try:
-                for decoder, positions in self.source.places:
+                for decoder, positions, _ in self.source.places:
                     found = decoder.decode(evidence.chart, evidence.posteriors)
                     for position, one in zip(positions, found, strict=True):
                         decoded[position] = one
@@ -95,12 +100,12 @@ class Parser:
             length = len(evidence.sentence)
             fallback = fallback_spans(length, self.options.fallback, self.source.root, self.source.labels)
         # Objectives often agree: the same tree is built, and written, once.
-        built: dict[tuple[object, ...] | None, Tree | None] = {}
+        built: dict[tuple[object, ...], Tree | None] = {}
         trees = []
-        for one in decoded:
-            key = None if one is None else (*one.spans, *one.preterminals)
+        for one, nary in zip(decoded, self._nary, strict=True):
+            key = (nary,) if one is None else (nary, *one.spans, *one.preterminals)
             if key not in built:
-                built[key] = self._tree(evidence, one, fallback)
+                built[key] = self._tree(evidence, one, fallback, nary)
             trees.append(built[key])
         return Parse(
             objectives,
@@ -114,7 +119,7 @@ class Parser:
         )
 
     def _tree(
-        self, evidence: Evidence, decoded: Decoded | None, fallback: LabelledSpans | None
+        self, evidence: Evidence, decoded: Decoded | None, fallback: LabelledSpans | None, nary: bool
     ) -> Tree | None:
         """The tree as it is written; None: the empty parse."""
         leaves: Sentence
@@ -127,7 +132,7 @@ class Parser:
         else:
             return None
         tree = build_tree(spans, leaves)
-        return debinarize(tree) if self.options.debinarized else tree
+        return debinarize(tree) if nary or self.options.debinarized else tree
 
 
 @contextmanager

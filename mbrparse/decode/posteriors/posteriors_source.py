@@ -13,7 +13,8 @@ import numpy as np
 from mbrparse.decode.decoders import Place
 from mbrparse.decode.evidence import Evidence
 from mbrparse.decode.free.free_decoder import UNLABELLED, FreeDecoder, best_preterminals
-from mbrparse.decode.objectives import OBJECTIVES
+from mbrparse.decode.nary.nary_decoder import NaryDecoder
+from mbrparse.decode.objectives import OBJECTIVES, Space
 from mbrparse.decode.parser_options import ParserOptions
 from mbrparse.decode.posteriors.posteriors_file import GivenPosteriors
 from mbrparse.decode.posteriors.span_posteriors import NO_LABEL, Posteriors
@@ -50,8 +51,14 @@ class PosteriorsSource:
         self._labels = given.labels if self.root in self.labels else (*given.labels, self.root)
         self._root_id = self._labels.index(self.root)
         self._max_length = options.max_length or LONGEST
-        decoder = FreeDecoder(options.objectives, given.tie, self.root if options.unlabelled else None)
-        self.places: tuple[Place, ...] = (Place(decoder, tuple(range(len(options.objectives)))),)
+        rows = options.objectives
+        free = tuple(place for place, row in enumerate(rows) if row.space is Space.FREE)
+        nary = tuple(place for place, row in enumerate(rows) if row.space is Space.NARY)
+        root = self.root if options.unlabelled else None
+        self.places: tuple[Place, ...] = (
+            Place(FreeDecoder([rows[place] for place in free], given.tie, root), free),
+            Place(NaryDecoder([rows[place] for place in nary], given.tie, self.root), nary, nary=True),
+        )
 
     def evidence(self, batch: Batch) -> Iterator[Evidence]:
         """Raises InputMismatchError, before anything is yielded, for sentences that are not the file's."""

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
+import numpy.typing as npt
 
+from mbrparse.errors import LabelError
 from mbrparse.grammar.charts.span_summary import SpanEntries, SpanSummary, cell_of, summarize_entries
 from mbrparse.grammar.pcfg import FloatArray
+from mbrparse.treebank.labels import is_continuation
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -42,8 +45,10 @@ class Posteriors:
         labels: tuple[str, ...],
         spans: Callable[[], SpanSummary],
         entries: Callable[[], SpanEntries],
+        tie: float = 1e-9,
     ) -> None:
         self.length = length
+        self._tie = tie
         self.labels = labels
         self._spans_of = spans
         self._entries_of = entries
@@ -58,7 +63,7 @@ class Posteriors:
         cls, length: int, labels: tuple[str, ...], entries: SpanEntries, tie: float = 1e-9
     ) -> Posteriors:
         """Those that are listed, in the order of start, end, label id."""
-        return cls(length, labels, lambda: summarize_entries(length, entries, tie), lambda: entries)
+        return cls(length, labels, lambda: summarize_entries(length, entries, tie), lambda: entries, tie)
 
     @cached_property
     def spans(self) -> SpanSummary:
@@ -69,6 +74,25 @@ class Posteriors:
     def entries(self) -> SpanEntries:
         """Every posterior above zero."""
         return self._entries_of()
+
+    @cached_property
+    def constituents(self) -> SpanSummary:
+        """The same of constituents of n-ary trees: no continuations, over one terminal no preterminals."""
+        return summarize_entries(self.length, self._nary, self._tie)
+
+    @cached_property
+    def _nary(self) -> SpanEntries:
+        entries = self.entries
+        chosen = (entries.constituents > 0) & ~_continuations(self.labels)[entries.label_ids]
+        starts, ends, label_ids, g = (
+            column[chosen]
+            for column in (entries.starts, entries.ends, entries.label_ids, entries.constituents)
+        )
+        return SpanEntries(starts, ends, label_ids, g.astype(np.float64), np.zeros(len(g)))
+
+    def expected_nary_constituents(self) -> float:
+        """The expected number of constituents of the n-ary tree: continuations are none."""
+        return float(self._nary.g.sum())
 
     @cached_property
     def _table(self) -> dict[tuple[int, int, str], float]:
@@ -149,3 +173,16 @@ class Posteriors:
             return summary.total
         gains: FloatArray = labelled * summary.best + span * summary.total + constant
         return gains
+
+
+@lru_cache(maxsize=16)
+def _continuations(labels: tuple[str, ...]) -> npt.NDArray[np.bool_]:
+    """Which labels are continuations; a tag may be written in any way, and is none."""
+    return np.array([_is_continuation(label) for label in labels], np.bool_)
+
+
+def _is_continuation(label: str) -> bool:
+    try:
+        return is_continuation(label)
+    except LabelError:
+        return False

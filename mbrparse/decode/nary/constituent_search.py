@@ -1,0 +1,86 @@
+"""Search among n-ary trees: the constituents, none crossing another, that gain most.
+
+M(start, end) = max(0, gain(start, end)) + max over split of M(start, split) + M(split, end), and the root
+is always kept. Over one terminal M is 0, or what a constituent over it gains. A constituent whose gain is
+not above the tolerance of ties is left out, so that nothing rests on the sign of a rounded zero.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mbrparse.grammar.kernel import kernel
+from mbrparse.grammar.pcfg import FloatArray, IntArray
+
+
+class Constituents(NamedTuple):
+    """The spans of a tree's constituents in preorder, the whole sentence first, and what they gain."""
+
+    score: float
+    starts: IntArray
+    ends: IntArray
+
+
+def best_constituents(gains: FloatArray, length: int, tie: float = 1e-9) -> Constituents:
+    """The tree with the largest sum of gains, which are by cell (grammar.charts.span_summary).
+
+    A single terminal has no root above it but where that gains. Of equal trees the one with fewer
+    constituents, then the one that splits first.
+
+    >>> gains = np.array([0.0, 0.5, -0.1, 0.0, 0.2, 0.0])  # (0,1) (0,2) (0,3) (1,2) (1,3) (2,3)
+    >>> found = best_constituents(gains, 3)
+    >>> round(found.score, 9), found.starts.tolist(), found.ends.tolist()
+    (0.4, [0, 0], [3, 2])
+    """
+    return Constituents(*_best_constituents(gains.astype(np.float64, copy=False), length, tie))
+
+
+@kernel
+def _best_constituents(gains: FloatArray, length: int, tie: float) -> tuple[float, IntArray, IntArray]:
+    score = np.zeros((length, length + 1))
+    # The mirror image by end keeps both factors of the inner loop contiguous.
+    score_by_end = np.zeros((length + 1, length + 1))
+    split_of = np.zeros((length, length + 1), np.int32)
+    kept = np.zeros((length, length + 1), np.bool_)
+    for start in range(length - 1, -1, -1):
+        row = start * length - start * (start - 1) // 2 - start - 1
+        for end in range(start + 1, length + 1):
+            best = 0.0
+            if end - start > 1:
+                best = score[start, start + 1] + score_by_end[end, start + 1]
+                bound = best + tie * abs(best)
+                best_split = start + 1
+                for split in range(start + 2, end):
+                    candidate = score[start, split] + score_by_end[end, split]
+                    if candidate > bound:
+                        best = candidate
+                        bound = best + tie * abs(best)
+                        best_split = split
+                split_of[start, end] = best_split
+            whole = end - start == length and length > 1
+            if whole or gains[row + end] > tie:
+                best += gains[row + end]
+                kept[start, end] = True
+            score[start, end] = best
+            score_by_end[end, start] = best
+    starts, ends = np.zeros(2 * length, np.int32), np.zeros(2 * length, np.int32)
+    stack = np.zeros((length + 1, 2), np.int32)
+    height, count = 0, 0
+    if length:
+        stack[0, 1] = length
+        height = 1
+    while height:
+        height -= 1
+        start, end = stack[height, 0], stack[height, 1]
+        if kept[start, end]:
+            starts[count], ends[count] = start, end
+            count += 1
+        if end - start > 1:
+            split = split_of[start, end]
+            stack[height, 0], stack[height, 1] = split, end
+            stack[height + 1, 0], stack[height + 1, 1] = start, split
+            height += 2
+    total = score[0, length] if length else 0.0
+    return total, starts[:count].copy(), ends[:count].copy()

@@ -1,0 +1,92 @@
+"""``mbrparse parse``: n-ary objectives on the command line."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from commandline import Command
+
+TREES = """(S (NP DT NN) (S_Cont (VP VB (NP DT NN)) .))
+(S (NP DT NN) (S_Cont (VP VB (NP DT NN)) .))
+(S DT (S_Cont NN (S_Cont (VP VB (NP DT NN)) .)))
+(S (NP DT NN) (S_Cont (VP VB (VP_Cont DT NN)) .))
+"""
+SENTENCE = "DT NN VB DT NN .\n"
+
+
+@pytest.fixture
+def grammar(command: Command, tmp_path: Path) -> Path:
+    (tmp_path / "trees.mrg").write_text(TREES)
+    assert command("train", tmp_path / "trees.mrg", "-o", tmp_path / "grammar.txt").code == 0
+    return tmp_path / "grammar.txt"
+
+
+def test_a_cost_leaves_out_what_is_doubtful(command: Command, grammar: Path) -> None:
+    """The inner NP is there in about two thirds of the trees; whatever fits is kept without a cost."""
+    expected = {
+        "0": "(S (NP DT NN) (VP VB (NP DT NN)) .)",
+        "0.9": "(S (NP DT NN) (VP VB DT NN) .)",
+        "1.5": "(S DT NN VB DT NN .)",
+    }
+    for cost, tree in expected.items():
+        outcome = command(
+            "parse", "-g", grammar, "--objective", "general-recall", "--node-cost", cost, stdin=SENTENCE
+        )
+        assert (outcome.code, outcome.out) == (0, f"{tree}\n"), cost
+
+
+def test_special_cases_to_the_byte(command: Command, grammar: Path) -> None:
+    for name, weight in (("labelled-recall", "labelled=1"), ("bracketed-recall", "bracketed=1")):
+        for space in ("free", "grammar"):
+            one = command("parse", "-g", grammar, "--objective", name, "--space", space, stdin=SENTENCE)
+            other = command(
+                "parse", "-g", grammar, "--objective", "general-recall", "--weight", weight, "--space", space,
+                stdin=SENTENCE,
+            )  # fmt: skip
+            assert one.code == other.code == 0
+            assert one.out == other.out
+
+
+def test_details_tell_the_expected_f(command: Command, grammar: Path, tmp_path: Path) -> None:
+    out = tmp_path / "details.jsonl"
+    arguments = ["--objective", "labelled-f", "--details", out]
+    assert command("parse", "-g", grammar, *arguments, stdin=SENTENCE).code == 0
+    tree = json.loads(out.read_text())["trees"]["labelled-f"]
+    matches = sum(node[3] for node in tree["nodes"])
+    f = 2 * matches / (len(tree["nodes"]) + tree["constituents"])
+    assert tree["expected_score"] == pytest.approx(f)
+    assert tree["expected_labelled"] == pytest.approx(matches)
+    assert tree["posterior"] is None
+
+
+def test_posteriors_from_elsewhere_serve_too(command: Command, tmp_path: Path) -> None:
+    path = tmp_path / "given.npz"
+    np.savez(
+        path, lengths=[3], labels=["S", "NP", "S_Cont"], sentence=[0, 0, 0, 0], start=[0, 0, 1, 1],
+        end=[3, 2, 3, 3], label=[0, 1, 1, 2], g=np.array([1.0, 0.2, 0.3, 0.5]),
+    )  # fmt: skip
+    for name, tree in (("general-recall", "(S a (NP b c))"), ("labelled-f", "(S a b c)")):
+        outcome = command("parse", "--posteriors", path, "--objective", name, stdin="a b c\n")
+        assert (outcome.code, outcome.out) == (0, f"{tree}\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--objective", "labelled-f", "--node-cost", "1"], "labelled-f does not add up posteriors"),
+        (
+            ["--objective", "labelled-recall", "--weight", "labelled=1"],
+            "goes with --objective general-recall",
+        ),
+        (["--objective", "general-recall", "--weight", "labels=1"], "none of labelled=W, bracketed=W"),
+        (["--objective", "general-recall", "--weight", "labelled=x"], "none of labelled=W, bracketed=W"),
+        (["--objective", "general-recall", "--weight", "labelled=nan"], "a weight that is no number"),
+        (["--objective", "labelled-f", "--space", "grammar"], "no meaning in the space grammar"),
+        (["--objective", "labelled-recall", "--space", "nary"], "no meaning in the space nary"),
+    ],
+)
+def test_what_has_no_meaning(command: Command, grammar: Path, arguments: list[str], message: str) -> None:
+    outcome = command("parse", "-g", grammar, *arguments, stdin=SENTENCE)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert message in " ".join(outcome.err.replace("│", " ").split())

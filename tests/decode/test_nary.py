@@ -1,0 +1,160 @@
+"""General Recall and F over n-ary trees, against all sets of constituents that do not cross."""
+
+import math
+from collections.abc import Callable
+
+import naive
+import naive_nary
+import naive_unary
+import numpy as np
+import pytest
+from conversion import to_pcfg
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from unary_strategies import unary_cases
+
+from mbrparse.decode.nary.constituent_search import best_constituents
+from mbrparse.decode.nary.nary_decoder import NaryDecoder
+from mbrparse.decode.objectives import OBJECTIVES, Item, Objective, Space
+from mbrparse.decode.parser import Parser
+from mbrparse.decode.posteriors.span_posteriors import Posteriors
+from mbrparse.errors import ObjectiveError
+from mbrparse.grammar.charts.span_summary import entries_without_unaries
+from mbrparse.treebank.binarize import debinarize
+from mbrparse.treebank.brackets import read_tree
+
+LABELS = ("A", "A_Cont", "B", "S")
+GENERAL = OBJECTIVES["general-recall"]
+
+
+def test_the_twin_counts_trees() -> None:
+    """Little Schroeder numbers."""
+    assert [naive_nary.count(n) for n in range(2, 6)] == [1, 3, 11, 45]
+
+
+@st.composite
+def posteriors(draw: st.DrawFn) -> tuple[int, dict[tuple[int, int, str], float]]:
+    """Any numbers from 0 to 1 (not those of a tree's distribution): the search must not rely on more."""
+    n = draw(st.integers(2, 5))
+    spans = [(i, j, x) for i in range(n) for j in range(i + 2, n + 1) for x in LABELS]
+    chosen = draw(st.sets(st.sampled_from(spans), min_size=1, max_size=16))
+    levels = st.integers(1, 8).map(lambda eighths: eighths / 8)
+    return n, {span: draw(levels | st.floats(0.01, 1)) for span in sorted(chosen)}
+
+
+def listed(n: int, g: dict[tuple[int, int, str], float]) -> Posteriors:
+    rows = sorted((i, j, LABELS.index(x), value) for (i, j, x), value in g.items())
+    starts, ends, ids, values = zip(*rows, strict=True)
+    first, last, label_ids = (np.array(column, np.int32) for column in (starts, ends, ids))
+    entries = entries_without_unaries(first, last, label_ids, np.array(values))
+    return Posteriors.of_entries(n, LABELS, entries)
+
+
+@settings(max_examples=300, deadline=None)
+@given(posteriors(), st.sampled_from([0.0, 0.25, 0.3, 0.5, 0.9]), st.sampled_from([(1, 0), (0, 1), (1, 0.5)]))
+def test_trees_reach_the_enumerated_optimum(
+    case: tuple[int, dict[tuple[int, int, str], float]], cost: float, weights: tuple[float, float]
+) -> None:
+    n, g = case
+    constituents = {span: value for span, value in g.items() if not span[2].endswith("_Cont")}
+    gains = ((Item.LABELLED_SPAN, weights[0]), (Item.SPAN, weights[1]))
+    rows = [
+        Objective("general", Space.NARY, gains, -cost),
+        Objective("f", Space.NARY, gains, f_score=True),
+    ]
+    general, f = NaryDecoder(rows, 1e-9, "S").decode(None, listed(n, g))
+    best = naive_nary.optimum(constituents, n, *weights, cost)
+    for found in (general, f):
+        spans = frozenset((i, j) for i, j, _ in found.spans)
+        assert len(spans) == len(found.spans)
+        assert spans in naive_nary.trees(n, False)
+        assert found.spans == sorted(found.spans, key=lambda span: (span[0], -span[1]))
+        for i, j, x in found.spans:
+            masses = {y: value for (a, b, y), value in constituents.items() if (a, b) == (i, j)}
+            assert masses.get(x, 0) == pytest.approx(max(masses.values(), default=0), rel=1e-9)
+    spans = frozenset((i, j) for i, j, _ in general.spans)
+    value = sum(naive_nary.gain(constituents, span, *weights, cost) for span in spans)
+    assert general.score == pytest.approx(best, abs=1e-9)
+    assert value == pytest.approx(best, abs=1e-9)
+    best_f = naive_nary.f_optimum(constituents, n, *weights)
+    assert f.score == pytest.approx(best_f, abs=1e-9)
+    found_f = naive_nary.f_of(constituents, frozenset((i, j) for i, j, _ in f.spans), *weights)
+    assert found_f == pytest.approx(best_f, abs=1e-9)
+    assert f.constituents == pytest.approx(sum(constituents.values()))
+
+
+@settings(max_examples=100, deadline=None)
+@given(unary_cases(longest=4))
+def test_with_grammars_that_have_unary_rules(case: tuple[naive.Grammar, list[str]]) -> None:
+    """Constituents over one word take part, preterminals do not."""
+    grammar, words = case
+    ours = to_pcfg(grammar)
+    if not (ours.encode(words) >= 0).all():
+        return
+    [parse] = Parser(ours, "general-recall", "labelled-f", "bracketed-f", items="symbol").parse([words])
+    if parse.reason is not None:
+        return
+    lexical = naive_unary.item_posteriors(grammar, words, "rule")
+    g = {
+        (i, j, x): float(mass - lexical.get((i, j, x), 0))
+        for (i, j, x), mass in naive_unary.posteriors(grammar, words).items()
+        if x not in grammar.terminals() and "_Cont" not in x
+    }
+    g = {span: mass for span, mass in g.items() if mass > 1e-12}
+    n, scores = len(words), parse.expected_scores
+    assert scores["general-recall"] == pytest.approx(naive_nary.optimum(g, n, 1, 0), abs=1e-6)
+    assert scores["labelled-f"] == pytest.approx(naive_nary.f_optimum(g, n, 1, 0), abs=1e-6)
+    assert scores["bracketed-f"] == pytest.approx(naive_nary.f_optimum(g, n, 0, 1), abs=1e-6)
+
+
+def test_general_recall_has_both_recalls_for_special_cases() -> None:
+    grammar = to_pcfg(
+        naive.Grammar(
+            {"S": 1.0},
+            {("S", "S", "S"): 0.3, ("S", "A", "S"): 0.2, ("A", "S", "A"): 0.4, ("S", "A", "A"): 0.1},
+            {("S", "x"): 0.4, ("A", "x"): 0.6},
+        )
+    )
+    for name, item in (("labelled-recall", Item.LABELLED_SPAN), ("bracketed-recall", Item.SPAN)):
+        row = Objective("general", Space.NARY, ((item, 1.0),), other_spaces=(Space.FREE, Space.GRAMMAR))
+        for space in (Space.FREE, Space.GRAMMAR):
+            ours, theirs = row.within(space), OBJECTIVES[name].within(space)
+            for length in (1, 2, 7, 30):
+                parse = Parser(grammar, ours, theirs).parse([["x"] * length])[0]
+                assert parse.trees[0] == parse.trees[1]
+                one, other = parse.expected_scores.values()
+                assert one == other
+
+
+def test_trees_are_written_unbinarized_fall_backs_too() -> None:
+    trees = ["(S (NP+QP a b) (S_Cont c d))", "(S (NP+QP a b) (S_Cont c d))"]
+    binary = [read_tree(text) for text in trees]
+    from mbrparse.grammar.grammars import train
+
+    parser = Parser(train(binary), "general-recall", "labelled-tree")
+    parsed, lost = parser.parse(["a b c d", "a b c d e"])
+    assert [str(tree) for tree in parsed.trees] == ["(S (NP (QP a b)) c d)", "(S (NP+QP a b) (S_Cont c d))"]
+    assert parsed.trees[0] == debinarize(binary[0])
+    assert lost.reason == "unknown terminal e"
+    assert str(lost.trees[0]) == "(S a b c d e)"
+    assert "_Cont" in str(lost.trees[1])
+
+
+def test_a_rounded_zero_is_no_gain() -> None:
+    gains = np.array([0.0, 1e-15, -1e-15, 0.5, 0.0, 1e-12, 0.0, 0.0, -3.0, 0.0])
+    found = best_constituents(gains, 4)
+    assert list(zip(found.starts.tolist(), found.ends.tolist(), strict=True)) == [(0, 4)]
+    assert math.isclose(found.score, 0.5)
+
+
+def test_rows_without_meaning() -> None:
+    refused: list[tuple[Callable[[], Objective], str]] = [
+        (lambda: OBJECTIVES["labelled-f"].within(Space.FREE), "no meaning in the space free"),
+        (lambda: OBJECTIVES["labelled-tree"].with_node_cost(0.1), "does not add up posteriors"),
+        (lambda: OBJECTIVES["labelled-f"].with_node_cost(0.1), "does not add up posteriors"),
+        (lambda: Objective("f", Space.FREE, ((Item.SPAN, 1.0),), f_score=True), "F is maximized over n-ary"),
+    ]
+    for row, says in refused:
+        with pytest.raises(ObjectiveError, match=says):
+            row()
+    assert GENERAL.with_node_cost(0.25).node_constant == -0.25

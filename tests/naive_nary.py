@@ -1,0 +1,65 @@
+"""Naive twin of the n-ary space: every set of constituents that do not cross, listed one by one.
+
+A tree over n words is a set of labelled spans, one label a span: the whole sentence always, and any other
+spans (over one word too, where something stands over it) of which no two cross. What it earns is the sum
+of w_L g(i, X, j) + w_B g(i, j) - cost over its spans; F is 2 * (sum of gains) / (spans of the tree + E|G|).
+"""
+
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import TypeAlias
+
+Span: TypeAlias = tuple[int, int]
+Listed: TypeAlias = Mapping[tuple[int, int, str], float]
+
+
+def crossing(one: Span, other: Span) -> bool:
+    (a, b), (c, d) = one, other
+    return a < c < b < d or c < a < d < b
+
+
+@cache
+def trees(n: int, words: bool) -> tuple[frozenset[Span], ...]:
+    """All sets of spans over n words; with ``words`` single words may have one, else not."""
+    least = 1 if words else 2
+    spans = [(i, j) for i in range(n) for j in range(i + least, n + 1) if (i, j) != (0, n) or n == 1]
+
+    def grow(chosen: tuple[Span, ...], rest: tuple[Span, ...]) -> Iterator[tuple[Span, ...]]:
+        if not rest:
+            yield chosen
+            return
+        first, *others = rest
+        yield from grow(chosen, tuple(others))
+        if not any(crossing(first, one) for one in chosen):
+            yield from grow((*chosen, first), tuple(others))
+
+    root = ((0, n),) if n > 1 else ()
+    return tuple(frozenset(found) for found in grow(root, tuple(spans)))
+
+
+def gain(g: Listed, span: Span, labelled: float, bracketed: float, cost: float) -> float:
+    masses = [value for (i, j, _), value in g.items() if (i, j) == span]
+    return labelled * max(masses, default=0.0) + bracketed * sum(masses) - cost
+
+
+def optimum(g: Listed, n: int, labelled: float, bracketed: float, cost: float = 0.0) -> float:
+    """The most that a tree earns, every span with its best label."""
+    return max(
+        sum(gain(g, span, labelled, bracketed, cost) for span in sorted(tree)) for tree in trees(n, True)
+    )
+
+
+def f_of(g: Listed, tree: frozenset[Span], labelled: float, bracketed: float) -> float:
+    expected = sum(g.values())
+    matches = sum(gain(g, span, labelled, bracketed, 0.0) for span in sorted(tree))
+    return 2 * matches / (len(tree) + expected) if len(tree) + expected else 1.0
+
+
+def f_optimum(g: Listed, n: int, labelled: float, bracketed: float) -> float:
+    """The largest expected F (a ratio of expectations) of any tree."""
+    return max(f_of(g, tree, labelled, bracketed) for tree in trees(n, True))
+
+
+def count(n: int) -> int:
+    """How many trees over n words have no constituent over a single one: little Schroeder numbers."""
+    return len(trees(n, False))
