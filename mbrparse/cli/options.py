@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 import click
 
+from mbrparse.errors import visible
 from mbrparse.files import STANDARD
 
 Item = TypeVar("Item")
@@ -58,4 +59,4 @@ def with_progress(items: Iterable[Item], title: str, total: int | None = None) -
 
 def note(message: str) -> None:
     """Print one line of information on stderr."""
-    click.echo(f"mbrparse: {message}", err=True)
+    click.echo(f"mbrparse: {visible(message)}", err=True)
