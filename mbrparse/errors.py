@@ -18,6 +18,15 @@ def visible(text: str) -> str:
     return _INVISIBLE.sub(lambda match: repr(match.group())[1:-1], text)
 
 
+def shortened(text: str, most: int = 40) -> str:
+    """Text to be quoted, cut where it is long.
+
+    >>> shortened("1" * 5000, 3)
+    '111...'
+    """
+    return text if len(text) <= most else f"{text[:most]}..."
+
+
 class MbrparseError(ValueError):
     """Bad input, named so that it can be mended.
 

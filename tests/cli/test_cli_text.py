@@ -91,3 +91,77 @@ def test_tables_show_control_characters_and_data_keep_them(command: Command, tmp
     data = command("evaluate", *files, "--by", "label", "--format", "csv").out
     assert f"=1{hostile}" in data
     assert "parse\x1b\n" in data
+
+
+ENDLESS = "1" * 5000
+"""More digits than Python makes a number of."""
+
+
+@pytest.fixture
+def grammar(command: Command, tmp_path: Path) -> Path:
+    trees = tmp_path / "trees.mrg"
+    trees.write_text("(S (NP (DT the) (NN dog)) (VP (VB eats) (NP (DT the) (NN cat))))\n")
+    command("train", trees, "-o", tmp_path / "grammar", "--statistics", tmp_path / "counts")
+    return tmp_path / "grammar"
+
+
+@pytest.mark.parametrize("number", [ENDLESS, f"0.{ENDLESS}", "\u00b2", "\u0661", "1_0", "1e999", "nan", "-1"])
+def test_numbers_in_files(command: Command, tmp_path: Path, grammar: Path, number: str) -> None:
+    """Any of these is a number or a refusal in one short line."""
+    trees, counts = tmp_path / "trees.mrg", tmp_path / "counts"
+    lines, counted = grammar.read_text().split("\n"), counts.read_text().split("\n")
+    assert lines[3].startswith("rules ")
+    assert counted[2].startswith("counts ")
+    file, lexicon = tmp_path / "file", tmp_path / "lexicon"
+    lexicon.write_text(f"dog NN {number}\n")
+    reading = {
+        "\n".join([*lines[:3], f"rules {number}", *lines[4:]]): ["parse", trees, "-g", file],
+        "\n".join([*lines[:4], f"{number} - S -> NP VP", *lines[5:]]): ["parse", trees, "-g", file],
+        "\n".join([*lines[:4], f"- {number} S -> NP VP", *lines[5:]]): ["parse", trees, "-g", file],
+        "\n".join([*counted[:2], f"counts {number}", *counted[3:]]): (
+            best_first := ["parse", trees, "-g", grammar, "--engine", "best-first", "--statistics", file]
+        ),
+        "\n".join([*counted[:3], f"{number} ngram boundary boundary 'DT'", *counted[4:]]): best_first,
+        f"{number} S NP\n": ["grammar", "convert", file, "--from", "bitpar", "--lexicon", lexicon],
+        "1 S NN\n": ["grammar", "convert", file, "--from", "bitpar", "--lexicon", lexicon],
+        f"S -> 'x' [{number}]\n": ["grammar", "convert", file, "--from", "nltk"],
+        f"CUTOFF_LEN {number}\n": ["evaluate", "--evalb", file, trees, trees],
+    }
+    refused = 0
+    for text, arguments in reading.items():
+        file.write_text(text, "utf-8")
+        ended = command(*arguments)
+        if ended.code:
+            assert len(ended.error) < 400
+            refused += 1
+    assert refused > 4
+
+
+@pytest.mark.parametrize("number", ["\u00b2", "\u0661", ENDLESS, "1_0", "nan", "1e999"])
+def test_numbers_of_options(command: Command, tmp_path: Path, number: str) -> None:
+    trees = tmp_path / "trees.mrg"
+    trees.write_text("(S (A x y) z)\n" * 4)
+    (tmp_path / "00").mkdir()
+    ended = command("binarize", trees, "--hmarkov", number)
+    assert ended.code == 2
+    assert "is neither 0, 1, 2, ... nor inf" in ended.err
+    assert "are not understood" in command("binarize", f"wsj:{tmp_path}", "--sections", number).error
+    split = ["split", trees, "--train-output", tmp_path / "a"]
+    assert "between 0 and 1" in command(*split, "--test-fraction", number).error
+
+
+@pytest.mark.parametrize("number", ["nan", "inf", "-inf", "-1", "1e999"])
+def test_tolerances_are_numbers(command: Command, number: str) -> None:
+    ended = command("train", "x.mrg", "--method", "inside-outside", "--tolerance", number)
+    assert ended.code == 2
+    assert "Invalid value for '--tolerance'" in ended.err
+
+
+def test_fractions_are_read_at_once(command: Command, tmp_path: Path) -> None:
+    trees = tmp_path / "trees.mrg"
+    trees.write_text("(S (A x y) z)\n" * 4)
+    split = ["split", trees, "--train-output", tmp_path / "a"]
+    assert "between 0 and 1" in command(*split, "--test-fraction", "1e-9999999999").error
+    for half in (".5", "0.5", "1/2", "5e-1"):
+        assert command(*split, "--test-fraction", half).code == 0
+        assert (tmp_path / "a").read_text().count("\n") == 2
