@@ -2,14 +2,36 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
+
+# What ends a line somewhere, steers a terminal, or is no character: C0, DEL, C1, U+2028/9, surrogates.
+_INVISIBLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+
+
+def visible(text: str) -> str:
+    """Text as people are shown it: on one line, control characters escaped as Python writes them.
+
+    >>> print(visible("a\\x1b[31m\\u2028b"))
+    a\\x1b[31m\\u2028b
+    """
+    return _INVISIBLE.sub(lambda match: repr(match.group())[1:-1], text)
+
+
+def shortened(text: str, most: int = 40) -> str:
+    """Text to be quoted, cut where it is long.
+
+    >>> shortened("1" * 5000, 3)
+    '111...'
+    """
+    return text if len(text) <= most else f"{text[:most]}..."
 
 
 class MbrparseError(ValueError):
     """Bad input, named so that it can be mended.
 
     ``source`` and ``line`` (1-based) say where, ``remedy`` says what to do about it. The text of the
-    error is one line: ``source:line: message; remedy``.
+    error is one line, whatever it quotes (``visible``): ``source:line: message; remedy``.
     """
 
     def __init__(
@@ -25,7 +47,7 @@ class MbrparseError(ValueError):
         self.line = line
         self.remedy = remedy
         where = "" if source is None else f"{source}: " if line is None else f"{source}:{line}: "
-        super().__init__(where + message + ("" if remedy is None else f"; {remedy}"))
+        super().__init__(visible(where + message + ("" if remedy is None else f"; {remedy}")))
 
     def __reduce__(self) -> tuple[object, ...]:
         """Errors cross process borders (``--jobs``), keyword arguments and all."""

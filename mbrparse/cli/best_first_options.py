@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import click
 
-from mbrparse.cli.options import NearestChoice, note, refuse_options
+from mbrparse.cli.options import Finite, NearestChoice, note, refuse_options
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -37,7 +37,7 @@ _OPTIONS = (
     ),
     click.option(
         "--beta-threshold",
-        type=click.FloatRange(min=0, max=1),
+        type=Finite(min=0, max=1),
         default=0.01,
         show_default=True,
         help="Pass an inside estimate's growth on when it exceeds this share.",

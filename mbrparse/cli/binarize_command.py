@@ -19,7 +19,7 @@ PARENT, HEAD_TAG = "parent", "head-tag"
 def _sibling_count(text: str) -> float:
     if text == "inf":
         return math.inf
-    if text.isdigit():
+    if text.isascii() and text.isdecimal() and len(text) < 10:
         return int(text)
     raise click.BadParameter(f"{text!r} is neither 0, 1, 2, ... nor inf")
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mbrparse.cli.options import NearestChoice, encoding_option, note, output_option, with_progress
+from mbrparse.errors import visible
 from mbrparse.files import STANDARD, open_output
 
 if TYPE_CHECKING:
@@ -123,7 +124,7 @@ def _parameters(path: str, encoding: str) -> EvalbParameters:
 
 
 def _tell(message: str) -> None:
-    click.echo(message, err=True)
+    click.echo(visible(message), err=True)
 
 
 def _print_as_evalb(gold: str, parses: str, parameters: EvalbParameters, options: dict[str, Any]) -> bool:
@@ -183,7 +184,7 @@ def _print_tables(
     with open_output(options["output"]) as stream:
         stream.write(result.render(form))
     if form == "csv":
-        click.echo(result.summary.signature, err=True)
+        _tell(result.summary.signature)
     return bool((result.counts["parsed"] > 0).all())
 
 

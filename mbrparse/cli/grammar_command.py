@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from mbrparse.cli.options import NearestChoice, note, output_option
+from mbrparse.errors import visible
 
 FORMATS = ["mbrparse", "bitpar", "nltk"]
 
@@ -24,7 +25,7 @@ def info(file: str) -> None:
     from mbrparse.grammar.grammar_file import read_rules
 
     for name, value in describe(read_rules(file)).items():
-        click.echo(f"{name:<22} {value}")
+        click.echo(f"{name:<22} {visible(value)}")
 
 
 @grammar.command()

@@ -4,9 +4,23 @@ from __future__ import annotations
 
 import difflib
 import importlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import click
+
+from mbrparse.errors import visible
+
+
+@contextmanager
+def _visible_errors() -> Iterator[None]:
+    """Usage errors quote arguments, which may hold anything."""
+    try:
+        yield
+    except click.ClickException as error:
+        error.message = visible(error.message)  # type: ignore[misc]  # final, yet shown as it is
+        raise
 
 
 class LazyGroup(click.Group):
@@ -20,6 +34,16 @@ class LazyGroup(click.Group):
         super().__init__(*args, **kwargs)
         self._package = package
         self._lines = lines
+
+    def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
+        """Read the group's own arguments."""
+        with _visible_errors():
+            return super().make_context(*args, **kwargs)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Read a command's arguments and call it."""
+        with _visible_errors():
+            return super().invoke(ctx)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self._lines)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import difflib
+import math
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
 
 import click
 
+from mbrparse.errors import visible
 from mbrparse.files import STANDARD
 
 Item = TypeVar("Item")
@@ -22,6 +24,16 @@ class NearestChoice(click.Choice[str]):
         message = super().get_invalid_choice_message(value, ctx)
         near = difflib.get_close_matches(str(value), [str(choice) for choice in self.choices], n=1)
         return message + (f" Did you mean {near[0]!r}?" if near else "")
+
+
+class Finite(click.FloatRange):
+    """A range of numbers, which neither nan nor inf belongs to (every range of click's has nan)."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        number = super().convert(value, param, ctx)
+        if not math.isfinite(number):
+            self.fail(f"{value!r} is not a number.", param, ctx)
+        return number
 
 
 def output_option(
@@ -58,4 +70,4 @@ def with_progress(items: Iterable[Item], title: str, total: int | None = None) -
 
 def note(message: str) -> None:
     """Print one line of information on stderr."""
-    click.echo(f"mbrparse: {message}", err=True)
+    click.echo(f"mbrparse: {visible(message)}", err=True)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mbrparse.cli.options import (
+    Finite,
     NearestChoice,
     encoding_option,
     note,
@@ -61,7 +62,7 @@ if TYPE_CHECKING:
 @click.option("--seed", default=0, show_default=True, help="Of the random start.")
 @click.option("--init", metavar="GRAMMAR", help="Start from a grammar instead, one without unary rules.")
 @click.option("--iterations", type=click.IntRange(min=0), default=75, show_default=True, help="At most.")
-@click.option("--tolerance", type=float, help="Stop when the cross-entropy (bits) changes by less.")
+@click.option("--tolerance", type=Finite(min=0), help="Stop when the cross-entropy (bits) changes by less.")
 @click.option(
     "--brackets/--no-brackets", default=True, show_default=True, help="Heed the brackets, or bare strings."
 )

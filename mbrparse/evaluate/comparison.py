@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal, Protocol, runtime_checkable
 
-from mbrparse.errors import MbrparseError
+from mbrparse.errors import MbrparseError, visible
 from mbrparse.evaluate.agreement import Form
 from mbrparse.evaluate.breakdowns import By
 from mbrparse.evaluate.criteria import COVERAGE, MORE, PAPER, Average, Criterion
@@ -125,4 +125,4 @@ def _criteria(
 
 
 def _to_standard_error(message: str) -> None:
-    print(message, file=sys.stderr)
+    print(visible(message), file=sys.stderr)

@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from mbrparse.errors import CorpusError, InputMismatchError, LabelError, MbrparseError
+from mbrparse.errors import CorpusError, InputMismatchError, LabelError, MbrparseError, visible
 from mbrparse.evaluate.agreement import no_trees, yields_agree
 from mbrparse.files import source_name
 from mbrparse.treebank.brackets import read_parse_file
@@ -41,7 +41,7 @@ NO_PARSE = "(no parse)"
 
 # In nltk's drawing the mark is one word with its label, told from a word "*" beside it.
 _TEXT_MARK = MARK.replace(" ", "\u00a0")
-_MARKED_LABEL = re.compile(rf"(\S*){re.escape(_TEXT_MARK)}")
+_MARKED_LABEL = re.compile(rf"([^ \n]*){re.escape(_TEXT_MARK)}")
 _IN_RED = "\x1b[31;1m{}\x1b[0m"
 _SVG_COLOUR = "crimson"
 # Stands beside a character two columns wide while nltk counts characters; no label contains it.
@@ -141,13 +141,13 @@ def draw_text(trees: Sequence[Marked], colours: bool = False, unicode_lines: boo
     """The trees one below the other for a terminal; with several, each file's name above its tree."""
     blocks = []
     for name, tree, marks in trees:
-        lines = [name] if len(trees) > 1 else []
+        lines = [visible(name)] if len(trees) > 1 else []
         if tree is None:
             lines.append(NO_PARSE)
         else:
             with _drawable(name, tree):
                 text = _text_of(tree, marks, colours, unicode_lines)
-            lines += [line.rstrip() for line in text.rstrip("\n").split("\n")]
+            lines += [line.rstrip(" ") for line in text.rstrip("\n").split("\n")]
         blocks.append("\n".join(lines) + "\n")
     return "\n".join(blocks)
 
@@ -196,6 +196,7 @@ def draw_svg(trees: Sequence[Marked]) -> str:
 
 
 def _widened(text: str) -> str:
+    text = visible(text)
     return text + _FILLER * sum(unicodedata.east_asian_width(character) in "WF" for character in text)
 
 

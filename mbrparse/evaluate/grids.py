@@ -11,8 +11,9 @@ import io
 import re
 from collections.abc import Iterable, Sequence
 from html import escape
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, Protocol
 
+from mbrparse.errors import visible
 from mbrparse.evaluate.criteria import DASH
 
 PrintFormat = Literal["text", "markdown", "latex", "html"]
@@ -174,4 +175,22 @@ def _html_cell(cell: Cell, place: int, heading: bool, names: int) -> str:
     return f'<{kind} style="text-align:{side}">{escape(cell.text)}{raised}</{kind}>'
 
 
-LAYOUTS = {"text": text_grid, "markdown": markdown_grid, "latex": latex_grid, "html": html_grid}
+class _Layout(Protocol):
+    def __call__(self, grid: Grid, names: int = 1) -> list[str]: ...
+
+
+def _visible(lay_out: _Layout) -> _Layout:
+    """A layout for people: names and labels may hold what would steer a terminal."""
+
+    def laid_out(grid: Grid, names: int = 1) -> list[str]:
+        return lay_out([[Cell(visible(text), mark) for text, mark in row] for row in grid], names)
+
+    return laid_out
+
+
+LAYOUTS = {
+    "text": _visible(text_grid),
+    "markdown": _visible(markdown_grid),
+    "latex": _visible(latex_grid),
+    "html": _visible(html_grid),
+}

@@ -12,9 +12,9 @@ from collections.abc import Iterable
 from decimal import Decimal
 from pathlib import Path
 
-from mbrparse.errors import GrammarError
+from mbrparse.errors import GrammarError, shortened
 from mbrparse.files import open_output, read_lines, source_name
-from mbrparse.grammar.grammar_file import format_number
+from mbrparse.grammar.grammar_file import format_number, read_number
 from mbrparse.grammar.rules import (
     Rule,
     RuleSet,
@@ -158,12 +158,14 @@ def _fields(path: str | Path) -> Iterable[tuple[int, list[str]]]:
 
 
 def _count(text: str, path: str | Path, line: int) -> float:
-    try:
-        count = float(text)
-    except ValueError:
-        count = -1.0
-    if not 0 <= count < float("inf"):
-        raise GrammarError(f"{text!r} is not a count", source=source_name(path), line=line)
+    count = read_number(text)
+    if count is None:
+        raise GrammarError(
+            f"{shortened(text)!r} is not a count",
+            source=source_name(path),
+            line=line,
+            remedy="a count is a number of 0 or more",
+        )
     return count
 
 

@@ -28,7 +28,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TextIO, TypeVar
 
-from mbrparse.errors import GrammarError
+from mbrparse.errors import GrammarError, shortened
 from mbrparse.files import open_output, read_lines, source_name
 from mbrparse.grammar.rules import SUM_TOLERANCE, Rule, RuleSet, TerminalKind, Weight
 from mbrparse.grammar.words.collins import Collins
@@ -87,6 +87,28 @@ def fields_of(line: str) -> list[str]:
     return [] if fields and fields[0].startswith("#") else fields
 
 
+def read_number(text: str) -> float | None:
+    """The number of 0 or more that a text says; None if it says none, or one too large to add up.
+
+    >>> read_number("2.5"), read_number("nan"), read_number("1e999")
+    (2.5, None, None)
+    """
+    try:
+        number = float(text) if text.isascii() and "_" not in text else math.nan
+    except ValueError:
+        return None
+    return number if 0 <= number <= 1e300 else None
+
+
+def is_whole(text: str) -> bool:
+    """Whether a text is a number of lines: ASCII's digits, not more than ``int`` reads.
+
+    >>> is_whole("12"), is_whole("\\u00b2"), is_whole("1" * 5000)
+    (True, False, False)
+    """
+    return text.isascii() and text.isdecimal() and len(text) < 20
+
+
 def format_number(number: float) -> str:
     """The shortest text that reads back as the same number; whole ones without a point.
 
@@ -143,7 +165,7 @@ class _Reading:
                     unknown = self._unknown(model)
                 case ["start", name, probability, count]:
                     start.append((name, self._weight(probability, count)))
-                case ["rules", number] if number.isdecimal():
+                case ["rules", number] if is_whole(number):
                     announced = int(number)
                 case [probability, count, parent, arrow, *children] if arrow == ARROW and children:
                     rules.append((Rule(parent, tuple(children)), self._weight(probability, count)))
@@ -199,12 +221,9 @@ class _Reading:
     def _number(self, text: str) -> float | None:
         if text == "-":
             return None
-        try:
-            number = float(text)
-        except ValueError:
-            number = math.nan
-        if not 0 <= number < math.inf:
-            raise self._error(f"{text!r} is not a number of 0 or more")
+        number = read_number(text)
+        if number is None:
+            raise self._error(f"{shortened(text)!r} is not a number of 0 or more")
         return number
 
     def _complete(self, groups: dict[Key, str], items: list[tuple[Key, _Written]]) -> dict[Key, Weight]:

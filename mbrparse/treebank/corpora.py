@@ -67,7 +67,7 @@ def parse_sections(text: str) -> list[int]:
     """
     numbers: list[int] = []
     for part in text.split(","):
-        match = re.fullmatch(r"\s*(\d{1,2})(?:-(\d{1,2}))?\s*", part)
+        match = re.fullmatch(r" *([0-9]{1,2})(?:-([0-9]{1,2}))? *", part)
         if match is None:
             raise CorpusError(f"sections {text!r} are not understood", remedy="write e.g. 02-21 or 00,23")
         first = int(match.group(1))

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import math
 import random
+import re
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
-from mbrparse.errors import CorpusError
+from mbrparse.errors import CorpusError, shortened
+
+_FRACTION = re.compile(r"[0-9./]{1,40}(e-?[0-9]{1,3})?")
 
 
 class Split(NamedTuple):
@@ -35,11 +38,12 @@ def split_fraction(count: int, fraction: str) -> Split:
     29
     """
     try:
-        share = Fraction(fraction)
+        # An exponent may be so large that the number never comes about.
+        share = Fraction(fraction if _FRACTION.fullmatch(fraction) else -1)
     except (ValueError, ZeroDivisionError):
         share = Fraction(-1)
     if not 0 < share < 1:
-        raise CorpusError(f"a test fraction lies between 0 and 1, not {fraction}")
+        raise CorpusError(f"a test fraction lies between 0 and 1, not {shortened(fraction)}")
     return split_last(count, math.floor(count * share))
 
 

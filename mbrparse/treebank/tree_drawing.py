@@ -9,6 +9,8 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Protocol, TypeVar
 
+from mbrparse.errors import visible
+
 Drawn = TypeVar("Drawn")
 
 #: Levels of constituents; nltk and svgling run out of stack at about twice as many.
@@ -17,8 +19,8 @@ MAX_DEPTH = 200
 #: Characters to the em: svgling guesses widths, and text that is wider than its guess is cut.
 GLYPH_WIDTH = 1.6
 
-# What XML cannot hold, not even escaped.
-_NO_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+# What XML cannot hold, of what ``visible`` leaves.
+_NO_XML = re.compile("[\ufffe\uffff]")
 
 
 class Node(Protocol):
@@ -110,5 +112,5 @@ def stack(layouts: Sequence[Any]) -> str:
 
 
 def printable(text: str) -> str:
-    """Text that an SVG image can hold: what XML cannot becomes U+FFFD."""
-    return _NO_XML.sub("\ufffd", text)
+    """Text for an image: control characters escaped (``visible``), what XML cannot hold U+FFFD."""
+    return _NO_XML.sub("\ufffd", visible(text))

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from mbrparse.cli.options import encoding_option, note
+from mbrparse.cli.options import Finite, encoding_option, note
 
 
 @click.command()
@@ -22,8 +22,8 @@ from mbrparse.cli.options import encoding_option, note
     "--max-length", type=click.IntRange(min=2), default=30, show_default=True, help="Of both parts."
 )
 @click.option("--test-fraction", default="0.1", show_default=True, metavar="F", help="Held out, the last.")
-@click.option("--mass", type=click.FloatRange(0, 1, True, True), default=0.95, show_default=True)
-@click.option("--beta-threshold", type=click.FloatRange(min=0, max=1), default=0.01, show_default=True)
+@click.option("--mass", type=Finite(0, 1, True, True), default=0.95, show_default=True)
+@click.option("--beta-threshold", type=Finite(min=0, max=1), default=0.01, show_default=True)
 @click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Processes.")
 @encoding_option()
 def figures_of_merit(

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from mbrparse.cli.options import NearestChoice, encoding_option, note, refuse_options
+from mbrparse.cli.options import Finite, NearestChoice, encoding_option, note, refuse_options
 
 WSJ_ONLY = ("train_sections", "test_sections")
 
@@ -31,7 +31,7 @@ WSJ_ONLY = ("train_sections", "test_sections")
 )
 @click.option(
     "--node-cost",
-    type=click.FloatRange(min=0, max=1e6),
+    type=Finite(min=0, max=1e6),
     default=0.0,
     show_default=True,
     help="Taken off the gains for each node (not MPP's): unary chains no longer grow for their own sake.",

@@ -13,11 +13,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from mbrparse.errors import FileError
+from mbrparse.errors import FileError, shortened
 from mbrparse.files import read_lines, source_name
 
 #: White space as EVALB (C's isspace) knows it. Words may hold other kinds (U+3000, no-break space).
 WHITE = " \t\n\v\f\r"
+
+#: EVALB's own integers have 32 bits.
+_DIGITS = 10
 
 _QUOTES = frozenset(("'", '"', "/"))
 
@@ -126,8 +129,9 @@ def _key_and_value(setting: str) -> tuple[str, str]:
 def _number(key: str, value: str, source: str, line: int) -> int:
     """The number that a value begins with: EVALB takes no notice of what follows."""
     found = re.match(r"[+-]?[0-9]+", value)
-    if found is None:
+    if found is None or len(found.group()) > _DIGITS:
+        wrong = "not a number" if found is None else "too large a number"
         raise FileError(
-            f"{key} is {value!r}, not a number", source=source, line=line, remedy=f"write e.g. {key} 1"
+            f"{key} is {shortened(value)!r}, {wrong}", source=source, line=line, remedy=f"write e.g. {key} 1"
         )
     return int(found.group())

@@ -21,13 +21,12 @@ passed over.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from mbrparse.errors import GrammarError
+from mbrparse.errors import GrammarError, shortened
 from mbrparse.files import open_output, read_lines, source_name
-from mbrparse.grammar.grammar_file import fields_of, format_number
+from mbrparse.grammar.grammar_file import fields_of, format_number, is_whole, read_number
 from mbrparse.grammar.rules import TerminalKind, is_terminal
 from mbrparse.grammar.statistics.gather import BOUNDARY, Statistics, SymbolTag, Trigram
 
@@ -79,7 +78,7 @@ class _Reading:
                     ended = True
                 case ["terminals", name] if name in _KINDS:
                     kind = _KINDS[name]
-                case ["counts", number] if number.isdigit():
+                case ["counts", number] if is_whole(number):
                     announced = int(number)
                 case [count, "ngram", first, second, third]:
                     trigram = (self._tag(first), self._tag(second), self._tag(third))
@@ -125,12 +124,9 @@ class _Reading:
         return text
 
     def _count(self, text: str) -> float:
-        try:
-            number = float(text)
-        except ValueError:
-            number = math.nan
-        if not 0 <= number < math.inf:
-            raise self._error(f"{text!r} is not a number of 0 or more")
+        number = read_number(text)
+        if number is None:
+            raise self._error(f"{shortened(text)!r} is not a number of 0 or more")
         return number
 
     def _error(self, message: str, remedy: str | None = None) -> GrammarError:
