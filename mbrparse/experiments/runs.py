@@ -14,14 +14,25 @@ import signal
 from collections.abc import Callable, Container, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from mbrparse.errors import FileError, InputMismatchError
 from mbrparse.files import open_output
+from mbrparse.state_files import Shape, anything, mapping, read_state, record, write_state
 
 # A result, as JSON has it; what a result depends on, by the name that messages call it.
 Result = dict[str, Any]
 Settings = dict[str, Any]
+
+
+class Trial(Protocol):
+    """One run of an experiment, by its number from 1; ``shape`` is what its results are."""
+
+    @property
+    def shape(self) -> Shape: ...
+
+    def __call__(self, run: int, /) -> Result: ...
+
 
 #: A file that an interrupted run was writing (see ``open_output``), where the run could not remove it.
 LEFT_OVER = re.compile(r"\.(.+)\.[a-z0-9_]{8}")
@@ -51,7 +62,7 @@ def claim_folder(folder: Path, settings: Settings, parts: Iterable[str]) -> None
     """
     path = folder / "settings.json"
     if path.exists():
-        _check(path, settings, read_json(path))
+        _check(path, settings, read_json(path, mapping(anything)))
         return
     make_folder(folder)
     for part in parts:
@@ -61,16 +72,17 @@ def claim_folder(folder: Path, settings: Settings, parts: Iterable[str]) -> None
                 source=str(folder / part),
                 remedy=f"give {_ANOTHER}",
             )
-    write_json(path, settings, indent=2)
+    write_json(path, settings)
 
 
-def read_result(path: Path, settings: Settings) -> Result | None:
-    """The result that stands in a file, if there is one; raises InputMismatchError for other settings."""
+def read_result(path: Path, settings: Settings, shape: Shape) -> Result | None:
+    """The result that stands in a file, if there is one; raises InputMismatchError for other settings.
+
+    Raises FileError for a result that is not of this shape.
+    """
     if not path.exists():
         return None
-    content = read_json(path)
-    if not all(isinstance(content.get(part), dict) for part in ("settings", "result")):
-        raise not_a_result(path)
+    content = read_json(path, record({"settings": mapping(anything), "result": shape}))
     _check(path, settings, content["settings"])
     result: Result = content["result"]
     return result
@@ -78,40 +90,32 @@ def read_result(path: Path, settings: Settings) -> Result | None:
 
 def write_result(path: Path, settings: Settings, result: Result) -> None:
     """Write a result and what it was made with."""
-    write_json(path, {"settings": settings, "result": result})
+    write_state(path, {"settings": settings, "result": result})
 
 
-def read_json(path: Path) -> dict[str, Any]:
-    """Read a JSON file of ``write_json``; raises FileError for anything else."""
-    try:
-        content = json.loads(path.read_text("utf-8"))
-    except (OSError, ValueError):
-        content = None
-    if not isinstance(content, dict):
-        raise not_a_result(path)
-    return content
+def read_json(path: Path, shape: Shape) -> dict[str, Any]:
+    """Read an object of this shape; raises FileError for anything else."""
+    return read_state(path, shape, "a result of this experiment", "remove it")
 
 
-def write_json(path: Path, content: dict[str, Any], indent: int | None = None) -> None:
-    """Write a JSON file, complete or not at all."""
+def write_json(path: Path, content: dict[str, Any]) -> None:
+    """Write an object for people to read, complete or not at all."""
     with open_output(path) as stream:
-        json.dump(content, stream, indent=indent)
+        json.dump(content, stream, indent=2)
         stream.write("\n")
 
 
-def not_a_result(path: Path) -> FileError:
-    """The error of a file that this program has not written."""
-    return FileError("not a result of this experiment", source=str(path), remedy="remove it")
-
-
 def run_all(
-    work: Callable[[int], Result], folder: Path, runs: int, settings: Settings, jobs: int
+    work: Trial, folder: Path, runs: int, settings: Settings, jobs: int
 ) -> Iterator[tuple[int, Result]]:
-    """Yield every run (from 1) and its result: those that are there first, then the others as they finish."""
+    """Yield every run (from 1) and its result: those that are there first, then the others as they finish.
+
+    Raises FileError for a result there that is not one of the trial's.
+    """
     make_folder(folder)
     files = {run: folder / f"run-{run:02}.json" for run in range(1, runs + 1)}
     clear_left_overs(folder, {path.name for path in files.values()})
-    there = {run: read_result(path, settings) for run, path in files.items()}
+    there = {run: read_result(path, settings, work.shape) for run, path in files.items()}
     yield from ((run, result) for run, result in there.items() if result is not None)
     missing = [run for run, result in there.items() if result is None]
     for run, result in _in_order(work, missing) if jobs == 1 else _in_parallel(work, missing, jobs):

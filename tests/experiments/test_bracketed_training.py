@@ -57,7 +57,10 @@ def test_an_interrupted_experiment_goes_on(command: Command, tmp_path: Path) -> 
     assert other.code == 1
     assert "run-01.json: made with other settings (seed: 0, now 1); " in other.err
     (tmp_path / "run-01.json").write_text("{")
-    assert "not a result of this experiment; remove it" in experiment(command, tmp_path).err
+    assert (
+        "run-01.json: not a result of this experiment: it is no JSON, or was cut off; remove it"
+        in experiment(command, tmp_path).err
+    )
 
 
 def test_raw_training_heeds_no_brackets(command: Command, tmp_path: Path) -> None:

@@ -274,7 +274,10 @@ def test_a_folder_of_something_else(command: Command, tmp_path: Path) -> None:
     (tmp_path / "M_H").mkdir()
     assert "results, but no settings.json says of what" in experiment(command, tmp_path).error
     (tmp_path / "settings.json").write_text("[1")
-    assert "settings.json: not a result of this experiment; remove it" in experiment(command, tmp_path).error
+    assert (
+        "settings.json: not a result of this experiment: it is no JSON, or was cut off"
+        in experiment(command, tmp_path).error
+    )
     (tmp_path / "file").write_text("")
     assert "folder cannot be made" in experiment(command, tmp_path / "file").error
 

@@ -99,7 +99,10 @@ def test_init_is_reestimated(command: Command, trees: Path, tmp_path: Path) -> N
             "old.checkpoint: the checkpoint is of a run with another seed",
         ),
         (("--resume", "-o", "old", "--no-brackets"), "another brackets: True, now False; "),
-        (("--resume", "-o", "g"), "g.checkpoint: not a checkpoint of this program; "),
+        (
+            ("--resume", "-o", "g"),
+            "g.checkpoint: not a checkpoint of this program: it is no JSON, or was cut off; ",
+        ),
         (("--heldout", "nowhere"), "nowhere: no such file"),
     ],
 )

@@ -18,6 +18,7 @@ from mbrparse.grammar.charts.chart import Derivation
 from mbrparse.grammar.charts.factory import ChartFactory
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.statistics.gather import Statistics
+from mbrparse.state_files import Shape, listed, number, parallel, record, truth, whole
 from mbrparse.treebank.constituents import constituents
 from mbrparse.treebank.labels import is_continuation
 from mbrparse.treebank.tree import Tree
@@ -37,6 +38,18 @@ class MeritTrial:
     merits: tuple[str, ...]
     mass: float
     beta_threshold: float
+
+    @property
+    def shape(self) -> Shape:
+        """What a sentence's figures are."""
+        length = {"length": whole(), "parsed": truth}
+        figures = {"edges": whole(), "useful": whole(), "popped": whole(), "seconds": number(0)}
+        curve = listed(parallel(whole(), whole()), least=1)
+        merits = dict.fromkeys(self.merits, record({**figures, "curve": curve}))
+        measured = {"gold": whole(), "exhaustive": record(figures), "merits": record(merits)}
+        return lambda row: record(
+            {**length, **measured} if isinstance(row, dict) and row.get("parsed") is True else length
+        )(row)
 
     def __call__(self, number: int) -> dict[str, Any]:
         """All figures of the ``number``-th sentence, as JSON can hold them."""

@@ -24,6 +24,7 @@ from mbrparse.grammar.training.bracketings import bracketed_sentences
 from mbrparse.grammar.training.expectation import expect
 from mbrparse.grammar.training.random_grammar import random_grammar
 from mbrparse.grammar.training.reestimate import first_estimate, fit, reestimate, with_probabilities
+from mbrparse.state_files import Shape, listed, number, record, whole
 from mbrparse.treebank.corpora import SourceTree
 
 DECODERS = ("labelled-tree", "bracketed-recall")
@@ -48,6 +49,21 @@ class BracketedTrial:
 
     trees: Sequence[SourceTree]
     design: Design
+
+    @property
+    def shape(self) -> Shape:
+        """What a result is."""
+        # From the first grammar to the last; undefined where no sentence could be derived.
+        count = self.design.iterations + 1
+        rates = record({name: listed(number(0, 1, undefined=True), count) for name in CRITERIA})
+        return record(
+            {
+                "cross_entropy": listed(number(undefined=True), count),
+                "test_cross_entropy": number(undefined=True),
+                "unparsed": whole(0, self.design.test),
+                "rates": record(dict.fromkeys(DECODERS, rates)),
+            }
+        )
 
     def __call__(self, run: int) -> dict[str, Any]:
         """Rates and cross-entropy for each iteration; at the end also how the test strings fit.

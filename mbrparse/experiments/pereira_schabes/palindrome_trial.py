@@ -22,6 +22,7 @@ from mbrparse.grammar.training.expectation import expect
 from mbrparse.grammar.training.iterations import without_brackets
 from mbrparse.grammar.training.random_grammar import random_grammar
 from mbrparse.grammar.training.reestimate import first_estimate, fit, reestimate, with_probabilities
+from mbrparse.state_files import Shape, number, record
 from mbrparse.treebank.tree import Tree
 
 LETTERS = "ab"
@@ -37,6 +38,12 @@ class PalindromeTrial:
     nonterminals: int
     iterations: int
     seed: int
+
+    @property
+    def shape(self) -> Shape:
+        """What a result is."""
+        figures = record({"cross_entropy": number(undefined=True), "accuracy": number(0, 1)})
+        return record({"source": figures, "bracketed": figures, "raw": figures})
 
     def __call__(self, run: int) -> dict[str, Any]:
         """Train twice from the same start, with brackets and without; test both.

@@ -14,7 +14,7 @@ from mbrparse.decode.parser_options import ParserOptions
 from mbrparse.decode.run import Job, parse_all
 from mbrparse.decode.sentences import read_chunks, read_sentences
 from mbrparse.errors import CorpusError
-from mbrparse.experiments.runs import clear_left_overs, make_folder, not_a_result, read_json, write_json
+from mbrparse.experiments.runs import clear_left_overs, make_folder, read_json, write_json
 from mbrparse.experiments.simaan.division import Parts
 from mbrparse.experiments.simaan.parser_kinds import ALGORITHMS, ParserKind, objectives
 from mbrparse.files import open_output
@@ -24,6 +24,7 @@ from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.words.tagger import tagger_path
 from mbrparse.grammar.words.unknown import UnknownKind
 from mbrparse.reporting import Tell
+from mbrparse.state_files import mapping, number, record, whole
 from mbrparse.treebank.binarize import debinarize
 from mbrparse.treebank.brackets import read_tree, write_tree
 from mbrparse.treebank.corpora import SourceTree
@@ -34,6 +35,17 @@ from mbrparse.treebank.tree import Tree
 #: Sentences that a process gets at a time.
 CHUNK = 20
 UNKNOWN = "unknown terminal"
+
+_PARSING = record(
+    {
+        "sentences": whole(1),
+        "words": whole(),
+        "unknown": whole(),
+        "fallbacks": mapping(whole()),
+        "seconds": number(1e-9),
+        "jobs": whole(1),
+    }
+)
 
 
 @dataclass(frozen=True)
@@ -55,10 +67,7 @@ class Parsing:
     @classmethod
     def read(cls, path: Path) -> Parsing:
         """Read what an earlier run has written; raises FileError for anything else."""
-        try:
-            return cls(**read_json(path))
-        except TypeError:
-            raise not_a_result(path) from None
+        return cls(**read_json(path, _PARSING))
 
     @property
     def fell_back(self) -> int:
@@ -151,7 +160,7 @@ class Steps:
         seconds = time.perf_counter() - began
         reasons = _by_kind(account.reasons)
         parsing = Parsing(account.sentences, len(words), unknown, reasons, seconds, jobs)
-        write_json(self.report, asdict(parsing), indent=2)
+        write_json(self.report, asdict(parsing))
         self.tell(f"{self.kind.name}: {parsing.sentences} sentences parsed in {parsing.seconds:.1f} s")
         return parsing
 

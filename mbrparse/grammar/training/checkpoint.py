@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,10 +17,26 @@ from typing import Any
 import numpy as np
 
 from mbrparse.errors import FileError, InputMismatchError
-from mbrparse.files import open_output
+from mbrparse.grammar.pcfg import PCFG
+from mbrparse.grammar.rules import SUM_TOLERANCE
 from mbrparse.grammar.training.bracketings import BracketedSentence
-from mbrparse.grammar.training.expectation import RuleValues
+from mbrparse.grammar.training.expectation import RuleValues, probabilities
 from mbrparse.grammar.training.reestimate import Estimate
+from mbrparse.state_files import (
+    MisfitError,
+    Shape,
+    listed,
+    mapping,
+    number,
+    one_of,
+    optional,
+    parallel,
+    read_state,
+    record,
+    scalar,
+    whole,
+    write_state,
+)
 
 VERSION = 1
 #: What the result depends on, by the name that messages call it: option -> value or digest.
@@ -56,42 +73,78 @@ def write_checkpoint(path: str | Path, checkpoint: Checkpoint) -> None:
         "rules": [values.tolist() for values in estimate.rules],
         "counts": None if estimate.counts is None else [values.tolist() for values in estimate.counts],
     }
-    with open_output(path) as stream:
-        json.dump(content, stream)
-        stream.write("\n")
+    write_state(path, content)
 
 
-def read_checkpoint(path: str | Path, settings: Settings) -> Checkpoint:
-    """Read a checkpoint of a run with these settings.
+def read_checkpoint(path: str | Path, settings: Settings, grammar: PCFG) -> Checkpoint:
+    """Read a checkpoint of a run with these settings, which re-estimates this grammar.
 
-    Raises FileError where there is none, InputMismatchError where its settings are others.
+    Raises FileError where there is none that can be gone on from, InputMismatchError where its settings are
+    others.
     """
     remedy = "leave --resume out to begin anew"
-    try:
-        content = json.loads(Path(path).read_text("utf-8"))
-    except FileNotFoundError:
-        raise FileError("no checkpoint to resume from", source=str(path), remedy=remedy) from None
-    except (OSError, ValueError):
-        content = None
-    if not isinstance(content, dict) or content.get("mbrparse-checkpoint") != VERSION:
-        raise FileError("not a checkpoint of this program", source=str(path), remedy=remedy)
-    found = content["settings"]
-    for name in {**settings, **found}:
-        if settings.get(name) != found.get(name):
-            raise InputMismatchError(
-                f"the checkpoint is of a run with another {name}: {found.get(name)}, "
-                f"now {settings.get(name)}",
-                source=str(path),
-                remedy=f"give the same options and texts, or {remedy}",
-            )
-    counts = content["counts"]
-    return Checkpoint(
-        settings,
-        content["curve"],
-        Estimate(
-            content["iteration"], _values(content["rules"]), None if counts is None else _values(counts)
-        ),
+    if not os.path.exists(path):
+        raise FileError("no checkpoint to resume from", source=str(path), remedy=remedy)
+
+    def same_settings(found: Any) -> None:
+        mapping(scalar)(found)
+        for name in {**settings, **found}:
+            if settings.get(name) != found.get(name):
+                raise InputMismatchError(
+                    f"the checkpoint is of a run with another {name}: {found.get(name)}, "
+                    f"now {settings.get(name)}",
+                    source=str(path),
+                    remedy=f"give the same options and texts, or {remedy}",
+                )
+
+    content = read_state(path, _shape(same_settings, grammar), "a checkpoint of this program", remedy)
+    counts = None if content["counts"] is None else _values(content["counts"])
+    estimate = Estimate(content["iteration"], _values(content["rules"]), counts)
+    return Checkpoint(settings, content["curve"], estimate)
+
+
+def _shape(settings: Shape, grammar: PCFG) -> Shape:
+    row = {
+        "iteration": whole(),
+        "log_likelihood": number(),
+        "cross_entropy": number(),
+        "left_out": whole(),
+    }
+    heldout = {
+        "heldout_log_likelihood": number(),
+        "heldout_cross_entropy": number(undefined=True),  # where no sentence can be derived
+        "heldout_left_out": whole(),
+    }
+    sizes = [len(values) for values in probabilities(grammar)]
+    parts = record(
+        {
+            "mbrparse-checkpoint": one_of([VERSION]),
+            "settings": settings,
+            "curve": listed(record(row, heldout)),
+            "iteration": whole(),
+            "rules": parallel(*(listed(number(0, 1 + SUM_TOLERANCE), size) for size in sizes)),
+            "counts": optional(parallel(*(listed(number(0), size) for size in sizes))),
+        }
     )
+
+    def check(content: Any) -> None:
+        parts(content)
+        if [row["iteration"] for row in content["curve"]] != list(range(content["iteration"])):
+            raise MisfitError("the curve has another row than one for each iteration")
+        if not _normalized(grammar, _values(content["rules"])):
+            raise MisfitError("the rules' probabilities do not add up to one")
+
+    return check
+
+
+def _normalized(grammar: PCFG, rules: RuleValues) -> bool:
+    """Whether the probabilities of each parent's rules, and of the start, are distributions."""
+    symbols = len(grammar.symbols)
+    totals = np.bincount(grammar.parent, rules.binary, symbols)
+    totals += np.bincount(grammar.lexical_symbol, rules.lexical, symbols)
+    rewritten = np.union1d(grammar.parent, grammar.lexical_symbol)
+    sums = np.append(totals[rewritten], rules.start.sum())
+    return bool((np.abs(sums - 1) <= 2 * SUM_TOLERANCE).all())
 
 
 def _values(lists: list[list[float]]) -> RuleValues:

@@ -94,7 +94,7 @@ def train(
     heldout = encode_corpus(grammar, how.heldout)
     estimate, curve = first_estimate(grammar), list[Row]()
     if resume and how.checkpoint is not None:
-        found = read_checkpoint(how.checkpoint, how.settings or {})
+        found = read_checkpoint(how.checkpoint, how.settings or {}, grammar)
         estimate, curve = found.estimate, found.curve
     known: tuple[int, ...] = ()
     try:

@@ -18,13 +18,21 @@ from typing import Any
 from mbrparse.errors import FileError, GrammarError
 from mbrparse.files import STANDARD, open_output, read_lines
 from mbrparse.grammar.words.rare import without_brackets
+from mbrparse.state_files import MisfitError, listed, mapping, number, one_of, record, shown, state_of, text
 from mbrparse.treebank.labels import escape
 from mbrparse.treebank.tree import Tree
 
 MAGIC = "mbrparse-tagger"
 VERSION = 1
 SEED = 0
-_PARTS: dict[str, type] = {"tags": list, "known": dict, "weights": dict}
+_SHAPE = record(
+    {
+        MAGIC: one_of([VERSION]),
+        "tags": listed(text, least=1),
+        "known": mapping(text),
+        "weights": mapping(mapping(number())),
+    }
+)
 _TOGETHER = "keep a grammar and its tagger together, or train again: mbrparse train --unknown collins"
 
 
@@ -75,8 +83,12 @@ class Tagger:
                 source=str(path),
                 remedy=_TOGETHER,
             )
-        if not tagger._is_complete:
-            raise GrammarError("not a tagger's file of this version", source=str(path), remedy=_TOGETHER)
+        try:
+            tagger._content  # noqa: B018  # which is checked
+        except MisfitError as misfit:
+            raise GrammarError(
+                f"not a tagger's file of this version: {misfit}", source=str(path), remedy=_TOGETHER
+            ) from None
         return tagger
 
     def write(self, grammar: str | Path) -> None:
@@ -108,17 +120,11 @@ class Tagger:
 
     @cached_property
     def _content(self) -> dict[str, Any]:
-        content: dict[str, Any] = json.loads(self.text)
+        content = state_of(self.text, _SHAPE)
+        for tag in content["known"].values():
+            if tag not in content["tags"]:
+                raise MisfitError(f"{shown(tag)} is none of its tags")
         return content
-
-    @property
-    def _is_complete(self) -> bool:
-        try:
-            content: Any = self._content
-        except (ValueError, RecursionError):
-            return False
-        known = isinstance(content, dict) and content.get(MAGIC) == VERSION
-        return known and all(isinstance(content.get(name), kind) for name, kind in _PARTS.items())
 
     @cached_property
     def _perceptron(self) -> Any:
