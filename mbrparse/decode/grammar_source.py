@@ -10,7 +10,7 @@ from mbrparse.decode.derivations.viterbi_decoder import ViterbiDecoder
 from mbrparse.decode.evidence import Evidence
 from mbrparse.decode.free.free_decoder import FreeDecoder
 from mbrparse.decode.nary.nary_decoder import NaryDecoder
-from mbrparse.decode.objectives import Objective, Space
+from mbrparse.decode.objectives import Kind, Objective
 from mbrparse.decode.parse_result import SentenceChart
 from mbrparse.decode.parser_options import ParserOptions
 from mbrparse.decode.posteriors.span_posteriors import Posteriors
@@ -24,8 +24,6 @@ from mbrparse.treebank.tree import Tree
 
 if TYPE_CHECKING:
     from mbrparse.decode.best_first.best_first_charts import BestFirstCharts
-
-Charts = "ChartFactory | BestFirstCharts | ForestCharts"
 
 
 class GrammarSource:
@@ -44,9 +42,9 @@ class GrammarSource:
     def _divided(self, options: ParserOptions) -> tuple[Any, tuple[Place, ...]]:
         """The charts, and the decoders with their objectives."""
         objectives = options.objectives
-        free = [place for place, objective in enumerate(objectives) if objective.space is Space.FREE]
-        nary = [place for place, objective in enumerate(objectives) if objective.space is Space.NARY]
-        derived = [place for place, objective in enumerate(objectives) if objective.derives]
+        free, nary, probable, derived = (
+            [place for place, objective in enumerate(objectives) if objective.kind is kind] for kind in Kind
+        )
         root = self.root if options.unlabelled else None
         decoders: list[tuple[Decoder[Any], list[int]]] = [
             (FreeDecoder(_chosen(objectives, free), TIE[options.precision], root), free),
@@ -60,13 +58,15 @@ class GrammarSource:
 
             charts = ForestCharts(self.grammar, options.items)
             self._item_labels = charts.labels
+            # It has the most probable derivation too, and another chart would cost more than a lane.
+            derived = sorted(probable + derived)
             decoder = ForestDecoder(charts, _chosen(objectives, derived), options.expectations)
             decoders.append((decoder, derived))
         else:
             entries = bool(nary) or options.expectations
-            wanted = Wanted(bool(free) or entries, bool(derived), entries)
+            wanted = Wanted(bool(free) or entries, bool(probable), entries)
             charts = self._charts_of_sums(options, wanted)
-            decoders.append((ViterbiDecoder(self.grammar, len(derived)), derived))
+            decoders.append((ViterbiDecoder(self.grammar, _chosen(objectives, probable)), probable))
         return charts, tuple(
             Place(decoder, tuple(places), places is nary) for decoder, places in decoders if places
         )

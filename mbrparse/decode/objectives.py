@@ -38,6 +38,15 @@ class Space(Enum):
     ITEMS = "every tree that is built of productions with a posterior above zero"
 
 
+class Kind(Enum):
+    """Which decoder serves an objective: nothing else says what sort of objective it is."""
+
+    FREE = "binary trees of the free space, from posteriors of spans"
+    NARY = "n-ary trees, from posteriors of spans"
+    DERIVATION = "the most probable derivation, which charts know without posteriors"
+    FOREST = "derived trees, from the posteriors of a forest's items"
+
+
 # Where an item of a tree has a meaning: the free space knows labelled spans and nothing below them.
 _MEANT_IN = {
     Item.LABELLED_SPAN: (Space.FREE, Space.NARY, Space.GRAMMAR),
@@ -55,8 +64,8 @@ class Objective:
     """What a returned tree maximizes: sum of weights times gains, plus ``node_constant`` per node.
 
     With ``f_score`` the gains are matches, and their F is maximized, twice their sum over the number of
-    constituents of the tree and the expected number of the true one's. ``other_spaces`` are those that it
-    may be searched in besides its own. Raises ObjectiveError for a row that no search could make sense of.
+    constituents of the tree and the expected number of the true one's. Raises ObjectiveError for a row that
+    no search could make sense of.
 
     >>> Objective("half", Space.FREE, ((Item.LABELLED_SPAN, 1.0), (Item.SPAN, 0.5))).weight(Item.SPAN)
     0.5
@@ -66,7 +75,6 @@ class Objective:
     space: Space
     gains: tuple[tuple[Item, float], ...]
     node_constant: float = 0.0
-    other_spaces: tuple[Space, ...] = ()
     f_score: bool = False
 
     def __post_init__(self) -> None:
@@ -77,24 +85,22 @@ class Objective:
             raise ObjectiveError(f"{self.name}: a weight that is no number")
         if not weights and not self.node_constant:
             raise ObjectiveError(f"{self.name}: nothing is weighed", remedy="give an item a weight")
-        for space in (self.space, *self.other_spaces):
-            self._check_space(space)
-        if self.f_score and (self.space is not Space.NARY or self.node_constant or self.other_spaces):
+        for item in weights:
+            if self.space not in _MEANT_IN[item]:
+                what = item.name.lower().replace("_", " ")
+                raise ObjectiveError(
+                    f"{self.name}: the space {self.space.name.lower()} knows no {what}",
+                    remedy="search the space grammar" if self.space is Space.FREE else None,
+                )
+        if self.space is not Space.GRAMMAR and weights.get(Item.LABELLED_SPAN, 0.0) < 0:
+            raise ObjectiveError(f"{self.name}: a negative weight would want each span's worst label")
+        if self.f_score and (self.space is not Space.NARY or self.node_constant):
             raise ObjectiveError(f"{self.name}: F is maximized over n-ary trees, without a constant")
         alone = len(weights) == 1 and min(weights.values()) > 0 and not self.node_constant
         if self.space is Space.ITEMS and not alone:
             raise ObjectiveError(
                 f"{self.name}: productions with their split stand by themselves, with a positive weight"
             )
-
-    def _check_space(self, space: Space) -> None:
-        for item in self._weighed:
-            if space not in _MEANT_IN[item]:
-                what = item.name.lower().replace("_", " ")
-                raise ObjectiveError(
-                    f"{self.name}: the space {space.name.lower()} knows no {what}",
-                    remedy="search the space grammar" if space is Space.FREE else None,
-                )
 
     @property
     def _weighed(self) -> dict[Item, float]:
@@ -110,14 +116,14 @@ class Objective:
         return any(item is not Item.SPAN for item in self._weighed)
 
     @property
-    def most_probable(self) -> bool:
-        """Whether it asks for the most probable derivation, and so for no posterior."""
-        return self._weighed.keys() == {Item.RULE} and not self.node_constant
-
-    @property
-    def derives(self) -> bool:
-        """Whether its trees are built of the grammar's productions."""
-        return self.space in (Space.GRAMMAR, Space.ITEMS)
+    def kind(self) -> Kind:
+        """Which decoder serves it."""
+        if self.space is Space.FREE:
+            return Kind.FREE
+        if self.space is Space.NARY:
+            return Kind.NARY
+        rules_alone = self._weighed.keys() == {Item.RULE} and self.weight(Item.RULE) > 0
+        return Kind.DERIVATION if rules_alone and not self.node_constant else Kind.FOREST
 
     @property
     def sums_posteriors(self) -> bool:
@@ -144,23 +150,18 @@ class Objective:
         # Max-rule's space is the grammar's as far as its productions go.
         if space is self.space or (space is Space.GRAMMAR and self.space is Space.ITEMS):
             return self
-        if space not in self.other_spaces:
+        if self.f_score or any(space not in _MEANT_IN[item] for item in self._weighed):
             raise ObjectiveError(f"{self.name} has no meaning in the space {space.name.lower()}")
-        return replace(self, space=space, other_spaces=(self.space,))
+        return replace(self, space=space)
 
 
 OBJECTIVES = {
     objective.name: objective
     for objective in (
         Objective("labelled-tree", Space.GRAMMAR, ((Item.RULE, 1.0),)),
-        Objective("labelled-recall", Space.FREE, ((Item.LABELLED_SPAN, 1.0),), other_spaces=(Space.GRAMMAR,)),
-        Objective("bracketed-recall", Space.FREE, ((Item.SPAN, 1.0),), other_spaces=(Space.GRAMMAR,)),
-        Objective(
-            "general-recall",
-            Space.NARY,
-            ((Item.LABELLED_SPAN, 1.0),),
-            other_spaces=(Space.FREE, Space.GRAMMAR),
-        ),
+        Objective("labelled-recall", Space.FREE, ((Item.LABELLED_SPAN, 1.0),)),
+        Objective("bracketed-recall", Space.FREE, ((Item.SPAN, 1.0),)),
+        Objective("general-recall", Space.NARY, ((Item.LABELLED_SPAN, 1.0),)),
         Objective("labelled-f", Space.NARY, ((Item.LABELLED_SPAN, 1.0),), f_score=True),
         Objective("bracketed-f", Space.NARY, ((Item.SPAN, 1.0),), f_score=True),
         Objective("parent-child", Space.GRAMMAR, ((Item.PARENT_CHILD, 1.0),)),

@@ -36,7 +36,7 @@ class SentenceChart(SpanChart, Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
 class Parse:
     """What came of one sentence.
 

@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
+from typing import Unpack
 
 from mbrparse.decode.decoders import Decoded
 from mbrparse.decode.evidence import Evidence
@@ -15,7 +15,7 @@ from mbrparse.decode.fallback import LabelledSpans, fallback_spans
 from mbrparse.decode.grammar_source import GrammarSource
 from mbrparse.decode.objectives import Objective
 from mbrparse.decode.parse_result import Parse, Parses
-from mbrparse.decode.parser_options import ParserOptions, objective_of
+from mbrparse.decode.parser_options import ParserOptions, Settings, objective_of
 from mbrparse.decode.posteriors.posteriors_file import GivenPosteriors
 from mbrparse.decode.posteriors.posteriors_source import PosteriorsSource
 from mbrparse.decode.sentences import Batch, Sentence, batch_of_sentences
@@ -31,9 +31,11 @@ class Parser:
     """Parses for one objective or several, with a grammar or with another model's posteriors.
 
     Charts are computed once for all objectives. ``objectives`` are names of the table (``OBJECTIVES``) or
-    rows of one's own, by default Labelled Recall; ``settings`` are the other fields of ``ParserOptions``
-    (``items="symbol"``, ``debinarized=True``, ...), which may also be handed over whole, as ``options``.
-    Raises ObjectiveError or OptionsError for what has no meaning.
+    rows of one's own, by default Labelled Recall. ``settings`` are what the command line calls --fallback
+    ("right-branching", "flat", "empty"), ``unlabelled`` (--labels none), ``debinarized``, ``max_length``,
+    ``precision`` ("double", "single"), ``items`` ("projected", "symbol"), ``best_first`` and ``expectations``
+    (see ``ParserOptions``, which may also be handed over whole, as ``options``). Raises ObjectiveError or
+    OptionsError for what has no meaning.
 
     >>> from mbrparse.grammar.grammars import train
     >>> from mbrparse.treebank.brackets import read_tree
@@ -48,8 +50,13 @@ class Parser:
         source: PCFG | GivenPosteriors,
         *objectives: str | Objective,
         options: ParserOptions | None = None,
-        **settings: Any,
+        **settings: Unpack[Settings],
     ) -> None:
+        if not isinstance(source, PCFG | GivenPosteriors):
+            raise OptionsError(
+                f"a parser needs a grammar or a file's posteriors, not a {type(source).__name__}",
+                remedy="train or read_grammar make the one, read_posteriors the other",
+            )
         if options is None:
             rows = tuple(map(objective_of, objectives or ("labelled-recall",)))
             options = ParserOptions(rows, **settings)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypedDict, get_args
 
 from mbrparse.decode.fallback import Fallback
-from mbrparse.decode.objectives import OBJECTIVES, Objective
+from mbrparse.decode.objectives import OBJECTIVES, Kind, Objective
 from mbrparse.errors import ObjectiveError, OptionsError
 from mbrparse.grammar.charts.factory import Precision
 
@@ -46,14 +46,21 @@ class ParserOptions:
             raise OptionsError("one --objective is needed at least")
         if len(set(names)) < len(names):
             raise OptionsError(f"two objectives are called {max(names, key=names.count)}")
+        for option, value, known in (
+            ("fallback", self.fallback, Fallback),
+            ("precision", self.precision, Precision),
+            ("items", self.items, Items),
+        ):
+            if value not in get_args(known):
+                raise OptionsError(f"--{option} is one of {', '.join(get_args(known))}, not {value!r}")
         if self.max_length is not None and self.max_length < 1:
             raise OptionsError(f"--max-length is one or more, not {self.max_length}")
-        if self.unlabelled and all(o.labels_matter or o.derives for o in self.objectives):
+        if self.unlabelled and all(o.labels_matter or o.kind is not Kind.FREE for o in self.objectives):
             raise OptionsError(
                 "--labels none needs an objective that does not look at labels, in the free space: "
                 "bracketed-recall"
             )
-        if self.items == "symbol" and all(o.most_probable for o in self.objectives):
+        if self.items == "symbol" and all(o.kind is Kind.DERIVATION for o in self.objectives):
             raise OptionsError("--items symbol needs another objective: labelled-tree has rules for items")
         if self.needs_forest:
             what = "--items symbol" if self.items == "symbol" else "This objective"
@@ -65,7 +72,20 @@ class ParserOptions:
     @property
     def needs_forest(self) -> bool:
         """Whether more is asked for than charts of sums, and the most probable derivation, can tell."""
-        return self.items == "symbol" or any(o.derives and not o.most_probable for o in self.objectives)
+        return self.items == "symbol" or any(o.kind is Kind.FOREST for o in self.objectives)
+
+
+class Settings(TypedDict, total=False):
+    """The options of a parser but its objectives, as keywords."""
+
+    fallback: Fallback
+    unlabelled: bool
+    debinarized: bool
+    max_length: int | None
+    best_first: BestFirst | None
+    precision: Precision
+    items: Items
+    expectations: bool
 
 
 def objective_of(name: str | Objective) -> Objective:
@@ -76,7 +96,7 @@ def objective_of(name: str | Objective) -> Objective:
     """
     if isinstance(name, Objective):
         return name
-    if name not in OBJECTIVES:
+    if not isinstance(name, str) or name not in OBJECTIVES:
         raise ObjectiveError(
             f"there is no objective {name!r}", remedy=f"it is one of {', '.join(OBJECTIVES)}"
         )

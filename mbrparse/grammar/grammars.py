@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 from mbrparse.errors import GrammarError
 from mbrparse.grammar.count_trees import train_by_counting
@@ -34,12 +34,25 @@ def train(
         rare: Words seen fewer times than this are rare, and stand for unseen ones (default: the model's).
 
     Raises:
-        GrammarError: There are no trees, or a tree is not binarized; the message names its place, from 1.
+        GrammarError: There are no trees, or a tree is not binarized (the message names its place, from 1),
+            or an argument means nothing.
 
     >>> from mbrparse.treebank.brackets import read_tree
     >>> train([read_tree("(S (NP a b) c)"), read_tree("(S (NP a b) (NP a b))")]).log_prob.round(3).tolist()
     [0.0, -0.693, -0.693]
     """
+    for name, value, known in (
+        ("terminals", terminals, get_args(TerminalKind)),
+        ("unknown", unknown, (None, "none", *get_args(UnknownKind))),
+    ):
+        if value not in known:
+            raise GrammarError(f"{name} is one of {', '.join(map(str, known))}, not {value!r}")
+    wrong = next((tree for tree in trees if not isinstance(tree, Tree)), None)
+    if wrong is not None:
+        raise GrammarError(
+            f"a {type(wrong).__name__}, not a Tree",
+            remedy="Tree.from_nltk, read_tree, read_trees make them",
+        )
     placed = (SourceTree("<trees>", number, tree) for number, tree in enumerate(trees, start=1))
     if unknown is None and terminals == "words":
         unknown = "signature"

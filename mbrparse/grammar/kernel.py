@@ -28,7 +28,7 @@ from typing import Any, TypeVar, cast
 
 import llvmlite
 import numba
-from numba.core import event
+from numba.core import config, event
 from numba.core.caching import _Cache
 from numba.core.compiler import CompileResult
 from numba.core.registry import cpu_target
@@ -114,7 +114,8 @@ def kernel_key() -> str:
     digest = hashlib.sha256()
     machine = cpu_target.target_context.codegen().magic_tuple()  # system, processor, what it can do
     python = sys.implementation.cache_tag
-    digest.update(repr((numba.__version__, llvmlite.__version__, python, machine)).encode())
+    flags = config.OPT, config.BOUNDSCHECK
+    digest.update(repr((numba.__version__, llvmlite.__version__, python, machine, flags)).encode())
     for module, text in kernel_sources().items():
         digest.update(f"\0{module}\0{len(text)}\0".encode())
         digest.update(text)
@@ -157,7 +158,8 @@ class _KeptKernel(_Cache):
         if not self._enabled or _KEY is None:
             return None
         target_context.refresh()
-        with suppress(OSError, EOFError, pickle.UnpicklingError):
+        # Whatever a damaged file brings about, the kernel is compiled again.
+        with suppress(Exception):
             kept_sig, result = pickle.loads(self._path(sig).read_bytes())
             if kept_sig == sig:
                 _mark_used()

@@ -83,7 +83,7 @@ def test_posteriors_from_elsewhere_serve_too(command: Command, tmp_path: Path) -
         (["--objective", "general-recall", "--weight", "labelled=x"], "none of labelled=W, bracketed=W"),
         (["--objective", "general-recall", "--weight", "labelled=nan"], "a weight that is no number"),
         (["--objective", "labelled-f", "--space", "grammar"], "no meaning in the space grammar"),
-        (["--objective", "labelled-recall", "--space", "nary"], "no meaning in the space nary"),
+        (["--objective", "parent-child", "--space", "nary"], "no meaning in the space nary"),
     ],
 )
 def test_what_has_no_meaning(command: Command, grammar: Path, arguments: list[str], message: str) -> None:

@@ -116,7 +116,7 @@ def test_general_recall_has_both_recalls_for_special_cases() -> None:
         )
     )
     for name, item in (("labelled-recall", Item.LABELLED_SPAN), ("bracketed-recall", Item.SPAN)):
-        row = Objective("general", Space.NARY, ((item, 1.0),), other_spaces=(Space.FREE, Space.GRAMMAR))
+        row = Objective("general", Space.NARY, ((item, 1.0),))
         for space in (Space.FREE, Space.GRAMMAR):
             ours, theirs = row.within(space), OBJECTIVES[name].within(space)
             for length in (1, 2, 7, 30):

@@ -2,7 +2,10 @@
 
 import gc
 import math
+import re
 import weakref
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 from conversion import to_pcfg
@@ -10,11 +13,12 @@ from naive import Grammar
 
 from mbrparse.decode.best_first.best_first_charts import BestFirst
 from mbrparse.decode.derivations.forest_charts import ForestChart
-from mbrparse.decode.objectives import OBJECTIVES, Space
+from mbrparse.decode.objectives import OBJECTIVES, Item, Objective, Space
 from mbrparse.decode.parser import Parser
 from mbrparse.decode.parser_options import ParserOptions
-from mbrparse.errors import ObjectiveError, OptionsError
+from mbrparse.errors import MbrparseError, ObjectiveError, OptionsError
 from mbrparse.grammar.charts.chart import Chart
+from mbrparse.grammar.grammars import train
 from mbrparse.treebank.brackets import read_tree
 
 BOTH = Grammar(
@@ -94,3 +98,42 @@ def test_parsers_leave_with_their_charts(name: str) -> None:
         assert source() is None
     finally:
         gc.enable()
+
+
+@pytest.mark.parametrize("weight", [1.0, 2.0, -1.0])
+def test_a_row_gets_the_same_tree_alone_and_beside_others(weight: float) -> None:
+    """Which decoder serves the most probable derivation depends on the others, what it finds does not."""
+    grammar = to_pcfg(
+        Grammar(
+            {"S": 1.0},
+            {("S", "NP", "c"): 0.7, ("S", "a", "VP"): 0.3, ("NP", "a", "b"): 1.0, ("VP", "b", "c"): 1.0},
+            {(word, word): 1.0 for word in "abc"},
+        )
+    )
+    row = Objective("rules", Space.GRAMMAR, ((Item.RULE, weight),))
+    alone = Parser(grammar, row).parse("a b c")[0]
+    for other in OBJECTIVES.values():
+        beside = Parser(grammar, row, other).parse("a b c")[0]
+        assert beside.trees[0] == alone.trees[0]
+        assert beside.expected_scores["rules"] == pytest.approx(alone.expected_scores["rules"])
+    assert str(alone.tree) == ("(S a (VP b c))" if weight < 0 else "(S (NP a b) c)")
+
+
+def test_wrong_arguments_are_named() -> None:
+    make: Any = Parser  # what a type checker would refuse
+    count: Any = train
+    posteriors: Any = Parser(GRAMMAR).parse("x x x")[0].posteriors
+    refused: list[tuple[Callable[[], object], str]] = [
+        (lambda: make("grammar.txt"), "a parser needs a grammar or a file's posteriors, not a str"),
+        (lambda: make(GRAMMAR, ["labelled-tree"]), "there is no objective"),
+        (lambda: make(GRAMMAR, items="symbols"), "items is one of projected, symbol, not 'symbols'"),
+        (lambda: make(GRAMMAR, fallback="right"), "fallback is one of right-branching, flat, empty"),
+        (lambda: count([read_tree("(S a b)")], "wrods"), "terminals is one of tags, words, not 'wrods'"),
+        (lambda: count(["(S a b)"]), "a str, not a Tree"),
+        (lambda: posteriors.bracketed(-1, 2), "is no span of 3 terminals"),
+        (lambda: posteriors.labelled(2, 2, "S"), "is no span of 3 terminals"),
+        (lambda: posteriors.preterminal(3, "S"), "is no span of 3 terminals"),
+    ]
+    for wrong, says in refused:
+        with pytest.raises(MbrparseError, match=re.escape(says)):
+            wrong()

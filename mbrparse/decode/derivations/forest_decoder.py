@@ -26,7 +26,7 @@ from mbrparse.decode.derivations.item_tables import item_tables
 from mbrparse.decode.derivations.max_rule import MaxRule
 from mbrparse.decode.derivations.search_state import NO_NUMBERS, EdgeGains
 from mbrparse.decode.derivations.tree_search import GrammarTree, TreeSearch
-from mbrparse.decode.objectives import Item, Objective, Space
+from mbrparse.decode.objectives import Item, Kind, Objective, Space
 from mbrparse.grammar.charts.factory import TIE
 from mbrparse.grammar.charts.forest.packed_forest import forest_cell
 from mbrparse.grammar.charts.rule_tables import Floats, Ints
@@ -88,8 +88,9 @@ class ForestDecoder:
             expected = expected_items(nodes, self._posteriors)
         # Inside values of a forest are scaled, and so is the probability of a derivation.
         score = tree.score - row.weight(Item.RULE) * self._forests.log_scale
-        log_prob = score if row.most_probable else None
-        return Decoded(spans, preterminals, None if row.most_probable else score, log_prob, expected)
+        if row.kind is Kind.DERIVATION:
+            return Decoded(spans, preterminals, None, score / row.weight(Item.RULE), expected)
+        return Decoded(spans, preterminals, score, None, expected)
 
     def trees(self, chart: ForestChart) -> list[GrammarTree | None]:
         """The best tree of each objective, or None.

@@ -73,16 +73,17 @@ class ItemKind:
     """What the search and ``--details`` know of a kind of item."""
 
     weights: tuple[int, ...]  #: rows of the kernels' weights
-    expected: Callable[[Nodes, ItemPosteriors], float] | None = None  #: its name is that in ``--details``
+    name: str | None = None  #: of its expectation in ``--details``
+    expected: Callable[[Nodes, ItemPosteriors], float] | None = None
 
 
 ITEM_KINDS = {
     Item.LABELLED_SPAN: ItemKind((LABELLED,)),
     Item.SPAN: ItemKind((SPAN,)),
-    Item.PARENT_CHILD: ItemKind((CHILD,), parent_child),
-    Item.PRODUCTION: ItemKind((PRODUCTION,), productions),
+    Item.PARENT_CHILD: ItemKind((CHILD,), "parent_child", parent_child),
+    Item.PRODUCTION: ItemKind((PRODUCTION,), "productions", productions),
     Item.RULE: ItemKind((RULE,)),
-    Item.SPLIT_PRODUCTION: ItemKind((SPLIT,), split_productions),
+    Item.SPLIT_PRODUCTION: ItemKind((SPLIT,), "split_productions", split_productions),
     # The product of a tree's posteriors telescopes to rules and inverse posteriors of its nodes.
     Item.LOG_SPLIT_PRODUCTION: ItemKind((RULE, LOG_NODE)),
 }
@@ -90,5 +91,8 @@ ITEM_KINDS = {
 
 def expected_items(nodes: Nodes, posteriors: ItemPosteriors) -> dict[str, float]:
     """How many of a tree's distinct items of each kind are expected to be right."""
-    sums = (kind.expected for kind in ITEM_KINDS.values() if kind.expected is not None)
-    return {expected.__name__: expected(nodes, posteriors) for expected in sums}
+    return {
+        kind.name: kind.expected(nodes, posteriors)
+        for kind in ITEM_KINDS.values()
+        if kind.name is not None and kind.expected is not None
+    }

@@ -14,7 +14,7 @@ from mbrparse.decode.decoders import Place
 from mbrparse.decode.evidence import Evidence
 from mbrparse.decode.free.free_decoder import UNLABELLED, FreeDecoder, best_preterminals
 from mbrparse.decode.nary.nary_decoder import NaryDecoder
-from mbrparse.decode.objectives import OBJECTIVES, Space
+from mbrparse.decode.objectives import OBJECTIVES, Kind
 from mbrparse.decode.parser_options import ParserOptions
 from mbrparse.decode.posteriors.posteriors_file import GivenPosteriors
 from mbrparse.decode.posteriors.span_posteriors import NO_LABEL, Posteriors
@@ -29,6 +29,8 @@ from mbrparse.treebank.labels import unescape
 _SPAN_BYTES = 30
 LONGEST = math.isqrt((2 << 30) // _SPAN_BYTES)
 
+_SERVED = (Kind.FREE, Kind.NARY)
+
 _REMEDY = (
     "the input must hold the sentences of the posteriors, all of them and in their order (an empty line of "
     "tokens is a sentence too, traces are no words)"
@@ -41,9 +43,16 @@ class PosteriorsSource:
     def __init__(self, given: GivenPosteriors, options: ParserOptions) -> None:
         """Raises OptionsError for objectives that ask for more than posteriors."""
         for objective in options.objectives:
-            if objective.derives:
-                able = ", ".join(row.name for row in OBJECTIVES.values() if not row.derives)
+            if objective.kind not in _SERVED:
+                able = ", ".join(row.name for row in OBJECTIVES.values() if row.kind in _SERVED)
                 raise OptionsError(f"--objective {objective.name} needs --grammar; posteriors serve {able}")
+        for option, asked in (
+            ("items symbol", options.items == "symbol"),
+            ("precision single", options.precision == "single"),
+            ("engine best-first", options.best_first is not None),
+        ):
+            if asked:
+                raise OptionsError(f"--{option} needs --grammar: it speaks of charts")
         self._given = given
         self.labels = frozenset(given.labels)
         self.root = given.usual_root() or UNLABELLED
@@ -52,8 +61,8 @@ class PosteriorsSource:
         self._root_id = self._labels.index(self.root)
         self._max_length = options.max_length or LONGEST
         rows = options.objectives
-        free = tuple(place for place, row in enumerate(rows) if row.space is Space.FREE)
-        nary = tuple(place for place, row in enumerate(rows) if row.space is Space.NARY)
+        free = tuple(place for place, row in enumerate(rows) if row.kind is Kind.FREE)
+        nary = tuple(place for place, row in enumerate(rows) if row.kind is Kind.NARY)
         root = self.root if options.unlabelled else None
         self.places: tuple[Place, ...] = (
             Place(FreeDecoder([rows[place] for place in free], given.tie, root), free),

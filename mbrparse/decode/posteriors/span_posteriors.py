@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from mbrparse.errors import LabelError
+from mbrparse.errors import LabelError, PosteriorsError
 from mbrparse.grammar.charts.span_summary import SpanEntries, SpanSummary, cell_of, summarize_entries
 from mbrparse.grammar.pcfg import FloatArray
 from mbrparse.treebank.labels import is_continuation
@@ -126,19 +126,30 @@ class Posteriors:
     def labelled(self, start: int, end: int, label: str) -> float:
         """g of a constituent (0 for one that is not listed); with unary rules an expected number.
 
-        A preterminal is no constituent: over one terminal only what stands above it counts.
+        A preterminal is no constituent: over one terminal only what stands above it counts. Positions are
+        half-open, from 0; raises PosteriorsError for a span that is none of the sentence's.
         """
+        self._check(start, end)
         return self._table.get((start, end, label), 0.0)
 
     def preterminal(self, position: int, label: str) -> float:
-        """The posterior of a label as the preterminal of a terminal."""
+        """The posterior of a label as a terminal's preterminal; raises PosteriorsError as ``labelled``."""
+        self._check(position, position + 1)
         return self._preterminals.get((position, position + 1, label), 0.0)
 
     def bracketed(self, start: int, end: int) -> float:
-        """The sum of ``labelled`` over all labels."""
+        """The sum of ``labelled`` over all labels; raises PosteriorsError as it does."""
+        self._check(start, end)
         if end - start == 1:
             return float(self._over_one[start])
         return float(self.spans.total[cell_of(self.length, start, end)])
+
+    def _check(self, start: int, end: int) -> None:
+        if not 0 <= start < end <= self.length:
+            raise PosteriorsError(
+                f"({start}, {end}) is no span of {self.length} terminals",
+                remedy="spans are half-open and begin at 0",
+            )
 
     @cached_property
     def _over_one(self) -> FloatArray:

@@ -96,5 +96,5 @@ def objectives(node_cost: float) -> tuple[Objective, ...]:
     """
     found = (OBJECTIVES[name].within(Space.GRAMMAR) for name in ALGORITHMS)
     return tuple(
-        replace(o, node_constant=-node_cost) if node_cost and not o.most_probable else o for o in found
+        replace(o, node_constant=-node_cost) if node_cost and o.sums_posteriors else o for o in found
     )
