@@ -46,8 +46,11 @@ tokens = st.sampled_from(
     [label for label in HOSTILE_LABELS if label and not set(label) & {*ASCII_BLANKS, "("}]
 )
 tokens |= st.text(
-    st.characters(exclude_categories=["Cs"], exclude_characters=f"(){ASCII_BLANKS}"), min_size=1, max_size=4
-)
+    st.characters(exclude_categories=["Cs"], exclude_characters="() \t\n")
+    | st.sampled_from("\r\v\f\x1c\x1d\x1e\x85\u2028\u2029\u00a0\u3000\u00b2\x1b"),
+    min_size=1,
+    max_size=4,
+).filter(lambda token: token == token.strip("\r"))
 """Text that stands between blanks in brackets and in grammar files: a tag or a word."""
 
 

@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 
 from mbrparse.errors import CorpusError
 from mbrparse.files import read_lines, source_name
-from mbrparse.treebank.brackets import read_trees
+from mbrparse.treebank.brackets import WHITE, read_trees, without_carriages
 from mbrparse.treebank.clean import TRACE
 from mbrparse.treebank.tree import Tree
 
@@ -56,7 +56,7 @@ def batch_of_sentences(sentences: Tree | str | Iterable[Tree | str | Sequence[st
     if isinstance(sentences, Tree):
         sentences = [sentences]
     elif isinstance(sentences, str):
-        sentences = sentences.splitlines()
+        sentences = sentences.removesuffix("\n").split("\n") if sentences else []
     listed = list(sentences)
     tokens = bool(listed) and not any(
         isinstance(one, Tree) or any(isinstance(part, Tree) for part in one) for one in listed
@@ -67,8 +67,13 @@ def batch_of_sentences(sentences: Tree | str | Iterable[Tree | str | Sequence[st
 def _sentence(one: Tree | str | Sequence[str | Tree]) -> Sentence:
     if isinstance(one, Tree):
         return tuple(leaf for leaf in one.leaves() if leaf.label != TRACE)
-    parts = one.split() if isinstance(one, str) else one
+    parts = _tokens(one.replace("\n", " ")) if isinstance(one, str) else one
     return tuple(part if isinstance(part, Tree) else Tree(part) for part in parts)
+
+
+def _tokens(line: str) -> list[str]:
+    """The words of a line: what stands between blanks and tabs, whatever else it holds."""
+    return [token for token in without_carriages(line).rstrip("\n").replace("\t", " ").split(" ") if token]
 
 
 def read_chunks(
@@ -88,12 +93,12 @@ def read_chunks(
     head: list[str] = []
     for line in lines:
         head.append(line)
-        if line.strip():
+        if line.strip(WHITE):
             break
     else:
         raise CorpusError("no sentences in the input", source=source)
     if form is None:
-        form = "trees" if head[-1].lstrip().startswith("(") else "tokens"
+        form = "trees" if head[-1].lstrip(WHITE).startswith("(") else "tokens"
     # Lines that were read ahead keep their numbers: nothing is dropped.
     return _chunks(itertools.chain(head, lines), source, form, first_size, size)
 
@@ -108,8 +113,7 @@ def sentences_of(chunk: Chunk) -> Iterator[Sentence]:
             yield () if tree is None else tuple(leaf for leaf in tree.leaves() if leaf.label != TRACE)
     else:
         for line in chunk.lines:
-            tokens = line.rstrip("\r\n").replace("\t", " ").replace("(", "-LRB-").replace(")", "-RRB-")
-            yield tuple(Tree(token) for token in tokens.split(" ") if token)
+            yield tuple(map(Tree, _tokens(line.replace("(", "-LRB-").replace(")", "-RRB-"))))
 
 
 def read_sentences(

@@ -85,6 +85,8 @@ def write_bitpar(rules: RuleSet, rules_path: str | Path, lexicon_path: str | Pat
             else:
                 children = (unquote(c) if is_terminal(c) else c for c in rule.children)
                 stream.write("\t".join((number, rule.parent, *children)) + "\n")
+        if min(lexicon, default="").startswith("\ufeff"):
+            lexicon_stream.write("\ufeff")  # a byte-order mark: the word's own is none
         for word, entries in sorted(lexicon.items()):
             lexicon_stream.write("\t".join((word, *(f"{tag} {number}" for tag, number in entries))) + "\n")
 
@@ -152,7 +154,7 @@ def _decimal(probability: float) -> str:
 
 def _fields(path: str | Path) -> Iterable[tuple[int, list[str]]]:
     for number, line in enumerate(read_lines(path), start=1):
-        fields = [field for field in re.split(r"[ \t\r\n]+", line) if field]
+        fields = [field for field in line.rstrip("\r\n").replace("\t", " ").split(" ") if field]
         if fields:
             yield number, fields
 

@@ -2,7 +2,9 @@
 
 Conventions: Penn-style brackets, one tree a line or indented over several, with or without an empty
 outer bracket. ``(())``, and in a file of one tree a line an empty line too, stands for a sentence
-without a parse.
+without a parse. White space is blanks, tabs and line ends (a carriage return at the edge of a token
+belongs to one): whatever else some call white space (U+3000, no-break spaces, form feeds, U+0085 ...)
+is part of the label or word that holds it.
 """
 
 from __future__ import annotations
@@ -18,11 +20,14 @@ from mbrparse.treebank.tree import Tree
 
 EMPTY_PARSE = "(())"
 
-# White space is ASCII's alone: words may hold others (U+3000, no-break space).
+WHITE = " \t\r\n"
 _TOKEN = re.compile(
-    r"\(([^ \t\r\n\f\v()]+)[ \t]+([^ \t\r\n\f\v()]+)[ \t]*\)"  # a whole leaf: (tag word)
-    r"|(\)|\(?[^ \t\r\n\f\v()]*)"  # or: ), an opening bracket with its label, a word
+    r"\(([^ \t\n()]+)[ \t]+([^ \t\n()]+)[ \t]*\)"  # a whole leaf: (tag word)
+    r"|(\)|\(?[^ \t\n()]*)"  # or: ), an opening bracket with its label, a word
 )
+_EDGE = re.compile(r"(?<![^ \t\n()])\r+|\r+(?![^ \t\n()])")
+# Between trees these may stand, as at the ends of pages.
+_BETWEEN = "\f\v"
 
 
 class ReadTree(NamedTuple):
@@ -98,7 +103,7 @@ def read_parse_file(path: str | Path, encoding: str = "utf-8") -> Iterator[ReadT
     one_a_line = True
     blank: list[int] = []  # trailing empty lines count only if something follows on one line
     for number, line in enumerate(read_lines(path, encoding), start=1):
-        if not line.strip():
+        if not line.strip(WHITE):
             if one_a_line and reader.depth == 0:
                 blank.append(number)
             continue
@@ -111,6 +116,15 @@ def read_parse_file(path: str | Path, encoding: str = "utf-8") -> Iterator[ReadT
     if reader.depth:
         raise reader.unclosed()
     yield from (ReadTree(empty, None) for empty in blank if one_a_line)
+
+
+def without_carriages(line: str) -> str:
+    """A line with blanks for the carriage returns at the edges of its tokens; within a word they stay.
+
+    >>> without_carriages("(NN a\\rb)\\r\\n")
+    '(NN a\\rb) \\n'
+    """
+    return _EDGE.sub(" ", line) if "\r" in line else line
 
 
 def write_tree(tree: Tree | None, stream: TextIO) -> None:
@@ -147,7 +161,7 @@ class _Reader:
         self.since.append((number, line))
         found: list[ReadTree] = []
         labels, children, leaves = self.labels, self.children, self.leaves
-        for tag, word, other in _TOKEN.findall(line):
+        for tag, word, other in _TOKEN.findall(without_carriages(line)):
             if tag:
                 leaf = leaves.get((tag, word))
                 if leaf is None:
@@ -165,7 +179,7 @@ class _Reader:
                         children[-1].append(tree)
                 else:
                     found.append(ReadTree(self.began, tree))
-            elif not other:
+            elif not other or (not labels and not other.strip(_BETWEEN)):
                 continue
             elif other[0] == "(":
                 if not labels:

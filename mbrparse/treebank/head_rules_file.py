@@ -17,6 +17,7 @@ takes it from the left).
 from __future__ import annotations
 
 import importlib.resources
+import re
 from collections.abc import Iterable
 
 from mbrparse.errors import HeadRulesError
@@ -56,7 +57,7 @@ def parse_head_rules(lines: Iterable[str], source: str = "<string>") -> HeadRule
     """
     table: dict[str, tuple[HeadRule, ...]] = {}
     for number, line in enumerate(lines, start=1):
-        fields = line.upper().split()
+        fields = [field for field in re.split("[ \t\r\n]+", line.upper()) if field]
         if not fields or fields[0].startswith(COMMENT):
             continue
         try:

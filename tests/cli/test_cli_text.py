@@ -4,9 +4,14 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from commandline import Command
+from commandline import Command, run
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from tree_strategies import tokens
 
+from mbrparse import Parser, read_grammar
 from mbrparse.errors import MbrparseError, OptionsError, visible
+from mbrparse.treebank.brackets import read_parse_file
 
 HOSTILE = "a\x1b[31m\x00\x07\x7f\x85\x9b2J\u2028\u2029b"
 """Colours, clears the screen, rings, and ends a line four times."""
@@ -165,3 +170,37 @@ def test_fractions_are_read_at_once(command: Command, tmp_path: Path) -> None:
     for half in (".5", "0.5", "1/2", "5e-1"):
         assert command(*split, "--test-fraction", half).code == 0
         assert (tmp_path / "a").read_text().count("\n") == 2
+
+
+SPACES = ["\v", "\f", "a\rb", "\x1c", "x\x1d\x1e", "\x85", "\u2028", "\u2029", "\u00a0a", "\u3000", "\ufeff"]
+"""What Python calls white space, or the end of a line, or what stands at the beginning of a file."""
+
+
+@given(st.lists(tokens, min_size=3, max_size=6))
+@example(SPACES)
+@example(["\ufeff", *SPACES])
+@settings(max_examples=10)
+def test_words_come_back_one_to_one(tmp_path_factory: pytest.TempPathFactory, words: list[str]) -> None:
+    """From brackets and from lines of tokens, through all the commands."""
+    folder = tmp_path_factory.getbasetemp()
+    raw, binarized, grammar, lines, parses = (
+        folder / name for name in ("raw", "bin", "grammar", "lines", "out")
+    )
+    leaves = " ".join(f"(T {word})" for word in words[:-1])
+    raw.write_bytes(f"(S (NP {leaves}) (V {words[-1]}))\r\n".encode())
+    lines.write_bytes("\t".join(words).encode("utf-8-sig") + b"\r\n")
+    assert run("binarize", raw, "-o", binarized).code == 0
+    assert run("train", binarized, "-o", grammar, "--terminals", "words", "--unknown", "none").code == 0
+    for source in (raw, lines):
+        form = "trees" if source == raw else "tokens"
+        assert run("parse", source, "--input", form, "-g", grammar, "-o", parses).code == 0
+        [(_, tree)] = read_parse_file(parses)
+        assert tree is not None
+        assert tree.words() == tuple(words)
+        rates = run("evaluate", binarized, parses, "--format", "csv").out.split("\n")[1].split(",")
+        assert rates[1] == "1.0"
+        assert run("debinarize", parses).out.encode().strip(b"\n") == raw.read_bytes().strip(b"\r\n")
+        shown = run("show", binarized, parses)
+        assert (shown.code, holds_only_line_ends(shown.out)) == (0, True)
+    parser = Parser(read_grammar(grammar))
+    assert [tree and tree.words() for tree in parser.parse("\t".join(words)).trees()] == [tuple(words)]

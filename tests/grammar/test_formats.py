@@ -70,7 +70,7 @@ def test_nltk_there_and_back(tmp_path_factory: pytest.TempPathFactory, rules: Ru
 def test_nltk_itself_reads_what_we_write(tmp_path_factory: pytest.TempPathFactory, rules: RuleSet) -> None:
     path = tmp_path_factory.getbasetemp() / "theirs.pcfg"
     write_nltk(rules, path)
-    theirs = nltk.PCFG.fromstring(path.read_text("utf-8"))
+    theirs = nltk.PCFG.fromstring(path.read_bytes().decode())
     assert str(theirs.start()) == "ROOT"
     below = [production for production in theirs.productions() if str(production.lhs()) != "ROOT"]
 

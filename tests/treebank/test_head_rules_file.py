@@ -100,3 +100,8 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
 def test_byte_order_mark(tmp_path: Path) -> None:
     (tmp_path / "rules").write_bytes("\ufeffNP LEFT N\r\n".encode())
     assert head_rules(str(tmp_path / "rules")).rules == {"NP": (HeadRule("left", ("N",)),)}
+
+
+def test_labels_hold_spaces_of_other_alphabets() -> None:
+    rules = parse_head_rules(["NP\u3000A LEFT N\x85\tB\v"]).rules
+    assert rules == {"NP\u3000A": (HeadRule("left", ("N\x85", "B\v")),)}
