@@ -13,7 +13,7 @@ class LazyGroup(click.Group):
     """A group of commands, each the function of its own name in the module NAME_command.
 
     ``lines`` maps the commands' names to their lines in the help; the modules lie in ``package``. A
-    misspelt name is answered with the nearest one.
+    misspelt name is answered with the nearest one. An interruption keeps its text, as click.Abort.
     """
 
     def __init__(self, *args: Any, package: str, lines: dict[str, str], **kwargs: Any) -> None:
@@ -32,6 +32,13 @@ class LazyGroup(click.Group):
             importlib.import_module(f"{self._package}.{function}_command"), function
         )
         return command
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt as interruption:
+            # click would write an empty line first.
+            raise click.Abort(*interruption.args) from None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
