@@ -27,7 +27,7 @@ class LazyGroup(click.Group):
     """A group of commands, each the function of its own name in the module NAME_command.
 
     ``lines`` maps the commands' names to their lines in the help; the modules lie in ``package``. A
-    misspelt name is answered with the nearest one.
+    misspelt name is answered with the nearest one. An interruption keeps its text, as click.Abort.
     """
 
     def __init__(self, *args: Any, package: str, lines: dict[str, str], **kwargs: Any) -> None:
@@ -42,8 +42,12 @@ class LazyGroup(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Read a command's arguments and call it."""
-        with _visible_errors():
-            return super().invoke(ctx)
+        try:
+            with _visible_errors():
+                return super().invoke(ctx)
+        except KeyboardInterrupt as interruption:
+            # click would write an empty line first.
+            raise click.Abort(*interruption.args) from None
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self._lines)

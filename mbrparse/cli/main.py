@@ -8,6 +8,8 @@ from typing import Any, NoReturn
 
 import click
 
+from mbrparse.aside import left_running
+from mbrparse.cli.interrupts import INTERRUPTED, interruptible
 from mbrparse.cli.lazy import LazyGroup
 from mbrparse.errors import MbrparseError
 from mbrparse.version import __version__
@@ -45,7 +47,8 @@ def cli() -> None:
 def main() -> NoReturn:
     """Run the command line; the only place where errors become exit codes."""
     try:
-        cli.main(prog_name="mbrparse", standalone_mode=False)
+        with interruptible():
+            cli.main(prog_name="mbrparse", standalone_mode=False)
         code: Any = 0
     except click.exceptions.Exit as leave:
         code = leave.exit_code
@@ -55,9 +58,9 @@ def main() -> NoReturn:
     except MbrparseError as error:
         click.echo(f"mbrparse: {error}", err=True)
         code = 1
-    except (click.Abort, KeyboardInterrupt):
-        click.echo("mbrparse: interrupted", err=True)
-        code = 130
+    except (click.Abort, KeyboardInterrupt) as interruption:
+        click.echo(" ".join(("mbrparse: interrupted", *map(str, interruption.args))), err=True)
+        code = INTERRUPTED
     except BrokenPipeError:
         # The reader of our output has left (| head): nothing to say.
         code = 0
@@ -66,4 +69,7 @@ def main() -> NoReturn:
     except OSError:
         # Nothing more can be written (a closed pipe, a full disk): do not try again on leaving.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    if left_running():
+        # What the command waited for when it was interrupted goes on in a thread; nobody waits for its end.
+        os._exit(code)
     sys.exit(code)

@@ -131,10 +131,9 @@ def _inside_outside(
             inputs, output, how, terminals, encoding, report_iteration, name_left_out, with_progress
         )
     except Interrupted as interruption:
-        if output != STANDARD:
-            done = interruption.result.iterations
-            note(f"interrupted after {done} iterations: {output} keeps the last, --resume goes on")
-        raise KeyboardInterrupt from None
+        done = interruption.result.iterations
+        kept = "" if output == STANDARD else f": {output} keeps the last, --resume goes on"
+        raise KeyboardInterrupt(f"after {done} iterations{kept}") from None
     note(f"{trained.sentences} sentences, {trained.iterations} iterations, {len(trained.rules.rules)} rules")
 
 

@@ -97,6 +97,11 @@ class GrammarSource:
         for sentence, ids, reason in zip(batch.sentences, encoded, reasons, strict=True):
             yield self._of_sentence(sentence, ids, reason, None if reason is not None else next(charts))
 
+    def refused(self, batch: Batch, reason: str) -> Iterator[Evidence]:
+        """No chart of any sentence, for a reason that lies elsewhere."""
+        for sentence in batch.sentences:
+            yield Evidence(sentence, self.grammar.encode(self.terminals(sentence)), reason=reason)
+
     def _of_sentence(
         self, sentence: Sentence, ids: IntArray, reason: str | None, chart: SentenceChart | None
     ) -> Evidence:

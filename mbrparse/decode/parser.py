@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Unpack
 
+from mbrparse.aside import aside
 from mbrparse.decode.decoders import Decoded
 from mbrparse.decode.evidence import Evidence
 from mbrparse.decode.fallback import LabelledSpans, fallback_spans
@@ -81,9 +82,16 @@ class Parser:
 
     def parse_batch(self, batch: Batch) -> list[Parse]:
         """Parse a batch; the results are in the order of the sentences and do not depend on it."""
+        return aside(self._parse_batch, batch)
+
+    def parse_evidence(self, evidence: Iterable[Evidence]) -> list[Parse]:
+        """What comes of evidence that there is."""
+        return [self._parse(one) for one in evidence]
+
+    def _parse_batch(self, batch: Batch) -> list[Parse]:
         began = time.perf_counter()
         with _no_collection():
-            parses = [self._parse(evidence) for evidence in self.source.evidence(batch)]
+            parses = self.parse_evidence(self.source.evidence(batch))
         seconds = (time.perf_counter() - began) / max(len(parses), 1)
         return [replace(parse, seconds=seconds) for parse in parses]
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections import deque
-from collections.abc import Iterable, Iterator
-from concurrent.futures import Future, ProcessPoolExecutor
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import NamedTuple
 
 from mbrparse.decode.details import Details
 from mbrparse.decode.grammar_source import GrammarSource
+from mbrparse.decode.parallel import DIED, Part, in_order
 from mbrparse.decode.parse_result import Parse
 from mbrparse.decode.parser import Parser
 from mbrparse.decode.parser_options import ParserOptions
@@ -21,7 +21,9 @@ from mbrparse.decode.sentences import Batch, Chunk, Sentence, batch_of
 from mbrparse.errors import InputMismatchError
 from mbrparse.grammar.charts.span_summary import SpanEntries
 from mbrparse.grammar.pcfg import PCFG
+from mbrparse.reporting import Tell, say_nothing
 from mbrparse.treebank.brackets import EMPTY_PARSE
+from mbrparse.workers import Workers
 
 
 class Lines(NamedTuple):
@@ -44,38 +46,46 @@ class Job:
     posteriors: bool = False
 
 
-def parse_all(job: Job, chunks: Iterable[Chunk], jobs: int = 1) -> Iterator[Lines]:
+def parse_all(job: Job, chunks: Iterable[Chunk], jobs: int = 1, tell: Tell = say_nothing) -> Iterator[Lines]:
     """Parse chunks of sentences and yield their lines in input order.
 
-    A grammar may do so on ``jobs`` processes. Raises InputMismatchError, before anything is yielded, if no
-    sentence of the first chunk (with a word in it) holds a single terminal that the grammar knows; and where
-    the input's sentences are not those of given posteriors: before any line of the chunk, and at the end
-    for sentences that the input lacks. Raises OptionsError for objectives that posteriors do not serve.
+    A grammar may do so on ``jobs`` processes; a sentence that they die of falls back, and ``tell`` is told.
+    Raises InputMismatchError, before anything is yielded, if no sentence of the first chunk (with a word in
+    it) holds a single terminal that the grammar knows; and where the input's sentences are not those of
+    given posteriors: before any line of the chunk, and at the end for sentences that the input lacks. Raises
+    OptionsError for objectives that posteriors do not serve, WorkersError where processes cannot start.
     """
-    worker = _Worker(job)
+    worker = Worker(job)
     source = worker.source
     if isinstance(source, PosteriorsSource):
         return numbered(_with_posteriors(worker, source, chunks))
-    return numbered(_with_grammar(job, worker, source, chunks, jobs))
+    return numbered(_with_grammar(job, worker, source, chunks, jobs, tell))
 
 
 def _with_grammar(
-    job: Job, worker: _Worker, source: GrammarSource, chunks: Iterable[Chunk], jobs: int
+    job: Job, worker: Worker, source: GrammarSource, chunks: Iterable[Chunk], jobs: int, tell: Tell
 ) -> Iterator[Lines]:
     stream = iter(chunks)
-    # The first chunk is parsed here in any case: kernels are compiled once, and then only loaded.
+    first: list[Chunk] = []
     for chunk in stream:
-        batch = batch_of(chunk, 0)
-        spoken = [sentence for sentence in batch.sentences if sentence]
+        first.append(chunk)
+        spoken = [sentence for sentence in batch_of(chunk, 0).sentences if sentence]
         _check_fit(source, spoken)
-        yield from worker.lines(batch)
         if spoken:
+            if jobs > 1:
+                # Kernels are compiled here, once, and are then there in all processes.
+                worker.lines(Batch([min(spoken, key=len)], tokens=chunk.form == "tokens"))
             break
-    rest = map(worker.work, stream) if jobs == 1 else _parallel(job, stream, jobs)
-    yield from itertools.chain.from_iterable(rest)
+    chunks = itertools.chain(first, stream)
+    if jobs == 1:
+        yield from worker.all(chunks)
+        return
+    refused = partial(worker.refused, source)
+    with Workers(partial(_begin, job), jobs) as workers:
+        yield from in_order(workers, chunks, 2 * jobs + 1, refused, tell)
 
 
-def _with_posteriors(worker: _Worker, source: PosteriorsSource, chunks: Iterable[Chunk]) -> Iterator[Lines]:
+def _with_posteriors(worker: Worker, source: PosteriorsSource, chunks: Iterable[Chunk]) -> Iterator[Lines]:
     done, name = 0, ""
     for chunk in chunks:
         batch = batch_of(chunk, done)
@@ -119,7 +129,7 @@ def _check_fit(source: GrammarSource, sentences: list[Sentence]) -> None:
     )
 
 
-class _Worker:
+class Worker:
     """Parses batches and writes their lines."""
 
     def __init__(self, job: Job) -> None:
@@ -130,12 +140,22 @@ class _Worker:
         grammar = job.source if isinstance(job.source, PCFG) else None
         self._details = Details(grammar) if job.details else None
 
-    def work(self, chunk: Chunk) -> list[Lines]:
-        return self.lines(batch_of(chunk, 0))
+    def all(self, chunks: Iterable[Chunk]) -> Iterator[Lines]:
+        """The lines of chunk after chunk."""
+        for chunk in chunks:
+            yield from self.lines(batch_of(chunk, 0))
 
     def lines(self, batch: Batch) -> list[Lines]:
+        """The lines of a batch."""
+        return self._lines(self._parser.parse_batch(batch))
+
+    def refused(self, source: GrammarSource, batch: Batch) -> list[Lines]:
+        """The lines of sentences that processes died of."""
+        return self._lines(self._parser.parse_evidence(source.refused(batch, DIED)))
+
+    def _lines(self, parses: Iterable[Parse]) -> list[Lines]:
         found = []
-        for parse in self._parser.parse_batch(batch):
+        for parse in parses:
             lines = lines_of(parse, self._details)
             if self._posteriors:
                 entries = None if parse.posteriors is None else parse.posteriors.entries
@@ -144,29 +164,7 @@ class _Worker:
         return found
 
 
-_worker: _Worker | None = None  # of this process, in a pool
-
-
-def _begin(job: Job) -> None:
-    global _worker  # noqa: PLW0603  # the pool's way to give each process its state once
-    _worker = _Worker(job)
-
-
-def _work(chunk: Chunk) -> list[Lines]:
-    assert _worker is not None
-    return _worker.work(chunk)
-
-
-def _parallel(job: Job, chunks: Iterator[Chunk], jobs: int) -> Iterator[list[Lines]]:
-    pool = ProcessPoolExecutor(jobs, initializer=_begin, initargs=(job,))
-    waiting: deque[Future[list[Lines]]] = deque()
-    try:
-        for chunk in chunks:
-            waiting.append(pool.submit(_work, chunk))
-            # Few chunks under way: memory stays flat however long the input.
-            if len(waiting) > 2 * jobs:
-                yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
-    finally:
-        pool.shutdown(wait=True, cancel_futures=True)
+def _begin(job: Job) -> Callable[[Part], list[Lines]]:
+    """What a process does with its parts of the input."""
+    worker = Worker(job)
+    return lambda part: worker.lines(part.batch())

@@ -8,17 +8,17 @@ an interrupted experiment goes on.
 from __future__ import annotations
 
 import json
-import multiprocessing
 import re
-import signal
 from collections.abc import Callable, Container, Iterable, Iterator
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
+from mbrparse.aside import aside
 from mbrparse.errors import FileError, InputMismatchError
 from mbrparse.files import open_output
 from mbrparse.state_files import Shape, anything, mapping, read_state, record, write_state
+from mbrparse.workers import WorkerDied, Workers, WorkersError
 
 # A result, as JSON has it; what a result depends on, by the name that messages call it.
 Result = dict[str, Any]
@@ -134,24 +134,38 @@ def _check(path: Path, settings: Settings, there: Settings) -> None:
 
 
 def _in_order(work: Callable[[int], Result], runs: list[int]) -> Iterator[tuple[int, Result]]:
-    return ((run, work(run)) for run in runs)
+    return ((run, aside(work, run)) for run in runs)
 
 
 def _in_parallel(work: Callable[[int], Result], runs: list[int], jobs: int) -> Iterator[tuple[int, Result]]:
-    pool = ProcessPoolExecutor(jobs, initializer=_leave_quietly)
-    try:
-        waiting = {pool.submit(work, run): run for run in runs}
-        for future in as_completed(waiting):
-            yield waiting[future], future.result()
-    except BaseException:
-        # Nothing of a half-done run is kept: there is no need to wait for it.
-        for process in multiprocessing.active_children():
-            process.terminate()
-        raise
-    finally:
-        pool.shutdown(wait=True, cancel_futures=True)
+    """Yield runs as they finish. One that a process died of is tried once more, and named at the end."""
+    died: set[int] = set()
+    lost: dict[int, str] = {}
+    with Workers(partial(_begin, work), jobs) as workers:
+        under_way = {workers.submit(run): run for run in runs}
+        waiting = set(under_way)
+        for future in workers.completed(waiting):
+            run = under_way[future]
+            try:
+                result = workers.result(future)
+            except WorkerDied as death:
+                if run in died:
+                    lost[run] = str(death)
+                else:
+                    died.add(run)
+                    again = workers.submit(run)
+                    under_way[again] = run
+                    waiting.add(again)
+                continue
+            yield run, result
+    if lost:
+        runs_lost = (f"run {run}: two processes died of it ({lost[run]})" for run in sorted(lost))
+        raise WorkersError(
+            "; ".join(runs_lost),
+            remedy="is there memory enough? The other runs are kept: the same command goes on, and --jobs 1 "
+            "takes less",
+        )
 
 
-def _leave_quietly() -> None:
-    """Ctrl-C reaches all processes: let a worker end by it, without a traceback of its own."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+def _begin(work: Callable[[int], Result]) -> Callable[[int], Result]:
+    return work

@@ -28,12 +28,14 @@ from typing import Any, TypeVar, cast
 
 import llvmlite
 import numba
-from numba.core import config, event
+from numba.core import event
 from numba.core.caching import _Cache
 from numba.core.compiler import CompileResult
-from numba.core.registry import cpu_target
+from numba.core.registry import CPUDispatcher, cpu_target
 from numba.core.serialize import dumps
 from numba.misc.appdirs import user_cache_dir
+
+from mbrparse.aside import aside
 
 Kernel = TypeVar("Kernel", bound=Callable[..., object])
 
@@ -51,10 +53,20 @@ def kernel(function: Kernel) -> Kernel:
     No fast-math: sums keep their order, so that every batch and every machine gives the same trees.
     """
     compiled: Any = numba.njit(nogil=True, error_model="numpy")(function)
-    # Under NUMBA_DISABLE_JIT it is the function itself; a kernel of elsewhere is not in the key.
-    if hasattr(compiled, "_cache") and PACKAGE in Path(function.__code__.co_filename).parents:
-        compiled._cache = _KeptKernel(f"{function.__module__}.{function.__qualname__}")
+    # Under NUMBA_DISABLE_JIT it is the function itself.
+    if hasattr(compiled, "_cache"):
+        compiled.__class__ = _Kernel
+        # A kernel of elsewhere is not in the key.
+        if PACKAGE in Path(function.__code__.co_filename).parents:
+            compiled._cache = _KeptKernel(f"{function.__module__}.{function.__qualname__}")
     return cast("Kernel", compiled)
+
+
+class _Kernel(CPUDispatcher):
+    """A kernel never runs where Python may raise KeyboardInterrupt: numba does not look for it."""
+
+    def __call__(self, *arguments: Any) -> Any:
+        return aside(super().__call__, *arguments)
 
 
 @contextmanager
@@ -114,7 +126,7 @@ def kernel_key() -> str:
     digest = hashlib.sha256()
     machine = cpu_target.target_context.codegen().magic_tuple()  # system, processor, what it can do
     python = sys.implementation.cache_tag
-    flags = config.OPT, config.BOUNDSCHECK
+    flags = [getattr(numba.config, name) for name in ("OPT", "BOUNDSCHECK")]
     digest.update(repr((numba.__version__, llvmlite.__version__, python, machine, flags)).encode())
     for module, text in kernel_sources().items():
         digest.update(f"\0{module}\0{len(text)}\0".encode())

@@ -155,7 +155,7 @@ class Steps:
         # Kernels are loaded before the clock runs.
         Parser(grammar, options=options).parse(sorted(sentences, key=len)[:3])
         began = time.perf_counter()
-        lines = parse_all(job, read_chunks(self.gold, "trees", first_size=CHUNK, size=CHUNK), jobs)
+        lines = parse_all(job, read_chunks(self.gold, "trees", first_size=CHUNK, size=CHUNK), jobs, self.tell)
         account = write_parses(lines, self.parses, form=lambda line: str(_bracketed(read_tree(line))))
         seconds = time.perf_counter() - began
         reasons = _by_kind(account.reasons)

@@ -7,11 +7,11 @@ over the corpus with 1 / P(sentence, bracketing).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import numpy as np
 
+from mbrparse.aside import all_aside, aside
 from mbrparse.grammar.pcfg import PCFG, FloatArray
 from mbrparse.grammar.training.bracketed_corpus import BracketedCorpus
 from mbrparse.grammar.training.expectation_dense import BlockCounts, dense_rules, expect_dense, rule_counts
@@ -74,20 +74,13 @@ def expect(grammar: PCFG, rules: RuleValues, corpus: BracketedCorpus, jobs: int 
         def work(block: tuple[int, int]) -> BlockCounts:
             return expect_sparse(corpus, lists, *block, len(kept.binary))
 
-    binary, lexical, start, log_probs = _summed(_map(work, blocks, jobs))
+    # Threads are enough: the kernels let go of the interpreter's lock.
+    summed = aside(_summed, map(work, blocks)) if jobs == 1 else _summed(all_aside(work, blocks, jobs))
+    binary, lexical, start, log_probs = summed
     if dense:
         binary = rule_counts(grammar, kept.binary, binary)
         lexical = lexical[grammar.lexical_terminal, grammar.lexical_symbol]
     return Expectations(RuleValues(binary, lexical, start), log_probs)
-
-
-def _map(work, blocks, jobs) -> Iterator[BlockCounts]:  # type: ignore
-    if jobs == 1:
-        yield from map(work, blocks)
-        return
-    # Threads are enough: the kernels let go of the interpreter's lock.
-    with ThreadPoolExecutor(jobs) as pool:
-        yield from pool.map(work, blocks)
 
 
 def _summed(blocks: Iterator[BlockCounts]) -> BlockCounts:

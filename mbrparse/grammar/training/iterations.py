@@ -96,6 +96,7 @@ def train(
     if resume and how.checkpoint is not None:
         found = read_checkpoint(how.checkpoint, how.settings or {}, grammar)
         estimate, curve = found.estimate, found.curve
+    begun = estimate
     known: tuple[int, ...] = ()
     try:
         for current, training_fit in reestimate(grammar, corpus, estimate, how.iterations, how.jobs):
@@ -118,6 +119,9 @@ def train(
             if how.tolerance is not None and _converged(curve, how.tolerance):
                 break
     except KeyboardInterrupt:
+        if estimate is begun and not resume and how.checkpoint is not None:
+            # Before the first estimate was done; an older run's checkpoint may stand there.
+            write_checkpoint(how.checkpoint, Checkpoint(how.settings or {}, [], begun))
         result = Trained(to_rules(grammar, estimate), curve, estimate.iteration, len(how.sentences))
         raise Interrupted(result) from None
     return Trained(to_rules(grammar, estimate), curve, estimate.iteration, len(how.sentences))

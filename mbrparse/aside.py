@@ -1,0 +1,144 @@
+"""Work beside the main thread, which waits for it and hears signals.
+
+Python raises KeyboardInterrupt in the main thread, wherever it is: within compiled code that does not look
+for errors, such as what numba puts around a kernel, that ends in SystemError or a segmentation fault; and a
+kernel that runs for minutes is not left before its end. Where the main thread only waits, it is interrupted
+at once. What it waited for is left behind: it goes on to its end, and nobody takes its result.
+"""
+
+from __future__ import annotations
+
+import contextvars
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from queue import Empty, SimpleQueue
+from typing import Any, TypeVar
+
+Task = TypeVar("Task")
+Result = TypeVar("Result")
+
+# What a thread is to do, with what, and where it puts what came of it: a result, or an error.
+_Order = tuple[Callable[..., Any], tuple[Any, ...], "SimpleQueue[tuple[Any, BaseException | None]]"]
+
+
+class _Hand:
+    """A thread that takes orders, one after the other; it does not keep the process alive."""
+
+    def __init__(self) -> None:
+        self.orders: SimpleQueue[_Order | None] = SimpleQueue()
+        self.thread = threading.Thread(target=self._serve, daemon=True)
+        self.thread.start()
+
+    def _serve(self) -> None:
+        while (order := self.orders.get()) is not None:
+            work, arguments, answers = order
+            try:
+                answers.put((work(*arguments), None))
+            except BaseException as error:  # all that is raised is the caller's
+                answers.put((None, error))
+            # Nothing is held on to while the thread waits.
+            del order, work, arguments, answers
+
+    def leave(self) -> None:
+        """Let the thread end with what it is doing."""
+        self.orders.put(None)
+        _left.append(self.thread)
+
+
+# One is kept for the next call: to start a thread takes longer than to hand work over.
+_idle: list[_Hand] = []
+_left: list[threading.Thread] = []
+
+
+def _forget() -> None:
+    """Threads are not there in a forked process."""
+    _idle.clear()
+    _left.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget)
+
+
+def aside(work: Callable[..., Result], *arguments: Any) -> Result:
+    """Return or raise what ``work(*arguments)`` does, in another thread if a signal may interrupt this."""
+    if not _interruptible():
+        return work(*arguments)
+    answers: SimpleQueue[tuple[Any, BaseException | None]] = SimpleQueue()
+    try:
+        hand = _idle.pop() if _idle else _Hand()
+    except RuntimeError:  # no room for a thread
+        return work(*arguments)
+    try:
+        hand.orders.put((contextvars.copy_context().run, (work, *arguments), answers))
+        result, error = answers.get()
+    except BaseException:
+        hand.leave()
+        raise
+    _idle.append(hand)
+    if error is not None:
+        try:
+            raise error
+        finally:
+            del error  # which holds this frame
+    return result  # type: ignore[no-any-return]
+
+
+def all_aside(work: Callable[[Task], Result], tasks: Sequence[Task], jobs: int) -> Iterator[Result]:
+    """Yield ``work(task)`` of each task, in order, from so many threads; an interruption waits for none."""
+    waiting: SimpleQueue[tuple[int, Task]] = SimpleQueue()
+    answers: SimpleQueue[tuple[Any, BaseException | None]] = SimpleQueue()
+    for number, task in enumerate(tasks):
+        waiting.put((number, task))
+    hands = [_Hand() for _ in range(min(jobs, len(tasks)))]
+    try:
+        for hand in hands:
+            hand.orders.put((contextvars.copy_context().run, (_drain, work, waiting, answers), SimpleQueue()))
+        found: dict[int, Result] = {}
+        for number in range(len(tasks)):
+            while number not in found:
+                result, error = answers.get()
+                if error is not None:
+                    raise error
+                found[result[0]] = result[1]
+            yield found.pop(number)
+    finally:
+        _empty(waiting)
+        for hand in hands:
+            hand.leave()
+
+
+def left_running() -> bool:
+    """Whether a thread that was left behind still works: the interpreter's orderly end would meet it."""
+    _left[:] = [thread for thread in _left if thread.is_alive()]
+    return bool(_left)
+
+
+def _interruptible() -> bool:
+    """Whether Python may run a signal's handler here."""
+    return threading.current_thread() is threading.main_thread() and callable(signal.getsignal(signal.SIGINT))
+
+
+def _drain(
+    work: Callable[[Task], Result],
+    waiting: SimpleQueue[tuple[int, Task]],
+    answers: SimpleQueue[tuple[Any, BaseException | None]],
+) -> None:
+    try:
+        while True:
+            number, task = waiting.get_nowait()
+            answers.put(((number, work(task)), None))
+    except Empty:
+        pass
+    except BaseException as error:  # all that is raised is the caller's
+        answers.put((None, error))
+
+
+def _empty(waiting: SimpleQueue[Any]) -> None:
+    try:
+        while True:
+            waiting.get_nowait()
+    except Empty:
+        pass
