@@ -19,6 +19,17 @@ class Progress(Protocol):
         ...
 
 
+def printable(text: str) -> str:
+    """Text as one line that a terminal shows: what is not printable is escaped.
+
+    >>> printable("a\\nb\\udcff caf\u00e9")
+    'a\\\\nb\\\\udcff caf\u00e9'
+    """
+    return "".join(
+        char if char.isprintable() else char.encode("unicode_escape").decode("ascii") for char in text
+    )
+
+
 def say_nothing(line: str) -> None:
     """Drop a line of information."""
 

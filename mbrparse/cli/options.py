@@ -5,11 +5,13 @@ from __future__ import annotations
 import difflib
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from typing import Any, TypeVar
 
 import click
 
 from mbrparse.files import STANDARD
+from mbrparse.reporting import printable
 
 Item = TypeVar("Item")
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -57,5 +59,11 @@ def with_progress(items: Iterable[Item], title: str, total: int | None = None) -
 
 
 def note(message: str) -> None:
-    """Print one line of information on stderr."""
-    click.echo(f"mbrparse: {message}", err=True)
+    """Print one line of information on stderr, with the program's name."""
+    tell(f"mbrparse: {message}")
+
+
+def tell(message: str) -> None:
+    """Print one line on stderr; that nobody reads it is no reason to end what is being done."""
+    with suppress(OSError):
+        click.echo(printable(message), err=True)

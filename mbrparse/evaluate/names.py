@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from mbrparse.files import STANDARD
+from mbrparse.reporting import printable
 
 _STEPS: list[Callable[[Path], str]] = [
     lambda path: path.stem,
@@ -30,7 +31,7 @@ def distinct_names(paths: Sequence[str | Path]) -> list[str]:
         names = [step(path) if name in clashes else name for name, path in zip(names, known, strict=True)]
     seen: Counter[str] = Counter()
     numbered = []
-    for name in names:
+    for name in map(printable, names):
         seen[name] += 1
         numbered.append(name if seen[name] == 1 else f"{name}#{seen[name]}")
     return numbered

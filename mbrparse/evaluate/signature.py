@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mbrparse.reporting import printable
 from mbrparse.version import __version__
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ def signature(
         **({} if resampled is None else {"significance": resampled}),
         "version": f"mbrparse-{__version__}",
     }
-    return "|".join(f"{key}:{value}" for key, value in parts.items())
+    return printable("|".join(f"{key}:{value}" for key, value in parts.items()))
 
 
 def _range(rates: pd.DataFrame, criterion: Criterion) -> str:
