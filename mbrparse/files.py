@@ -1,7 +1,8 @@
 """Opening inputs and writing outputs, with ``-`` for the standard streams.
 
-Outputs are written beside their final place and renamed when complete, so that an interrupted run
-leaves either the old file or none, never half a file.
+Outputs are written beside their final place and renamed when complete (``replacements``), so that an
+interrupted run leaves either the old file or none, never half a file. Devices and pipes are written where
+they are (``places``).
 """
 
 from __future__ import annotations
@@ -10,18 +11,31 @@ import codecs
 import io
 import os
 import sys
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO, TextIO
 
 from mbrparse.errors import FileError
+from mbrparse.places import STANDARD, is_file, is_in_place, open_descriptor
+from mbrparse.replacements import Replacement, replacing, together, unwritable
 
-STANDARD = "-"
+__all__ = [
+    "STANDARD",
+    "check_output",
+    "open_input",
+    "open_output",
+    "open_output_bytes",
+    "read_lines",
+    "source_name",
+    "together",
+]
 
 #: How many bytes are decoded at a time.
 _PIECE = 2**16
+
+#: Half characters, which file names that are not UTF-8 are made of, can only be written escaped.
+_ERRORS = "backslashreplace"
 
 
 def source_name(path: str | Path) -> str:
@@ -35,20 +49,22 @@ def source_name(path: str | Path) -> str:
 
 @contextmanager
 def open_input(path: str | Path) -> Iterator[BinaryIO]:
-    """Open a file, or standard input for ``-``, for reading bytes."""
-    if str(path) == STANDARD:
-        yield sys.stdin.buffer
-        return
+    """Open a file, or standard input for ``-``, for reading bytes; within, nothing else is done.
+
+    Raises FileError where it cannot be opened or read.
+    """
     try:
-        stream = open(path, "rb")
+        if str(path) == STANDARD:
+            yield sys.stdin.buffer
+        else:
+            with open(path, "rb") as stream:
+                yield stream
     except FileNotFoundError:
         raise FileError("no such file", source=str(path)) from None
     except IsADirectoryError:
-        raise FileError("is a directory, not a file", source=str(path)) from None
+        raise FileError("is a directory, not a file", source=source_name(path)) from None
     except OSError as error:
-        raise FileError(f"cannot be read ({error.strerror})", source=str(path)) from None
-    with stream:
-        yield stream
+        raise FileError(f"cannot be read ({error.strerror})", source=source_name(path)) from None
 
 
 def read_lines(path: str | Path, encoding: str = "utf-8") -> Iterator[str]:
@@ -116,78 +132,55 @@ def open_output(path: str | Path) -> Iterator[TextIO]:
 
     Raises FileError where it cannot be opened or written.
     """
-    try:
+    with _errors_told(path):
         if str(path) == STANDARD:
             # Whatever the terminal speaks, data are UTF-8.
             if isinstance(sys.stdout, io.TextIOWrapper):
-                sys.stdout.reconfigure(encoding="utf-8", newline="\n")
+                sys.stdout.reconfigure(encoding="utf-8", errors=_ERRORS, newline="\n")
             yield sys.stdout
             sys.stdout.flush()
-        elif Path(path).is_dir():
-            raise FileError("is a directory, not a file", source=str(path))
-        elif _in_place(path):
-            with open(path, "a", encoding="utf-8", newline="\n") as stream:
-                yield stream
         else:
             with (
-                _beside(Path(os.path.realpath(path))) as handle,
-                open(handle, "w", encoding="utf-8", newline="\n", closefd=False) as stream,
+                _descriptor(path) as handle,
+                open(handle, "w", encoding="utf-8", errors=_ERRORS, newline="\n", closefd=False) as stream,
             ):
                 yield stream
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        raise _unwritable(path, error) from None
 
 
 @contextmanager
 def open_output_bytes(path: str | Path) -> Iterator[BinaryIO]:
     """Open a file for bytes, complete or absent as ``open_output`` has it; raises FileError."""
-    try:
-        if Path(path).is_dir():
-            raise FileError("is a directory, not a file", source=str(path))
-        with (
-            _beside(Path(os.path.realpath(path))) as handle,
-            open(handle, "wb", closefd=False) as stream,
-        ):
-            yield stream
-    except OSError as error:
-        raise _unwritable(path, error) from None
+    with _errors_told(path), _descriptor(path) as handle, open(handle, "wb", closefd=False) as stream:
+        yield stream
 
 
-def _unwritable(path: str | Path, error: OSError) -> FileError:
-    return FileError(
-        f"cannot be written ({error.strerror})",
-        source="<stdout>" if str(path) == STANDARD else str(path),
-        remedy="does its folder exist, has the disk room, and may you write there?",
-    )
-
-
-def _in_place(path: str | Path) -> bool:
-    """Whether the path is a device or a pipe (/dev/stderr, a process substitution).
-
-    Renaming a file over such a one would replace it.
-    """
-    return str(path).startswith("/dev/") or (Path(path).exists() and not Path(path).is_file())
+def check_output(path: str | Path) -> None:
+    """Raise FileError where an output could not be opened: before work is done for it."""
+    if is_file(path):
+        with _errors_told(path):
+            Replacement(path)
 
 
 @contextmanager
-def _beside(target: Path) -> Iterator[int]:
-    """A new file beside ``target``, open for writing, that takes its place when all went well."""
-    handle, beside = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+def _errors_told(path: str | Path) -> Iterator[None]:
     try:
-        try:
-            yield handle
-        finally:
-            os.close(handle)
-        os.chmod(beside, target.stat().st_mode if target.exists() else 0o666 & ~_umask())
-        os.replace(beside, target)
-    except BaseException:
-        Path(beside).unlink(missing_ok=True)
+        yield
+    except BrokenPipeError:
         raise
+    except OSError as error:
+        raise unwritable("<stdout>" if str(path) == STANDARD else path, error) from None
 
 
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+@contextmanager
+def _descriptor(path: str | Path) -> Iterator[int]:
+    """Where to write what is meant for a path."""
+    if not is_in_place(path):
+        with replacing(path) as handle:
+            yield handle
+        return
+    there = open_descriptor(path)
+    handle = os.open(path, os.O_WRONLY | os.O_APPEND) if there is None else os.dup(there)
+    try:
+        yield handle
+    finally:
+        os.close(handle)

@@ -9,6 +9,7 @@ import click
 from click.core import ParameterSource
 
 from mbrparse.cli.options import NearestChoice, encoding_option, note, output_option, with_progress
+from mbrparse.cli.outputs import check_outputs
 
 if TYPE_CHECKING:
     from mbrparse.treebank.binarize import Binarization
@@ -126,6 +127,9 @@ def binarize(
 
     if sections is not None and not any(spec.startswith("wsj:") for spec in inputs):
         raise click.UsageError("--sections goes with wsj:DIR.")
+    check_outputs(
+        [("--output", output)], [("--head-rules", head_rules)], [("INPUT", path) for path in inputs]
+    )
     binarization = _binarization(
         context, direction, hmarkov, vmarkov, head_rules, annotate or frozenset(), subcat
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from mbrparse.cli.options import encoding_option, output_option, with_progress
+from mbrparse.cli.outputs import check_outputs
 
 
 @click.command()
@@ -21,6 +22,7 @@ def debinarize(input: str, output: str, encoding: str) -> None:
     from mbrparse.treebank.binarize import debinarize as undo
     from mbrparse.treebank.brackets import read_parse_file, write_tree
 
+    check_outputs([("--output", output)], rewritten=[("INPUT", input)])
     source, line = source_name(input), 0
     with open_output(output) as stream:
         for line, tree in with_progress(read_parse_file(input, encoding), "debinarizing"):

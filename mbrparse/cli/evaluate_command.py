@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
-from mbrparse.cli.options import NearestChoice, encoding_option, note, output_option, with_progress
-from mbrparse.errors import visible
-from mbrparse.files import STANDARD, open_output
+from mbrparse.cli.options import NearestChoice, encoding_option, note, output_option, tell, with_progress
+from mbrparse.cli.outputs import check_outputs
+from mbrparse.files import STANDARD, open_output, together
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -92,7 +93,7 @@ def evaluate(context: click.Context, /, gold: str, parses: tuple[str, ...], **op
     else:
         complete = _print_as_evalb(gold, parses[0], parameters, options)
     if options["strict"] and not complete:
-        raise SystemExit(1)
+        context.exit(1)
 
 
 def _check(context: click.Context, gold: str, parses: tuple[str, ...], options: dict[str, Any]) -> None:
@@ -102,8 +103,10 @@ def _check(context: click.Context, gold: str, parses: tuple[str, ...], options: 
         raise click.UsageError("--crossing-reference binarized needs binarized trees, not --form original.")
     if options["form"] == "original" and options["unaries"]:
         raise click.UsageError("--unaries speaks of binarized trees: original ones may always have them.")
-    if options["per_sentence"] == options["output"] == STANDARD:
-        raise click.UsageError("--per-sentence and the table cannot both go to standard output.")
+    check_outputs(
+        [("--output", options["output"]), ("--per-sentence", options["per_sentence"])],
+        [("GOLD", gold), *(("PARSES", path) for path in parses), ("--evalb", options["evalb"])],
+    )
     if options["evalb"] is None:
         if options["strict"]:
             raise click.UsageError("--strict goes with --evalb: the other criteria leave no sentence out.")
@@ -117,14 +120,10 @@ def _check(context: click.Context, gold: str, parses: tuple[str, ...], options: 
 def _parameters(path: str, encoding: str) -> EvalbParameters:
     from mbrparse.evaluate.evalb.parameters import read_parameters
 
-    parameters = read_parameters(path, _tell, encoding)
+    parameters = read_parameters(path, tell, encoding)
     if parameters.debug:
         note(f"{path}: DEBUG has no effect; --per-sentence and --by show more")
     return parameters
-
-
-def _tell(message: str) -> None:
-    click.echo(visible(message), err=True)
 
 
 def _print_as_evalb(gold: str, parses: str, parameters: EvalbParameters, options: dict[str, Any]) -> bool:
@@ -140,23 +139,27 @@ def _print_as_evalb(gold: str, parses: str, parameters: EvalbParameters, options
     rows: list[list[EvalbCounts]] = []
     [source] = parse_files([parses], options["encoding"])
 
-    def tell(message: str) -> None:
+    def complain(message: str) -> None:
         messages.append(message)
-        _tell(message)
+        tell(message)
 
     def kept(scores: Iterable[Score]) -> Iterator[Score]:
         for number, score in enumerate(scores, start=1):
             rows.append([evalb_row(source.name, number, score)])
             yield score
 
-    [scores] = evalb_scores(gold_file(gold, options["encoding"]), [source], parameters, tell)
-    if options["per_sentence"] is not None:
+    [scores] = evalb_scores(gold_file(gold, options["encoding"]), [source], parameters, complain)
+    path = options["per_sentence"]
+    if path is not None:
         scores = kept(scores)
-    with open_output(options["output"]) as stream:
+    with ExitStack() as outputs:
+        outputs.enter_context(together())
+        counts = None if path is None else outputs.enter_context(open_output(path))
+        stream = outputs.enter_context(open_output(options["output"]))
         for line in report.lines(with_progress(scores, "evaluate")):
             stream.write(line)
-    if options["per_sentence"] is not None:
-        _write_counts(counts_table(rows), options["per_sentence"])
+        if counts is not None:
+            _write_counts(counts_table(rows), counts)
     note(report.coverage())
     return not messages and report.all.valid == report.all.sentences
 
@@ -176,18 +179,20 @@ def _print_tables(
     shared = {key: options[key] for key in ("average", "by", "baseline", "resamples", "seed")}
     settings = Settings(how, criteria, **shared)
     result = evaluate_files(
-        gold, parses, settings, _tell, lambda rows: with_progress(rows, "evaluate"), options["encoding"]
+        gold, parses, settings, tell, lambda rows: with_progress(rows, "evaluate"), options["encoding"]
     )
-    if options["per_sentence"] is not None:
-        _write_counts(result.counts, options["per_sentence"])
     form: Format = options["format"] or "text"
-    with open_output(options["output"]) as stream:
-        stream.write(result.render(form))
+    text = result.render(form)
+    with together():
+        if options["per_sentence"] is not None:
+            with open_output(options["per_sentence"]) as counts:
+                _write_counts(result.counts, counts)
+        with open_output(options["output"]) as stream:
+            stream.write(text)
     if form == "csv":
-        _tell(result.summary.signature)
+        tell(result.summary.signature)
     return bool((result.counts["parsed"] > 0).all())
 
 
-def _write_counts(counts: pd.DataFrame, path: str) -> None:
-    with open_output(path) as stream:
-        counts.to_csv(stream, index=False, lineterminator="\n")
+def _write_counts(counts: pd.DataFrame, stream: TextIO) -> None:
+    counts.to_csv(stream, index=False, lineterminator="\n")

@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from mbrparse.cli.options import NearestChoice, note, output_option
+from mbrparse.cli.outputs import check_outputs
 from mbrparse.errors import visible
 
 FORMATS = ["mbrparse", "bitpar", "nltk"]
@@ -60,6 +61,11 @@ def convert(
         raise click.UsageError("--from bitpar and --lexicon go together.")
     if (target == "bitpar") != (lexicon_output is not None):
         raise click.UsageError("--to bitpar and --lexicon-output go together.")
+    check_outputs(
+        [("--output", output), ("--lexicon-output", lexicon_output)],
+        [("--lexicon", lexicon)],
+        [("FILE", file)],
+    )
     if lexicon is not None:
         rules = formats.read_bitpar(file, lexicon, root)
     elif source == "nltk":

@@ -6,6 +6,7 @@ import difflib
 import math
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from typing import Any, TypeVar
 
 import click
@@ -69,5 +70,11 @@ def with_progress(items: Iterable[Item], title: str, total: int | None = None) -
 
 
 def note(message: str) -> None:
-    """Print one line of information on stderr."""
-    click.echo(f"mbrparse: {visible(message)}", err=True)
+    """Print one line of information on stderr, with the program's name."""
+    tell(f"mbrparse: {message}")
+
+
+def tell(message: str) -> None:
+    """Print one line on stderr; that nobody reads it is no reason to end what is being done."""
+    with suppress(OSError):
+        click.echo(visible(message), err=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -10,8 +9,8 @@ import click
 from mbrparse.cli.best_first_options import best_first_options, best_first_search
 from mbrparse.cli.objective_options import chosen_objectives, combinations_checked, objective_options
 from mbrparse.cli.options import NearestChoice, encoding_option, note, output_option, with_progress
+from mbrparse.cli.outputs import check_outputs
 from mbrparse.cli.posteriors_options import check_source, posteriors_option, posteriors_writer, read_given
-from mbrparse.files import STANDARD
 
 if TYPE_CHECKING:
     from mbrparse.decode.posteriors.posteriors_file import GivenPosteriors
@@ -107,7 +106,16 @@ def parse(
     names = tuple(dict.fromkeys(names))
     if len(names) > 1 and PLACEHOLDER not in output:
         raise click.UsageError(f"With several objectives, --output must hold {PLACEHOLDER}.")
-    _check_outputs(output, details, write_posteriors)
+    paths = [output.replace(PLACEHOLDER, name) for name in names]
+    check_outputs(
+        [
+            *(("--output", path) for path in paths),
+            ("--details", details),
+            ("--write-posteriors", write_posteriors),
+        ],
+        [("--grammar", grammar), ("--posteriors", posteriors), ("--statistics", search["statistics"])],
+        [("INPUT", input)],
+    )
     objectives = chosen_objectives(names, space, weights, node_cost)
     best_first = best_first_search(engine, **search)
     with combinations_checked():
@@ -125,16 +133,6 @@ def parse(
     job = Job(source, options, details is not None, collected is not None)
     with combinations_checked():
         results = parse_all(job, read_chunks(input, form, encoding), jobs, note)
-    paths = [output.replace(PLACEHOLDER, name) for name in names]
     with announced(lambda: note("compiling kernels, once on this machine ...")):
         account = write_parses(with_progress(results, "parsing"), paths, details, collected)
     note(str(account))
-
-
-def _check_outputs(*paths: str | None) -> None:
-    """Trees, details and posteriors go to different places."""
-    given = [path for path in paths if path not in (None, os.devnull)]
-    twice = next((path for path in given if given.count(path) > 1), None)
-    if twice is not None:
-        where = "standard output" if twice == STANDARD else twice
-        raise click.UsageError(f"Two of --output, --details and --write-posteriors go to {where}.")

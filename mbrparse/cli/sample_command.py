@@ -7,6 +7,7 @@ import secrets
 import click
 
 from mbrparse.cli.options import note, output_option, with_progress
+from mbrparse.cli.outputs import check_outputs
 
 
 @click.command()
@@ -25,6 +26,7 @@ def sample(grammar: str, count: int, seed: int | None, output: str) -> None:
     from mbrparse.treebank.brackets import write_tree
     from mbrparse.treebank.corpora import embedded_grammar
 
+    check_outputs([("--output", output)], [("GRAMMAR", grammar)])
     if seed is None:
         seed = secrets.randbelow(2**31)
     sampler = Sampler(read_rules(embedded_grammar(grammar)), seed)

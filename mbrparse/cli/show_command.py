@@ -8,6 +8,7 @@ import sys
 import click
 
 from mbrparse.cli.options import encoding_option
+from mbrparse.cli.outputs import check_outputs
 from mbrparse.files import STANDARD, open_output
 
 
@@ -28,11 +29,13 @@ def show(files: tuple[str, ...], line: int, svg: str | None, encoding: str) -> N
 
     if files.count(STANDARD) > 1:
         raise click.UsageError("standard input (-) can be read only once.")
+    drawing = STANDARD if svg != STANDARD else None
+    check_outputs([("the drawing", drawing), ("--svg", svg)], [("FILE", path) for path in files])
     trees = mark([read_sentence(path, line, encoding) for path in files])
     text = draw_text(trees, colours=_coloured(), unicode_lines=_takes_lines())
     image = draw_svg(trees) if svg is not None else ""
-    if svg != STANDARD:
-        with open_output(STANDARD) as stream:
+    if drawing is not None:
+        with open_output(drawing) as stream:
             stream.write(text)
     if svg is not None:
         with open_output(svg) as stream:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
-
 import click
 
 from mbrparse.cli.options import encoding_option, note
+from mbrparse.cli.outputs import check_outputs
 
 
 @click.command()
@@ -32,7 +31,7 @@ def split(
 ) -> None:
     """Split the trees of a file into a training and a test part, both in the input's order."""
     from mbrparse.errors import CorpusError
-    from mbrparse.files import open_output, source_name
+    from mbrparse.files import open_output, source_name, together
     from mbrparse.treebank import splits
     from mbrparse.treebank.brackets import read_tree_file
 
@@ -42,8 +41,7 @@ def split(
         raise click.UsageError("--test-random and --seed go together.")
     if train_output is None and test_output is None:
         raise click.UsageError("Say --train-output, --test-output or both.")
-    if train_output == test_output:
-        raise click.UsageError("--train-output and --test-output must differ.")
+    check_outputs([("--train-output", train_output), ("--test-output", test_output)], [("INPUT", input)])
     # As text: half the memory of the trees, and what is written is what their writer writes.
     trees = [str(tree) for _, tree in read_tree_file(input, encoding) if tree is not None]
     if not trees:
@@ -56,9 +54,9 @@ def split(
         assert test_random is not None
         assert seed is not None
         parts = splits.split_random(len(trees), test_random, seed)
-    with ExitStack() as outputs:  # both complete, or neither
+    with together():
         for path, positions in ((train_output, parts.train), (test_output, parts.test)):
             if path is not None:
-                stream = outputs.enter_context(open_output(path))
-                stream.writelines(f"{trees[position]}\n" for position in positions)
+                with open_output(path) as stream:
+                    stream.writelines(f"{trees[position]}\n" for position in positions)
     note(f"{len(parts.train)} training trees, {len(parts.test)} test trees")

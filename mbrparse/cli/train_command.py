@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -16,8 +15,9 @@ from mbrparse.cli.options import (
     refuse_options,
     with_progress,
 )
-from mbrparse.errors import FileError
-from mbrparse.files import STANDARD
+from mbrparse.cli.outputs import check_outputs
+from mbrparse.files import together
+from mbrparse.places import is_file
 
 if TYPE_CHECKING:
     from mbrparse.grammar.words.unknown import UnknownKind
@@ -89,9 +89,8 @@ def train(
     without brackets.
     """
     _check_words(method, terminals, unknown, rare, output)
+    _check_places(inputs, output, method, unknown, statistics, options)
     if method == "inside-outside":
-        if statistics is not None and output == STANDARD:
-            raise click.UsageError("--statistics with inside-outside needs --output FILE.")
         _inside_outside(inputs, output, terminals, encoding, statistics=statistics, **options)
         return
     _refuse_unused(options)
@@ -106,11 +105,12 @@ def train(
     rules, counts = train_by_counting(
         trees, terminals or "tags", model, rare, statistics is not None, note, with_progress
     )
-    write_rules(rules, output)
-    if statistics is not None and counts is not None:
-        from mbrparse.grammar.statistics.statistics_file import write_statistics
+    with together():
+        write_rules(rules, output)
+        if statistics is not None and counts is not None:
+            from mbrparse.grammar.statistics.statistics_file import write_statistics
 
-        write_statistics(counts, statistics)
+            write_statistics(counts, statistics)
     note(f"{sum(weight.count or 0 for weight in rules.start.values()):g} trees, {len(rules.rules)} rules")
     if model is not None and not any(is_unknown(unquote(rule.children[0])) for rule in rules.rules):
         note("no word was rare: sentences with unseen words will fall back")
@@ -120,11 +120,12 @@ def _inside_outside(
     inputs: tuple[str, ...], output: str, terminals: Any, encoding: str, **options: Any
 ) -> None:
     from mbrparse.cli.train_reports import name_left_out, report_iteration
-    from mbrparse.grammar.training.inside_outside import InsideOutside, train_files
+    from mbrparse.grammar.training.inside_outside import InsideOutside, checkpoint_path, train_files
     from mbrparse.grammar.training.iterations import Interrupted
 
     how = InsideOutside(**options)
-    if how.resume and output == STANDARD:
+    resumable = checkpoint_path(output) is not None
+    if how.resume and not resumable:
         raise click.UsageError("--resume needs --output FILE: its checkpoint is FILE.checkpoint.")
     try:
         trained = train_files(
@@ -132,7 +133,7 @@ def _inside_outside(
         )
     except Interrupted as interruption:
         done = interruption.result.iterations
-        kept = "" if output == STANDARD else f": {output} keeps the last, --resume goes on"
+        kept = f": {output} keeps the last, --resume goes on" if resumable else ""
         raise KeyboardInterrupt(f"after {done} iterations{kept}") from None
     note(f"{trained.sentences} sentences, {trained.iterations} iterations, {len(trained.rules.rules)} rules")
 
@@ -149,13 +150,39 @@ def _check_words(
             refuse_options(["unknown", "rare"], name)
     if unknown == "none" and rare is not None:
         raise click.UsageError("--rare needs --unknown signature or collins.")
-    if unknown == "collins" and output == STANDARD:
+    if unknown == "collins" and not is_file(output):
         raise click.UsageError(
             "--unknown collins needs --output FILE: its tagger is written to FILE.tagger.json."
         )
-    if unknown == "collins" and not Path(output).absolute().parent.is_dir():
-        # A tagger takes a while to train: what cannot be written is said before.
-        raise FileError("cannot be written (there is no such folder)", source=output)
+
+
+def _check_places(
+    inputs: tuple[str, ...],
+    output: str,
+    method: str,
+    unknown: str | None,
+    statistics: str | None,
+    options: dict[str, Any],
+) -> None:
+    """What is written goes to places of its own: the files beside OUTPUT, too, and none that is read.
+
+    A re-estimation needs its texts and its first grammar again to be resumed.
+    """
+    beside = f"{output}.checkpoint" if method == "inside-outside" else None
+    check_outputs(
+        [
+            ("--output", output),
+            ("OUTPUT.checkpoint", beside if is_file(output) else None),
+            ("OUTPUT.tagger.json", f"{output}.tagger.json" if unknown == "collins" else None),
+            ("--statistics", statistics),
+            ("--curve", options["curve"]),
+        ],
+        [
+            *(("INPUT", path) for path in inputs),
+            ("--init", options["init"]),
+            ("--heldout", options["heldout"]),
+        ],
+    )
 
 
 def _refuse_unused(options: dict[str, Any]) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from mbrparse.decode.posteriors.posteriors_writer import PosteriorsWriter
 from mbrparse.decode.run import Lines
-from mbrparse.files import open_output
+from mbrparse.files import open_output, open_output_bytes, together
 
 
 @dataclass(slots=True)
@@ -40,16 +40,18 @@ def write_parses(
     posteriors: tuple[PosteriorsWriter, str | Path] | None = None,
     form: Callable[[str], str] = str,
 ) -> ParseAccount:
-    """Write what is found of sentences, a line for each; every file is complete or absent.
+    """Write what is found of sentences, a line for each; all files are complete, or all absent.
 
     ``trees`` is a path for each objective, in the order of ``Lines.trees``; ``form`` says how a tree's
-    line is written. ``posteriors`` are collected for a file that is written last. Raises FileError where
+    line is written. ``posteriors`` are collected, and written when all are there. Raises FileError where
     something cannot be written.
     """
     account = ParseAccount()
     with ExitStack() as stack:
+        stack.enter_context(together())
         streams = [stack.enter_context(open_output(path)) for path in trees]
         detail_stream = None if details is None else stack.enter_context(open_output(details))
+        entries = None if posteriors is None else stack.enter_context(open_output_bytes(posteriors[1]))
         for lines in results:
             for stream, line in zip(streams, lines.trees, strict=True):
                 stream.write(f"{form(line)}\n")
@@ -60,7 +62,6 @@ def write_parses(
             account.sentences += 1
             if lines.reason is not None:
                 account.reasons[lines.reason] += 1
-    if posteriors is not None:
-        writer, path = posteriors
-        writer.write(path)
+        if posteriors is not None and entries is not None:
+            posteriors[0].write(entries)
     return account

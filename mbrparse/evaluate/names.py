@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from mbrparse.errors import visible
 from mbrparse.files import STANDARD
 
 _STEPS: list[Callable[[Path], str]] = [
@@ -30,7 +31,7 @@ def distinct_names(paths: Sequence[str | Path]) -> list[str]:
         names = [step(path) if name in clashes else name for name, path in zip(names, known, strict=True)]
     seen: Counter[str] = Counter()
     numbered = []
-    for name in names:
+    for name in map(visible, names):
         seen[name] += 1
         numbered.append(name if seen[name] == 1 else f"{name}#{seen[name]}")
     return numbered

@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from mbrparse.files import open_output_bytes
+
 
 def plotting() -> Any:
     """matplotlib's pyplot, ready to write files; imported when the first figure is drawn."""
@@ -27,7 +29,9 @@ def tidy(panel: Any) -> None:
 
 
 def save(figure: Any, paths: Iterable[Path], dpi: int) -> None:
-    """Write a figure to each path, in the format of its suffix, and forget it."""
+    """Write a figure to each path, in the format of its suffix, complete or not at all, and forget it."""
     for path in paths:
-        figure.savefig(path, dpi=dpi, metadata={"Date": None} if path.suffix == ".svg" else {})
+        form = path.suffix.removeprefix(".")
+        with open_output_bytes(path) as stream:
+            figure.savefig(stream, format=form, dpi=dpi, metadata={"Date": None} if form == "svg" else {})
     plotting().close(figure)

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from mbrparse.evaluate.grids import LAYOUTS, Grid, PrintFormat, csv_grid
-from mbrparse.files import open_output
+from mbrparse.files import open_output, together
 
 SUFFIXES: dict[str, PrintFormat] = {"txt": "text", "md": "markdown", "tex": "latex"}
 
 
+@together()
 def write_table(
     folder: Path,
     name: str,

@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import TextIO, TypeVar
 
 from mbrparse.errors import GrammarError, shortened
-from mbrparse.files import open_output, read_lines, source_name
+from mbrparse.files import open_output, read_lines, source_name, together
 from mbrparse.grammar.rules import SUM_TOLERANCE, Rule, RuleSet, TerminalKind, Weight
 from mbrparse.grammar.words.collins import Collins
 from mbrparse.grammar.words.tagger import Tagger
@@ -69,10 +69,11 @@ def write_rules(rules: RuleSet, path: str | Path) -> None:
 
     A tagger that comes with it is written beside it; it goes first, so that no grammar lacks its own.
     """
-    if isinstance(rules.unknown, Collins) and rules.unknown.tagger is not None:
-        rules.unknown.tagger.write(path)
-    with open_output(path) as stream:
-        _write(rules, stream)
+    with together():
+        if isinstance(rules.unknown, Collins) and rules.unknown.tagger is not None:
+            rules.unknown.tagger.write(path)
+        with open_output(path) as stream:
+            _write(rules, stream)
 
 
 def fields_of(line: str) -> list[str]:

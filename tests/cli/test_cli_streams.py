@@ -191,3 +191,105 @@ def test_a_full_disk(redirection: str) -> None:
     assert done.returncode == 1
     assert done.stderr.splitlines()[-1].startswith("mbrparse: ")
     assert "Traceback" not in done.stderr
+
+
+HELP = ["--help", "--version", "-h"]
+COMMANDS = ["binarize", "debinarize", "split", "train", "grammar", "sample", "parse", "evaluate", "show"]
+FULL = pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no /dev/full")
+
+
+def ended(line: str) -> None:
+    """That a command ended with exit code 1, a word about standard output, and nothing else."""
+    done = shell(line)
+    assert done.returncode == 1, done
+    assert done.stdout == ""
+    last = done.stderr.splitlines()[-1]
+    assert last.startswith("mbrparse: <stdout>: cannot be written"), done
+    assert "Traceback" not in done.stderr
+    assert "Exception" not in done.stderr
+
+
+@pytest.mark.parametrize("redirection", [">&-", pytest.param("> /dev/full", marks=FULL)])
+@pytest.mark.parametrize(
+    "words",
+    [
+        *HELP,
+        *(f"{name} --help" for name in COMMANDS),
+        "grammar info g",
+        "sample g -n 3",
+        "evaluate t t",
+        "show t",
+    ],
+)
+def test_output_that_is_lost_is_told(words: str, redirection: str, tmp_path: Path) -> None:
+    (tmp_path / "g").write_text(GRAMMAR)
+    (tmp_path / "t").write_text("(S x y)\n")
+    ended(f"cd {tmp_path} && mbrparse {words} {redirection}")
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&-", "<&- >&- 2>&-"])
+def test_closed_streams_that_are_not_needed(closed: str, tmp_path: Path) -> None:
+    (tmp_path / "t").write_text("(S x y)\n")
+    done = shell(f"cd {tmp_path} && mbrparse binarize t -o out {closed}")
+    assert (done.returncode, done.stdout, "Traceback" in done.stderr) == (0, "", False)
+    assert (tmp_path / "out").read_text() == "(S x y)\n"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "t"]
+
+
+def test_closed_streams_that_are_needed(tmp_path: Path) -> None:
+    done = shell("mbrparse binarize - <&-")
+    assert (done.returncode, done.stderr) == (
+        1,
+        "mbrparse: <stdin>: cannot be read (Bad file descriptor)\n",
+    )
+    # Without a place for messages, there is the exit code, and the message is nowhere else.
+    for line, code in (("binarize none 2>&-", 1), ("parse 2>&-", 2), ("--help 2>&-", 0)):
+        done = shell(f"cd {tmp_path} && mbrparse {line}")
+        assert (done.returncode, done.stderr) == (code, "")
+        assert done.stdout.startswith("Usage") == (code == 0)
+
+
+@FULL
+def test_messages_that_cannot_be_written_end_nothing(tmp_path: Path) -> None:
+    (tmp_path / "t").write_text("(S x y)\n")
+    for stderr, code in (("/dev/full", 0), (">(true)", 0)):
+        done = shell(f"cd {tmp_path} && mbrparse train t -o out 2> {stderr}")
+        assert (done.returncode, (tmp_path / "out").exists()) == (code, True)
+        (tmp_path / "out").unlink()
+    assert shell("mbrparse nonsense 2> /dev/full").returncode == 2
+    assert shell(f"mbrparse binarize {tmp_path}/none 2> /dev/full").returncode == 1
+
+
+@pytest.mark.parametrize("words", ["binarize embedded:flights", "--help", "parse --help"])
+def test_a_reader_that_leaves_is_no_error(words: str) -> None:
+    done = shell(f"mbrparse {words} | true")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="the system has no /proc")
+@pytest.mark.parametrize("words", ["binarize /proc/self/mem", "parse --posteriors /proc/self/mem -"])
+def test_an_input_that_opens_and_cannot_be_read(words: str, command: Command) -> None:
+    assert command(*words.split()).error == "/proc/self/mem: cannot be read (Input/output error)"
+
+
+def test_standard_input_that_cannot_be_read(tmp_path: Path) -> None:
+    done = shell(f"mbrparse binarize - 0> {tmp_path}/written")
+    assert (done.returncode, done.stderr) == (
+        1,
+        "mbrparse: <stdin>: cannot be read (Bad file descriptor)\n",
+    )
+
+
+def test_a_file_that_is_standard_output_is_not_replaced(tmp_path: Path) -> None:
+    (tmp_path / "t").write_text("(S x y)\n")
+    written = "(echo first; mbrparse binarize t -o /dev/stdout; echo last) > out"
+    done = shell(f"cd {tmp_path} && {written} && mbrparse binarize t -o out >> out")
+    assert done.returncode == 0
+    assert (tmp_path / "out").read_text() == "first\n(S x y)\nlast\n(S x y)\n"
+
+
+def test_a_file_is_not_appended_to_while_it_is_read(tmp_path: Path) -> None:
+    (tmp_path / "t").write_text("(S x y)\n")
+    done = shell(f"cd {tmp_path} && mbrparse binarize t >> t")
+    assert (done.returncode, "--output would overwrite INPUT" in done.stderr) == (2, True)
+    assert (tmp_path / "t").read_text() == "(S x y)\n"

@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from mbrparse.cli.options import NearestChoice, note, output_option, with_progress
+from mbrparse.cli.outputs import check_outputs
 
 
 @click.command()
@@ -35,6 +36,7 @@ def calibration(
     from mbrparse.experiments.goodman.calibration import calibrate, show
     from mbrparse.files import open_output
 
+    check_outputs([("--output", output)], [("INPUT", input)])
     found = calibrate(input, samples, seed, test_fraction, max_length, note, with_progress)
     with open_output(output) as stream:
         stream.write(show(found, format))

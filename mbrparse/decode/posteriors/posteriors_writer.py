@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 
-from mbrparse.files import open_output_bytes
 from mbrparse.grammar.charts.span_summary import SpanEntries
 
 
@@ -27,8 +26,8 @@ class PosteriorsWriter:
             # Charts may share memory from sentence to sentence.
             self._entries.append(SpanEntries(*(np.array(column) for column in entries)))
 
-    def write(self, path: str | Path) -> None:
-        """Write the file, complete or not at all.
+    def write(self, stream: BinaryIO) -> None:
+        """Write the file's bytes.
 
         Rounding may have brought a posterior a little above one.
         """
@@ -36,14 +35,13 @@ class PosteriorsWriter:
         empty = SpanEntries(none, none, none, np.zeros(0), np.zeros(0))
         columns = zip(*(self._entries or [empty]), strict=True)
         starts, ends, label_ids, g, _ = (np.concatenate(column) for column in columns)
-        with open_output_bytes(path) as stream:
-            np.savez_compressed(
-                stream,
-                lengths=np.array(self._lengths, np.int32),
-                labels=np.array(self._labels, np.str_),
-                sentence=np.repeat(np.arange(len(self._counts), dtype=np.int32), self._counts),
-                start=starts,
-                end=ends,
-                label=label_ids,
-                g=np.minimum(g.astype(np.float64), 1.0),
-            )
+        np.savez_compressed(
+            stream,
+            lengths=np.array(self._lengths, np.int32),
+            labels=np.array(self._labels, np.str_),
+            sentence=np.repeat(np.arange(len(self._counts), dtype=np.int32), self._counts),
+            start=starts,
+            end=ends,
+            label=label_ids,
+            g=np.minimum(g.astype(np.float64), 1.0),
+        )

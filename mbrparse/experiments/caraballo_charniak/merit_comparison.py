@@ -16,7 +16,7 @@ from mbrparse.experiments.caraballo_charniak.merit_tables import TABLES, Row, cu
 from mbrparse.experiments.caraballo_charniak.merit_trial import MeritTrial
 from mbrparse.experiments.runs import Result, run_all
 from mbrparse.experiments.table_files import write_table
-from mbrparse.files import open_output
+from mbrparse.files import open_output, together
 from mbrparse.grammar.grammar_file import read_rules_with_tagger
 from mbrparse.grammar.induce import induce
 from mbrparse.grammar.pcfg import PCFG
@@ -129,6 +129,7 @@ def _rules_and_statistics(train: Sequence[Tree], model: Model) -> tuple[RuleSet,
     return rules, expect_statistics(pcfg, sentences)
 
 
+@together()
 def _report(rows: Sequence[Row], merits: Sequence[str], folder: Path, title: str) -> str:
     texts = [title]
     for name, table in TABLES.items():

@@ -12,6 +12,7 @@ from mbrparse.experiments.goodman.figure2 import figure2
 from mbrparse.experiments.goodman.table1 import final_rates, summarize, table1, table1_data
 from mbrparse.experiments.runs import Result, run_all
 from mbrparse.experiments.table_files import write_table
+from mbrparse.files import together
 from mbrparse.grammar.training.bracketings import bracketed_sentences
 from mbrparse.grammar.training.checkpoint import digest
 from mbrparse.reporting import Progress, Tell, say_nothing, show_nothing
@@ -55,6 +56,7 @@ def compare_decoders(
     return _report([results[run] for run in sorted(results)], folder, f"{' '.join(inputs)}, {mode} training")
 
 
+@together()
 def _report(results: Sequence[Result], folder: Path, title: str) -> str:
     table = write_table(folder, "table1", table1(results), table1_data(results))
     figure2(results, [folder / "figure2.svg", folder / "figure2.png"], title)

@@ -20,7 +20,7 @@ from mbrparse.evaluate.significance_report import LEGEND, letters, mark
 from mbrparse.evaluate.tables import Format, Summary, render, summarize
 from mbrparse.experiments.simaan.parser_kinds import ALGORITHMS, ParserKind, Published
 from mbrparse.experiments.simaan.steps import Parsing, Steps
-from mbrparse.files import open_output
+from mbrparse.files import open_output, together
 
 #: His criteria, as he calls them, among EVALB's.
 CRITERIA = {
@@ -66,6 +66,7 @@ def judge(steps: Steps, parsing: Parsing, how: EvalbParameters, resamples: int, 
     return Judged(steps.kind, parsing, result.summary, short, int((result.counts["status"] > 0).sum()))
 
 
+@together()
 def write_tables(found: Sequence[Judged], folder: Path, title: str, settings: dict[str, Any]) -> str:
     """Write everything; return what people read on standard output.
 

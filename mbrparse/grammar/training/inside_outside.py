@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mbrparse.errors import GrammarError, InputMismatchError
-from mbrparse.files import STANDARD
+from mbrparse.files import together
 from mbrparse.grammar.grammar_file import read_rules, write_rules
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.rules import RuleSet, TerminalKind
@@ -18,6 +18,7 @@ from mbrparse.grammar.training.bracketings import BracketedSentence, bracketed_s
 from mbrparse.grammar.training.checkpoint import digest
 from mbrparse.grammar.training.iterations import Interrupted, Row, Trained, Training, train, write_curve
 from mbrparse.grammar.training.random_grammar import random_grammar
+from mbrparse.places import is_file
 from mbrparse.reporting import Progress, show_nothing
 from mbrparse.treebank.corpora import read_corpus
 
@@ -59,7 +60,7 @@ def train_files(
 
     ``terminals``: None for the initial grammar's, or tags. Raises, beside what ``train`` raises,
     GrammarError and InputMismatchError for an initial grammar that does not fit; Interrupted on Ctrl-C,
-    after the last complete estimate was written (standard output gets none).
+    after the last complete estimate was written (only a file gets it).
     """
     given = None if how.init is None else _initial(how.init, terminals)
     kind: TerminalKind = given.terminal_kind if given is not None else terminals or "tags"
@@ -75,7 +76,7 @@ def train_files(
         how.iterations,
         how.tolerance,
         heldout,
-        None if output == STANDARD else Path(f"{output}.checkpoint"),
+        checkpoint_path(output),
         {
             **({"nonterminals": how.nonterminals, "seed": how.seed} if given is None else {}),
             "initial grammar": None if given is None else _digest(given),
@@ -90,22 +91,32 @@ def train_files(
     try:
         trained = train(initial, training, how.resume, report, left_out)
     except Interrupted as interruption:
-        if output != STANDARD:
+        if training.checkpoint is not None:
             _write(interruption.result, output, how.curve)
         raise
-    _write(trained, output, how.curve)
-    if how.statistics is not None:
-        rules = read_rules(output)
-        terminals_of = (sentence.terminals for sentence in sentences)
-        found = expect_statistics(PCFG.from_rules(rules), progress(terminals_of, "statistics"))
-        write_statistics(found, how.statistics)
+    with together():
+        _write(trained, output, how.curve)
+        if how.statistics is not None:
+            terminals_of = (sentence.terminals for sentence in sentences)
+            found = expect_statistics(PCFG.from_rules(trained.rules), progress(terminals_of, "statistics"))
+            write_statistics(found, how.statistics)
     return trained
 
 
+def checkpoint_path(output: str) -> Path | None:
+    """Where a training's state is kept: beside the grammar, where that is a file.
+
+    >>> str(checkpoint_path("g.txt")), checkpoint_path("-"), checkpoint_path("/dev/null")
+    ('g.txt.checkpoint', None, None)
+    """
+    return Path(f"{output}.checkpoint") if is_file(output) else None
+
+
 def _write(trained: Trained, output: str, curve: str | None) -> None:
-    write_rules(trained.rules, output)
-    if curve is not None:
-        write_curve(trained.curve, curve)
+    with together():
+        write_rules(trained.rules, output)
+        if curve is not None:
+            write_curve(trained.curve, curve)
 
 
 def _initial(path: str, terminals: TerminalKind | None) -> RuleSet:

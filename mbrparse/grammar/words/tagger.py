@@ -18,6 +18,7 @@ from typing import Any
 from mbrparse.errors import FileError, GrammarError
 from mbrparse.files import STANDARD, open_output, read_lines
 from mbrparse.grammar.words.rare import without_brackets
+from mbrparse.places import is_file
 from mbrparse.state_files import MisfitError, listed, mapping, number, one_of, record, shown, state_of, text
 from mbrparse.treebank.labels import escape
 from mbrparse.treebank.tree import Tree
@@ -92,7 +93,13 @@ class Tagger:
         return tagger
 
     def write(self, grammar: str | Path) -> None:
-        """Write the tagger beside its grammar's file, complete or not at all."""
+        """Write the tagger beside its grammar's file, complete or absent; GrammarError for a device."""
+        if not is_file(grammar):
+            raise GrammarError(
+                "a tagger is written beside its grammar, which must be a file",
+                source=str(grammar),
+                remedy="give the name of a file",
+            )
         with open_output(tagger_path(grammar)) as stream:
             stream.write(self.text)
 
