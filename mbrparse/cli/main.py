@@ -69,7 +69,7 @@ def main() -> NoReturn:
     except OSError:
         # Nothing more can be written (a closed pipe, a full disk): do not try again on leaving.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    if left_running():
+    if code == INTERRUPTED and left_running():
         # What the command waited for when it was interrupted goes on in a thread; nobody waits for its end.
         os._exit(code)
     sys.exit(code)
