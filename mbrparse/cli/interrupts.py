@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import NoReturn
+from typing import Any, NoReturn
 
 #: The exit code, as shells have it: 128 and the number of the signal.
 INTERRUPTED = 130
@@ -37,24 +38,23 @@ def end_at_once(*_: object) -> NoReturn:
 def interruptible() -> Iterator[None]:
     """Hear Ctrl-C as this module says, unless it is ignored; only the main thread can."""
     before = signal.getsignal(signal.SIGINT)
-    if before not in (signal.default_int_handler, end_at_once):
+    here = threading.current_thread() is threading.main_thread()
+    if not here or before not in (signal.default_int_handler, end_at_once):
         yield
         return
     ear = _Ear()
     signal.signal(signal.SIGINT, ear.hear)
-    alarm = signal.signal(signal.SIGALRM, ear.raise_where_heeded) if _TIMED else None
     try:
         yield
     finally:
         signal.signal(signal.SIGINT, before)
-        if _TIMED:
-            signal.setitimer(signal.ITIMER_REAL, 0.0)
-            signal.signal(signal.SIGALRM, alarm)
+        ear.forget()
 
 
 class _Ear:
     def __init__(self) -> None:
         self._first: float | None = None
+        self._alarm: Any = None
 
     def hear(self, number: int, frame: FrameType | None) -> None:
         now = time.monotonic()
@@ -67,9 +67,17 @@ class _Ear:
     def raise_where_heeded(self, _number: int, frame: FrameType | None) -> None:
         assert self._first is not None
         if _TIMED and time.monotonic() < self._first + _PATIENCE and _deaf(frame):
+            if self._alarm is None:
+                self._alarm = signal.signal(signal.SIGALRM, self.raise_where_heeded)
             signal.setitimer(signal.ITIMER_REAL, _PUT_OFF)
         else:
             raise KeyboardInterrupt
+
+    def forget(self) -> None:
+        """Let nothing come of what was put off."""
+        if self._alarm is not None:
+            signal.setitimer(signal.ITIMER_REAL, 0.0)
+            signal.signal(signal.SIGALRM, self._alarm)
 
 
 def _deaf(frame: FrameType | None) -> bool:

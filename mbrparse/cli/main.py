@@ -67,7 +67,7 @@ def main() -> NoReturn:
     if failure is not None:
         note(str(failure))
         streams.flush_output()
-    if left_running():
+    if code > 128 and left_running():
         # What the command waited for when it was interrupted goes on in a thread; nobody waits for its end.
         os._exit(code)
     sys.exit(code)

@@ -65,19 +65,25 @@ def in_order(
                     f"{DIED} ({death}) in {_numbers(done + 1, count)}, parsed again"
                     + (" in halves" if deaths > 1 else "")
                 )
-                again = [part] if deaths == 1 else _halves(part, count)
-                for one in reversed(again):
-                    # A half is halved at its first death; a sentence by itself has two.
-                    alone = len(again) > 1 and one.last == one.first + 1
-                    waiting.appendleft((one, 0 if alone else deaths, workers.submit(one)))
+                # A half is halved at its first death; a sentence by itself has two.
+                again = (
+                    [(part, 1)]
+                    if deaths == 1
+                    else [(half, int(size > 1)) for half, size in _halves(part, count)]
+                )
+                waiting.extendleft(reversed([(one, past, workers.submit(one)) for one, past in again]))
                 continue
         done += len(lines)
         yield from lines
 
 
-def _halves(part: Part, count: int) -> list[Part]:
-    middle = part.first + count // 2
-    return [part._replace(last=middle), part._replace(first=middle, last=part.first + count)]
+def _halves(part: Part, count: int) -> list[tuple[Part, int]]:
+    """Both, and how many sentences they have."""
+    middle, last = part.first + count // 2, part.first + count
+    return [
+        (part._replace(last=middle), middle - part.first),
+        (part._replace(first=middle, last=last), last - middle),
+    ]
 
 
 def _numbers(first: int, count: int) -> str:
