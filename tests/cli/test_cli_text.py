@@ -1,5 +1,6 @@
 """Text that breaks programs: control characters, line separators, digits of all kinds, strange spaces."""
 
+import json
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -204,3 +205,13 @@ def test_words_come_back_one_to_one(tmp_path_factory: pytest.TempPathFactory, wo
         assert (shown.code, holds_only_line_ends(shown.out)) == (0, True)
     parser = Parser(read_grammar(grammar))
     assert [tree and tree.words() for tree in parser.parse("\t".join(words)).trees()] == [tuple(words)]
+
+
+@pytest.mark.parametrize("by", [[], ["--by", "length"], ["--by", "label"], ["--by", "confusions"]])
+def test_json_has_no_nan(command: Command, tmp_path: Path, by: list[str]) -> None:
+    gold, empty = tmp_path / "gold.mrg", tmp_path / "empty.mrg"
+    gold.write_text("(S (A x y) z)\n")
+    empty.write_text("(())\n")
+    for files in ([gold, empty], [gold, gold, empty], [empty, empty]):
+        ended = command("evaluate", *files, *by, "--format", "json", "--resamples", 10)
+        json.loads(ended.out, parse_constant=pytest.fail)
