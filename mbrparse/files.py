@@ -9,6 +9,7 @@ from __future__ import annotations
 import codecs
 import io
 import os
+import re
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -19,6 +20,9 @@ from typing import BinaryIO, TextIO
 from mbrparse.errors import FileError
 
 STANDARD = "-"
+
+# Halves of characters, which no output can hold.
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 #: How many bytes are decoded at a time.
 _PIECE = 2**16
@@ -60,6 +64,8 @@ def read_lines(path: str | Path, encoding: str = "utf-8") -> Iterator[str]:
     with open_input(path) as stream:
         try:
             for text in _decoded(stream, _decoder(encoding)):
+                if _SURROGATE.search(text):  # of encodings that write characters by their numbers
+                    raise UnicodeError
                 *lines, begun = (begun + text).split("\n")
                 if number == 1 and lines:
                     lines[0] = lines[0].removeprefix("\ufeff")
@@ -106,7 +112,7 @@ def _decoder(encoding: str) -> codecs.IncrementalDecoder:
     try:
         io.TextIOWrapper(io.BytesIO(), encoding)  # which refuses what is no text encoding (rot13, base64)
         return codecs.getincrementaldecoder(encoding)()
-    except LookupError:
+    except (LookupError, ValueError):  # ValueError: a name with a zero in it
         raise FileError(f"there is no encoding {encoding!r}", remedy="e.g. --encoding latin-1") from None
 
 

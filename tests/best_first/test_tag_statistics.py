@@ -200,7 +200,7 @@ def test_counts_of_any_size_are_smoothed(factor: float, which: str) -> None:
     """What is smoothed is possible; a file of zeros says no more than the shorter context."""
     found, grammar = count_statistics(TWO, "tags"), PCFG.from_rules(induce(TWO, "tags"))
     scaled = {key: count * factor for key, count in getattr(found, which).items()}
-    statistics = replace(found, **{which: scaled})
+    statistics = replace(found, **{which: scaled})  # type: ignore[arg-type]
     with np.errstate(divide="raise", invalid="raise", over="raise"):
         tables = StatisticsTables(statistics, grammar)
         sentence = tables.of_sentence(grammar.encode(["D", "N", "V"]))
