@@ -29,11 +29,12 @@ def test_malformed_trees_are_left_out(command: Command, tmp_path: Path, name: st
     trees.write_text(TREE)
     assert command("train", trees, "-o", grammar).code == 0
     trees.write_text(f"{TREE}(S (A x y)\n{TREE}")
-    rest = {
+    options: dict[str, list[object]] = {
         "parse": ["-g", grammar],
         "evaluate": [trees],
         "split": ["--test-last", 1, "--test-output", tmp_path / "t"],
-    }.get(name, [])
+    }
+    rest = options.get(name, [])
     error = command(name, trees, *rest).err
     remedy = error.strip().rpartition("mbrparse ")[2].split()
     mended = tmp_path / "mended"
