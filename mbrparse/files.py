@@ -10,6 +10,7 @@ from __future__ import annotations
 import codecs
 import io
 import os
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -30,6 +31,9 @@ __all__ = [
     "source_name",
     "together",
 ]
+
+# Halves of characters, which no output can hold.
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 #: How many bytes are decoded at a time.
 _PIECE = 2**16
@@ -76,6 +80,8 @@ def read_lines(path: str | Path, encoding: str = "utf-8") -> Iterator[str]:
     with open_input(path) as stream:
         try:
             for text in _decoded(stream, _decoder(encoding)):
+                if _SURROGATE.search(text):  # of encodings that write characters by their numbers
+                    raise UnicodeError
                 *lines, begun = (begun + text).split("\n")
                 if number == 1 and lines:
                     lines[0] = lines[0].removeprefix("\ufeff")
@@ -122,7 +128,7 @@ def _decoder(encoding: str) -> codecs.IncrementalDecoder:
     try:
         io.TextIOWrapper(io.BytesIO(), encoding)  # which refuses what is no text encoding (rot13, base64)
         return codecs.getincrementaldecoder(encoding)()
-    except LookupError:
+    except (LookupError, ValueError):  # ValueError: a name with a zero in it
         raise FileError(f"there is no encoding {encoding!r}", remedy="e.g. --encoding latin-1") from None
 
 

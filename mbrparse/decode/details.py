@@ -71,7 +71,7 @@ class Details:
             "expected_labelled_recall": labelled / constituents if constituents else 0.0,
             "expected_bracketed_recall": bracketed / constituents if constituents else 0.0,
             "posterior": posterior,
-            "expected_score": score,
+            "expected_score": score if score is None or math.isfinite(score) else None,
             **{f"expected_{name}": mass for name, mass in items.items()},
             "nodes": [[*span, posteriors.labelled(*span)] for span in spans],
         }

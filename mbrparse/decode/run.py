@@ -101,7 +101,7 @@ def lines_of(parse: Parse, details: Details | None) -> Lines:
     texts = {key: EMPTY_PARSE if tree is None else str(tree) for key, tree in distinct.items()}
     return Lines(
         tuple(texts[id(tree)] for tree in parse.trees),
-        None if details is None else json.dumps(details.row(parse)),
+        None if details is None else json.dumps(details.row(parse), allow_nan=False),
         parse.reason,
     )
 

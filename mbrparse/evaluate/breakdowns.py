@@ -98,8 +98,11 @@ def render_breakdowns(breakdowns: Sequence[Breakdown], signature: str, format: F
         text: str = breakdowns[0].table.to_csv(index=False, lineterminator="\n")
         return text
     if format == "json":
-        report = {part.title.lower().replace(" ", "_"): _records(part.table) for part in breakdowns}
-        return json.dumps({**report, "signature": signature}, indent=2, ensure_ascii=False) + "\n"
+        report: dict[str, object] = {
+            part.title.lower().replace(" ", "_"): _records(part.table) for part in breakdowns
+        }
+        report["signature"] = signature
+        return json.dumps(report, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
     lines = []
     for part in breakdowns:
         lines += [prose(part.title, format), "", *LAYOUTS[format](_cells(part), part.names), ""]

@@ -148,4 +148,4 @@ def _json(summary: Summary) -> str:
     report: dict[str, Any] = {"rows": rows, "signature": summary.signature}
     if summary.significance is not None:
         report["significance"] = as_data(summary.significance)
-    return json.dumps(report, indent=2, ensure_ascii=False) + "\n"
+    return json.dumps(report, indent=2, ensure_ascii=False, allow_nan=False) + "\n"

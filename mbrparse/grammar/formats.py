@@ -8,6 +8,7 @@ Other unary rules are rules like any other.
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterable
 from decimal import Decimal
 from pathlib import Path
@@ -95,7 +96,8 @@ _NLTK_TOKEN = re.compile(
     r"""\s*(?:(?P<arrow>->)|(?P<bar>\|)|\[(?P<probability>[^\]\s]+)\]"""
     r"""|'(?P<single>[^']*)'|"(?P<double>[^"]*)"|(?P<name>[^\s|\[\]'"]+))"""
 )
-_NLTK_ESCAPED = re.compile(r"/u([0-9a-f]+)/")
+_NLTK_ESCAPED = re.compile(r"/u([0-9a-f]{1,20})/")
+_NO_NAME = re.compile("[ \t\n\ud800-\udfff]|^\ufeff|^\r|\r$")
 
 
 def read_nltk(path: str | Path, terminal_kind: TerminalKind | None = None, root: str = ROOT) -> RuleSet:
@@ -113,7 +115,7 @@ def read_nltk(path: str | Path, terminal_kind: TerminalKind | None = None, root:
             match = re.fullmatch(r"\s*%\s*start\s+(\S+)\s*", line)
             if match is None:
                 raise GrammarError("unknown directive", source=source, line=number, remedy="%start SYMBOL")
-            start = _from_nltk_name(match.group(1))
+            start = _from_nltk_name(match.group(1), source, number)
             continue
         for rule, probability in _nltk_line(line, source, number):
             rules[rule] = rules.get(rule, 0.0) + probability
@@ -136,7 +138,7 @@ def read_nltk(path: str | Path, terminal_kind: TerminalKind | None = None, root:
 def write_nltk(rules: RuleSet, path: str | Path, root: str = ROOT) -> None:
     """Write NLTK's PCFG text; characters that its names lack are written as /u and hexadecimals."""
     lines = [
-        f"{root} -> {_nltk_symbol(name)} [{_decimal(w.probability)}]"
+        f"{_nltk_symbol(root)} -> {_nltk_symbol(name)} [{_decimal(w.probability)}]"
         for name, w in sorted(rules.start.items())
     ]
     _check_root(rules, root)
@@ -188,6 +190,8 @@ def _fold_root(
 
 
 def _check_root(rules: RuleSet, root: str) -> None:
+    if not _is_name(root):
+        raise GrammarError(f"{root!r} is no symbol's name", remedy="choose another with --root, e.g. TOP")
     if any(root in (rule.parent, *rule.children) for rule in rules.rules):
         raise GrammarError(f"the grammar has a symbol {root} already", remedy="choose another with --root")
 
@@ -223,7 +227,7 @@ def _nltk_line(line: str, source: str, number: int) -> Iterable[tuple[Rule, floa
         elif match["name"] is not None and not arrow:
             if parent is not None:
                 raise wrong("a rule has one symbol, then ->")
-            parent = _from_nltk_name(match["name"])
+            parent = _from_nltk_name(match["name"], source, number)
         elif parent is None or not arrow:
             raise wrong("a rule begins with its left-hand side and ->")
         elif match["probability"]:
@@ -235,7 +239,7 @@ def _nltk_line(line: str, source: str, number: int) -> Iterable[tuple[Rule, floa
             if children:
                 raise wrong("an alternative without its probability")
         elif match["name"] is not None:
-            children.append(_from_nltk_name(match["name"]))
+            children.append(_from_nltk_name(match["name"], source, number))
         else:
             terminal = match["single"] if match["single"] is not None else match["double"]
             if not terminal or " " in terminal or "\t" in terminal:
@@ -264,5 +268,22 @@ def _fits_nltk_name(character: str, *, first: bool) -> bool:
     return character.isalpha() or character.isdecimal() or character in ("_" if first else "_^<>-")
 
 
-def _from_nltk_name(text: str) -> str:
-    return _NLTK_ESCAPED.sub(lambda match: chr(int(match.group(1), 16)), text)
+def _from_nltk_name(text: str, source: str, line: int) -> str:
+    def character(match: re.Match[str]) -> str:
+        code = int(match.group(1), 16)
+        return "\ud800" if code > sys.maxunicode else chr(code)
+
+    name = _NLTK_ESCAPED.sub(character, text)
+    if not _is_name(name):
+        raise GrammarError(
+            f"{shortened(text)!r} is no symbol's name: /uCODE/ is a character that names cannot hold",
+            source=source,
+            line=line,
+            remedy="a name holds no white space, no surrogate, and is not in quotes",
+        )
+    return name
+
+
+def _is_name(name: str) -> bool:
+    """Whether grammar files, in any format, can hold a symbol of this name."""
+    return bool(name) and not _NO_NAME.search(name) and not is_terminal(name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -11,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mbrparse.errors import GrammarError
-from mbrparse.grammar.rules import Rule, RuleSet, TerminalKind, is_terminal, unquote
+from mbrparse.grammar.rules import SUM_TOLERANCE, Rule, RuleSet, TerminalKind, is_terminal, unquote
 from mbrparse.grammar.words.unknown import UnknownWords
 from mbrparse.treebank.labels import project
 
@@ -106,23 +107,28 @@ class PCFG:
 
     @classmethod
     def from_rules(cls, rules: RuleSet) -> PCFG:
-        """Build the arrays; raises GrammarError for rules of three children or more."""
+        """Build the arrays; raises GrammarError for rules of three children or more.
+
+        Probabilities that sum to one within the tolerance of ``RuleSet.check``, but not to the last digits,
+        are divided by their sum, so that no sentence has a probability above one.
+        """
         binary: list[tuple[Rule, float]] = []
         unary: list[tuple[Rule, float]] = []
         lexical: list[tuple[str, str, float]] = []
         names = set(rules.start)
+        sums = _sums(rules)
         for rule, weight in rules.rules.items():
             if weight.probability == 0:
                 continue
-            children = rule.children
+            children, probability = rule.children, weight.probability / sums.get(rule.parent, 1.0)
             if len(children) == 2:
-                binary.append((rule, weight.probability))
+                binary.append((rule, probability))
                 names.update((rule.parent, *children))
             elif len(children) == 1 and is_terminal(children[0]):
-                lexical.append((rule.parent, unquote(children[0]), weight.probability))
+                lexical.append((rule.parent, unquote(children[0]), probability))
                 names.add(rule.parent)
             elif len(children) == 1:
-                unary.append((rule, weight.probability))
+                unary.append((rule, probability))
                 names.update((rule.parent, *children))
             else:
                 raise GrammarError(
@@ -137,7 +143,8 @@ class PCFG:
         binary_rows = sorted((ids[r.parent], ids[r.children[0]], ids[r.children[1]], p) for r, p in binary)
         unary_rows = sorted((ids[r.parent], ids[r.children[0]], p) for r, p in unary)
         lexical_rows = sorted((terminal_ids[t], ids[name], p) for name, t, p in lexical)
-        starts = [rules.start[name].probability if name in rules.start else 0.0 for name in symbols]
+        start = _inexact([weight.probability for weight in rules.start.values()]) or 1.0
+        starts = [rules.start[name].probability / start if name in rules.start else 0.0 for name in symbols]
         return cls(
             rules.terminal_kind,
             tuple(symbols),
@@ -156,6 +163,22 @@ class PCFG:
             unknown=rules.unknown,
             rules=rules,
         )
+
+
+def _sums(rules: RuleSet) -> dict[str, float]:
+    """What the rules of a parent sum to, where that is not one."""
+    groups: dict[str, list[float]] = {}
+    for rule, weight in rules.rules.items():
+        groups.setdefault(rule.parent, []).append(weight.probability)
+    found = {parent: _inexact(probabilities) for parent, probabilities in groups.items()}
+    return {parent: total for parent, total in found.items() if total is not None}
+
+
+def _inexact(probabilities: list[float]) -> float | None:
+    """The sum of probabilities; None where it is one but for what rounding each of them may have cost."""
+    total = math.fsum(probabilities)
+    exact = abs(total - 1) <= (len(probabilities) + 1) * np.finfo(np.float64).eps
+    return None if exact or not abs(total - 1) <= SUM_TOLERANCE else total
 
 
 def _text_order(name: str) -> tuple[str, bool]:

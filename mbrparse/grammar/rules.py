@@ -83,7 +83,11 @@ class RuleSet:
         unary: dict[int, dict[int, float]] = {}
         for parent, child, probability in chains:
             unary.setdefault(ids[parent], {})[ids[child]] = probability
-        check_unary_rules(unary, names, source)
+        others: dict[int, float] = {}
+        for rule, weight in self.rules.items():
+            if rule.parent in ids and (len(rule.children) > 1 or is_terminal(rule.children[0])):
+                others[ids[rule.parent]] = others.get(ids[rule.parent], 0.0) + weight.probability
+        check_unary_rules(unary, others, names, source)
 
 
 def quote(terminal: str) -> str:

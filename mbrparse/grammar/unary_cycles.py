@@ -18,8 +18,8 @@ from mbrparse.errors import GrammarError
 #: For each parent's id its unary children with their probabilities.
 UnaryRules = Mapping[int, Mapping[int, float]]
 
-# Less probability than this of ever leaving a component is none: what rounding may leave of zero.
-LEAST_EXIT = 1e-12
+# Less probability than this of leaving a component is none: chains would be longer than rounding can tell.
+LEAST_EXIT = 1e-15
 
 
 def components(rules: UnaryRules) -> list[list[int]]:
@@ -67,26 +67,35 @@ def components(rules: UnaryRules) -> list[list[int]]:
 
 
 def component_closure(
-    members: Sequence[int], rules: UnaryRules, names: Sequence[str], source: str | None = None
+    members: Sequence[int],
+    rules: UnaryRules,
+    others: Mapping[int, float],
+    names: Sequence[str],
+    source: str | None = None,
 ) -> npt.NDArray[np.float64]:
     """(I - U)^-1 over one component: [A, B] is the expected number of B's in chains that begin with A.
+
+    ``others`` are, for each symbol, what its rules that are not unary have together. A symbol's rules are
+    taken to sum to one: what they lack, or have too much, is the share of A -> A.
 
     Elimination without a subtraction (after Grassmann, Taksar & Heyman 1985; Alfa, Xue & Ye 2002): it
     works on what leaves a symbol instead of 1 - U[A, A], so that every digit holds however near to one
     a cycle's probability is. Raises GrammarError where the sum diverges.
     """
     size = len(members)
+    if size == 1 and members[0] not in rules.get(members[0], {}):
+        return np.eye(1)
     place = {symbol: position for position, symbol in enumerate(members)}
     inner = np.zeros((size, size))  # U without its diagonal
     exits = np.zeros(size)  # what does not stay in the component
     for position, symbol in enumerate(members):
-        stays: list[float] = []
+        leaves = [others.get(symbol, 0.0)]
         for child, prob in rules.get(symbol, {}).items():
-            if child in place:
-                stays.append(prob)
-                if child != symbol:
-                    inner[position, place[child]] = prob
-        exits[position] = math.fsum([1.0, *(-prob for prob in stays)])
+            if child not in place:
+                leaves.append(prob)
+            elif child != symbol:
+                inner[position, place[child]] = prob
+        exits[position] = math.fsum(leaves)
     result = np.eye(size)
     pivots = np.zeros(size)
     for k in range(size):
@@ -103,10 +112,12 @@ def component_closure(
     return result
 
 
-def check_unary_rules(rules: UnaryRules, names: Sequence[str], source: str | None = None) -> None:
-    """Raise GrammarError if a cycle of unary rules is never left; ``names`` are the symbols'."""
+def check_unary_rules(
+    rules: UnaryRules, others: Mapping[int, float], names: Sequence[str], source: str | None = None
+) -> None:
+    """Raise GrammarError if a cycle of unary rules is never left; see ``component_closure``."""
     for members in components(rules):
-        component_closure(members, rules, names, source)
+        component_closure(members, rules, others, names, source)
 
 
 def _divergence(

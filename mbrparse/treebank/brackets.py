@@ -219,7 +219,7 @@ class _Reader:
             message,
             source=self.source,
             line=line,
-            remedy="mend the brackets, or leave malformed trees out where --on-error skip is offered",
+            remedy="mend the brackets, or leave such trees out with: mbrparse binarize --on-error skip",
         )
 
     def restart(self) -> list[tuple[int, str]]:

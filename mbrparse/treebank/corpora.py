@@ -98,14 +98,22 @@ def _files(spec: str) -> list[str]:
     if path.is_dir():
         found = sorted(str(file) for file in path.rglob("*") if file.suffix in TREE_SUFFIXES)
         if not found:
+            suffixes = {f"*{file.suffix or file.name}" for file in path.rglob("*") if file.is_file()}
+            held = ", ".join(sorted(suffixes)[:5])
             raise CorpusError(
-                "folder holds no .mrg or .ptb file", source=spec, remedy="name the files, or a glob"
+                "folder holds no .mrg or .ptb file",
+                source=spec,
+                remedy=f"name its files of trees, or a glob that only these match ({held})"
+                if held
+                else "it holds no file at all: name another",
             )
         return found
     if not path.exists() and glob.has_magic(spec):
-        found = sorted(glob.glob(spec, recursive=True))
+        found = sorted(file for file in glob.glob(spec, recursive=True) if not Path(file).is_dir())
         if not found:
-            raise CorpusError("no file matches", source=spec)
+            raise CorpusError(
+                "no file matches", source=spec, remedy="** stands for folders, as in 'trees/**/*.mrg'"
+            )
         return found
     return [spec]
 

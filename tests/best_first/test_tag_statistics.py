@@ -1,5 +1,6 @@
 """Statistics: direct counts on hand-made trees, expectations, files, and what is refused."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import naive
@@ -191,3 +192,17 @@ def test_witten_bell_by_hand() -> None:
         [11 / 18, 5 / 18, 2 / 18]
     )
     assert witten_bell(np.zeros((1, 2)), np.array([0.3, 0.7]))[0] == pytest.approx([0.3, 0.7])
+
+
+@pytest.mark.parametrize("factor", [0.0, 1e-320, 1e-200, 1e290])
+@pytest.mark.parametrize("which", ["ngrams", "left", "right"])
+def test_counts_of_any_size_are_smoothed(factor: float, which: str) -> None:
+    """What is smoothed is possible; a file of zeros says no more than the shorter context."""
+    found, grammar = count_statistics(TWO, "tags"), PCFG.from_rules(induce(TWO, "tags"))
+    scaled = {key: count * factor for key, count in getattr(found, which).items()}
+    statistics = replace(found, **{which: scaled})  # type: ignore[arg-type]
+    with np.errstate(divide="raise", invalid="raise", over="raise"):
+        tables = StatisticsTables(statistics, grammar)
+        sentence = tables.of_sentence(grammar.encode(["D", "N", "V"]))
+    for logs in (sentence.log_prior, sentence.log_left, sentence.log_right, sentence.trigram_sum):
+        assert np.isfinite(logs).all()

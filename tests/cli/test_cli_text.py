@@ -1,5 +1,6 @@
 """Text that breaks programs: control characters, line separators, digits of all kinds, strange spaces."""
 
+import json
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -10,7 +11,8 @@ from hypothesis import strategies as st
 from tree_strategies import tokens
 
 from mbrparse import Parser, read_grammar
-from mbrparse.errors import MbrparseError, OptionsError, visible
+from mbrparse.errors import FileError, MbrparseError, OptionsError, visible
+from mbrparse.files import read_lines
 from mbrparse.treebank.brackets import read_parse_file
 
 HOSTILE = "a\x1b[31m\x00\x07\x7f\x85\x9b2J\u2028\u2029b"
@@ -204,3 +206,40 @@ def test_words_come_back_one_to_one(tmp_path_factory: pytest.TempPathFactory, wo
         assert (shown.code, holds_only_line_ends(shown.out)) == (0, True)
     parser = Parser(read_grammar(grammar))
     assert [tree and tree.words() for tree in parser.parse("\t".join(words)).trees()] == [tuple(words)]
+
+
+@pytest.mark.parametrize("by", [[], ["--by", "length"], ["--by", "label"], ["--by", "confusions"]])
+def test_json_has_no_nan(command: Command, tmp_path: Path, by: list[str]) -> None:
+    gold, empty = tmp_path / "gold.mrg", tmp_path / "empty.mrg"
+    gold.write_text("(S (A x y) z)\n")
+    empty.write_text("(())\n")
+    for files in ([gold, empty], [gold, gold, empty]):
+        ended = command("evaluate", *files, *by, "--format", "json")
+        assert json.loads(ended.out, parse_constant=pytest.fail)
+
+
+@pytest.mark.parametrize("name", ["/u110000/", "/ud800/", "/u20/", "A/ua/", "/u27/x/u27/", f"/u{'f' * 20}/"])
+def test_names_of_nltk_that_are_none(command: Command, tmp_path: Path, name: str) -> None:
+    file = tmp_path / "nltk"
+    for text in (f"{name} -> 'x' [1]\n", f"S -> {name} [1]\n{name} -> 'x' [1]\n", f"%start {name}\n"):
+        file.write_text(text)
+        assert "is no symbol's name" in command("grammar", "convert", file, "--from", "nltk").error
+
+
+@pytest.mark.parametrize("root", ["", " ", "a b", "'x'", "\udcff", "a\n"])
+@pytest.mark.parametrize("form", ["nltk", "bitpar"])
+def test_roots_that_are_no_names(
+    command: Command, tmp_path: Path, grammar: Path, root: str, form: str
+) -> None:
+    lexicon = ["--lexicon-output", tmp_path / "lexicon"] if form == "bitpar" else []
+    convert = ["grammar", "convert", grammar, "--to", form, *lexicon, "-o", tmp_path / "out"]
+    assert "no symbol's name; choose another with --root" in command(*convert, "--root", root).error
+    assert command(*convert, "--root", "TOP").code == 0
+
+
+def test_encodings_of_halves_of_characters(tmp_path: Path) -> None:
+    file = tmp_path / "text"
+    file.write_bytes(b"(S x y)\n(S \\ud800 y)\n")
+    for encoding in ("unicode_escape", "raw_unicode_escape", "", "rot13", "a\0b"):
+        with pytest.raises(FileError):
+            list(read_lines(file, encoding))

@@ -157,6 +157,10 @@ def test_the_closure_is_exact(data: st.DataObject) -> None:
         pcfg.unary_parent.tolist(), pcfg.unary_child.tolist(), pcfg.unary_log_prob, strict=True
     ):
         unary[parent][child] = Fraction(float(np.exp(log_prob)))
+    # A symbol's rules are taken to sum to one, whatever rounding made of them.
+    for symbol, log_prob in zip(pcfg.lexical_symbol.tolist(), pcfg.lexical_log_prob, strict=True):
+        others = sum(unary[symbol]) - unary[symbol][symbol]
+        unary[symbol][symbol] = 1 - others - Fraction(float(np.exp(log_prob)))
     exact = _inverse([[Fraction(i == j) - unary[i][j] for j in range(size)] for i in range(size)])
     for bottom in range(size):
         entries = range(closure.start[bottom], closure.start[bottom + 1])

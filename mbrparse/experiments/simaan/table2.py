@@ -81,7 +81,7 @@ def write_tables(found: Sequence[Judged], folder: Path, title: str, settings: di
                         stream.write(render(summary, form))
     texts = {suffix: _printed(found, title, form) for suffix, form in SUFFIXES.items()}
     texts["csv"] = pd.DataFrame(_rows(found)).to_csv(index=False, lineterminator="\n")
-    texts["json"] = json.dumps(_data(found, settings), indent=2, ensure_ascii=False) + "\n"
+    texts["json"] = json.dumps(_data(found, settings), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
     for suffix, text in texts.items():
         with open_output(folder / f"table2.{suffix}") as stream:
             stream.write(text)

@@ -61,7 +61,7 @@ def unary_closure(grammar: PCFG) -> Closure:
     """
     rules = unary_rules(grammar)
     count = len(grammar.symbols)
-    rows = _rows(rules, grammar.symbols)
+    rows = _rows(rules, _other_rules(grammar), grammar.symbols)
     plain = np.setdiff1d(np.arange(count), np.fromiter(rows, np.int64, len(rows)))
     sizes = [len(row) for row in rows.values()]
     bottom = np.concatenate([plain, np.array([b for row in rows.values() for b in row], np.int64)])
@@ -72,7 +72,14 @@ def unary_closure(grammar: PCFG) -> Closure:
     return Closure(start.astype(np.int32), top[order].astype(np.int32), value[order])
 
 
-def _rows(rules: UnaryRules, names: tuple[str, ...]) -> dict[int, dict[int, float]]:
+def _other_rules(grammar: PCFG) -> dict[int, float]:
+    """What each symbol's binary and lexical rules have together."""
+    parents = np.concatenate([grammar.parent, grammar.lexical_symbol])
+    probs = np.exp(np.concatenate([grammar.log_prob, grammar.lexical_log_prob]))
+    return dict(enumerate(np.bincount(parents, probs, len(grammar.symbols)).tolist()))
+
+
+def _rows(rules: UnaryRules, others: dict[int, float], names: tuple[str, ...]) -> dict[int, dict[int, float]]:
     """U* of the symbols that unary rules speak of, by top symbol."""
     rows: dict[int, dict[int, float]] = {}
     for members in components(rules):
@@ -84,7 +91,7 @@ def _rows(rules: UnaryRules, names: tuple[str, ...]) -> dict[int, dict[int, floa
                 for bottom, below in rows.get(child, {}).items():
                     row[bottom] = row.get(bottom, 0.0) + prob * below
             leaving.append(row)
-        inner = component_closure(members, rules, names)
+        inner = component_closure(members, rules, others, names)
         # Into ``rows`` only now: a member's child within the component is not one that leaves it.
         for position, symbol in enumerate(members):
             total: dict[int, float] = {}

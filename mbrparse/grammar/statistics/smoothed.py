@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -73,16 +73,17 @@ class StatisticsTables:
         share = witten_bell(per_symbol, np.full(len(per_symbol), 1.0 / len(per_symbol)))
         # p(N) here: how many N begin per place where one can begin.
         occurrences = self.tags.context_counts
-        per_tag = share * per_symbol.sum() / max(occurrences.sum(), 1.0)
-        self.log_prior = np.log(share)
-        self.log_left = np.log(witten_bell(left, per_tag, occurrences))
-        self.log_right = np.log(np.ascontiguousarray(witten_bell(right.T, self.tags.unigram).T))
+        begun = per_symbol.sum() or 1.0  # where all counts are zero the prior stands
+        per_tag = share * begun / max(occurrences.sum(), 1.0)
+        self.log_prior = _log(share)
+        self.log_left = _log(witten_bell(left, per_tag, occurrences))
+        self.log_right = _log(np.ascontiguousarray(witten_bell(right.T, self.tags.unigram).T))
 
     def of_sentence(self, terminal_ids: IntArray) -> SentenceStatistics:
         """The statistics of one sentence of known terminals."""
         padded = [self.boundary, self.boundary, *terminal_ids.tolist(), self.boundary]
         steps = range(2, len(padded))
-        unigram = np.log(self.tags.unigram[padded[2:]])
+        unigram = _log(self.tags.unigram[padded[2:]])
         bigram = np.array([self.tags.log_bigram(*padded[m - 1 : m + 1]) for m in steps])
         trigram = np.array([self.tags.log_trigram(*padded[m - 2 : m + 1]) for m in steps])
         return SentenceStatistics(
@@ -150,15 +151,15 @@ class _TagModel:
         self.unigram = witten_bell(unigrams, np.full(len(tags), 1.0 / len(tags)))
 
     def log_bigram(self, first: int, second: int) -> float:
-        return float(np.log(self._bigram(first, second)))
+        return float(_log(self._bigram(first, second)))
 
     def log_trigram(self, first: int, second: int, third: int) -> float:
         kinds = self._pair_kinds.get((first, second), 0)
         shorter = self._bigram(second, third)
         if kinds == 0:
-            return float(np.log(shorter))
+            return float(_log(shorter))
         count = self._trigrams.get((first, second, third), 0.0)
-        return float(np.log((count + kinds * shorter) / (self._pair_counts[first, second] + kinds)))
+        return float(_log((count + kinds * shorter) / (self._pair_counts[first, second] + kinds)))
 
     def _bigram(self, first: int, second: int) -> float:
         kinds = float(self._kinds[first])
@@ -167,6 +168,11 @@ class _TagModel:
             return shorter
         count = self._bigrams.get((first, second), 0.0)
         return (count + kinds * shorter) / (float(self.context_counts[first]) + kinds)
+
+
+def _log(values: Any) -> Any:
+    """Logs; of what is too small for a number, that of the least: smoothed, nothing is impossible."""
+    return np.log(np.maximum(values, np.finfo(np.float64).tiny))
 
 
 def _table(
