@@ -55,6 +55,13 @@ def main() -> NoReturn:
     except MbrparseError as error:
         click.echo(f"mbrparse: {error}", err=True)
         code = 1
+    except MemoryError:
+        click.echo(
+            "mbrparse: out of memory; give it less at a time (shorter sentences, a smaller grammar or file, "
+            "fewer --jobs), or more memory",
+            err=True,
+        )
+        code = 1
     except (click.Abort, KeyboardInterrupt):
         click.echo("mbrparse: interrupted", err=True)
         code = 130

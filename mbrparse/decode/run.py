@@ -7,6 +7,7 @@ import json
 from collections import deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -18,7 +19,8 @@ from mbrparse.decode.parser_options import ParserOptions
 from mbrparse.decode.posteriors.posteriors_file import GivenPosteriors
 from mbrparse.decode.posteriors.posteriors_source import PosteriorsSource
 from mbrparse.decode.sentences import Batch, Chunk, Sentence, batch_of
-from mbrparse.errors import InputMismatchError
+from mbrparse.errors import ChartOverflowError, InputMismatchError
+from mbrparse.grammar.charts.chart import TOO_LARGE
 from mbrparse.grammar.charts.span_summary import SpanEntries
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.treebank.brackets import EMPTY_PARSE
@@ -134,14 +136,22 @@ class _Worker:
         return self.lines(batch_of(chunk, 0))
 
     def lines(self, batch: Batch) -> list[Lines]:
-        found = []
-        for parse in self._parser.parse_batch(batch):
-            lines = lines_of(parse, self._details)
-            if self._posteriors:
-                entries = None if parse.posteriors is None else parse.posteriors.entries
-                lines = lines._replace(length=parse.length, entries=entries)
-            found.append(lines)
-        return found
+        return [lines for piece in batch.pieces() for lines in self._lines(piece)]
+
+    def _lines(self, batch: Batch) -> Iterator[Lines]:
+        parses = self._parser.parse_batch(batch)
+        for sentence, parse in zip(batch.sentences, parses, strict=True):
+            lines: Lines | None = None
+            with suppress(ChartOverflowError, MemoryError):
+                lines = self._line(parse)
+            yield lines or self._line(self._parser.fallen_back(sentence, TOO_LARGE))
+
+    def _line(self, parse: Parse) -> Lines:
+        lines = lines_of(parse, self._details)
+        if not self._posteriors:
+            return lines
+        entries = None if parse.posteriors is None else parse.posteriors.entries
+        return lines._replace(length=parse.length, entries=entries)
 
 
 _worker: _Worker | None = None  # of this process, in a pool
