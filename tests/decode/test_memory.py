@@ -276,7 +276,7 @@ def test_all_memory_is_made_anew_after_a_failure(objective: str, monkeypatch: py
 
 
 def test_a_search_that_outgrows_memory_leaves_its_neighbours_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(search: Any, limit: int) -> Any:
+    def refuse(*_: Any) -> Any:
         raise MemoryError
 
     how = BestFirst("normalized-beta", Until("exhausted"))
