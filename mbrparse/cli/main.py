@@ -50,6 +50,11 @@ def cli() -> None:
     """
 
 
+_OUT_OF_MEMORY = MbrparseError(
+    "out of memory",
+    remedy="give it less at a time (shorter sentences, a smaller grammar or file, fewer --jobs)",
+)
+
 # What a full disk, a closed stream and a broken device answer.
 _UNWRITTEN = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EBADF, errno.EIO)
 
@@ -83,8 +88,8 @@ def _run(received: list[int]) -> tuple[int, Exception | None]:
     except click.ClickException as error:
         _show(error)
         return error.exit_code, None
-    except MbrparseError as error:
-        return 1, error
+    except (MbrparseError, MemoryError) as error:
+        return 1, error if isinstance(error, MbrparseError) else _OUT_OF_MEMORY
     except (click.Abort, KeyboardInterrupt) as interruption:
         # 130 for Ctrl-C, 143 for SIGTERM, as shells have it.
         number = received[0] if received else signal.SIGINT

@@ -66,6 +66,11 @@ if TYPE_CHECKING:
 @click.option(
     "--brackets/--no-brackets", default=True, show_default=True, help="Heed the brackets, or bare strings."
 )
+@click.option(
+    "--max-length",
+    type=click.IntRange(min=1),
+    help="Leave longer sentences out (default: those whose charts would take more than 2 GB).",
+)
 @click.option("--heldout", metavar="FILE", help="Trees whose strings' cross-entropy is shown.")
 @click.option("--curve", metavar="CSV", help="Write a row of figures for each iteration.")
 @click.option("--resume", is_flag=True, help="Go on from OUTPUT.checkpoint, to the identical result.")
@@ -119,7 +124,7 @@ def train(
 def _inside_outside(
     inputs: tuple[str, ...], output: str, terminals: Any, encoding: str, **options: Any
 ) -> None:
-    from mbrparse.cli.train_reports import name_left_out, report_iteration
+    from mbrparse.cli.train_reports import name_left_out, name_too_long, report_iteration
     from mbrparse.grammar.training.inside_outside import InsideOutside, checkpoint_path, train_files
     from mbrparse.grammar.training.iterations import Interrupted
 
@@ -129,7 +134,15 @@ def _inside_outside(
         raise click.UsageError("--resume needs --output FILE: its checkpoint is FILE.checkpoint.")
     try:
         trained = train_files(
-            inputs, output, how, terminals, encoding, report_iteration, name_left_out, with_progress
+            inputs,
+            output,
+            how,
+            terminals,
+            encoding,
+            report_iteration,
+            name_left_out,
+            with_progress,
+            name_too_long,
         )
     except Interrupted as interruption:
         done = interruption.result.iterations

@@ -8,6 +8,7 @@ from mbrparse.cli.options import note
 
 if TYPE_CHECKING:
     from mbrparse.grammar.training.bracketings import BracketedSentence
+    from mbrparse.grammar.training.long_sentences import Divided
 
 # How many of the sentences that are left out are named.
 NAMED = 5
@@ -28,9 +29,18 @@ def report_iteration(row: dict[str, Any]) -> None:
 
 def name_left_out(sentences: list[BracketedSentence]) -> None:
     """Where the sentences stand that the grammar cannot derive."""
-    places = ", ".join(f"{sentence.source}:{sentence.line}" for sentence in sentences[:NAMED])
-    more = ", ..." if len(sentences) > NAMED else ""
     note(
         f"left out {len(sentences)} sentences, which the grammar cannot derive with their brackets: "
-        f"{places}{more}"
+        f"{_places(sentences)}"
     )
+
+
+def name_too_long(divided: Divided) -> None:
+    """Where the sentences stand that are too long to be trained on."""
+    sentences = divided.left_out
+    note(f"left out {len(sentences)} sentences, {divided.reason} (--max-length): {_places(sentences)}")
+
+
+def _places(sentences: list[BracketedSentence]) -> str:
+    places = ", ".join(f"{sentence.source}:{sentence.line}" for sentence in sentences[:NAMED])
+    return places + (", ..." if len(sentences) > NAMED else "")

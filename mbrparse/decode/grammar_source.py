@@ -31,13 +31,21 @@ class GrammarSource:
 
     def __init__(self, grammar: PCFG, options: ParserOptions) -> None:
         self.grammar = grammar
+        self._charts: Any = None
+        self.places: tuple[Place, ...] = ()
         self.root = grammar.start_label
         self.labels = frozenset(grammar.labels)
         self._item_labels = grammar.labels
-        self._charts, self.places = self._divided(options)
+        self._options = options
+        self.renew()
         self._max_length = options.max_length or default_max_length(grammar)
         self._words = grammar.terminal_kind == "words"
         self._untagged = frozenset(unquote(name) for name in grammar.symbols if is_terminal(name))
+
+    def renew(self) -> None:
+        """Make charts and decoders, and the memory that they work in, anew."""
+        self._charts, self.places = None, ()  # first the old ones go
+        self._charts, self.places = self._divided(self._options)
 
     def _divided(self, options: ParserOptions) -> tuple[Any, tuple[Place, ...]]:
         """The charts, and the decoders with their objectives."""
@@ -97,11 +105,6 @@ class GrammarSource:
         for sentence, ids, reason in zip(batch.sentences, encoded, reasons, strict=True):
             yield self._of_sentence(sentence, ids, reason, None if reason is not None else next(charts))
 
-    def refused(self, batch: Batch, reason: str) -> Iterator[Evidence]:
-        """No chart of any sentence, for a reason that lies elsewhere."""
-        for sentence in batch.sentences:
-            yield Evidence(sentence, self.grammar.encode(self.terminals(sentence)), reason=reason)
-
     def _of_sentence(
         self, sentence: Sentence, ids: IntArray, reason: str | None, chart: SentenceChart | None
     ) -> Evidence:
@@ -109,6 +112,10 @@ class GrammarSource:
             reason, chart = chart.failure, None
         posteriors = None if chart is None else Posteriors.of_chart(chart, self._item_labels)
         return Evidence(sentence, ids, posteriors, chart, reason)
+
+    def refused(self, sentence: Sentence, reason: str) -> Evidence:
+        """Evidence of a sentence of which nothing but a reason to fall back is known."""
+        return Evidence(sentence, self.grammar.encode(self.terminals(sentence)), reason=reason)
 
     def _refusal(self, terminals: Sequence[str], ids: Sequence[int]) -> str | None:
         if not terminals:

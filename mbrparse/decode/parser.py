@@ -84,16 +84,28 @@ class Parser:
         """Parse a batch; the results are in the order of the sentences and do not depend on it."""
         return aside(self._parse_batch, batch)
 
-    def parse_evidence(self, evidence: Iterable[Evidence]) -> list[Parse]:
-        """What comes of evidence that there is."""
-        return [self._parse(one) for one in evidence]
-
     def _parse_batch(self, batch: Batch) -> list[Parse]:
         began = time.perf_counter()
         with _no_collection():
-            parses = self.parse_evidence(self.source.evidence(batch))
+            parses = self._parses(batch)
         seconds = (time.perf_counter() - began) / max(len(parses), 1)
         return [replace(parse, seconds=seconds) for parse in parses]
+
+    def fallen_back(self, sentence: Sentence, reason: str) -> Parse:
+        """The fall-back of a sentence, for this reason."""
+        return self._parse(self.source.refused(sentence, reason))
+
+    def _parses(self, batch: Batch) -> list[Parse]:
+        try:
+            return [self._parse(evidence) for evidence in self.source.evidence(batch)]
+        except MemoryError:
+            pass
+        # Some kernel may have been left half-way: nothing of what it worked on is used again. And what other
+        # sentences hold may be what one of them lacks.
+        self.source.renew()
+        if len(batch.sentences) > 1:
+            return [parse for one in batch.apart() for parse in self._parses(one)]
+        return [self.fallen_back(sentence, TOO_LARGE) for sentence in batch.sentences]
 
     def _parse(self, evidence: Evidence) -> Parse:
         objectives = self.options.objectives
@@ -105,7 +117,7 @@ class Parser:
                     found = decoder.decode(evidence.chart, evidence.posteriors)
                     for position, one in zip(positions, found, strict=True):
                         decoded[position] = one
-            except (ChartOverflowError, MemoryError):
+            except ChartOverflowError:
                 return self._parse(replace(evidence, posteriors=None, chart=None, reason=TOO_LARGE))
             lost = [row.name for row, one in zip(objectives, decoded, strict=True) if one is None]
             if lost:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import NamedTuple
@@ -18,7 +19,8 @@ from mbrparse.decode.parser_options import ParserOptions
 from mbrparse.decode.posteriors.posteriors_file import GivenPosteriors
 from mbrparse.decode.posteriors.posteriors_source import PosteriorsSource
 from mbrparse.decode.sentences import Batch, Chunk, Sentence, batch_of
-from mbrparse.errors import InputMismatchError
+from mbrparse.errors import ChartOverflowError, InputMismatchError
+from mbrparse.grammar.charts.chart import TOO_LARGE
 from mbrparse.grammar.charts.span_summary import SpanEntries
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.reporting import Tell, say_nothing
@@ -80,7 +82,7 @@ def _with_grammar(
     if jobs == 1:
         yield from worker.all(chunks)
         return
-    refused = partial(worker.refused, source)
+    refused = worker.refused
     with Workers(partial(_begin, job), jobs) as workers:
         yield from in_order(workers, chunks, 2 * jobs + 1, refused, tell)
 
@@ -147,21 +149,26 @@ class Worker:
 
     def lines(self, batch: Batch) -> list[Lines]:
         """The lines of a batch."""
-        return self._lines(self._parser.parse_batch(batch))
+        return [lines for piece in batch.pieces() for lines in self._lines(piece)]
 
-    def refused(self, source: GrammarSource, batch: Batch) -> list[Lines]:
+    def refused(self, batch: Batch) -> list[Lines]:
         """The lines of sentences that processes died of."""
-        return self._lines(self._parser.parse_evidence(source.refused(batch, DIED)))
+        return [self._line(self._parser.fallen_back(sentence, DIED)) for sentence in batch.sentences]
 
-    def _lines(self, parses: Iterable[Parse]) -> list[Lines]:
-        found = []
-        for parse in parses:
-            lines = lines_of(parse, self._details)
-            if self._posteriors:
-                entries = None if parse.posteriors is None else parse.posteriors.entries
-                lines = lines._replace(length=parse.length, entries=entries)
-            found.append(lines)
-        return found
+    def _lines(self, batch: Batch) -> Iterator[Lines]:
+        parses = self._parser.parse_batch(batch)
+        for sentence, parse in zip(batch.sentences, parses, strict=True):
+            lines: Lines | None = None
+            with suppress(ChartOverflowError, MemoryError):
+                lines = self._line(parse)
+            yield lines or self._line(self._parser.fallen_back(sentence, TOO_LARGE))
+
+    def _line(self, parse: Parse) -> Lines:
+        lines = lines_of(parse, self._details)
+        if not self._posteriors:
+            return lines
+        entries = None if parse.posteriors is None else parse.posteriors.entries
+        return lines._replace(length=parse.length, entries=entries)
 
 
 def _begin(job: Job) -> Callable[[Part], list[Lines]]:

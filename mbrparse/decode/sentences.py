@@ -14,6 +14,8 @@ from mbrparse.treebank.clean import TRACE
 from mbrparse.treebank.tree import Tree
 
 InputForm = Literal["trees", "tokens"]
+# Sentences of more words gain nothing from others in their batch.
+LONG = 100
 # A sentence's terminals; their tags or words are parsed, and they are kept under the guessed tree.
 Sentence = tuple[Tree, ...]
 
@@ -38,6 +40,22 @@ class Batch(NamedTuple):
     first: int = 0
     tokens: bool = False
     source: str = "<sentences>"
+
+    def apart(self) -> Iterator[Batch]:
+        """Each sentence as a batch of its own."""
+        return self._cut(range(len(self.sentences) + 1))
+
+    def pieces(self) -> Iterator[Batch]:
+        """The same sentences in order, long ones alone: what is known of one may take much memory."""
+        cuts = {0, len(self.sentences)}
+        for place, sentence in enumerate(self.sentences):
+            if len(sentence) > LONG:
+                cuts.update((place, place + 1))
+        return self._cut(sorted(cuts))
+
+    def _cut(self, cuts: Iterable[int]) -> Iterator[Batch]:
+        for begin, end in itertools.pairwise(cuts):
+            yield self._replace(sentences=self.sentences[begin:end], first=self.first + begin)
 
 
 def batch_of(chunk: Chunk, first: int) -> Batch:

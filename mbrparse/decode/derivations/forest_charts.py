@@ -81,7 +81,7 @@ class ForestCharts:
             self._held = None
             try:
                 _, log_prob = self.forests.fill(terminal_ids)
-            except (ChartOverflowError, MemoryError):
+            except ChartOverflowError:
                 yield ForestChart(self, terminal_ids, -math.inf, overflown=True)
             else:
                 self._held = terminal_ids

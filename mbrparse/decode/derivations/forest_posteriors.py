@@ -6,15 +6,21 @@ import numpy as np
 
 from mbrparse.grammar.charts.forest.packed_forest import Forest, forest_cell
 from mbrparse.grammar.charts.rule_tables import Ints
-from mbrparse.grammar.charts.span_summary import SpanEntries, SpanSummary
+from mbrparse.grammar.charts.span_summary import SpanEntries, SpanSummary, empty_summary
 from mbrparse.grammar.kernel import kernel
 
 
-@kernel
 def forest_summary(forest: Forest, label: Ints, n_labels: int, n: int, tolerance: float) -> SpanSummary:
     """Summarize all cells; over single terminals only preterminals count."""
-    n_cells = n * (n + 1) // 2
-    summary = SpanSummary(np.full(n_cells, -1, np.int32), np.zeros(n_cells), np.zeros(n_cells))
+    summary = empty_summary(n)
+    _summarize(forest, label, n_labels, n, tolerance, summary)
+    return summary
+
+
+@kernel
+def _summarize(
+    forest: Forest, label: Ints, n_labels: int, n: int, tolerance: float, summary: SpanSummary
+) -> None:
     mass = np.zeros(n_labels)
     inside, outside, node_symbol = forest.inside, forest.outside, forest.node_symbol
     for start in range(n):
@@ -40,7 +46,6 @@ def forest_summary(forest: Forest, label: Ints, n_labels: int, n: int, tolerance
                         summary.best[place] = mass[name]
             for node in nodes:
                 mass[label[node_symbol[node]]] = 0
-    return summary
 
 
 def forest_entries(forest: Forest, label: Ints, n: int) -> SpanEntries:

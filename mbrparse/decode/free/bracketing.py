@@ -28,17 +28,28 @@ def best_bracketing(gains: FloatArray, length: int, tie: float = 1e-9) -> Bracke
 
     Of those within ``tie`` (relative) of each other, the one that splits first.
     """
-    return Bracketing(*_best_bracketing(gains.astype(np.float64, copy=False), length, tie))
+    # Made here: a kernel that fails for want of memory would keep all that it has taken.
+    table = _Table(
+        np.zeros((length, length + 1)),
+        np.zeros((length + 1, length + 1)),
+        np.zeros((length, length + 1), np.int32),
+    )
+    return Bracketing(*_best_bracketing(gains.astype(np.float64, copy=False), length, tie, table))
+
+
+class _Table(NamedTuple):
+    """By start and end the best score of a span, and where it splits."""
+
+    score: FloatArray
+    score_by_end: FloatArray  # the mirror image keeps both factors of the inner loop contiguous
+    split: IntArray
 
 
 @kernel
 def _best_bracketing(
-    gains: FloatArray, length: int, tie: float
+    gains: FloatArray, length: int, tie: float, table: _Table
 ) -> tuple[float, IntArray, IntArray, IntArray]:
-    score = np.zeros((length, length + 1))
-    # The mirror image by end keeps both factors of the inner loop contiguous.
-    score_by_end = np.zeros((length + 1, length + 1))
-    split_of = np.zeros((length, length + 1), np.int32)
+    score, score_by_end, split_of = table.score, table.score_by_end, table.split
     for start in range(length - 2, -1, -1):
         row = start * length - start * (start - 1) // 2 - start - 1
         for end in range(start + 2, length + 1):

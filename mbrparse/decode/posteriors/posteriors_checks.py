@@ -21,6 +21,8 @@ TOLERANCE = {8: 1e-6, 4: 1e-3}
 _HALF_OPEN = "spans are half-open: end is the position after the last word, start the first word's, from 0"
 _PROBABILITY = "g is the probability that the span is there with its label"
 _LONGEST = 2**31 - 1  # as positions are held
+# So many entries are unpacked whatever they are: 30 MB.
+_ANY = 1 << 20
 # What would end a label in a written tree.
 _BREAKS = frozenset("() \t\r\n\f\v")
 
@@ -43,6 +45,18 @@ class RawPosteriors(NamedTuple):
     def labelled_place(self, entry: int) -> str:
         """The same with its label, which must be one of the list."""
         return f"{self.place(entry)} {str(self.labels[self.label[entry]])!r}"
+
+
+def check_room(lengths: npt.NDArray[Any], labels: int, entries: int, source: str) -> None:
+    """Check that so many entries can be those of such sentences, before they are unpacked."""
+    long = lengths.astype(np.float64)
+    most = float((long * (long + 1) / 2).sum()) * labels
+    if entries > max(most, _ANY):
+        raise PosteriorsError(
+            f"{entries:,} entries, where the sentences have no more than {most:,.0f} spans with labels",
+            source=source,
+            remedy="list each span once with each label",
+        )
 
 
 def check_entries(raw: RawPosteriors, source: str) -> None:

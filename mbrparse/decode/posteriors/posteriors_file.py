@@ -14,6 +14,7 @@ g         float [entries]    its posterior, in single or double precision
 from __future__ import annotations
 
 import io
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,11 +23,13 @@ from typing import Any, NoReturn
 import numpy as np
 import numpy.typing as npt
 
+from mbrparse.decode.posteriors.array_headers import ArrayHeader, read_header
 from mbrparse.decode.posteriors.posteriors_checks import (
     TOLERANCE,
     RawPosteriors,
     check_entries,
     check_labels,
+    check_room,
     check_single,
 )
 from mbrparse.errors import PosteriorsError
@@ -50,6 +53,9 @@ _KINDS = {
     "g": ("f", "floats of single or double precision are wanted", "write g.astype(np.float32)"),
 }
 _INTEGERS = ("iu", "integers are wanted", "write it as {name}.astype(np.int32)")
+
+#: Arrays whose length nothing else bounds.
+MAX_BYTES = {"lengths": 1 << 28, "labels": 1 << 28}
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,6 +108,17 @@ def read_posteriors(path: str | Path) -> GivenPosteriors:
     Raises FileError, and PosteriorsError for what is not such a file or cannot be posteriors.
     """
     source = source_name(path)
+    try:
+        return _read(path, source)
+    except MemoryError:
+        raise PosteriorsError(
+            "does not fit into memory",
+            source=source,
+            remedy="cut it, and the text with it, into several, or leave out entries near zero",
+        ) from None
+
+
+def _read(path: str | Path, source: str) -> GivenPosteriors:
     with open_input(path) as stream:
         # Zip archives are read from their end, which a pipe does not know yet.
         arrays, ignored = _read_arrays(stream if stream.seekable() else io.BytesIO(stream.read()), source)
@@ -154,47 +171,64 @@ def _read_arrays(stream: Any, source: str) -> tuple[dict[str, npt.NDArray[Any]],
                 source=source,
                 remedy=f"the file holds {', '.join(map(repr, names)) or 'nothing'}; {_how_to_write()}",
             )
-        arrays = {name: _read_array(archive, name, source) for name in DIMENSIONS}
-    _check_parallel(arrays, source)
+        assert archive.zip is not None
+        headers = {name: read_header(archive.zip, name) for name in DIMENSIONS}
+        sizes = {name: _checked_size(name, header, source) for name, header in headers.items()}
+        _check_parallel(sizes, source)
+        arrays: dict[str, npt.NDArray[Any]] = {}
+        for name in DIMENSIONS:
+            arrays[name] = _read_array(archive, name, source)
+            if name == "labels":
+                check_room(arrays["lengths"], sizes["labels"], sizes["g"], source)
     return arrays, tuple(name for name in names if name not in DIMENSIONS)
 
 
-def _read_array(archive: Any, name: str, source: str) -> npt.NDArray[Any]:
+def _checked_size(name: str, header: ArrayHeader | None, source: str) -> int:
+    """How long an array is, by its header; raises PosteriorsError for one that is not wanted."""
     kinds, says, remedy = _KINDS.get(name, _INTEGERS)
-    try:
-        array = archive[name]
-    except MemoryError:
-        raise PosteriorsError(f"array {name!r} does not fit into memory", source=source) from None
-    except Exception as error:  # a damaged member: zlib's, zipfile's, struct's, numpy's own
-        if "allow_pickle" in str(error):
-            raise PosteriorsError(
-                f"array {name!r} holds Python objects, which are not read",
-                source=source,
-                remedy=remedy.format(name=name),
-            ) from None
+    if header is None:
         _refuse_file(f"is damaged: array {name!r} cannot be read", source)
-    if not isinstance(array, np.ndarray):
-        _refuse_file(f"is damaged: {name!r} is no array", source)
-    if array.ndim != 1:
+    if header.dtype.hasobject:
         raise PosteriorsError(
-            f"array {name!r} has the shape {list(array.shape)}, where [{DIMENSIONS[name]}] is wanted",
-            source=source,
-            remedy="docs/posteriors.md says how to come from dense tensors to lists of entries",
-        )
-    if not len(array):
-        # numpy makes an empty list an array of floats.
-        return np.zeros(0, {"labels": np.str_, "g": np.float64}.get(name, np.int64))
-    if array.dtype.kind not in kinds or (name == "g" and array.dtype.itemsize not in TOLERANCE):
-        raise PosteriorsError(
-            f"array {name!r} is of {array.dtype}, where {says}",
+            f"array {name!r} holds Python objects, which are not read",
             source=source,
             remedy=remedy.format(name=name),
         )
-    return array
+    if len(header.shape) != 1:
+        raise PosteriorsError(
+            f"array {name!r} has the shape {list(header.shape)}, where [{DIMENSIONS[name]}] is wanted",
+            source=source,
+            remedy="docs/posteriors.md says how to come from dense tensors to lists of entries",
+        )
+    # numpy makes an empty list an array of floats.
+    right = header.dtype.kind in kinds and (name != "g" or header.dtype.itemsize in TOLERANCE)
+    if header.shape[0] and not right:
+        raise PosteriorsError(
+            f"array {name!r} is of {header.dtype}, where {says}",
+            source=source,
+            remedy=remedy.format(name=name),
+        )
+    if header.shape[0] * header.dtype.itemsize > MAX_BYTES.get(name, math.inf):
+        raise PosteriorsError(
+            f"array {name!r} unpacks to {header.shape[0] * header.dtype.itemsize:,} bytes",
+            source=source,
+            remedy="a file of so much is no file of posteriors of sentences; cut it into several if it is",
+        )
+    return header.shape[0]
 
 
-def _check_parallel(arrays: dict[str, npt.NDArray[Any]], source: str) -> None:
-    sizes = {name: len(arrays[name]) for name, of in DIMENSIONS.items() if of == "entries"}
+def _read_array(archive: Any, name: str, source: str) -> npt.NDArray[Any]:
+    try:
+        array = archive[name]
+    except MemoryError:
+        raise
+    except Exception:  # a damaged member: zlib's, zipfile's, struct's, numpy's own
+        _refuse_file(f"is damaged: array {name!r} cannot be read", source)
+    return array if len(array) else np.zeros(0, {"labels": np.str_, "g": np.float64}.get(name, np.int64))
+
+
+def _check_parallel(every: dict[str, int], source: str) -> None:
+    sizes = {name: every[name] for name, of in DIMENSIONS.items() if of == "entries"}
     if len(set(sizes.values())) > 1:
         listed = ", ".join(f"{name} {size}" for name, size in sizes.items())
         raise PosteriorsError(

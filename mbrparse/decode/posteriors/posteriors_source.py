@@ -22,7 +22,7 @@ from mbrparse.decode.sentences import Batch, Sentence
 from mbrparse.decode.trees import tagged
 from mbrparse.errors import InputMismatchError, OptionsError
 from mbrparse.grammar.charts.span_summary import cell_of
-from mbrparse.grammar.pcfg import UNKNOWN_TERMINAL
+from mbrparse.grammar.pcfg import UNKNOWN_TERMINAL, IntArray
 from mbrparse.treebank.labels import unescape
 
 # Two tables of scores and one of splits over all spans, in 2 GB as the charts of a parser.
@@ -69,6 +69,13 @@ class PosteriorsSource:
             Place(NaryDecoder([rows[place] for place in nary], given.tie, self.root), nary, nary=True),
         )
 
+    def renew(self) -> None:
+        """No sentence is worked on in the memory of another."""
+
+    def refused(self, sentence: Sentence, reason: str) -> Evidence:
+        """Evidence of a sentence of which nothing but a reason to fall back is known."""
+        return Evidence(sentence, _no_ids(sentence), reason=reason)
+
     def evidence(self, batch: Batch) -> Iterator[Evidence]:
         """Raises InputMismatchError, before anything is yielded, for sentences that are not the file's."""
         numbered = list(enumerate(batch.sentences, start=batch.first))
@@ -78,24 +85,22 @@ class PosteriorsSource:
             yield self._of_sentence(index, sentence, batch.tokens)
 
     def _of_sentence(self, index: int, sentence: Sentence, tokens: bool) -> Evidence:
-        # Without a grammar no terminal has an id.
-        ids = np.full(len(sentence), UNKNOWN_TERMINAL, np.int32)
         if not sentence:
-            return Evidence(sentence, ids, reason="empty sentence")
+            return self.refused(sentence, "empty sentence")
         if len(sentence) > self._max_length:
-            return Evidence(sentence, ids, reason=f"longer than {self._max_length} terminals")
+            return self.refused(sentence, f"longer than {self._max_length} terminals")
         length, entries = len(sentence), self._given.entries(index)
         posteriors = Posteriors.of_entries(length, self._labels, entries, self._given.tie)
         # Trees have tags; tokens may want some.
         leaves = _with_tags(sentence, best_preterminals(posteriors)) if tokens else sentence
         # One word needs no posterior: there is but one tree.
         if length > 1 and not (entries.ends - entries.starts > 1).any():
-            return Evidence(leaves, ids, reason="no posteriors")
+            return self.refused(leaves, "no posteriors")
         summary = posteriors.spans
         whole = cell_of(length, 0, length)
         if length > 1 and summary.label[whole] == NO_LABEL:
             summary.label[whole] = self._root_id
-        return Evidence(leaves, ids, posteriors)
+        return Evidence(leaves, _no_ids(leaves), posteriors)
 
     def leaves(self, evidence: Evidence, preterminals: Sequence[str | None] | None) -> Sentence:
         """The sentence's own: its words have their tags already."""
@@ -125,6 +130,11 @@ class PosteriorsSource:
                 source=self._given.source,
                 remedy=_REMEDY,
             )
+
+
+def _no_ids(sentence: Sentence) -> IntArray:
+    """Without a grammar no terminal has an id."""
+    return np.full(len(sentence), UNKNOWN_TERMINAL, np.int32)
 
 
 def _with_tags(sentence: Sentence, tags: Sequence[str | None]) -> Sentence:

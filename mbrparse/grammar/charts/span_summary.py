@@ -64,11 +64,24 @@ def entries_without_unaries(starts: Ints, ends: Ints, label_ids: Ints, g: Floats
     return SpanEntries(starts, ends, label_ids, g, np.where(ends - starts == 1, g, 0.0))
 
 
-@kernel
+def empty_summary(n: int, dtype: npt.DTypeLike = np.float64) -> SpanSummary:
+    """The summary of a sentence of which nothing is known yet.
+
+    Kernels fill it in: what fails within one for want of memory would keep all that it has taken.
+    """
+    n_cells = n * (n + 1) // 2
+    return SpanSummary(np.full(n_cells, -1, np.int32), np.zeros(n_cells, dtype), np.zeros(n_cells, dtype))
+
+
 def summarize_entries(n: int, entries: SpanEntries, tolerance: float) -> SpanSummary:
     """The summary of a list of posteriors, from whatever model."""
-    n_cells = n * (n + 1) // 2
-    summary = SpanSummary(np.full(n_cells, -1, np.int32), np.zeros(n_cells), np.zeros(n_cells))
+    summary = empty_summary(n)
+    _summarize_entries(n, entries, tolerance, summary)
+    return summary
+
+
+@kernel
+def _summarize_entries(n: int, entries: SpanEntries, tolerance: float, summary: SpanSummary) -> None:
     for entry in range(len(entries.g)):
         start = entries.starts[entry]
         cell = start * n - start * (start - 1) // 2 + entries.ends[entry] - start - 1
@@ -77,4 +90,3 @@ def summarize_entries(n: int, entries: SpanEntries, tolerance: float) -> SpanSum
         if value > summary.best[cell] * (1 + tolerance):
             summary.best[cell] = value
             summary.label[cell] = entries.label_ids[entry]
-    return summary

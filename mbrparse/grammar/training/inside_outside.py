@@ -17,6 +17,7 @@ from mbrparse.grammar.statistics.statistics_file import write_statistics
 from mbrparse.grammar.training.bracketings import BracketedSentence, bracketed_sentences
 from mbrparse.grammar.training.checkpoint import digest
 from mbrparse.grammar.training.iterations import Interrupted, Row, Trained, Training, train, write_curve
+from mbrparse.grammar.training.long_sentences import Divided, divide_by_length
 from mbrparse.grammar.training.random_grammar import random_grammar
 from mbrparse.places import is_file
 from mbrparse.reporting import Progress, show_nothing
@@ -31,6 +32,7 @@ class InsideOutside:
     ``seed``. ``tolerance``: stop when the cross-entropy (bits per terminal) changes by less. ``heldout``
     is a treebank whose strings' fit is measured; ``curve`` and ``statistics`` are files to write: figures
     by iteration (CSV), and statistics of the training text by expectation under the trained grammar.
+    ``max_length`` leaves longer sentences out, by default those that do not fit into 2 GB.
     """
 
     nonterminals: int = 15
@@ -44,6 +46,7 @@ class InsideOutside:
     statistics: str | None = None
     resume: bool = False
     jobs: int = 1
+    max_length: int | None = None
 
 
 def train_files(
@@ -55,6 +58,7 @@ def train_files(
     report: Callable[[Row], None] | None = None,
     left_out: Callable[[list[BracketedSentence]], None] | None = None,
     progress: Progress = show_nothing,
+    too_long: Callable[[Divided], None] | None = None,
 ) -> Trained:
     """Train on treebanks and write the grammar, and the checkpoint OUTPUT.checkpoint on the way.
 
@@ -65,9 +69,14 @@ def train_files(
     given = None if how.init is None else _initial(how.init, terminals)
     kind: TerminalKind = given.terminal_kind if given is not None else terminals or "tags"
 
+    symbols = how.nonterminals if given is None else len(PCFG.from_rules(given).symbols)
+
     def read(specs: Iterable[str], brackets: bool) -> list[BracketedSentence]:
         trees = (tree for spec in specs for tree in read_corpus(spec, encoding=encoding))
-        return list(bracketed_sentences(trees, kind, brackets))
+        divided = divide_by_length(bracketed_sentences(trees, kind, brackets), symbols, how.max_length)
+        if divided.left_out and too_long is not None:
+            too_long(divided)
+        return divided.kept
 
     sentences = read(inputs, how.brackets)
     heldout = [] if how.heldout is None else read([how.heldout], False)

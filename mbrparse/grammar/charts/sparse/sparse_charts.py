@@ -14,6 +14,7 @@ from mbrparse.grammar.charts.closure import best_chains, unary_tables
 from mbrparse.grammar.charts.lexicon import Words, lexicon, words_of
 from mbrparse.grammar.charts.nodes import derivation_of
 from mbrparse.grammar.charts.rule_tables import Floats, Ints, chart_rules, sparse_tables
+from mbrparse.grammar.charts.span_summary import empty_summary
 from mbrparse.grammar.charts.sparse.sparse_derivation import sparse_derivation
 from mbrparse.grammar.charts.sparse.sparse_entries import sparse_entries
 from mbrparse.grammar.charts.sparse.sparse_inside import sparse_inside, sparse_viterbi
@@ -78,7 +79,8 @@ class SparseCharts:
             log_prob = self._inside_outside(chart)
             words, nodes = self._words(chart), self._memory.chart
             labels, count = self._label_ids, self._label_count
-            summary = sparse_summary(nodes, labels, count, chart.length, self._tie)
+            summary = empty_summary(chart.length, self._dtype)
+            sparse_summary(nodes, labels, count, chart.length, self._tie, summary)
             if len(self._unary.rule_parent):
                 summarize_words(words, nodes, labels, count, summary, self._tie)
             chart.put(log_prob=log_prob, summary=summary)

@@ -11,18 +11,25 @@ from mbrparse.grammar.charts.sparse.sparse_state import MAX_SHIFT, SparseChart
 from mbrparse.grammar.kernel import kernel
 
 
-@kernel
 def sparse_entries(words: Words, chart: SparseChart, label: Ints, n_labels: int) -> SpanEntries:
     """All projected labels above zero; labels of a cell in order."""
+    count = int(chart.column_start[len(words.entry_start)])
+    starts, ends, label_ids = np.empty(count, np.int32), np.empty(count, np.int32), np.empty(count, np.int32)
+    room = SpanEntries(starts, ends, label_ids, np.empty(count), np.zeros(count))
+    found = _list_entries(words, chart, label, n_labels, room)
+    return SpanEntries(*(values[:found].copy() for values in room))
+
+
+@kernel
+def _list_entries(words: Words, chart: SparseChart, label: Ints, n_labels: int, room: SpanEntries) -> int:
+    """Enter them into arrays with room for one of each node; returns how many there are."""
+    starts, ends, label_ids, g, lexical = room
     n = len(words.entry_start) - 1
     mass = np.zeros(n_labels, chart.inside.dtype)
     own = np.zeros(n_labels, chart.inside.dtype)  # what of a label is rewritten as the word
     word_prob = np.zeros(len(label), chart.inside.dtype)
     seen = np.zeros(n_labels, np.bool_)
-    count = chart.column_start[n + 1]
-    starts, ends, label_ids = np.empty(count, np.int32), np.empty(count, np.int32), np.empty(count, np.int32)
-    g, lexical = np.empty(count), np.zeros(count)
-    names = np.empty(count, np.int32)
+    names = np.empty(n_labels, np.int32)
     place = 0
     for start in range(n):
         for end in range(start + 1, n + 1):
@@ -49,13 +56,7 @@ def sparse_entries(words: Words, chart: SparseChart, label: Ints, n_labels: int)
             if end - start == 1:
                 for entry in range(words.entry_start[start], words.entry_start[end]):
                     own[label[words.entry_symbol[entry]]] = 0
-    return SpanEntries(
-        starts[:place].copy(),
-        ends[:place].copy(),
-        label_ids[:place].copy(),
-        g[:place].copy(),
-        lexical[:place].copy(),
-    )
+    return place
 
 
 @kernel

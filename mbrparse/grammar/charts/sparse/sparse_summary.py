@@ -12,14 +12,10 @@ from mbrparse.grammar.kernel import kernel
 
 
 @kernel
-def sparse_summary(chart: SparseChart, label: Ints, n_labels: int, n: int, tolerance: float) -> SpanSummary:
-    """Summarize all cells of a sentence; ``label`` projects symbols."""
-    n_cells = n * (n + 1) // 2
-    summary = SpanSummary(
-        np.full(n_cells, -1, np.int32),
-        np.zeros(n_cells, chart.inside.dtype),
-        np.zeros(n_cells, chart.inside.dtype),
-    )
+def sparse_summary(
+    chart: SparseChart, label: Ints, n_labels: int, n: int, tolerance: float, summary: SpanSummary
+) -> None:
+    """Summarize all cells of a sentence in an empty summary; ``label`` projects symbols."""
     mass = np.zeros(n_labels, chart.inside.dtype)
     for start in range(n):
         for end in range(start + 1, n + 1):
@@ -47,7 +43,6 @@ def sparse_summary(chart: SparseChart, label: Ints, n_labels: int, n: int, toler
             while node >= 0:
                 mass[label[chart.symbol[node]]] = 0
                 node = chart.cell_next[node]
-    return summary
 
 
 @kernel
