@@ -46,8 +46,8 @@ def run(folder: Path, seed: int, seconds: float, inputs: int | None, jobs: int) 
         tried += account["tried"]
         found.update(account["found"])
     print(
-        f"fuzz: seed {seed}: {tried} inputs in {taken:.0f} s ({tried / taken:.0f} a second, {jobs} processes), "
-        f"{found.total()} failures of {len(found)} kinds"
+        f"fuzz: seed {seed}: {tried} inputs in {taken:.0f} s "
+        f"({tried / taken:.0f} a second, {jobs} processes), {found.total()} failures of {len(found)} kinds"
     )
     for kind, count in found.most_common():
         print(f"{count:7} {kind}\n        {_kept(folder, kind)}")

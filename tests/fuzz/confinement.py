@@ -10,12 +10,17 @@ from __future__ import annotations
 import ctypes
 import os
 import pwd
+import shutil
+import sys
 import tempfile
 from pathlib import Path
 
 _NEW_MOUNTS, _NEW_USER, _NEW_NETWORK = 0x20000, 0x10000000, 0x40000000
 _BIND, _RECURSIVE, _PRIVATE = 0x1000, 0x4000, 1 << 18
 _MOUNT_SETATTR, _HERE, _ALL_BELOW, _READ_ONLY = 442, -100, 0x8000, 1
+
+#: A file that says that a folder is ours to empty.
+MARK = ".fuzz"
 
 
 class NotConfinedError(RuntimeError):
@@ -24,6 +29,33 @@ class NotConfinedError(RuntimeError):
 
 class _Attributes(ctypes.Structure):
     _fields_ = [(name, ctypes.c_uint64) for name in ("set", "clear", "propagation", "namespace")]
+
+
+def settle(folder: Path) -> None:
+    """Make a folder, emptied of an earlier run, and be confined to it; ends the program where that fails.
+
+    It gets a copy of the compiled kernels, since the user's own cannot be written, and is home and cache. To
+    be called before numpy and numba are imported, which heed the environment.
+    """
+    mark = folder / MARK
+    if folder.exists() and any(folder.iterdir()) and not mark.exists():
+        sys.exit(f"{folder} holds other things than an earlier run; name another --folder")
+    for name in ("seeds", "work", "cache", "home", "failures"):
+        shutil.rmtree(folder / name, ignore_errors=True)
+        (folder / name).mkdir(parents=True)
+    mark.touch()
+    user = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    kernels = Path(os.environ.get("NUMBA_CACHE_DIR") or user, "mbrparse", "kernels")
+    if kernels.is_dir():
+        shutil.copytree(kernels, folder / "cache" / "mbrparse" / "kernels")
+    os.environ["NUMBA_CACHE_DIR"] = str(folder / "cache")
+    os.environ |= dict.fromkeys(("HOME", "XDG_CACHE_HOME", "MPLCONFIGDIR"), str(folder / "home"))
+    os.environ |= dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "NO_COLOR"), "1")
+    os.environ["MPLBACKEND"] = "agg"
+    try:
+        confine(folder, folder / "work")
+    except NotConfinedError as error:
+        sys.exit(f"refuses to run, since files elsewhere would not be safe: {error}")
 
 
 def confine(folder: Path, scratch: Path) -> None:

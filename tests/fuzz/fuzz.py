@@ -11,13 +11,11 @@ FOLDER/failures, with its files and a command that replays it. Nothing outside o
 from __future__ import annotations
 
 import argparse
-import os
-import shutil
 import sys
 from pathlib import Path
 
-# Before numpy and numba are imported: the parent must have one thread, and its cache a place of its own.
-os.environ |= {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "NO_COLOR": "1", "MPLBACKEND": "agg"}
+from confinement import settle
+
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT)]
 
@@ -33,39 +31,11 @@ def arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def make_folder(folder: Path) -> None:
-    """The folder, emptied of an earlier run's; refused where something else lies there."""
-    mark = folder / ".fuzz"
-    if folder.exists() and any(folder.iterdir()) and not mark.exists():
-        sys.exit(f"fuzz: {folder} holds other things than an earlier run; name another --folder")
-    for name in ("seeds", "work", "cache", "home", "failures"):
-        shutil.rmtree(folder / name, ignore_errors=True)
-        (folder / name).mkdir(parents=True)
-    mark.touch()
-
-
-def keep_kernels(folder: Path) -> None:
-    """Give the run a copy of the compiled kernels: the user's own cannot be written."""
-    cache = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-    theirs = Path(os.environ.get("NUMBA_CACHE_DIR") or cache, "mbrparse", "kernels")
-    if theirs.is_dir():
-        shutil.copytree(theirs, folder / "cache" / "mbrparse" / "kernels")
-    os.environ |= {"NUMBA_CACHE_DIR": str(folder / "cache"), "HOME": str(folder / "home")}
-    os.environ |= {"XDG_CACHE_HOME": str(folder / "home"), "MPLCONFIGDIR": str(folder / "home")}
-
-
 def main() -> None:
     """Confine, warm up, try, say what was found; exit code 1 where anything failed."""
     given = arguments()
     folder = given.folder.resolve()
-    make_folder(folder)
-    keep_kernels(folder)
-    from confinement import NotConfinedError, confine
-
-    try:
-        confine(folder, folder / "work")
-    except NotConfinedError as error:
-        sys.exit(f"fuzz: refuses to run, since files elsewhere would not be safe: {error}")
+    settle(folder)
     from campaign import run
 
     sys.exit(run(folder, given.seed, given.seconds, given.inputs, given.jobs))

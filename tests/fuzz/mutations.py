@@ -10,7 +10,6 @@ from random import Random
 from typing import Any
 
 import numpy as np
-
 from seeds import arrays_of
 
 NUMBERS = (
@@ -18,14 +17,105 @@ NUMBERS = (
     *("²", "٣", "0x10", "1_000", "+1", "1.", "18446744073709551616", "2147483648", "-", "1/0", "½"),
 )
 WORDS = (
-    *("(", ")", "()", "(())", "((", "'", "''", '"', "->", "|", "-", "#", "%", "[", "]", "[0.5]", ";", "=", "/"),
-    *("_Cont", "X_Cont", "^", "+", "S+", "@NN", "%28", "%", "%zz", "&&", "~", ">", "/u28/", "/u110000/", "/ud800/"),
-    *("-NONE-", "-LRB-", "ROOT", "TOP", "end", "boundary", "(UNKNOWN/NN)", "'(UNKNOWN/lower)'", "DELETE_LABEL"),
-    *("\t", "\v", "\f", "\r", "\0", "\x1b[31m", "\x85", "\xa0", "\u2028", "\u3000", "\ufeff", "\U0001f600", "e\u0301"),
-    *("\x1c", "LIKE", "LEFT", "unknown", "ngram", "left", "rules", "start", "terminals", "S", "NP", "dog", ""),
+    *(
+        "(",
+        ")",
+        "()",
+        "(())",
+        "((",
+        "'",
+        "''",
+        '"',
+        "->",
+        "|",
+        "-",
+        "#",
+        "%",
+        "[",
+        "]",
+        "[0.5]",
+        ";",
+        "=",
+        "/",
+    ),
+    *(
+        "_Cont",
+        "X_Cont",
+        "^",
+        "+",
+        "S+",
+        "@NN",
+        "%28",
+        "%",
+        "%zz",
+        "&&",
+        "~",
+        ">",
+        "/u28/",
+        "/u110000/",
+        "/ud800/",
+    ),
+    *(
+        "-NONE-",
+        "-LRB-",
+        "ROOT",
+        "TOP",
+        "end",
+        "boundary",
+        "(UNKNOWN/NN)",
+        "'(UNKNOWN/lower)'",
+        "DELETE_LABEL",
+    ),
+    *(
+        "\t",
+        "\v",
+        "\f",
+        "\r",
+        "\0",
+        "\x1b[31m",
+        "\x85",
+        "\xa0",
+        "\u2028",
+        "\u3000",
+        "\ufeff",
+        "\U0001f600",
+        "e\u0301",
+    ),
+    *(
+        "\x1c",
+        "LIKE",
+        "LEFT",
+        "unknown",
+        "ngram",
+        "left",
+        "rules",
+        "start",
+        "terminals",
+        "S",
+        "NP",
+        "dog",
+        "",
+    ),
 )
 ODD_VALUES: tuple[Any, ...] = (
-    *(None, True, "", "x", -1, 0, 1, 2.5, 10**30, float("nan"), float("inf"), [], {}, [[]], [1, "a"], {"a": 1}),
+    *(
+        None,
+        True,
+        "",
+        "x",
+        -1,
+        0,
+        1,
+        2.5,
+        10**30,
+        float("nan"),
+        float("inf"),
+        [],
+        {},
+        [[]],
+        [1, "a"],
+        {"a": 1},
+    ),
 )
 LONGEST = 200_000  # characters or bytes of a mutated file
 
@@ -58,16 +148,20 @@ def _bytes(rng: Random, data: bytes, other: bytes) -> bytes:
             case 5:
                 data = data[:at] + other[rng.randrange(len(other) + 1) :]
             case 6:
-                data = data[:at] + rng.choice((b"\0", b"\xff\xfe", b"\xef\xbb\xbf", b"\x80", b"\r\n")) + data[at:]
+                data = (
+                    data[:at]
+                    + rng.choice((b"\0", b"\xff\xfe", b"\xef\xbb\xbf", b"\x80", b"\r\n"))
+                    + data[at:]
+                )
             case 7 if data:
                 at = min(at, len(data) - 1)
                 data = data[:at] + bytes([data[at] ^ 1 << rng.randrange(8)]) + data[at + 1 :]
     return data[:LONGEST]
 
 
-def _text(rng: Random, data: bytes, other: bytes) -> bytes:
+def _text(rng: Random, data: bytes, _: bytes) -> bytes:
     text = data.decode("utf-8", "replace")
-    for _ in range(rng.choice((1, 1, 1, 2, 5))):
+    for _turn in range(rng.choice((1, 1, 1, 2, 5))):
         text = rng.choices((_word, _line, _shape), (6, 3, 1))[0](rng, text)[:LONGEST]
     if rng.random() < 0.05:
         return text.encode(rng.choice(("utf-16", "utf-8-sig", "latin-1", "cp037", "utf-7")), "replace")
@@ -117,7 +211,9 @@ def _shape(rng: Random, text: str) -> str:
     at = rng.randrange(len(lines))
     match rng.randrange(6):
         case 0:
-            lines[at] = rng.choice(("(S ", "(", "(S x ", "[")) * many + lines[at] + ")" * rng.choice((many, many, 1))
+            lines[at] = (
+                rng.choice(("(S ", "(", "(S x ", "[")) * many + lines[at] + ")" * rng.choice((many, many, 1))
+            )
         case 1:
             lines[at] = " ".join([lines[at]] * min(many, 60))
         case 2:
@@ -136,7 +232,7 @@ def _arrays(rng: Random, data: bytes) -> bytes:
     arrays = arrays_of(data)
     for _ in range(rng.choice((1, 1, 2, 4))):
         name = rng.choice(sorted(arrays))
-        arrays[name] = rng.choice(_ARRAYS)(rng, arrays[name])
+        arrays[name] = rng.choice(_ARRAYS)(rng, np.atleast_1d(arrays[name]))
         if rng.random() < 0.1:
             arrays[rng.choice((name + "2", "a/b", "g", "label"))] = arrays.pop(name)
     stream = io.BytesIO()
@@ -148,17 +244,22 @@ def _arrays(rng: Random, data: bytes) -> bytes:
 def _set_one(rng: Random, array: np.ndarray) -> np.ndarray:
     array = array.copy()
     if array.size:
-        numbers = (-1, 0, 1, 7, 10**4, 2**31 - 1) if array.dtype.kind in "iu" else (-1.0, 0.0, 1.5, np.nan, np.inf)
+        numbers = (
+            (-1, 0, 1, 7, 10**4, 2**31 - 1) if array.dtype.kind in "iu" else (-1.0, 0.0, 1.5, np.nan, np.inf)
+        )
         new = rng.choice(WORDS) if array.dtype.kind in "US" else rng.choice(numbers)
         with np.errstate(all="ignore"):
             array.flat[rng.randrange(array.size)] = np.array(new).astype(array.dtype)
     return array
 
 
+_TYPES = ("?", "i1", "u1", "i2", "u8", "i8", "f2", "f4", "f8", "c16", "U", "S3", "O", "M8[s]", ">i4", ">f8")
+
+
 def _retyped(rng: Random, array: np.ndarray) -> np.ndarray:
     try:
         with np.errstate(all="ignore"):
-            return array.astype(rng.choice("? i1 u1 i2 u8 i8 f2 f4 f8 c16 U S3 O M8[s] >i4 >f8".split()))
+            return array.astype(rng.choice(_TYPES))
     except (ValueError, TypeError):
         return array
 
@@ -169,11 +270,11 @@ _ARRAYS: tuple[Callable[[Random, np.ndarray], np.ndarray], ...] = (
     _set_one,
     _retyped,
     lambda rng, array: array[: rng.randrange(len(array) + 1)],
-    lambda rng, array: array[::-1],
-    lambda rng, array: array.repeat(2),
-    lambda rng, array: array.reshape(1, -1),
-    lambda rng, array: np.array(rng.choice([0, -1, 2.5, "x", True])),
-    lambda rng, array: np.zeros(0, array.dtype),
+    lambda _, array: array[::-1],
+    lambda _, array: array.repeat(2),
+    lambda _, array: array.reshape(1, -1),
+    lambda rng, _: np.array(rng.choice([0, -1, 2.5, "x", True])),
+    lambda _, array: np.zeros(0, array.dtype),
 )
 
 

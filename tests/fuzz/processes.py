@@ -1,4 +1,4 @@
-"""Trials in processes forked from this one, alone or some in a row, under limits of time, memory and files."""
+"""Trials in processes forked from this one, alone or in a row, under limits of time, memory and files."""
 
 from __future__ import annotations
 
@@ -17,8 +17,9 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from mbrparse.cli.main import main
 from trials import Trial
+
+from mbrparse.cli.main import main
 
 CPU_SECONDS, SECONDS, MEMORY, FILE_SIZE = 20, 120, 2**30, 2**26
 
@@ -42,18 +43,20 @@ def run_alone(trial: Trial, place: Path) -> Outcome:
     _lay_out(trial, place)
     child = os.fork()
     if child == 0:
-        code: object = 70
+        ended = 70
         try:
             os.setpgid(0, 0)
-            code = _perform(trial, place)
+            ended = _perform(trial, place)
         finally:
-            os._exit(code if isinstance(code, int) else 70)
+            os._exit(ended)
     with _Watched(child) as watched:
         in_time = watched.ends_within(SECONDS)
     return _outcome(trial, place, watched.code if in_time else None, watched.outlived)
 
 
-def run_row(trials: Iterable[tuple[int, Trial]], place: Path, judge: Judge) -> Iterator[tuple[int, str | None]]:
+def run_row(
+    trials: Iterable[tuple[int, Trial]], place: Path, judge: Judge
+) -> Iterator[tuple[int, str | None]]:
     """Run trials one after the other in one process; yield each one's number and failure.
 
     The row breaks off after one that ends the process or runs out of time.
@@ -89,8 +92,8 @@ class _Watched:
     """A child and its group: whatever of it lives at the end of the block is killed."""
 
     def __init__(self, child: int) -> None:
-        self.child, self.code, self.outlived = child, None, False
-        self.code: int | None
+        self.child, self.outlived = child, False
+        self.code: int | None = None
         self._handle = os.pidfd_open(child)
 
     def __enter__(self) -> _Watched:
@@ -102,7 +105,7 @@ class _Watched:
         waiting.register(self._handle, select.POLLIN)
         return bool(waiting.poll(seconds * 1000))
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, *error: object) -> None:
         if not self.ends_within(0):
             os.kill(self.child, signal.SIGKILL)
         os.close(self._handle)
@@ -126,18 +129,23 @@ def _lay_out(trial: Trial, place: Path) -> None:
 
 
 def _outcome(trial: Trial, place: Path, code: int | None, outlived: bool) -> Outcome:
-    left = [path for path in (place / "files").rglob(".*") if str(path.relative_to(place / "files")) not in trial.files]
+    left = [
+        path
+        for path in (place / "files").rglob(".*")
+        if str(path.relative_to(place / "files")) not in trial.files
+    ]
     left += (place / "tmp").iterdir()
     err = (place / "err").read_text("utf-8", "backslashreplace")
     code = None if code == -signal.SIGXCPU else code
     return Outcome(code, (place / "out").read_bytes(), err, outlived, tuple(path.name for path in left))
 
 
-def _perform(trial: Trial, place: Path) -> object:
+def _perform(trial: Trial, place: Path) -> int:
     """Be ``mbrparse`` with these arguments, streams and limits; returns the exit code."""
     os.chdir(place / "files")
     tempfile.tempdir = str(place / "tmp")
-    for number, name in enumerate((trial.stdin or os.devnull, place / "out", place / "err")):
+    streams = trial.stdin or os.devnull, str(place / "out"), str(place / "err")
+    for number, name in enumerate(streams):
         handle = os.open(name, os.O_RDONLY if number == 0 else os.O_CREAT | os.O_WRONLY)
         os.dup2(handle, number)
         os.close(handle)
@@ -157,7 +165,7 @@ def _perform(trial: Trial, place: Path) -> object:
     if sys.stderr is not None:
         sys.stderr.flush()
     os.close(report)
-    return code
+    return code if isinstance(code, int) else 70
 
 
 def _set_limits() -> None:
@@ -181,6 +189,6 @@ def _set_streams(how: str) -> None:
     sys.stdout = open(1, "w", encoding=encoding, errors="strict", closefd=False)
     sys.stderr = open(2, "w", encoding=encoding, errors="backslashreplace", buffering=1, closefd=False)
     if how.endswith("closed"):
-        name = how.split()[0]
+        name = how.removesuffix(" closed")
         os.close(("stdin", "stdout", "stderr").index(name))
         setattr(sys, name, None)

@@ -14,19 +14,24 @@ import numpy as np
 from mbrparse.cli.main import main
 
 TREES = """
-( (S (NP-SBJ (DT The) (NN dog)) (VP (VBD saw) (NP (NP (DT the) (NN bird)) (PP-LOC (IN in) (NP (NN town))))) (. .)) )
+( (S (NP-SBJ (DT The) (NN dog)) (VP (VBD saw)
+    (NP (NP (DT the) (NN bird)) (PP-LOC (IN in) (NP (NN town))))) (. .)) )
 ( (S (NP-SBJ-1 (PRP She)) (VP (VBZ has) (VP (VBN been) (VP (VBN seen) (NP (-NONE- *-1))))) (. .)) )
 ( (SBARQ (WHNP-1 (WP What)) (SQ (VBD did) (NP-SBJ (PRP they)) (VP (VB buy) (NP (-NONE- *T*-1)))) (. ?)) )
 ( (S (`` ``) (S-TPC (NP-SBJ (NNP Mr.) (NNP Vinken)) (VP (VBZ is) (NP-PRD (NN chairman)))) (, ,) ('' '')
      (NP-SBJ (PRP he)) (VP (VBD said)) (. .)) )
 ( (NP (NP (CD 1,200) (NNS cafés)) (-LRB- -LRB-) (PP (IN of) (NP (NNP Elsevier))) (-RRB- -RRB-)) )
 ( (S (NP (NN dog)) (VP (VBZ barks))) )
-( (S (NP (DT the) (JJ big) (JJ old) (NN cat)) (VP (VBD saw) (NP (DT the) (NN dog)) (PP (IN in) (NP (DT a) (NN bird))))) )
-( (S (NP (DT a) (JJ big) (JJ old) (NN dog)) (VP (VBD saw) (NP (DT a) (NN dog)) (PP (IN in) (NP (DT the) (NN town))))) )
+( (S (NP (DT the) (JJ big) (JJ old) (NN cat))
+  (VP (VBD saw) (NP (DT the) (NN dog)) (PP (IN in) (NP (DT a) (NN bird))))) )
+( (S (NP (DT a) (JJ big) (JJ old) (NN dog))
+  (VP (VBD saw) (NP (DT a) (NN dog)) (PP (IN in) (NP (DT the) (NN town))))) )
 (())
 """.lstrip()
 
-HEADS = "% head rules\nS LEFT TO IN VP S\nVP LEFT TO VBD VBN VB\nNP RIGHTDIS NN NNS NNP\nPP RIGHT IN TO\nNX LIKE NP\n"
+HEADS = (
+    "% rules\nS LEFT TO IN VP S\nVP LEFT TO VBD VBN VB\nNP RIGHTDIS NN NNS NNP\nPP RIGHT IN TO\nNX LIKE NP\n"
+)
 EVALB = (
     "DEBUG 0\nMAX_ERROR 10\nCUTOFF_LEN 40\nLABELED 1\nDELETE_LABEL TOP\nDELETE_LABEL -NONE-\nDELETE_LABEL ,\n"
     "DELETE_LABEL_FOR_LENGTH -NONE-\nQUOTE_LABEL ``\nQUOTE_LABEL ''\nEQ_LABEL ADVP PRT\nEQ_WORD dog cat\n"
@@ -79,7 +84,10 @@ COMMANDS: tuple[tuple[int, str], ...] = (
     (3, "grammar convert head.txt --to nltk -o out"),
     (5, "sample unary.txt -n 3 --seed 1 -o out"),
     (8, "parse tokens.txt -g tags.txt --details out.json -o out"),
-    (6, "parse bin.mrg -g tags.txt --objective labelled-tree --objective bracketed-recall -o out.{objective}"),
+    (
+        6,
+        "parse bin.mrg -g tags.txt --objective labelled-tree --objective bracketed-recall -o out.{objective}",
+    ),
     (8, "parse words.tokens -g words.txt -o out"),
     (5, "parse words.tokens -g collins.txt -o out"),
     (6, "parse bin.mrg -g unary.txt --objective labelled-tree --details out.json -o out"),
@@ -104,8 +112,16 @@ COMMANDS: tuple[tuple[int, str], ...] = (
 
 #: The same for commands that take a second each.
 SLOW_COMMANDS: tuple[tuple[int, str], ...] = (
-    (2, "experiment pereira-schabes trees.mrg --runs 1 --train 3 --test 2 --nonterminals 2 --iterations 2 -o brackets"),
-    (2, "experiment figures-of-merit trees.mrg --sentences 2 --test-fraction 0.2 --merit boundary-trigram -o merits"),
+    (
+        2,
+        "experiment pereira-schabes trees.mrg --runs 1 --train 3 --test 2 --nonterminals 2 --iterations 2 "
+        "-o brackets",
+    ),
+    (
+        2,
+        "experiment figures-of-merit trees.mrg --sentences 2 --test-fraction 0.2 --merit boundary-trigram "
+        "-o merits",
+    ),
     (2, "experiment simaan trees.mrg --test-fraction 0.3 --resamples 20 --unknown signature -o simaan"),
     (1, "experiment calibration trees.mrg --samples 5 --test-fraction 0.2 -o out"),
 )

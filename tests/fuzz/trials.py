@@ -10,16 +10,51 @@ from pathlib import Path
 from random import Random
 
 import click
-
-from mbrparse.cli.main import cli
 from mutations import NUMBERS, WORDS, mutated
 from seeds import COMMANDS, SLOW_COMMANDS, Files
 
+from mbrparse.cli.main import cli
+
 SLOW_SHARE = 0.002
 #: Their time or memory grows with the number, so that a large one is no mistake of the program.
-COSTLY = {"count", "samples", "resamples", "iterations", "runs", "nonterminals", "jobs", "train", "test", "sentences"}
-ENCODINGS = ("utf-8", "latin-1", "utf-16", "rot13", "base64", "idna", "unicode_escape", "none", "", "utf-7", "cp037")
-OUTPUTS = ("out", "out2", "-", "/dev/null", "/dev/full", ".", "none/out", "./out", "{objective}", "x" * 250, "out\n2")
+COSTLY = {
+    "count",
+    "samples",
+    "resamples",
+    "iterations",
+    "runs",
+    "nonterminals",
+    "jobs",
+    "train",
+    "test",
+    "sentences",
+}
+ENCODINGS = (
+    "utf-8",
+    "latin-1",
+    "utf-16",
+    "rot13",
+    "base64",
+    "idna",
+    "unicode_escape",
+    "none",
+    "",
+    "utf-7",
+    "cp037",
+)
+OUTPUTS = (
+    "out",
+    "out2",
+    "-",
+    "/dev/null",
+    "/dev/full",
+    ".",
+    "none/out",
+    "./out",
+    "{objective}",
+    "x" * 250,
+    "out\n2",
+)
 STREAMS = ("", "stdin closed", "stdout closed", "stderr closed", "stdout full", "stderr full", "ascii")
 
 
@@ -50,15 +85,16 @@ def make_trial(seeds: Files, seed: str) -> Trial:
     commands = SLOW_COMMANDS if rng.random() < SLOW_SHARE else COMMANDS
     [line] = rng.choices([line for _, line in commands], [weight for weight, _ in commands])
     arguments = line.split()
-    trial = Trial(arguments.copy(), files={name: data for name, data in seeds.items() if _needed(name, arguments)})
+    trial = Trial(
+        arguments.copy(), files={name: data for name, data in seeds.items() if _needed(name, arguments)}
+    )
     if rng.random() < 0.35:
         for _ in range(rng.choice((1, 1, 2, 3))):
             trial.arguments += _option(rng, arguments, sorted(trial.files))
     names = sorted(name for name in trial.files if not name.endswith((".png", ".svg", ".tex")))
-    for _ in range(rng.choice((0, 1, 1, 1, 1, 2)) or len(trial.arguments) == len(arguments)):
-        name = rng.choice(names)
-        data = trial.files[name]
-        trial.files[name] = mutated(rng, name, data, seeds[rng.choice(sorted(seeds))])
+    spoilt = rng.choice((0, 1, 1, 1, 1, 2)) or len(trial.arguments) == len(arguments)
+    for name in rng.sample(names, min(spoilt, len(names))):
+        trial.files[name] = mutated(rng, name, trial.files[name], seeds[rng.choice(sorted(seeds))])
         if name.endswith(".tagger.json"):
             _sign(trial.files, name)
     if rng.random() < 0.1 and (given := [name for name in names if name in trial.arguments]):
@@ -107,6 +143,18 @@ def _option(rng: Random, arguments: list[str], files: list[str]) -> list[str]:
     elif "output" in str(parameter.name) or parameter.name in ("curve", "svg", "details", "per_sentence"):
         values = (*OUTPUTS, *files)
     elif rng.random() < 0.5:
-        values = (*files, "-", ".", "none", "collins", "first-parse", "exhausted", "mass:0.5", "mass:2", "inf", "0.5")
+        values = (
+            *files,
+            "-",
+            ".",
+            "none",
+            "collins",
+            "first-parse",
+            "exhausted",
+            "mass:0.5",
+            "mass:2",
+            "inf",
+            "0.5",
+        )
     # What the system's calls cannot take as an argument, no shell can hand over.
     return [name, rng.choice(values).replace("\0", "")]

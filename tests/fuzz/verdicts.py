@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import click
-
-from mbrparse.cli.parse_command import parse
 from processes import Outcome
 from trials import Trial
+
+from mbrparse.cli.parse_command import parse
 
 _FRAME = re.compile(r'File ".*?/mbrparse/([\w/]+\.py)", line \d+,? in (\S+)')
 _RAISED = re.compile(r"^([A-Za-z_][\w.]*(?:Error|Exception|Interrupt|Exit|Pool|Warning)?)(?::|$)")
@@ -27,13 +27,15 @@ def failure(trial: Trial, outcome: Outcome, folder: Path) -> str | None:
     """The kind of failure, which names an exception and where it was raised; None where all is well."""
     command = " ".join(word for word in trial.arguments[:2] if word.isidentifier() or "-" in word[1:])
     err = outcome.err
-    if outcome.code is None:
-        return f"hang {command}{_where(err)}"
-    if outcome.code < 0:
-        return f"signal {-outcome.code} {command}{_where(err)}"
+    if outcome.code is None or outcome.code < 0:
+        what = "hang" if outcome.code is None else f"signal {-outcome.code}"
+        return f"{what} {command}{_where(err)}"
     if "Traceback (most recent" in err:
-        names = [found[1] for line in err.splitlines() if (found := _RAISED.match(line)) and ":" in line + ":"]
-        return f"{names[-1] if names else 'Exception'}{_where(err)}"
+        names = [
+            found[1] for line in err.splitlines() if (found := _RAISED.match(line)) and ":" in line + ":"
+        ]
+        name = names[-1] if names else "Exception"
+        return f"{trial.streams}: {name} {command}" if trial.streams else f"{name}{_where(err)}"
     if "Warning:" in err or "Exception ignored" in err:
         return f"warning {command}: {_first_of(err, 'Warning:', 'Exception ignored')}"
     if outcome.code not in (0, 1, 2):
@@ -98,9 +100,8 @@ def _of_output(trial: Trial, outcome: Outcome, folder: Path, command: str) -> st
 def _of_parses(trial: Trial, outcome: Outcome, folder: Path) -> str | None:
     """A line for each sentence in each file, its words as they came."""
     options = _options(trial.arguments[1:])
-    input, encoding = options["input"], options["encoding"]
-    data = trial.files.get(trial.stdin if input == "-" else input)
-    if data is None or encoding not in ("utf-8", "utf8"):
+    data = trial.files.get(trial.stdin if options["input"] == "-" else options["input"])
+    if data is None or options["encoding"] not in ("utf-8", "utf8"):
         return None
     text = data.decode("utf-8-sig")
     trees = options["form"] == "trees" or (options["form"] is None and text.lstrip().startswith("("))
@@ -111,7 +112,8 @@ def _of_parses(trial: Trial, outcome: Outcome, folder: Path) -> str | None:
             continue
         found = outcome.out if path == "-" else (folder / path).read_bytes()
         if found.count(b"\n") != count:
-            return f"lost line parse: {'trees' if trees else 'tokens'}, {'details' if path == options['details'] else 'parses'}"
+            what = "details" if path == options["details"] else "parses"
+            return f"lost line parse: {what} of {'trees' if trees else 'tokens'}"
         lines = found.decode("utf-8").split("\n")[:-1]
         if path == options["details"]:
             for line in lines:
@@ -148,7 +150,11 @@ def _words(line: str) -> list[str]:
 
 def _leaves(line: str) -> list[str]:
     tokens = _TOKEN.findall(line)
-    return [word for before, word in zip(["", *tokens], tokens, strict=False) if before != "(" and word not in "()"]
+    return [
+        word
+        for before, word in zip(["", *tokens], tokens, strict=False)
+        if before != "(" and word not in "()"
+    ]
 
 
 def _refuse(name: str) -> NoReturn:
