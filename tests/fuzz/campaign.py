@@ -40,17 +40,20 @@ def run(folder: Path, seed: int, seconds: float, inputs: int | None, jobs: int) 
     for process in [lane.start() for lane in lanes]:
         os.waitpid(process, 0)
     taken = time.monotonic() - began
-    tried, found = 0, Counter[str]()
+    tried, found, once = 0, Counter[str](), Counter[str]()
     for lane in lanes:
         account = json.loads(lane.account.read_text())
         tried += account["tried"]
         found.update(account["found"])
+        once.update(account["once"])
     print(
         f"fuzz: seed {seed}: {tried} inputs in {taken:.0f} s "
         f"({tried / taken:.0f} a second, {jobs} processes), {found.total()} failures of {len(found)} kinds"
     )
     for kind, count in found.most_common():
         print(f"{count:7} {kind}\n        {_kept(folder, kind)}")
+    for kind, count in once.most_common():
+        print(f"{count:7} only after other inputs in one process, not alone: {kind}")
     return int(bool(found))
 
 
@@ -71,6 +74,7 @@ class _Lane:
     inputs: int | None
     tried: int = 0
     found: Counter[str] = field(default_factory=Counter)
+    once: Counter[str] = field(default_factory=Counter)
 
     @property
     def account(self) -> Path:
@@ -95,7 +99,7 @@ class _Lane:
                 self._try(range(first, last))
                 check(self.folder)
                 first += ROW * self.lanes
-            self.account.write_text(json.dumps({"tried": self.tried, "found": self.found}))
+            self.account.write_text(json.dumps({"tried": self.tried, "found": self.found, "once": self.once}))
             code = 0
         except BaseException:
             sys.excepthook(*sys.exc_info())
@@ -106,22 +110,28 @@ class _Lane:
         trials = {number: make_trial(self.seeds, f"{self.seed}:{number}") for number in numbers}
         row = [number for number, trial in trials.items() if not _wants_a_process(trial)]
         doubtful = [number for number in numbers if number not in row]
+        kinds: dict[int, str] = {}
         while row:
             done = row[0]
             for done, kind in run_row(((number, trials[number]) for number in row), self.place, failure):
-                doubtful += [done] * (kind is not None)
+                if kind is not None:
+                    doubtful.append(done)
+                    kinds[done] = kind
             row = [number for number in row if number > done]
         for number in sorted(doubtful):
-            self._judge(number, trials[number])
+            if not self._judge(number, trials[number]) and number in kinds:
+                self.once[kinds[number]] += 1
         self.tried += len(numbers)
 
-    def _judge(self, number: int, trial: Trial) -> None:
+    def _judge(self, number: int, trial: Trial) -> bool:
+        """Try an input in a process of its own; whether it failed."""
         outcome = run_alone(trial, self.place)
         kind = failure(trial, outcome, self.place / "files")
         if kind is not None:
             self.found[kind] += 1
             if self.found[kind] == 1:
                 _keep(_kept(self.folder, kind), trial, self.place, f"{self.seed}:{number}", kind)
+        return kind is not None
 
 
 def _wants_a_process(trial: Trial) -> bool:

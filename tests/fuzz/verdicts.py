@@ -25,7 +25,7 @@ _NOWHERE = ("/dev/null", "/dev/full")
 
 def failure(trial: Trial, outcome: Outcome, folder: Path) -> str | None:
     """The kind of failure, which names an exception and where it was raised; None where all is well."""
-    command = " ".join(word for word in trial.arguments[:2] if word.isidentifier() or "-" in word[1:])
+    command = " ".join(trial.arguments[: 1 + (trial.arguments[0] in ("grammar", "experiment"))])
     err = outcome.err
     if outcome.code is None or outcome.code < 0:
         what = "hang" if outcome.code is None else f"signal {-outcome.code}"
