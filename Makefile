@@ -5,6 +5,8 @@
 # make simaan      Sima'an's Table 2 on nltk:treebank, or CORPUS=wsj:DIR UNKNOWN=signature
 # make test        sets up an environment and passes the tests
 # make lint        formatting, lint, types, import contracts
+# make fuzz        mutated inputs of every kind: SECONDS=600 SEED=1 [INPUTS=100000]
+# make soak        signals at random instants of every long command, resumed: SHOTS=200 SEED=1
 # make bench       speed, as ratios within one run (QUICK=1: in minutes), tables and plots in build/bench
 # make clean       removes build/ (make distclean: the environment too)
 
@@ -121,3 +123,14 @@ SIMAAN = build/simaan-$(subst /,_,$(subst :,-,$(CORPUS)))-$(UNKNOWN)
 simaan: $(VENV)/installed
 	@mkdir -p build
 	$(MBRPARSE) experiment simaan "$(CORPUS)" --unknown $(UNKNOWN) --jobs $(JOBS) -o $(SIMAAN)
+
+SECONDS ?= 600
+SEED ?= 1
+SHOTS ?= 200
+
+.PHONY: fuzz soak
+fuzz: $(VENV)/installed-dev
+	$(BIN)/python tests/fuzz/fuzz.py --seconds $(SECONDS) --seed $(SEED) $(INPUTS:%=--inputs %)
+
+soak: $(VENV)/installed-dev
+	$(BIN)/python tests/fuzz/soak.py --shots $(SHOTS) --seed $(SEED)

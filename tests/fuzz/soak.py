@@ -1,0 +1,265 @@
+"""Signals at random instants of every long command, which then is resumed or run again: ``make soak``.
+
+    python tests/fuzz/soak.py --shots 200 --seed 1 [--folder build/soak] [--only parse]
+
+A shot is SIGKILL or SIGTERM to the command's process, or SIGINT to its whole group, as Ctrl-C sends it, at
+an instant between its start and its usual end. No process may live on; what is under an output's name must
+be the old file or the complete new one; after SIGINT there is one line, exit code 130 and no temporary file;
+and resumed, or run again, the command must leave the same bytes as one that was never interrupted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+from random import Random
+from typing import NamedTuple
+
+from confinement import settle
+
+ROOT = Path(__file__).resolve().parents[2]
+LIMIT = 240  # seconds, for any command
+GRACE = 5  # seconds, for what a killed process leaves behind to end
+TEMPORARY = re.compile(r"\..+\.[a-z0-9_]{8}")
+#: Figures of the clock are all that may differ between two runs.
+CLOCK = re.compile(rb'"seconds": [0-9.e-]+')
+OLD = b"old\n"
+STATE = (".checkpoint",)
+# The shots begin when the command line is loaded: before, an interrupt is Python's to answer.
+_PROGRAM = """
+import os, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from mbrparse.cli.main import main
+os.write(int(sys.argv.pop(1)), b".")
+main()
+"""
+
+PREPARE = """
+binarize embedded:flights -o flights.mrg
+split flights.mrg --test-last 300 --train-output train.mrg --test-output test.mrg
+split flights.mrg --test-last 120 --test-output small.mrg
+train train.mrg --statistics train.stat -o grammar.txt
+parse test.mrg -g grammar.txt --objective labelled-tree --objective bracketed-recall -o {objective}.mrg
+"""
+
+
+class Task(NamedTuple):
+    """A long command; ``outputs`` are the files that it replaces at its end, all at once.
+
+    The files ``timed`` are full of the clock's figures: that they are there is all that is compared.
+    """
+
+    name: str
+    command: str
+    outputs: tuple[str, ...] = ()
+    timed: tuple[str, ...] = ()
+
+    def again(self, folder: Path) -> str:
+        """What goes on where an interrupted run stopped."""
+        return self.command + " --resume" * (folder / "out.checkpoint").exists()
+
+
+_IN = "../../seeds/"
+_EM = f"train {_IN}small.mrg --method inside-outside --nonterminals 10 --iterations 25 --curve out.csv -o out"
+TASKS = (
+    Task("binarize", f"binarize {_IN}many.mrg --unary keep -o out", ("out",)),
+    Task("train counting", f"train {_IN}many.mrg --statistics out.stat -o out", ("out", "out.stat")),
+    Task("train words", f"train {_IN}many.mrg --terminals words -o out", ("out",)),
+    Task("train collins", f"train {_IN}train.mrg --terminals words --unknown collins -o out"),
+    Task("inside-outside", _EM),
+    Task("inside-outside, 2 jobs", f"{_EM} --jobs 2"),
+    Task(
+        "parse", f"parse {_IN}some.mrg -g {_IN}grammar.txt --details out.jsonl -o out", ("out", "out.jsonl")
+    ),
+    Task(
+        "parse, 2 jobs",
+        f"parse {_IN}some.mrg -g {_IN}grammar.txt --jobs 2 --details out.jsonl -o out",
+        ("out",),
+    ),
+    Task(
+        "parse best-first",
+        f"parse {_IN}test.mrg -g {_IN}grammar.txt --engine best-first --statistics {_IN}train.stat -o out",
+        ("out",),
+    ),
+    Task(
+        "evaluate",
+        f"evaluate {_IN}test.mrg {_IN}labelled-tree.mrg {_IN}bracketed-recall.mrg --resamples 30000 -o out",
+        ("out",),
+    ),
+    Task("palindromes", "experiment palindromes --runs 6 --iterations 40 --jobs 2 -o out"),
+    Task(
+        "pereira-schabes",
+        f"experiment pereira-schabes {_IN}small.mrg --runs 3 --train 40 --test 10 --nonterminals 5 "
+        "--iterations 8 -o out",
+    ),
+    Task(
+        "figures-of-merit",
+        f"experiment figures-of-merit {_IN}small.mrg --sentences 12 --jobs 2 -o out",
+        timed=("sentences.csv", "shares.csv", "shares.md", "shares.txt"),
+    ),
+    Task(
+        "simaan",
+        f"experiment simaan {_IN}test.mrg --resamples 500 --unknown signature --jobs 2 -o out",
+        timed=("table2.txt", "table2.md"),
+    ),
+)
+
+
+def run(
+    line: str, folder: Path, shot: tuple[int, float] | None = None
+) -> tuple[int | None, str, bool, float]:
+    """Run a command, with a signal after so many seconds if any.
+
+    Returns its exit code (None: it did not end), what it said on stderr, whether a process outlived it, and
+    how long it took.
+    """
+    reading, writing = os.pipe()
+    with open(folder.parent / "err", "w+b") as err:
+        process = subprocess.Popen(
+            [sys.executable, "-c", _PROGRAM, str(writing), *line.split()],
+            cwd=folder,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=err,
+            pass_fds=[writing],
+            start_new_session=True,
+        )
+        os.close(writing)
+        os.read(reading, 1)
+        os.close(reading)
+        began, code = time.monotonic(), None
+        try:
+            if shot is not None:
+                number, after = shot
+                try:
+                    process.wait(after)
+                except subprocess.TimeoutExpired:
+                    (os.killpg if number == signal.SIGINT else os.kill)(process.pid, number)
+            code = process.wait(LIMIT)
+        except subprocess.TimeoutExpired:
+            pass
+        taken = time.monotonic() - began
+        outlived = code is None or not _group_ends(process.pid)
+        if outlived:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+        err.seek(0)
+        return code, err.read().decode("utf-8", "backslashreplace"), outlived, taken
+
+
+def _group_ends(group: int) -> bool:
+    end = time.monotonic() + GRACE
+    while time.monotonic() < end:
+        try:
+            os.killpg(group, 0)
+        except ProcessLookupError:
+            return True
+        time.sleep(0.02)
+    return False
+
+
+def contents(folder: Path, task: Task) -> dict[str, bytes]:
+    """What a folder's files hold, by path; temporary files and states to resume from apart."""
+    return {
+        str(path.relative_to(folder)): b"" if path.name in task.timed else CLOCK.sub(b"", path.read_bytes())
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and not TEMPORARY.fullmatch(path.name) and path.suffix not in STATE
+    }
+
+
+def new_folder(folder: Path) -> Path:
+    """An empty folder."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    return folder
+
+
+def reference(task: Task, work: Path) -> tuple[dict[str, bytes], float]:
+    """The files of two uninterrupted runs, which must agree, and how long the second took."""
+    found, taken = [], 0.0
+    for _ in range(2):
+        folder = new_folder(work / "reference")
+        code, err, _, taken = run(task.command, folder)
+        if code != 0:
+            sys.exit(f"soak: {task.name}: exit code {code} of an uninterrupted run\n{err}")
+        found.append(contents(folder, task))
+    if found[0] != found[1]:
+        differing = [name for name in found[0] if found[0][name] != found[1].get(name)]
+        sys.exit(f"soak: {task.name}: two uninterrupted runs differ in {', '.join(differing)}")
+    return found[1], taken
+
+
+def shoot(
+    task: Task, number: int, after: float, old: bool, good: dict[str, bytes], work: Path
+) -> tuple[list[str], str]:
+    """What was wrong after one shot, and what the command had said."""
+    folder = new_folder(work / "shot")
+    if old:
+        for name in task.outputs:
+            (folder / name).write_bytes(OLD)
+    code, err, outlived, _ = run(task.command, folder, (number, after))
+    ends = {signal.SIGKILL: (0, -9), signal.SIGINT: (0, 130), signal.SIGTERM: (0, -15, 143)}
+    wrong = [] if code in ends[signal.Signals(number)] else [f"exit code {code}"]
+    wrong += ["a process lives on"] * outlived
+    wrong += ["traceback"] * ("Traceback" in err or "Error" in err)
+    if code == 130:
+        wrong += ["no line"] * (not err.endswith("mbrparse: interrupted\n"))
+        wrong += ["left over"] * any(TEMPORARY.fullmatch(path.name) for path in folder.rglob(".*"))
+    half_done = code in (130, 143) and (folder / "out.checkpoint").exists()
+    for name, data in contents(folder, task).items():
+        whole = data == good.get(name) or (old and data == OLD and name in task.outputs)
+        wrong += [f"half a file: {name}"] * (not whole and not half_done)
+    code, said, _, _ = run(task.again(folder), folder)
+    wrong += [f"run again: exit code {code}"] * (code != 0)
+    wrong += ["run again: other files"] * (contents(folder, task) != good)
+    return wrong, f"{err}{said if code else ''}"
+
+
+def main() -> None:
+    """Prepare, shoot, count; exit code 1 where anything was wrong."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--shots", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--folder", type=Path, default=ROOT / "build" / "soak")
+    parser.add_argument("--only", default="", help="only tasks whose name holds this")
+    given = parser.parse_args()
+    folder = given.folder.resolve()
+    settle(folder)
+    os.environ["PYTHONPATH"] = str(ROOT)
+    seeds, work = folder / "seeds", folder / "work"
+    for line in PREPARE.strip().split("\n"):
+        code, err, _, _ = run(line, seeds)
+        if code != 0:
+            sys.exit(f"soak: {line}: exit code {code}\n{err}")
+    (seeds / "many.mrg").write_bytes((seeds / "flights.mrg").read_bytes() * 12)
+    (seeds / "some.mrg").write_bytes((seeds / "test.mrg").read_bytes() * 8)
+    tasks = [task for task in TASKS if given.only in task.name]
+    good = {task: reference(task, work) for task in tasks}
+    rng, failures, hits = Random(given.seed), Counter[str](), Counter[str]()
+    for shot in range(given.shots):
+        task = tasks[shot % len(tasks)]
+        number = rng.choice((signal.SIGKILL, signal.SIGINT, signal.SIGTERM))
+        after, old = rng.uniform(0, good[task][1]), rng.random() < 0.5
+        wrong, said = shoot(task, number, after, old, good[task][0], work)
+        hits[task.name] += 1
+        if wrong:
+            failures[task.name] += 1
+            print(f"shot {shot}: {task.name}, {number.name} after {after:.2f} s: {', '.join(wrong)}")
+            print("".join(f"    {line}\n" for line in said.splitlines()[-4:]), end="", flush=True)
+    for task in tasks:
+        seconds = f"{good[task][1]:.1f} s"
+        print(f"{task.name:<24} {seconds:>7} {hits[task.name]:5} shots {failures[task.name]:5} failed")
+    print(f"soak: seed {given.seed}: {given.shots} shots, {failures.total()} failed")
+    sys.exit(failures.total() > 0)
+
+
+if __name__ == "__main__":
+    main()

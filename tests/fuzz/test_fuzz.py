@@ -1,0 +1,101 @@
+"""The harness itself: inputs are tried, failures known for what they are, folders of others left alone."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from children import LIMIT
+from processes import Outcome
+from seeds import Files
+from trials import Trial, make_trial
+from verdicts import failure
+
+HARNESS = Path(__file__).parent / "fuzz.py"
+TRACEBACK = """Traceback (most recent call last):
+  File "/x/mbrparse/cli/main.py", line 45, in main
+    cli.main()
+  File "/x/mbrparse/files.py", line 9, in read_lines
+    return read()
+  File "/usr/lib/python3/codecs.py", line 3, in read
+ValueError: bad
+"""
+
+
+def fuzz(*arguments: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, HARNESS, *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=LIMIT,
+    )
+
+
+def test_some_inputs_are_tried(tmp_path: Path) -> None:
+    done = fuzz("--inputs", 60, "--seconds", 200, "--seed", 3, "--folder", tmp_path / "fuzz")
+    if "name spaces" in done.stderr:
+        pytest.skip(done.stderr)
+    assert done.stdout.startswith("fuzz: seed 3: 60 inputs in "), done
+    assert [path.name for path in tmp_path.iterdir()] == ["fuzz"]
+    assert (done.returncode, list((tmp_path / "fuzz" / "failures").iterdir())) == (0, []), done.stdout
+
+
+def test_a_folder_with_other_things_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "seeds").mkdir()
+    (tmp_path / "seeds" / "precious").write_text("mine")
+    done = fuzz("--inputs", 1, "--folder", tmp_path)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "other things" in done.stderr
+    assert (tmp_path / "seeds" / "precious").read_text() == "mine"
+
+
+def test_a_seed_stands_for_one_input() -> None:
+    names = "trees.mrg", "bin.mrg", "tags.txt", "one.mrg", "words.txt", "gold.orig"
+    seeds: Files = dict.fromkeys(names, b"(S (NP x y) (VP 1 2))\n(S x y)\n")
+    named = [f"1:{number}" for number in range(400)]
+    found = []
+    for seed in named:
+        try:
+            found.append((seed, make_trial(seeds, seed)))
+        except (IndexError, ValueError):  # its files are not among these
+            continue
+    assert len(found) > 100
+    assert all(make_trial(seeds, seed) == trial for seed, trial in found)
+    assert len({str(trial) for _, trial in found}) > 0.8 * len(found)
+
+
+def outcome(code: int | None = 0, out: str = "", err: str = "", left: tuple[str, ...] = ()) -> Outcome:
+    return Outcome(code, out.encode(), err, False, left)
+
+
+PARSE = Trial(["parse", "in", "-g", "g"], files={"in": b"a b\n\nc d\n"})
+JSON = Trial(["evaluate", "gold", "parses", "--format", "json"])
+PARSES = "(S a b)\n(())\n(S c d)\n"
+
+
+@pytest.mark.parametrize(
+    ("trial", "what", "kind"),
+    [
+        (PARSE, outcome(out=PARSES), None),
+        (PARSE, outcome(1, err="mbrparse: in: bad\n"), None),
+        (PARSE, outcome(None, err=""), "hang parse"),
+        (PARSE, outcome(-11), "signal 11 parse"),
+        (PARSE, outcome(1, err=TRACEBACK), "ValueError at main.py:main > files.py:read_lines"),
+        (PARSE, outcome(3), "exit code 3 parse"),
+        (PARSE, outcome(1), "no message parse"),
+        (PARSE, outcome(1, err="what\nmbrparse: in: bad\n"), "message of several lines parse"),
+        (PARSE, outcome(1, err="mbrparse: \x1b[31m: bad\n"), "control characters on stderr parse"),
+        (PARSE, outcome(2, err="in\n"), "no usage error parse"),
+        (PARSE, outcome(out=PARSES, left=(".out.12345678",)), "left over parse"),
+        (PARSE, outcome(out="(S a b)\n(S c d)\n"), "lost line parse: parses of tokens"),
+        (PARSE, outcome(out=PARSES.replace("d", "e")), "words changed parse"),
+        (PARSE, outcome(out=PARSES, err="RuntimeWarning: 0/0\n"), "warning parse: RuntimeWarning: N/N"),
+        (JSON, outcome(out='{"a": 1}\n'), None),
+        (JSON, outcome(out='{"a": NaN}\n'), "not json evaluate: NaN is no JSON"),
+    ],
+)
+def test_failures_are_told_from_what_is_right(
+    trial: Trial, what: Outcome, kind: str | None, tmp_path: Path
+) -> None:
+    assert failure(trial, what, tmp_path) == kind

@@ -1,0 +1,161 @@
+"""What is wrong with what a command did: nothing, or a kind of failure under which its like are kept."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from pathlib import Path
+from typing import Any, NoReturn
+
+import click
+from processes import Outcome
+from trials import Trial
+
+from mbrparse.cli.parse_command import parse
+
+_FRAME = re.compile(r'File ".*?/mbrparse/([\w/]+\.py)", line \d+,? in (\S+)')
+_RAISED = re.compile(r"^([A-Za-z_][\w.]*(?:Error|Exception|Interrupt|Exit|Pool|Warning)?)(?::|$)")
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029]")
+_TOKEN = re.compile(r"\(|\)|[^() ]+")
+#: Where a line of output is a file's, not a place where nothing can be read.
+_NOWHERE = ("/dev/null", "/dev/full")
+
+
+def failure(trial: Trial, outcome: Outcome, folder: Path) -> str | None:
+    """The kind of failure, which names an exception and where it was raised; None where all is well."""
+    command = " ".join(trial.arguments[: 1 + (trial.arguments[0] in ("grammar", "experiment"))])
+    err = outcome.err
+    if outcome.code is None or outcome.code < 0:
+        what = "hang" if outcome.code is None else f"signal {-outcome.code}"
+        return f"{what} {command}{_where(err)}"
+    if "Traceback (most recent" in err:
+        names = [
+            found[1] for line in err.splitlines() if (found := _RAISED.match(line)) and ":" in line + ":"
+        ]
+        name = names[-1] if names else "Exception"
+        return f"{trial.streams}: {name} {command}" if trial.streams else f"{name}{_where(err)}"
+    if "Warning:" in err or "Exception ignored" in err:
+        return f"warning {command}: {_first_of(err, 'Warning:', 'Exception ignored')}"
+    if outcome.code not in (0, 1, 2):
+        return f"exit code {outcome.code} {command}"
+    if outcome.outlived:
+        return f"outlived {command}"
+    if outcome.left:
+        return f"left over {command}"
+    if not trial.streams:
+        return _of_streams(trial, outcome, command) or _of_output(trial, outcome, folder, command)
+    return None
+
+
+def _where(err: str) -> str:
+    """The innermost frames in the package, of a traceback or of what faulthandler wrote."""
+    dumped = "most recent call first" in err
+    frames = [f"{path.rpartition('/')[2]}:{name}" for path, name in _FRAME.findall(err)]
+    frames = [frame for frame in (frames[::-1] if dumped else frames) if not frame.endswith(":<module>")]
+    return f" at {' > '.join(frames[-2:])}" if frames else ""
+
+
+def _first_of(err: str, *marks: str) -> str:
+    line = next(line for line in err.splitlines() if any(mark in line for mark in marks))
+    return re.sub(r"\d+", "N", line[-80:])
+
+
+def _of_streams(trial: Trial, outcome: Outcome, command: str) -> str | None:
+    """One line for an error; nothing in it that a terminal would obey."""
+    if _CONTROL.search(outcome.err):
+        return f"control characters on stderr {command}"
+    lines = outcome.err.splitlines()
+    if outcome.code == 1 and "--strict" not in trial.arguments:
+        if not lines or not lines[-1].startswith("mbrparse: "):
+            return f"no message {command}"
+        if "--evalb" not in trial.arguments and not all(line.startswith("mbrparse: ") for line in lines):
+            return f"message of several lines {command}"
+    if outcome.code == 2 and "Error: " not in outcome.err:
+        return f"no usage error {command}"
+    return None
+
+
+def _of_output(trial: Trial, outcome: Outcome, folder: Path, command: str) -> str | None:
+    if outcome.code != 0:
+        return None
+    if trial.arguments[0] == "parse" and "--help" not in trial.arguments and "-h" not in trial.arguments:
+        return _of_parses(trial, outcome, folder)
+    if trial.arguments[0] == "evaluate" and not {"-o", "--output", "--help", "-h"} & set(trial.arguments):
+        forms = [trial.arguments[at + 1] for at, word in enumerate(trial.arguments) if word == "--format"]
+        text = outcome.out.decode("utf-8")
+        try:
+            if forms[-1:] == ["json"]:
+                json.loads(text, parse_constant=_refuse)
+            if forms[-1:] == ["csv"]:
+                rows = list(csv.reader(io.StringIO(text, newline=""), strict=True))
+                if len({len(row) for row in rows}) != 1:
+                    return f"ragged csv {command}"
+        except (ValueError, csv.Error) as error:
+            return f"not {forms[-1]} {command}: {re.sub(r'[0-9]+', 'N', str(error))[:60]}"
+    return None
+
+
+def _of_parses(trial: Trial, outcome: Outcome, folder: Path) -> str | None:
+    """A line for each sentence in each file, its words as they came."""
+    options = _options(trial.arguments[1:])
+    data = trial.files.get(trial.stdin if options["input"] == "-" else options["input"])
+    if data is None or options["encoding"] not in ("utf-8", "utf8"):
+        return None
+    text = data.decode("utf-8-sig")
+    trees = options["form"] == "trees" or (options["form"] is None and text.lstrip().startswith("("))
+    count = _count_trees(text) if trees else text.count("\n") + (not text.endswith("\n"))
+    paths = [options["output"].replace("{objective}", name) for name in options["names"]]
+    for path in dict.fromkeys([*paths, options["details"]]):
+        if path is None or path in _NOWHERE:
+            continue
+        found = outcome.out if path == "-" else (folder / path).read_bytes()
+        if found.count(b"\n") != count:
+            what = "details" if path == options["details"] else "parses"
+            return f"lost line parse: {what} of {'trees' if trees else 'tokens'}"
+        lines = found.decode("utf-8").split("\n")[:-1]
+        if path == options["details"]:
+            for line in lines:
+                try:
+                    json.loads(line, parse_constant=_refuse)
+                except ValueError as error:
+                    return f"details are no JSON: {re.sub(r'[0-9]+', 'N', str(error))[:40]}"
+        elif not trees and options["fallback"] != "empty":
+            words = text.removesuffix("\n").split("\n")
+            if any(_leaves(line) != _words(one) for line, one in zip(lines, words, strict=True)):
+                return "words changed parse"
+    return None
+
+
+def _options(arguments: list[str]) -> dict[str, Any]:
+    """What the command line's own reader makes of the arguments."""
+    with click.Context(parse) as outer:
+        return parse.make_context("parse", list(arguments), outer).params
+
+
+def _count_trees(text: str) -> int:
+    """Outermost pairs of brackets (parentheses in words are written otherwise)."""
+    depth = count = 0
+    for bracket in re.findall("[()]", text):
+        depth += 1 if bracket == "(" else -1
+        count += depth == 0
+    return count
+
+
+def _words(line: str) -> list[str]:
+    line = line.rstrip("\r").replace("\t", " ").replace("(", "-LRB-").replace(")", "-RRB-")
+    return [word for word in line.split(" ") if word]
+
+
+def _leaves(line: str) -> list[str]:
+    tokens = _TOKEN.findall(line)
+    return [
+        word
+        for before, word in zip(["", *tokens], tokens, strict=False)
+        if before != "(" and word not in "()"
+    ]
+
+
+def _refuse(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no JSON")
