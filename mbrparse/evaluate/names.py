@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from mbrparse.errors import visible
 from mbrparse.files import STANDARD
 
 _STEPS: list[Callable[[Path], str]] = [
@@ -31,7 +30,8 @@ def distinct_names(paths: Sequence[str | Path]) -> list[str]:
         names = [step(path) if name in clashes else name for name, path in zip(names, known, strict=True)]
     seen: Counter[str] = Counter()
     numbered = []
-    for name in map(visible, names):
+    # What of a file's name is no text cannot be written as such.
+    for name in (name.encode("utf-8", "backslashreplace").decode() for name in names):
         seen[name] += 1
         numbered.append(name if seen[name] == 1 else f"{name}#{seen[name]}")
     return numbered

@@ -22,6 +22,8 @@ from seeds import Files, make_seeds
 from trials import Trial, make_trial
 from verdicts import failure
 
+from mbrparse import aside
+
 #: Inputs in a row in one process: forking is dearer than most inputs.
 ROW = 25
 
@@ -29,6 +31,11 @@ ROW = 25
 def run(folder: Path, seed: int, seconds: float, inputs: int | None, jobs: int) -> int:
     """Try inputs 0, 1, ... until time or inputs are spent; print the figures; 1 if any failed."""
     seeds = make_seeds(folder / "seeds")
+    # Threads that kernels run in stay for the next one.
+    while aside._idle:
+        hand = aside._idle.pop()
+        hand.orders.put(None)
+        hand.thread.join()
     if threading.active_count() > 1:
         raise RuntimeError("the parent of all trials has threads, which no fork takes along")
     for category in (RuntimeWarning, UserWarning):  # each time, not once in a process

@@ -55,7 +55,7 @@ def test_statistics_of_standard_input_are_those_of_the_file(
     assert command("train", trees, *how, "--statistics", tmp_path / "a").code == 0
     assert command("train", "-", *how, "--statistics", tmp_path / "b", stdin=TREES).code == 0
     assert (tmp_path / "a").read_text() == (tmp_path / "b").read_text()
-    assert command("train", trees, *options("--statistics", tmp_path / "c")).code == 2
+    assert command("train", trees, *how, "--statistics", tmp_path / "g").code == 2
 
 
 def test_binarized_and_original_trees_give_the_same_grammar(
