@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mbrparse.decode.splits import SpanTable, best_split, span_table
 from mbrparse.grammar.kernel import kernel
 from mbrparse.grammar.pcfg import FloatArray, IntArray
 
@@ -28,44 +29,22 @@ def best_bracketing(gains: FloatArray, length: int, tie: float = 1e-9) -> Bracke
 
     Of those within ``tie`` (relative) of each other, the one that splits first.
     """
-    # Made here: a kernel that fails for want of memory would keep all that it has taken.
-    table = _Table(
-        np.zeros((length, length + 1)),
-        np.zeros((length + 1, length + 1)),
-        np.zeros((length, length + 1), np.int32),
-    )
+    table = span_table(length)
     return Bracketing(*_best_bracketing(gains.astype(np.float64, copy=False), length, tie, table))
-
-
-class _Table(NamedTuple):
-    """By start and end the best score of a span, and where it splits."""
-
-    score: FloatArray
-    score_by_end: FloatArray  # the mirror image keeps both factors of the inner loop contiguous
-    split: IntArray
 
 
 @kernel
 def _best_bracketing(
-    gains: FloatArray, length: int, tie: float, table: _Table
+    gains: FloatArray, length: int, tie: float, table: SpanTable
 ) -> tuple[float, IntArray, IntArray, IntArray]:
     score, score_by_end, split_of = table.score, table.score_by_end, table.split
     for start in range(length - 2, -1, -1):
         row = start * length - start * (start - 1) // 2 - start - 1
         for end in range(start + 2, length + 1):
-            best = score[start, start + 1] + score_by_end[end, start + 1]
-            bound = best + tie * abs(best)
-            best_split = start + 1
-            for split in range(start + 2, end):
-                candidate = score[start, split] + score_by_end[end, split]
-                if candidate > bound:
-                    best = candidate
-                    bound = best + tie * abs(best)
-                    best_split = split
+            best, split_of[start, end] = best_split(table, start, end, tie)
             best += gains[row + end]
             score[start, end] = best
             score_by_end[end, start] = best
-            split_of[start, end] = best_split
     count = max(length - 1, 0)
     starts = np.zeros(count, np.int32)
     ends = np.zeros(count, np.int32)

@@ -10,7 +10,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
+from mbrparse.decode.splits import SpanTable, best_split, span_table
 from mbrparse.grammar.kernel import kernel
 from mbrparse.grammar.pcfg import FloatArray, IntArray
 
@@ -34,31 +36,21 @@ def best_constituents(gains: FloatArray, length: int, tie: float = 1e-9) -> Cons
     >>> round(found.score, 9), found.starts.tolist(), found.ends.tolist()
     (0.4, [0, 0], [3, 2])
     """
-    return Constituents(*_best_constituents(gains.astype(np.float64, copy=False), length, tie))
+    table, kept = span_table(length), np.zeros((length, length + 1), np.bool_)
+    return Constituents(*_best_constituents(gains.astype(np.float64, copy=False), length, tie, table, kept))
 
 
 @kernel
-def _best_constituents(gains: FloatArray, length: int, tie: float) -> tuple[float, IntArray, IntArray]:
-    score = np.zeros((length, length + 1))
-    # The mirror image by end keeps both factors of the inner loop contiguous.
-    score_by_end = np.zeros((length + 1, length + 1))
-    split_of = np.zeros((length, length + 1), np.int32)
-    kept = np.zeros((length, length + 1), np.bool_)
+def _best_constituents(
+    gains: FloatArray, length: int, tie: float, table: SpanTable, kept: npt.NDArray[np.bool_]
+) -> tuple[float, IntArray, IntArray]:
+    score, score_by_end, split_of = table.score, table.score_by_end, table.split
     for start in range(length - 1, -1, -1):
         row = start * length - start * (start - 1) // 2 - start - 1
         for end in range(start + 1, length + 1):
             best = 0.0
             if end - start > 1:
-                best = score[start, start + 1] + score_by_end[end, start + 1]
-                bound = best + tie * abs(best)
-                best_split = start + 1
-                for split in range(start + 2, end):
-                    candidate = score[start, split] + score_by_end[end, split]
-                    if candidate > bound:
-                        best = candidate
-                        bound = best + tie * abs(best)
-                        best_split = split
-                split_of[start, end] = best_split
+                best, split_of[start, end] = best_split(table, start, end, tie)
             whole = end - start == length and length > 1
             if whole or gains[row + end] > tie:
                 best += gains[row + end]
