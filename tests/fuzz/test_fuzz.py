@@ -70,6 +70,7 @@ def outcome(code: int | None = 0, out: str = "", err: str = "", left: tuple[str,
 
 
 PARSE = Trial(["parse", "in", "-g", "g"], files={"in": b"a b\n\nc d\n"})
+CARRIAGES = Trial(["parse", "in", "-g", "g"], files={"in": b"a \rb\r\r\n"})
 JSON = Trial(["evaluate", "gold", "parses", "--format", "json"])
 PARSES = "(S a b)\n(())\n(S c d)\n"
 
@@ -78,6 +79,7 @@ PARSES = "(S a b)\n(())\n(S c d)\n"
     ("trial", "what", "kind"),
     [
         (PARSE, outcome(out=PARSES), None),
+        (CARRIAGES, outcome(out="(S a b)\n"), None),
         (PARSE, outcome(1, err="mbrparse: in: bad\n"), None),
         (PARSE, outcome(None, err=""), "hang parse"),
         (PARSE, outcome(-11), "signal 11 parse"),

@@ -144,8 +144,9 @@ def _count_trees(text: str) -> int:
 
 
 def _words(line: str) -> list[str]:
-    line = line.rstrip("\r").replace("\t", " ").replace("(", "-LRB-").replace(")", "-RRB-")
-    return [word for word in line.split(" ") if word]
+    # Carriage returns at the edges of words and of brackets are white space; within a word they stay.
+    line = re.sub(r"(^|(?<=[ \t()]))\r+|\r+(?=[ \t()]|$)", " ", line).replace("\t", " ")
+    return [word.replace("(", "-LRB-").replace(")", "-RRB-") for word in line.split(" ") if word]
 
 
 def _leaves(line: str) -> list[str]:
