@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     type=NearestChoice(["binarized", "original"]),
     default="binarized",
     show_default=True,
-    help="The form of gold and parses: both binarized, or both debinarized.",
+    help="The form that is compared: of binarized trees, or of original ones (binarized files are "
+    "un-binarized first).",
 )
 @click.option("--unaries", is_flag=True, help="Trees keep unary productions (binarize --unary keep).")
 @click.option(
@@ -179,7 +180,12 @@ def _print_tables(
     shared = {key: options[key] for key in ("average", "by", "baseline", "resamples", "seed")}
     settings = Settings(how, criteria, **shared)
     result = evaluate_files(
-        gold, parses, settings, tell, lambda rows: with_progress(rows, "evaluate"), options["encoding"]
+        gold,
+        parses,
+        settings,
+        note if parameters is None else tell,  # EVALB's messages begin as EVALB's
+        lambda rows: with_progress(rows, "evaluate"),
+        options["encoding"],
     )
     form: Format = options["format"] or "text"
     text = result.render(form)

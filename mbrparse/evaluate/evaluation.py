@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias, get_args
 from mbrparse.errors import MbrparseError
 from mbrparse.evaluate.breakdowns import Breakdown, By, break_down, render_breakdowns
 from mbrparse.evaluate.counts import SentenceCounts, count_matches, counts_table
-from mbrparse.evaluate.criteria import Average, Criterion
+from mbrparse.evaluate.criteria import CONSISTENT, Average, Criterion
 from mbrparse.evaluate.evalb.evalb_counts import EvalbCounts, count_as_evalb
 from mbrparse.evaluate.evalb.parameters import EvalbParameters
 from mbrparse.evaluate.gold import Comparison
@@ -89,7 +89,8 @@ def evaluate(
     tell: Callable[[str], None],
     progress: Callable[[Rows], Rows] = lambda rows: rows,
 ) -> Evaluation:
-    """Compare trees; ``tell`` is called with EVALB's messages, ``progress`` may watch the rows go by.
+    """Compare trees; ``tell`` hears what a user should know (EVALB's messages, one line each), ``progress``
+    may watch the rows go by.
 
     Raises MbrparseError where the trees (or the baseline's name) do not allow it.
     """
@@ -103,6 +104,8 @@ def evaluate(
         )
     tallies = {name: LabelTally() for name in names} if settings.by in ("label", "confusions") else {}
     counts = counts_table(progress(_rows(gold, parses, settings, tell, tallies)))
+    if not isinstance(settings.how, EvalbParameters):
+        _warn_of_nary(counts, settings, tell)
     tested: Significance | None = None
     resamples = settings.resamples
     if resamples is None:
@@ -133,6 +136,19 @@ def default_resamples(sentences: int) -> int:
     return 10_000 if sentences <= 10_000 else 1_000
 
 
+def _warn_of_nary(counts: pd.DataFrame, settings: Settings, tell: Callable[[str], None]) -> None:
+    """Say so where consistent brackets are counted of n-ary trees: the fewer there are, the fewer cross."""
+    shown = settings.by in (None, "length") and any(c.name in CONSISTENT for c in settings.criteria)
+    # A binary tree over n terminals has at least n - 1 constituents.
+    fewer = (counts["parsed"] > 0) & (counts["guess"] < counts["terminals"] - 1)
+    names = counts["name"][fewer].unique().tolist()
+    if shown and names:
+        tell(
+            f"consistent-brackets rates compare binary trees: a bare root scores 100, and there are n-ary "
+            f"trees in {', '.join(names)}"
+        )
+
+
 def _rows(
     gold: TreeSource,
     parses: Sequence[TreeSource],
@@ -143,4 +159,4 @@ def _rows(
     if isinstance(settings.how, EvalbParameters):
         yield from count_as_evalb(gold, parses, settings.how, tell, tallies or None)
     else:
-        yield from count_matches(gold, parses, settings.how, tallies or None)
+        yield from count_matches(gold, parses, settings.how, tallies or None, tell)
