@@ -70,7 +70,7 @@ def _f(row: Row, name: str) -> tuple[float, float]:
 def _consistent(row: Row, name: str) -> tuple[float, float]:
     """The expected number of brackets that cross nothing, and that of brackets."""
     tree = row["trees"][name]
-    return tree["expected_consistent"], tree["constituents"]
+    return tree.get("expected_consistent", 0.0), tree["constituents"] if "expected_consistent" in tree else 0
 
 
 _PROMISED = {"labelled_f": _f, "consistent_brackets_recall": _consistent}
@@ -97,7 +97,7 @@ def table(judged: Judged) -> Grid:
 
 
 def data(judged: Judged) -> Grid:
-    """The same for programs: rates from 0 to 1 in full, and p against the first row."""
+    """The same for programs: rates from 0 to 1 in full."""
     heading = ["name", *(f"{m.name}_{m.average}" for m in judged.contest.measures), "promised"]
     rows: list[list[object]] = []
     for name in judged.contest.objectives:
