@@ -11,13 +11,14 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from mbrparse.decode.derivations.forest_posteriors import forest_entries, forest_summary
+from mbrparse.decode.derivations.forest_posteriors import forest_entries, forest_nodes, forest_summary
 from mbrparse.decode.parser_options import Items
 from mbrparse.errors import ChartOverflowError
 from mbrparse.grammar.charts.chart import TOO_LARGE
 from mbrparse.grammar.charts.factory import TIE
 from mbrparse.grammar.charts.forest.forests import Forests
 from mbrparse.grammar.charts.forest.packed_forest import Forest
+from mbrparse.grammar.charts.live_nodes import LiveNodes
 from mbrparse.grammar.charts.rule_tables import Ints
 from mbrparse.grammar.charts.span_summary import SpanEntries, SpanSummary
 from mbrparse.grammar.pcfg import PCFG, IntArray
@@ -57,6 +58,10 @@ class ForestChart:
     def span_posteriors(self) -> SpanEntries:
         """Expected numbers of labels over spans."""
         return forest_entries(self.forest(), self._charts.label, self.length)
+
+    def live_nodes(self) -> LiveNodes:
+        """The symbols over spans that occur in some parse."""
+        return forest_nodes(self.forest(), self.length)
 
 
 class ForestCharts:
