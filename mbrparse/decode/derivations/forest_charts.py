@@ -48,7 +48,7 @@ class ForestChart:
 
     def forest(self) -> Forest:
         """The forest, which stands until another chart is asked for its own."""
-        return self._charts.forest_of(self)
+        return self._charts.forest_of(self.terminal_ids)
 
     def span_summary(self) -> SpanSummary:
         """Best label, its posterior, and the sum of posteriors, by cell."""
@@ -92,10 +92,10 @@ class ForestCharts:
                 self._held = terminal_ids
                 yield ForestChart(self, terminal_ids, log_prob)
 
-    def forest_of(self, chart: ForestChart) -> Forest:
-        """The forest of one of these charts; raises ChartOverflowError if memory no longer suffices."""
-        if self._held is not chart.terminal_ids:
+    def forest_of(self, terminal_ids: IntArray) -> Forest:
+        """The forest of a sentence; raises ChartOverflowError if memory does not suffice (any longer)."""
+        if self._held is not terminal_ids:
             self._held = None
-            self.forests.fill(chart.terminal_ids)
-            self._held = chart.terminal_ids
+            self.forests.fill(terminal_ids)
+            self._held = terminal_ids
         return self.forests.forest
