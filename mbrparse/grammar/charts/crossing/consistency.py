@@ -9,6 +9,7 @@ other binarizations each span has a pass of its own over what the closed cells c
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Protocol
 
 import numpy as np
 
@@ -19,6 +20,14 @@ from mbrparse.grammar.charts.crossing.spines import consistent_spans
 from mbrparse.grammar.charts.live_nodes import LiveNodes
 from mbrparse.grammar.charts.span_summary import cell_of
 from mbrparse.grammar.pcfg import PCFG
+
+
+class NodeChart(Protocol):
+    """A chart that lists its nodes."""
+
+    length: int
+
+    def live_nodes(self) -> LiveNodes: ...
 
 
 class Consistency:
