@@ -33,7 +33,7 @@ class GrammarSource:
 
     def __init__(self, grammar: PCFG, options: ParserOptions) -> None:
         self.grammar = grammar
-        self._charts: Any = None
+        self.charts: Any = None
         self.places: tuple[Place, ...] = ()
         self.root = grammar.start_label
         self.labels = frozenset(grammar.labels)
@@ -46,8 +46,8 @@ class GrammarSource:
 
     def renew(self) -> None:
         """Make charts and decoders, and the memory that they work in, anew."""
-        self._charts, self.places = None, ()  # first the old ones go
-        self._charts, self.places = self._divided(self._options)
+        self.charts, self.places = None, ()  # first the old ones go
+        self.charts, self.places = self._divided(self._options)
 
     def _divided(self, options: ParserOptions) -> tuple[Any, tuple[Place, ...]]:
         """The charts, and the decoders with their objectives."""
@@ -103,7 +103,7 @@ class GrammarSource:
             encoded.append(self.grammar.encode(terminals))
             reasons.append(self._refusal(terminals, encoded[-1].tolist()))
         chartable = [ids for ids, reason in zip(encoded, reasons, strict=True) if reason is None]
-        charts = iter(cast("Iterable[SentenceChart]", self._charts.charts(chartable)))
+        charts = iter(cast("Iterable[SentenceChart]", self.charts.charts(chartable)))
         for sentence, ids, reason in zip(batch.sentences, encoded, reasons, strict=True):
             yield self._of_sentence(sentence, ids, reason, None if reason is not None else next(charts))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -73,7 +73,7 @@ def _with_grammar(
     for chunk in stream:
         first.append(chunk)
         spoken = [sentence for sentence in batch_of(chunk, 0).sentences if sentence]
-        _check_fit(source, spoken)
+        check_fit(source, spoken)
         if spoken:
             if jobs > 1:
                 # Kernels are compiled here, once, and are then there in all processes.
@@ -118,7 +118,8 @@ def numbered(results: Iterable[Lines]) -> Iterator[Lines]:
             yield lines._replace(details=f'{{"sentence": {number}, {lines.details[1:]}')
 
 
-def _check_fit(source: GrammarSource, sentences: list[Sentence]) -> None:
+def check_fit(source: GrammarSource, sentences: Sequence[Sentence]) -> None:
+    """Raise InputMismatchError where no sentence holds a single terminal that the grammar knows."""
     grammar = source.grammar
     known = frozenset(grammar.terminals)
     if not sentences or any(known.intersection(source.terminals(sentence)) for sentence in sentences):
