@@ -73,6 +73,7 @@ def parse(
     space: str | None,
     weights: tuple[str, ...],
     node_cost: float | None,
+    f_score: Any,
     items: Any,
     form: Any,
     debinarize: bool,
@@ -116,7 +117,7 @@ def parse(
         [("--grammar", grammar), ("--posteriors", posteriors), ("--statistics", search["statistics"])],
         [("INPUT", input)],
     )
-    objectives = chosen_objectives(names, space, weights, node_cost)
+    objectives = chosen_objectives(names, space, weights, node_cost, f_score)
     best_first = best_first_search(engine, **search)
     with combinations_checked():
         options = ParserOptions(

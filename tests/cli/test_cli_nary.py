@@ -71,6 +71,33 @@ def test_posteriors_from_elsewhere_serve_too(command: Command, tmp_path: Path) -
         assert (outcome.code, outcome.out) == (0, f"{tree}\n")
 
 
+def test_exact_f(command: Command, grammar: Path, tmp_path: Path) -> None:
+    """The expectation of a ratio, and no ratio of expectations."""
+    scores = {}
+    for how in ([], ["--exact"]):
+        out = tmp_path / "details.jsonl"
+        arguments = ["--objective", "labelled-f", *how, "--details", out]
+        outcome = command("parse", "-g", grammar, *arguments, stdin=SENTENCE)
+        assert (outcome.code, outcome.out) == (0, "(S (NP DT NN) (VP VB (NP DT NN)) .)\n")
+        scores[len(how)] = json.loads(out.read_text())["trees"]["labelled-f"]["expected_score"]
+    assert 0 < abs(scores[0] - scores[1]) < 0.05
+
+
+def test_exact_f_needs_a_grammar_without_unary_rules(command: Command, tmp_path: Path) -> None:
+    (tmp_path / "trees.mrg").write_text("(S (NP (NP DT NN)) VB)\n(S (NP DT NN) VB)\n")
+    assert command("train", tmp_path / "trees.mrg", "-o", tmp_path / "unary.txt").code == 0
+    outcome = command(
+        "parse", "-g", tmp_path / "unary.txt", "--objective", "labelled-f", "--exact", stdin="DT NN VB\n"
+    )
+    assert "needs a grammar without unary rules" in outcome.error
+    assert "mbrparse binarize --unary top" in outcome.error
+    path = tmp_path / "given.npz"
+    np.savez(path, lengths=[2], labels=["S"], sentence=[0], start=[0], end=[2], label=[0], g=[1.0])
+    outcome = command("parse", "--posteriors", path, "--objective", "labelled-f", "--exact", stdin="a b\n")
+    assert (outcome.code, outcome.out) == (2, "")
+    assert "exact F of labelled-f needs --grammar" in " ".join(outcome.err.replace("│", " ").split())
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -82,6 +109,9 @@ def test_posteriors_from_elsewhere_serve_too(command: Command, tmp_path: Path) -
         (["--objective", "general-recall", "--weight", "labels=1"], "none of labelled=W, bracketed=W"),
         (["--objective", "general-recall", "--weight", "labelled=x"], "none of labelled=W, bracketed=W"),
         (["--objective", "general-recall", "--weight", "labelled=nan"], "a weight that is no number"),
+        (["--exact"], "--exact goes with --objective labelled-f or bracketed-f"),
+        (["--objective", "labelled-f", "--exact", "--engine", "best-first"], "needs --engine exhaustive"),
+        (["--objective", "labelled-f", "--exact", "--precision", "single"], "needs --precision double"),
         (["--objective", "labelled-f", "--space", "grammar"], "no meaning in the space grammar"),
         (["--objective", "parent-child", "--space", "nary"], "no meaning in the space nary"),
     ],
