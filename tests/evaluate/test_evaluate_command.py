@@ -35,9 +35,9 @@ def test_text(evaluate: Run, files: list[Path]) -> None:
     done = evaluate("--resamples", 0, *files)
     assert (done.code, done.err) == (0, "")
     assert done.out.split("\n")[:3] == [
-        "             lab. tree  lab. recall  brack. recall  cons. recall  cons. tree  coverage",
-        "viterbi           0.00        42.86          57.14        100.00       66.67     66.67",
-        "perfect_one     100.00       100.00         100.00        100.00      100.00    100.00",
+        "             lab. tree  lab. recall  brack. recall  cons. recall  cons. tree  not empty",
+        "viterbi           0.00        42.86          57.14        100.00       66.67      66.67",
+        "perfect_one     100.00       100.00         100.00        100.00      100.00     100.00",
     ]
     assert done.out.split("\n")[4] == (
         f"criteria:{','.join(RATES)}|gold:gold.mrg|form:binarized|crossing:debinarized|average:pooled|"
