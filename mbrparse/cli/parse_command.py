@@ -133,7 +133,7 @@ def parse(
             collected = posteriors_writer(write_posteriors, source, options), write_posteriors
     job = Job(source, options, details is not None, collected is not None)
     with combinations_checked():
-        results = parse_all(job, read_chunks(input, form, encoding), jobs, note)
+        results = parse_all(job, read_chunks(input, form, encoding), jobs, note, with_progress)
     with announced(lambda: note("compiling kernels, once on this machine ...")):
-        account = write_parses(with_progress(results, "parsing"), paths, details, collected)
+        account = write_parses(results, paths, details, collected)
     note(str(account))
