@@ -54,7 +54,7 @@ class GrammarSource:
     def _divided(self, options: ParserOptions) -> tuple[Any, tuple[Place, ...]]:
         """The charts, and the decoders with their objectives."""
         objectives = options.objectives
-        free, nary, probable, derived = (
+        free, nary, exact, probable, derived = (
             [place for place, objective in enumerate(objectives) if objective.kind is kind] for kind in Kind
         )
         root = self.root if options.unlabelled else None
@@ -74,13 +74,19 @@ class GrammarSource:
             derived = sorted(probable + derived)
             decoder = ForestDecoder(charts, _chosen(objectives, derived), options.expectations)
             decoders.append((decoder, derived))
+            if exact:
+                from mbrparse.decode.nary.exact_f_decoder import ExactFDecoder
+
+                decoders.append((ExactFDecoder(charts, _chosen(objectives, exact), self.root), exact))
         else:
             entries = bool(nary) or options.expectations
             wanted = Wanted(bool(free) or entries, bool(probable), entries, options.needs_consistency)
             charts = self._charts_of_sums(options, wanted)
             decoders.append((ViterbiDecoder(self.grammar, _chosen(objectives, probable)), probable))
         return charts, tuple(
-            Place(decoder, tuple(places), places is nary) for decoder, places in decoders if places
+            Place(decoder, tuple(places), places is nary or places is exact)
+            for decoder, places in decoders
+            if places
         )
 
     def _charts_of_sums(self, options: ParserOptions, wanted: Wanted) -> ChartFactory | BestFirstCharts:
