@@ -161,10 +161,10 @@ def split(
     count = len(trees)
     if not count:
         raise CorpusError("no trees to split")
-    if isinstance(test_fraction, Integral):
+    if not isinstance(test_fraction, Integral):
+        parts = split_fraction(count, str(test_fraction), seed)
+    elif seed is None:
         parts = split_last(count, int(test_fraction))
     else:
-        parts = split_fraction(count, str(test_fraction))
-    if seed is not None:
-        parts = split_random(count, len(parts.test), seed)
+        parts = split_random(count, int(test_fraction), seed)
     return [trees[place] for place in parts.train], [trees[place] for place in parts.test]
