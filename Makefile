@@ -1,5 +1,6 @@
 # make demo        sets up an environment, runs the pipeline on the embedded treebank, prints the table
-# make reproduce   the same on a real treebank: CORPUS=nltk:treebank, wsj:DIR, a file, a folder
+# make reproduce   the same on a real treebank: CORPUS=nltk:treebank, craft:PATH, wsj:DIR, a file, a folder ...
+#                  (ENCODING=latin-1 ON_ERROR=skip SPLIT=random SEED=1 FUNCTIONS=before:+ LABEL_MAP=FILE BUILD=FOLDER)
 # make table1      Goodman's first experiment on the embedded treebank, or CORPUS=nltk:treebank MAX_LENGTH=15
 # make figure2     its figure: both decoders after each iteration of training
 # make simaan      Sima'an's Table 2 on nltk:treebank, or CORPUS=wsj:DIR UNKNOWN=signature
@@ -15,15 +16,28 @@ CORPUS ?= nltk:treebank
 MAX_LENGTH ?= 40
 TEST_FRACTION ?= 0.1
 JOBS ?= 1
+# The last tenth is the test part, or with SPLIT=random one that SEED draws.
+SPLIT ?= last
+SEED ?= 1
+ENCODING ?= utf-8
+ON_ERROR ?= stop
+FUNCTIONS ?= strip
+LABEL_MAP ?=
+BUILD ?= build
 
 VENV := .venv
 BIN := $(VENV)/bin
 MBRPARSE := $(BIN)/mbrparse
 OBJECTIVES := labelled-tree labelled-recall bracketed-recall
 
-# One folder for each corpus and length, so that no run takes another's files for its own.
-slug = $(subst /,_,$(subst :,-,$(CORPUS)))-$(MAX_LENGTH)
-RUN = build/$(slug)
+# One folder for each corpus and length (and what else is not as usual), so that no run takes another's files
+# for its own.
+usual = utf-8 stop strip
+unusual = $(addprefix -,$(filter-out $(usual),$(ENCODING) $(ON_ERROR) $(FUNCTIONS) $(LABEL_MAP)))
+drawn = $(if $(filter random,$(SPLIT)),--seed $(SEED))
+name = $(CORPUS)-$(MAX_LENGTH)$(unusual)$(drawn)
+empty :=
+RUN = $(BUILD)/$(subst /,_,$(subst :,-,$(subst $(empty) $(empty),,$(name))))
 PARSES = $(foreach objective,$(OBJECTIVES),$(RUN)/$(objective).mrg)
 
 .PHONY: demo reproduce table1 figure2 test lint bench clean distclean
@@ -37,10 +51,12 @@ reproduce: $(RUN)/table.txt
 
 $(RUN)/binarized.mrg: $(VENV)/installed
 	@mkdir -p $(RUN)
-	$(MBRPARSE) binarize "$(CORPUS)" --max-length $(MAX_LENGTH) -o $@
+	$(MBRPARSE) binarize "$(CORPUS)" --max-length $(MAX_LENGTH) --encoding $(ENCODING) --on-error $(ON_ERROR) \
+	    --functions $(FUNCTIONS) $(LABEL_MAP:%=--label-map "%") -o $@
 
 $(RUN)/train.mrg: $(RUN)/binarized.mrg
-	$(MBRPARSE) split $< --test-fraction $(TEST_FRACTION) --train-output $@ --test-output $(RUN)/test.mrg
+	$(MBRPARSE) split $< --test-fraction $(TEST_FRACTION) $(drawn) --train-output $@ \
+	    --test-output $(RUN)/test.mrg
 
 $(RUN)/test.mrg: $(RUN)/train.mrg ;
 
@@ -125,7 +141,6 @@ simaan: $(VENV)/installed
 	$(MBRPARSE) experiment simaan "$(CORPUS)" --unknown $(UNKNOWN) --jobs $(JOBS) -o $(SIMAAN)
 
 SECONDS ?= 600
-SEED ?= 1
 SHOTS ?= 200
 
 .PHONY: fuzz soak
