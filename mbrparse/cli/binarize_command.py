@@ -120,7 +120,7 @@ def binarize(
     INPUT is a file, "-", a folder, a glob, nltk:NAME (nltk:treebank), wsj:DIR (LDC layout, see
     --sections) or embedded:flights.
     """
-    from mbrparse.files import open_output
+    from mbrparse.files import open_output, source_name
     from mbrparse.treebank.brackets import write_tree
     from mbrparse.treebank.corpora import read_corpus
     from mbrparse.treebank.prepare import Account, Preparation, prepare
@@ -134,7 +134,7 @@ def binarize(
         context, direction, hmarkov, vmarkov, head_rules, annotate or frozenset(), subcat
     )
     how = Preparation(unary, functions, binarization, max_length)
-    account = Account()
+    account = Account(source=", ".join(map(source_name, inputs)))
 
     def trees() -> Any:
         for spec in inputs:

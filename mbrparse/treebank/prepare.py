@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import get_args
 
-from mbrparse.errors import CorpusError, MbrparseError
+from mbrparse.errors import BracketError, CorpusError, MbrparseError
 from mbrparse.treebank.binarize import RIGHT_LINEAR, Binarization, binarize
 from mbrparse.treebank.clean import FunctionPolicy, UnaryPolicy, simplify, without_traces
 from mbrparse.treebank.corpora import SourceTree
@@ -41,6 +41,8 @@ class Account:
     """How many trees were read and kept, and why the others were dropped."""
 
     kept: int = 0
+    fragments: int = 0  #: trees that were read, likely pieces of malformed ones
+    source: str | None = None  #: what messages call the input
     dropped: Counter[str] = field(default_factory=Counter)
     first_error: MbrparseError | None = None
 
@@ -52,12 +54,15 @@ class Account:
         """Count a malformed tree (an error handler for the readers)."""
         self.first_error = self.first_error or error
         self.dropped["malformed"] += 1
+        self.fragments += error.fragments if isinstance(error, BracketError) else 0
 
     def check(self) -> None:
         """Raise CorpusError if nothing was there to read."""
         if self.read == 0:
             raise CorpusError(
-                "no trees in the input", remedy="trees are written in brackets: (S (NP ...) ...)"
+                "no trees in the input",
+                source=self.source,
+                remedy="trees are written in brackets: (S (NP ...) ...)",
             )
 
     def __str__(self) -> str:
@@ -69,6 +74,8 @@ class Account:
         text = f"read {self.read} trees, kept {self.kept}, dropped {self.dropped.total()}"
         if self.dropped:
             text += " (" + ", ".join(f"{why}: {count}" for why, count in self.dropped.items()) + ")"
+        if self.fragments:
+            text += f"; {self.fragments} more are likely pieces of malformed ones"
         return text if self.first_error is None else f"{text}; first: {self.first_error.args[0]}"
 
 

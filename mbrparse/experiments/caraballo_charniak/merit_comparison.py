@@ -105,7 +105,7 @@ def compare_merits(
 
 def _parts(spec: str, selection: Selection, tell: Tell) -> tuple[list[Tree], list[Tree]]:
     """Cleaned n-ary trees to train on and to parse."""
-    account = Account()
+    account = Account(source=spec)
     corpus = read_corpus(spec, encoding=selection.encoding, on_error=account.skip)
     preparation = Preparation(max_length=selection.max_length)
     trees = [debinarize(tree) for tree in prepare(corpus, preparation, account)]

@@ -36,7 +36,7 @@ def compare_decoders(
     The folder gets a result for each run, ``table1`` in all formats and ``figure2``. Raises CorpusError
     where there are fewer trees than one run wants.
     """
-    account = Account()
+    account = Account(source=", ".join(inputs))
     found = (tree for spec in inputs for tree in read_corpus(spec, encoding=encoding, on_error=account.skip))
     prepared = prepare(progress(found, "reading"), Preparation(max_length=max_length), account)
     trees = [SourceTree(inputs[0], number, tree) for number, tree in enumerate(prepared, start=1)]

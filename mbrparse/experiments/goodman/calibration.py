@@ -105,7 +105,7 @@ def calibrate(
 
     Raises CorpusError where nothing is held out, or no sentence can be parsed.
     """
-    account = Account()
+    account = Account(source=spec)
     trees = list(prepare(read_corpus(spec), Preparation(max_length=max_length), account))
     tell(str(account))
     parts = split_fraction(len(trees), test_fraction)
