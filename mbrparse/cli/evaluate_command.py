@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     type=NearestChoice(["binarized", "original"]),
     default="binarized",
     show_default=True,
-    help="The form of gold and parses: both binarized, or both debinarized.",
+    help="The form that is compared: of binarized trees, or of original ones (binarized files are "
+    "un-binarized first).",
 )
 @click.option("--unaries", is_flag=True, help="Trees keep unary productions (binarize --unary keep).")
 @click.option(
@@ -210,7 +211,7 @@ def _print_tables(
         gold,
         parses,
         settings,
-        tell,
+        note if parameters is None else tell,  # EVALB's messages begin as EVALB's
         lambda rows: with_progress(rows, "evaluate"),
         options["encoding"],
         options["details"],

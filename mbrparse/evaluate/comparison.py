@@ -64,7 +64,8 @@ def compare(
         gold: The correct trees, one for each sentence.
         parses: One tree (None: no parse) for each sentence, in the gold's order: by the name of its
             parser, or a parser's answers, or the trees of a single parser, then called "parses".
-        form: Whether all are binarized, or all original (debinarized).
+        form: "binarized", or "original", in which binarized trees are un-binarized first (those of a list
+            in which any label is a continuation).
         unaries: Whether binarized trees keep their unary productions.
         crossing_reference: What consistent brackets are judged by: the gold without continuations, or
             as it is.
@@ -80,7 +81,8 @@ def compare(
         significance: Tell the differences by all criteria instead, and the p-values of all pairs.
         evalb: Compare as EVALB does, by these parameters or this .prm file, and with its criteria; form,
             unaries and crossing_reference then mean nothing.
-        tell: Called with EVALB's messages, one line each (default: they go to standard error).
+        tell: Called with EVALB's messages and other notes, one line each (default: they go to standard
+            error).
 
     Returns:
         The table. It prints as the command line's and shows itself in a notebook; ``frame`` holds the

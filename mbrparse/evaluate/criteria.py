@@ -93,6 +93,9 @@ PAPER: tuple[Criterion, ...] = (
     tree("consistent_brackets_tree", "cons. tree", lambda counts: counts["consistent"] == counts["guess"]),
 )
 
+#: Which of them n-ary trees win by having few constituents.
+CONSISTENT = ("consistent_brackets_recall", "consistent_brackets_tree")
+
 #: What ``--all`` adds.
 MORE: tuple[Criterion, ...] = (
     tree("bracketed_tree", "brack. tree", _exact("bracketed")),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias, get_args
 from mbrparse.errors import InputMismatchError, MbrparseError
 from mbrparse.evaluate.breakdowns import Breakdown, By, break_down, render_breakdowns
 from mbrparse.evaluate.counts import SentenceCounts, count_matches, counts_table
-from mbrparse.evaluate.criteria import FELL_BACK, Average, Criterion
+from mbrparse.evaluate.criteria import CONSISTENT, FELL_BACK, Average, Criterion
 from mbrparse.evaluate.details_files import read_fallbacks
 from mbrparse.evaluate.evalb.evalb_counts import EvalbCounts, count_as_evalb
 from mbrparse.evaluate.evalb.parameters import EvalbParameters
@@ -114,7 +114,8 @@ def evaluate(
     progress: Callable[[Rows], Rows] = lambda rows: rows,
     fell_back: Mapping[str, Sequence[bool]] | None = None,
 ) -> Evaluation:
-    """Compare trees; ``tell`` is called with EVALB's messages, ``progress`` may watch the rows go by.
+    """Compare trees; ``tell`` hears what a user should know (EVALB's messages, one line each), ``progress``
+    may watch the rows go by.
 
     ``fell_back`` says of each parser's sentences whether they did; they become a column of the counts, and
     a criterion of the table. Raises MbrparseError where the trees (or the baseline's name) do not allow it.
@@ -129,6 +130,9 @@ def evaluate(
         )
     tallies = {name: LabelTally() for name in names} if settings.by in ("label", "confusions") else {}
     counts = counts_table(progress(_rows(gold, parses, settings, tell, tallies)))
+    if not isinstance(settings.how, EvalbParameters):
+        _warn_of_nary(counts, settings, tell)
+
     criteria = settings.criteria
     if fell_back is not None:
         counts["fell_back"] = _in_one_column(fell_back, names, len(counts) // len(names))
@@ -170,6 +174,19 @@ def default_resamples(sentences: int) -> int:
     return 10_000 if sentences <= 10_000 else 1_000
 
 
+def _warn_of_nary(counts: pd.DataFrame, settings: Settings, tell: Callable[[str], None]) -> None:
+    """Say so where consistent brackets are counted of n-ary trees: the fewer there are, the fewer cross."""
+    shown = settings.by in (None, "length") and any(c.name in CONSISTENT for c in settings.criteria)
+    # A binary tree over n terminals has at least n - 1 constituents.
+    fewer = (counts["parsed"] > 0) & (counts["guess"] < counts["terminals"] - 1)
+    names = counts["name"][fewer].unique().tolist()
+    if shown and names:
+        tell(
+            f"consistent-brackets rates compare binary trees: a bare root scores 100, and there are n-ary "
+            f"trees in {', '.join(names)}"
+        )
+
+
 def _in_one_column(fell_back: Mapping[str, Sequence[bool]], names: list[str], sentences: int) -> list[int]:
     for name in names:
         if len(fell_back[name]) != sentences:
@@ -190,4 +207,4 @@ def _rows(
     if isinstance(settings.how, EvalbParameters):
         yield from count_as_evalb(gold, parses, settings.how, tell, tallies or None)
     else:
-        yield from count_matches(gold, parses, settings.how, tallies or None)
+        yield from count_matches(gold, parses, settings.how, tallies or None, tell)

@@ -73,6 +73,37 @@ def test_the_command_lines_table_of_original_trees(command: Command, tmp_path: P
     assert f"{found}\n".replace("gold:memory|", "gold:memory.mrg|") == printed
 
 
+def test_original_forms_are_one_table_whatever_was_binarized() -> None:
+    heard: list[str] = []
+    gold = trees(ORIGINAL_GOLD)
+    binarized: dict[str, list[Tree | None]] = {
+        "binary": parses(GOLD),
+        "nary": parses(ORIGINAL_GOLD),
+        "parse": parses(PARSE),
+    }
+    original = {
+        "binary": parses(ORIGINAL_GOLD),
+        "nary": parses(ORIGINAL_GOLD),
+        "parse": parses("(S (A a b) c (A d e))\n(S (B x y) z)\n(())\n"),
+    }
+    tables = [
+        compare(one, several, form="original", criteria="all", resamples=0, tell=heard.append)
+        for one in (gold, trees(GOLD))
+        for several in (original, binarized)
+    ]
+    assert len({str(table) for table in tables}) == 1
+    assert tables[0].frame["labelled_f"]["binary"] == 1
+    note = (
+        "consistent-brackets rates compare binary trees: a bare root scores 100, and there are n-ary trees "
+        "in binary, nary, parse"
+    )
+    assert heard == [note] * 4
+    compare(gold, gold, form="original", criteria=["labelled_f"], tell=heard.append)
+    compare(gold, gold, form="original", by="label", tell=heard.append)
+    compare(trees(GOLD), trees(GOLD), tell=heard.append)
+    assert len(heard) == 4
+
+
 def test_evalbs_table(command: Command, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     gold, one, two = write(tmp_path, memory=WORDS, one=OTHERS, two=WORDS)
     prm = DATA / "sample.prm"
@@ -187,7 +218,6 @@ BAD: dict[str, tuple[Sequence[Any], Any, dict[str, Any], str]] = {
     ),
     "an n-ary gold": (trees(ORIGINAL_GOLD), trees(GOLD), {}, "the gold, sentence 1: the gold is not binariz"),
     "n-ary parses": (trees(GOLD), trees(ORIGINAL_GOLD), {}, "parses, sentence 1: the parses are in original"),
-    "binarized": (trees(GOLD), trees(GOLD), {"form": "original"}, "the gold, sentence 1: a binarized tree"),
     "a label": (trees(ONE), trees("(S a (^S b c))\n"), {}, "parses, sentence 1: label '^S' has no base"),
     "no tree": (trees(GOLD), ["(S a b)"], {}, "parses, sentence 1: a str, not a Tree"),
     "a gold of text": ("(S a b)", trees(GOLD), {}, "the gold, sentence 1: a str, not a Tree"),
