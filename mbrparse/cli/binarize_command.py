@@ -161,7 +161,8 @@ def _binarization(
     from mbrparse.treebank.head_rules_file import head_rules as read_head_rules
 
     def given(name: str) -> bool:
-        return context.get_parameter_source(name) is ParameterSource.COMMANDLINE
+        chosen = (ParameterSource.COMMANDLINE, ParameterSource.DEFAULT_MAP)
+        return context.get_parameter_source(name) in chosen
 
     if PARENT in annotate:
         if vmarkov != 2 and given("vmarkov"):
