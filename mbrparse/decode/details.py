@@ -49,7 +49,8 @@ class Details:
         recalls their shares of the ``constituents`` that every binary tree of the length has; where there
         are unary rules, of the expected number of constituents. ``posterior`` is the tree's, summed over
         its derivations and over the preterminals of its words; it stands for the score of a most probable
-        derivation too. ``nodes`` are (start, end, label, g).
+        derivation too. ``consistent`` has, for each of the ``nodes``, the probability that no constituent of
+        the n-ary tree crosses it; objectives that look at it have it. ``nodes`` are (start, end, label, g).
         """
         posterior = None
         nary = None if decoded is None else decoded.constituents
@@ -63,12 +64,20 @@ class Details:
             constituents = nary
         score = None if decoded is None else posterior if decoded.log_prob is not None else decoded.score
         items = {} if decoded is None or decoded.expected is None else decoded.expected
+        consistent = None if decoded is None else decoded.consistent
+        crossing: dict[str, Any] = {}
+        if consistent is not None:
+            total = math.fsum(consistent)
+            crossing["expected_consistent"] = total
+            crossing["expected_consistent_recall"] = total / len(consistent) if consistent else 0.0
+            crossing["consistent"] = list(consistent)
         return {
             "constituents": constituents if self._unaries or nary is not None else int(constituents),
             **expected_recalls(*posteriors.expected_matches(spans), constituents),
             "posterior": posterior,
             "expected_score": score if score is None or math.isfinite(score) else None,
             **{f"expected_{name}": mass for name, mass in items.items()},
+            **crossing,
             "nodes": [[*span, posteriors.labelled(*span)] for span in spans],
         }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, cast
 
 from mbrparse.decode.decoders import Decoder, Place
@@ -17,8 +18,9 @@ from mbrparse.decode.posteriors.span_posteriors import Posteriors
 from mbrparse.decode.sentences import Batch, Sentence
 from mbrparse.decode.trees import tagged
 from mbrparse.grammar.charts.chart import Wanted
+from mbrparse.grammar.charts.crossing.consistency import Consistency, NodeChart
 from mbrparse.grammar.charts.factory import TIE, ChartFactory, default_max_length
-from mbrparse.grammar.pcfg import PCFG, UNKNOWN_TERMINAL, IntArray
+from mbrparse.grammar.pcfg import PCFG, UNKNOWN_TERMINAL, FloatArray, IntArray
 from mbrparse.grammar.rules import is_terminal, unquote
 from mbrparse.treebank.tree import Tree
 
@@ -72,7 +74,7 @@ class GrammarSource:
             decoders.append((decoder, derived))
         else:
             entries = bool(nary) or options.expectations
-            wanted = Wanted(bool(free) or entries, bool(probable), entries)
+            wanted = Wanted(bool(free) or entries, bool(probable), entries, options.needs_consistency)
             charts = self._charts_of_sums(options, wanted)
             decoders.append((ViterbiDecoder(self.grammar, _chosen(objectives, probable)), probable))
         return charts, tuple(
@@ -110,8 +112,19 @@ class GrammarSource:
     ) -> Evidence:
         if chart is not None and not chart.has_parse:
             reason, chart = chart.failure, None
-        posteriors = None if chart is None else Posteriors.of_chart(chart, self._item_labels)
+        posteriors = None
+        if chart is not None:
+            known = partial(self._consistent, chart) if self._options.best_first is None else None
+            posteriors = Posteriors.of_chart(chart, self._item_labels, known)
         return Evidence(sentence, ids, posteriors, chart, reason)
+
+    def _consistent(self, chart: SentenceChart) -> FloatArray:
+        """By cell, the probability that no constituent of the n-ary tree crosses the span."""
+        return self._consistency.of_chart(chart.length, cast("NodeChart", chart).live_nodes())
+
+    @cached_property
+    def _consistency(self) -> Consistency:
+        return Consistency(self.grammar)
 
     def refused(self, sentence: Sentence, reason: str) -> Evidence:
         """Evidence of a sentence of which nothing but a reason to fall back is known."""

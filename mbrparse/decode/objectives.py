@@ -5,7 +5,8 @@ trees to search. Goodman (1996): the Labelled Tree is the most probable derivati
 maximizes the sum of g(i, X, j) and Bracketed Recall that of g(i, j) = sum over X of g(i, X, j), both
 over all binary trees. Sima'an (2003) searches the grammar's own derivations, for Labelled Recall (his
 MLR), parent-child items (MPCh) and productions without their split (MCFP). Petrov and Klein (2007):
-max-rule, over all trees that are built of productions of positive posterior.
+max-rule, over all trees that are built of productions of positive posterior. Consistent brackets, the
+criterion that Goodman left, count spans that no constituent of the n-ary tree crosses.
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ class Item(Enum):
     RULE = "production with its split: the log probability of its rule"
     SPLIT_PRODUCTION = "production with its split, lexical ones too: its posterior"
     LOG_SPLIT_PRODUCTION = "production with its split, lexical ones too: its log posterior"
+    CONSISTENT_SPAN = "span (i, j): the probability that no constituent of the n-ary tree crosses it"
+    LOG_CONSISTENT_SPAN = "span (i, j): the log probability that no constituent crosses it"
 
 
 class Space(Enum):
@@ -56,7 +59,12 @@ _MEANT_IN = {
     Item.RULE: (Space.GRAMMAR,),
     Item.SPLIT_PRODUCTION: (Space.ITEMS,),
     Item.LOG_SPLIT_PRODUCTION: (Space.ITEMS,),
+    Item.CONSISTENT_SPAN: (Space.FREE,),
+    Item.LOG_CONSISTENT_SPAN: (Space.FREE,),
 }
+
+
+_UNLABELLED = (Item.SPAN, Item.CONSISTENT_SPAN, Item.LOG_CONSISTENT_SPAN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +121,12 @@ class Objective:
     @property
     def labels_matter(self) -> bool:
         """Whether another label would change the score."""
-        return any(item is not Item.SPAN for item in self._weighed)
+        return any(item not in _UNLABELLED for item in self._weighed)
+
+    @property
+    def needs_consistency(self) -> bool:
+        """Whether it looks at what constituents of the n-ary tree cross."""
+        return any(map(self.weight, (Item.CONSISTENT_SPAN, Item.LOG_CONSISTENT_SPAN)))
 
     @property
     def kind(self) -> Kind:
@@ -128,7 +141,7 @@ class Objective:
     @property
     def sums_posteriors(self) -> bool:
         """Whether it adds posteriors up, so that a node may cost something."""
-        by_log = Item.RULE, Item.LOG_SPLIT_PRODUCTION
+        by_log = Item.RULE, Item.LOG_SPLIT_PRODUCTION, Item.LOG_CONSISTENT_SPAN
         return self.space is not Space.ITEMS and not self.f_score and not any(map(self.weight, by_log))
 
     def with_node_cost(self, cost: float) -> Objective:
@@ -164,6 +177,8 @@ OBJECTIVES = {
         Objective("general-recall", Space.NARY, ((Item.LABELLED_SPAN, 1.0),)),
         Objective("labelled-f", Space.NARY, ((Item.LABELLED_SPAN, 1.0),), f_score=True),
         Objective("bracketed-f", Space.NARY, ((Item.SPAN, 1.0),), f_score=True),
+        Objective("consistent-brackets", Space.FREE, ((Item.CONSISTENT_SPAN, 1.0),)),
+        Objective("consistent-brackets-product", Space.FREE, ((Item.LOG_CONSISTENT_SPAN, 1.0),)),
         Objective("parent-child", Space.GRAMMAR, ((Item.PARENT_CHILD, 1.0),)),
         Objective("productions", Space.GRAMMAR, ((Item.PRODUCTION, 1.0),)),
         Objective("max-rule-sum", Space.ITEMS, ((Item.SPLIT_PRODUCTION, 1.0),)),

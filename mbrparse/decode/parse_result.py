@@ -141,6 +141,13 @@ class Parses(Sequence[Parse]):
         """The trees of each objective, for ``compare``."""
         return {objective.name: self.trees(objective.name) for objective in self.objectives}
 
+    def fell_back(self) -> Mapping[str, Sequence[bool]]:
+        """For each objective and sentence, whether its tree is a fall-back."""
+        return {
+            objective.name: [parse.decoded[place] is None for parse in self._parses]
+            for place, objective in enumerate(self.objectives)
+        }
+
     def __repr__(self) -> str:
         names = ", ".join(objective.name for objective in self.objectives)
         fell_back = sum(parse.reason is not None for parse in self._parses)

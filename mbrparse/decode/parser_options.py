@@ -62,12 +62,19 @@ class ParserOptions:
             )
         if self.items == "symbol" and all(o.kind is Kind.DERIVATION for o in self.objectives):
             raise OptionsError("--items symbol needs another objective: labelled-tree has rules for items")
+        if self.needs_consistency and self.best_first is not None:
+            raise OptionsError("What crosses a span is told with --engine exhaustive")
         if self.needs_forest:
             what = "--items symbol" if self.items == "symbol" else "This objective"
             if self.best_first is not None:
                 raise OptionsError(f"{what} needs --engine exhaustive")
             if self.precision == "single":
                 raise OptionsError(f"{what} needs --precision double")
+
+    @property
+    def needs_consistency(self) -> bool:
+        """Whether an objective asks what constituents of the n-ary tree cross."""
+        return any(objective.needs_consistency for objective in self.objectives)
 
     @property
     def needs_forest(self) -> bool:

@@ -22,7 +22,7 @@ from mbrparse.decode.sentences import Batch, Chunk, Sentence, batch_of
 from mbrparse.errors import ChartOverflowError, InputMismatchError
 from mbrparse.grammar.charts.chart import TOO_LARGE
 from mbrparse.grammar.charts.span_summary import SpanEntries
-from mbrparse.grammar.pcfg import PCFG
+from mbrparse.grammar.pcfg import PCFG, FloatArray
 from mbrparse.reporting import Tell, say_nothing
 from mbrparse.treebank.brackets import EMPTY_PARSE
 from mbrparse.workers import Workers
@@ -36,6 +36,7 @@ class Lines(NamedTuple):
     reason: str | None
     length: int = 0
     entries: SpanEntries | None = None
+    consistent: FloatArray | None = None
 
 
 @dataclass(frozen=True)
@@ -140,6 +141,7 @@ class Worker:
         self._parser = Parser(job.source, options=replace(job.options, expectations=wanted))
         self.source = self._parser.source
         self._posteriors = job.posteriors
+        self._consistent = job.options.needs_consistency
         grammar = job.source if isinstance(job.source, PCFG) else None
         self._details = Details(grammar) if job.details else None
 
@@ -168,8 +170,11 @@ class Worker:
         lines = lines_of(parse, self._details)
         if not self._posteriors:
             return lines
-        entries = None if parse.posteriors is None else parse.posteriors.entries
-        return lines._replace(length=parse.length, entries=entries)
+        known = parse.posteriors
+        if known is None:
+            return lines._replace(length=parse.length)
+        consistent = known.consistent if self._consistent else None
+        return lines._replace(length=parse.length, entries=known.entries, consistent=consistent)
 
 
 def _begin(job: Job) -> Callable[[Part], list[Lines]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -48,24 +48,38 @@ class Posteriors:
         spans: Callable[[], SpanSummary],
         entries: Callable[[], SpanEntries],
         tie: float = 1e-9,
+        consistent: Callable[[], FloatArray] | None = None,
     ) -> None:
         self.length = length
         self._tie = tie
         self.labels = labels
         self._spans_of = spans
         self._entries_of = entries
+        self._consistent_of = consistent
 
     @classmethod
-    def of_chart(cls, chart: SpanChart, labels: tuple[str, ...]) -> Posteriors:
-        """Those of a chart."""
-        return cls(chart.length, labels, chart.span_summary, chart.span_posteriors)
+    def of_chart(
+        cls,
+        chart: SpanChart,
+        labels: tuple[str, ...],
+        consistent: Callable[[], FloatArray] | None = None,
+    ) -> Posteriors:
+        """Those of a chart; ``consistent`` is what finds its ``consistent`` spans."""
+        return cls(chart.length, labels, chart.span_summary, chart.span_posteriors, consistent=consistent)
 
     @classmethod
     def of_entries(
-        cls, length: int, labels: tuple[str, ...], entries: SpanEntries, tie: float = 1e-9
+        cls,
+        length: int,
+        labels: tuple[str, ...],
+        entries: SpanEntries,
+        tie: float = 1e-9,
+        consistent: FloatArray | None = None,
     ) -> Posteriors:
-        """Those that are listed, in the order of start, end, label id."""
-        return cls(length, labels, lambda: summarize_entries(length, entries, tie), lambda: entries, tie)
+        """Those that are listed, in the order of start, end, label id; ``consistent`` by cell, if known."""
+        known = None if consistent is None else lambda: consistent
+        summary = partial(summarize_entries, length, entries, tie)
+        return cls(length, labels, summary, lambda: entries, tie, known)
 
     @cached_property
     def spans(self) -> SpanSummary:
@@ -76,6 +90,20 @@ class Posteriors:
     def entries(self) -> SpanEntries:
         """Every posterior above zero."""
         return self._entries_of()
+
+    @cached_property
+    def consistent(self) -> FloatArray:
+        """c by cell: the probability that no constituent of the true n-ary tree crosses the span.
+
+        Continuations are no constituents. Raises PosteriorsError where posteriors of spans are all that is
+        known: which spans are there together they do not say.
+        """
+        if self._consistent_of is None:
+            raise PosteriorsError(
+                "it is not known what crosses a span",
+                remedy="ask a grammar's exhaustive chart, or list it in the file (docs/posteriors.md)",
+            )
+        return self._consistent_of()
 
     @cached_property
     def constituents(self) -> SpanSummary:
