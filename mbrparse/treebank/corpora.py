@@ -8,6 +8,7 @@ import glob
 import importlib.resources
 import io
 import re
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -163,7 +164,7 @@ def _read_nltk(spec: str, on_error: ErrorHandler) -> Iterator[SourceTree]:
     import nltk.corpus
 
     name = spec.removeprefix("nltk:")
-    remedy = f"fetch it with: python -m nltk.downloader {name}"
+    remedy = f"fetch it with: {sys.executable} -m nltk.downloader {name}"
     corpus: Any = getattr(nltk.corpus, name, None)
     try:
         parsed = getattr(corpus, "parsed_sents", None)
