@@ -68,12 +68,18 @@ class AddressedTreebank:
 
         def symbols(children: IntArray) -> list[int]:
             inner = below[np.where((children >= 0) & (children != NO_CHILD), children, 0)]
-            return np.where(children < 0, first + ~children, inner).astype(np.int32).tolist()
+            codes: list[int] = np.where(children < 0, first + ~children, inner).tolist()
+            return codes
 
         counts: Counter[tuple[int, int, int]] = Counter()
         lexical = (self.right == NO_CHILD).tolist()
         rows = zip(
-            self.label.tolist(), symbols(self.left), symbols(self.right), lexical, self.count.tolist(), strict=True
+            self.label.tolist(),
+            symbols(self.left),
+            symbols(self.right),
+            lexical,
+            self.count.tolist(),
+            strict=True,
         )
         for parent, left, right, single, count in rows:
             counts[parent, left, -1 if single else right] += count

@@ -8,8 +8,8 @@ child. R, the sum over these fragments of what they make of a span, obeys
 
 with I_B the inside value of a child's label, where a fragment may end. Values here are divided by their
 number: q_j = R_j / a_j is a probability, and so is e_k = cut_k I_B + keep_k q_k with keep = a / (1 + a) and
-cut = 1 / (1 + a). Then q_j is a product of two of them, I_A = sum of up_j q_j with up_j = w_j a_j, and nothing
-grows with the number of fragments. For c nodes at an address and N with its label:
+cut = 1 / (1 + a). Then q_j is a product of two of them, I_A = sum of up_j q_j with up_j = w_j a_j, and
+nothing grows with the number of fragments. For c nodes at an address and N with its label:
 
     plain     up = c a / sum of c a over the label (every fragment counts once; the paper's)
     equal     up = c / N                           (every node counts once; its fragments share it)
@@ -147,5 +147,5 @@ def _cut_off(treebank: AddressedTreebank, depth: int) -> tuple[IntArray, IntArra
             for label, left, right in zip(labels, lefts, rights, strict=True)
         ]
     rows = np.array(list(addresses), np.int32)
-    count = np.bincount(level, treebank.count, len(rows))
+    count = np.bincount(level, treebank.count, len(rows)).astype(np.float64)
     return rows[:, 0].copy(), rows[:, 1].copy(), rows[:, 2].copy(), count

@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from mbrparse.errors import ChartOverflowError
-from mbrparse.grammar.charts.chart import Cell, Chart, Derivation, Wanted
+from mbrparse.errors import ChartOverflowError, TimeLimitError
+from mbrparse.grammar.charts.chart import TOO_LARGE, Cell, Chart, Derivation, Wanted
+from mbrparse.grammar.charts.clock import NO_LIMIT, Clock
 from mbrparse.grammar.charts.dop.dop_derivation import dop_derivation
 from mbrparse.grammar.charts.dop.dop_forest import DopForest, dop_forest
 from mbrparse.grammar.charts.dop.dop_inside import DopValues, dop_inside
@@ -18,7 +19,7 @@ from mbrparse.grammar.charts.factory import TIE, ChartFactory
 from mbrparse.grammar.charts.nodes import derivation_of
 from mbrparse.grammar.charts.span_summary import SpanEntries, summarize_entries
 from mbrparse.grammar.dop.dop_grammar import DopGrammar
-from mbrparse.grammar.pcfg import FloatArray, IntArray
+from mbrparse.grammar.pcfg import IntArray
 from mbrparse.grammar.rules import quote
 
 # How much lower a threshold is tried where a sentence loses all its parses to one.
@@ -38,19 +39,21 @@ class DopCharts:
         grammar: DopGrammar,
         wanted: Wanted = Wanted(),  # noqa: B008  # immutable
         prune: float = 0.0,
+        clock: Clock = NO_LIMIT,
     ) -> None:
         self.grammar = grammar
         self.wanted = wanted
         self._prune = prune
+        self._clock = clock
         self._tie = TIE["double"]
         self._tables = dop_tables(grammar)
-        self._filter = ChartFactory(grammar.filter, wanted=Wanted(False, False, True))
+        self._filter = ChartFactory(grammar.filter, wanted=Wanted(False, False, True), clock=clock)
         numbers = {f"{place:09}": place for place in range(len(grammar.treebank.labels))}
         self._label_of = np.array([numbers.get(name, -1) for name in grammar.filter.labels], np.int32)
         symbols = {name: place for place, name in enumerate(grammar.pcfg.symbols)}
         names = [*grammar.treebank.labels, *map(quote, grammar.treebank.terminals)]
         self._symbol_of = np.array([symbols.get(name, -1) for name in names], np.int32)
-        self._memory = _Memory()
+        self._memory = Memory()
 
     def charts(self, sentences: Sequence[IntArray]) -> Iterator[Chart]:
         """One chart after the other for sentences of known terminals (one or more each)."""
@@ -63,10 +66,13 @@ class DopCharts:
         """Compute what is wanted of charts."""
         for chart in charts:
             try:
-                self._fill(chart, wanted)
+                with self._clock.running(chart.spent):
+                    self._fill(chart, wanted)
+            except TimeLimitError as error:
+                chart.give_up(str(error))
             except ChartOverflowError:
-                chart.put(log_prob=-math.inf, derivation=Derivation(-math.inf, [], []))
-                chart.overflown = True
+                chart.give_up(TOO_LARGE)
+            chart.spent += self._clock.counted
 
     def cell(self, chart: Chart, start: int, end: int) -> Cell:
         """Of labels over one span: what they make of it, and what the rest of the sentence makes of them.
@@ -97,28 +103,32 @@ class DopCharts:
     def _inside_outside(self, chart: Chart) -> tuple[DopForest, DopValues, float]:
         forest, values, log_prob = self._inside(chart, None)
         if log_prob > -math.inf:
-            dop_outside(self._tables, forest, values)
+            dop_outside(self._tables, forest, values, self._clock.stop)
+            self._clock.check()
         return forest, values, log_prob
 
     def _inside(self, chart: Chart, best: bool | None) -> tuple[DopForest, DopValues, float]:
         for forest in self._forests(chart.terminal_ids):
             values = self._memory.values(forest)
-            log_prob = float(dop_inside(self._tables, forest, values, best))
+            log_prob = float(dop_inside(self._tables, forest, values, best, self._clock.stop))
+            self._clock.check()
             if log_prob > -math.inf:
                 break
         return forest, values, log_prob
 
     def _forests(self, terminal_ids: IntArray) -> Iterator[DopForest]:
         """The forest of the labels that are alive; where there is no parse, those of lower thresholds."""
-        entries = self._filter.charts([terminal_ids])[0].span_posteriors()
+        chart = self._filter.charts([terminal_ids])[0]
+        if chart.refusal is not None:
+            self._clock.check()
+            raise ChartOverflowError("the chart of the treebank's PCFG")
+        entries = chart.span_posteriors()
         wide = entries.ends - entries.starts > 1
         threshold = self._prune
         while True:
             chosen = wide & (entries.g > threshold)
             labels = self._label_of[entries.label_ids[chosen]]
-            yield dop_forest(
-                self._tables, terminal_ids, entries.starts[chosen], entries.ends[chosen], labels
-            )
+            yield dop_forest(self._tables, terminal_ids, entries.starts[chosen], entries.ends[chosen], labels)
             if threshold == 0:
                 return
             threshold = threshold * _LOWER if threshold > _LOWEST else 0.0
@@ -147,7 +157,7 @@ class DopCharts:
         return derivation_of(start, end, symbol, log_prob)
 
 
-class _Memory:
+class Memory:
     """Arrays that sentence after sentence is parsed in: new ones would cost more than the parsing."""
 
     def __init__(self) -> None:
@@ -162,5 +172,18 @@ class _Memory:
             if len(self._rooms[place]) < size:
                 self._rooms[place] = np.empty(0)  # first the old one goes
                 self._rooms[place] = np.empty(size * 5 // 4)
-        by_node: list[FloatArray] = [np.zeros(count) for _ in range(3)]
-        return DopValues(*by_node, np.zeros(count, np.int32), *self._rooms)
+        inside, outside, posterior = np.zeros((3, count))
+        value, adjoint, left, left_adjoint, right, right_adjoint = self._rooms
+        exponent = np.zeros(count, np.int32)
+        return DopValues(
+            inside,
+            outside,
+            posterior,
+            exponent,
+            value,
+            adjoint,
+            left,
+            left_adjoint,
+            right,
+            right_adjoint,
+        )

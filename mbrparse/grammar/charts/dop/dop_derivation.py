@@ -1,7 +1,7 @@
 """Reading the most probable derivation off a DOP chart that was filled with maxima.
 
-What is compared is what was filled in; ties as in the other charts: the first split, then the children's labels
-in order, then the address.
+What is compared is what was filled in; ties as in the other charts: the first split, then the children's
+labels in order, then the address.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import numpy as np
 from mbrparse.grammar.charts.dop.dop_forest import DopForest
 from mbrparse.grammar.charts.dop.dop_inside import DopValues
 from mbrparse.grammar.charts.dop.dop_tables import DopTables
+from mbrparse.grammar.pcfg import FloatArray
 
 # A node, and the address that its fragment goes on with (None: a fragment begins).
 _State = tuple[int, int | None]
@@ -76,17 +77,17 @@ class _Backtrace:
         _, production, chosen = min(good)
         return production, chosen
 
-    def _masses(self, node: int, production: int, begin: int, end: int) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    def _masses(self, node: int, production: int, begin: int, end: int) -> FloatArray:
         """What a production makes of addresses, relative to the node's scale."""
         forest, values = self._forest, self._values
         left, right = int(forest.left[production]), int(forest.right[production])
         shift = int(values.exponent[left]) + int(values.exponent[right]) - int(values.exponent[node])
         lefts = np.maximum(*self._below(left, begin, end, left=True))
         rights = np.maximum(*self._below(right, begin, end, left=False))
-        masses: np.ndarray[tuple[int], np.dtype[np.float64]] = np.ldexp(lefts * rights, shift)
+        masses: FloatArray = np.ldexp(lefts * rights, shift)
         return masses
 
-    def _below(self, child: int, begin: int, end: int, *, left: bool) -> tuple[np.ndarray, np.ndarray]:  # type: ignore[type-arg]
+    def _below(self, child: int, begin: int, end: int, *, left: bool) -> tuple[FloatArray, FloatArray]:
         """For addresses the value of a fragment that ends at their child, and of one that goes on."""
         tables, forest = self._tables, self._forest
         inside = float(self._values.inside[child])

@@ -1,9 +1,9 @@
 """The labels that are alive in a sentence, and the productions that combine them: what DOP charts live on.
 
 A *node* is a label over a span, or a terminal that stands in trees by itself. Nodes come bottom up, in
-descending order of start, then ascending order of end and label. A *production* is a rule at a split; those of
-a node come in the order of rules, then of splits. Only rules with a production have values of addresses, which
-lie in one long array, the addresses of a rule of a node side by side.
+descending order of start, then ascending order of end and label. A *production* is a rule at a split; those
+of a node come in the order of rules, then of splits. Only rules with a production have values of addresses,
+which lie in one long array, the addresses of a rule of a node side by side.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ _Masks = npt.NDArray[np.uint64]
 class Vectors(NamedTuple):
     """Where nodes have what they make of the addresses of an inner rule, as its left or as its right child.
 
-    Such a vector is gathered once, and serves all productions of the rule with this child. Those of left children
-    are needed while nodes with the same start are at work, and lie in the same memory for each start.
+    Such a vector is gathered once, and serves all productions of the rule with this child. Those of left
+    children are needed while nodes with the same start are at work, and lie in one memory for each start.
     """
 
     left: Offsets  # by production, where its left child's begins; -1 for a rule with a terminal
@@ -90,7 +90,9 @@ def dop_forest(
     bare = np.flatnonzero(tables.alone[terminals])
     start = np.concatenate((starts, tagged, bare)).astype(np.int32)
     end = np.concatenate((ends, tagged + 1, bare + 1)).astype(np.int32)
-    group = np.concatenate((labels, tables.word_label[word], tables.n_labels + terminals[bare])).astype(np.int32)
+    group = np.concatenate((labels, tables.word_label[word], tables.n_labels + terminals[bare])).astype(
+        np.int32
+    )
     words = np.concatenate((np.full(len(starts), -1), word, np.full(len(bare), -1))).astype(np.int32)
     order = np.lexsort((group, end, -start))
     nodes = _arranged(n, start[order], end[order], group[order], len(tables.numbers))
@@ -99,13 +101,16 @@ def dop_forest(
     table = np.zeros(table_start[-1], np.int64)
     # Values begin after as many zeros as the largest rule has addresses: those of dead rules.
     dead = max(int(np.diff(tables.first).max(initial=1)), 1)
+    none = np.empty(0, np.int32)
     forest = DopForest(
         n,
         nodes.start,
         nodes.end,
         nodes.group,
         np.zeros(len(group) + 1, np.int64),
-        *(np.empty(0, np.int32) for _ in range(3)),
+        none,
+        none,
+        none,
         table_start,
         table,
         words[order],
@@ -155,7 +160,9 @@ def _arranged(n: int, start: Ints, end: Ints, group: Ints, n_groups: int) -> _No
 
 
 @kernel
-def _list_productions(tables: DopTables, nodes: _Nodes, forest: DopForest, listing: bool) -> tuple[int, int, int]:
+def _list_productions(
+    tables: DopTables, nodes: _Nodes, forest: DopForest, listing: bool
+) -> tuple[int, int, int]:
     """Find all productions between living nodes; returns how many there are, how many values and vectors'."""
     n, production_start, vectors = nodes.n, forest.production_start, forest.vectors
     nodes.ends[:] = 0

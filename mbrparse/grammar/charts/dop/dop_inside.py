@@ -22,7 +22,6 @@ from mbrparse.grammar.charts.rule_tables import Indices, Ints, Offsets
 from mbrparse.grammar.kernel import kernel
 from mbrparse.grammar.pcfg import FloatArray
 
-
 #: What rules say of a child by address: the number of its rule, its place there, its weight as a frontier.
 Child = tuple[Indices, Indices, FloatArray]
 
@@ -43,7 +42,9 @@ class DopValues(NamedTuple):
 
 
 @kernel
-def dop_inside(tables: DopTables, forest: DopForest, values: DopValues, best: bool | None) -> float:
+def dop_inside(
+    tables: DopTables, forest: DopForest, values: DopValues, best: bool | None, stop: Ints
+) -> float:
     """Fill the values of all nodes; returns the natural logarithm of the sentence's probability.
 
     Unless ``best`` is None, it is that of the most probable derivation: with maxima for sums.
@@ -59,6 +60,8 @@ def dop_inside(tables: DopTables, forest: DopForest, values: DopValues, best: bo
     right_rule, right_place, right_cut = tables.right_rule, tables.right_place, tables.right_cut
     value[: forest.n_zeros] = 0
     for node in range(len(group)):
+        if stop[0]:
+            return -np.inf
         exponent[node] = 0
         inside[node] = 0
         label = group[node]
@@ -111,7 +114,7 @@ def dop_inside(tables: DopTables, forest: DopForest, values: DopValues, best: bo
                 child = right_rule[begin:end], right_place[begin:end], right_cut[begin:end]
                 _gather(right_vectors[at : at + end - begin], child, own_table, value, inside[node], best)
     total, top = root_value(tables, forest, values, best)
-    return np.log(total) + top * np.log(2.0)
+    return float(np.log(total) + top * np.log(2.0))
 
 
 @kernel
@@ -175,9 +178,7 @@ def gather_left(
 
 
 @kernel
-def _close(
-    tables: DopTables, forest: DopForest, values: DopValues, node: int, best: bool | None
-) -> None:
+def _close(tables: DopTables, forest: DopForest, values: DopValues, node: int, best: bool | None) -> None:
     """From q of a node's addresses to its inside value and keep q, brought to at most one."""
     label = forest.group[node]
     value, first, ups, keeps = values.value, tables.first, tables.up, tables.keep

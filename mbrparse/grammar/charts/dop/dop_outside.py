@@ -1,8 +1,8 @@
 """The way down in DOP charts: derivatives of the sentence's probability, divided by it.
 
 With E the derivative of a child's e over one span, D(I_A) = root + sum over addresses of cut E, and in total
-D_p = keep_p E_p + up_p D(I_A) for the q of an address; each production passes D_p e_l on to E_k and D_p e_k to
-E_l. The posterior of label A, the sum of q_p D_p, is I_A D(I_A) + sum of keep_p q_p E_p.
+D_p = keep_p E_p + up_p D(I_A) for the q of an address; each production passes D_p e_l on to E_k and D_p e_k
+to E_l. The posterior of label A, the sum of q_p D_p, is I_A D(I_A) + sum of keep_p q_p E_p.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ import numpy as np
 from mbrparse.grammar.charts.dop.dop_forest import DopForest
 from mbrparse.grammar.charts.dop.dop_inside import Child, DopValues, gather_left, is_root, power, root_value
 from mbrparse.grammar.charts.dop.dop_tables import DopTables
-from mbrparse.grammar.charts.rule_tables import Offsets
+from mbrparse.grammar.charts.rule_tables import Ints, Offsets
 from mbrparse.grammar.kernel import kernel
 from mbrparse.grammar.pcfg import FloatArray
 
 
 @kernel
-def dop_outside(tables: DopTables, forest: DopForest, values: DopValues) -> None:
+def dop_outside(tables: DopTables, forest: DopForest, values: DopValues, stop: Ints) -> None:
     """Fill outside values and posteriors of a sentence with a parse, whose inside values are filled."""
     inside, outside, posterior, exponent = values.inside, values.outside, values.posterior, values.exponent
     value, adjoint = values.value, values.adjoint
@@ -31,6 +31,8 @@ def dop_outside(tables: DopTables, forest: DopForest, values: DopValues) -> None
     adjoint[: forest.n_values] = 0
     values.right_adjoint[: vectors.n_right] = 0
     for node in range(len(group) - 1, -1, -1):
+        if stop[0]:
+            return
         if node + 1 == len(group) or forest.start[node] != forest.start[node + 1]:
             _begin_row(tables, forest, values, node)
         posterior[node] = 0
@@ -54,18 +56,29 @@ def dop_outside(tables: DopTables, forest: DopForest, values: DopValues) -> None
             factor = power(exponent[left] + exponent[right] - exponent[node])
             if of_left[production] >= 0:
                 at_left, at_right = of_left[production], of_right[production]
-                vector, other = left_vectors[at_left : at_left + size], right_vectors[at_right : at_right + size]
+                vector, other = (
+                    left_vectors[at_left : at_left + size],
+                    right_vectors[at_right : at_right + size],
+                )
                 to_left = values.left_adjoint[at_left : at_left + size]
                 to_right = values.right_adjoint[at_right : at_right + size]
                 _pass_on(own, factor, vector, other, to_left, to_right)
             elif group[left] < n_labels:
                 child = tables.left_rule[begin:end], tables.left_place[begin:end], tables.left_cut[begin:end]
-                passed = _pass_beside(own, child, table[table_start[left] :], value, adjoint, (inside[left], factor))
+                passed = _pass_beside(
+                    own, child, table[table_start[left] :], value, adjoint, (inside[left], factor)
+                )
                 outside[left] += passed[0]
                 outside[right] += passed[1]
             elif group[right] < n_labels:
-                child = tables.right_rule[begin:end], tables.right_place[begin:end], tables.right_cut[begin:end]
-                passed = _pass_beside(own, child, table[table_start[right] :], value, adjoint, (inside[right], factor))
+                child = (
+                    tables.right_rule[begin:end],
+                    tables.right_place[begin:end],
+                    tables.right_cut[begin:end],
+                )
+                passed = _pass_beside(
+                    own, child, table[table_start[right] :], value, adjoint, (inside[right], factor)
+                )
                 outside[right] += passed[0]
                 outside[left] += passed[1]
             else:
@@ -96,14 +109,20 @@ def _take_in(tables: DopTables, forest: DopForest, values: DopValues, node: int)
     for use in range(tables.left_start[label + 1] - uses):
         at = vectors.left_table[vectors.left_table_start[node] + use]
         if at >= 0:
-            begin, end = tables.first[tables.left_rules[uses + use]], tables.first[tables.left_rules[uses + use] + 1]
+            begin, end = (
+                tables.first[tables.left_rules[uses + use]],
+                tables.first[tables.left_rules[uses + use] + 1],
+            )
             child = tables.left_rule[begin:end], tables.left_place[begin:end], tables.left_cut[begin:end]
             outside += _scatter(values.left_adjoint[at : at + end - begin], child, table, adjoint)
     uses = tables.right_start[label]
     for use in range(tables.right_start[label + 1] - uses):
         at = vectors.right_table[vectors.right_table_start[node] + use]
         if at >= 0:
-            begin, end = tables.first[tables.right_rules[uses + use]], tables.first[tables.right_rules[uses + use] + 1]
+            begin, end = (
+                tables.first[tables.right_rules[uses + use]],
+                tables.first[tables.right_rules[uses + use] + 1],
+            )
             child = tables.right_rule[begin:end], tables.right_place[begin:end], tables.right_cut[begin:end]
             outside += _scatter(values.right_adjoint[at : at + end - begin], child, table, adjoint)
     values.outside[node] += outside

@@ -1,9 +1,9 @@
 """A DOP grammar's addresses, arranged as the chart kernels read them.
 
 Addresses are sorted by the rule of their top node, rules by their parent's label. An address is named by its
-rule's number among those of its label, and by its place among the rule's addresses; number 0 is of no rule, and
-stands for all nodes that nothing is known of but their label. Lexical rules, of one address each, come after
-a label's binary ones.
+rule's number among those of its label, and by its place among the rule's addresses; number 0 is of no rule,
+and stands for all nodes that nothing is known of but their label. Lexical rules, of one address each, come
+after a label's binary ones.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ class DopTables(NamedTuple):
     """Groups are labels, then terminals; arrays over them, over binary rules, their addresses, and words.
 
     Binary rules begin with 0 and are sorted by label, left group, right group. ``left_cut`` and ``left_rule``
-    are the child's weights and number, ``left_place`` its place among that rule's addresses. The *inner* rules,
-    of two labels, have lists by child: those with a left child begin at left_start, and the rule's
+    are the child's weight and number, ``left_place`` its place among that rule's addresses. The *inner*
+    rules, of two labels, have lists by child: those with a left child begin at left_start, and the rule's
     ``left_use`` is its position among them.
     """
 
@@ -121,9 +121,7 @@ def dop_tables(grammar: DopGrammar) -> DopTables:
     )
 
 
-def _uses(
-    child: IntArray, inner: npt.NDArray[np.bool_], n_groups: int
-) -> tuple[Offsets, Ints, Ints]:
+def _uses(child: IntArray, inner: npt.NDArray[np.bool_], n_groups: int) -> tuple[Offsets, Ints, Ints]:
     """The inner rules by a child, and the position of each rule among those of its child."""
     rules = np.flatnonzero(inner)
     rules = rules[np.argsort(child[rules], kind="stable")]
