@@ -43,7 +43,7 @@ class NaiveDop:
 
     def trees(self, words: tuple[str, ...]) -> dict[Node, Fraction]:
         """The probability of every tree of a sentence, summed over its derivations."""
-        found: Counter[Node] = Counter()
+        found: dict[Node, Fraction] = defaultdict(Fraction)
         for label, count in self._starts.items():
             for tree, probability in self._under(label, words).items():
                 found[tree] += Fraction(count, self._trees) * probability
@@ -88,7 +88,7 @@ class NaiveDop:
 
     def _under(self, label: str, words: tuple[str, ...]) -> dict[Node, Fraction]:
         if (label, words) not in self._memo:
-            found: Counter[Node] = Counter()
+            found: dict[Node, Fraction] = defaultdict(Fraction)
             for (_, fragment), weight in self.fragments.get(label, {}).items():
                 for tree, probability in self._match(fragment, words).items():
                     found[tree] += weight * probability
@@ -103,7 +103,7 @@ class NaiveDop:
             return self._under(label, words)
         if len(children) == 1:
             return {(label, (tree,)): p for tree, p in self._match(children[0], words).items()}
-        found: Counter[Node] = Counter()
+        found: dict[Node, Fraction] = defaultdict(Fraction)
         for k in range(1, len(words)):
             lefts = self._match(children[0], words[:k])
             rights = self._match(children[1], words[k:]) if lefts else {}

@@ -159,16 +159,20 @@ def _dop(
     weights: Any,
     max_depth: int | None,
 ) -> None:
-    from mbrparse.grammar.count_trees import replace_unknown
+    from dataclasses import replace
+
+    from mbrparse.grammar.count_trees import replace_unknown, with_trained_tagger
     from mbrparse.grammar.dop.addressed_treebank import address_trees
     from mbrparse.grammar.dop.dop_file import write_treebank
 
-    unknown = None
+    trees = with_progress(trees, "reading")
     if model is None:
-        trees = with_progress(trees, "reading")
+        treebank = address_trees(trees, terminals, weights, max_depth)
     else:
-        trees, unknown = replace_unknown(trees, model, rare, note, with_progress)
-    treebank = address_trees(trees, terminals, weights, max_depth, unknown)
+        originals = list(trees)
+        replaced, unknown = replace_unknown(originals, model, rare)
+        treebank = address_trees(replaced, terminals, weights, max_depth)
+        treebank = replace(treebank, unknown=with_trained_tagger(unknown, originals, note))
     write_treebank(treebank, output)
     nodes, addresses = treebank.count.sum(), len(treebank.count)
     note(f"{treebank.trees:g} trees, {nodes:.0f} nodes at {addresses} addresses")

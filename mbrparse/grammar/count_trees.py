@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -53,27 +53,29 @@ def train_by_counting(
         kept = list(trees) if statistics else None
         rules = induce(trees if kept is None else kept, terminals)
         return Counted(rules, None if kept is None else _statistics(kept, terminals))
-    replaced, model = replace_unknown(trees, unknown, rare, tell, progress)
+    originals = list(progress(trees, "reading"))
+    replaced, model = replace_unknown(originals, unknown, rare)
     rules = induce(progress(replaced, "counting", len(replaced)), terminals)
     counts = _statistics(replaced, terminals) if statistics else None
-    return Counted(replace(rules, unknown=model), counts)
+    return Counted(replace(rules, unknown=with_trained_tagger(model, originals, tell)), counts)
 
 
 def replace_unknown(
-    trees: Iterable[SourceTree],
-    unknown: UnknownKind,
-    rare: int | None = None,
-    tell: Tell = say_nothing,
-    progress: Progress = show_nothing,
+    trees: Sequence[SourceTree], unknown: UnknownKind, rare: int | None = None
 ) -> tuple[list[SourceTree], UnknownWords]:
     """Trees in which rare words are replaced by what stands for unknown ones, and the model of them."""
-    originals = list(progress(trees, "reading"))
     kind = MODELS[unknown]
-    replaced, model = kind.learn(originals, kind.default_rare if rare is None else rare)
-    if isinstance(model, Collins):
-        tell(f"training the tagger on {len(originals)} sentences ...")
-        model = model.with_tagger(Tagger.train(tree for _, _, tree in originals))
-    return replaced, model
+    return kind.learn(trees, kind.default_rare if rare is None else rare)
+
+
+def with_trained_tagger(
+    model: UnknownWords, trees: Sequence[SourceTree], tell: Tell = say_nothing
+) -> UnknownWords:
+    """The model, with a tagger of these trees if it needs one."""
+    if not isinstance(model, Collins):
+        return model
+    tell(f"training the tagger on {len(trees)} sentences ...")
+    return model.with_tagger(Tagger.train(tree for _, _, tree in trees))
 
 
 def _statistics(trees: Iterable[SourceTree], terminals: TerminalKind) -> Statistics:

@@ -51,7 +51,8 @@ def _treebank(
     return address_trees([SourceTree("", 1, _tree(node)) for node in nodes], kind, weighting, depth)
 
 
-kinds = st.sampled_from(["tags", "words"])
+_KINDS: tuple[TerminalKind, ...] = ("tags", "words")
+kinds = st.sampled_from(_KINDS)
 cases = kinds.flatmap(
     lambda kind: st.tuples(
         st.just(kind), st.lists(_nodes(kind), min_size=1, max_size=3).map(lambda trees: [*trees, trees[0]])
@@ -205,6 +206,7 @@ def test_a_parser_takes_a_dop_grammar() -> None:
     best = naive.posteriors(words)
     parse = Parser(grammar, "labelled-recall", "labelled-tree", "general-recall").parse([list(words)])[0]
     expected = parse.expected_scores["labelled-recall"]
+    assert expected is not None
     assert expected == pytest.approx(sum(best[span] for span in parse.spans[0]))
     assert (
         max(sum(best.get(span, 0) for span in spans(tree)) for tree in naive.trees(words)) <= expected + 1e-9
