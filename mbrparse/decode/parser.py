@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Unpack
 
-from mbrparse.aside import aside
+from mbrparse.aside import aside, at_once
 from mbrparse.decode.decoders import Decoded
 from mbrparse.decode.evidence import Evidence
 from mbrparse.decode.fallback import LabelledSpans, fallback_spans
@@ -27,6 +27,9 @@ from mbrparse.errors import ChartOverflowError, OptionsError, TimeLimitError
 from mbrparse.grammar.charts.chart import TOO_LARGE
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.treebank.tree import Tree
+
+# In seconds: who interrupts waits no longer.
+_QUICK = 0.01
 
 
 class Parser:
@@ -69,6 +72,8 @@ class Parser:
             GrammarSource(source, options) if isinstance(source, PCFG) else PosteriorsSource(source, options)
         )
 
+        # A single sentence of so many words was parsed in no time.
+        self._quick_words = 0
         places = self.source.places
         nary = {position for place in places if place.nary for position in place.positions}
         # Trees of n-ary objectives are written un-binarized, fall-backs too.
@@ -94,14 +99,21 @@ class Parser:
 
         Where F is pooled it takes more than a batch: each sentence has the tree of its own F here.
         """
-        return aside(self._parse_batch, batch)
+        work = at_once if self._is_quick(batch) else aside
+        return work(self._parse_batch, batch)
+
+    def _is_quick(self, batch: Batch) -> bool:
+        """Whether as much has been parsed so soon that nobody waits who interrupts it."""
+        return sum(map(len, batch.sentences)) <= self._quick_words
 
     def _parse_batch(self, batch: Batch) -> list[Parse]:
         began = time.perf_counter()
         with _no_collection():
             parses = self._parses(batch)
-        seconds = (time.perf_counter() - began) / max(len(parses), 1)
-        return [replace(parse, seconds=seconds) for parse in parses]
+        seconds = time.perf_counter() - began
+        if len(batch.sentences) == 1 and seconds < _QUICK:
+            self._quick_words = max(self._quick_words, len(batch.sentences[0]))
+        return [replace(parse, seconds=seconds / len(parses)) for parse in parses]
 
     def fallen_back(self, sentence: Sentence, reason: str) -> Parse:
         """The fall-back of a sentence, for this reason."""
