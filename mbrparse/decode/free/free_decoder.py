@@ -41,7 +41,7 @@ class FreeDecoder:
         found = []
         for objective, root in self._rows:
             bracketing = best_bracketing(_gains(objective, posteriors), posteriors.length, self._tie)
-            spans = _labelled(bracketing, posteriors) if root is None else _unlabelled(bracketing, root)
+            spans = labelled(bracketing, posteriors) if root is None else _unlabelled(bracketing, root)
             consistent = _consistent(bracketing, posteriors) if objective.needs_consistency else None
             found.append(Decoded(spans, preterminals, bracketing.score, consistent=consistent))
         return found
@@ -77,7 +77,7 @@ def _unlabelled(bracketing: Bracketing, root: str) -> LabelledSpans:
     return [(start, end, UNLABELLED if position else root) for position, (start, end) in enumerate(rows)]
 
 
-def _labelled(bracketing: Bracketing, posteriors: Posteriors) -> LabelledSpans:
+def labelled(bracketing: Bracketing, posteriors: Posteriors) -> LabelledSpans:
     """Give each span of a bracketing its most probable label.
 
     A span of zero mass takes its parent's continuation (a root of zero mass cannot be: the sentence

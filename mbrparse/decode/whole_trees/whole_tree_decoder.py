@@ -1,0 +1,115 @@
+"""The decoder of trees that are right or wrong as a whole.
+
+The best tree is sought among binary completions of the commonest sampled trees and by branch and bound from
+there; finding it is NP-complete (Goodman 1996, Table 3), so the search is limited, and what it has found
+comes with a bound.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+
+from mbrparse.decode.candidates.sampler import SampledTree, Sampler
+from mbrparse.decode.decoders import Certificate, Decoded
+from mbrparse.decode.free.bracketing import best_bracketing
+from mbrparse.decode.free.free_decoder import LEAST, best_preterminals, labelled
+from mbrparse.decode.objectives import Item, Objective
+from mbrparse.decode.posteriors.span_posteriors import Posteriors
+from mbrparse.decode.whole_trees.agreements import Span, Uncrossed, crossing_table
+from mbrparse.decode.whole_trees.branch_and_bound import Found, Limit, best_tree
+from mbrparse.grammar.charts.crossing.consistency import Consistency
+from mbrparse.grammar.charts.live_nodes import LiveNodes
+from mbrparse.grammar.charts.span_summary import cell_of
+from mbrparse.grammar.pcfg import PCFG, FloatArray, IntArray
+
+SAMPLES = 1000
+SEED = 0
+# So many of the commonest sampled trees are completed, and of these so many are judged.
+COMPLETED = 200
+JUDGED = 20
+# Edges that may be looked at without a limit of time: some tenths of a second.
+WORK = 3e7
+_CROSSED = -1e6
+
+
+class WholeTreeChart(Protocol):
+    """A chart of which whole trees can be judged."""
+
+    length: int
+    terminal_ids: IntArray
+
+    def live_nodes(self) -> LiveNodes: ...
+
+
+class WholeTreeDecoder:
+    """Decodes charts of one grammar for objectives of whole trees."""
+
+    def __init__(
+        self,
+        grammar: PCFG,
+        objectives: Sequence[Objective],
+        sampler: Sampler,
+        seconds: float | None = None,
+    ) -> None:
+        """``seconds`` (None: a fixed amount of work) limits the search for each sentence and objective."""
+        self._objectives = objectives
+        self._sampler = sampler
+        self._seconds = seconds
+        nothing = np.zeros(len(grammar.symbols), np.bool_)
+        self._of_constituents = Consistency(grammar)
+        self._of_brackets = Consistency(grammar, nothing)
+        self._shown = np.where(self._of_constituents.continuation, -1, 0).astype(np.int32)
+
+    def decode(self, chart: WholeTreeChart, posteriors: Posteriors) -> list[Decoded]:
+        """The best trees found."""
+        preterminals = best_preterminals(posteriors)
+        samples = self._sampler.samples(chart.terminal_ids, SAMPLES, SEED) if chart.length > 2 else None
+        decoded = []
+        for objective in self._objectives:
+            limit = Limit(WORK, self._seconds)
+            crossing = bool(objective.weight(Item.CONSISTENT_TREE))
+            consistency = self._of_constituents if crossing else self._of_brackets
+            graph = consistency.graph(chart.length, chart.live_nodes())
+            agreement = Uncrossed(consistency, graph)
+            gains = np.log(np.maximum(agreement.start().masses, LEAST))
+            candidates = [_bracketing(gains, chart.length)]
+            if samples is not None:
+                trees = samples.trees(self._shown if crossing else np.zeros_like(self._shown))
+                candidates += _completions(trees, gains, chart.length)
+            found = best_tree(agreement, candidates, limit)
+            spans = _spans(found, chart.length, posteriors)
+            certificate = Certificate(found.bound, found.certified)
+            decoded.append(Decoded(spans, preterminals, found.mass, certificate=certificate))
+        return decoded
+
+
+def _bracketing(gains: FloatArray, length: int) -> list[Span]:
+    found = best_bracketing(gains, length)
+    return list(zip(found.starts.tolist(), found.ends.tolist(), strict=True))
+
+
+def _completions(trees: list[SampledTree], gains: FloatArray, length: int) -> list[list[Span]]:
+    """Binary trees that have all brackets of a sampled tree, those first that fewest samples cross."""
+    weights = np.array([len(tree.drawn) for tree in trees], np.float32)
+    crossing = crossing_table(length).astype(np.float32)
+    brackets = np.zeros((len(trees), len(gains)), np.float32)
+    for row, tree in enumerate(trees):
+        brackets[row, cell_of(length, tree.nodes[:, 0], tree.nodes[:, 1])] = 1.0
+    forbidden = brackets[:COMPLETED] @ crossing > 0
+    found = {tuple(_bracketing(np.where(row, _CROSSED, gains), length)): None for row in forbidden}
+    spans = np.array(list(found))
+    held = np.zeros((len(found), len(gains)), np.float32)
+    np.put_along_axis(held, cell_of(length, spans[:, :, 0], spans[:, :, 1]), 1.0, axis=1)
+    estimate = (held @ crossing @ brackets.T == 0) @ weights
+    order = np.argsort(-estimate, kind="stable")[:JUDGED]
+    return [list(map(tuple, spans[place].tolist())) for place in order]
+
+
+def _spans(found: Found[Span], length: int, posteriors: Posteriors) -> list[tuple[int, int, str]]:
+    """The tree with the most probable label on each span."""
+    chosen = np.zeros(length * (length + 1) // 2)
+    chosen[[cell_of(length, *span) for span in found.tree]] = 1.0
+    return labelled(best_bracketing(chosen, length), posteriors)
