@@ -49,6 +49,13 @@ PLACEHOLDER = "{objective}"
     help="Fall back on longer sentences (default: about 2 GB of chart).",
 )
 @click.option(
+    "--max-seconds",
+    type=float,
+    metavar="SECONDS",
+    help="Fall back on a sentence that takes longer; best-first search gives the best found by then. What is "
+    "written then depends on the machine.",
+)
+@click.option(
     "--precision",
     type=NearestChoice(["double", "single"]),
     default="double",
@@ -79,6 +86,7 @@ def parse(
     fallback: Any,
     labels: str,
     max_length: int | None,
+    max_seconds: float | None,
     jobs: int,
     details: str | None,
     write_posteriors: str | None,
@@ -120,7 +128,15 @@ def parse(
     best_first = best_first_search(engine, **search)
     with combinations_checked():
         options = ParserOptions(
-            objectives, fallback, labels == "none", debinarize, max_length, best_first, precision, items
+            objectives,
+            fallback,
+            labels == "none",
+            debinarize,
+            max_length,
+            best_first,
+            precision,
+            items,
+            max_seconds=max_seconds,
         )
     collected = None
     source: PCFG | GivenPosteriors

@@ -32,6 +32,8 @@ class Details:
             "reason": parse.reason,
             "log_probability": parse.log_prob if math.isfinite(parse.log_prob) else None,
             "seconds": parse.seconds,
+            # Where there is no limit of time, or it suffices, nothing is said of it.
+            **({"unfinished": True} if parse.unfinished else {}),
             "trees": {
                 objective.name: None
                 if parse.posteriors is None

@@ -23,6 +23,8 @@ class SentenceChart(SpanChart, Protocol):
     """
 
     terminal_ids: IntArray
+    spent: float
+    """What a limit of time counts for it, in seconds."""
 
     @property
     def log_prob(self) -> float: ...
@@ -33,6 +35,11 @@ class SentenceChart(SpanChart, Protocol):
     @property
     def failure(self) -> str:
         """Why there is no parse, where there is none."""
+        ...
+
+    @property
+    def unfinished(self) -> bool:
+        """Whether the time was up before all of it was there."""
         ...
 
 
@@ -71,6 +78,11 @@ class Parse:
     def log_prob(self) -> float:
         """The natural logarithm of the sentence's probability; -inf where it has no chart."""
         return -math.inf if self.chart is None else self.chart.log_prob
+
+    @property
+    def unfinished(self) -> bool:
+        """Whether a search whose time was up has given the best that it had found."""
+        return self.chart is not None and self.chart.unfinished
 
     @property
     def spans(self) -> tuple[LabelledSpans, ...]:

@@ -21,7 +21,7 @@ from mbrparse.decode.posteriors.posteriors_file import GivenPosteriors
 from mbrparse.decode.posteriors.posteriors_source import PosteriorsSource
 from mbrparse.decode.sentences import Batch, Sentence, batch_of_sentences
 from mbrparse.decode.trees import build_tree
-from mbrparse.errors import ChartOverflowError, OptionsError
+from mbrparse.errors import ChartOverflowError, OptionsError, TimeLimitError
 from mbrparse.grammar.charts.chart import TOO_LARGE
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.treebank.binarize import debinarize
@@ -34,9 +34,9 @@ class Parser:
     Charts are computed once for all objectives. ``objectives`` are names of the table (``OBJECTIVES``) or
     rows of one's own, by default Labelled Recall. ``settings`` are what the command line calls --fallback
     ("right-branching", "flat", "empty"), ``unlabelled`` (--labels none), ``debinarized``, ``max_length``,
-    ``precision`` ("double", "single"), ``items`` ("projected", "symbol"), ``best_first`` and ``expectations``
-    (see ``ParserOptions``, which may also be handed over whole, as ``options``). Raises ObjectiveError or
-    OptionsError for what has no meaning.
+    ``max_seconds``, ``precision`` ("double", "single"), ``items`` ("projected", "symbol"), ``best_first`` and
+    ``expectations`` (see ``ParserOptions``, which may also be handed over whole, as ``options``). Raises
+    ObjectiveError or OptionsError for what has no meaning.
 
     >>> from mbrparse.grammar.grammars import train
     >>> from mbrparse.treebank.brackets import read_tree
@@ -113,12 +113,15 @@ class Parser:
         reason = evidence.reason
         if evidence.posteriors is not None:
             try:
-                for decoder, positions, _ in self.source.places:
-                    found = decoder.decode(evidence.chart, evidence.posteriors)
-                    for position, one in zip(positions, found, strict=True):
-                        decoded[position] = one
+                with self.source.clock.running(evidence.spent):
+                    for decoder, positions, _ in self.source.places:
+                        found = decoder.decode(evidence.chart, evidence.posteriors)
+                        for position, one in zip(positions, found, strict=True):
+                            decoded[position] = one
             except ChartOverflowError:
                 return self._parse(replace(evidence, posteriors=None, chart=None, reason=TOO_LARGE))
+            except TimeLimitError as error:
+                return self._parse(replace(evidence, posteriors=None, chart=None, reason=error.message))
             lost = [row.name for row, one in zip(objectives, decoded, strict=True) if one is None]
             if lost:
                 reason = f"no tree for {lost[0]}"

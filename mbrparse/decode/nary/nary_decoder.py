@@ -18,6 +18,7 @@ from mbrparse.decode.free.free_decoder import UNLABELLED, best_preterminals
 from mbrparse.decode.nary.constituent_search import Constituents, best_constituents
 from mbrparse.decode.objectives import Item, Objective
 from mbrparse.decode.posteriors.span_posteriors import NO_LABEL, Posteriors
+from mbrparse.grammar.charts.clock import NO_LIMIT, Clock
 from mbrparse.grammar.charts.span_summary import SpanSummary, cell_of
 from mbrparse.grammar.pcfg import FloatArray
 
@@ -28,14 +29,20 @@ GROWTH = 1e-12
 class NaryDecoder:
     """Decodes posteriors for objectives of the n-ary space."""
 
-    def __init__(self, objectives: Sequence[Objective], tie: float, root: str) -> None:
+    def __init__(
+        self, objectives: Sequence[Objective], tie: float, root: str, clock: Clock = NO_LIMIT
+    ) -> None:
         """``root`` labels a whole sentence of which no label is known."""
         self._objectives = objectives
         self._tie = tie
+        self._clock = clock
         self._root = root
 
     def decode(self, chart: object, posteriors: Posteriors) -> list[Decoded]:
-        """The best trees; their spans are those of constituents, none of a continuation."""
+        """The best trees; their spans are those of constituents, none of a continuation.
+
+        Raises TimeLimitError.
+        """
         preterminals = best_preterminals(posteriors)
         summary = posteriors.constituents
         expected = posteriors.expected_nary_constituents()
@@ -44,7 +51,9 @@ class NaryDecoder:
             if objective.f_score:
                 score, tree = self._best_f(objective, summary, posteriors.length, expected)
             else:
-                tree = best_constituents(_gains(objective, summary), posteriors.length, self._tie)
+                tree = best_constituents(
+                    _gains(objective, summary), posteriors.length, self._tie, self._clock
+                )
                 score = tree.score
             spans = self._labelled(tree, summary, posteriors)
             found.append(Decoded(spans, preterminals, score, constituents=expected))
@@ -57,7 +66,7 @@ class NaryDecoder:
         gains = _gains(objective, summary)
         f, best = 0.5, None
         while True:
-            tree = best_constituents(gains - f / 2, length, self._tie)
+            tree = best_constituents(gains - f / 2, length, self._tie, self._clock)
             count = len(tree.starts)
             # What the search took off for each constituent is put back.
             matches = tree.score + count * f / 2

@@ -11,16 +11,20 @@ from __future__ import annotations
 
 import heapq
 import itertools
+import math
 import time
 from dataclasses import dataclass, field
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from mbrparse.decode.whole_trees.bottleneck import best_bound, bracketing_of_bound
+from mbrparse.grammar.charts.clock import NO_LIMIT, Clock
 from mbrparse.grammar.charts.span_summary import cell_of
 from mbrparse.grammar.pcfg import FloatArray
 
 # Found and bound are equal where they differ by no more than this, relative.
 EQUAL = 1e-9
+# So much better, relative, a later tree must be.
+TIE = 1e-12
 
 BracketT = TypeVar("BracketT")
 StateT = TypeVar("StateT")
@@ -79,70 +83,99 @@ class _State(NamedTuple, Generic[BracketT, StateT]):
     masses: FloatArray
 
 
+class _Tree(NamedTuple, Generic[BracketT]):
+    """A tree, and the mass of each of its brackets with what is fixed."""
+
+    brackets: list[BracketT]
+    masses: list[float]
+
+
 @dataclass(slots=True)
 class Limit:
-    """How long to search: so much work or, where it is given, so many seconds from now on."""
+    """How long to search: so much work or, where ``clock`` has a limit, its time, so many seconds at most."""
 
     work: float
-    seconds: float | None = None
-    _began: float = field(default_factory=time.perf_counter)
+    clock: Clock = NO_LIMIT
+    seconds: float = math.inf
+    _began: float = field(default_factory=time.monotonic)
 
     def passed(self, done: float) -> bool:
         """Whether that much work is too much."""
-        if self.seconds is None:
+        if self.clock.seconds is None:
             return done >= self.work
-        return time.perf_counter() - self._began >= self.seconds
+        return bool(self.clock.stop[0]) or time.monotonic() - self._began >= self.seconds
+
+
+class _Search(Generic[BracketT, StateT]):
+    """What has been found so far."""
+
+    def __init__(self, agreement: Agreement[BracketT, StateT], limit: Limit) -> None:
+        self._agreement = agreement
+        self._limit = limit
+        self._work = 0.0
+        self._judged: set[tuple[BracketT, ...]] = set()
+        self.best: list[BracketT] = []
+        self.most = -1.0
+
+    @property
+    def over(self) -> bool:
+        return self._limit.passed(self._work)
+
+    def judge(self, tree: list[BracketT], known: StateT) -> None:
+        """Take a tree if it is better than all before it."""
+        if tuple(tree) in self._judged:
+            return
+        self._judged.add(tuple(tree))
+        mass = self._agreement.mass(known, tree)
+        self._work += self._agreement.cost
+        if mass > self.most * (1 + TIE):
+            self.best, self.most = tree, mass
+
+    def tree(
+        self, known: StateT, masses: FloatArray, bound: float, forbidden: frozenset[BracketT]
+    ) -> _Tree[BracketT]:
+        """The tree that reaches a bound, judged."""
+        found = bracketing_of_bound(masses, self._agreement.length, bound)
+        spans = list(zip(found.starts.tolist(), found.ends.tolist(), strict=True))
+        brackets = self._agreement.brackets(known, spans, forbidden)
+        self.judge(brackets, known)
+        cells = cell_of(self._agreement.length, found.starts, found.ends)
+        return _Tree(brackets, masses[cells].tolist())
+
+    def within(self, known: StateT, bracket: BracketT) -> StateT:
+        """What is known where one more bracket is fixed."""
+        known, cost = self._agreement.within(known, bracket)
+        self._work += cost
+        return known
+
+    def dive(self, known: StateT) -> None:
+        """Fix what is most probable given what is fixed already, bracket by bracket, up to a whole tree."""
+        fixed: set[BracketT] = set()
+        while not self.over:
+            tree = self.tree(known, self._agreement.masses(known, frozenset()), 0.0, frozenset())
+            whole = max(tree.masses)
+            rows = zip(tree.masses, tree.brackets, strict=True)
+            doubtful = [row for row in rows if row[0] < whole * (1 - EQUAL) and row[1] not in fixed]
+            if not doubtful:
+                return
+            chosen = max(doubtful, key=lambda row: row[0])[1]
+            fixed.add(chosen)
+            known = self.within(known, chosen)
 
 
 def best_tree(
     agreement: Agreement[BracketT, StateT], candidates: list[list[BracketT]], limit: Limit
 ) -> Found[BracketT]:
     """The best tree of all that are judged; there is one candidate at least."""
-    length, done = agreement.length, 0.0
-    best, most = candidates[0], -1.0
-    judged: set[tuple[BracketT, ...]] = set()
-
-    def judge(tree: list[BracketT], known: StateT) -> None:
-        nonlocal best, most, done
-        if tuple(tree) not in judged:
-            judged.add(tuple(tree))
-            done += agreement.cost
-            mass = agreement.mass(known, tree)
-            if mass > most * (1 + 1e-12):
-                best, most = tree, mass
-
-    def dive() -> None:
-        """Fix what is most probable given what is fixed already, bracket by bracket, up to a whole tree."""
-        nonlocal done
-        now, last, fixed = known, masses, set[BracketT]()
-        while not limit.passed(done):
-            found = bracketing_of_bound(last, length, 0.0)
-            spans = list(zip(found.starts.tolist(), found.ends.tolist(), strict=True))
-            tree = agreement.brackets(now, spans, frozenset())
-            judge(tree, now)
-            values = last[[cell_of(length, *span) for span in spans]]
-            whole = float(values.max())
-            left = [
-                (v, b)
-                for v, b in zip(values.tolist(), tree, strict=True)
-                if v < whole * (1 - EQUAL) and b not in fixed
-            ]
-            if not left:
-                return
-            chosen = max(left)[1]
-            fixed.add(chosen)
-            now, cost = agreement.within(now, chosen)
-            last = agreement.masses(now, frozenset())
-            done += cost
-
+    length, search = agreement.length, _Search(agreement, limit)
     known = agreement.start()
     masses = agreement.masses(known, frozenset())
     bound = best_bound(masses, length)
     for candidate in candidates:
-        judge(candidate, known)
-        if most >= bound * (1 - EQUAL) or limit.passed(done):
-            break
-    dive()
+        search.judge(candidate, known)
+        if search.most >= bound * (1 - EQUAL) or search.over:
+            return Found(search.best, search.most, max(bound, search.most))
+    search.dive(known)
     number = itertools.count()
     heap: list[_State[BracketT, StateT]] = []
 
@@ -153,22 +186,18 @@ def best_tree(
     while heap:
         state = heap[0]
         bound = min(bound, -state.order[0])
-        if most >= bound * (1 - EQUAL) or limit.passed(done):
-            return Found(best, most, max(bound, most))
+        if search.most >= bound * (1 - EQUAL) or search.over:
+            return Found(search.best, search.most, max(bound, search.most))
         heapq.heappop(heap)
-        found = bracketing_of_bound(state.masses, length, bound)
-        spans = list(zip(found.starts.tolist(), found.ends.tolist(), strict=True))
-        tree = agreement.brackets(state.known, spans, state.forbidden)
-        judge(tree, state.known)
-        open_places = [place for place, bracket in enumerate(tree) if bracket not in state.fixed]
-        if not open_places:
+        tree = search.tree(state.known, state.masses, bound, state.forbidden)
+        rows = zip(tree.masses, tree.brackets, strict=True)
+        free = [row for row in rows if row[1] not in state.fixed]
+        if not free:
             continue  # the one tree that is left has been judged
-        cells = [cell_of(length, *spans[place]) for place in open_places]
-        chosen = tree[open_places[int(state.masses[cells].argmin())]]
+        chosen = min(free, key=lambda row: row[0])[1]
         without = state.forbidden | {chosen}
         push(state._replace(forbidden=without, masses=agreement.masses(state.known, without)))
-        known, cost = agreement.within(state.known, chosen)
-        done += cost
+        known = search.within(state.known, chosen)
         masses = agreement.masses(known, state.forbidden)
         push(state._replace(fixed=(*state.fixed, chosen), known=known, masses=masses))
-    return Found(best, most, most)
+    return Found(search.best, search.most, search.most)

@@ -20,6 +20,7 @@ from mbrparse.decode.objectives import Item, Objective
 from mbrparse.decode.posteriors.span_posteriors import Posteriors
 from mbrparse.decode.whole_trees.agreements import Span, Uncrossed, crossing_table
 from mbrparse.decode.whole_trees.branch_and_bound import Found, Limit, best_tree
+from mbrparse.grammar.charts.clock import NO_LIMIT, Clock
 from mbrparse.grammar.charts.crossing.consistency import Consistency
 from mbrparse.grammar.charts.live_nodes import LiveNodes
 from mbrparse.grammar.charts.span_summary import cell_of
@@ -52,12 +53,12 @@ class WholeTreeDecoder:
         grammar: PCFG,
         objectives: Sequence[Objective],
         sampler: Sampler,
-        seconds: float | None = None,
+        clock: Clock = NO_LIMIT,
     ) -> None:
-        """``seconds`` (None: a fixed amount of work) limits the search for each sentence and objective."""
+        """The ``clock`` limits the search, a fixed amount of work where it has no limit."""
         self._objectives = objectives
         self._sampler = sampler
-        self._seconds = seconds
+        self._clock = clock
         nothing = np.zeros(len(grammar.symbols), np.bool_)
         self._of_constituents = Consistency(grammar)
         self._of_brackets = Consistency(grammar, nothing)
@@ -69,7 +70,8 @@ class WholeTreeDecoder:
         samples = self._sampler.samples(chart.terminal_ids, SAMPLES, SEED) if chart.length > 2 else None
         decoded = []
         for objective in self._objectives:
-            limit = Limit(WORK, self._seconds)
+            share = (self._clock.seconds or 0.0) / len(self._objectives)
+            limit = Limit(WORK, self._clock, share)
             crossing = bool(objective.weight(Item.CONSISTENT_TREE))
             consistency = self._of_constituents if crossing else self._of_brackets
             graph = consistency.graph(chart.length, chart.live_nodes())
