@@ -32,6 +32,7 @@ class Item(Enum):
     LOG_CONSISTENT_SPAN = "span (i, j): the log probability that no constituent crosses it"
     CONSISTENT_TREE = "the tree: the probability that no constituent of the n-ary tree crosses any of it"
     BRACKETED_TREE = "the tree: the probability that the binary tree has just these brackets"
+    PROJECTED_TREE = "the tree: its probability, summed over all derivations that look like it"
 
 
 class Space(Enum):
@@ -66,11 +67,12 @@ _MEANT_IN = {
     Item.LOG_CONSISTENT_SPAN: (Space.FREE,),
     Item.CONSISTENT_TREE: (Space.FREE,),
     Item.BRACKETED_TREE: (Space.FREE,),
+    Item.PROJECTED_TREE: (Space.GRAMMAR,),
 }
 
 
-_WHOLE = (Item.CONSISTENT_TREE, Item.BRACKETED_TREE)
-_UNLABELLED = (Item.SPAN, Item.CONSISTENT_SPAN, Item.LOG_CONSISTENT_SPAN, *_WHOLE)
+_WHOLE = (Item.CONSISTENT_TREE, Item.BRACKETED_TREE, Item.PROJECTED_TREE)
+_UNLABELLED = (Item.SPAN, Item.CONSISTENT_SPAN, Item.LOG_CONSISTENT_SPAN, *_WHOLE[:2])
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,6 +192,7 @@ OBJECTIVES = {
         Objective("consistent-brackets", Space.FREE, ((Item.CONSISTENT_SPAN, 1.0),)),
         Objective("consistent-brackets-product", Space.FREE, ((Item.LOG_CONSISTENT_SPAN, 1.0),)),
         Objective("consistent-brackets-tree", Space.FREE, ((Item.CONSISTENT_TREE, 1.0),)),
+        Objective("most-probable-tree", Space.GRAMMAR, ((Item.PROJECTED_TREE, 1.0),)),
         Objective("bracketed-tree", Space.FREE, ((Item.BRACKETED_TREE, 1.0),)),
         Objective("parent-child", Space.GRAMMAR, ((Item.PARENT_CHILD, 1.0),)),
         Objective("productions", Space.GRAMMAR, ((Item.PRODUCTION, 1.0),)),

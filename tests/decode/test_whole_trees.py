@@ -4,11 +4,14 @@ MBRPARSE_CASES=10000 python -m pytest tests/decode/test_whole_trees.py tries ten
 """
 
 import json
+import math
 import os
+from collections import defaultdict
 from pathlib import Path
 
 import naive
 import naive_crossing
+import numpy as np
 import pytest
 from commandline import run
 from conversion import to_pcfg
@@ -19,8 +22,11 @@ from unary_strategies import unary_cases
 
 from mbrparse.decode.free.bracketing import best_bracketing
 from mbrparse.decode.parser import Parser
+from mbrparse.decode.tree_probability import TreeProbability
 from mbrparse.decode.whole_trees.agreements import Uncrossed
 from mbrparse.decode.whole_trees.branch_and_bound import Limit, best_tree
+from mbrparse.decode.whole_trees.likeness import Likeness
+from mbrparse.errors import GrammarError
 from mbrparse.grammar.charts.crossing.consistency import Consistency
 from mbrparse.grammar.charts.factory import ChartFactory
 
@@ -65,6 +71,32 @@ def test_certificates_are_never_wrong(data: st.DataObject) -> None:
             assert found.mass == pytest.approx(optimum, abs=1e-9)
         else:
             assert work < 1e9
+        labels = st.sampled_from(["of brackets", "of the tree"])
+        if taken_out is nothing:
+            label = np.zeros(len(pcfg.symbols), np.int32)
+            if data.draw(labels) == "of the tree":
+                label = pcfg.label_ids
+                optimum = most_probable(grammar, words)
+            likeness = Likeness(consistency.graph(n, chart.live_nodes()), label)
+            trees_of = likeness.brackets(likeness.start(), candidate, frozenset())
+            best = best_tree(likeness, [trees_of], Limit(work))
+            assert best.bound >= optimum - 1e-9
+            assert best.mass <= optimum + 1e-9
+            if best.certified:
+                assert best.mass == pytest.approx(optimum, abs=1e-9)
+            else:
+                assert work < 1e9
+
+
+def most_probable(grammar: naive.Grammar, words: list[str]) -> float:
+    """The largest sum over derivations that have the same labelled spans, continuations too."""
+    projection = {"A": "S_Cont", "B": "S_Cont", "C": "NP"}
+    sums: dict[frozenset[naive.LabelledSpan], float] = defaultdict(float)
+    total = 0.0
+    for tree, p in naive.derivations(grammar, words):
+        sums[naive.labelled_spans(tree, projection)] += float(p)
+        total += float(p)
+    return max(sums.values()) / total
 
 
 @settings(max_examples=30)
@@ -84,6 +116,28 @@ def test_whole_trees_with_unary_rules(case: tuple[naive.Grammar, list[str]]) -> 
         assert found.certificate is not None
         assert found.certificate.certified
         assert found.score == pytest.approx(optimum, abs=1e-9)
+
+
+@settings(max_examples=30)
+@given(st.data())
+def test_the_most_probable_tree_is_as_probable_as_told(data: st.DataObject) -> None:
+    grammar = data.draw(grammars())
+    words = data.draw(sentences(grammar, 6))
+    assume(float(naive.sentence_probability(grammar, words)) > 0)
+    pcfg = to_pcfg(grammar, NAMES)
+    parse = Parser(pcfg, "most-probable-tree").parse([words])[0]
+    [found] = parse.decoded
+    assert found is not None
+    assert found.score == pytest.approx(most_probable(grammar, words), abs=1e-9)
+    log_prob = TreeProbability(pcfg).log_prob(found.spans, pcfg.encode(words))
+    if len(words) > 1:
+        assert found.score == pytest.approx(math.exp(log_prob - parse.log_prob), abs=1e-9)
+
+
+def test_the_most_probable_tree_needs_a_grammar_without_unary_rules() -> None:
+    grammar = naive.Grammar({"S": 1.0}, {("S", "S", "S"): 0.4}, {("A", "x"): 1.0}, {("S", "A"): 0.6})
+    with pytest.raises(GrammarError, match="unary"):
+        Parser(to_pcfg(grammar), "most-probable-tree")
 
 
 @pytest.fixture

@@ -100,6 +100,10 @@ class Uncrossed:
         """The spans themselves."""
         return spans
 
+    def bound(self, known: Known, forbidden: frozenset[Span]) -> float:
+        """Nothing better than the masses of brackets bounds trees that continuations may cross."""
+        return 1.0
+
     def mass(self, known: Known, tree: list[Span]) -> float:
         """The probability that nothing crosses any of them."""
         closings = known.closings

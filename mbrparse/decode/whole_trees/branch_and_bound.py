@@ -55,6 +55,10 @@ class Agreement(Protocol[BracketT, StateT]):
         """The best brackets of these spans, in their order."""
         ...
 
+    def bound(self, known: StateT, forbidden: frozenset[BracketT]) -> float:
+        """What no tree exceeds that has what is fixed and nothing forbidden; 1 if nothing is known."""
+        ...
+
     def mass(self, known: StateT, tree: list[BracketT]) -> float:
         """The probability that the true tree agrees with a binary tree, which has all that is fixed."""
         ...
@@ -170,7 +174,7 @@ def best_tree(
     length, search = agreement.length, _Search(agreement, limit)
     known = agreement.start()
     masses = agreement.masses(known, frozenset())
-    bound = best_bound(masses, length)
+    bound = min(best_bound(masses, length), agreement.bound(known, frozenset()))
     for candidate in candidates:
         search.judge(candidate, known)
         if search.most >= bound * (1 - EQUAL) or search.over:
@@ -180,7 +184,9 @@ def best_tree(
     heap: list[_State[BracketT, StateT]] = []
 
     def push(state: _State[BracketT, StateT]) -> None:
-        heapq.heappush(heap, state._replace(order=(-best_bound(state.masses, length), next(number))))
+        nested = agreement.bound(state.known, state.forbidden)
+        reached = min(best_bound(state.masses, length), nested, bound)
+        heapq.heappush(heap, state._replace(order=(-reached, next(number))))
 
     push(_State((0.0, 0), (), frozenset(), known, masses))
     while heap:
@@ -189,7 +195,8 @@ def best_tree(
         if search.most >= bound * (1 - EQUAL) or search.over:
             return Found(search.best, search.most, max(bound, search.most))
         heapq.heappop(heap)
-        tree = search.tree(state.known, state.masses, bound, state.forbidden)
+        least = best_bound(state.masses, length)
+        tree = search.tree(state.known, state.masses, least, state.forbidden)
         rows = zip(tree.masses, tree.brackets, strict=True)
         free = [row for row in rows if row[1] not in state.fixed]
         if not free:

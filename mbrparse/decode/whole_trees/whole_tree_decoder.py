@@ -8,18 +8,21 @@ comes with a bound.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
-from mbrparse.decode.candidates.sampler import SampledTree, Sampler
+from mbrparse.decode.candidates.sampler import SampledTree, Sampler, Samples
 from mbrparse.decode.decoders import Certificate, Decoded
+from mbrparse.decode.fallback import LabelledSpans
 from mbrparse.decode.free.bracketing import best_bracketing
 from mbrparse.decode.free.free_decoder import LEAST, best_preterminals, labelled
 from mbrparse.decode.objectives import Item, Objective
 from mbrparse.decode.posteriors.span_posteriors import Posteriors
 from mbrparse.decode.whole_trees.agreements import Span, Uncrossed, crossing_table
 from mbrparse.decode.whole_trees.branch_and_bound import Found, Limit, best_tree
+from mbrparse.decode.whole_trees.likeness import Likeness
+from mbrparse.errors import GrammarError
 from mbrparse.grammar.charts.clock import NO_LIMIT, Clock
 from mbrparse.grammar.charts.crossing.consistency import Consistency
 from mbrparse.grammar.charts.live_nodes import LiveNodes
@@ -57,12 +60,21 @@ class WholeTreeDecoder:
     ) -> None:
         """The ``clock`` limits the search, a fixed amount of work where it has no limit."""
         self._objectives = objectives
+        if grammar.has_unaries and any(o.weight(Item.PROJECTED_TREE) for o in objectives):
+            raise GrammarError(
+                "most-probable-tree takes no grammar with unary rules",
+                remedy="train on trees without: mbrparse binarize --unary top, bottom or join",
+            )
         self._sampler = sampler
         self._clock = clock
+        self._labels = grammar.labels
         nothing = np.zeros(len(grammar.symbols), np.bool_)
         self._of_constituents = Consistency(grammar)
-        self._of_brackets = Consistency(grammar, nothing)
-        self._shown = np.where(self._of_constituents.continuation, -1, 0).astype(np.int32)
+        self._of_nodes = Consistency(grammar, nothing)
+        # What a sampled tree shows of a symbol: continuations are no constituents.
+        self._constituent = np.where(self._of_constituents.continuation, -1, 0).astype(np.int32)
+        self._bracket = np.zeros(len(grammar.symbols), np.int32)
+        self._label = grammar.label_ids
 
     def decode(self, chart: WholeTreeChart, posteriors: Posteriors) -> list[Decoded]:
         """The best trees found."""
@@ -72,20 +84,40 @@ class WholeTreeDecoder:
         for objective in self._objectives:
             share = (self._clock.seconds or 0.0) / len(self._objectives)
             limit = Limit(WORK, self._clock, share)
-            crossing = bool(objective.weight(Item.CONSISTENT_TREE))
-            consistency = self._of_constituents if crossing else self._of_brackets
-            graph = consistency.graph(chart.length, chart.live_nodes())
-            agreement = Uncrossed(consistency, graph)
-            gains = np.log(np.maximum(agreement.start().masses, LEAST))
-            candidates = [_bracketing(gains, chart.length)]
-            if samples is not None:
-                trees = samples.trees(self._shown if crossing else np.zeros_like(self._shown))
-                candidates += _completions(trees, gains, chart.length)
-            found = best_tree(agreement, candidates, limit)
-            spans = _spans(found, chart.length, posteriors)
+            spans, found = self._found(objective, chart, samples, posteriors, limit)
             certificate = Certificate(found.bound, found.certified)
             decoded.append(Decoded(spans, preterminals, found.mass, certificate=certificate))
         return decoded
+
+    def _found(
+        self,
+        objective: Objective,
+        chart: WholeTreeChart,
+        samples: Samples | None,
+        posteriors: Posteriors,
+        limit: Limit,
+    ) -> tuple[LabelledSpans, Found[Any]]:
+        length, nodes = chart.length, chart.live_nodes()
+        if objective.weight(Item.CONSISTENT_TREE):
+            graph = self._of_constituents.graph(length, nodes)
+            agreement = Uncrossed(self._of_constituents, graph)
+            gains = np.log(np.maximum(agreement.start().masses, LEAST))
+            candidates = [_bracketing(gains, length)]
+            if samples is not None:
+                candidates += _completions(samples.trees(self._constituent), gains, length)
+            crossed = best_tree(agreement, candidates, limit)
+            return _spans(crossed.tree, length, posteriors), crossed
+        label = self._label if objective.weight(Item.PROJECTED_TREE) else self._bracket
+        likeness = Likeness(self._of_nodes.graph(length, nodes), label)
+        start = likeness.start()
+        gains = np.log(np.maximum(likeness.masses(start, frozenset()), LEAST))
+        trees = [likeness.brackets(start, _bracketing(gains, length), frozenset())]
+        if samples is not None:
+            trees += [list(map(tuple, tree.nodes.tolist())) for tree in samples.trees(label)[:JUDGED]]
+        found = best_tree(likeness, trees, limit)
+        if label is self._bracket:
+            return _spans([(start, end) for start, end, _ in found.tree], length, posteriors), found
+        return [(start, end, self._labels[shown]) for start, end, shown in found.tree], found
 
 
 def _bracketing(gains: FloatArray, length: int) -> list[Span]:
@@ -110,8 +142,8 @@ def _completions(trees: list[SampledTree], gains: FloatArray, length: int) -> li
     return [list(map(tuple, spans[place].tolist())) for place in order]
 
 
-def _spans(found: Found[Span], length: int, posteriors: Posteriors) -> list[tuple[int, int, str]]:
+def _spans(tree: list[Span], length: int, posteriors: Posteriors) -> list[tuple[int, int, str]]:
     """The tree with the most probable label on each span."""
     chosen = np.zeros(length * (length + 1) // 2)
-    chosen[[cell_of(length, *span) for span in found.tree]] = 1.0
+    chosen[[cell_of(length, *span) for span in tree]] = 1.0
     return labelled(best_bracketing(chosen, length), posteriors)
