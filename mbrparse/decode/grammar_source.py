@@ -54,7 +54,7 @@ class GrammarSource:
     def _divided(self, options: ParserOptions) -> tuple[Any, tuple[Place, ...]]:
         """The charts, and the decoders with their objectives."""
         objectives = options.objectives
-        free, nary, exact, probable, derived = (
+        free, nary, exact, whole, probable, derived = (
             [place for place, objective in enumerate(objectives) if objective.kind is kind] for kind in Kind
         )
         root = self.root if options.unlabelled else None
@@ -80,14 +80,26 @@ class GrammarSource:
                 decoders.append((ExactFDecoder(charts, _chosen(objectives, exact), self.root), exact))
         else:
             entries = bool(nary) or options.expectations
-            wanted = Wanted(bool(free) or entries, bool(probable), entries, options.needs_consistency)
+            nodes = options.needs_consistency or bool(whole)
+            wanted = Wanted(bool(free or whole) or entries, bool(probable), entries, nodes)
             charts = self._charts_of_sums(options, wanted)
             decoders.append((ViterbiDecoder(self.grammar, _chosen(objectives, probable)), probable))
+        if whole:
+            decoders.append((self._whole_trees(charts, _chosen(objectives, whole)), whole))
         return charts, tuple(
             Place(decoder, tuple(places), places is nary or places is exact)
             for decoder, places in decoders
             if places
         )
+
+    def _whole_trees(self, charts: Any, objectives: list[Objective]) -> Decoder[Any]:
+        """The decoder of whole trees, with a sampler over forests: the charts' own, if they are such."""
+        from mbrparse.decode.candidates.sampler import Sampler
+        from mbrparse.decode.derivations.forest_charts import ForestCharts
+        from mbrparse.decode.whole_trees.whole_tree_decoder import WholeTreeDecoder
+
+        forests = charts if isinstance(charts, ForestCharts) else ForestCharts(self.grammar)
+        return WholeTreeDecoder(self.grammar, objectives, Sampler(forests), self.clock)
 
     def _charts_of_sums(self, options: ParserOptions, wanted: Wanted) -> ChartFactory | BestFirstCharts:
         if options.best_first is None:

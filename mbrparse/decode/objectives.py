@@ -35,6 +35,9 @@ class Item(Enum):
     LOG_SPLIT_PRODUCTION = "production with its split, lexical ones too: its log posterior"
     CONSISTENT_SPAN = "span (i, j): the probability that no constituent of the n-ary tree crosses it"
     LOG_CONSISTENT_SPAN = "span (i, j): the log probability that no constituent crosses it"
+    CONSISTENT_TREE = "the tree: the probability that no constituent of the n-ary tree crosses any of it"
+    BRACKETED_TREE = "the tree: the probability that the binary tree has just these brackets"
+    PROJECTED_TREE = "the tree: its probability, summed over all derivations that look like it"
 
 
 class Space(Enum):
@@ -52,6 +55,7 @@ class Kind(Enum):
     FREE = "binary trees of the free space, from posteriors of spans"
     NARY = "n-ary trees, from posteriors of spans"
     EXACT_F = "n-ary trees, from the joint distribution of their constituents and their size"
+    WHOLE = "trees that are right or wrong as a whole, from a chart's nodes"
     DERIVATION = "the most probable derivation, which charts know without posteriors"
     FOREST = "derived trees, from the posteriors of a forest's items"
 
@@ -67,10 +71,14 @@ _MEANT_IN = {
     Item.LOG_SPLIT_PRODUCTION: (Space.ITEMS,),
     Item.CONSISTENT_SPAN: (Space.FREE,),
     Item.LOG_CONSISTENT_SPAN: (Space.FREE,),
+    Item.CONSISTENT_TREE: (Space.FREE,),
+    Item.BRACKETED_TREE: (Space.FREE,),
+    Item.PROJECTED_TREE: (Space.GRAMMAR,),
 }
 
 
-_UNLABELLED = (Item.SPAN, Item.CONSISTENT_SPAN, Item.LOG_CONSISTENT_SPAN)
+_WHOLE = (Item.CONSISTENT_TREE, Item.BRACKETED_TREE, Item.PROJECTED_TREE)
+_UNLABELLED = (Item.SPAN, Item.CONSISTENT_SPAN, Item.LOG_CONSISTENT_SPAN, *_WHOLE[:2])
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +123,8 @@ class Objective:
             )
         if self.f_score and (self.space is not Space.NARY or self.node_constant):
             raise ObjectiveError(f"{self.name}: F is maximized over n-ary trees, without a constant")
+        if any(item in _WHOLE for item in weights) and (len(weights) > 1 or self.node_constant):
+            raise ObjectiveError(f"{self.name}: what is right as a whole is no sum of gains")
         alone = len(weights) == 1 and min(weights.values()) > 0 and not self.node_constant
         if self.space is Space.ITEMS and not alone:
             raise ObjectiveError(
@@ -142,6 +152,8 @@ class Objective:
     @property
     def kind(self) -> Kind:
         """Which decoder serves it."""
+        if any(map(self.weight, _WHOLE)):
+            return Kind.WHOLE
         if self.space is Space.FREE:
             return Kind.FREE
         if self.space is Space.NARY:
@@ -152,7 +164,7 @@ class Objective:
     @property
     def sums_posteriors(self) -> bool:
         """Whether it adds posteriors up, so that a node may cost something."""
-        by_log = Item.RULE, Item.LOG_SPLIT_PRODUCTION, Item.LOG_CONSISTENT_SPAN
+        by_log = Item.RULE, Item.LOG_SPLIT_PRODUCTION, Item.LOG_CONSISTENT_SPAN, *_WHOLE
         return self.space is not Space.ITEMS and not self.f_score and not any(map(self.weight, by_log))
 
     def with_node_cost(self, cost: float) -> Objective:
@@ -200,6 +212,9 @@ OBJECTIVES = {
         Objective("bracketed-f", Space.NARY, ((Item.SPAN, 1.0),), f_score="sentence"),
         Objective("consistent-brackets", Space.FREE, ((Item.CONSISTENT_SPAN, 1.0),)),
         Objective("consistent-brackets-product", Space.FREE, ((Item.LOG_CONSISTENT_SPAN, 1.0),)),
+        Objective("consistent-brackets-tree", Space.FREE, ((Item.CONSISTENT_TREE, 1.0),)),
+        Objective("most-probable-tree", Space.GRAMMAR, ((Item.PROJECTED_TREE, 1.0),)),
+        Objective("bracketed-tree", Space.FREE, ((Item.BRACKETED_TREE, 1.0),)),
         Objective("parent-child", Space.GRAMMAR, ((Item.PARENT_CHILD, 1.0),)),
         Objective("productions", Space.GRAMMAR, ((Item.PRODUCTION, 1.0),)),
         Objective("max-rule-sum", Space.ITEMS, ((Item.SPLIT_PRODUCTION, 1.0),)),

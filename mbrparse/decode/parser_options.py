@@ -69,7 +69,8 @@ class ParserOptions:
             )
         if self.items == "symbol" and all(o.kind is Kind.DERIVATION for o in self.objectives):
             raise OptionsError("--items symbol needs another objective: labelled-tree has rules for items")
-        if self.needs_consistency and self.best_first is not None:
+        crossing = self.needs_consistency or any(o.kind is Kind.WHOLE for o in self.objectives)
+        if crossing and self.best_first is not None:
             raise OptionsError("What crosses a span is told with --engine exhaustive")
         if self.needs_forest:
             what = "--items symbol" if self.items == "symbol" else "This objective"
