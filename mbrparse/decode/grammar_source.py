@@ -26,6 +26,7 @@ from mbrparse.treebank.tree import Tree
 
 if TYPE_CHECKING:
     from mbrparse.decode.best_first.best_first_charts import BestFirstCharts
+    from mbrparse.decode.candidates.candidate_trees import CandidateTrees
 
 
 class GrammarSource:
@@ -35,6 +36,8 @@ class GrammarSource:
         self.grammar = grammar
         self.charts: Any = None
         self.places: tuple[Place, ...] = ()
+        #: The candidates of its charts' sentences, where some are asked for.
+        self.candidates: CandidateTrees | None = None
         self.root = grammar.start_label
         self.labels = frozenset(grammar.labels)
         self._item_labels = grammar.labels
@@ -46,13 +49,13 @@ class GrammarSource:
 
     def renew(self) -> None:
         """Make charts and decoders, and the memory that they work in, anew."""
-        self.charts, self.places = None, ()  # first the old ones go
+        self.charts, self.places, self.candidates = None, (), None  # first the old ones go
         self.charts, self.places = self._divided(self._options)
 
     def _divided(self, options: ParserOptions) -> tuple[Any, tuple[Place, ...]]:
         """The charts, and the decoders with their objectives."""
         objectives = options.objectives
-        free, nary, probable, derived = (
+        free, nary, probable, least, derived = (
             [place for place, objective in enumerate(objectives) if objective.kind is kind] for kind in Kind
         )
         root = self.root if options.unlabelled else None
@@ -77,9 +80,23 @@ class GrammarSource:
             wanted = Wanted(bool(free) or entries, bool(probable), entries, options.needs_consistency)
             charts = self._charts_of_sums(options, wanted)
             decoders.append((ViterbiDecoder(self.grammar, _chosen(objectives, probable)), probable))
+        if options.has_candidates:
+            self.candidates = self._listing(charts, options)
+            if options.risk is not None:
+                from mbrparse.decode.candidates.risk_decoder import RiskDecoder
+
+                risk = RiskDecoder(self.candidates, options, options.risk, TIE["double"])
+                decoders.append((risk, least))
         return charts, tuple(
             Place(decoder, tuple(places), places is nary) for decoder, places in decoders if places
         )
+
+    def _listing(self, charts: Any, options: ParserOptions) -> CandidateTrees:
+        """The candidates, by way of the charts' forests or, where they have none, of others."""
+        from mbrparse.decode.candidates.candidate_trees import CandidateTrees
+        from mbrparse.decode.derivations.forest_charts import ForestCharts
+
+        return CandidateTrees(charts if options.needs_forest else ForestCharts(self.grammar), options)
 
     def _charts_of_sums(self, options: ParserOptions, wanted: Wanted) -> ChartFactory | BestFirstCharts:
         if options.best_first is None:

@@ -36,6 +36,7 @@ class Lines(NamedTuple):
     reason: str | None
     length: int = 0
     entries: SpanEntries | None = None
+    candidates: tuple[str, ...] = ()  # their log probabilities and trees, tab-separated
     consistent: FloatArray | None = None
 
 
@@ -106,6 +107,9 @@ def lines_of(parse: Parse, details: Details | None) -> Lines:
         tuple(texts[id(tree)] for tree in parse.trees),
         None if details is None else json.dumps(details.row(parse), allow_nan=False),
         parse.reason,
+        candidates=tuple(
+            f"{one.log_prob:.9f}\t{EMPTY_PARSE if one.tree is None else one.tree}" for one in parse.candidates
+        ),
     )
 
 
