@@ -8,14 +8,16 @@ import numpy as np
 import numpy.typing as npt
 
 from mbrparse.errors import MbrparseError
-from mbrparse.evaluate.agreement import Form
+from mbrparse.evaluate.agreement import Form, Place
 from mbrparse.evaluate.criteria import MORE, PAPER
 from mbrparse.evaluate.gold import Comparison, GoldSentence, compared_labels
 from mbrparse.evaluate.matches import Matches
-from mbrparse.evaluate.outline import outline
+from mbrparse.evaluate.outline import Brackets, outline
 from mbrparse.treebank.tree import Tree
 
 FloatArray = npt.NDArray[np.float64]
+
+_PLACE = Place("the trees compared", 1, "sentence")
 
 
 class TreeRates:
@@ -40,18 +42,25 @@ class TreeRates:
 
     def __call__(self, trees: Sequence[Tree]) -> FloatArray:
         """The rates [guessed, correct], 0 to 1; 1 where there is nothing to count."""
-        return np.stack([self.against(correct, trees) for correct in trees], axis=1)
+        guessed = [self._read(tree) for tree in trees]
+        return np.stack([self._rates(correct, guessed) for correct in trees], axis=1)
 
     def against(self, correct: Tree, guessed: Sequence[Tree]) -> FloatArray:
         """The rates of trees, of which one is the correct one."""
+        return self._rates(correct, [self._read(tree) for tree in guessed])
+
+    def _read(self, tree: Tree) -> Brackets:
+        read = outline(tree)
+        return Brackets(read.spans, compared_labels(read, self._how.form, _PLACE))
+
+    def _rates(self, correct: Tree, guessed: Sequence[Brackets]) -> FloatArray:
         import pandas as pd
 
-        gold = GoldSentence(1, 1, correct, self._how, "the candidates", "sentence")
-        rows = []
-        for tree in guessed:
-            read = outline(tree)
-            labels = compared_labels(read, self._how.form, gold.place)
-            rows.append((1, gold.constituents, len(read.spans), *gold.reference.matches(read.spans, labels)))
+        gold = GoldSentence(1, 1, correct, self._how, _PLACE.source, _PLACE.unit)
+        rows = [
+            (1, gold.constituents, len(one.spans), *gold.reference.matches(one.spans, one.labels))
+            for one in guessed
+        ]
         counts = pd.DataFrame(rows, columns=["parsed", "gold", "guess", *Matches._fields])
         above = self._criterion.numerator(counts).to_numpy(np.float64)
         below = self._criterion.denominator(counts).to_numpy(np.float64)
