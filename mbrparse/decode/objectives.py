@@ -46,6 +46,7 @@ class Space(Enum):
     FREE = "any binary tree with one label for each span of width 2 or more"
     GRAMMAR = "the grammar's own derivations"
     NARY = "any constituents that do not cross each other, one label a span, the whole sentence always"
+    CANDIDATES = "the candidates of a sentence: its k best derivations' trees, or those of samples"
     ITEMS = "every tree that is built of productions with a posterior above zero"
 
 
@@ -57,6 +58,7 @@ class Kind(Enum):
     EXACT_F = "n-ary trees, from the joint distribution of their constituents and their size"
     WHOLE = "trees that are right or wrong as a whole, from a chart's nodes"
     DERIVATION = "the most probable derivation, which charts know without posteriors"
+    RISK = "the candidate of least risk, by a criterion that the caller hands in"
     FOREST = "derived trees, from the posteriors of a forest's items"
 
 
@@ -106,7 +108,9 @@ class Objective:
             raise ObjectiveError(f"{self.name}: an item is listed twice", remedy="add its weights up")
         if not all(map(math.isfinite, (*weights.values(), self.node_constant))):
             raise ObjectiveError(f"{self.name}: a weight that is no number")
-        if not weights and not self.node_constant:
+        if self.space is Space.CANDIDATES and (weights or self.node_constant):
+            raise ObjectiveError(f"{self.name}: among candidates a criterion decides, not items")
+        if not weights and not self.node_constant and self.space is not Space.CANDIDATES:
             raise ObjectiveError(f"{self.name}: nothing is weighed", remedy="give an item a weight")
         for item in weights:
             if self.space not in _MEANT_IN[item]:
@@ -142,7 +146,7 @@ class Objective:
     @property
     def labels_matter(self) -> bool:
         """Whether another label would change the score."""
-        return any(item not in _UNLABELLED for item in self._weighed)
+        return self.space is Space.CANDIDATES or any(item not in _UNLABELLED for item in self._weighed)
 
     @property
     def needs_consistency(self) -> bool:
@@ -158,6 +162,8 @@ class Objective:
             return Kind.FREE
         if self.space is Space.NARY:
             return Kind.EXACT_F if self.f_score == "exact" else Kind.NARY
+        if self.space is Space.CANDIDATES:
+            return Kind.RISK
         rules_alone = self._weighed.keys() == {Item.RULE} and self.weight(Item.RULE) > 0
         return Kind.DERIVATION if rules_alone and not self.node_constant else Kind.FOREST
 
@@ -165,7 +171,8 @@ class Objective:
     def sums_posteriors(self) -> bool:
         """Whether it adds posteriors up, so that a node may cost something."""
         by_log = Item.RULE, Item.LOG_SPLIT_PRODUCTION, Item.LOG_CONSISTENT_SPAN, *_WHOLE
-        return self.space is not Space.ITEMS and not self.f_score and not any(map(self.weight, by_log))
+        others = Space.ITEMS, Space.CANDIDATES
+        return self.space not in others and not self.f_score and not any(map(self.weight, by_log))
 
     def with_node_cost(self, cost: float) -> Objective:
         """The same with a cost for each node; raises ObjectiveError where gains are no sum of posteriors.
@@ -196,7 +203,8 @@ class Objective:
         # Max-rule's space is the grammar's as far as its productions go.
         if space is self.space or (space is Space.GRAMMAR and self.space is Space.ITEMS):
             return self
-        if self.f_score or any(space not in _MEANT_IN[item] for item in self._weighed):
+        fixed = self.f_score or Space.CANDIDATES in (space, self.space)
+        if fixed or any(space not in _MEANT_IN[item] for item in self._weighed):
             raise ObjectiveError(f"{self.name} has no meaning in the space {space.name.lower()}")
         return replace(self, space=space)
 
@@ -219,5 +227,6 @@ OBJECTIVES = {
         Objective("productions", Space.GRAMMAR, ((Item.PRODUCTION, 1.0),)),
         Objective("max-rule-sum", Space.ITEMS, ((Item.SPLIT_PRODUCTION, 1.0),)),
         Objective("max-rule-product", Space.ITEMS, ((Item.LOG_SPLIT_PRODUCTION, 1.0),)),
+        Objective("minimum-risk", Space.CANDIDATES, ()),
     )
 }

@@ -105,6 +105,9 @@ def lines_of(parse: Parse, details: Details | None) -> Lines:
         None if details is None else json.dumps(details.row(parse), allow_nan=False),
         parse.reason,
         certified=_certified(parse),
+        candidates=tuple(
+            f"{one.log_prob:.9f}\t{EMPTY_PARSE if one.tree is None else one.tree}" for one in parse.candidates
+        ),
     )
 
 
