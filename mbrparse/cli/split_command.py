@@ -74,6 +74,6 @@ def split(
     if seed is None and splits.differ_in_length(lengths, parts):
         train, test = (splits.mean_length(lengths, part) for part in parts)
         note(
-            f"warning: test sentences have {test:.1f} words, training sentences {train:.1f}: where a corpus "
+            f"warning: test sentences have {test:.1f} words, training sentences {train:.1f}: if the corpus "
             "is sorted, draw the test part at random (--seed)"
         )
