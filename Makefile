@@ -72,7 +72,7 @@ $(RUN)/parsed: $(RUN)/grammar.txt $(RUN)/test.mrg
 $(PARSES): $(RUN)/parsed ;
 
 $(RUN)/table.txt: $(RUN)/test.mrg $(PARSES)
-	$(MBRPARSE) evaluate $(RUN)/test.mrg $(PARSES) -o $@
+	$(MBRPARSE) evaluate $(RUN)/test.mrg $(PARSES) --details $(RUN)/details.jsonl -o $@
 
 # Training from bracketed text: the embedded treebank, whole, unless the command line says otherwise.
 given = $(filter-out file,$(origin $(1)))

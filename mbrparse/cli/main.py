@@ -30,6 +30,8 @@ COMMANDS = {
     "grammar": "Show, or convert, a grammar.",
     "sample": "Sample trees from a grammar.",
     "parse": "Parse sentences for one objective or several.",
+    "score": "Score given trees: log probabilities and expectations.",
+    "posteriors": "Show a sentence's chart: the posteriors of its spans.",
     "evaluate": "Compare parses with gold trees: a table of criteria.",
     "experiment": "Run an experiment: a paper's, or a check of the parser.",
     "show": "Draw trees in the terminal, or as SVG.",

@@ -82,4 +82,4 @@ def posteriors_writer(path: str, grammar: PCFG, options: ParserOptions) -> Poste
             source=path,
             remedy="train on trees without: mbrparse binarize --unary top, bottom or join",
         )
-    return PosteriorsWriter(grammar.labels)
+    return PosteriorsWriter(grammar.labels, options.needs_consistency)

@@ -26,7 +26,8 @@ class Decoded:
     over its terminals (None: there is none). ``score`` is what the objective makes of it (None: see
     ``log_prob``), ``expected`` how many of its other items are expected to be right, by their name in
     ``--details``. A tree that is a most probable derivation has that derivation's natural ``log_prob``.
-    An n-ary tree says how many ``constituents`` the true n-ary tree is expected to have.
+    An n-ary tree says how many ``constituents`` the true n-ary tree is expected to have, a tree that is to be
+    ``consistent`` with it how probably each of its spans is.
     """
 
     spans: LabelledSpans
@@ -35,6 +36,7 @@ class Decoded:
     log_prob: float | None = None
     expected: Mapping[str, float] | None = None
     constituents: float | None = None
+    consistent: Sequence[float] | None = None
 
 
 class Decoder(Protocol[ChartT_contra]):

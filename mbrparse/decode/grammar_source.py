@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, cast
 
 from mbrparse.decode.decoders import Decoder, Place
@@ -17,8 +18,10 @@ from mbrparse.decode.posteriors.span_posteriors import Posteriors
 from mbrparse.decode.sentences import Batch, Sentence
 from mbrparse.decode.trees import tagged
 from mbrparse.grammar.charts.chart import Wanted
+from mbrparse.grammar.charts.clock import Clock
+from mbrparse.grammar.charts.crossing.consistency import Consistency, NodeChart
 from mbrparse.grammar.charts.factory import TIE, ChartFactory, default_max_length
-from mbrparse.grammar.pcfg import PCFG, UNKNOWN_TERMINAL, IntArray
+from mbrparse.grammar.pcfg import PCFG, UNKNOWN_TERMINAL, FloatArray, IntArray
 from mbrparse.grammar.rules import is_terminal, unquote
 from mbrparse.treebank.tree import Tree
 
@@ -31,12 +34,13 @@ class GrammarSource:
 
     def __init__(self, grammar: PCFG, options: ParserOptions) -> None:
         self.grammar = grammar
-        self._charts: Any = None
+        self.charts: Any = None
         self.places: tuple[Place, ...] = ()
         self.root = grammar.start_label
         self.labels = frozenset(grammar.labels)
         self._item_labels = grammar.labels
         self._options = options
+        self.clock = Clock(options.max_seconds)
         self.renew()
         self._max_length = options.max_length or default_max_length(grammar)
         self._words = grammar.terminal_kind == "words"
@@ -44,19 +48,19 @@ class GrammarSource:
 
     def renew(self) -> None:
         """Make charts and decoders, and the memory that they work in, anew."""
-        self._charts, self.places = None, ()  # first the old ones go
-        self._charts, self.places = self._divided(self._options)
+        self.charts, self.places = None, ()  # first the old ones go
+        self.charts, self.places = self._divided(self._options)
 
     def _divided(self, options: ParserOptions) -> tuple[Any, tuple[Place, ...]]:
         """The charts, and the decoders with their objectives."""
         objectives = options.objectives
-        free, nary, probable, derived = (
+        free, nary, exact, probable, derived = (
             [place for place, objective in enumerate(objectives) if objective.kind is kind] for kind in Kind
         )
         root = self.root if options.unlabelled else None
         decoders: list[tuple[Decoder[Any], list[int]]] = [
-            (FreeDecoder(_chosen(objectives, free), TIE[options.precision], root), free),
-            (NaryDecoder(_chosen(objectives, nary), TIE[options.precision], self.root), nary),
+            (FreeDecoder(_chosen(objectives, free), TIE[options.precision], root, self.clock), free),
+            (NaryDecoder(_chosen(objectives, nary), TIE[options.precision], self.root, self.clock), nary),
         ]
         charts: Any
         if options.needs_forest:
@@ -64,27 +68,33 @@ class GrammarSource:
             from mbrparse.decode.derivations.forest_charts import ForestCharts
             from mbrparse.decode.derivations.forest_decoder import ForestDecoder
 
-            charts = ForestCharts(self.grammar, options.items)
+            charts = ForestCharts(self.grammar, options.items, self.clock)
             self._item_labels = charts.labels
             # It has the most probable derivation too, and another chart would cost more than a lane.
             derived = sorted(probable + derived)
             decoder = ForestDecoder(charts, _chosen(objectives, derived), options.expectations)
             decoders.append((decoder, derived))
+            if exact:
+                from mbrparse.decode.nary.exact_f_decoder import ExactFDecoder
+
+                decoders.append((ExactFDecoder(charts, _chosen(objectives, exact), self.root), exact))
         else:
             entries = bool(nary) or options.expectations
-            wanted = Wanted(bool(free) or entries, bool(probable), entries)
+            wanted = Wanted(bool(free) or entries, bool(probable), entries, options.needs_consistency)
             charts = self._charts_of_sums(options, wanted)
             decoders.append((ViterbiDecoder(self.grammar, _chosen(objectives, probable)), probable))
         return charts, tuple(
-            Place(decoder, tuple(places), places is nary) for decoder, places in decoders if places
+            Place(decoder, tuple(places), places is nary or places is exact)
+            for decoder, places in decoders
+            if places
         )
 
     def _charts_of_sums(self, options: ParserOptions, wanted: Wanted) -> ChartFactory | BestFirstCharts:
         if options.best_first is None:
-            return ChartFactory(self.grammar, options.precision, wanted)
+            return ChartFactory(self.grammar, options.precision, wanted, clock=self.clock)
         from mbrparse.decode.best_first.best_first_charts import BestFirstCharts
 
-        return BestFirstCharts(self.grammar, options.best_first)
+        return BestFirstCharts(self.grammar, options.best_first, self.clock)
 
     def terminals(self, sentence: Sentence) -> list[str]:
         """What of a sentence the grammar speaks of: its tags, or its words and what stands for them."""
@@ -101,7 +111,7 @@ class GrammarSource:
             encoded.append(self.grammar.encode(terminals))
             reasons.append(self._refusal(terminals, encoded[-1].tolist()))
         chartable = [ids for ids, reason in zip(encoded, reasons, strict=True) if reason is None]
-        charts = iter(cast("Iterable[SentenceChart]", self._charts.charts(chartable)))
+        charts = iter(cast("Iterable[SentenceChart]", self.charts.charts(chartable)))
         for sentence, ids, reason in zip(batch.sentences, encoded, reasons, strict=True):
             yield self._of_sentence(sentence, ids, reason, None if reason is not None else next(charts))
 
@@ -110,8 +120,19 @@ class GrammarSource:
     ) -> Evidence:
         if chart is not None and not chart.has_parse:
             reason, chart = chart.failure, None
-        posteriors = None if chart is None else Posteriors.of_chart(chart, self._item_labels)
+        posteriors = None
+        if chart is not None:
+            known = partial(self._consistent, chart) if self._options.best_first is None else None
+            posteriors = Posteriors.of_chart(chart, self._item_labels, known)
         return Evidence(sentence, ids, posteriors, chart, reason)
+
+    def _consistent(self, chart: SentenceChart) -> FloatArray:
+        """By cell, the probability that no constituent of the n-ary tree crosses the span."""
+        return self._consistency.of_chart(chart.length, cast("NodeChart", chart).live_nodes())
+
+    @cached_property
+    def _consistency(self) -> Consistency:
+        return Consistency(self.grammar)
 
     def refused(self, sentence: Sentence, reason: str) -> Evidence:
         """Evidence of a sentence of which nothing but a reason to fall back is known."""

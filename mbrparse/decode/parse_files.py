@@ -8,8 +8,8 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from mbrparse.decode.lines import Lines
 from mbrparse.decode.posteriors.posteriors_writer import PosteriorsWriter
-from mbrparse.decode.run import Lines
 from mbrparse.files import open_output, open_output_bytes, together
 
 
@@ -58,7 +58,7 @@ def write_parses(
             if detail_stream is not None:
                 detail_stream.write(f"{lines.details}\n")
             if posteriors is not None:
-                posteriors[0].add(lines.length, lines.entries)
+                posteriors[0].add(lines.length, lines.entries, lines.consistent)
             account.sentences += 1
             if lines.reason is not None:
                 account.reasons[lines.reason] += 1

@@ -106,6 +106,7 @@ COMMANDS: tuple[tuple[int, str], ...] = (
     (6, "evaluate --evalb rules.prm gold.orig one.orig"),
     (3, "evaluate --evalb rules.prm gold.orig one.orig two.mrg --format csv --resamples 10"),
     (4, "show bin.mrg one.mrg two.mrg --line 2 --svg out.svg"),
+    (3, "show bin.mrg one.mrg two.mrg --differing --png out.png"),
     (3, "show trees.mrg"),
     (3, "experiment palindromes --runs 2 --train 4 --test 3 --nonterminals 2 --iterations 2 -o palindromes"),
 )

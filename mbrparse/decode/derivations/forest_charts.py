@@ -11,13 +11,15 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from mbrparse.decode.derivations.forest_posteriors import forest_entries, forest_summary
+from mbrparse.decode.derivations.forest_posteriors import forest_entries, forest_nodes, forest_summary
 from mbrparse.decode.parser_options import Items
-from mbrparse.errors import ChartOverflowError
+from mbrparse.errors import ChartOverflowError, TimeLimitError
 from mbrparse.grammar.charts.chart import TOO_LARGE
+from mbrparse.grammar.charts.clock import NO_LIMIT, Clock
 from mbrparse.grammar.charts.factory import TIE
 from mbrparse.grammar.charts.forest.forests import Forests
 from mbrparse.grammar.charts.forest.packed_forest import Forest
+from mbrparse.grammar.charts.live_nodes import LiveNodes
 from mbrparse.grammar.charts.rule_tables import Ints
 from mbrparse.grammar.charts.span_summary import SpanEntries, SpanSummary
 from mbrparse.grammar.pcfg import PCFG, IntArray
@@ -26,14 +28,17 @@ from mbrparse.grammar.pcfg import PCFG, IntArray
 class ForestChart:
     """What a sentence's forest has to say."""
 
+    unfinished = False
+
     def __init__(
-        self, charts: ForestCharts, terminal_ids: IntArray, log_prob: float, overflown: bool = False
+        self, charts: ForestCharts, terminal_ids: IntArray, log_prob: float, refusal: str | None = None
     ) -> None:
         self._charts = charts
         self.terminal_ids = terminal_ids
         self.length = len(terminal_ids)
         self.log_prob = log_prob
-        self.overflown = overflown
+        self.refusal = refusal
+        self.spent = charts.clock.counted
 
     @property
     def has_parse(self) -> bool:
@@ -43,11 +48,11 @@ class ForestChart:
     @property
     def failure(self) -> str:
         """Why there is no parse, where there is none."""
-        return TOO_LARGE if self.overflown else "no parse"
+        return self.refusal or "no parse"
 
     def forest(self) -> Forest:
         """The forest, which stands until another chart is asked for its own."""
-        return self._charts.forest_of(self)
+        return self._charts.forest_of(self.terminal_ids)
 
     def span_summary(self) -> SpanSummary:
         """Best label, its posterior, and the sum of posteriors, by cell."""
@@ -58,11 +63,15 @@ class ForestChart:
         """Expected numbers of labels over spans."""
         return forest_entries(self.forest(), self._charts.label, self.length)
 
+    def live_nodes(self) -> LiveNodes:
+        """The symbols over spans that occur in some parse."""
+        return forest_nodes(self.forest(), self.length)
+
 
 class ForestCharts:
     """Makes charts for one grammar, one after the other as they are asked for."""
 
-    def __init__(self, grammar: PCFG, items: Items = "projected") -> None:
+    def __init__(self, grammar: PCFG, items: Items = "projected", clock: Clock = NO_LIMIT) -> None:
         """Posteriors are those of ``labels``, projected or a symbol's own: ``label`` [symbol] says which."""
         self.grammar = grammar
         self.label: Ints = grammar.label_ids
@@ -70,7 +79,8 @@ class ForestCharts:
         if items == "symbol":
             self.label = np.arange(len(grammar.symbols), dtype=np.int32)
             self.labels = tuple(grammar.labels[label_id] for label_id in grammar.label_ids)
-        self.forests = Forests(grammar)
+        self.clock = clock
+        self.forests = Forests(grammar, clock=clock)
         # The sentence that the memory is filled with: a chart that is held would hold this in turn, and both
         # would stay until the garbage collector comes.
         self._held: IntArray | None = None
@@ -80,17 +90,20 @@ class ForestCharts:
         for terminal_ids in sentences:
             self._held = None
             try:
-                _, log_prob = self.forests.fill(terminal_ids)
+                with self.clock.running():
+                    _, log_prob = self.forests.fill(terminal_ids)
             except ChartOverflowError:
-                yield ForestChart(self, terminal_ids, -math.inf, overflown=True)
+                yield ForestChart(self, terminal_ids, -math.inf, TOO_LARGE)
+            except TimeLimitError as error:
+                yield ForestChart(self, terminal_ids, -math.inf, error.message)
             else:
                 self._held = terminal_ids
                 yield ForestChart(self, terminal_ids, log_prob)
 
-    def forest_of(self, chart: ForestChart) -> Forest:
-        """The forest of one of these charts; raises ChartOverflowError if memory no longer suffices."""
-        if self._held is not chart.terminal_ids:
+    def forest_of(self, terminal_ids: IntArray) -> Forest:
+        """The forest of a sentence; raises ChartOverflowError if memory does not suffice (any longer)."""
+        if self._held is not terminal_ids:
             self._held = None
-            self.forests.fill(chart.terminal_ids)
-            self._held = chart.terminal_ids
+            self.forests.fill(terminal_ids)
+            self._held = terminal_ids
         return self.forests.forest

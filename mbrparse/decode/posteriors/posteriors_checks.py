@@ -120,6 +120,26 @@ def check_entries(raw: RawPosteriors, source: str) -> None:
     )
 
 
+def check_consistent(consistent: npt.NDArray[Any], lengths: npt.NDArray[Any], source: str) -> None:
+    """Check that there is a probability for each span of each sentence."""
+    long = lengths.astype(np.float64)
+    spans = float((long * (long + 1) / 2).sum())
+    if len(consistent) != spans:
+        raise PosteriorsError(
+            f"the array 'consistent' has {len(consistent):,} numbers, where the sentences have {spans:,.0f} "
+            "spans",
+            source=source,
+            remedy="it has one for each span of one word or more, in the order of sentence, start, end",
+        )
+    wrong = np.flatnonzero(~((consistent >= 0) & (consistent <= 1 + TOLERANCE[4])))
+    if len(wrong):
+        raise PosteriorsError(
+            f"consistent[{wrong[0]}] is {consistent[wrong[0]]}",
+            source=source,
+            remedy="it is the probability that no constituent crosses the span, from 0 to 1",
+        )
+
+
 def check_single(raw: RawPosteriors, order: npt.NDArray[np.int64], source: str) -> None:
     """Check that no entry is listed twice; ``order`` sorts them by sentence, start, end, label."""
     same = np.ones(max(len(order) - 1, 0), np.bool_)

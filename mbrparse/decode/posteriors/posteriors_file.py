@@ -9,6 +9,9 @@ end       int [entries]      where it ends: the position after its last word
 label     int [entries]      its label, a position in ``labels``
 g         float [entries]    its posterior, in single or double precision
 ========  =================  ==========================================================
+
+It may also hold ``consistent``, float [spans]: for all spans of all sentences, in the order of sentence,
+start, end, the probability that no constituent crosses the span.
 """
 
 from __future__ import annotations
@@ -27,6 +30,7 @@ from mbrparse.decode.posteriors.array_headers import ArrayHeader, read_header
 from mbrparse.decode.posteriors.posteriors_checks import (
     TOLERANCE,
     RawPosteriors,
+    check_consistent,
     check_entries,
     check_labels,
     check_room,
@@ -47,10 +51,15 @@ DIMENSIONS = {
     "label": "entries",
     "g": "entries",
 }
+#: What a file may hold beside.
+OPTIONAL = {"consistent": "spans"}
+_LENGTHS = DIMENSIONS | OPTIONAL
+_EMPTY = {"labels": np.str_, "g": np.float64, "consistent": np.float64}
 # Kinds of numpy, how messages call them, how to come to one.
 _KINDS = {
     "labels": ("U", "text is wanted", "write np.array(labels, dtype=str)"),
     "g": ("f", "floats of single or double precision are wanted", "write g.astype(np.float32)"),
+    "consistent": ("f", "floats are wanted", "write consistent.astype(np.float64)"),
 }
 _INTEGERS = ("iu", "integers are wanted", "write it as {name}.astype(np.int32)")
 
@@ -82,6 +91,15 @@ class GivenPosteriors:
     g: FloatArray
     tie: float
     ignored: tuple[str, ...] = ()
+    consistent: FloatArray | None = None
+
+    def consistent_spans(self, sentence: int) -> FloatArray | None:
+        """Of one sentence, by cell, the probabilities that no constituent crosses a span, if known."""
+        if self.consistent is None:
+            return None
+        sizes = self.lengths * (self.lengths + 1) // 2
+        begin = int(sizes[:sentence].sum())
+        return self.consistent[begin : begin + int(sizes[sentence])]
 
     def entries(self, sentence: int) -> SpanEntries:
         """Those of one sentence, in the order of start, end, label id."""
@@ -122,8 +140,12 @@ def _read(path: str | Path, source: str) -> GivenPosteriors:
     with open_input(path) as stream:
         # Zip archives are read from their end, which a pipe does not know yet.
         arrays, ignored = _read_arrays(stream if stream.seekable() else io.BytesIO(stream.read()), source)
+    consistent = arrays.pop("consistent", None)
     raw = RawPosteriors(**arrays)
     check_entries(raw, source)
+    if consistent is not None:
+        check_consistent(consistent, raw.lengths, source)
+        consistent = consistent.astype(np.float64)
     used, ids = np.unique(raw.label.astype(np.int64), return_inverse=True)
     names = [str(raw.labels[label]) for label in used]
     check_labels(names, raw, ids, source)
@@ -147,6 +169,7 @@ def _read(path: str | Path, source: str) -> GivenPosteriors:
         g=raw.g[order].astype(np.float64),
         tie=TIE["double" if raw.g.dtype.itemsize == 8 else "single"],
         ignored=ignored,
+        consistent=consistent,
     )
 
 
@@ -172,15 +195,16 @@ def _read_arrays(stream: Any, source: str) -> tuple[dict[str, npt.NDArray[Any]],
                 remedy=f"the file holds {', '.join(map(repr, names)) or 'nothing'}; {_how_to_write()}",
             )
         assert archive.zip is not None
-        headers = {name: read_header(archive.zip, name) for name in DIMENSIONS}
+        wanted = (*DIMENSIONS, *(name for name in OPTIONAL if name in names))
+        headers = {name: read_header(archive.zip, name) for name in wanted}
         sizes = {name: _checked_size(name, header, source) for name, header in headers.items()}
         _check_parallel(sizes, source)
         arrays: dict[str, npt.NDArray[Any]] = {}
-        for name in DIMENSIONS:
+        for name in wanted:
             arrays[name] = _read_array(archive, name, source)
             if name == "labels":
                 check_room(arrays["lengths"], sizes["labels"], sizes["g"], source)
-    return arrays, tuple(name for name in names if name not in DIMENSIONS)
+    return arrays, tuple(name for name in names if name not in wanted)
 
 
 def _checked_size(name: str, header: ArrayHeader | None, source: str) -> int:
@@ -196,7 +220,7 @@ def _checked_size(name: str, header: ArrayHeader | None, source: str) -> int:
         )
     if len(header.shape) != 1:
         raise PosteriorsError(
-            f"array {name!r} has the shape {list(header.shape)}, where [{DIMENSIONS[name]}] is wanted",
+            f"array {name!r} has the shape {list(header.shape)}, where [{_LENGTHS[name]}] is wanted",
             source=source,
             remedy="docs/posteriors.md says how to come from dense tensors to lists of entries",
         )
@@ -224,7 +248,7 @@ def _read_array(archive: Any, name: str, source: str) -> npt.NDArray[Any]:
         raise
     except Exception:  # a damaged member: zlib's, zipfile's, struct's, numpy's own
         _refuse_file(f"is damaged: array {name!r} cannot be read", source)
-    return array if len(array) else np.zeros(0, {"labels": np.str_, "g": np.float64}.get(name, np.int64))
+    return array if len(array) else np.zeros(0, _EMPTY.get(name, np.int64))
 
 
 def _check_parallel(every: dict[str, int], source: str) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
+from mbrparse.grammar.charts.live_nodes import LiveNodes
 from mbrparse.grammar.charts.span_summary import SpanEntries, SpanSummary
 from mbrparse.grammar.pcfg import FloatArray, IntArray
 
@@ -34,6 +35,7 @@ class Wanted(NamedTuple):
     summaries: bool = True
     derivations: bool = False
     entries: bool = False
+    nodes: bool = False
 
 
 class Cell(NamedTuple):
@@ -58,12 +60,15 @@ class Chart:
         self._factory = factory
         self.terminal_ids = terminal_ids
         self.length = len(terminal_ids)
-        self.overflown = False
-        """Whether the chart would not fit into memory; it is then without a parse."""
+        self.refusal: str | None = None
+        """Why the chart was given up (memory, time); it is then without a parse."""
+        self.spent = 0.0
+        """What a limit of time counts for it, in seconds: its share of the group that it was filled with."""
         self._log_prob: float | None = None
         self._summary: SpanSummary | None = None
         self._derivation: Derivation | None = None
         self._entries: SpanEntries | None = None
+        self._nodes: LiveNodes | None = None
 
     @property
     def has_parse(self) -> bool:
@@ -75,7 +80,12 @@ class Chart:
     @property
     def failure(self) -> str:
         """Why there is no parse, where there is none."""
-        return TOO_LARGE if self.overflown else "no parse"
+        return self.refusal or "no parse"
+
+    @property
+    def unfinished(self) -> bool:
+        """Exhaustive charts are whole or none."""
+        return False
 
     @property
     def log_prob(self) -> float:
@@ -109,6 +119,13 @@ class Chart:
             assert self._entries is not None
         return self._entries
 
+    def live_nodes(self) -> LiveNodes:
+        """The symbols over spans that occur in some parse."""
+        if self._nodes is None:
+            self._factory.fill([self], Wanted(summaries=False, nodes=True))
+            assert self._nodes is not None
+        return self._nodes
+
     def inside(self, start: int, end: int) -> tuple[IntArray, FloatArray]:
         """The symbols that derive the span, and the logarithms of their inside probabilities."""
         return self._factory.cell(self, start, end).inside
@@ -117,15 +134,22 @@ class Chart:
         """The symbols that derive the span and occur in a parse, and their log outside probabilities."""
         return self._factory.cell(self, start, end).outside
 
+    def give_up(self, reason: str) -> None:
+        """Leave the chart without a parse."""
+        self.refusal = reason
+        self.put(log_prob=-math.inf, derivation=Derivation(-math.inf, [], []))
+
     def put(
         self,
         log_prob: float | None = None,
         summary: SpanSummary | None = None,
         derivation: Derivation | None = None,
         entries: SpanEntries | None = None,
+        nodes: LiveNodes | None = None,
     ) -> None:
         """Take results in (for the kernels' drivers)."""
         self._log_prob = log_prob if log_prob is not None else self._log_prob
         self._summary = summary or self._summary
         self._derivation = derivation or self._derivation
         self._entries = entries or self._entries
+        self._nodes = nodes or self._nodes

@@ -10,14 +10,17 @@ import numpy as np
 import numpy.typing as npt
 
 from mbrparse.grammar.charts.chart import Chart, Derivation, Wanted
+from mbrparse.grammar.charts.clock import Clock
 from mbrparse.grammar.charts.dense.dense_derivation import dense_derivation
 from mbrparse.grammar.charts.dense.dense_inside import dense_inside, dense_roots, dense_viterbi
+from mbrparse.grammar.charts.dense.dense_nodes import dense_nodes
 from mbrparse.grammar.charts.dense.dense_outside import dense_outside
 from mbrparse.grammar.charts.dense.dense_state import DenseState, Group, dense_state
 from mbrparse.grammar.charts.dense.dense_summary import dense_entries, dense_summary, wide_labels
 from mbrparse.grammar.charts.dense.dense_tables import dense_tables
 from mbrparse.grammar.charts.dense.dense_words import certain_words, dense_words
 from mbrparse.grammar.charts.lexicon import lexical_entries, lexicon, scaled_entries
+from mbrparse.grammar.charts.live_nodes import LiveNodes
 from mbrparse.grammar.charts.nodes import derivation_of
 from mbrparse.grammar.charts.rule_tables import Floats, chart_rules
 from mbrparse.grammar.charts.span_summary import SpanEntries, SpanSummary, cell_of, entries_without_unaries
@@ -49,8 +52,9 @@ class _Filled(NamedTuple):
 class DenseCharts:
     """Drives the dense kernels for one grammar in one precision."""
 
-    def __init__(self, grammar: PCFG, dtype: Any, tie: float) -> None:
+    def __init__(self, grammar: PCFG, dtype: Any, tie: float, clock: Clock) -> None:
         rules = chart_rules(grammar)
+        self._clock = clock
         self.dtype = np.dtype(dtype)
         self.lanes = VECTOR_BYTES // self.dtype.itemsize
         self._tie = tie
@@ -71,11 +75,14 @@ class DenseCharts:
         self._held: tuple[IntArray, _Filled] | None = None
 
     def fill(self, charts: Sequence[Chart], wanted: Wanted) -> list[Chart]:
-        """Fill up to ``lanes`` charts; returns those that need a kernel with more range."""
+        """Fill up to ``lanes`` charts; returns those that need a kernel with more range.
+
+        Raises TimeLimitError.
+        """
         self._held = None
         failed: dict[int, Chart] = {}
         arranged = self._group([chart.terminal_ids for chart in charts])
-        if wanted.summaries or wanted.entries:
+        if wanted.summaries or wanted.entries or wanted.nodes:
             filled = self._inside_outside(arranged)
             failed.update((lane, chart) for lane, chart in enumerate(charts) if not filled.sound[lane])
             words = None if self._certain(filled.state.group) else self._word_masses(filled)
@@ -85,6 +92,8 @@ class DenseCharts:
                     chart.put(log_prob=float(filled.log_prob[lane]), summary=summaries[lane])
                     if wanted.entries:
                         chart.put(entries=self._entries(filled, lane, summaries[lane], words))
+                    if wanted.nodes:
+                        chart.put(nodes=self._nodes(filled, lane))
         if wanted.derivations:
             for lane, derivation in enumerate(self._derivations(arranged, len(charts))):
                 # Zero may be an underflow: only the sparse kernel knows.
@@ -140,10 +149,12 @@ class DenseCharts:
     def _inside_outside(self, arranged: _Arranged) -> _Filled:
         state, shift = arranged
         inside, outside = self._chart(0, state.longest), self._chart(1, state.longest)
-        dense_inside(state, inside)
+        dense_inside(state, inside, self._clock.stop)
+        self._clock.check()
         total = dense_roots(state, inside)
         peak = aligned_rows(1, self.dtype)
-        dense_outside(state, inside, outside, total, peak)
+        dense_outside(state, inside, outside, total, peak, self._clock.stop)
+        self._clock.check()
         with np.errstate(divide="ignore", invalid="ignore"):
             log_prob = np.log(total.astype(np.float64)) - shift * math.log(2.0)
         # An outside value near the largest number may have met inside values below the smallest.
@@ -216,10 +227,14 @@ class DenseCharts:
         order = np.lexsort((label_ids, ends, starts))
         return entries_without_unaries(starts[order], ends[order], label_ids[order], g[order])
 
+    def _nodes(self, filled: _Filled, lane: int) -> LiveNodes:
+        return dense_nodes(filled.state, self._tables.symbol, filled.inside, filled.outside, lane)
+
     def _derivations(self, arranged: _Arranged, count: int) -> list[Derivation | None]:
         state, shift = arranged
         best = self._chart(0, state.longest)
-        dense_viterbi(state, best)
+        dense_viterbi(state, best, self._clock.stop)
+        self._clock.check()
         found: list[Derivation | None] = []
         for lane in range(count):
             nodes, prob = dense_derivation(state, best, lane, self._tie)

@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from mbrparse.errors import ChartOverflowError
-from mbrparse.grammar.charts.chart import Chart, Derivation, Wanted
+from mbrparse.grammar.charts.chart import TOO_LARGE, Chart, Derivation, Wanted
+from mbrparse.grammar.charts.clock import Clock
 from mbrparse.grammar.charts.closure import best_chains, unary_tables
 from mbrparse.grammar.charts.lexicon import Words, lexicon, words_of
 from mbrparse.grammar.charts.nodes import derivation_of
@@ -18,6 +19,7 @@ from mbrparse.grammar.charts.span_summary import empty_summary
 from mbrparse.grammar.charts.sparse.sparse_derivation import sparse_derivation
 from mbrparse.grammar.charts.sparse.sparse_entries import sparse_entries
 from mbrparse.grammar.charts.sparse.sparse_inside import sparse_inside, sparse_viterbi
+from mbrparse.grammar.charts.sparse.sparse_nodes import sparse_nodes
 from mbrparse.grammar.charts.sparse.sparse_outside import sparse_outside
 from mbrparse.grammar.charts.sparse.sparse_state import (
     MAX_SHIFT,
@@ -48,8 +50,9 @@ class _Memory(NamedTuple):
 class SparseCharts:
     """Drives the sparse kernels for one grammar in one precision."""
 
-    def __init__(self, grammar: PCFG, dtype: Any, tie: float) -> None:
+    def __init__(self, grammar: PCFG, dtype: Any, tie: float, clock: Clock) -> None:
         rules = chart_rules(grammar)
+        self._clock = clock
         self._dtype = np.dtype(dtype)
         self._tie = tie
         self._label_ids = grammar.label_ids
@@ -67,15 +70,14 @@ class SparseCharts:
         self._held: tuple[IntArray, float] | None = None
 
     def fill(self, chart: Chart, wanted: Wanted) -> None:
-        """Fill one chart; a chart that would not fit is left without a parse."""
+        """Fill one chart; a chart that would not fit is left without a parse. Raises TimeLimitError."""
         try:
             self._fill(chart, wanted)
         except ChartOverflowError:
-            chart.put(log_prob=-math.inf, derivation=Derivation(-math.inf, [], []))
-            chart.overflown = True
+            chart.give_up(TOO_LARGE)
 
     def _fill(self, chart: Chart, wanted: Wanted) -> None:
-        if wanted.summaries or wanted.entries:
+        if wanted.summaries or wanted.entries or wanted.nodes:
             log_prob = self._inside_outside(chart)
             words, nodes = self._words(chart), self._memory.chart
             labels, count = self._label_ids, self._label_count
@@ -86,6 +88,8 @@ class SparseCharts:
             chart.put(log_prob=log_prob, summary=summary)
             if wanted.entries:
                 chart.put(entries=sparse_entries(words, nodes, labels, count))
+            if wanted.nodes:
+                chart.put(nodes=sparse_nodes(nodes, chart.length))
         if wanted.derivations:
             chart.put(derivation=self._derivation(chart))
 
@@ -110,16 +114,20 @@ class SparseCharts:
             return self._held[1]
         self._held = None
         state = self._state(chart)
-        while not sparse_inside(state):
+        while not sparse_inside(state, self._clock.stop):
+            self._clock.check()
             self._enlarge()
             state = self._state(chart)
-        self._held = (chart.terminal_ids, float(sparse_outside(state)))
-        return self._held[1]
+        log_prob = float(sparse_outside(state, self._clock.stop))
+        self._clock.check()
+        self._held = (chart.terminal_ids, log_prob)
+        return log_prob
 
     def _derivation(self, chart: Chart) -> Derivation:
         self._held = None
         state = self._state(chart)
-        while not sparse_viterbi(state, self._best()):
+        while not sparse_viterbi(state, self._best(), self._clock.stop):
+            self._clock.check()
             self._enlarge()
             state = self._state(chart)
         nodes, log_prob = sparse_derivation(state, self._best())
