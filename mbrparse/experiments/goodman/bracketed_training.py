@@ -16,8 +16,8 @@ from mbrparse.files import together
 from mbrparse.grammar.training.bracketings import bracketed_sentences
 from mbrparse.grammar.training.checkpoint import digest
 from mbrparse.reporting import Progress, Tell, say_nothing, show_nothing
-from mbrparse.treebank.corpora import SourceTree, read_corpus
-from mbrparse.treebank.prepare import Account, Preparation, prepare
+from mbrparse.treebank.corpora import SourceTree
+from mbrparse.treebank.prepare import Account, Preparation, prepare_corpora
 
 
 def compare_decoders(
@@ -36,10 +36,11 @@ def compare_decoders(
     The folder gets a result for each run, ``table1`` in all formats and ``figure2``. Raises CorpusError
     where there are fewer trees than one run wants.
     """
-    account = Account(source=", ".join(inputs))
-    found = (tree for spec in inputs for tree in read_corpus(spec, encoding=encoding, on_error=account.skip))
-    prepared = prepare(progress(found, "reading"), Preparation(max_length=max_length), account)
-    trees = [SourceTree(inputs[0], number, tree) for number, tree in enumerate(prepared, start=1)]
+    account = Account()
+    how = Preparation(max_length=max_length)
+    prepared = prepare_corpora(inputs, how, account, encoding=encoding, on_error="skip")
+    found = enumerate(progress(prepared, "reading"), start=1)
+    trees = [SourceTree(inputs[0], number, tree) for number, tree in found]
     tell(str(account))
     if design.train + design.test > len(trees):
         raise CorpusError(
