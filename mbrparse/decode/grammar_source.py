@@ -23,6 +23,7 @@ from mbrparse.grammar.charts.crossing.consistency import Consistency, NodeChart
 from mbrparse.grammar.charts.factory import TIE, ChartFactory, default_max_length
 from mbrparse.grammar.pcfg import PCFG, UNKNOWN_TERMINAL, FloatArray, IntArray
 from mbrparse.grammar.rules import is_terminal, unquote
+from mbrparse.treebank.labels import unescape
 from mbrparse.treebank.tree import Tree
 
 if TYPE_CHECKING:
@@ -184,8 +185,8 @@ class GrammarSource:
     def leaves(self, evidence: Evidence, preterminals: Sequence[str | None] | None) -> Sentence:
         """The leaves of a tree with these preterminals (None: of a fall-back).
 
-        Words get the preterminals of their tree. In a fall-back a word without a tag is its own: readers of
-        trees over words want one.
+        Words get the preterminals of their tree. In a fall-back a word without a tag gets its usual one, and
+        one that the grammar does not know is its own: readers of trees over words want one.
         """
         if not self._words:
             return evidence.sentence
@@ -194,11 +195,16 @@ class GrammarSource:
             shown = [None if tag in self._untagged else tag for tag in preterminals]
             return tagged(evidence.sentence, shown)
         return tuple(
-            Tree(leaf.label, word=leaf.label)
+            Tree(self._usual_tag(leaf.label, terminal_id), word=leaf.label)
             if leaf.word is None and leaf.label not in self._untagged
             else leaf
-            for leaf in evidence.sentence
+            for leaf, terminal_id in zip(evidence.sentence, evidence.terminal_ids.tolist(), strict=True)
         )
+
+    def _usual_tag(self, word: str, terminal_id: int) -> str:
+        known = terminal_id != UNKNOWN_TERMINAL and bool(self.grammar.usual_tags)
+        usual = self.grammar.usual_tags[terminal_id] if known else None
+        return word if usual is None else unescape(usual)
 
 
 def _chosen(objectives: Sequence[Objective], places: Sequence[int]) -> list[Objective]:
