@@ -8,14 +8,21 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from mbrparse.cli.options import NearestChoice, encoding_option, note, output_option, with_progress
+from mbrparse.cli.options import (
+    NearestChoice,
+    encoding_option,
+    label_options,
+    note,
+    output_option,
+    with_progress,
+)
 from mbrparse.cli.outputs import check_outputs
-from mbrparse.errors import MbrparseError
 
 if TYPE_CHECKING:
     from mbrparse.treebank.binarize import Binarization
 
 PARENT, HEAD_TAG = "parent", "head-tag"
+COLLINS = "collins"
 
 
 def _sibling_count(text: str) -> float:
@@ -31,16 +38,6 @@ def _annotations(text: str) -> frozenset[str]:
     return frozenset(one.convert(part.strip(), None, None) for part in text.split(","))
 
 
-def _functions(text: str) -> str:
-    from mbrparse.treebank.categories import categories
-
-    try:
-        categories(text)
-    except MbrparseError as error:
-        raise click.BadParameter(str(error)) from None
-    return text
-
-
 @click.command()
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
 @output_option()
@@ -52,20 +49,7 @@ def _functions(text: str) -> str:
     help="Which label survives a singleton production over a constituent; over a preterminal the "
     "preterminal stays. Or keep: all singleton productions stay.",
 )
-@click.option(
-    "--functions",
-    type=_functions,
-    metavar="strip|keep|after:CHARS|before:CHARS",
-    default="strip",
-    show_default=True,
-    help="Cut labels to categories, or keep them whole. strip goes by the corpus, in files at the first - or "
-    "=, which is after:-= (before:+ cuts UTT+np to np).",
-)
-@click.option(
-    "--label-map",
-    metavar="FILE",
-    help="New names for categories and tags: old and new, a line each, with * and ? in the old.",
-)
+@label_options()
 @click.option(
     "--leaves",
     type=NearestChoice(["word", "lemma", "both"]),
@@ -148,7 +132,7 @@ def binarize(
     """
     from mbrparse.files import open_output
     from mbrparse.treebank.brackets import write_tree
-    from mbrparse.treebank.known_corpora import corpus_path
+    from mbrparse.treebank.known_corpora import corpus_path, known_corpus
     from mbrparse.treebank.label_map import read_label_map
     from mbrparse.treebank.prepare import Account, Preparation, prepare_corpora
 
@@ -166,6 +150,10 @@ def binarize(
         context, direction, hmarkov, vmarkov, head_rules, annotate or frozenset(), subcat
     )
     names = None if label_map is None else read_label_map(label_map)
+    if head_rules == COLLINS and names is None:
+        strangers = [spec for spec in inputs if (corpus := known_corpus(spec)) and corpus.heads != COLLINS]
+        for spec in strangers:
+            note(f"warning: Collins's rules know no label of {spec}: give other rules, or a --label-map")
     how = Preparation(unary, functions, binarization, max_length, names)
     account = Account()
     trees = prepare_corpora(
@@ -195,7 +183,8 @@ def _binarization(
     from mbrparse.treebank.head_rules_file import head_rules as read_head_rules
 
     def given(name: str) -> bool:
-        return context.get_parameter_source(name) is ParameterSource.COMMANDLINE
+        chosen = (ParameterSource.COMMANDLINE, ParameterSource.DEFAULT_MAP)
+        return context.get_parameter_source(name) in chosen
 
     if PARENT in annotate:
         if vmarkov != 2 and given("vmarkov"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -20,7 +21,7 @@ def nltk_corpus(name: str) -> Any:
     try:
         parsed = getattr(corpus, "parsed_sents", None)
     except LookupError:
-        remedy = f"fetch it with: python -m nltk.downloader {name}"
+        remedy = f"fetch it with: {sys.executable} -m nltk.downloader {name}"
         raise CorpusError(f"NLTK corpus {name!r} is not installed", remedy=remedy) from None
     if parsed is None:
         raise CorpusError(f"NLTK has no treebank {name!r}", remedy="see nltk.org/nltk_data for its names")
