@@ -23,7 +23,12 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("gold")
 @click.argument("parses", nargs=-1, required=True)
-@click.option("--evalb", metavar="PRM", help="Compare as EVALB does, with this parameter file (see above).")
+@click.option(
+    "--evalb",
+    metavar="PRM",
+    help="Compare as EVALB does, with this parameter file (see above): a file, or EVALB's own COLLINS.prm, "
+    "new.prm or sample.prm.",
+)
 @click.option("--strict", is_flag=True, help="With --evalb: sentences left out mean exit code 1.")
 @click.option(
     "--form",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypedDict, get_args
@@ -34,6 +35,9 @@ class ParserOptions:
     ``expectations`` announces that posteriors will be asked for (decode.details). ``k_best`` derivations,
     or ``samples`` by the ``seed``, make the candidates of a sentence; minimum-risk chooses among them by
     ``risk``, which scores trees of one sentence, [guessed, correct].
+    ``max_seconds`` limits the time of a sentence's chart and of the search for its trees
+    (grammar.charts.clock): where an exhaustive chart, or a search of one, is not finished by then, the
+    sentence falls back; a best-first chart is taken as far as it got.
 
     Raises OptionsError for what has no meaning together.
     """
@@ -47,6 +51,7 @@ class ParserOptions:
     precision: Precision = "double"
     items: Items = "projected"
     expectations: bool = False
+    max_seconds: float | None = None
     k_best: int | None = None
     samples: int | None = None
     seed: int = 0
@@ -67,6 +72,8 @@ class ParserOptions:
                 raise OptionsError(f"--{option} is one of {', '.join(get_args(known))}, not {value!r}")
         if self.max_length is not None and self.max_length < 1:
             raise OptionsError(f"--max-length is one or more, not {self.max_length}")
+        if self.max_seconds is not None and not 0 < self.max_seconds < math.inf:
+            raise OptionsError(f"--max-seconds is a number above zero, not {self.max_seconds:g}")
         if self.unlabelled and all(o.labels_matter or o.kind is not Kind.FREE for o in self.objectives):
             raise OptionsError(
                 "--labels none needs an objective that does not look at labels, in the free space: "
@@ -75,7 +82,8 @@ class ParserOptions:
         if self.items == "symbol" and all(o.kind is Kind.DERIVATION for o in self.objectives):
             raise OptionsError("--items symbol needs another objective: labelled-tree has rules for items")
         self._check_candidates()
-        if self.needs_consistency and self.best_first is not None:
+        crossing = self.needs_consistency or any(o.kind is Kind.WHOLE for o in self.objectives)
+        if crossing and self.best_first is not None:
             raise OptionsError("What crosses a span is told with --engine exhaustive")
         if self.needs_forest:
             what = "--items symbol" if self.items == "symbol" else "This objective"
@@ -113,7 +121,7 @@ class ParserOptions:
     @property
     def needs_forest(self) -> bool:
         """Whether more is asked for than charts of sums, and the most probable derivation, can tell."""
-        return self.items == "symbol" or any(o.kind is Kind.FOREST for o in self.objectives)
+        return self.items == "symbol" or any(o.kind in (Kind.FOREST, Kind.EXACT_F) for o in self.objectives)
 
 
 class Settings(TypedDict, total=False):
@@ -127,6 +135,7 @@ class Settings(TypedDict, total=False):
     precision: Precision
     items: Items
     expectations: bool
+    max_seconds: float | None
     k_best: int | None
     samples: int | None
     seed: int

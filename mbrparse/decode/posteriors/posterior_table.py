@@ -49,10 +49,10 @@ def heat_table(
     probable is the redder.
 
     >>> print(heat_table([Cell(0, 2, "S", 1.0, 1.0), Cell(1, 2, "VP", 0.25, 0.3)], ["it", "rains"]), end="")
-              1    2
-             it    rains
-    0 it          S 100
-    1 rains       VP 25
+             1   2
+             it  rains
+    0 it         S 100
+    1 rains      VP 25
     """
     names = [_cut(word) for word in words]
     text = {(cell.start, cell.end): f"{visible(cell.label)} {100 * cell.g:.0f}" for cell in shown}

@@ -62,7 +62,7 @@ NARY = Contest(
 BINARY = Contest(
     "binary",
     "Binary trees",
-    ("labelled-tree", "labelled-recall", "bracketed-recall"),
+    ("labelled-tree", "labelled-recall", "bracketed-recall", "consistent-brackets"),
     "binarized",
     (
         Measure("consistent_brackets_recall", "pooled", "cons. recall"),
