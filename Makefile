@@ -9,6 +9,7 @@
 # make test        sets up an environment and passes the tests
 # make lint        formatting, lint, types, import contracts
 # make fuzz        mutated inputs of every kind: SECONDS=600 SEED=1 [INPUTS=100000]
+# make fuzz-minute a minute of them at a fixed seed: what continuous integration tries
 # make soak        signals at random instants of every long command, resumed: SHOTS=200 SEED=1
 # make bench       speed, as ratios within one run (QUICK=1: in minutes), tables and plots in build/bench
 # make clean       removes build/ (make distclean: the environment too)
@@ -116,9 +117,12 @@ simaan: $(VENV)/installed
 SECONDS ?= 600
 SHOTS ?= 200
 
-.PHONY: fuzz soak
+.PHONY: fuzz fuzz-minute soak
 fuzz: $(VENV)/installed-dev
 	$(BIN)/python tests/fuzz/fuzz.py --seconds $(SECONDS) --seed $(SEED) $(INPUTS:%=--inputs %)
+
+fuzz-minute:
+	@$(MAKE) --no-print-directory fuzz SECONDS=60 SEED=11 INPUTS=
 
 soak: $(VENV)/installed-dev
 	$(BIN)/python tests/fuzz/soak.py --shots $(SHOTS) --seed $(SEED)
