@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cached_property, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 from mbrparse.decode.decoders import Decoder, Place
@@ -19,9 +19,9 @@ from mbrparse.decode.sentences import Batch, Sentence
 from mbrparse.decode.trees import tagged
 from mbrparse.grammar.charts.chart import Wanted
 from mbrparse.grammar.charts.clock import Clock
-from mbrparse.grammar.charts.crossing.consistency import Consistency, NodeChart
+from mbrparse.grammar.charts.crossing.consistency import ConsistentSpans, NodeChart
 from mbrparse.grammar.charts.factory import TIE, ChartFactory, default_max_length
-from mbrparse.grammar.pcfg import PCFG, UNKNOWN_TERMINAL, FloatArray, IntArray
+from mbrparse.grammar.pcfg import PCFG, UNKNOWN_TERMINAL, IntArray
 from mbrparse.grammar.rules import is_terminal, unquote
 from mbrparse.treebank.labels import unescape
 from mbrparse.treebank.tree import Tree
@@ -45,6 +45,7 @@ class GrammarSource:
         self.labels = frozenset(grammar.labels)
         self._item_labels = grammar.labels
         self._options = options
+        self._consistent = ConsistentSpans(grammar)
         self.clock = Clock(options.max_seconds)
         self.renew()
         self._max_length = options.max_length or default_max_length(grammar)
@@ -156,17 +157,11 @@ class GrammarSource:
             reason, chart = chart.failure, None
         posteriors = None
         if chart is not None:
-            known = partial(self._consistent, chart) if self._options.best_first is None else None
+            known = None
+            if self._options.best_first is None:
+                known = partial(self._consistent.of_chart, cast("NodeChart", chart))
             posteriors = Posteriors.of_chart(chart, self._item_labels, known)
         return Evidence(sentence, ids, posteriors, chart, reason)
-
-    def _consistent(self, chart: SentenceChart) -> FloatArray:
-        """By cell, the probability that no constituent of the n-ary tree crosses the span."""
-        return self._consistency.of_chart(chart.length, cast("NodeChart", chart).live_nodes())
-
-    @cached_property
-    def _consistency(self) -> Consistency:
-        return Consistency(self.grammar)
 
     def refused(self, sentence: Sentence, reason: str) -> Evidence:
         """Evidence of a sentence of which nothing but a reason to fall back is known."""
