@@ -71,15 +71,16 @@ def open_input(path: str | Path) -> Iterator[BinaryIO]:
         raise FileError(f"cannot be read ({error.strerror})", source=source_name(path)) from None
 
 
-def read_lines(path: str | Path, encoding: str = "utf-8") -> Iterator[str]:
+def read_lines(path: str | Path, encoding: str | None = None) -> Iterator[str]:
     """Yield the decoded lines of a file; they end at ``\\n`` alone, and a byte-order mark is dropped.
 
-    Raises FileError, with the line, where the bytes are not text in ``encoding``.
+    Without ``encoding``: of a kind of file that is in UTF-8 and no other, such as a grammar. Raises
+    FileError, with the line, where the bytes are not text in the encoding.
     """
     number, begun = 1, ""
     with open_input(path) as stream:
         try:
-            for text in _decoded(stream, _decoder(encoding)):
+            for text in _decoded(stream, _decoder("utf-8" if encoding is None else encoding)):
                 if _SURROGATE.search(text):  # of encodings that write characters by their numbers
                     raise UnicodeError
                 *lines, begun = (begun + text).split("\n")
@@ -90,10 +91,12 @@ def read_lines(path: str | Path, encoding: str = "utf-8") -> Iterator[str]:
                 number += len(lines)
         except UnicodeError:
             raise FileError(
-                f"bytes that are not {encoding}",
+                f"bytes that are not {encoding or 'utf-8'}",
                 source=source_name(path),
                 line=number,
-                remedy="name the file's encoding, e.g. --encoding latin-1",
+                remedy="convert it: iconv -f latin1 -t utf-8"
+                if encoding is None
+                else "name the file's encoding, e.g. --encoding latin-1",
             ) from None
         if begun:
             yield begun.removeprefix("\ufeff") if number == 1 else begun
