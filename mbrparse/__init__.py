@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from mbrparse.decode.parser import Parser
     from mbrparse.decode.posteriors.posteriors_file import read_posteriors
     from mbrparse.decode.posteriors.span_posteriors import Posteriors
+    from mbrparse.decode.scoring import score
     from mbrparse.errors import MbrparseError
     from mbrparse.evaluate.comparison import compare
     from mbrparse.grammar.grammars import read_grammar, train, write_grammar
@@ -54,6 +55,7 @@ __all__ = [
     "read_posteriors",
     "read_tree",
     "read_trees",
+    "score",
     "split",
     "train",
     "write_grammar",
@@ -78,6 +80,7 @@ _MODULES = {
     "read_tree": "treebank.brackets",
     "read_parses": "treebank.tree_lists",
     "read_trees": "treebank.tree_lists",
+    "score": "decode.scoring",
     "split": "treebank.tree_lists",
     "train": "grammar.grammars",
     "write_grammar": "grammar.grammars",

@@ -40,6 +40,7 @@ def test_commands_of_the_page_run(page: Path, tmp_path: Path) -> None:
     for name, text in SCRIPT.findall(page.read_text("utf-8")):
         (tmp_path / name).write_text(text, "utf-8")
     programs = Path(sys.executable).parent
+    (tmp_path / ".venv").symlink_to(programs.parent)  # the environment that make sets up
     assert shutil.which("mbrparse", path=str(programs)), "the package is not installed beside this Python"
     for command, output in steps(page):
         done = subprocess.run(

@@ -80,6 +80,7 @@ def parse(
     space: str | None,
     weights: tuple[str, ...],
     node_cost: float | None,
+    f_score: Any,
     items: Any,
     form: Any,
     debinarize: bool,
@@ -124,7 +125,7 @@ def parse(
         [("--grammar", grammar), ("--posteriors", posteriors), ("--statistics", search["statistics"])],
         [("INPUT", input)],
     )
-    objectives = chosen_objectives(names, space, weights, node_cost)
+    objectives = chosen_objectives(names, space, weights, node_cost, f_score)
     best_first = best_first_search(engine, **search)
     with combinations_checked():
         options = ParserOptions(
@@ -148,7 +149,7 @@ def parse(
             collected = posteriors_writer(write_posteriors, source, options), write_posteriors
     job = Job(source, options, details is not None, collected is not None)
     with combinations_checked():
-        results = parse_all(job, read_chunks(input, form, encoding), jobs, note)
+        results = parse_all(job, read_chunks(input, form, encoding), jobs, note, with_progress)
     with announced(lambda: note("compiling kernels, once on this machine ...")):
-        account = write_parses(with_progress(results, "parsing"), paths, details, collected)
+        account = write_parses(results, paths, details, collected)
     note(str(account))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from mbrparse.decode.decoders import Decoded
@@ -10,6 +11,7 @@ from mbrparse.decode.fallback import LabelledSpans
 from mbrparse.decode.parse_result import Parse
 from mbrparse.decode.posteriors.span_posteriors import Posteriors
 from mbrparse.decode.tree_probability import TreeProbability
+from mbrparse.grammar.charts.span_summary import cell_of
 from mbrparse.grammar.pcfg import PCFG
 
 
@@ -56,17 +58,16 @@ class Details:
         exceeds, and the tree is ``certified`` where its own reaches that.
         ``nodes`` are (start, end, label, g).
         """
-        labelled, bracketed = posteriors.expected_matches(spans)
+        if decoded is not None and decoded.constituents is not None:
+            by_cell = posteriors.constituents.total
+            over = [float(by_cell[cell_of(parse.length, start, end)]) for start, end, _ in spans]
+            return nary_row(decoded, [posteriors.labelled(*span) for span in spans], over)
         posterior = None
-        nary = None if decoded is None else decoded.constituents
-        # An n-ary tree is no derivation's: many look like it.
-        if self._probability is not None and nary is None:
+        if self._probability is not None:
             posterior = math.exp(self._probability.log_prob(spans, parse.terminal_ids) - parse.log_prob)
         constituents = (
             posteriors.expected_constituents() if self._unaries else float(max(parse.length - 1, 0))
         )
-        if nary is not None:
-            constituents = nary
         score = None if decoded is None else posterior if decoded.log_prob is not None else decoded.score
         items = {} if decoded is None or decoded.expected is None else decoded.expected
         certificate = None if decoded is None else decoded.certificate
@@ -78,11 +79,8 @@ class Details:
             crossing["expected_consistent_recall"] = total / len(consistent) if consistent else 0.0
             crossing["consistent"] = list(consistent)
         return {
-            "constituents": constituents if self._unaries or nary is not None else int(constituents),
-            "expected_labelled": labelled,
-            "expected_bracketed": bracketed,
-            "expected_labelled_recall": labelled / constituents if constituents else 0.0,
-            "expected_bracketed_recall": bracketed / constituents if constituents else 0.0,
+            "constituents": constituents if self._unaries else int(constituents),
+            **expected_recalls(*posteriors.expected_matches(spans), constituents),
             "posterior": posterior,
             "expected_score": score if score is None or math.isfinite(score) else None,
             **{f"expected_{name}": mass for name, mass in items.items()},
@@ -90,3 +88,29 @@ class Details:
             **({} if certificate is None else certificate._asdict()),
             "nodes": [[*span, posteriors.labelled(*span)] for span in spans],
         }
+
+
+def nary_row(decoded: Decoded, g: Sequence[float], over: Sequence[float]) -> dict[str, Any]:
+    """The row of an n-ary tree, the posteriors of its constituents and those of their spans being known.
+
+    It is no derivation's, many of which look like it, and has no posterior. Continuations count nowhere.
+    """
+    matches = sum(min(mass, 1.0) for mass in g), sum(min(mass, 1.0) for mass in over)
+    constituents = decoded.constituents or 0.0
+    return {
+        "constituents": constituents,
+        **expected_recalls(*matches, constituents),
+        "posterior": None,
+        "expected_score": decoded.score,
+        "nodes": [[*span, mass] for span, mass in zip(decoded.spans, g, strict=True)],
+    }
+
+
+def expected_recalls(labelled: float, bracketed: float, constituents: float) -> dict[str, float]:
+    """Expected matches, and their shares of the constituents that the true tree has or should have."""
+    return {
+        "expected_labelled": labelled,
+        "expected_bracketed": bracketed,
+        "expected_labelled_recall": labelled / constituents if constituents else 0.0,
+        "expected_bracketed_recall": bracketed / constituents if constituents else 0.0,
+    }

@@ -34,7 +34,7 @@ class GrammarSource:
 
     def __init__(self, grammar: PCFG, options: ParserOptions) -> None:
         self.grammar = grammar
-        self._charts: Any = None
+        self.charts: Any = None
         self.places: tuple[Place, ...] = ()
         self.root = grammar.start_label
         self.labels = frozenset(grammar.labels)
@@ -48,13 +48,13 @@ class GrammarSource:
 
     def renew(self) -> None:
         """Make charts and decoders, and the memory that they work in, anew."""
-        self._charts, self.places = None, ()  # first the old ones go
-        self._charts, self.places = self._divided(self._options)
+        self.charts, self.places = None, ()  # first the old ones go
+        self.charts, self.places = self._divided(self._options)
 
     def _divided(self, options: ParserOptions) -> tuple[Any, tuple[Place, ...]]:
         """The charts, and the decoders with their objectives."""
         objectives = options.objectives
-        free, nary, whole, probable, derived = (
+        free, nary, exact, whole, probable, derived = (
             [place for place, objective in enumerate(objectives) if objective.kind is kind] for kind in Kind
         )
         root = self.root if options.unlabelled else None
@@ -74,6 +74,10 @@ class GrammarSource:
             derived = sorted(probable + derived)
             decoder = ForestDecoder(charts, _chosen(objectives, derived), options.expectations)
             decoders.append((decoder, derived))
+            if exact:
+                from mbrparse.decode.nary.exact_f_decoder import ExactFDecoder
+
+                decoders.append((ExactFDecoder(charts, _chosen(objectives, exact), self.root), exact))
         else:
             entries = bool(nary) or options.expectations
             nodes = options.needs_consistency or bool(whole)
@@ -83,7 +87,9 @@ class GrammarSource:
         if whole:
             decoders.append((self._whole_trees(charts, _chosen(objectives, whole)), whole))
         return charts, tuple(
-            Place(decoder, tuple(places), places is nary) for decoder, places in decoders if places
+            Place(decoder, tuple(places), places is nary or places is exact)
+            for decoder, places in decoders
+            if places
         )
 
     def _whole_trees(self, charts: Any, objectives: list[Objective]) -> Decoder[Any]:
@@ -117,7 +123,7 @@ class GrammarSource:
             encoded.append(self.grammar.encode(terminals))
             reasons.append(self._refusal(terminals, encoded[-1].tolist()))
         chartable = [ids for ids, reason in zip(encoded, reasons, strict=True) if reason is None]
-        charts = iter(cast("Iterable[SentenceChart]", self._charts.charts(chartable)))
+        charts = iter(cast("Iterable[SentenceChart]", self.charts.charts(chartable)))
         for sentence, ids, reason in zip(batch.sentences, encoded, reasons, strict=True):
             yield self._of_sentence(sentence, ids, reason, None if reason is not None else next(charts))
 

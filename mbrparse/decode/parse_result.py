@@ -113,10 +113,19 @@ class Parse:
 
 
 class Parses(Sequence[Parse]):
-    """The parses of several sentences, in their order."""
+    """The parses of several sentences, in their order.
 
-    def __init__(self, objectives: tuple[Objective, ...], parses: Sequence[Parse]) -> None:
+    ``node_costs`` has, for each objective of pooled F, the cost of a constituent in all trees.
+    """
+
+    def __init__(
+        self,
+        objectives: tuple[Objective, ...],
+        parses: Sequence[Parse],
+        node_costs: Mapping[str, float] | None = None,
+    ) -> None:
         self.objectives = objectives
+        self.node_costs = dict(node_costs or {})
         self._parses = tuple(parses)
 
     def __len__(self) -> int:
@@ -133,7 +142,7 @@ class Parses(Sequence[Parse]):
 
     def __getitem__(self, index: int | slice) -> Parse | Parses:
         if isinstance(index, slice):
-            return Parses(self.objectives, self._parses[index])
+            return Parses(self.objectives, self._parses[index], self.node_costs)
         return self._parses[index]
 
     def trees(self, objective: str | None = None) -> list[Tree | None]:
@@ -152,6 +161,13 @@ class Parses(Sequence[Parse]):
     def by_objective(self) -> Mapping[str, Sequence[Tree | None]]:
         """The trees of each objective, for ``compare``."""
         return {objective.name: self.trees(objective.name) for objective in self.objectives}
+
+    def fell_back(self) -> Mapping[str, Sequence[bool]]:
+        """For each objective and sentence, whether its tree is a fall-back."""
+        return {
+            objective.name: [parse.decoded[place] is None for parse in self._parses]
+            for place, objective in enumerate(self.objectives)
+        }
 
     def __repr__(self) -> str:
         names = ", ".join(objective.name for objective in self.objectives)

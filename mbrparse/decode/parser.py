@@ -4,28 +4,32 @@ from __future__ import annotations
 
 import gc
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Unpack
 
-from mbrparse.aside import aside
+from mbrparse.aside import aside, at_once
 from mbrparse.decode.decoders import Decoded
 from mbrparse.decode.evidence import Evidence
 from mbrparse.decode.fallback import LabelledSpans, fallback_spans
 from mbrparse.decode.grammar_source import GrammarSource
+from mbrparse.decode.nary.nary_decoder import NaryDecoder
 from mbrparse.decode.objectives import Objective
 from mbrparse.decode.parse_result import Parse, Parses
 from mbrparse.decode.parser_options import ParserOptions, Settings, objective_of
+from mbrparse.decode.pooling import Pooling
 from mbrparse.decode.posteriors.posteriors_file import GivenPosteriors
 from mbrparse.decode.posteriors.posteriors_source import PosteriorsSource
 from mbrparse.decode.sentences import Batch, Sentence, batch_of_sentences
-from mbrparse.decode.trees import build_tree
+from mbrparse.decode.trees import build_tree, nary_tree
 from mbrparse.errors import ChartOverflowError, OptionsError, TimeLimitError
 from mbrparse.grammar.charts.chart import TOO_LARGE
 from mbrparse.grammar.pcfg import PCFG
-from mbrparse.treebank.binarize import debinarize
 from mbrparse.treebank.tree import Tree
+
+# In seconds: who interrupts waits no longer.
+_QUICK = 0.01
 
 
 class Parser:
@@ -68,28 +72,48 @@ class Parser:
             GrammarSource(source, options) if isinstance(source, PCFG) else PosteriorsSource(source, options)
         )
 
+        # A single sentence of so many words was parsed in no time.
+        self._quick_words = 0
         places = self.source.places
         nary = {position for place in places if place.nary for position in place.positions}
         # Trees of n-ary objectives are written un-binarized, fall-backs too.
         self._nary = [position in nary for position in range(len(options.objectives))]
+        decoder = next((place.decoder for place in places if isinstance(place.decoder, NaryDecoder)), None)
+        pooled = decoder is not None and any(row.f_score == "pooled" for row in options.objectives)
+        self.pooling = Pooling(options.objectives, decoder, self.source.root) if decoder and pooled else None
 
     def parse(self, sentences: Tree | str | Iterable[Tree | str | Sequence[str | Tree]]) -> Parses:
         """Parse sentences: trees (whose terminals are parsed), strings of words, or lists of words.
 
-        The answers are in their order, and none depends on any other sentence.
+        The answers are in their order, and none depends on any other sentence, but for the trees of a
+        pooled F, which is that of these sentences (``Parses.node_costs``).
         """
-        return Parses(self.options.objectives, self.parse_batch(batch_of_sentences(sentences)))
+        parses = self.parse_batch(batch_of_sentences(sentences))
+        costs: Mapping[str, float] = {}
+        if self.pooling is not None:
+            parses, costs = self.pooling.of_parses(parses)
+        return Parses(self.options.objectives, parses, costs)
 
     def parse_batch(self, batch: Batch) -> list[Parse]:
-        """Parse a batch; the results are in the order of the sentences and do not depend on it."""
-        return aside(self._parse_batch, batch)
+        """Parse a batch; the results are in the order of the sentences and do not depend on it.
+
+        Where F is pooled it takes more than a batch: each sentence has the tree of its own F here.
+        """
+        work = at_once if self._is_quick(batch) else aside
+        return work(self._parse_batch, batch)
+
+    def _is_quick(self, batch: Batch) -> bool:
+        """Whether as much has been parsed so soon that nobody waits who interrupts it."""
+        return sum(map(len, batch.sentences)) <= self._quick_words
 
     def _parse_batch(self, batch: Batch) -> list[Parse]:
         began = time.perf_counter()
         with _no_collection():
             parses = self._parses(batch)
-        seconds = (time.perf_counter() - began) / max(len(parses), 1)
-        return [replace(parse, seconds=seconds) for parse in parses]
+        seconds = time.perf_counter() - began
+        if len(batch.sentences) == 1 and seconds < _QUICK:
+            self._quick_words = max(self._quick_words, len(batch.sentences[0]))
+        return [replace(parse, seconds=seconds / len(parses)) for parse in parses]
 
     def fallen_back(self, sentence: Sentence, reason: str) -> Parse:
         """The fall-back of a sentence, for this reason."""
@@ -161,8 +185,9 @@ class Parser:
             leaves, spans = self.source.leaves(evidence, None), fallback
         else:
             return None
-        tree = build_tree(spans, leaves)
-        return debinarize(tree) if nary or self.options.debinarized else tree
+        if nary or self.options.debinarized:
+            return nary_tree(spans, leaves, self.source.root)
+        return build_tree(spans, leaves)
 
 
 @contextmanager

@@ -87,7 +87,7 @@ class ParserOptions:
     @property
     def needs_forest(self) -> bool:
         """Whether more is asked for than charts of sums, and the most probable derivation, can tell."""
-        return self.items == "symbol" or any(o.kind is Kind.FOREST for o in self.objectives)
+        return self.items == "symbol" or any(o.kind in (Kind.FOREST, Kind.EXACT_F) for o in self.objectives)
 
 
 class Settings(TypedDict, total=False):

@@ -202,7 +202,8 @@ class _Reading:
             )
         if fields != [MAGIC, str(VERSION)]:
             raise self._error(
-                f"grammar file version {' '.join(fields[1:])}, but this program reads {VERSION}"
+                f"grammar file version {' '.join(fields[1:])}, but this program reads {VERSION}",
+                "a newer mbrparse wrote it: update this one",
             )
 
     def _unknown(self, fields: list[str]) -> UnknownWords:

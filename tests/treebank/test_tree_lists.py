@@ -94,6 +94,8 @@ def test_encodings(tmp_path: Path) -> None:
     path.write_bytes("(S café y)\n(())\n".encode("utf-16"))
     assert written(read_trees(path, encoding="utf-16")) == "(S café y)\n"
     assert read_parses(path, encoding="utf-16")[1] is None
+    assert written(read_trees(path)) == "(S café y)\n"  # by its mark
+    path.write_bytes("(S café y)\n".encode("latin-1"))
     with pytest.raises(FileError, match=r":1: bytes that are not utf-8"):
         read_trees(path)
 
@@ -115,7 +117,11 @@ def test_no_corpus(tmp_path: Path, binarize: bool) -> None:
         ({"sections": "02-21"}, "sections of embedded:flights; only wsj:DIR has them"),
         ({"on_error": "ignore"}, "on_error is stop or skip, not 'ignore'"),
         ({"unary": "none"}, "unary is one of top, bottom, join, keep, not 'none'"),
-        ({"functions": True}, "functions is one of strip, keep, not True"),
+        (
+            {"functions": True},
+            "functions are strip, keep, after:CHARACTERS or before:CHARACTERS, not True; "
+            "after:-= cuts NP-SBJ to NP, before:+ cuts UTT+np to np",
+        ),
     ],
 )
 def test_arguments_that_mean_nothing(arguments: dict[str, Any], message: str) -> None:

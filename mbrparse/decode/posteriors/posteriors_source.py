@@ -44,6 +44,11 @@ class PosteriorsSource:
     def __init__(self, given: GivenPosteriors, options: ParserOptions) -> None:
         """Raises OptionsError for objectives that ask for more than posteriors."""
         for objective in options.objectives:
+            if objective.kind is Kind.EXACT_F:
+                raise OptionsError(
+                    f"exact F of {objective.name} needs --grammar: posteriors do not tell how probable a "
+                    "span is together with the size of its tree"
+                )
             if objective.kind not in _SERVED:
                 able = ", ".join(row.name for row in OBJECTIVES.values() if row.kind in _SERVED)
                 raise OptionsError(f"--objective {objective.name} needs --grammar; posteriors serve {able}")

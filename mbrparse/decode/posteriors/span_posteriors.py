@@ -18,6 +18,8 @@ from mbrparse.treebank.labels import is_continuation
 if TYPE_CHECKING:
     import pandas as pd
 
+    from mbrparse.decode.posteriors.posterior_plot import ChartPicture
+
 NO_LABEL = -1
 
 
@@ -111,7 +113,7 @@ class Posteriors:
     @cached_property
     def _nary(self) -> SpanEntries:
         entries = self.entries
-        chosen = (entries.constituents > 0) & ~_continuations(self.labels)[entries.label_ids]
+        chosen = (entries.constituents > 0) & ~continuations(self.labels)[entries.label_ids]
         starts, ends, label_ids, g = (
             column[chosen]
             for column in (entries.starts, entries.ends, entries.label_ids, entries.constituents)
@@ -147,6 +149,19 @@ class Posteriors:
 
         rows = [(*span, g) for span, g in self._table.items() if g > 0]
         return pd.DataFrame(rows, columns=["start", "end", "label", "g"])
+
+    def draw(self, words: Sequence[str] = (), threshold: float = 0.01) -> ChartPicture:
+        """The chart as ``mbrparse posteriors`` shows it: it prints as a table, and notebooks show a picture.
+
+        ``words`` are the sentence's (default: their numbers); what is less probable than ``threshold`` is
+        left out. Raises PosteriorsError for as many words as the sentence has not.
+        """
+        from mbrparse.decode.posteriors.posterior_plot import ChartPicture
+
+        words = tuple(words) or tuple(map(str, range(self.length)))
+        if len(words) != self.length:
+            raise PosteriorsError(f"{len(words)} words, where the posteriors are of {self.length}")
+        return ChartPicture.of(self, words, threshold)
 
     def __repr__(self) -> str:
         return f"<posteriors of {len(self.entries.g)} labelled spans over {self.length} terminals>"
@@ -191,16 +206,23 @@ class Posteriors:
         """The expected number of constituents; without unary rules the length less one."""
         return float(self.entries.constituents.sum())
 
-    def expected_matches(self, constituents: Sequence[tuple[int, int, str]]) -> tuple[float, float]:
+    def expected_matches(
+        self, constituents: Sequence[tuple[int, int, str]], nary: bool = False
+    ) -> tuple[float, float]:
         """The expected numbers of labelled and of bracketed matches of (start, end, label) triples.
 
         With unary rules a bound from above: k equal constituents have no more than k matches, and no
-        more than g of them are expected.
+        more than g of them are expected. With ``nary`` the brackets of continuations match none.
         """
         spans = Counter((start, end) for start, end, _ in constituents)
         labelled = sum(min(self.labelled(*triple), k) for triple, k in Counter(constituents).items())
-        bracketed = sum(min(self.bracketed(*span), k) for span, k in spans.items())
+        bracketed = sum(min(self._bracketed(*span, nary), k) for span, k in spans.items())
         return labelled, bracketed
+
+    def _bracketed(self, start: int, end: int, nary: bool) -> float:
+        if not nary:
+            return self.bracketed(start, end)
+        return float(self.constituents.total[cell_of(self.length, start, end)])
 
     def gains(self, labelled: float, span: float, constant: float) -> FloatArray:
         """The gain, by cell, of a node with the best label on it."""
@@ -215,12 +237,13 @@ class Posteriors:
 
 
 @lru_cache(maxsize=16)
-def _continuations(labels: tuple[str, ...]) -> npt.NDArray[np.bool_]:
-    """Which labels are continuations; a tag may be written in any way, and is none."""
-    return np.array([_is_continuation(label) for label in labels], np.bool_)
+def continuations(labels: tuple[str, ...]) -> npt.NDArray[np.bool_]:
+    """Which labels are continuations."""
+    return np.array([is_continuation_label(label) for label in labels], np.bool_)
 
 
-def _is_continuation(label: str) -> bool:
+def is_continuation_label(label: str) -> bool:
+    """Whether a label of a grammar is a continuation's: a tag is none, however it is written."""
     try:
         return is_continuation(label)
     except LabelError:

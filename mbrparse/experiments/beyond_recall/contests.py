@@ -1,0 +1,92 @@
+"""What is compared with what: the objectives of each table, and what its columns measure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, NamedTuple
+
+from mbrparse.decode.objectives import OBJECTIVES, Objective
+from mbrparse.evaluate.agreement import Form
+from mbrparse.evaluate.criteria import MORE, PAPER, Average, Criterion
+
+#: Costs of a node along the curve of precision against recall.
+COSTS = tuple(place / 20 for place in range(20))
+
+_CRITERIA = {criterion.name: criterion for criterion in PAPER + MORE}
+
+
+class Measure(NamedTuple):
+    """A column: a criterion, how it is averaged, and what the table calls it."""
+
+    name: str
+    average: Average
+    heading: str
+
+    @property
+    def criterion(self) -> Criterion:
+        """The criterion, under the table's own heading."""
+        return replace(_CRITERIA[self.name], heading=self.heading)
+
+
+@dataclass(frozen=True)
+class Contest:
+    """A table: its rows' objectives, the form in which trees are compared, and its columns.
+
+    ``promised`` is the column that the rows' expected scores speak of.
+    """
+
+    name: str
+    title: str
+    objectives: tuple[str, ...]
+    form: Form
+    measures: tuple[Measure, ...]
+    promised: Literal["labelled_f", "consistent_brackets_recall"]
+
+
+NARY = Contest(
+    "nary",
+    "N-ary trees against the original gold: all are un-binarized",
+    ("labelled-tree", "labelled-recall", "general-recall", "labelled-f", "bracketed-f"),
+    "original",
+    (
+        Measure("labelled_precision", "pooled", "precision"),
+        Measure("labelled_recall", "pooled", "recall"),
+        Measure("labelled_f", "pooled", "F"),
+        Measure("labelled_f", "sentence", "sentence F"),
+        Measure("labelled_tree", "pooled", "exact"),
+    ),
+    "labelled_f",
+)
+
+BINARY = Contest(
+    "binary",
+    "Binary trees",
+    ("labelled-tree", "labelled-recall", "bracketed-recall", "consistent-brackets"),
+    "binarized",
+    (
+        Measure("consistent_brackets_recall", "pooled", "cons. recall"),
+        Measure("consistent_brackets_tree", "pooled", "cons. tree"),
+        Measure("bracketed_recall", "pooled", "brack. recall"),
+        Measure("labelled_recall", "pooled", "lab. recall"),
+    ),
+    "consistent_brackets_recall",
+)
+
+CONTESTS = (NARY, BINARY)
+
+
+def contenders() -> tuple[Objective, ...]:
+    """Every objective of the tables, once."""
+    names = dict.fromkeys(name for contest in CONTESTS for name in contest.objectives)
+    return tuple(OBJECTIVES[name] for name in names)
+
+
+def sweep(costs: Sequence[float] = COSTS) -> tuple[Objective, ...]:
+    """General Recall with every cost of a node, named ``cost-0.05`` and so on.
+
+    >>> sweep((0.25,))[0].name
+    'cost-0.25'
+    """
+    row = OBJECTIVES["general-recall"]
+    return tuple(replace(row, name=f"cost-{cost:.2f}", node_constant=-cost) for cost in costs)
