@@ -1,6 +1,6 @@
 # make demo        sets up an environment, runs the pipeline on the embedded treebank, prints the table
-# make reproduce   the same on a real treebank: CORPUS=nltk:treebank, wsj:DIR, a file, a folder
-#                  (MAX_LENGTH=40 TEST_FRACTION=0.1 JOBS=1; SPLIT_SEED=1 ENCODING=latin-1 ON_ERROR=skip)
+# make reproduce   the same on a real treebank: CORPUS=nltk:treebank, craft:PATH, wsj:DIR, a file, a folder ...
+#                  (ENCODING=latin-1 ON_ERROR=skip SPLIT=random SEED=1 FUNCTIONS=before:+ LABEL_MAP=FILE BUILD=FOLDER)
 # make table1      Goodman's first experiment on the embedded treebank, or CORPUS=nltk:treebank MAX_LENGTH=15
 # make figure2     its figure: both decoders after each iteration of training
 # make simaan      Sima'an's Table 2 on nltk:treebank, or CORPUS=wsj:DIR UNKNOWN=signature
@@ -17,15 +17,27 @@ CORPUS ?= nltk:treebank
 MAX_LENGTH ?= 40
 TEST_FRACTION ?= 0.1
 JOBS ?= 1
+# The last tenth is the test part, or with SPLIT=random one that SEED draws.
+SPLIT ?= last
+SEED ?= 1
+ENCODING ?= utf-8
+ON_ERROR ?= stop
+FUNCTIONS ?= strip
+LABEL_MAP ?=
+BUILD ?= build
 
 VENV := .venv
 BIN := $(VENV)/bin
 MBRPARSE := $(BIN)/mbrparse
 
-# One folder for each corpus and setting, so that no run takes another's files for its own.
-name = $(subst /,_,$(subst :,-,$(CORPUS)))-$(MAX_LENGTH)
-fraction = $(if $(filter-out 0.1,$(TEST_FRACTION)),-$(TEST_FRACTION))
-RUN = build/reproduce/$(name)$(fraction)$(SPLIT_SEED:%=-seed-%)$(ON_ERROR:%=-%)
+# One folder for each corpus and length (and what else is not as usual), so that no run takes another's files
+# for its own.
+usual = 0.1 utf-8 stop strip
+unusual = $(addprefix -,$(filter-out $(usual),$(TEST_FRACTION) $(ENCODING) $(ON_ERROR) $(FUNCTIONS) $(LABEL_MAP)))
+drawn = $(if $(filter random,$(SPLIT)),--seed $(SEED))
+name = $(CORPUS)-$(MAX_LENGTH)$(unusual)$(drawn)
+empty :=
+RUN = $(BUILD)/reproduce/$(subst /,_,$(subst :,-,$(subst $(empty) $(empty),,$(name))))
 
 .PHONY: demo shell reproduce table1 figure2 test lint bench clean distclean
 .DELETE_ON_ERROR:
@@ -39,10 +51,10 @@ shell: $(VENV)/installed
 
 # What is finished of an earlier run is not done again (see mbrparse reproduce --help).
 reproduce: $(VENV)/installed
-	@mkdir -p build
+	@mkdir -p $(BUILD)
 	@$(MBRPARSE) reproduce "$(CORPUS)" -o $(RUN) --jobs $(JOBS) --max-length $(MAX_LENGTH) \
-	    --test-fraction $(TEST_FRACTION) $(SPLIT_SEED:%=--seed %) $(ENCODING:%=--encoding %) \
-	    $(ON_ERROR:%=--on-error %)
+	    --test-fraction $(TEST_FRACTION) $(drawn) --encoding $(ENCODING) --on-error $(ON_ERROR) \
+	    --functions $(FUNCTIONS) $(LABEL_MAP:%=--label-map "%")
 
 # Training from bracketed text: the embedded treebank, whole, unless the command line says otherwise.
 given = $(filter-out file,$(origin $(1)))
@@ -111,7 +123,6 @@ simaan: $(VENV)/installed
 	$(MBRPARSE) experiment simaan "$(CORPUS)" --unknown $(UNKNOWN) --jobs $(JOBS) -o $(SIMAAN)
 
 SECONDS ?= 600
-SEED ?= 1
 SHOTS ?= 200
 
 .PHONY: fuzz soak

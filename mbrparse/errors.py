@@ -111,5 +111,9 @@ class ChartOverflowError(MbrparseError):
     """A chart, or a forest, outgrows the memory that is meant for one."""
 
 
+class TimeLimitError(MbrparseError):
+    """A chart, or a search, takes longer than it may."""
+
+
 class InputMismatchError(MbrparseError):
     """Two inputs that do not belong together: grammar and text, gold and parses."""

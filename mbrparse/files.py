@@ -24,6 +24,7 @@ from mbrparse.replacements import Replacement, replacing, together, unwritable
 __all__ = [
     "STANDARD",
     "check_output",
+    "decode_lines",
     "open_input",
     "open_output",
     "open_output_bytes",
@@ -76,27 +77,32 @@ def read_lines(path: str | Path, encoding: str = "utf-8") -> Iterator[str]:
 
     Raises FileError, with the line, where the bytes are not text in ``encoding``.
     """
-    number, begun = 1, ""
     with open_input(path) as stream:
-        try:
-            for text in _decoded(stream, _decoder(encoding)):
-                if _SURROGATE.search(text):  # of encodings that write characters by their numbers
-                    raise UnicodeError
-                *lines, begun = (begun + text).split("\n")
-                if number == 1 and lines:
-                    lines[0] = lines[0].removeprefix("\ufeff")
-                for line in lines:
-                    yield line + "\n"
-                number += len(lines)
-        except UnicodeError:
-            raise FileError(
-                f"bytes that are not {encoding}",
-                source=source_name(path),
-                line=number,
-                remedy="name the file's encoding, e.g. --encoding latin-1",
-            ) from None
-        if begun:
-            yield begun.removeprefix("\ufeff") if number == 1 else begun
+        yield from decode_lines(stream, source_name(path), encoding)
+
+
+def decode_lines(stream: BinaryIO, source: str, encoding: str = "utf-8") -> Iterator[str]:
+    """Yield the lines of an open stream, as ``read_lines`` does of a file; messages call it ``source``."""
+    number, begun = 1, ""
+    try:
+        for text in _decoded(stream, _decoder(encoding)):
+            if _SURROGATE.search(text):  # of encodings that write characters by their numbers
+                raise UnicodeError
+            *lines, begun = (begun + text).split("\n")
+            if number == 1 and lines:
+                lines[0] = lines[0].removeprefix("\ufeff")
+            for line in lines:
+                yield line + "\n"
+            number += len(lines)
+    except UnicodeError:
+        raise FileError(
+            f"bytes that are not {encoding}",
+            source=source,
+            line=number,
+            remedy="name the file's encoding, e.g. --encoding latin-1",
+        ) from None
+    if begun:
+        yield begun.removeprefix("\ufeff") if number == 1 else begun
 
 
 def _decoded(stream: BinaryIO, decoder: codecs.IncrementalDecoder) -> Iterator[str]:

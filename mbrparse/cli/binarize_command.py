@@ -10,6 +10,7 @@ from click.core import ParameterSource
 
 from mbrparse.cli.options import NearestChoice, encoding_option, note, output_option, with_progress
 from mbrparse.cli.outputs import check_outputs
+from mbrparse.errors import MbrparseError
 
 if TYPE_CHECKING:
     from mbrparse.treebank.binarize import Binarization
@@ -30,6 +31,16 @@ def _annotations(text: str) -> frozenset[str]:
     return frozenset(one.convert(part.strip(), None, None) for part in text.split(","))
 
 
+def _functions(text: str) -> str:
+    from mbrparse.treebank.categories import categories
+
+    try:
+        categories(text)
+    except MbrparseError as error:
+        raise click.BadParameter(str(error)) from None
+    return text
+
+
 @click.command()
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
 @output_option()
@@ -43,10 +54,22 @@ def _annotations(text: str) -> frozenset[str]:
 )
 @click.option(
     "--functions",
-    type=NearestChoice(["strip", "keep"]),
+    type=_functions,
+    metavar="strip|keep|after:CHARS|before:CHARS",
     default="strip",
     show_default=True,
-    help="Cut labels at the first - or =, or keep them whole.",
+    help="Cut labels to categories, or keep them whole. strip goes by the corpus, in files at the first - or "
+    "=, which is after:-= (before:+ cuts UTT+np to np).",
+)
+@click.option(
+    "--label-map",
+    metavar="FILE",
+    help="New names for categories and tags: old and new, a line each, with * and ? in the old.",
+)
+@click.option(
+    "--leaves",
+    type=NearestChoice(["word", "lemma", "both"]),
+    help="What stands under tags where the corpus gives lemmas (both: word-lemma).",
 )
 @click.option(
     "--direction",
@@ -103,7 +126,9 @@ def binarize(
     inputs: tuple[str, ...],
     output: str,
     unary: Any,
-    functions: Any,
+    functions: str,
+    label_map: str | None,
+    leaves: Any,
     direction: Any,
     hmarkov: float,
     vmarkov: int,
@@ -113,39 +138,48 @@ def binarize(
     max_length: int | None,
     sections: str | None,
     encoding: str,
-    on_error: str,
+    on_error: Any,
 ) -> None:
     """Clean and binarize a treebank.
 
-    INPUT is a file, "-", a folder, a glob, nltk:NAME (nltk:treebank), wsj:DIR (LDC layout, see
-    --sections) or embedded:flights.
+    INPUT is a file, "-", a folder, a zip, a glob, nltk:NAME (nltk:treebank), craft:PATH, icepahc:PATH,
+    penn-historical:PATH, wsj:DIR (LDC layout, see --sections) or embedded:flights: mbrparse corpora
+    lists them all.
     """
     from mbrparse.files import open_output
     from mbrparse.treebank.brackets import write_tree
-    from mbrparse.treebank.corpora import read_corpus
-    from mbrparse.treebank.prepare import Account, Preparation, prepare
+    from mbrparse.treebank.known_corpora import corpus_path
+    from mbrparse.treebank.label_map import read_label_map
+    from mbrparse.treebank.prepare import Account, Preparation, prepare_corpora
 
     if sections is not None and not any(spec.startswith("wsj:") for spec in inputs):
         raise click.UsageError("--sections goes with wsj:DIR.")
     check_outputs(
-        [("--output", output)], [("--head-rules", head_rules)], [("INPUT", path) for path in inputs]
+        [("--output", output)],
+        [
+            ("--head-rules", head_rules),
+            ("--label-map", label_map),
+            *(("INPUT", corpus_path(spec)) for spec in inputs),
+        ],
     )
     binarization = _binarization(
         context, direction, hmarkov, vmarkov, head_rules, annotate or frozenset(), subcat
     )
-    how = Preparation(unary, functions, binarization, max_length)
+    names = None if label_map is None else read_label_map(label_map)
+    how = Preparation(unary, functions, binarization, max_length, names)
     account = Account()
-
-    def trees() -> Any:
-        for spec in inputs:
-            # What an NLTK reader cannot read is not the user's to mend: it is always skipped.
-            skip = account.skip if on_error == "skip" or spec.startswith("nltk:") else None
-            yield from read_corpus(spec, encoding=encoding, sections=sections, on_error=skip)
-
+    trees = prepare_corpora(
+        inputs, how, account, encoding=encoding, sections=sections, on_error=on_error, leaves=leaves
+    )
     with open_output(output) as stream:
-        for tree in with_progress(prepare(trees(), how, account), "binarizing"):
+        for tree in with_progress(trees, "binarizing"):
             write_tree(tree, stream)
     note(str(account))
+    for remark in account.remarks():
+        note(remark)
+    if names is not None and names.unused():
+        lines = ", ".join(map(str, names.unused()))
+        note(f"warning: no label fits these lines of {names.source}: {lines}")
 
 
 def _binarization(

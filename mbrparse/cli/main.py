@@ -22,6 +22,7 @@ from mbrparse.version import __version__
 
 # name of the command (and of its function, with _ for -; its module ends in _command): its line in the help
 COMMANDS = {
+    "corpora": "List the treebanks that are known, and where they are.",
     "binarize": "Clean and binarize a treebank.",
     "debinarize": "Turn binarized trees back into n-ary ones.",
     "split": "Split trees into a training and a test part.",

@@ -49,6 +49,13 @@ PLACEHOLDER = "{objective}"
     help="Fall back on longer sentences (default: about 2 GB of chart).",
 )
 @click.option(
+    "--max-seconds",
+    type=float,
+    metavar="SECONDS",
+    help="Fall back on a sentence that takes longer; best-first search gives the best found by then. What is "
+    "written then depends on the machine.",
+)
+@click.option(
     "--precision",
     type=NearestChoice(["double", "single"]),
     default="double",
@@ -73,12 +80,14 @@ def parse(
     space: str | None,
     weights: tuple[str, ...],
     node_cost: float | None,
+    f_score: Any,
     items: Any,
     form: Any,
     debinarize: bool,
     fallback: Any,
     labels: str,
     max_length: int | None,
+    max_seconds: float | None,
     jobs: int,
     details: str | None,
     write_posteriors: str | None,
@@ -116,11 +125,19 @@ def parse(
         [("--grammar", grammar), ("--posteriors", posteriors), ("--statistics", search["statistics"])],
         [("INPUT", input)],
     )
-    objectives = chosen_objectives(names, space, weights, node_cost)
+    objectives = chosen_objectives(names, space, weights, node_cost, f_score)
     best_first = best_first_search(engine, **search)
     with combinations_checked():
         options = ParserOptions(
-            objectives, fallback, labels == "none", debinarize, max_length, best_first, precision, items
+            objectives,
+            fallback,
+            labels == "none",
+            debinarize,
+            max_length,
+            best_first,
+            precision,
+            items,
+            max_seconds=max_seconds,
         )
     collected = None
     source: PCFG | GivenPosteriors
@@ -132,7 +149,7 @@ def parse(
             collected = posteriors_writer(write_posteriors, source, options), write_posteriors
     job = Job(source, options, details is not None, collected is not None)
     with combinations_checked():
-        results = parse_all(job, read_chunks(input, form, encoding), jobs, note)
+        results = parse_all(job, read_chunks(input, form, encoding), jobs, note, with_progress)
     with announced(lambda: note("compiling kernels, once on this machine ...")):
-        account = write_parses(with_progress(results, "parsing"), paths, details, collected)
+        account = write_parses(results, paths, details, collected)
     note(str(account))

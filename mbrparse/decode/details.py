@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from mbrparse.decode.decoders import Decoded
@@ -10,6 +11,7 @@ from mbrparse.decode.fallback import LabelledSpans
 from mbrparse.decode.parse_result import Parse
 from mbrparse.decode.posteriors.span_posteriors import Posteriors
 from mbrparse.decode.tree_probability import TreeProbability
+from mbrparse.grammar.charts.span_summary import cell_of
 from mbrparse.grammar.pcfg import PCFG
 
 
@@ -32,6 +34,8 @@ class Details:
             "reason": parse.reason,
             "log_probability": parse.log_prob if math.isfinite(parse.log_prob) else None,
             "seconds": parse.seconds,
+            # Where there is no limit of time, or it suffices, nothing is said of it.
+            **({"unfinished": True} if parse.unfinished else {}),
             "trees": {
                 objective.name: None
                 if parse.posteriors is None
@@ -52,16 +56,16 @@ class Details:
         derivation too. ``consistent`` has, for each of the ``nodes``, the probability that no constituent of
         the n-ary tree crosses it; objectives that look at it have it. ``nodes`` are (start, end, label, g).
         """
+        if decoded is not None and decoded.constituents is not None:
+            by_cell = posteriors.constituents.total
+            over = [float(by_cell[cell_of(parse.length, start, end)]) for start, end, _ in spans]
+            return nary_row(decoded, [posteriors.labelled(*span) for span in spans], over)
         posterior = None
-        nary = None if decoded is None else decoded.constituents
-        # An n-ary tree is no derivation's: many look like it.
-        if self._probability is not None and nary is None:
+        if self._probability is not None:
             posterior = math.exp(self._probability.log_prob(spans, parse.terminal_ids) - parse.log_prob)
         constituents = (
             posteriors.expected_constituents() if self._unaries else float(max(parse.length - 1, 0))
         )
-        if nary is not None:
-            constituents = nary
         score = None if decoded is None else posterior if decoded.log_prob is not None else decoded.score
         items = {} if decoded is None or decoded.expected is None else decoded.expected
         consistent = None if decoded is None else decoded.consistent
@@ -72,7 +76,7 @@ class Details:
             crossing["expected_consistent_recall"] = total / len(consistent) if consistent else 0.0
             crossing["consistent"] = list(consistent)
         return {
-            "constituents": constituents if self._unaries or nary is not None else int(constituents),
+            "constituents": constituents if self._unaries else int(constituents),
             **expected_recalls(*posteriors.expected_matches(spans), constituents),
             "posterior": posterior,
             "expected_score": score if score is None or math.isfinite(score) else None,
@@ -80,6 +84,22 @@ class Details:
             **crossing,
             "nodes": [[*span, posteriors.labelled(*span)] for span in spans],
         }
+
+
+def nary_row(decoded: Decoded, g: Sequence[float], over: Sequence[float]) -> dict[str, Any]:
+    """The row of an n-ary tree, the posteriors of its constituents and those of their spans being known.
+
+    It is no derivation's, many of which look like it, and has no posterior. Continuations count nowhere.
+    """
+    matches = sum(min(mass, 1.0) for mass in g), sum(min(mass, 1.0) for mass in over)
+    constituents = decoded.constituents or 0.0
+    return {
+        "constituents": constituents,
+        **expected_recalls(*matches, constituents),
+        "posterior": None,
+        "expected_score": decoded.score,
+        "nodes": [[*span, mass] for span, mass in zip(decoded.spans, g, strict=True)],
+    }
 
 
 def expected_recalls(labelled: float, bracketed: float, constituents: float) -> dict[str, float]:

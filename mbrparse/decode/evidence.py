@@ -24,3 +24,8 @@ class Evidence:
     posteriors: Posteriors | None = None
     chart: SentenceChart | None = None
     reason: str | None = None
+
+    @property
+    def spent(self) -> float:
+        """How much of its time the sentence has had, in seconds."""
+        return 0.0 if self.chart is None else self.chart.spent

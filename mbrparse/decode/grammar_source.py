@@ -18,6 +18,7 @@ from mbrparse.decode.posteriors.span_posteriors import Posteriors
 from mbrparse.decode.sentences import Batch, Sentence
 from mbrparse.decode.trees import tagged
 from mbrparse.grammar.charts.chart import Wanted
+from mbrparse.grammar.charts.clock import Clock
 from mbrparse.grammar.charts.crossing.consistency import Consistency, NodeChart
 from mbrparse.grammar.charts.factory import TIE, ChartFactory, default_max_length
 from mbrparse.grammar.pcfg import PCFG, UNKNOWN_TERMINAL, FloatArray, IntArray
@@ -39,6 +40,7 @@ class GrammarSource:
         self.labels = frozenset(grammar.labels)
         self._item_labels = grammar.labels
         self._options = options
+        self.clock = Clock(options.max_seconds)
         self.renew()
         self._max_length = options.max_length or default_max_length(grammar)
         self._words = grammar.terminal_kind == "words"
@@ -52,13 +54,13 @@ class GrammarSource:
     def _divided(self, options: ParserOptions) -> tuple[Any, tuple[Place, ...]]:
         """The charts, and the decoders with their objectives."""
         objectives = options.objectives
-        free, nary, probable, derived = (
+        free, nary, exact, probable, derived = (
             [place for place, objective in enumerate(objectives) if objective.kind is kind] for kind in Kind
         )
         root = self.root if options.unlabelled else None
         decoders: list[tuple[Decoder[Any], list[int]]] = [
-            (FreeDecoder(_chosen(objectives, free), TIE[options.precision], root), free),
-            (NaryDecoder(_chosen(objectives, nary), TIE[options.precision], self.root), nary),
+            (FreeDecoder(_chosen(objectives, free), TIE[options.precision], root, self.clock), free),
+            (NaryDecoder(_chosen(objectives, nary), TIE[options.precision], self.root, self.clock), nary),
         ]
         charts: Any
         if options.needs_forest:
@@ -66,27 +68,33 @@ class GrammarSource:
             from mbrparse.decode.derivations.forest_charts import ForestCharts
             from mbrparse.decode.derivations.forest_decoder import ForestDecoder
 
-            charts = ForestCharts(self.grammar, options.items)
+            charts = ForestCharts(self.grammar, options.items, self.clock)
             self._item_labels = charts.labels
             # It has the most probable derivation too, and another chart would cost more than a lane.
             derived = sorted(probable + derived)
             decoder = ForestDecoder(charts, _chosen(objectives, derived), options.expectations)
             decoders.append((decoder, derived))
+            if exact:
+                from mbrparse.decode.nary.exact_f_decoder import ExactFDecoder
+
+                decoders.append((ExactFDecoder(charts, _chosen(objectives, exact), self.root), exact))
         else:
             entries = bool(nary) or options.expectations
             wanted = Wanted(bool(free) or entries, bool(probable), entries, options.needs_consistency)
             charts = self._charts_of_sums(options, wanted)
             decoders.append((ViterbiDecoder(self.grammar, _chosen(objectives, probable)), probable))
         return charts, tuple(
-            Place(decoder, tuple(places), places is nary) for decoder, places in decoders if places
+            Place(decoder, tuple(places), places is nary or places is exact)
+            for decoder, places in decoders
+            if places
         )
 
     def _charts_of_sums(self, options: ParserOptions, wanted: Wanted) -> ChartFactory | BestFirstCharts:
         if options.best_first is None:
-            return ChartFactory(self.grammar, options.precision, wanted)
+            return ChartFactory(self.grammar, options.precision, wanted, clock=self.clock)
         from mbrparse.decode.best_first.best_first_charts import BestFirstCharts
 
-        return BestFirstCharts(self.grammar, options.best_first)
+        return BestFirstCharts(self.grammar, options.best_first, self.clock)
 
     def terminals(self, sentence: Sentence) -> list[str]:
         """What of a sentence the grammar speaks of: its tags, or its words and what stands for them."""

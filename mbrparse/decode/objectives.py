@@ -14,8 +14,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from enum import Enum
+from typing import Literal, get_args
 
 from mbrparse.errors import ObjectiveError
+
+#: Whose F is maximized: of each sentence a ratio of expectations, the expectation itself, or the ratio of
+#: expectations of all sentences together.
+FScore = Literal["sentence", "exact", "pooled"]
 
 
 class Item(Enum):
@@ -46,6 +51,7 @@ class Kind(Enum):
 
     FREE = "binary trees of the free space, from posteriors of spans"
     NARY = "n-ary trees, from posteriors of spans"
+    EXACT_F = "n-ary trees, from the joint distribution of their constituents and their size"
     DERIVATION = "the most probable derivation, which charts know without posteriors"
     FOREST = "derived trees, from the posteriors of a forest's items"
 
@@ -71,9 +77,10 @@ _UNLABELLED = (Item.SPAN, Item.CONSISTENT_SPAN, Item.LOG_CONSISTENT_SPAN)
 class Objective:
     """What a returned tree maximizes: sum of weights times gains, plus ``node_constant`` per node.
 
-    With ``f_score`` the gains are matches, and their F is maximized, twice their sum over the number of
-    constituents of the tree and the expected number of the true one's. Raises ObjectiveError for a row that
-    no search could make sense of.
+    With ``f_score`` the gains are matches, and their expected F is maximized: "sentence" for twice their sum
+    over the number of constituents of the tree and the expected number of the true one's, "pooled" for the
+    same with sums over all sentences, "exact" for the expectation of the ratio itself. Raises ObjectiveError
+    for a row that no search could make sense of.
 
     >>> Objective("half", Space.FREE, ((Item.LABELLED_SPAN, 1.0), (Item.SPAN, 0.5))).weight(Item.SPAN)
     0.5
@@ -83,7 +90,7 @@ class Objective:
     space: Space
     gains: tuple[tuple[Item, float], ...]
     node_constant: float = 0.0
-    f_score: bool = False
+    f_score: FScore | None = None
 
     def __post_init__(self) -> None:
         weights = self._weighed
@@ -102,6 +109,10 @@ class Objective:
                 )
         if self.space is not Space.GRAMMAR and weights.get(Item.LABELLED_SPAN, 0.0) < 0:
             raise ObjectiveError(f"{self.name}: a negative weight would want each span's worst label")
+        if self.f_score not in (None, *get_args(FScore)):
+            raise ObjectiveError(
+                f"{self.name}: F is one of {', '.join(get_args(FScore))}, not {self.f_score!r}"
+            )
         if self.f_score and (self.space is not Space.NARY or self.node_constant):
             raise ObjectiveError(f"{self.name}: F is maximized over n-ary trees, without a constant")
         alone = len(weights) == 1 and min(weights.values()) > 0 and not self.node_constant
@@ -134,7 +145,7 @@ class Objective:
         if self.space is Space.FREE:
             return Kind.FREE
         if self.space is Space.NARY:
-            return Kind.NARY
+            return Kind.EXACT_F if self.f_score == "exact" else Kind.NARY
         rules_alone = self._weighed.keys() == {Item.RULE} and self.weight(Item.RULE) > 0
         return Kind.DERIVATION if rules_alone and not self.node_constant else Kind.FOREST
 
@@ -153,6 +164,16 @@ class Objective:
         if not self.sums_posteriors:
             raise ObjectiveError(f"{self.name} does not add up posteriors, which a node could cost some of")
         return replace(self, node_constant=self.node_constant - cost)
+
+    def with_f(self, f_score: FScore) -> Objective:
+        """The same for another F; raises ObjectiveError where it is no F that is maximized.
+
+        >>> OBJECTIVES["labelled-f"].with_f("exact").f_score
+        'exact'
+        """
+        if not self.f_score:
+            raise ObjectiveError(f"{self.name} is no F")
+        return replace(self, f_score=f_score)
 
     def within(self, space: Space) -> Objective:
         """The same in another space; raises ObjectiveError where it has no meaning there.
@@ -175,8 +196,8 @@ OBJECTIVES = {
         Objective("labelled-recall", Space.FREE, ((Item.LABELLED_SPAN, 1.0),)),
         Objective("bracketed-recall", Space.FREE, ((Item.SPAN, 1.0),)),
         Objective("general-recall", Space.NARY, ((Item.LABELLED_SPAN, 1.0),)),
-        Objective("labelled-f", Space.NARY, ((Item.LABELLED_SPAN, 1.0),), f_score=True),
-        Objective("bracketed-f", Space.NARY, ((Item.SPAN, 1.0),), f_score=True),
+        Objective("labelled-f", Space.NARY, ((Item.LABELLED_SPAN, 1.0),), f_score="sentence"),
+        Objective("bracketed-f", Space.NARY, ((Item.SPAN, 1.0),), f_score="sentence"),
         Objective("consistent-brackets", Space.FREE, ((Item.CONSISTENT_SPAN, 1.0),)),
         Objective("consistent-brackets-product", Space.FREE, ((Item.LOG_CONSISTENT_SPAN, 1.0),)),
         Objective("parent-child", Space.GRAMMAR, ((Item.PARENT_CHILD, 1.0),)),

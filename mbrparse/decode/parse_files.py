@@ -8,8 +8,8 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from mbrparse.decode.lines import Lines
 from mbrparse.decode.posteriors.posteriors_writer import PosteriorsWriter
-from mbrparse.decode.run import Lines
 from mbrparse.files import open_output, open_output_bytes, together
 
 

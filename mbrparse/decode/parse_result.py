@@ -23,6 +23,8 @@ class SentenceChart(SpanChart, Protocol):
     """
 
     terminal_ids: IntArray
+    spent: float
+    """What a limit of time counts for it, in seconds."""
 
     @property
     def log_prob(self) -> float: ...
@@ -33,6 +35,11 @@ class SentenceChart(SpanChart, Protocol):
     @property
     def failure(self) -> str:
         """Why there is no parse, where there is none."""
+        ...
+
+    @property
+    def unfinished(self) -> bool:
+        """Whether the time was up before all of it was there."""
         ...
 
 
@@ -73,6 +80,11 @@ class Parse:
         return -math.inf if self.chart is None else self.chart.log_prob
 
     @property
+    def unfinished(self) -> bool:
+        """Whether a search whose time was up has given the best that it had found."""
+        return self.chart is not None and self.chart.unfinished
+
+    @property
     def spans(self) -> tuple[LabelledSpans, ...]:
         """The constituents of each tree: (start, end, projected label) in preorder."""
         return tuple(self.fallback if found is None else found.spans for found in self.decoded)
@@ -101,10 +113,19 @@ class Parse:
 
 
 class Parses(Sequence[Parse]):
-    """The parses of several sentences, in their order."""
+    """The parses of several sentences, in their order.
 
-    def __init__(self, objectives: tuple[Objective, ...], parses: Sequence[Parse]) -> None:
+    ``node_costs`` has, for each objective of pooled F, the cost of a constituent in all trees.
+    """
+
+    def __init__(
+        self,
+        objectives: tuple[Objective, ...],
+        parses: Sequence[Parse],
+        node_costs: Mapping[str, float] | None = None,
+    ) -> None:
         self.objectives = objectives
+        self.node_costs = dict(node_costs or {})
         self._parses = tuple(parses)
 
     def __len__(self) -> int:
@@ -121,7 +142,7 @@ class Parses(Sequence[Parse]):
 
     def __getitem__(self, index: int | slice) -> Parse | Parses:
         if isinstance(index, slice):
-            return Parses(self.objectives, self._parses[index])
+            return Parses(self.objectives, self._parses[index], self.node_costs)
         return self._parses[index]
 
     def trees(self, objective: str | None = None) -> list[Tree | None]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Unpack
@@ -14,17 +14,18 @@ from mbrparse.decode.decoders import Decoded
 from mbrparse.decode.evidence import Evidence
 from mbrparse.decode.fallback import LabelledSpans, fallback_spans
 from mbrparse.decode.grammar_source import GrammarSource
+from mbrparse.decode.nary.nary_decoder import NaryDecoder
 from mbrparse.decode.objectives import Objective
 from mbrparse.decode.parse_result import Parse, Parses
 from mbrparse.decode.parser_options import ParserOptions, Settings, objective_of
+from mbrparse.decode.pooling import Pooling
 from mbrparse.decode.posteriors.posteriors_file import GivenPosteriors
 from mbrparse.decode.posteriors.posteriors_source import PosteriorsSource
 from mbrparse.decode.sentences import Batch, Sentence, batch_of_sentences
-from mbrparse.decode.trees import build_tree
-from mbrparse.errors import ChartOverflowError, OptionsError
+from mbrparse.decode.trees import build_tree, nary_tree
+from mbrparse.errors import ChartOverflowError, OptionsError, TimeLimitError
 from mbrparse.grammar.charts.chart import TOO_LARGE
 from mbrparse.grammar.pcfg import PCFG
-from mbrparse.treebank.binarize import debinarize
 from mbrparse.treebank.tree import Tree
 
 
@@ -34,9 +35,9 @@ class Parser:
     Charts are computed once for all objectives. ``objectives`` are names of the table (``OBJECTIVES``) or
     rows of one's own, by default Labelled Recall. ``settings`` are what the command line calls --fallback
     ("right-branching", "flat", "empty"), ``unlabelled`` (--labels none), ``debinarized``, ``max_length``,
-    ``precision`` ("double", "single"), ``items`` ("projected", "symbol"), ``best_first`` and ``expectations``
-    (see ``ParserOptions``, which may also be handed over whole, as ``options``). Raises ObjectiveError or
-    OptionsError for what has no meaning.
+    ``max_seconds``, ``precision`` ("double", "single"), ``items`` ("projected", "symbol"), ``best_first`` and
+    ``expectations`` (see ``ParserOptions``, which may also be handed over whole, as ``options``). Raises
+    ObjectiveError or OptionsError for what has no meaning.
 
     >>> from mbrparse.grammar.grammars import train
     >>> from mbrparse.treebank.brackets import read_tree
@@ -72,16 +73,27 @@ class Parser:
         nary = {position for place in places if place.nary for position in place.positions}
         # Trees of n-ary objectives are written un-binarized, fall-backs too.
         self._nary = [position in nary for position in range(len(options.objectives))]
+        decoder = next((place.decoder for place in places if isinstance(place.decoder, NaryDecoder)), None)
+        pooled = decoder is not None and any(row.f_score == "pooled" for row in options.objectives)
+        self.pooling = Pooling(options.objectives, decoder, self.source.root) if decoder and pooled else None
 
     def parse(self, sentences: Tree | str | Iterable[Tree | str | Sequence[str | Tree]]) -> Parses:
         """Parse sentences: trees (whose terminals are parsed), strings of words, or lists of words.
 
-        The answers are in their order, and none depends on any other sentence.
+        The answers are in their order, and none depends on any other sentence, but for the trees of a
+        pooled F, which is that of these sentences (``Parses.node_costs``).
         """
-        return Parses(self.options.objectives, self.parse_batch(batch_of_sentences(sentences)))
+        parses = self.parse_batch(batch_of_sentences(sentences))
+        costs: Mapping[str, float] = {}
+        if self.pooling is not None:
+            parses, costs = self.pooling.of_parses(parses)
+        return Parses(self.options.objectives, parses, costs)
 
     def parse_batch(self, batch: Batch) -> list[Parse]:
-        """Parse a batch; the results are in the order of the sentences and do not depend on it."""
+        """Parse a batch; the results are in the order of the sentences and do not depend on it.
+
+        Where F is pooled it takes more than a batch: each sentence has the tree of its own F here.
+        """
         return aside(self._parse_batch, batch)
 
     def _parse_batch(self, batch: Batch) -> list[Parse]:
@@ -113,12 +125,15 @@ class Parser:
         reason = evidence.reason
         if evidence.posteriors is not None:
             try:
-                for decoder, positions, _ in self.source.places:
-                    found = decoder.decode(evidence.chart, evidence.posteriors)
-                    for position, one in zip(positions, found, strict=True):
-                        decoded[position] = one
+                with self.source.clock.running(evidence.spent):
+                    for decoder, positions, _ in self.source.places:
+                        found = decoder.decode(evidence.chart, evidence.posteriors)
+                        for position, one in zip(positions, found, strict=True):
+                            decoded[position] = one
             except ChartOverflowError:
                 return self._parse(replace(evidence, posteriors=None, chart=None, reason=TOO_LARGE))
+            except TimeLimitError as error:
+                return self._parse(replace(evidence, posteriors=None, chart=None, reason=error.message))
             lost = [row.name for row, one in zip(objectives, decoded, strict=True) if one is None]
             if lost:
                 reason = f"no tree for {lost[0]}"
@@ -158,8 +173,9 @@ class Parser:
             leaves, spans = self.source.leaves(evidence, None), fallback
         else:
             return None
-        tree = build_tree(spans, leaves)
-        return debinarize(tree) if nary or self.options.debinarized else tree
+        if nary or self.options.debinarized:
+            return nary_tree(spans, leaves, self.source.root)
+        return build_tree(spans, leaves)
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypedDict, get_args
 
@@ -26,6 +27,9 @@ class ParserOptions:
     ``items`` says whether the items of derived trees are those of projected labels or of symbols;
     ``max_length`` defaults to what memory allows (grammar.charts.factory);
     ``expectations`` announces that posteriors will be asked for (decode.details).
+    ``max_seconds`` limits the time of a sentence's chart and of the search for its trees
+    (grammar.charts.clock): where an exhaustive chart, or a search of one, is not finished by then, the
+    sentence falls back; a best-first chart is taken as far as it got.
 
     Raises OptionsError for what has no meaning together.
     """
@@ -39,6 +43,7 @@ class ParserOptions:
     precision: Precision = "double"
     items: Items = "projected"
     expectations: bool = False
+    max_seconds: float | None = None
 
     def __post_init__(self) -> None:
         names = [objective.name for objective in self.objectives]
@@ -55,6 +60,8 @@ class ParserOptions:
                 raise OptionsError(f"--{option} is one of {', '.join(get_args(known))}, not {value!r}")
         if self.max_length is not None and self.max_length < 1:
             raise OptionsError(f"--max-length is one or more, not {self.max_length}")
+        if self.max_seconds is not None and not 0 < self.max_seconds < math.inf:
+            raise OptionsError(f"--max-seconds is a number above zero, not {self.max_seconds:g}")
         if self.unlabelled and all(o.labels_matter or o.kind is not Kind.FREE for o in self.objectives):
             raise OptionsError(
                 "--labels none needs an objective that does not look at labels, in the free space: "
@@ -79,7 +86,7 @@ class ParserOptions:
     @property
     def needs_forest(self) -> bool:
         """Whether more is asked for than charts of sums, and the most probable derivation, can tell."""
-        return self.items == "symbol" or any(o.kind is Kind.FOREST for o in self.objectives)
+        return self.items == "symbol" or any(o.kind in (Kind.FOREST, Kind.EXACT_F) for o in self.objectives)
 
 
 class Settings(TypedDict, total=False):
@@ -93,6 +100,7 @@ class Settings(TypedDict, total=False):
     precision: Precision
     items: Items
     expectations: bool
+    max_seconds: float | None
 
 
 def objective_of(name: str | Objective) -> Objective:

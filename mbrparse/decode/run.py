@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import NamedTuple
 
 from mbrparse.decode.details import Details
 from mbrparse.decode.grammar_source import GrammarSource
+from mbrparse.decode.lines import Lines
 from mbrparse.decode.parallel import DIED, Part, in_order
 from mbrparse.decode.parse_result import Parse
 from mbrparse.decode.parser import Parser
@@ -21,22 +21,10 @@ from mbrparse.decode.posteriors.posteriors_source import PosteriorsSource
 from mbrparse.decode.sentences import Batch, Chunk, Sentence, batch_of
 from mbrparse.errors import ChartOverflowError, InputMismatchError
 from mbrparse.grammar.charts.chart import TOO_LARGE
-from mbrparse.grammar.charts.span_summary import SpanEntries
-from mbrparse.grammar.pcfg import PCFG, FloatArray
-from mbrparse.reporting import Tell, say_nothing
+from mbrparse.grammar.pcfg import PCFG
+from mbrparse.reporting import Progress, Tell, say_nothing, show_nothing
 from mbrparse.treebank.brackets import EMPTY_PARSE
 from mbrparse.workers import Workers
-
-
-class Lines(NamedTuple):
-    """What is written for one sentence."""
-
-    trees: tuple[str, ...]
-    details: str | None
-    reason: str | None
-    length: int = 0
-    entries: SpanEntries | None = None
-    consistent: FloatArray | None = None
 
 
 @dataclass(frozen=True)
@@ -49,8 +37,14 @@ class Job:
     posteriors: bool = False
 
 
-def parse_all(job: Job, chunks: Iterable[Chunk], jobs: int = 1, tell: Tell = say_nothing) -> Iterator[Lines]:
-    """Parse chunks of sentences and yield their lines in input order.
+def parse_all(
+    job: Job,
+    chunks: Iterable[Chunk],
+    jobs: int = 1,
+    tell: Tell = say_nothing,
+    progress: Progress = show_nothing,
+) -> Iterator[Lines]:
+    """Parse chunks of sentences and yield their lines in input order, with a pooled F when all are parsed.
 
     A grammar may do so on ``jobs`` processes; a sentence that they die of falls back, and ``tell`` is told.
     Raises InputMismatchError, before anything is yielded, if no sentence of the first chunk (with a word in
@@ -61,8 +55,12 @@ def parse_all(job: Job, chunks: Iterable[Chunk], jobs: int = 1, tell: Tell = say
     worker = Worker(job)
     source = worker.source
     if isinstance(source, PosteriorsSource):
-        return numbered(_with_posteriors(worker, source, chunks))
-    return numbered(_with_grammar(job, worker, source, chunks, jobs, tell))
+        results = _with_posteriors(worker, source, chunks)
+    else:
+        results = _with_grammar(job, worker, source, chunks, jobs, tell)
+    if worker.pooling is not None:
+        return numbered(worker.pooling.of_lines(results, progress, tell))
+    return numbered(progress(results, "parsing"))
 
 
 def _with_grammar(
@@ -140,6 +138,7 @@ class Worker:
         wanted = job.details or job.posteriors
         self._parser = Parser(job.source, options=replace(job.options, expectations=wanted))
         self.source = self._parser.source
+        self.pooling = self._parser.pooling
         self._posteriors = job.posteriors
         self._consistent = job.options.needs_consistency
         grammar = job.source if isinstance(job.source, PCFG) else None
@@ -168,6 +167,8 @@ class Worker:
 
     def _line(self, parse: Parse) -> Lines:
         lines = lines_of(parse, self._details)
+        if self.pooling is not None and (held := self.pooling.held(parse)) is not None:
+            lines = lines._replace(held=held.alone())
         if not self._posteriors:
             return lines
         known = parse.posteriors

@@ -19,6 +19,7 @@ import pickle
 import re
 import shutil
 import sys
+import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator
@@ -67,6 +68,45 @@ class _Kernel(CPUDispatcher):
 
     def __call__(self, *arguments: Any) -> Any:
         return aside(super().__call__, *arguments)
+
+    def compile(self, sig: Any) -> Any:
+        """Compile or load; kernels that this one calls are made within."""
+        with _MAKING:
+            return super().compile(sig)
+
+
+class _Making:
+    """How long this process has been making kernels, whichever of its threads did."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._under_way = 0
+        self._began = 0.0
+        self._total = 0.0
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if self._under_way == 0:
+                self._began = time.monotonic()
+            self._under_way += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._under_way -= 1
+            if self._under_way == 0:
+                self._total += time.monotonic() - self._began
+
+    def seconds(self) -> float:
+        with self._lock:
+            return self._total + (time.monotonic() - self._began if self._under_way else 0.0)
+
+
+_MAKING = _Making()
+
+
+def seconds_of_making() -> float:
+    """How many seconds this process has spent on compiling and loading kernels until now."""
+    return _MAKING.seconds()
 
 
 @contextmanager

@@ -42,8 +42,12 @@ def read_trees(
     source: str = "<string>",
     on_error: Callable[[BracketError], None] | None = None,
     first_line: int = 1,
+    *,
+    childless: Callable[[str], None] | None = None,
 ) -> Iterator[ReadTree]:
     """Yield the trees of bracketed text, whose first line has the number ``first_line``.
+
+    A constituent without children is malformed, or with ``childless`` left out: that is told its label.
 
     A malformed tree raises BracketError, or is passed to ``on_error`` and left out: reading then goes
     on at the next line that begins with a bracket.
@@ -51,7 +55,7 @@ def read_trees(
     >>> [str(tree) for _, tree in read_trees(["( (S (NN dog)", "  (VB eats)))"])]
     ['( (S (NN dog) (VB eats)))']
     """
-    reader = _Reader(source)
+    reader = _Reader(source, childless)
     pending = iter(enumerate(lines, start=first_line))
     again: list[tuple[int, str]] = []  # lines to read once more after an error
     while True:
@@ -135,8 +139,9 @@ def write_tree(tree: Tree | None, stream: TextIO) -> None:
 class _Reader:
     """The state between two lines: the open brackets, and the lines since the first of them."""
 
-    def __init__(self, source: str) -> None:
+    def __init__(self, source: str, childless: Callable[[str], None] | None = None) -> None:
         self.source = source
+        self.childless = childless
         self.leaves: dict[tuple[str, str], Tree] = {}  # equal leaves are one object
         self.labels: list[str | None] = []
         self.children: list[list[Tree]] = []
@@ -203,7 +208,10 @@ class _Reader:
         if not children:
             if label is None:
                 return None
-            raise self._error(number, f"constituent {label!r} without children")
+            if self.childless is None:
+                raise self._error(number, f"constituent {label!r} without children")
+            self.childless(label)
+            return None
         only = children[0]
         if label is not None and not only.children and only.word is None:
             return Tree(label, word=only.label)

@@ -31,6 +31,7 @@ from mbrparse.decode.parser import Parser
 from mbrparse.decode.parser_options import Items
 from mbrparse.decode.posteriors.span_posteriors import Posteriors
 from mbrparse.errors import ObjectiveError
+from mbrparse.grammar.charts.chart import TOO_LARGE
 from mbrparse.grammar.charts.factory import ChartFactory
 from mbrparse.grammar.charts.forest import forests
 from mbrparse.grammar.charts.span_summary import cell_of
@@ -294,8 +295,8 @@ def test_a_forest_too_large_for_memory_is_said_to_be_so(monkeypatch: pytest.Monk
     monkeypatch.setattr(forests, "MAX_SIZE", dict.fromkeys(forests.MAX_SIZE, 1 << 9))
     grammar = to_pcfg(GROWING)
     small, large = ForestCharts(grammar).charts([grammar.encode(["x"] * n) for n in (3, 40)])
-    assert (small.has_parse, small.overflown) == (True, False)
-    assert (large.has_parse, large.overflown) == (False, True)
+    assert (small.has_parse, small.refusal) == (True, None)
+    assert (large.has_parse, large.refusal) == (False, TOO_LARGE)
     parse = Parser(grammar, *ROWS).parse([["x"] * 40])[0]
     assert parse.reason == "chart too large for memory"
 

@@ -115,7 +115,11 @@ def test_no_corpus(tmp_path: Path, binarize: bool) -> None:
         ({"sections": "02-21"}, "sections of embedded:flights; only wsj:DIR has them"),
         ({"on_error": "ignore"}, "on_error is stop or skip, not 'ignore'"),
         ({"unary": "none"}, "unary is one of top, bottom, join, keep, not 'none'"),
-        ({"functions": True}, "functions is one of strip, keep, not True"),
+        (
+            {"functions": True},
+            "functions are strip, keep, after:CHARACTERS or before:CHARACTERS, not True; "
+            "after:-= cuts NP-SBJ to NP, before:+ cuts UTT+np to np",
+        ),
     ],
 )
 def test_arguments_that_mean_nothing(arguments: dict[str, Any], message: str) -> None:

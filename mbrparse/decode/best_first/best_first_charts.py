@@ -23,6 +23,7 @@ from mbrparse.decode.best_first.kernels import (
     FULL_CONSTITUENTS,
     FULL_EDGES,
     LIMIT,
+    TIME_UP,
     Control,
     index_all,
     propose_terminals,
@@ -53,6 +54,7 @@ from mbrparse.decode.best_first.state import (
 )
 from mbrparse.errors import GrammarError, MbrparseError
 from mbrparse.grammar.charts.chart import Derivation
+from mbrparse.grammar.charts.clock import NO_LIMIT, Clock
 from mbrparse.grammar.charts.factory import ChartFactory
 from mbrparse.grammar.charts.span_summary import (
     SpanEntries,
@@ -128,6 +130,9 @@ class BestFirstChart:
         self.terminal_ids = terminal_ids
         self.length = len(terminal_ids)
         self.outcome = outcome
+        self.spent = 0.0
+        """What a limit of time counts for the search, in seconds; nothing where all of it was not enough."""
+        self._time_up = charts.clock.reason if outcome == TIME_UP else None
         self.seconds = seconds
         """How long the search took, without the passes over its result."""
         self.popped = int(search.counts[POPPED])
@@ -145,7 +150,14 @@ class BestFirstChart:
     @property
     def failure(self) -> str:
         """Why there is no parse, where there is none."""
+        if self._time_up is not None:
+            return self._time_up
         return f"no parse within {self.how.edges} edges" if self.limited else "no parse"
+
+    @property
+    def unfinished(self) -> bool:
+        """Whether the search stopped because its time was up: this is as far as it got."""
+        return self._time_up is not None
 
     @property
     def limited(self) -> bool:
@@ -290,11 +302,15 @@ def refuse_unary_rules(grammar: PCFG, source: str | None = None) -> None:
 class BestFirstCharts:
     """Fills best-first charts for one grammar: what ChartFactory is for exhaustive ones."""
 
-    def __init__(self, grammar: PCFG, how: BestFirst) -> None:
-        """Raises MbrparseError for unary rules, and for a merit whose statistics are not there."""
+    def __init__(self, grammar: PCFG, how: BestFirst, clock: Clock = NO_LIMIT) -> None:
+        """``clock`` limits the time of each search.
+
+        Raises MbrparseError for unary rules, and for a merit whose statistics are not there.
+        """
         refuse_unary_rules(grammar)
         self.grammar = grammar
         self.how = how
+        self.clock = clock
         merit = MERITS[how.merit]
         if merit.needs_statistics and how.statistics is None:
             raise MbrparseError(
@@ -309,12 +325,16 @@ class BestFirstCharts:
         self.rules = rules_of(grammar)
         terminals = np.arange(len(grammar.terminals) + 1)
         self._lexical_first = np.searchsorted(grammar.lexical_terminal, terminals).astype(np.int32)
-        self._exhaustive = ChartFactory(grammar) if how.until.name == "mass" else None
+        self._exhaustive = ChartFactory(grammar, clock=clock) if how.until.name == "mass" else None
 
     def charts(self, sentences: Iterable[IntArray]) -> Iterator[BestFirstChart]:
         """Yield one chart per sentence of known terminals: one at a time, so that memory holds just one."""
         for terminal_ids in sentences:
-            yield self.chart(terminal_ids, self._target(terminal_ids))
+            with self.clock.running():
+                chart = self.chart(terminal_ids, self._target(terminal_ids))
+            if not chart.unfinished:
+                chart.spent = self.clock.counted
+            yield chart
 
     def chart(self, terminal_ids: IntArray, log_mass: float = math.inf) -> BestFirstChart:
         """One sentence's chart; ``log_mass`` stops the search where that much probability is found."""
@@ -348,9 +368,10 @@ class BestFirstCharts:
             statistics,
             control,
         )
+        stop = self.clock.stop
         while True:
-            outcome = int(run_slice(self.rules, search, statistics, control, self._corners, SLICE))
-            if outcome in (FOUND, EXHAUSTED, LIMIT):
+            outcome = int(run_slice(self.rules, search, statistics, control, self._corners, SLICE, stop))
+            if outcome in (FOUND, EXHAUSTED, LIMIT, TIME_UP):
                 break
             if outcome == FULL_EDGES:
                 search = with_more_edges(search, limit)

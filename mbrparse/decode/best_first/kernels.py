@@ -63,7 +63,7 @@ from mbrparse.grammar.pcfg import FloatArray, IntArray
 from mbrparse.grammar.statistics.smoothed import SentenceStatistics
 
 # Why the kernel returned.
-SLICE_OVER, FOUND, EXHAUSTED, LIMIT, FULL_EDGES, FULL_CONSTITUENTS = range(6)
+SLICE_OVER, FOUND, EXHAUSTED, LIMIT, FULL_EDGES, FULL_CONSTITUENTS, TIME_UP = range(7)
 # Where the mass found comes so near to the wanted one (in logs), increments that are withheld may make the
 # difference: they are all passed on, again whenever a twentieth more edges have been made.
 WITHHELD = 0.1
@@ -115,19 +115,25 @@ def run_slice(
     control: Control,
     corners: LeftCorners,
     steps: int,
+    stop: IntArray,
 ) -> int:
-    """Search on, for about ``steps`` pops and edges; returns why it stopped."""
+    """Search on, for about ``steps`` pops and edges, but not after ``stop`` (``Clock.stop``).
+
+    Returns why it stopped.
+    """
     counts = search.counts
     length = search.heads.shape[1] - 1
     last = counts[POPPED] + counts[EDGES] + steps
     while counts[POPPED] + counts[EDGES] < last:
         if control.first_parse and counts[PARSES] > 0:
             return FOUND
+        if stop[0]:
+            return TIME_UP
         if search.log_mass[0] >= control.log_mass:
             return FOUND
         if search.log_mass[0] >= control.log_mass - WITHHELD and counts[EDGES] >= counts[NEXT_DRAIN]:
             counts[NEXT_DRAIN] = counts[EDGES] + counts[EDGES] // 20 + 1
-            drain(rules, search, statistics, control, corners)
+            drain(rules, search, statistics, control, corners, stop)
             continue
         if counts[AGENDA] == 0:
             return EXHAUSTED
@@ -148,7 +154,7 @@ def run_slice(
         counts[EDGES] = new
         for edge in range(old, new):
             link(search, edge, rules, statistics, control)
-        pass_increments(rules, search, statistics, control, corners)
+        pass_increments(rules, search, statistics, control, corners, stop)
         if control.prefix:
             prefix_from(rules, search, corners, item, search.logs[item, INSIDE])
             pass_prefix(rules, search, corners, statistics, control.merit_id, control.log_threshold)
@@ -278,12 +284,13 @@ def pass_increments(
     statistics: SentenceStatistics,
     control: Control,
     corners: LeftCorners,
+    stop: IntArray,
 ) -> None:
     """Pass the increments that wait up through the edges, narrow constituents first."""
     for width in range(1, search.heads.shape[1]):
         item = search.heads[WAITING, width]
         search.heads[WAITING, width] = NONE
-        while item != NONE:
+        while item != NONE and not stop[0]:
             following = search.items[item, NEXT_WAITING]
             search.items[item, NEXT_WAITING] = NOT_WAITING
             gain = search.logs[item, PENDING]
@@ -317,6 +324,7 @@ def drain(
     statistics: SentenceStatistics,
     control: Control,
     corners: LeftCorners,
+    stop: IntArray,
 ) -> None:
     """Pass all increments on, however small."""
     at_once = Control(
@@ -332,7 +340,7 @@ def drain(
             width = search.items[item, END] - search.items[item, START]
             search.items[item, NEXT_WAITING] = search.heads[WAITING, width]
             search.heads[WAITING, width] = item
-    pass_increments(rules, search, statistics, at_once, corners)
+    pass_increments(rules, search, statistics, at_once, corners, stop)
 
 
 @kernel

@@ -61,7 +61,7 @@ def best_chain(state: SearchState, cell: int, top: int, lane: int, foot: float) 
     all others.
     """
     forest, label, gains, chains = state.forest, state.label, state.gains, state.chains
-    own = state.values.own
+    own, stop = state.values.own, state.stop
     first, begin = forest.node_first[cell], forest.unary_first[cell]
     path, cursor, value, rest = chains.path, chains.cursor, chains.value, chains.rest
     single = forest.lexical[first] > 0
@@ -78,7 +78,7 @@ def best_chain(state: SearchState, cell: int, top: int, lane: int, foot: float) 
     while depth >= 0:
         node = path[depth]
         step = cursor[depth]
-        if step < 0:
+        if step < 0 or stop[0]:
             chains.on_path[node - first] = 0
             depth -= 1
             continue

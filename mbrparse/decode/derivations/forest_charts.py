@@ -13,8 +13,9 @@ import numpy as np
 
 from mbrparse.decode.derivations.forest_posteriors import forest_entries, forest_nodes, forest_summary
 from mbrparse.decode.parser_options import Items
-from mbrparse.errors import ChartOverflowError
+from mbrparse.errors import ChartOverflowError, TimeLimitError
 from mbrparse.grammar.charts.chart import TOO_LARGE
+from mbrparse.grammar.charts.clock import NO_LIMIT, Clock
 from mbrparse.grammar.charts.factory import TIE
 from mbrparse.grammar.charts.forest.forests import Forests
 from mbrparse.grammar.charts.forest.packed_forest import Forest
@@ -27,14 +28,17 @@ from mbrparse.grammar.pcfg import PCFG, IntArray
 class ForestChart:
     """What a sentence's forest has to say."""
 
+    unfinished = False
+
     def __init__(
-        self, charts: ForestCharts, terminal_ids: IntArray, log_prob: float, overflown: bool = False
+        self, charts: ForestCharts, terminal_ids: IntArray, log_prob: float, refusal: str | None = None
     ) -> None:
         self._charts = charts
         self.terminal_ids = terminal_ids
         self.length = len(terminal_ids)
         self.log_prob = log_prob
-        self.overflown = overflown
+        self.refusal = refusal
+        self.spent = charts.clock.counted
 
     @property
     def has_parse(self) -> bool:
@@ -44,7 +48,7 @@ class ForestChart:
     @property
     def failure(self) -> str:
         """Why there is no parse, where there is none."""
-        return TOO_LARGE if self.overflown else "no parse"
+        return self.refusal or "no parse"
 
     def forest(self) -> Forest:
         """The forest, which stands until another chart is asked for its own."""
@@ -67,7 +71,7 @@ class ForestChart:
 class ForestCharts:
     """Makes charts for one grammar, one after the other as they are asked for."""
 
-    def __init__(self, grammar: PCFG, items: Items = "projected") -> None:
+    def __init__(self, grammar: PCFG, items: Items = "projected", clock: Clock = NO_LIMIT) -> None:
         """Posteriors are those of ``labels``, projected or a symbol's own: ``label`` [symbol] says which."""
         self.grammar = grammar
         self.label: Ints = grammar.label_ids
@@ -75,7 +79,8 @@ class ForestCharts:
         if items == "symbol":
             self.label = np.arange(len(grammar.symbols), dtype=np.int32)
             self.labels = tuple(grammar.labels[label_id] for label_id in grammar.label_ids)
-        self.forests = Forests(grammar)
+        self.clock = clock
+        self.forests = Forests(grammar, clock=clock)
         # The sentence that the memory is filled with: a chart that is held would hold this in turn, and both
         # would stay until the garbage collector comes.
         self._held: IntArray | None = None
@@ -85,9 +90,12 @@ class ForestCharts:
         for terminal_ids in sentences:
             self._held = None
             try:
-                _, log_prob = self.forests.fill(terminal_ids)
+                with self.clock.running():
+                    _, log_prob = self.forests.fill(terminal_ids)
             except ChartOverflowError:
-                yield ForestChart(self, terminal_ids, -math.inf, overflown=True)
+                yield ForestChart(self, terminal_ids, -math.inf, TOO_LARGE)
+            except TimeLimitError as error:
+                yield ForestChart(self, terminal_ids, -math.inf, error.message)
             else:
                 self._held = terminal_ids
                 yield ForestChart(self, terminal_ids, log_prob)

@@ -48,7 +48,12 @@ class ForestDecoder:
         self._posteriors = ItemPosteriors(forests, self.items) if expectations else None
         self._sums = new_sums(self.items)
         self._search = TreeSearch(
-            self.items.label, self.items.rule_log_prob, grammar.unary_parent, grammar.unary_child, tie
+            self.items.label,
+            self.items.rule_log_prob,
+            grammar.unary_parent,
+            grammar.unary_child,
+            tie,
+            clock=forests.clock,
         )
         # Where every label is one symbol's, max-rule's space is the grammar's.
         self._plain = len(np.unique(self.items.label)) == len(label)
@@ -71,7 +76,11 @@ class ForestDecoder:
         self._label_of = _representatives(self.items.label, label)
 
     def decode(self, chart: ForestChart, posteriors: object) -> list[Decoded | None]:
-        """The best trees; raises ChartOverflowError or MemoryError where the search does not fit."""
+        """The best trees.
+
+        Raises ChartOverflowError or MemoryError where the search does not fit, TimeLimitError where it takes
+        too long.
+        """
         trees = self.trees(chart)
         return [self._decoded(row, tree) for row, tree in zip(self._objectives, trees, strict=True)]
 

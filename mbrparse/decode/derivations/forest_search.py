@@ -21,7 +21,7 @@ from mbrparse.grammar.kernel import kernel
 
 @kernel
 def search_forest(state: SearchState, n: int) -> None:
-    """Fill the values of all nodes, the rows of gains and of ``lexical`` being filled."""
+    """Fill the values of all nodes while there is time, the rows of gains and of ``lexical`` being filled."""
     forest, gains, edge_gains, values = state.forest, state.gains, state.edge_gains, state.values
     own, best, split = values.own, values.best, values.split
     node_first, edge_first, unary_first = forest.node_first, forest.edge_first, forest.unary_first
@@ -30,12 +30,14 @@ def search_forest(state: SearchState, n: int) -> None:
     weighs_splits = len(edge_gains.mass) > 0
     share, group_share, shared, left_value = gains.share, gains.group_share, values.shared, values.left_value
     production_first, production_last = forest.production_first, forest.production_last
-    inside = forest.inside
+    inside, stop = forest.inside, state.stop
     lane = edge_gains.share_lane
     by_split = gains.weights[SPLIT, max(lane, 0)]
     for end in range(1, n + 1):
         _forget(state, end)
         for start in range(end - 1, -1, -1):
+            if stop[0]:
+                return
             cell = forest_cell(start, end)
             if node_first[cell] == node_first[cell + 1]:
                 continue

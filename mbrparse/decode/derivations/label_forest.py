@@ -41,8 +41,12 @@ class ProjectionScratch(NamedTuple):
 
 
 @kernel
-def project_forest(source: ItemForest, labels: LabelForest, scratch: ProjectionScratch, n: int) -> bool:
-    """Fill a forest whose symbols are labels and whose pairs are productions; false if edges do not fit.
+def project_forest(
+    source: ItemForest, labels: LabelForest, scratch: ProjectionScratch, n: int, stop: Ints
+) -> bool:
+    """Fill a forest whose symbols are labels and whose pairs are productions.
+
+    False if edges do not fit, or the time is up.
 
     Its ``lexical`` holds the posteriors of preterminals over their words. Nodes without a posterior
     above zero are left out. An edge's group has one production, whose label parent it is.
@@ -57,7 +61,7 @@ def project_forest(source: ItemForest, labels: LabelForest, scratch: ProjectionS
     into.edge_first[0] = 0
     for end in range(1, n + 1):
         for split in range(end - 1, -1, -1):
-            if not _project_edges(source, labels, scratch, forest_cell(split, end)):
+            if stop[0] or not _project_edges(source, labels, scratch, forest_cell(split, end)):
                 return False
     return True
 
@@ -210,13 +214,15 @@ class LabelForests:
     def project(self, length: int) -> LabelForest:
         """The forest of labels of the forest that was filled last; it lives until the next one.
 
-        Posteriors are cut to what is in use. Raises ChartOverflowError where memory does not suffice.
+        Posteriors are cut to what is in use. Raises ChartOverflowError where memory does not suffice, and
+        TimeLimitError.
         """
         forests = self._forests
         source = ItemForest(forests.forest, forests.tables, forests.unaries, self._items)
         if self._room is None or self._room[0] is not source.forest:
             self._room = self._allocate(source.forest, self._edges)
-        while not project_forest(source, *self._room[1:], length):
+        while not project_forest(source, *self._room[1:], length, forests.clock.stop):
+            forests.clock.check()
             if self._edges >= MAX_SIZE[EDGES]:
                 raise ChartOverflowError("a forest of labels too large for memory")
             self._room = self._allocate(source.forest, 2 * self._edges)

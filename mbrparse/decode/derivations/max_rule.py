@@ -40,7 +40,7 @@ class MaxRule:
         # A label's symbols share a label by nature: each is its own item.
         names: Ints = np.arange(items.n_labels, dtype=np.int32)
         self._search = TreeSearch(
-            names, np.zeros(1), *_unary_labels(forests, items), tie, len(grammar.symbols)
+            names, np.zeros(1), *_unary_labels(forests, items), tie, len(grammar.symbols), forests.clock
         )
         self._terminal = items.terminal
         self._items = items

@@ -57,6 +57,7 @@ class SearchState(NamedTuple):
     walks: WalkScratch
     values: BestValues
     tie: float  # values that differ relatively by no more are equal
+    stop: Ints  # not zero where the time is up (``Clock.stop``)
 
 
 def new_gains(forest: Forest, rule_log_prob: Floats, group_share: Floats) -> Gains:

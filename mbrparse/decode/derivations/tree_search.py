@@ -20,6 +20,7 @@ from mbrparse.decode.derivations.search_state import (
     new_values,
 )
 from mbrparse.decode.derivations.walk_scratch import new_walks
+from mbrparse.grammar.charts.clock import NO_LIMIT, Clock
 from mbrparse.grammar.charts.forest.packed_forest import Forest
 from mbrparse.grammar.charts.nodes import derivation_of
 from mbrparse.grammar.charts.rule_tables import Floats, Ints
@@ -48,6 +49,7 @@ class TreeSearch:
         unary_child: Ints,
         tie: float,
         longest_chain: int = 0,
+        clock: Clock = NO_LIMIT,
     ) -> None:
         """``label`` [symbol] says which symbols share items; also the symbols of the unary rules.
 
@@ -57,7 +59,8 @@ class TreeSearch:
         adds_up = len(np.unique(label)) == len(label)
         rank = ranks(len(label), unary_parent, unary_child) if adds_up else np.zeros(0, np.int32)
         self._chains = new_scratch(max(len(label), longest_chain), len(unary_parent), rank)
-        self._walks = new_walks(len(label), len(unary_parent), max(len(label), longest_chain))
+        self._walks = new_walks(len(label), len(unary_parent), max(len(label), longest_chain), clock.stop)
+        self._clock = clock
         self._tie = tie
         self._rule_log_prob = rule_log_prob
         self._rows: tuple[Forest, Gains, BestValues] | None = None
@@ -81,18 +84,23 @@ class TreeSearch:
             gains = new_gains(forest, self._rule_log_prob, group_share)
             self._rows = forest, gains, new_values(forest, left_value)
         _, gains, values = self._rows
-        chains, walks = self._chains, self._walks
-        return SearchState(forest, self.label, gains, edge_gains, times, chains, walks, values, self._tie)
+        chains, walks, stop = self._chains, self._walks, self._clock.stop
+        return SearchState(
+            forest, self.label, gains, edge_gains, times, chains, walks, values, self._tie, stop
+        )
 
     def trees(
         self, state: SearchState, root_gains: Floats, lanes: int, length: int
     ) -> list[GrammarTree | None]:
         """The best trees of the first lanes of a ``state``; None where no tree has a value.
 
-        ``root_gains`` [node of the root cell, lane] is -inf for what is no root.
+        ``root_gains`` [node of the root cell, lane] is -inf for what is no root. Raises TimeLimitError.
         """
         search_forest(state, length)
-        best_trees(state, root_gains, lanes, length)
+        self._clock.check()
+        # To read trees off takes little, and what is half found could not be read.
+        walks = state.walks._replace(stop=NO_LIMIT.stop)
+        best_trees(state._replace(walks=walks, stop=NO_LIMIT.stop), root_gains, lanes, length)
         values = state.values
         ends = values.tree_end[:lanes].tolist()
         starts, stops, symbols = values.tree_nodes[:, : ends[-1]]

@@ -95,9 +95,10 @@ class WalkScratch(NamedTuple):
     chains: LabelChains
     steps: InnerSteps
     walk: Walk
+    stop: Ints  # not zero where the time is up (``Clock.stop``)
 
 
-def new_walks(nodes: int, unaries: int, longest: int) -> WalkScratch:
+def new_walks(nodes: int, unaries: int, longest: int, stop: Ints) -> WalkScratch:
     """Scratch for cells of so many nodes and unaries, and for walks of so many nodes."""
 
     def ints(size: int) -> Ints:
@@ -153,4 +154,5 @@ def new_walks(nodes: int, unaries: int, longest: int) -> WalkScratch:
             search=codes(0),
             known=np.zeros(1 << TABLE_BITS, np.uint64),
         ),
+        stop,
     )

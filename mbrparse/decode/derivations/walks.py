@@ -91,14 +91,14 @@ def best_walk(walks: WalkScratch, top: int, begin: int, end: int, logs: bool) ->
 
     Also the value and the number of nodes of the whole chain from this node down.
     """
-    graph, steps, walk, chains = walks.graph, walks.steps, walks.walk, walks.chains
+    graph, steps, walk, chains, stop = walks.graph, walks.steps, walks.walk, walks.chains, walks.stop
     _start(walks, top, begin, end)
     best, best_nodes, length = chains.leaving[top], 1 + chains.nodes_below[top], 1
     walk.best[0] = top
     depth, tried = 0, 0
     while depth >= 0:
         step = walk.cursor[depth]
-        if step < 0 or tried == MOST_WALKS:
+        if step < 0 or tried == MOST_WALKS or stop[0]:
             if depth > 0:
                 _step_back(walk, depth)
             depth -= 1

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mbrparse.decode.splits import SpanTable, best_split, span_table
+from mbrparse.grammar.charts.clock import NO_LIMIT, Clock
 from mbrparse.grammar.kernel import kernel
 from mbrparse.grammar.pcfg import FloatArray, IntArray
 
@@ -24,31 +25,35 @@ class Bracketing(NamedTuple):
     parents: IntArray
 
 
-def best_bracketing(gains: FloatArray, length: int, tie: float = 1e-9) -> Bracketing:
+def best_bracketing(gains: FloatArray, length: int, tie: float = 1e-9, clock: Clock = NO_LIMIT) -> Bracketing:
     """The bracketing with the largest sum of gains, which are by cell (grammar.charts.span_summary).
 
-    Of those within ``tie`` (relative) of each other, the one that splits first.
+    Of those within ``tie`` (relative) of each other, the one that splits first. Raises TimeLimitError.
     """
     table = span_table(length)
-    return Bracketing(*_best_bracketing(gains.astype(np.float64, copy=False), length, tie, table))
+    found = _best_bracketing(gains.astype(np.float64, copy=False), length, tie, table, clock.stop)
+    clock.check()
+    return Bracketing(*found)
 
 
 @kernel
 def _best_bracketing(
-    gains: FloatArray, length: int, tie: float, table: SpanTable
+    gains: FloatArray, length: int, tie: float, table: SpanTable, stop: IntArray
 ) -> tuple[float, IntArray, IntArray, IntArray]:
     score, score_by_end, split_of = table.score, table.score_by_end, table.split
+    count = max(length - 1, 0)
+    starts = np.zeros(count, np.int32)
+    ends = np.zeros(count, np.int32)
+    parents = np.zeros(count, np.int32)
     for start in range(length - 2, -1, -1):
+        if stop[0]:
+            return 0.0, starts, ends, parents
         row = start * length - start * (start - 1) // 2 - start - 1
         for end in range(start + 2, length + 1):
             best, split_of[start, end] = best_split(table, start, end, tie)
             best += gains[row + end]
             score[start, end] = best
             score_by_end[end, start] = best
-    count = max(length - 1, 0)
-    starts = np.zeros(count, np.int32)
-    ends = np.zeros(count, np.int32)
-    parents = np.zeros(count, np.int32)
     # Preorder with a stack of (start, end, parent).
     stack = np.zeros((length + 1, 3), np.int32)
     height = 0

@@ -14,6 +14,7 @@ from mbrparse.decode.fallback import LabelledSpans
 from mbrparse.decode.free.bracketing import Bracketing, best_bracketing
 from mbrparse.decode.objectives import Item, Objective
 from mbrparse.decode.posteriors.span_posteriors import NO_LABEL, Posteriors
+from mbrparse.grammar.charts.clock import NO_LIMIT, Clock
 from mbrparse.grammar.charts.span_summary import cell_of
 from mbrparse.grammar.pcfg import FloatArray
 from mbrparse.treebank.labels import continuation_of
@@ -26,21 +27,29 @@ LEAST = 1e-300
 class FreeDecoder:
     """Decodes posteriors for objectives of the free space."""
 
-    def __init__(self, objectives: Sequence[Objective], tie: float = 1e-9, root: str | None = None) -> None:
+    def __init__(
+        self,
+        objectives: Sequence[Objective],
+        tie: float = 1e-9,
+        root: str | None = None,
+        clock: Clock = NO_LIMIT,
+    ) -> None:
         """``tie`` (relative) is how much better a candidate must be.
 
         With ``root``, objectives that do not look at labels get those of the published Bracketed Recall,
         which chose none: this one at the root, elsewhere X (Goodman 1996, Table 2).
         """
         self._tie = tie
+        self._clock = clock
         self._rows = [(objective, None if objective.labels_matter else root) for objective in objectives]
 
     def decode(self, chart: object, posteriors: Posteriors) -> list[Decoded]:
-        """The best trees."""
+        """The best trees; raises TimeLimitError."""
         preterminals = best_preterminals(posteriors)
         found = []
         for objective, root in self._rows:
-            bracketing = best_bracketing(_gains(objective, posteriors), posteriors.length, self._tie)
+            gains = _gains(objective, posteriors)
+            bracketing = best_bracketing(gains, posteriors.length, self._tie, self._clock)
             spans = _labelled(bracketing, posteriors) if root is None else _unlabelled(bracketing, root)
             consistent = _consistent(bracketing, posteriors) if objective.needs_consistency else None
             found.append(Decoded(spans, preterminals, bracketing.score, consistent=consistent))

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mbrparse.decode.splits import SpanTable, best_split, span_table
+from mbrparse.grammar.charts.clock import NO_LIMIT, Clock
 from mbrparse.grammar.kernel import kernel
 from mbrparse.grammar.pcfg import FloatArray, IntArray
 
@@ -25,11 +26,13 @@ class Constituents(NamedTuple):
     ends: IntArray
 
 
-def best_constituents(gains: FloatArray, length: int, tie: float = 1e-9) -> Constituents:
+def best_constituents(
+    gains: FloatArray, length: int, tie: float = 1e-9, clock: Clock = NO_LIMIT
+) -> Constituents:
     """The tree with the largest sum of gains, which are by cell (grammar.charts.span_summary).
 
     A single terminal has no root above it but where that gains. Of equal trees the one with fewer
-    constituents, then the one that splits first.
+    constituents, then the one that splits first. Raises TimeLimitError.
 
     >>> gains = np.array([0.0, 0.5, -0.1, 0.0, 0.2, 0.0])  # (0,1) (0,2) (0,3) (1,2) (1,3) (2,3)
     >>> found = best_constituents(gains, 3)
@@ -37,15 +40,26 @@ def best_constituents(gains: FloatArray, length: int, tie: float = 1e-9) -> Cons
     (0.4, [0, 0], [3, 2])
     """
     table, kept = span_table(length), np.zeros((length, length + 1), np.bool_)
-    return Constituents(*_best_constituents(gains.astype(np.float64, copy=False), length, tie, table, kept))
+    gains = gains.astype(np.float64, copy=False)
+    found = _best_constituents(gains, length, tie, table, kept, clock.stop)
+    clock.check()
+    return Constituents(*found)
 
 
 @kernel
 def _best_constituents(
-    gains: FloatArray, length: int, tie: float, table: SpanTable, kept: npt.NDArray[np.bool_]
+    gains: FloatArray,
+    length: int,
+    tie: float,
+    table: SpanTable,
+    kept: npt.NDArray[np.bool_],
+    stop: IntArray,
 ) -> tuple[float, IntArray, IntArray]:
     score, score_by_end, split_of = table.score, table.score_by_end, table.split
+    starts, ends = np.zeros(2 * length, np.int32), np.zeros(2 * length, np.int32)
     for start in range(length - 1, -1, -1):
+        if stop[0]:
+            return 0.0, starts, ends
         row = start * length - start * (start - 1) // 2 - start - 1
         for end in range(start + 1, length + 1):
             best = 0.0
@@ -57,7 +71,6 @@ def _best_constituents(
                 kept[start, end] = True
             score[start, end] = best
             score_by_end[end, start] = best
-    starts, ends = np.zeros(2 * length, np.int32), np.zeros(2 * length, np.int32)
     stack = np.zeros((length + 1, 2), np.int32)
     height, count = 0, 0
     if length:

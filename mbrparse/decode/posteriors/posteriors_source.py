@@ -21,6 +21,7 @@ from mbrparse.decode.posteriors.span_posteriors import NO_LABEL, Posteriors
 from mbrparse.decode.sentences import Batch, Sentence
 from mbrparse.decode.trees import tagged
 from mbrparse.errors import InputMismatchError, OptionsError
+from mbrparse.grammar.charts.clock import Clock
 from mbrparse.grammar.charts.span_summary import cell_of
 from mbrparse.grammar.pcfg import UNKNOWN_TERMINAL, IntArray
 from mbrparse.treebank.labels import unescape
@@ -43,6 +44,11 @@ class PosteriorsSource:
     def __init__(self, given: GivenPosteriors, options: ParserOptions) -> None:
         """Raises OptionsError for objectives that ask for more than posteriors."""
         for objective in options.objectives:
+            if objective.kind is Kind.EXACT_F:
+                raise OptionsError(
+                    f"exact F of {objective.name} needs --grammar: posteriors do not tell how probable a "
+                    "span is together with the size of its tree"
+                )
             if objective.kind not in _SERVED:
                 able = ", ".join(row.name for row in OBJECTIVES.values() if row.kind in _SERVED)
                 raise OptionsError(f"--objective {objective.name} needs --grammar; posteriors serve {able}")
@@ -59,6 +65,7 @@ class PosteriorsSource:
             if asked:
                 raise OptionsError(f"--{option} needs --grammar: it speaks of charts")
         self._given = given
+        self.clock = Clock(options.max_seconds)
         self.labels = frozenset(given.labels)
         self.root = given.usual_root() or UNLABELLED
         # The root's label is put on roots that have none, so it needs an id, though maybe no posterior.
@@ -70,8 +77,12 @@ class PosteriorsSource:
         nary = tuple(place for place, row in enumerate(rows) if row.kind is Kind.NARY)
         root = self.root if options.unlabelled else None
         self.places: tuple[Place, ...] = (
-            Place(FreeDecoder([rows[place] for place in free], given.tie, root), free),
-            Place(NaryDecoder([rows[place] for place in nary], given.tie, self.root), nary, nary=True),
+            Place(FreeDecoder([rows[place] for place in free], given.tie, root, self.clock), free),
+            Place(
+                NaryDecoder([rows[place] for place in nary], given.tie, self.root, self.clock),
+                nary,
+                nary=True,
+            ),
         )
 
     def renew(self) -> None:

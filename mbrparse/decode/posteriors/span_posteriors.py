@@ -113,7 +113,7 @@ class Posteriors:
     @cached_property
     def _nary(self) -> SpanEntries:
         entries = self.entries
-        chosen = (entries.constituents > 0) & ~_continuations(self.labels)[entries.label_ids]
+        chosen = (entries.constituents > 0) & ~continuations(self.labels)[entries.label_ids]
         starts, ends, label_ids, g = (
             column[chosen]
             for column in (entries.starts, entries.ends, entries.label_ids, entries.constituents)
@@ -237,7 +237,7 @@ class Posteriors:
 
 
 @lru_cache(maxsize=16)
-def _continuations(labels: tuple[str, ...]) -> npt.NDArray[np.bool_]:
+def continuations(labels: tuple[str, ...]) -> npt.NDArray[np.bool_]:
     """Which labels are continuations."""
     return np.array([is_continuation_label(label) for label in labels], np.bool_)
 

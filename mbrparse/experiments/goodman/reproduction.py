@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from mbrparse.decode.objectives import OBJECTIVES
 from mbrparse.decode.parse_files import write_parses
 from mbrparse.decode.parser_options import ParserOptions
 from mbrparse.decode.run import Job, parse_all
 from mbrparse.decode.sentences import read_chunks
+from mbrparse.errors import CorpusError
 from mbrparse.evaluate.criteria import COVERAGE, PAPER
 from mbrparse.evaluate.evaluation import Settings, evaluate_files
 from mbrparse.evaluate.gold import Comparison
@@ -27,9 +28,11 @@ from mbrparse.grammar.pcfg import PCFG
 from mbrparse.reporting import Progress, Tell, say_nothing, show_nothing
 from mbrparse.state_files import anything, mapping
 from mbrparse.treebank.brackets import read_tree_file, write_tree
-from mbrparse.treebank.corpora import SourceTree, read_corpus
-from mbrparse.treebank.prepare import Account, Preparation, prepare
-from mbrparse.treebank.tree_lists import split
+from mbrparse.treebank.corpora import SourceTree
+from mbrparse.treebank.label_map import read_label_map
+from mbrparse.treebank.prepare import Account, OnError, Preparation, prepare_corpora
+from mbrparse.treebank.splits import differ_in_length, mean_length, split_fraction
+from mbrparse.treebank.styles.style import Leaves
 
 ALGORITHMS = ("labelled-tree", "labelled-recall", "bracketed-recall")
 
@@ -47,7 +50,10 @@ class Corpus:
     seed: int | None = None
     sections: str | None = None
     encoding: str = "utf-8"
-    on_error: Literal["stop", "skip"] = "stop"
+    on_error: OnError = "stop"
+    functions: str = "strip"
+    label_map: str | None = None
+    leaves: Leaves | None = None
 
     def settings(self) -> dict[str, Any]:
         """What files depend on, as the folder keeps it."""
@@ -56,6 +62,9 @@ class Corpus:
             "sections": self.sections,
             "encoding": self.encoding,
             "malformed trees": self.on_error,
+            "functions": self.functions,
+            "label map": self.label_map,
+            "leaves": self.leaves,
             "longest sentence": self.max_length,
             "test fraction": self.test_fraction,
             "drawn at random": self.seed,
@@ -136,23 +145,42 @@ class Reproduction:
 
     def _binarize(self) -> None:
         corpus, account = self.corpus, Account()
-        # What an NLTK reader cannot read is not the user's to mend.
-        skip = account.skip if corpus.on_error == "skip" or corpus.name.startswith("nltk:") else None
-        trees = read_corpus(corpus.name, encoding=corpus.encoding, sections=corpus.sections, on_error=skip)
-        prepared = prepare(trees, Preparation(max_length=corpus.max_length), account)
+        names = None if corpus.label_map is None else read_label_map(corpus.label_map)
+        how = Preparation(functions=corpus.functions, max_length=corpus.max_length, label_map=names)
+        trees = prepare_corpora(
+            [corpus.name],
+            how,
+            account,
+            encoding=corpus.encoding,
+            sections=corpus.sections,
+            on_error=corpus.on_error,
+            leaves=corpus.leaves,
+        )
         with open_output(self._file("binarized.mrg")) as stream:
-            for tree in self.progress(prepared, "binarizing"):
+            for tree in self.progress(trees, "binarizing"):
                 write_tree(tree, stream)
-        self.tell(str(account))
+        for line in (str(account), *account.remarks()):
+            self.tell(line)
+        if names is not None and names.unused():
+            self.tell(f"warning: no label fits these lines of {names.source}: {names.unused()}")
 
     @together()
     def _split(self) -> None:
-        trees = [str(tree) for _, tree in read_tree_file(self._file("binarized.mrg")) if tree is not None]
-        parts = split(trees, self.corpus.test_fraction, seed=self.corpus.seed)
-        for name, part in zip(("train.mrg", "test.mrg"), parts, strict=True):
+        trees = [tree for _, tree in read_tree_file(self._file("binarized.mrg")) if tree is not None]
+        if not trees:
+            raise CorpusError("no tree is left to split", source=self.corpus.name)
+        parts = split_fraction(len(trees), self.corpus.test_fraction, self.corpus.seed)
+        for name, places in (("train.mrg", parts.train), ("test.mrg", parts.test)):
             with open_output(self._file(name)) as stream:
-                stream.writelines(f"{tree}\n" for tree in part)
-        self.tell(f"{len(parts[0])} training trees, {len(parts[1])} test trees")
+                stream.writelines(f"{trees[place]}\n" for place in places)
+        self.tell(f"{len(parts.train)} training trees, {len(parts.test)} test trees")
+        lengths = [len(tree.leaves()) for tree in trees]
+        if self.corpus.seed is None and differ_in_length(lengths, parts):
+            train, test = (mean_length(lengths, part) for part in parts)
+            self.tell(
+                f"warning: test sentences have {test:.1f} words, training sentences {train:.1f}: where a "
+                "corpus is sorted, draw the test part at random (--seed)"
+            )
 
     def _train(self) -> None:
         path = self._file("train.mrg")

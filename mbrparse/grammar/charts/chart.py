@@ -60,8 +60,10 @@ class Chart:
         self._factory = factory
         self.terminal_ids = terminal_ids
         self.length = len(terminal_ids)
-        self.overflown = False
-        """Whether the chart would not fit into memory; it is then without a parse."""
+        self.refusal: str | None = None
+        """Why the chart was given up (memory, time); it is then without a parse."""
+        self.spent = 0.0
+        """What a limit of time counts for it, in seconds: its share of the group that it was filled with."""
         self._log_prob: float | None = None
         self._summary: SpanSummary | None = None
         self._derivation: Derivation | None = None
@@ -78,7 +80,12 @@ class Chart:
     @property
     def failure(self) -> str:
         """Why there is no parse, where there is none."""
-        return TOO_LARGE if self.overflown else "no parse"
+        return self.refusal or "no parse"
+
+    @property
+    def unfinished(self) -> bool:
+        """Exhaustive charts are whole or none."""
+        return False
 
     @property
     def log_prob(self) -> float:
@@ -126,6 +133,11 @@ class Chart:
     def outside(self, start: int, end: int) -> tuple[IntArray, FloatArray]:
         """The symbols that derive the span and occur in a parse, and their log outside probabilities."""
         return self._factory.cell(self, start, end).outside
+
+    def give_up(self, reason: str) -> None:
+        """Leave the chart without a parse."""
+        self.refusal = reason
+        self.put(log_prob=-math.inf, derivation=Derivation(-math.inf, [], []))
 
     def put(
         self,

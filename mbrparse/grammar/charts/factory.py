@@ -8,8 +8,9 @@ from typing import Literal
 
 import numpy as np
 
-from mbrparse.errors import GrammarError
+from mbrparse.errors import GrammarError, TimeLimitError
 from mbrparse.grammar.charts.chart import Cell, Chart, Wanted
+from mbrparse.grammar.charts.clock import NO_LIMIT, Clock
 from mbrparse.grammar.charts.dense.dense_charts import DenseCharts
 from mbrparse.grammar.charts.rule_tables import chart_rules, wide_symbols
 from mbrparse.grammar.charts.sparse.sparse_charts import SparseCharts
@@ -49,8 +50,8 @@ class ChartFactory:
     """Fills charts for one grammar, in batches, with the kernel that suits grammar and length.
 
     ``kernel`` takes that choice away (for tests and benchmarks); a grammar with unary rules is the sparse
-    kernel's, whatever its size. Values of a sentence do not depend on its batch. Charts raise
-    GrammarError where unary rules are a cycle of probability one.
+    kernel's, whatever its size. Values of a sentence do not depend on its batch. ``clock`` limits the time
+    of each chart. Charts raise GrammarError where unary rules are a cycle of probability one.
     """
 
     def __init__(
@@ -59,10 +60,12 @@ class ChartFactory:
         precision: Precision = "double",
         wanted: Wanted = Wanted(),  # noqa: B008  # immutable
         kernel: Kernel | None = None,
+        clock: Clock = NO_LIMIT,
     ) -> None:
         self.grammar = grammar
         self.precision = precision
         self.wanted = wanted
+        self._clock = clock
         if grammar.has_unaries and kernel == "dense":
             raise GrammarError(
                 "the dense kernel takes no unary rules", remedy="leave the choice to the grammar"
@@ -75,19 +78,45 @@ class ChartFactory:
     def charts(self, sentences: Sequence[IntArray]) -> list[Chart]:
         """One chart for each sentence of known terminals (one or more each)."""
         charts = [Chart(self, terminal_ids) for terminal_ids in sentences]
-        self.fill(charts, self.wanted)
+        for group in self._groups(charts):
+            self._fill_in_time(group)
         return charts
 
     def fill(self, charts: Sequence[Chart], wanted: Wanted) -> None:
         """Compute what is wanted of charts."""
+        for group in self._groups(charts):
+            self._fill(group, wanted)
+
+    def _groups(self, charts: Sequence[Chart]) -> Iterator[list[Chart]]:
+        """The charts that are filled together, all by one kernel."""
         dense = [chart for chart in charts if self._kernel(chart) == "dense"]
-        for group in _groups_of_like_length(dense, self._dense.lanes if dense else 1):
-            # A lane whose values left the numbers' range is left to the sparse kernel.
-            for chart in self._dense.fill(group, wanted):
-                self._sparse.fill(chart, wanted)
+        yield from _groups_of_like_length(dense, self._dense.lanes if dense else 1)
         for chart in charts:
             if self._kernel(chart) == "sparse":
-                self._sparse.fill(chart, wanted)
+                yield [chart]
+
+    def _fill(self, group: Sequence[Chart], wanted: Wanted) -> None:
+        left = group
+        if self._kernel(group[0]) == "dense":
+            # A lane whose values left the numbers' range is left to the sparse kernel.
+            left = self._dense.fill(group, wanted)
+        for chart in left:
+            self._sparse.fill(chart, wanted)
+
+    def _fill_in_time(self, group: Sequence[Chart]) -> None:
+        """Fill charts; where the time of one does not suffice for all of them, each has its own."""
+        try:
+            with self._clock.running():
+                self._fill(group, self.wanted)
+        except TimeLimitError as error:
+            if len(group) == 1:
+                group[0].give_up(error.message)
+                return
+            for chart in group:
+                self._fill_in_time([chart])
+        else:
+            for chart in group:
+                chart.spent = self._clock.counted / len(group)
 
     def cell(self, chart: Chart, start: int, end: int) -> Cell:
         """Inside and outside of one span's symbols."""
@@ -106,13 +135,17 @@ class ChartFactory:
     @property
     def _dense(self) -> DenseCharts:
         if self._dense_charts is None:
-            self._dense_charts = DenseCharts(self.grammar, _DTYPES[self.precision], TIE[self.precision])
+            self._dense_charts = DenseCharts(
+                self.grammar, _DTYPES[self.precision], TIE[self.precision], self._clock
+            )
         return self._dense_charts
 
     @property
     def _sparse(self) -> SparseCharts:
         if self._sparse_charts is None:
-            self._sparse_charts = SparseCharts(self.grammar, _DTYPES[self.precision], TIE[self.precision])
+            self._sparse_charts = SparseCharts(
+                self.grammar, _DTYPES[self.precision], TIE[self.precision], self._clock
+            )
         return self._sparse_charts
 
 

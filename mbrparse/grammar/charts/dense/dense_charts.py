@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mbrparse.grammar.charts.chart import Chart, Derivation, Wanted
+from mbrparse.grammar.charts.clock import Clock
 from mbrparse.grammar.charts.dense.dense_derivation import dense_derivation
 from mbrparse.grammar.charts.dense.dense_inside import dense_inside, dense_roots, dense_viterbi
 from mbrparse.grammar.charts.dense.dense_nodes import dense_nodes
@@ -51,8 +52,9 @@ class _Filled(NamedTuple):
 class DenseCharts:
     """Drives the dense kernels for one grammar in one precision."""
 
-    def __init__(self, grammar: PCFG, dtype: Any, tie: float) -> None:
+    def __init__(self, grammar: PCFG, dtype: Any, tie: float, clock: Clock) -> None:
         rules = chart_rules(grammar)
+        self._clock = clock
         self.dtype = np.dtype(dtype)
         self.lanes = VECTOR_BYTES // self.dtype.itemsize
         self._tie = tie
@@ -73,7 +75,10 @@ class DenseCharts:
         self._held: tuple[IntArray, _Filled] | None = None
 
     def fill(self, charts: Sequence[Chart], wanted: Wanted) -> list[Chart]:
-        """Fill up to ``lanes`` charts; returns those that need a kernel with more range."""
+        """Fill up to ``lanes`` charts; returns those that need a kernel with more range.
+
+        Raises TimeLimitError.
+        """
         self._held = None
         failed: dict[int, Chart] = {}
         arranged = self._group([chart.terminal_ids for chart in charts])
@@ -144,10 +149,12 @@ class DenseCharts:
     def _inside_outside(self, arranged: _Arranged) -> _Filled:
         state, shift = arranged
         inside, outside = self._chart(0, state.longest), self._chart(1, state.longest)
-        dense_inside(state, inside)
+        dense_inside(state, inside, self._clock.stop)
+        self._clock.check()
         total = dense_roots(state, inside)
         peak = aligned_rows(1, self.dtype)
-        dense_outside(state, inside, outside, total, peak)
+        dense_outside(state, inside, outside, total, peak, self._clock.stop)
+        self._clock.check()
         with np.errstate(divide="ignore", invalid="ignore"):
             log_prob = np.log(total.astype(np.float64)) - shift * math.log(2.0)
         # An outside value near the largest number may have met inside values below the smallest.
@@ -226,7 +233,8 @@ class DenseCharts:
     def _derivations(self, arranged: _Arranged, count: int) -> list[Derivation | None]:
         state, shift = arranged
         best = self._chart(0, state.longest)
-        dense_viterbi(state, best)
+        dense_viterbi(state, best, self._clock.stop)
+        self._clock.check()
         found: list[Derivation | None] = []
         for lane in range(count):
             nodes, prob = dense_derivation(state, best, lane, self._tie)

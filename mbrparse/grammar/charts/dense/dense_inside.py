@@ -17,31 +17,33 @@ from typing import Any
 import numpy as np
 
 from mbrparse.grammar.charts.dense.dense_state import DenseState
-from mbrparse.grammar.charts.rule_tables import Floats
+from mbrparse.grammar.charts.rule_tables import Floats, Ints
 from mbrparse.grammar.charts.vector import load, maximum, multiply, multiply_add, spread, store, zeros
 from mbrparse.grammar.kernel import kernel
 
 
 @kernel
-def dense_inside(state: DenseState, inside: Floats) -> None:
-    """Fill ``inside`` [rows, lanes], which must be zero before."""
-    _fill(state, inside, None)
+def dense_inside(state: DenseState, inside: Floats, stop: Ints) -> None:
+    """Fill ``inside`` [rows, lanes], which must be zero before, until ``stop`` (``Clock.stop``)."""
+    _fill(state, inside, None, stop)
 
 
 @kernel
-def dense_viterbi(state: DenseState, best: Floats) -> None:
+def dense_viterbi(state: DenseState, best: Floats, stop: Ints) -> None:
     """Fill ``best`` (zero before) with the probability of each node's best derivation."""
-    _fill(state, best, True)
+    _fill(state, best, True, stop)
 
 
 @kernel
-def _fill(state: DenseState, chart: Floats, maximize: bool | None) -> None:
+def _fill(state: DenseState, chart: Floats, maximize: bool | None, stop: Ints) -> None:
     tables, offsets, n_wide, least = state.tables, state.offsets, state.n_wide, state.least
     for start in range(state.longest - 1, -1, -1):
         if tables.wide_at_one:
             _enter_words(state, chart, start)
         _join_narrow_left(state, chart, start, maximize)
         for end in range(start + 2, state.longest + 1):
+            if stop[0]:
+                return
             _join_narrow_right(state, chart, start, end, maximize)
             if end - start >= 2 * least:
                 _join_splits(state, chart, start, end, maximize)

@@ -8,7 +8,7 @@ import numpy as np
 
 from mbrparse.grammar.charts.dense.dense_state import DenseState
 from mbrparse.grammar.charts.dense.dense_tables import DenseTables
-from mbrparse.grammar.charts.rule_tables import Floats
+from mbrparse.grammar.charts.rule_tables import Floats, Ints
 from mbrparse.grammar.charts.vector import (
     add,
     any_positive,
@@ -24,8 +24,10 @@ from mbrparse.grammar.kernel import kernel
 
 
 @kernel
-def dense_outside(state: DenseState, inside: Floats, outside: Floats, total: Floats, peak: Floats) -> None:
-    """Fill ``outside`` (zero before) with outside / probability of the sentence.
+def dense_outside(
+    state: DenseState, inside: Floats, outside: Floats, total: Floats, peak: Floats, stop: Ints
+) -> None:
+    """Fill ``outside`` (zero before) with outside / probability of the sentence, until ``stop``.
 
     inside * outside is then the posterior of a node.  Nodes without an
     inside value pass nothing on; a lane without a parse stays zero.  The one
@@ -40,6 +42,8 @@ def dense_outside(state: DenseState, inside: Floats, outside: Floats, total: Flo
                 outside[base + symbol, lane] = tables.root[symbol] / total[lane]
     for start in range(state.longest - 1):
         for end in range(state.longest, start + 1, -1):
+            if stop[0]:
+                return
             _pass_wide(state, inside, outside, peak, start, end)
             _pass_narrow_right(state, outside, start, end)
         _pass_narrow_left(state, outside, start)

@@ -12,6 +12,7 @@ from mbrparse.grammar.charts.forest.packed_forest import (
     ONE,
     PARTNERS,
     PRODUCTIONS,
+    STOPPED,
     UNARIES,
     Columns,
     Forest,
@@ -20,13 +21,16 @@ from mbrparse.grammar.charts.forest.packed_forest import (
     forest_cell,
 )
 from mbrparse.grammar.charts.lexicon import Words
-from mbrparse.grammar.charts.rule_tables import SparseTables
+from mbrparse.grammar.charts.rule_tables import Ints, SparseTables
 from mbrparse.grammar.kernel import kernel
 
 
 @kernel
-def forest_inside(state: ForestState, words: Words) -> int:
-    """Fill the forest from the words up; returns -1, or which of its parts is too small."""
+def forest_inside(state: ForestState, words: Words, stop: Ints) -> int:
+    """Fill the forest from the words up; returns -1, or which of its parts is too small.
+
+    STOPPED is what it returns where ``stop`` (``Clock.stop``) is set.
+    """
     forest, partners, columns = state.forest, state.partners, state.columns
     n = len(words.entry_start) - 1
     # Names for all arrays of the loops: taken out of the tuple there, each would be counted anew.
@@ -50,7 +54,7 @@ def forest_inside(state: ForestState, words: Words) -> int:
         column = groups
         cell_group[forest_cell(end - 1, end) : forest_cell(0, end) + 1] = -1
         for split in range(end - 1, -1, -1):
-            full = _complete_cell(state, words, split, end)
+            full = STOPPED if stop[0] else _complete_cell(state, words, split, end)
             if full < 0 and split > 0:
                 full = _list_partners(state, split, end)
             if full >= 0:

@@ -12,12 +12,16 @@ from mbrparse.grammar.charts.forest.packed_forest import (
     Partners,
     forest_cell,
 )
+from mbrparse.grammar.charts.rule_tables import Ints
 from mbrparse.grammar.kernel import kernel
 
 
 @kernel
-def forest_outside(state: ForestState, n: int) -> float:
-    """Fill ``forest.outside`` from the root down; returns the scaled probability of the sentence."""
+def forest_outside(state: ForestState, n: int, stop: Ints) -> float:
+    """Fill ``forest.outside`` from the root down; returns the scaled probability of the sentence.
+
+    0 where there is no parse, and at ``stop``.
+    """
     tables, forest, partners, weight = state.tables, state.forest, state.partners, state.weight
     inside, outside = forest.inside, forest.outside
     node_first, edge_first, edge_group = forest.node_first, forest.edge_first, forest.edge_group
@@ -40,6 +44,8 @@ def forest_outside(state: ForestState, n: int) -> float:
         if end < n:
             _pass_to_left(forest, partners, end)
         for start in range(end):
+            if stop[0]:
+                return 0.0
             cell = forest_cell(start, end)
             for right in range(node_first[cell], node_first[cell + 1]):
                 value = inside[right]

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from mbrparse.errors import ChartOverflowError
+from mbrparse.grammar.charts.clock import NO_LIMIT, Clock
 from mbrparse.grammar.charts.closure import unary_tables
 from mbrparse.grammar.charts.forest.forest_inside import forest_inside
 from mbrparse.grammar.charts.forest.forest_outside import forest_outside
@@ -53,8 +54,11 @@ _FIRST_SIZE = {
 class Forests:
     """Fills the forest of one sentence after the other, in the same memory, in double precision."""
 
-    def __init__(self, grammar: PCFG, max_size: Mapping[int, int] | None = None) -> None:
+    def __init__(
+        self, grammar: PCFG, max_size: Mapping[int, int] | None = None, clock: Clock = NO_LIMIT
+    ) -> None:
         """``max_size`` says how many of each part a forest may have (``MAX_SIZE``)."""
+        self.clock = clock
         rules = chart_rules(grammar)
         self.tables = sparse_tables(rules)
         self.unaries = unary_tables(grammar)
@@ -91,18 +95,20 @@ class Forests:
         """The forest of a sentence, which lives until the next one, and its log probability.
 
         Raises ChartOverflowError where the forest would have more than ``max_size``, and MemoryError
-        where there is not so much memory; the next sentence may fit.
+        where there is not so much memory, TimeLimitError where it takes too long; the next sentence may do.
         """
         length = len(terminal_ids)
         if length > self._state.columns.length:
             self._take(max(length, 3 * self._state.columns.length // 2), self._size)
         words = words_of(self._lexicon, self._entry_prob, terminal_ids)
         while True:
-            full = int(forest_inside(self._state, words))
+            full = int(forest_inside(self._state, words, self.clock.stop))
             if full < 0:
                 break
+            self.clock.check()
             self._enlarge(full)
-        total = forest_outside(self._state, length)
+        total = forest_outside(self._state, length, self.clock.stop)
+        self.clock.check()
         if not total > 0:
             return self.forest, -math.inf
         columns = int(self._state.columns.shift[1 : length + 1].sum())

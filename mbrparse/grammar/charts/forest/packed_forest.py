@@ -112,6 +112,8 @@ ONE = np.uint32(1)
 
 # What may be too small.
 NODES, GROUPS, EDGES, PRODUCTIONS, UNARIES, PARTNERS = range(6)
+# What the way up says where nothing is, but the time is up.
+STOPPED = 6
 
 
 @kernel

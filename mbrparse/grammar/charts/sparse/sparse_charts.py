@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from mbrparse.errors import ChartOverflowError
-from mbrparse.grammar.charts.chart import Chart, Derivation, Wanted
+from mbrparse.grammar.charts.chart import TOO_LARGE, Chart, Derivation, Wanted
+from mbrparse.grammar.charts.clock import Clock
 from mbrparse.grammar.charts.closure import best_chains, unary_tables
 from mbrparse.grammar.charts.lexicon import Words, lexicon, words_of
 from mbrparse.grammar.charts.nodes import derivation_of
@@ -49,8 +50,9 @@ class _Memory(NamedTuple):
 class SparseCharts:
     """Drives the sparse kernels for one grammar in one precision."""
 
-    def __init__(self, grammar: PCFG, dtype: Any, tie: float) -> None:
+    def __init__(self, grammar: PCFG, dtype: Any, tie: float, clock: Clock) -> None:
         rules = chart_rules(grammar)
+        self._clock = clock
         self._dtype = np.dtype(dtype)
         self._tie = tie
         self._label_ids = grammar.label_ids
@@ -68,12 +70,11 @@ class SparseCharts:
         self._held: tuple[IntArray, float] | None = None
 
     def fill(self, chart: Chart, wanted: Wanted) -> None:
-        """Fill one chart; a chart that would not fit is left without a parse."""
+        """Fill one chart; a chart that would not fit is left without a parse. Raises TimeLimitError."""
         try:
             self._fill(chart, wanted)
         except ChartOverflowError:
-            chart.put(log_prob=-math.inf, derivation=Derivation(-math.inf, [], []))
-            chart.overflown = True
+            chart.give_up(TOO_LARGE)
 
     def _fill(self, chart: Chart, wanted: Wanted) -> None:
         if wanted.summaries or wanted.entries or wanted.nodes:
@@ -113,16 +114,20 @@ class SparseCharts:
             return self._held[1]
         self._held = None
         state = self._state(chart)
-        while not sparse_inside(state):
+        while not sparse_inside(state, self._clock.stop):
+            self._clock.check()
             self._enlarge()
             state = self._state(chart)
-        self._held = (chart.terminal_ids, float(sparse_outside(state)))
-        return self._held[1]
+        log_prob = float(sparse_outside(state, self._clock.stop))
+        self._clock.check()
+        self._held = (chart.terminal_ids, log_prob)
+        return log_prob
 
     def _derivation(self, chart: Chart) -> Derivation:
         self._held = None
         state = self._state(chart)
-        while not sparse_viterbi(state, self._best()):
+        while not sparse_viterbi(state, self._best(), self._clock.stop):
+            self._clock.check()
             self._enlarge()
             state = self._state(chart)
         nodes, log_prob = sparse_derivation(state, self._best())

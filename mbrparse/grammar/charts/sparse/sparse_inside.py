@@ -32,25 +32,28 @@ from mbrparse.grammar.kernel import kernel
 
 
 @kernel
-def sparse_inside(state: SparseState) -> bool:
-    """Fill the chart with all nodes of a sentence; false when they do not fit."""
-    full: bool = _fill(state, None)
+def sparse_inside(state: SparseState, stop: Ints) -> bool:
+    """Fill the chart with all nodes of a sentence.
+
+    False when they do not fit, and where ``stop`` (``Clock.stop``) is set.
+    """
+    full: bool = _fill(state, None, stop)
     return full
 
 
 @kernel
-def sparse_viterbi(state: SparseState, best: BestPaths) -> bool:
+def sparse_viterbi(state: SparseState, best: BestPaths, stop: Ints) -> bool:
     """The same with maxima, and the way to each in ``best``.
 
     Ties as in ``dense_derivation``; among chains of unary rules over a span the one with the fewest
     nodes comes first, then the one over the earliest split, then the first in order of symbols.
     """
-    full: bool = _fill(state, best)
+    full: bool = _fill(state, best, stop)
     return full
 
 
 @kernel
-def _fill(state: SparseState, best: BestPaths | None) -> bool:
+def _fill(state: SparseState, best: BestPaths | None, stop: Ints) -> bool:
     tables, unary, words, chart, buckets = state
     n = len(words.entry_start) - 1
     chains = len(unary.rule_parent) > 0
@@ -73,6 +76,9 @@ def _fill(state: SparseState, best: BestPaths | None) -> bool:
         for split in range(end - 1, 0, -1):
             if cell_first[split, end] < 0:
                 continue
+            if stop[0]:
+                slots[:] = -1
+                return False
             if chains:
                 if best is None:
                     normalize(chart, split, end)  # sums over chains may be large: first make room

@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from mbrparse.grammar.charts.rule_tables import Floats
+from mbrparse.grammar.charts.rule_tables import Floats, Ints
 from mbrparse.grammar.charts.sparse.sparse_state import MAX_SHIFT, SparseChart, SparseState
 from mbrparse.grammar.kernel import kernel
 
 
 @kernel
-def sparse_outside(state: SparseState) -> float:
-    """Fill in the chart's ``outside``; return the log of the sentence's probability.
+def sparse_outside(state: SparseState, stop: Ints) -> float:
+    """Fill in the chart's ``outside``; return the log of the sentence's probability (-inf at ``stop``).
 
     inside * outside of a node is its posterior, with unary rules how often it is expected.
     """
@@ -39,6 +39,9 @@ def sparse_outside(state: SparseState) -> float:
         if chains:
             _close_outside(state, 0, end)
         for split in range(1, end):
+            if stop[0]:
+                slots[:] = -1
+                return -np.inf
             if _set_live_factors(chart, factor, split, end):
                 right = chart.cell_first[split, end]
                 while right >= 0:

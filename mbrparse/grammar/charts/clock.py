@@ -1,0 +1,113 @@
+"""A limit to the time of charts and searches: kernels look at a flag that another thread sets.
+
+A kernel that finds it set leaves its loops, and its scratch as the next sentence needs it. What it was
+filling is of no use then, unless it says otherwise; who called it asks ``check`` next. Without a limit
+nothing ever sets the flag.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import numpy as np
+
+from mbrparse.errors import MbrparseError, TimeLimitError
+from mbrparse.grammar.charts.rule_tables import Ints
+from mbrparse.grammar.kernel import seconds_of_making
+
+# A thread without work waits so long for some, in seconds; to start one takes longer than to wake one.
+_PATIENCE = 1.0
+
+
+class Clock:
+    """So many ``seconds`` (None: any number) for one sentence after the other.
+
+    It stands still while a kernel is compiled or loaded, which is not the sentence's fault.
+    """
+
+    def __init__(self, seconds: float | None = None) -> None:
+        self.seconds = seconds
+        self.stop: Ints = np.zeros(1, np.int32)
+        """[1] not zero where the time is up; kernels look at it."""
+        self.counted = 0.0
+        """What the last block took, in seconds."""
+        self._end = math.inf  # when the time is up (``_now``); infinite where none is running
+        self._next_look = 0.0
+        self._running = False
+        self._turn = threading.Condition()
+        self._watcher: threading.Thread | None = None
+
+    @contextmanager
+    def running(self, spent: float = 0.0) -> Iterator[None]:
+        """Let the time run while the block does, from ``spent`` seconds on; it is not up after the block.
+
+        Within such a block another has the time that is left. Raises MbrparseError where no thread can be
+        started.
+        """
+        if self.seconds is None or self._running:
+            yield
+            return
+        began = _now()
+        self._running = True
+        try:
+            self._start(began + self.seconds - spent)
+            yield
+        finally:
+            with self._turn:
+                self._end = math.inf
+                self.stop[0] = 0
+            self._running = False
+            self.counted = _now() - began
+
+    def check(self) -> None:
+        """Raise TimeLimitError if the time is up."""
+        if self.stop[0]:
+            raise TimeLimitError(self.reason)
+
+    @property
+    def reason(self) -> str:
+        """What is said of a sentence whose time was up."""
+        return f"not finished within {self.seconds:g} second{'' if self.seconds == 1 else 's'}"
+
+    def _start(self, end: float) -> None:
+        with self._turn:
+            self._end = end
+            if self._watcher is not None and self._watcher.is_alive():
+                if end < self._next_look:
+                    self._turn.notify()
+                return
+            self._watcher = threading.Thread(target=self._watch, daemon=True)
+            try:
+                self._watcher.start()
+            except RuntimeError:
+                self._watcher = None
+                raise MbrparseError(
+                    "no thread can be started that keeps --max-seconds",
+                    remedy="leave the option out, or allow more threads and memory (ulimit)",
+                ) from None
+
+    def _watch(self) -> None:
+        with self._turn:
+            while True:
+                now, idle = _now(), self._end == math.inf
+                if self._end <= now:
+                    self.stop[0] = 1
+                    self._end = math.inf
+                wait = min(max(self._end - now, 0.0), _PATIENCE)
+                self._next_look = now + wait
+                self._turn.wait(wait)
+                if idle and self._end == math.inf:
+                    self._watcher = None
+                    return
+
+
+def _now() -> float:
+    return time.monotonic() - seconds_of_making()
+
+
+NO_LIMIT = Clock()
+"""Of charts that may take any time."""

@@ -1,0 +1,398 @@
+"""A limit of time for each sentence: who runs into it falls back, and nobody else notices."""
+
+from __future__ import annotations
+
+import json
+import math
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from commandline import Command
+
+from mbrparse.decode.best_first import best_first_charts
+from mbrparse.decode.best_first.best_first_charts import BestFirst, BestFirstCharts, Until
+from mbrparse.decode.best_first.kernels import TIME_UP, run_slice
+from mbrparse.decode.derivations import label_forest, tree_search
+from mbrparse.decode.derivations.forest_search import search_forest
+from mbrparse.decode.free.bracketing import best_bracketing
+from mbrparse.decode.nary.constituent_search import best_constituents
+from mbrparse.decode.parser import Parser
+from mbrparse.decode.posteriors.posteriors_file import read_posteriors
+from mbrparse.errors import OptionsError, TimeLimitError
+from mbrparse.grammar.charts import clock as clocks
+from mbrparse.grammar.charts.chart import Chart, Wanted
+from mbrparse.grammar.charts.clock import Clock
+from mbrparse.grammar.charts.dense import dense_charts
+from mbrparse.grammar.charts.factory import ChartFactory
+from mbrparse.grammar.charts.forest import forests
+from mbrparse.grammar.charts.forest.forests import Forests
+from mbrparse.grammar.charts.forest.packed_forest import STOPPED
+from mbrparse.grammar.charts.sparse import sparse_charts
+from mbrparse.grammar.grammar_file import write_rules
+from mbrparse.grammar.kernel import kernel, seconds_of_making
+from mbrparse.grammar.pcfg import PCFG
+from mbrparse.grammar.rules import Rule, relative_frequencies
+
+RULES = relative_frequencies("tags", {"S": 1.0}, {Rule("S", ("S", "S")): 2.0, Rule("S", ("'x'",)): 3.0})
+GRAMMAR = PCFG.from_rules(RULES)
+# Two symbols of one label.
+LATENT = PCFG.from_rules(
+    relative_frequencies(
+        "tags",
+        {"S": 1.0},
+        {
+            Rule("S", ("S", "S@1")): 1.0,
+            Rule("S", ("'x'",)): 1.0,
+            Rule("S@1", ("S", "S@1")): 1.0,
+            Rule("S@1", ("'x'",)): 2.0,
+        },
+    )
+)
+AGES = 1e6
+"""Seconds that no test takes."""
+SENTENCES = ["x x", "x x x x x", "x x x", "x", "x x x x"]
+REASON = "not finished within 1e+06 seconds"
+
+# The clock
+
+
+def test_the_flag_is_set_when_the_time_is_up_and_taken_back_after_the_block() -> None:
+    clock = Clock(1e-6)
+    for _ in range(3):
+        with clock.running():
+            while not clock.stop[0]:
+                time.sleep(0)
+            with pytest.raises(TimeLimitError, match="not finished within 1e-06 seconds"):
+                clock.check()
+        clock.check()
+        assert clock.counted > 0
+
+
+def test_a_block_within_a_block_has_the_time_that_is_left() -> None:
+    clock = Clock(1e-6)
+    with clock.running():
+        while not clock.stop[0]:
+            time.sleep(0)
+        with clock.running():
+            assert clock.stop[0]
+        assert clock.stop[0]
+
+
+def test_an_earlier_end_is_not_missed() -> None:
+    """The thread sleeps until the first block's end, which is far away."""
+    clock = Clock(AGES)
+    with clock.running():
+        assert not clock.stop[0]
+    with clock.running(spent=AGES):
+        while not clock.stop[0]:
+            time.sleep(0)
+
+
+def test_a_clock_that_is_forgotten_leaves_no_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(clocks, "_PATIENCE", 1e-3)
+    clock = Clock(AGES)
+    with clock.running():
+        watcher = clock._watcher
+        assert watcher is not None
+        assert watcher.daemon
+    watcher.join()
+    assert clock._watcher is None
+    with clock.running(spent=AGES):  # another comes when it is wanted
+        while not clock.stop[0]:
+            time.sleep(0)
+
+
+def test_without_a_limit_there_is_no_thread() -> None:
+    clock = Clock()
+    with clock.running():
+        assert clock._watcher is None
+    clock.check()
+
+
+def test_one_second() -> None:
+    assert Clock(1.0).reason == "not finished within 1 second"
+
+
+def test_the_time_that_kernels_are_made_in_does_not_count() -> None:
+    """The first sentence does not pay for the machine code."""
+
+    @kernel
+    def product(first: float, second: float) -> float:
+        return first * second
+
+    real, counted = time.monotonic(), clocks._now()
+    made = seconds_of_making()
+    assert product(2.0, 3.0) == 6.0
+    spent = seconds_of_making() - made
+    assert spent > 0
+    assert clocks._now() - counted <= time.monotonic() - real - spent + 1e-6
+
+
+def test_no_room_for_a_thread(command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_: object) -> None:
+        raise RuntimeError("can't start new thread")
+
+    write_rules(RULES, tmp_path / "grammar")
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    done = command("parse", "-g", tmp_path / "grammar", "--max-seconds", 9, stdin="x x\n")
+    assert done.error.startswith("no thread can be started that keeps --max-seconds; ")
+
+
+# Kernels look at it
+
+
+def looked(answer: object) -> bool:
+    """Whether a kernel that returned this had seen the flag."""
+    return answer is False or answer in (0.0, STOPPED, TIME_UP, -math.inf)
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "how"),
+    [
+        (sparse_charts, "sparse_inside", {"objective": "labelled-recall", "length": 120}),
+        (sparse_charts, "sparse_outside", {"objective": "labelled-recall", "length": 120}),
+        (sparse_charts, "sparse_viterbi", {"objective": "labelled-tree", "length": 120}),
+        (forests, "forest_inside", {"objective": "parent-child"}),
+        (forests, "forest_outside", {"objective": "parent-child"}),
+        (label_forest, "project_forest", {"objective": "max-rule-sum", "grammar": "latent"}),
+        (best_first_charts, "run_slice", {"best_first": BestFirst("normalized-beta", Until("exhausted"))}),
+        (best_first_charts, "run_slice", {"best_first": BestFirst("normalized-beta", Until("mass", 0.9))}),
+    ],
+)
+def test_kernels_say_that_they_stopped(
+    module: Any, name: str, how: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    how = dict(how)
+    text = "x " * how.pop("length", 5)
+    objective = how.pop("objective", "labelled-recall")
+    parser = Parser(LATENT if how.pop("grammar", "") else GRAMMAR, objective, max_seconds=AGES, **how)
+    expected = str(parser.parse([text])[0].tree)
+    answers = []
+
+    def late(*arguments: Any) -> Any:
+        parser.source.clock.stop[0] = 1
+        answers.append(kernels[name](*arguments))
+        return answers[-1]
+
+    kernels = {name: getattr(module, name)}
+    with monkeypatch.context() as patch:
+        patch.setattr(module, name, late)
+        found = parser.parse([text])[0]
+    assert found.reason == REASON
+    assert all(map(looked, answers))
+    assert len(answers) == 1
+    # And left everything as the next sentence needs it.
+    assert str(parser.parse([text])[0].tree) == expected
+
+
+@pytest.mark.parametrize(
+    ("wanted", "name", "which", "entered"),
+    [
+        (Wanted(), "dense_inside", 1, 2),  # the last two words
+        (Wanted(False, True), "dense_viterbi", 1, 2),
+        (Wanted(), "dense_outside", 2, 1),  # the root
+    ],
+)
+def test_dense_kernels_stop_at_the_first_cell(
+    wanted: Wanted, name: str, which: int, entered: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kernel, found = getattr(dense_charts, name), []
+
+    def late(*arguments: Any) -> None:
+        kernel(*arguments[:-1], np.ones(1, np.int32))
+        found.append(int(np.count_nonzero(arguments[which])))
+
+    monkeypatch.setattr(dense_charts, name, late)
+    ChartFactory(GRAMMAR, wanted=wanted, kernel="dense").charts([GRAMMAR.encode(["x"] * 6)])
+    assert found == [entered]
+
+
+@pytest.mark.parametrize("search", [best_bracketing, best_constituents])
+def test_searches_of_spans_stop(search: Any) -> None:
+    clock = Clock(AGES)
+    clock.stop[0] = 1
+    with pytest.raises(TimeLimitError):
+        search(np.ones(10), 4, clock=clock)
+    clock.check = lambda: None  # type: ignore[method-assign]
+    assert search(np.ones(10), 4, clock=clock).score == 0.0
+    clock.stop[0] = 0
+    assert search(np.ones(10), 4, clock=clock).score > 0.0
+
+
+def test_the_search_of_a_forest_stops(monkeypatch: pytest.MonkeyPatch) -> None:
+    parser = Parser(GRAMMAR, "parent-child", max_seconds=AGES)
+    expected = str(parser.parse([SENTENCES[1]])[0].tree)
+    kernel, seen = search_forest, []
+
+    def late(state: Any, length: int) -> None:
+        parser.source.clock.stop[0] = 1
+        state.values.own[:] = math.nan
+        kernel(state, length)
+        seen.append(bool(np.isnan(state.values.own).all()))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(tree_search, "search_forest", late)
+        assert parser.parse([SENTENCES[1]])[0].reason == REASON
+    assert seen == [True]
+    assert str(parser.parse([SENTENCES[1]])[0].tree) == expected
+
+
+def test_chains_without_end_are_left() -> None:
+    """Symbols of one label that all derive each other: their paths cannot all be tried."""
+    names = [f"A@{number}" for number in range(40)]
+    rules = {Rule("S", (name,)): 1.0 for name in names} | {Rule(name, ("'x'",)): 1.0 for name in names}
+    rules |= {Rule(one, (other,)): 1 / 64 for one in names for other in names if one != other}
+    grammar = PCFG.from_rules(relative_frequencies("tags", {"S": 1.0}, rules))
+    parser = Parser(grammar, "parent-child", max_seconds=0.05)
+    assert parser.parse(["x"])[0].reason == "not finished within 0.05 seconds"
+
+
+# Sentences and their neighbours
+
+
+class Slow:
+    """What takes the sentence of five words too long."""
+
+    def __init__(self, parser: Parser, work: Callable[..., Any], length: Callable[..., bool]) -> None:
+        self.parser, self.work, self.length, self.calls = parser, work, length, 0
+
+    def __call__(self, *arguments: Any) -> Any:
+        if self.length(*arguments):
+            self.calls += 1
+            self.parser.source.clock.stop[0] = 1
+        return self.work(*arguments)
+
+
+def parsed_beside_a_slow_one(parser: Parser, target: Any, name: str, is_slow: Callable[..., bool]) -> int:
+    """Parse sentences of which the second takes too long; returns how often that was tried."""
+    expected = [str(parse.tree) for parse in parser.parse(SENTENCES)]
+    slow = Slow(parser, getattr(target, name), is_slow)
+
+    def method(*arguments: Any) -> Any:
+        return slow(*arguments)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(target, name, method)
+        found = parser.parse(SENTENCES)
+    assert [parse.reason for parse in found] == [None, REASON, None, None, None]
+    assert [str(parse.tree) for parse in found][2:] == expected[2:]
+    assert str(found[0].tree) == expected[0]
+    assert not any(parse.unfinished for parse in found)
+    return slow.calls
+
+
+def test_a_group_of_dense_charts_is_filled_again_one_by_one() -> None:
+    def is_slow(_: object, group: list[Chart], __: object) -> bool:
+        return any(chart.length == 5 for chart in group)
+
+    parser = Parser(GRAMMAR, "labelled-recall", "labelled-tree", max_seconds=AGES)
+    assert parsed_beside_a_slow_one(parser, ChartFactory, "_fill", is_slow) == 2
+
+
+@pytest.mark.parametrize("objective", ["parent-child", "max-rule-product"])
+def test_forests(objective: str) -> None:
+    parser = Parser(LATENT, objective, max_seconds=AGES)
+    assert parsed_beside_a_slow_one(parser, Forests, "fill", lambda _, ids: len(ids) == 5) == 1
+
+
+@pytest.mark.parametrize("objective", ["labelled-recall", "labelled-f", "parent-child", "max-rule-sum"])
+def test_decoders(objective: str) -> None:
+    parser = Parser(LATENT, objective, max_seconds=AGES)
+    decoder = next(place.decoder for place in parser.source.places)
+    calls = parsed_beside_a_slow_one(parser, type(decoder), "decode", lambda _, __, p: p.length == 5)
+    assert calls == 1
+
+
+def test_a_search_without_a_parse_falls_back() -> None:
+    parser = Parser(GRAMMAR, best_first=BestFirst("normalized-beta"), max_seconds=AGES)
+    calls = parsed_beside_a_slow_one(parser, BestFirstCharts, "chart", lambda _, ids, __: len(ids) == 5)
+    assert calls == 1
+
+
+def test_a_search_that_is_cut_short_gives_the_best_found(
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_rules(RULES, tmp_path / "grammar")
+    search: Any = run_slice
+    how = (
+        *("parse", "-g", tmp_path / "grammar", "--engine", "best-first", "--until", "exhausted"),
+        *("--merit", "normalized-beta", "--details", tmp_path / "details", "--max-seconds", "1e6"),
+    )
+
+    def interrupted(*arguments: Any) -> int:
+        """Half of the edges, and then the time is up."""
+        outcome = search(*arguments[:5], 600, arguments[6])
+        arguments[6][0] = 1
+        return int(outcome)
+
+    whole = command(*how, stdin="x x\n" + "x " * 20)
+    rows = [json.loads(line) for line in (tmp_path / "details").read_text().splitlines()]
+    assert ["unfinished" in row for row in rows] == [False, False]
+    monkeypatch.setattr(best_first_charts, "run_slice", interrupted)
+    cut = command(*how, stdin="x x\n" + "x " * 20)
+    rows = [json.loads(line) for line in (tmp_path / "details").read_text().splitlines()]
+    assert [(row["status"], row["reason"], row.get("unfinished")) for row in rows] == [
+        ("parsed", None, None),
+        ("parsed", None, True),
+    ]
+    assert cut.out.splitlines()[0] == whole.out.splitlines()[0]
+
+
+def test_given_posteriors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "p.npz"
+    arrays: dict[str, Any] = {
+        "sentence": [0, 1],
+        "start": [0, 0],
+        "end": [2, 3],
+        "label": [0, 0],
+        "g": [1.0, 1.0],
+    }
+    np.savez(path, lengths=[2, 3], labels=["S"], **arrays)
+    parser = Parser(read_posteriors(path), max_seconds=AGES)
+    kernel = parser.source.places[0].decoder.decode
+
+    def slow(chart: object, posteriors: Any) -> Any:
+        parser.source.clock.stop[0] = posteriors.length == 2
+        return kernel(chart, posteriors)
+
+    monkeypatch.setattr(parser.source.places[0].decoder, "decode", slow)
+    assert [parse.reason for parse in parser.parse(["x x", "x x x"])] == [REASON, None]
+
+
+def test_a_sentence_that_takes_its_time() -> None:
+    """Without a limit these charts would take minutes."""
+    for objective in ("labelled-recall", "labelled-tree", "parent-child"):
+        parser = Parser(GRAMMAR, objective, max_length=10_000, max_seconds=0.05)
+        [parse] = parser.parse([["x"] * 3000])
+        assert parse.reason == "not finished within 0.05 seconds"
+        parser.source.clock.seconds = None
+        expected = Parser(GRAMMAR, objective).parse(["x " * 9])
+        assert str(parser.parse(["x " * 9])[0].tree) == str(expected[0].tree)
+
+
+# The option
+
+
+def test_an_ample_limit_changes_nothing(command: Command, tmp_path: Path) -> None:
+    write_rules(RULES, tmp_path / "grammar")
+    text = "x x\nx x x x x\n\nx\nx y\n" + "x " * 120
+    how = ("parse", "-g", tmp_path / "grammar", "--objective", "labelled-tree")
+    without = command(*how, stdin=text)
+    assert without.code == 0
+    assert command(*how, "--max-seconds", "1e6", stdin=text) == without
+    assert command(*how, "--max-seconds", "1e6", "--jobs", 2, stdin=text) == without
+
+
+@pytest.mark.parametrize("seconds", ["0", "-1", "nan", "inf", "1e400"])
+def test_a_limit_is_a_number_above_zero(command: Command, tmp_path: Path, seconds: str) -> None:
+    write_rules(RULES, tmp_path / "grammar")
+    done = command("parse", "-g", tmp_path / "grammar", "--max-seconds", seconds, stdin="x\n")
+    assert done.code == 2
+    assert "--max-seconds is a number above zero" in done.err
+    with pytest.raises(OptionsError, match="max-seconds is a number above zero"):
+        Parser(GRAMMAR, max_seconds=float(seconds))
