@@ -36,6 +36,14 @@ __all__ = [
 # Halves of characters, which no output can hold.
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
+# Byte-order marks that no UTF-8 text begins with, the longer before those that they begin with.
+_MARKS = {
+    codecs.BOM_UTF32_LE: "utf-32",
+    codecs.BOM_UTF32_BE: "utf-32",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
+
 #: How many bytes are decoded at a time.
 _PIECE = 2**16
 
@@ -75,6 +83,8 @@ def open_input(path: str | Path) -> Iterator[BinaryIO]:
 def read_lines(path: str | Path, encoding: str = "utf-8") -> Iterator[str]:
     """Yield the decoded lines of a file; they end at ``\\n`` alone, and a byte-order mark is dropped.
 
+    A mark of UTF-16 or UTF-32 says what the text is, where it would be read as UTF-8.
+
     Raises FileError, with the line, where the bytes are not text in ``encoding``.
     """
     with open_input(path) as stream:
@@ -108,10 +118,17 @@ def decode_lines(stream: BinaryIO, source: str, encoding: str = "utf-8") -> Iter
 def _decoded(stream: BinaryIO, decoder: codecs.IncrementalDecoder) -> Iterator[str]:
     """Yield the text of a stream piece by piece, all that precedes bad bytes before UnicodeError."""
     more = True
+    first: bytes | None = b""
     while more:
         # What a pipe holds now, without waiting for more.
         data: bytes = stream.read1(_PIECE)  # type: ignore[attr-defined]
         more = bool(data)
+        if first is not None:
+            data = first + data
+            if more and any(mark.startswith(data) for mark in _MARKS):  # it may be one, when there is more
+                first = data
+                continue
+            first, decoder = None, _as_marked(data, decoder)
         before = decoder.getstate()
         try:
             text = decoder.decode(data, final=not more)
@@ -120,6 +137,13 @@ def _decoded(stream: BinaryIO, decoder: codecs.IncrementalDecoder) -> Iterator[s
             yield _up_to_bad_bytes(decoder, data)
             raise
         yield text
+
+
+def _as_marked(data: bytes, decoder: codecs.IncrementalDecoder) -> codecs.IncrementalDecoder:
+    """The decoder for text that begins so: what would be UTF-8 is not with the mark of another encoding."""
+    if type(decoder) not in map(codecs.getincrementaldecoder, ("utf-8", "utf-8-sig")):
+        return decoder
+    return next((_decoder(name) for mark, name in _MARKS.items() if data.startswith(mark)), decoder)
 
 
 def _up_to_bad_bytes(decoder: codecs.IncrementalDecoder, data: bytes) -> str:

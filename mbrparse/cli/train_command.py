@@ -103,12 +103,17 @@ def train(
     from mbrparse.grammar.grammar_file import write_rules
     from mbrparse.grammar.rules import unquote
     from mbrparse.grammar.words.rare import is_unknown
-    from mbrparse.treebank.corpora import read_corpus
+    from mbrparse.treebank.inputs import read_inputs
 
-    trees = (tree for spec in inputs for tree in read_corpus(spec, encoding=encoding))
     model: UnknownKind | None = None if terminals != "words" or unknown == "none" else unknown or "signature"
     rules, counts = train_by_counting(
-        trees, terminals or "tags", model, rare, statistics is not None, note, with_progress
+        read_inputs(inputs, encoding),
+        terminals or "tags",
+        model,
+        rare,
+        statistics is not None,
+        note,
+        with_progress,
     )
     with together():
         write_rules(rules, output)

@@ -4,7 +4,7 @@ Conventions: Penn-style brackets, one tree a line or indented over several, with
 outer bracket. ``(())``, and in a file of one tree a line an empty line too, stands for a sentence
 without a parse. White space is blanks, tabs and line ends (a carriage return at the edge of a token
 belongs to one): whatever else some call white space (U+3000, no-break spaces, form feeds, U+0085 ...)
-is part of the label or word that holds it.
+is part of the label or word that holds it. Between trees, a line that begins with ``#`` is a comment.
 """
 
 from __future__ import annotations
@@ -122,6 +122,15 @@ def read_parse_file(path: str | Path, encoding: str = "utf-8") -> Iterator[ReadT
     yield from (ReadTree(empty, None) for empty in blank if one_a_line)
 
 
+def is_comment(line: str) -> bool:
+    """Whether a line is a comment where no bracket is open: there no tree or token of one begins with #.
+
+    >>> is_comment("# from the web\\n"), is_comment("(# #)"), is_comment("(S a b)  # a tree")
+    (True, False, False)
+    """
+    return line.lstrip(WHITE + _BETWEEN).startswith("#")
+
+
 def without_carriages(line: str) -> str:
     """A line with blanks for the carriage returns at the edges of its tokens; within a word they stay.
 
@@ -148,6 +157,9 @@ class _Reader:
         self.began = 0
         self.since: list[tuple[int, str]] = []
         self.one_a_line = False
+        # Trees of which each but the first begins on a line that is indented deeper than the first's.
+        self.run = 0
+        self.indent = 0
 
     @property
     def depth(self) -> int:
@@ -156,13 +168,11 @@ class _Reader:
     def feed(self, number: int, line: str) -> list[ReadTree]:
         """Take one line in; return the trees that end on it."""
         if self.labels:
-            # Where trees have a line of their own, an open one that closes brackets has lost one.
-            if self.one_a_line and line.startswith("(") and ")" in self.since[0][1]:
-                self.since.append((number, line))
-                raise self.unclosed()
+            self._go_on(number, line)
+        elif is_comment(line):
+            return []
         else:
-            self.began = number
-            self.since.clear()
+            self._begin(number, line)
         self.since.append((number, line))
         found: list[ReadTree] = []
         labels, children, leaves = self.labels, self.children, self.leaves
@@ -177,7 +187,7 @@ class _Reader:
                     found.append(ReadTree(number, leaf))
             elif other == ")":
                 if not labels:
-                    raise self._error(number, "closing bracket without an opening one")
+                    raise self._outside(number, "closing bracket without an opening one")
                 tree = self._close(number)
                 if labels:
                     if tree is not None:
@@ -192,14 +202,30 @@ class _Reader:
                 labels.append(other[1:] or None)
                 children.append([])
             elif not labels:
-                raise self._error(number, f"text outside of brackets: {other[:40]!r}")
+                raise self._outside(number, f"text outside of brackets: {other[:40]!r}")
             elif labels[-1] is None and not children[-1]:
                 labels[-1] = other
             else:
                 children[-1].append(Tree(other))
         if found and not labels:
             self.one_a_line = found[0].line == number
+        self.run += len(found)
         return found
+
+    def _go_on(self, number: int, line: str) -> None:
+        """Where trees have a line of their own, an open one that closes brackets has lost one."""
+        if self.one_a_line and line.startswith("(") and ")" in self.since[0][1]:
+            self.since.append((number, line))
+            raise self.unclosed()
+
+    def _begin(self, number: int, line: str) -> None:
+        """Take note of a line on which no bracket is open: it may go on with a tree that ended too early."""
+        self.began = number
+        self.since.clear()
+        rest = line.lstrip(" \t")
+        indent = len(line) - len(rest)
+        if not (self.run and (indent > self.indent or rest.startswith(")"))):
+            self.run, self.indent = 0, indent
 
     def _close(self, number: int) -> Tree | None:
         label, children = self.labels.pop(), self.children.pop()
@@ -222,6 +248,12 @@ class _Reader:
             self.began, f"unbalanced brackets: {self.depth} opened here or later, never closed"
         )
 
+    def _outside(self, line: int, message: str) -> BracketError:
+        """The error for what belongs to no tree; those of the same run were cut off from it."""
+        error = self._error(line, message)
+        error.fragments = self.run
+        return error
+
     def _error(self, line: int, message: str) -> BracketError:
         return BracketError(
             message,
@@ -234,6 +266,7 @@ class _Reader:
         """Forget the open tree; return the lines to read again, from the next that begins a tree."""
         self.labels.clear()
         self.children.clear()
+        self.run = 0
         later = self.since[1:]
         self.since = []
         for position, (_, line) in enumerate(later):

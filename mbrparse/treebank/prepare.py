@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, get_args
 
-from mbrparse.errors import CorpusError, MbrparseError
+from mbrparse.errors import BracketError, CorpusError, MbrparseError
+from mbrparse.files import source_name
 from mbrparse.treebank.binarize import RIGHT_LINEAR, Binarization, binarize
 from mbrparse.treebank.categories import PENN, STRIP, Categories, categories
 from mbrparse.treebank.clean import UnaryPolicy, simplify, without_traces
@@ -53,6 +54,8 @@ class Account:
     """How many trees were read and kept, why the others were dropped, and what was taken from all of them."""
 
     kept: int = 0
+    fragments: int = 0  #: trees that were read, likely pieces of malformed ones
+    source: str | None = None  #: what messages call the input
     dropped: Counter[str] = field(default_factory=Counter)
     first_error: MbrparseError | None = None
     removed: Counter[str] = field(default_factory=Counter)
@@ -66,12 +69,15 @@ class Account:
         """Count a malformed tree (an error handler for the readers)."""
         self.first_error = self.first_error or error
         self.dropped["malformed"] += 1
+        self.fragments += error.fragments if isinstance(error, BracketError) else 0
 
     def check(self) -> None:
         """Raise CorpusError if nothing was there to read."""
         if self.read == 0:
             raise CorpusError(
-                "no trees in the input", remedy="trees are written in brackets: (S (NP ...) ...)"
+                "no trees in the input",
+                source=self.source,
+                remedy="trees are written in brackets: (S (NP ...) ...)",
             )
 
     def remarks(self) -> list[str]:
@@ -95,6 +101,8 @@ class Account:
         text = f"read {self.read} trees, kept {self.kept}, dropped {self.dropped.total()}"
         if self.dropped:
             text += " (" + ", ".join(f"{why}: {count}" for why, count in self.dropped.items()) + ")"
+        if self.fragments:
+            text += f"; {self.fragments} more are likely pieces of malformed ones"
         return text if self.first_error is None else f"{text}; first: {self.first_error.args[0]}"
 
 
@@ -109,7 +117,7 @@ def prepare(trees: Iterable[SourceTree], how: Preparation, account: Account) -> 
 
 
 def prepare_corpora(
-    specs: Iterable[str],
+    specs: Sequence[str],
     how: Preparation,
     account: Account,
     *,
@@ -119,6 +127,7 @@ def prepare_corpora(
     leaves: Leaves | None = None,
 ) -> Iterator[Tree]:
     """Read, clean and binarize corpora, each by its own conventions; see ``read_corpus`` and ``prepare``."""
+    account.source = account.source or ", ".join(map(source_name, specs))
     for spec in specs:
         corpus = known_corpus(spec)
         trees = read_corpus(

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import SupportsIndex, TypeVar
 
 from mbrparse.errors import CorpusError, MbrparseError
+from mbrparse.files import source_name
 from mbrparse.treebank.binarize import RIGHT_LINEAR, Binarization
 from mbrparse.treebank.brackets import read_parse_file
 from mbrparse.treebank.categories import STRIP
@@ -70,7 +71,7 @@ def read_trees(
     (204, '(SQ (VBP are) (SQ_Cont (EX there) (SQ_Cont (NP (JJ early) (NNS flights)) (. ?))))')
     """
     corpus = str(corpus)
-    account = Account() if account is None else account
+    account = Account(source=source_name(corpus)) if account is None else account
     if sections is not None and not corpus.startswith("wsj:"):
         raise MbrparseError(f"sections of {corpus}", remedy="only wsj:DIR has them")
     if on_error not in ("stop", "skip"):

@@ -94,6 +94,8 @@ def test_encodings(tmp_path: Path) -> None:
     path.write_bytes("(S café y)\n(())\n".encode("utf-16"))
     assert written(read_trees(path, encoding="utf-16")) == "(S café y)\n"
     assert read_parses(path, encoding="utf-16")[1] is None
+    assert written(read_trees(path)) == "(S café y)\n"  # by its mark
+    path.write_bytes("(S café y)\n".encode("latin-1"))
     with pytest.raises(FileError, match=r":1: bytes that are not utf-8"):
         read_trees(path)
 

@@ -19,8 +19,8 @@ from mbrparse.grammar.induce import induce
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.reporting import Tell
 from mbrparse.treebank.brackets import write_tree
-from mbrparse.treebank.corpora import SourceTree, read_corpus
-from mbrparse.treebank.prepare import Account, Preparation, prepare
+from mbrparse.treebank.corpora import SourceTree
+from mbrparse.treebank.prepare import Account, Preparation, prepare_corpora
 from mbrparse.treebank.splits import split_fraction
 from mbrparse.treebank.tree import Tree
 
@@ -37,8 +37,8 @@ class Treebank:
 def read_treebank(spec: str, test_fraction: str, max_length: int, encoding: str, tell: Tell) -> Treebank:
     """Read, binarize and divide a corpus; raises CorpusError where nothing is held out."""
     account = Account()
-    corpus = read_corpus(spec, encoding=encoding, on_error=account.skip)
-    trees = list(prepare(corpus, Preparation(max_length=max_length), account))
+    how = Preparation(max_length=max_length)
+    trees = list(prepare_corpora([spec], how, account, encoding=encoding, on_error="skip"))
     tell(str(account))
     parts = split_fraction(len(trees), test_fraction)
     if not parts.test:
