@@ -1,6 +1,7 @@
 # make demo        sets up an environment, runs the pipeline on the embedded treebank, prints the table
-# make reproduce   the same on a real treebank: CORPUS=nltk:treebank, craft:PATH, wsj:DIR, a file, a folder ...
-#                  (ENCODING=latin-1 ON_ERROR=skip SPLIT=random SEED=1 FUNCTIONS=before:+ LABEL_MAP=FILE BUILD=FOLDER)
+# make reproduce   the same on a real treebank: CORPUS=nltk:treebank, craft:PATH, wsj:DIR, a file, a folder
+#                  (MAX_LENGTH=40 TEST_FRACTION=0.1 JOBS=1; SPLIT_SEED=1 ENCODING=latin-1 ON_ERROR=skip
+#                  FUNCTIONS=before:+ LABEL_MAP=FILE BUILD=build)
 # make table1      Goodman's first experiment on the embedded treebank, or CORPUS=nltk:treebank MAX_LENGTH=15
 # make figure2     its figure: both decoders after each iteration of training
 # make simaan      Sima'an's Table 2 on nltk:treebank, or CORPUS=wsj:DIR UNKNOWN=signature
@@ -9,6 +10,7 @@
 # make lint        formatting, lint, types, import contracts
 # make docs        README and docs as a site with search and the Python interface, in build/site
 # make fuzz        mutated inputs of every kind: SECONDS=600 SEED=1 [INPUTS=100000]
+# make fuzz-minute a minute of them at a fixed seed: what continuous integration tries
 # make soak        signals at random instants of every long command, resumed: SHOTS=200 SEED=1
 # make bench       speed, as ratios within one run (QUICK=1: in minutes), tables and plots in build/bench
 # make clean       removes build/ (make distclean: the environment too)
@@ -18,27 +20,17 @@ CORPUS ?= nltk:treebank
 MAX_LENGTH ?= 40
 TEST_FRACTION ?= 0.1
 JOBS ?= 1
-# The last tenth is the test part, or with SPLIT=random one that SEED draws.
-SPLIT ?= last
-SEED ?= 1
-ENCODING ?= utf-8
-ON_ERROR ?= stop
-FUNCTIONS ?= strip
-LABEL_MAP ?=
 BUILD ?= build
 
 VENV := .venv
 BIN := $(VENV)/bin
 MBRPARSE := $(BIN)/mbrparse
 
-# One folder for each corpus and length (and what else is not as usual), so that no run takes another's files
-# for its own.
-usual = 0.1 utf-8 stop strip
-unusual = $(addprefix -,$(filter-out $(usual),$(TEST_FRACTION) $(ENCODING) $(ON_ERROR) $(FUNCTIONS) $(LABEL_MAP)))
-drawn = $(if $(filter random,$(SPLIT)),--seed $(SEED))
-name = $(CORPUS)-$(MAX_LENGTH)$(unusual)$(drawn)
-empty :=
-RUN = $(BUILD)/reproduce/$(subst /,_,$(subst :,-,$(subst $(empty) $(empty),,$(name))))
+# One folder for each corpus and setting, so that no run takes another's files for its own.
+name = $(subst /,_,$(subst :,-,$(CORPUS)))-$(MAX_LENGTH)
+fraction = $(if $(filter-out 0.1,$(TEST_FRACTION)),-$(TEST_FRACTION))
+others = $(subst /,_,$(subst :,-,$(FUNCTIONS:%=-%)$(LABEL_MAP:%=-%)))
+RUN = $(BUILD)/reproduce/$(name)$(fraction)$(SPLIT_SEED:%=-seed-%)$(ON_ERROR:%=-%)$(others)
 
 .PHONY: demo shell reproduce table1 figure2 test lint bench clean distclean
 .DELETE_ON_ERROR:
@@ -52,10 +44,10 @@ shell: $(VENV)/installed
 
 # What is finished of an earlier run is not done again (see mbrparse reproduce --help).
 reproduce: $(VENV)/installed
-	@mkdir -p $(BUILD)
+	@mkdir -p $(BUILD)/reproduce
 	@$(MBRPARSE) reproduce "$(CORPUS)" -o $(RUN) --jobs $(JOBS) --max-length $(MAX_LENGTH) \
-	    --test-fraction $(TEST_FRACTION) $(drawn) --encoding $(ENCODING) --on-error $(ON_ERROR) \
-	    --functions $(FUNCTIONS) $(LABEL_MAP:%=--label-map "%")
+	    --test-fraction $(TEST_FRACTION) $(SPLIT_SEED:%=--seed %) $(ENCODING:%=--encoding %) \
+	    $(ON_ERROR:%=--on-error %) $(FUNCTIONS:%=--functions "%") $(LABEL_MAP:%=--label-map "%")
 
 # Training from bracketed text: the embedded treebank, whole, unless the command line says otherwise.
 given = $(filter-out file,$(origin $(1)))
@@ -135,9 +127,12 @@ simaan: $(VENV)/installed
 SECONDS ?= 600
 SHOTS ?= 200
 
-.PHONY: fuzz soak
+.PHONY: fuzz fuzz-minute soak
 fuzz: $(VENV)/installed-dev
 	$(BIN)/python tests/fuzz/fuzz.py --seconds $(SECONDS) --seed $(SEED) $(INPUTS:%=--inputs %)
+
+fuzz-minute:
+	@$(MAKE) --no-print-directory fuzz SECONDS=60 SEED=11 INPUTS=
 
 soak: $(VENV)/installed-dev
 	$(BIN)/python tests/fuzz/soak.py --shots $(SHOTS) --seed $(SEED)

@@ -32,5 +32,5 @@ def _interface() -> str:
     source = (ROOT / "mbrparse" / "__init__.py").read_text("utf-8")
     modules = re.findall(r'^    "(\w+)": "([\w.]+)",$', source, flags=re.MULTILINE)
     names = [f"## {name}\n\n::: mbrparse.{module}.{name}" for name, module in sorted(modules)]
-    heading = "# The Python interface\n\n`import mbrparse as mp`; [In Python](python.md) shows how they go together."
-    return "\n\n".join([heading, *names, ""])
+    about = "`import mbrparse as mp`; [In Python](python.md) shows how they go together."
+    return "\n\n".join(["# The Python interface", about, *names, ""])

@@ -8,9 +8,15 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from mbrparse.cli.options import NearestChoice, encoding_option, note, output_option, with_progress
+from mbrparse.cli.options import (
+    NearestChoice,
+    encoding_option,
+    label_options,
+    note,
+    output_option,
+    with_progress,
+)
 from mbrparse.cli.outputs import check_outputs
-from mbrparse.errors import MbrparseError
 
 if TYPE_CHECKING:
     from mbrparse.treebank.binarize import Binarization
@@ -31,16 +37,6 @@ def _annotations(text: str) -> frozenset[str]:
     return frozenset(one.convert(part.strip(), None, None) for part in text.split(","))
 
 
-def _functions(text: str) -> str:
-    from mbrparse.treebank.categories import categories
-
-    try:
-        categories(text)
-    except MbrparseError as error:
-        raise click.BadParameter(str(error)) from None
-    return text
-
-
 @click.command()
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
 @output_option()
@@ -52,20 +48,7 @@ def _functions(text: str) -> str:
     help="Which label survives a singleton production over a constituent; over a preterminal the "
     "preterminal stays. Or keep: all singleton productions stay.",
 )
-@click.option(
-    "--functions",
-    type=_functions,
-    metavar="strip|keep|after:CHARS|before:CHARS",
-    default="strip",
-    show_default=True,
-    help="Cut labels to categories, or keep them whole. strip goes by the corpus, in files at the first - or "
-    "=, which is after:-= (before:+ cuts UTT+np to np).",
-)
-@click.option(
-    "--label-map",
-    metavar="FILE",
-    help="New names for categories and tags: old and new, a line each, with * and ? in the old.",
-)
+@label_options()
 @click.option(
     "--leaves",
     type=NearestChoice(["word", "lemma", "both"]),

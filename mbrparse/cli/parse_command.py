@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mbrparse.cli.best_first_options import best_first_options, best_first_search
+from mbrparse.cli.candidates_options import candidates_options, check_candidates, risk_of
 from mbrparse.cli.objective_options import chosen_objectives, combinations_checked, objective_options
 from mbrparse.cli.options import NearestChoice, encoding_option, note, output_option, with_progress
 from mbrparse.cli.outputs import check_outputs
@@ -69,6 +70,7 @@ PLACEHOLDER = "{objective}"
     metavar="FILE.npz",
     help="Write the posteriors of labelled spans, in the form that --posteriors reads.",
 )
+@candidates_options
 @best_first_options
 @encoding_option()
 def parse(
@@ -94,6 +96,11 @@ def parse(
     encoding: str,
     precision: Any,
     engine: str,
+    k_best: int | None,
+    samples: int | None,
+    seed: int | None,
+    risk: str | None,
+    candidates: str | None,
     **search: Any,
 ) -> None:
     """Parse sentences for one objective or several; the charts are computed once for all.
@@ -121,10 +128,12 @@ def parse(
             *(("--output", path) for path in paths),
             ("--details", details),
             ("--write-posteriors", write_posteriors),
+            ("--candidates", candidates),
         ],
         [("--grammar", grammar), ("--posteriors", posteriors), ("--statistics", search["statistics"])],
         [("INPUT", input)],
     )
+    check_candidates(k_best, samples, seed, candidates)
     objectives = chosen_objectives(names, space, weights, node_cost, f_score)
     best_first = best_first_search(engine, **search)
     with combinations_checked():
@@ -138,6 +147,10 @@ def parse(
             precision,
             items,
             max_seconds=max_seconds,
+            k_best=k_best,
+            samples=samples,
+            seed=seed or 0,
+            risk=None if risk is None else risk_of(risk, debinarize),
         )
     collected = None
     source: PCFG | GivenPosteriors
@@ -151,5 +164,5 @@ def parse(
     with combinations_checked():
         results = parse_all(job, read_chunks(input, form, encoding), jobs, note, with_progress)
     with announced(lambda: note("compiling kernels, once on this machine ...")):
-        account = write_parses(results, paths, details, collected)
+        account = write_parses(results, paths, details, collected, candidates=candidates)
     note(str(account))

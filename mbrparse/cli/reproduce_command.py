@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from mbrparse.cli.options import NearestChoice, encoding_option, note, with_progress
+from mbrparse.cli.options import NearestChoice, encoding_option, label_options, note, with_progress
 
 
 @click.command()
@@ -25,19 +25,6 @@ from mbrparse.cli.options import NearestChoice, encoding_option, note, with_prog
 )
 @click.option("--seed", type=int, help="Draw the trees to parse at random instead.")
 @click.option("--sections", metavar="02-21", help="Sections of wsj:DIR.")
-@click.option(
-    "--functions",
-    default="strip",
-    show_default=True,
-    metavar="strip|keep|after:CHARS|before:CHARS",
-    help="How labels are cut to categories (see binarize).",
-)
-@click.option("--label-map", metavar="FILE", help="New names for categories and tags (see binarize).")
-@click.option(
-    "--leaves",
-    type=NearestChoice(["word", "lemma", "both"]),
-    help="What stands under tags where the corpus gives lemmas (both: word-lemma).",
-)
 @click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Processes.")
 @encoding_option()
 @click.option(
@@ -47,13 +34,15 @@ from mbrparse.cli.options import NearestChoice, encoding_option, note, with_prog
     show_default=True,
     help="At a malformed tree: end with an error, or leave it out and count it.",
 )
+@label_options()
 def reproduce(corpus: str, output: str, jobs: int, **which: Any) -> None:
     """Binarize a treebank, split it, train, parse for three objectives, and print their table.
 
-    CORPUS is a file, a folder, a zip, a glob, nltk:NAME (nltk:treebank), wsj:DIR, or another name that
-    mbrparse corpora lists. The folder gets binarized.mrg, train.mrg, test.mrg, grammar.txt, a file of
-    parses for each objective (Goodman's 1996), details.jsonl and table.txt, as the commands binarize, split,
-    train, parse and evaluate make them. A run that was interrupted goes on with the stage that it was at.
+    CORPUS is a file, a folder, a zip, a glob, nltk:treebank, craft:PATH, wsj:DIR or embedded:flights
+    (mbrparse corpora lists them all). The folder
+    gets binarized.mrg, train.mrg, test.mrg, grammar.txt, a file of parses for each objective (Goodman's
+    1996), details.jsonl and table.txt, as the commands binarize, split, train, parse and evaluate make
+    them. A run that was interrupted goes on with the stage that it was at.
     """
     from mbrparse.experiments.goodman.reproduction import Corpus, Reproduction
     from mbrparse.grammar.kernel import announced

@@ -71,9 +71,6 @@ def split(
                 with open_output(path) as stream:
                     stream.writelines(f"{trees[position]}\n" for position in positions)
     note(f"{len(parts.train)} training trees, {len(parts.test)} test trees")
-    if seed is None and splits.differ_in_length(lengths, parts):
-        train, test = (splits.mean_length(lengths, part) for part in parts)
-        note(
-            f"warning: test sentences have {test:.1f} words, training sentences {train:.1f}: where a corpus "
-            "is sorted, draw the test part at random (--seed)"
-        )
+    remark = None if seed is not None else splits.length_remark(lengths, parts)
+    if remark is not None:
+        note(remark)

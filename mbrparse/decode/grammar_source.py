@@ -27,6 +27,8 @@ from mbrparse.treebank.tree import Tree
 
 if TYPE_CHECKING:
     from mbrparse.decode.best_first.best_first_charts import BestFirstCharts
+    from mbrparse.decode.candidates.candidate_trees import CandidateTrees
+    from mbrparse.decode.derivations.forest_charts import ForestCharts
 
 
 class GrammarSource:
@@ -36,6 +38,8 @@ class GrammarSource:
         self.grammar = grammar
         self.charts: Any = None
         self.places: tuple[Place, ...] = ()
+        #: The candidates of its charts' sentences, where some are asked for.
+        self.candidates: CandidateTrees | None = None
         self.root = grammar.start_label
         self.labels = frozenset(grammar.labels)
         self._item_labels = grammar.labels
@@ -48,13 +52,13 @@ class GrammarSource:
 
     def renew(self) -> None:
         """Make charts and decoders, and the memory that they work in, anew."""
-        self.charts, self.places = None, ()  # first the old ones go
+        self.charts, self.places, self.candidates = None, (), None  # first the old ones go
         self.charts, self.places = self._divided(self._options)
 
     def _divided(self, options: ParserOptions) -> tuple[Any, tuple[Place, ...]]:
         """The charts, and the decoders with their objectives."""
         objectives = options.objectives
-        free, nary, exact, probable, derived = (
+        free, nary, exact, whole, probable, least, derived = (
             [place for place, objective in enumerate(objectives) if objective.kind is kind] for kind in Kind
         )
         root = self.root if options.unlabelled else None
@@ -80,14 +84,43 @@ class GrammarSource:
                 decoders.append((ExactFDecoder(charts, _chosen(objectives, exact), self.root), exact))
         else:
             entries = bool(nary) or options.expectations
-            wanted = Wanted(bool(free) or entries, bool(probable), entries, options.needs_consistency)
+            nodes = options.needs_consistency or bool(whole)
+            wanted = Wanted(bool(free or whole) or entries, bool(probable), entries, nodes)
             charts = self._charts_of_sums(options, wanted)
             decoders.append((ViterbiDecoder(self.grammar, _chosen(objectives, probable)), probable))
+        if whole:
+            decoders.append((self._whole_trees(charts, _chosen(objectives, whole)), whole))
+        if options.has_candidates:
+            self.candidates = self._listing(charts, options)
+            if options.risk is not None:
+                from mbrparse.decode.candidates.risk_decoder import RiskDecoder
+
+                risk = RiskDecoder(self.candidates, options, options.risk, TIE["double"])
+                decoders.append((risk, least))
         return charts, tuple(
             Place(decoder, tuple(places), places is nary or places is exact)
             for decoder, places in decoders
             if places
         )
+
+    def _whole_trees(self, charts: Any, objectives: list[Objective]) -> Decoder[Any]:
+        """The decoder of whole trees, with a sampler over forests."""
+        from mbrparse.decode.candidates.sampler import Sampler
+        from mbrparse.decode.whole_trees.whole_tree_decoder import WholeTreeDecoder
+
+        return WholeTreeDecoder(self.grammar, objectives, Sampler(self._forests(charts)), self.clock)
+
+    def _listing(self, charts: Any, options: ParserOptions) -> CandidateTrees:
+        """The candidates."""
+        from mbrparse.decode.candidates.candidate_trees import CandidateTrees
+
+        return CandidateTrees(self._forests(charts), options)
+
+    def _forests(self, charts: Any) -> ForestCharts:
+        """The charts' own forests or, where they have none, others."""
+        from mbrparse.decode.derivations.forest_charts import ForestCharts
+
+        return charts if isinstance(charts, ForestCharts) else ForestCharts(self.grammar, clock=self.clock)
 
     def _charts_of_sums(self, options: ParserOptions, wanted: Wanted) -> ChartFactory | BestFirstCharts:
         if options.best_first is None:

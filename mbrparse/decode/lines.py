@@ -19,3 +19,5 @@ class Lines(NamedTuple):
     entries: SpanEntries | None = None
     consistent: FloatArray | None = None
     held: HeldConstituents | None = None  #: until the trees of a pooled F are found
+    certified: tuple[tuple[str, bool], ...] = ()  #: by objective, where trees have a certificate
+    candidates: tuple[str, ...] = ()  #: their log probabilities and trees, tab-separated

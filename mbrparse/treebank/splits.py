@@ -82,6 +82,17 @@ def differ_in_length(lengths: Sequence[int], split: Split) -> bool:
     return abs(between) > statistics.pstdev(lengths) / 2
 
 
+def length_remark(lengths: Sequence[int], split: Split) -> str | None:
+    """What to say of parts that ``differ_in_length``, in one line; None of others."""
+    if not differ_in_length(lengths, split):
+        return None
+    train, test = (mean_length(lengths, part) for part in split)
+    return (
+        f"warning: test sentences have {test:.1f} words, training sentences {train:.1f}: where a corpus is "
+        "sorted, draw the test part at random (--seed)"
+    )
+
+
 def _check(count: int, test: int) -> None:
     if not 0 <= test <= count:
         raise CorpusError(f"{test} test trees asked for, but there are {count} trees")

@@ -16,7 +16,6 @@ from mbrparse.decode.parse_files import write_parses
 from mbrparse.decode.parser_options import ParserOptions
 from mbrparse.decode.run import Job, parse_all
 from mbrparse.decode.sentences import read_chunks
-from mbrparse.errors import CorpusError
 from mbrparse.evaluate.criteria import COVERAGE, PAPER
 from mbrparse.evaluate.evaluation import Settings, evaluate_files
 from mbrparse.evaluate.gold import Comparison
@@ -28,11 +27,11 @@ from mbrparse.grammar.pcfg import PCFG
 from mbrparse.reporting import Progress, Tell, say_nothing, show_nothing
 from mbrparse.state_files import anything, mapping
 from mbrparse.treebank.brackets import read_tree_file, write_tree
+from mbrparse.treebank.categories import STRIP
 from mbrparse.treebank.corpora import SourceTree
 from mbrparse.treebank.label_map import read_label_map
 from mbrparse.treebank.prepare import Account, OnError, Preparation, prepare_corpora
-from mbrparse.treebank.splits import differ_in_length, mean_length, split_fraction
-from mbrparse.treebank.styles.style import Leaves
+from mbrparse.treebank.splits import length_remark, split_fraction
 
 ALGORITHMS = ("labelled-tree", "labelled-recall", "bracketed-recall")
 
@@ -51,9 +50,8 @@ class Corpus:
     sections: str | None = None
     encoding: str = "utf-8"
     on_error: OnError = "stop"
-    functions: str = "strip"
+    functions: str = STRIP
     label_map: str | None = None
-    leaves: Leaves | None = None
 
     def settings(self) -> dict[str, Any]:
         """What files depend on, as the folder keeps it."""
@@ -64,7 +62,6 @@ class Corpus:
             "malformed trees": self.on_error,
             "functions": self.functions,
             "label map": self.label_map,
-            "leaves": self.leaves,
             "longest sentence": self.max_length,
             "test fraction": self.test_fraction,
             "drawn at random": self.seed,
@@ -147,40 +144,35 @@ class Reproduction:
         corpus, account = self.corpus, Account()
         names = None if corpus.label_map is None else read_label_map(corpus.label_map)
         how = Preparation(functions=corpus.functions, max_length=corpus.max_length, label_map=names)
-        trees = prepare_corpora(
+        prepared = prepare_corpora(
             [corpus.name],
             how,
             account,
             encoding=corpus.encoding,
             sections=corpus.sections,
             on_error=corpus.on_error,
-            leaves=corpus.leaves,
         )
         with open_output(self._file("binarized.mrg")) as stream:
-            for tree in self.progress(trees, "binarizing"):
+            for tree in self.progress(prepared, "binarizing"):
                 write_tree(tree, stream)
         for line in (str(account), *account.remarks()):
             self.tell(line)
-        if names is not None and names.unused():
-            self.tell(f"warning: no label fits these lines of {names.source}: {names.unused()}")
 
     @together()
     def _split(self) -> None:
-        trees = [tree for _, tree in read_tree_file(self._file("binarized.mrg")) if tree is not None]
-        if not trees:
-            raise CorpusError("no tree is left to split", source=self.corpus.name)
+        trees, lengths = [], []
+        for _, tree in read_tree_file(self._file("binarized.mrg")):
+            if tree is not None:
+                trees.append(str(tree))
+                lengths.append(len(tree.leaves()))
         parts = split_fraction(len(trees), self.corpus.test_fraction, self.corpus.seed)
-        for name, places in (("train.mrg", parts.train), ("test.mrg", parts.test)):
+        for name, part in zip(("train.mrg", "test.mrg"), parts, strict=True):
             with open_output(self._file(name)) as stream:
-                stream.writelines(f"{trees[place]}\n" for place in places)
-        self.tell(f"{len(parts.train)} training trees, {len(parts.test)} test trees")
-        lengths = [len(tree.leaves()) for tree in trees]
-        if self.corpus.seed is None and differ_in_length(lengths, parts):
-            train, test = (mean_length(lengths, part) for part in parts)
-            self.tell(
-                f"warning: test sentences have {test:.1f} words, training sentences {train:.1f}: where a "
-                "corpus is sorted, draw the test part at random (--seed)"
-            )
+                stream.writelines(f"{trees[place]}\n" for place in part)
+        self.tell(f"{len(parts[0])} training trees, {len(parts[1])} test trees")
+        remark = None if self.corpus.seed is not None else length_remark(lengths, parts)
+        if remark is not None:
+            self.tell(remark)
 
     def _train(self) -> None:
         path = self._file("train.mrg")
