@@ -11,7 +11,14 @@ from mbrparse.cli.candidates_options import candidates_options, check_candidates
 from mbrparse.cli.objective_options import chosen_objectives, combinations_checked, objective_options
 from mbrparse.cli.options import NearestChoice, encoding_option, note, output_option, with_progress
 from mbrparse.cli.outputs import check_outputs
-from mbrparse.cli.posteriors_options import check_source, posteriors_option, posteriors_writer, read_given
+from mbrparse.cli.posteriors_options import (
+    check_source,
+    label_marks,
+    label_marks_options,
+    posteriors_option,
+    posteriors_writer,
+    read_given,
+)
 
 if TYPE_CHECKING:
     from mbrparse.decode.posteriors.posteriors_file import GivenPosteriors
@@ -24,6 +31,7 @@ PLACEHOLDER = "{objective}"
 @click.argument("input", default="-")
 @click.option("-g", "--grammar", metavar="GRAMMAR", help="A grammar of mbrparse train.")
 @posteriors_option()
+@label_marks_options
 @output_option("Where to write; with several objectives a pattern such as build/{objective}.mrg.")
 @objective_options
 @click.option(
@@ -77,6 +85,8 @@ def parse(
     input: str,
     grammar: str | None,
     posteriors: str | None,
+    joiner: str | None,
+    continuation: str | None,
     output: str,
     names: tuple[str, ...],
     space: str | None,
@@ -155,7 +165,7 @@ def parse(
     collected = None
     source: PCFG | GivenPosteriors
     if grammar is None:
-        source = read_given(str(posteriors))
+        source = read_given(str(posteriors), label_marks(joiner, continuation))
     else:
         source = PCFG.from_rules(read_rules_with_tagger(grammar))
         if write_posteriors is not None:

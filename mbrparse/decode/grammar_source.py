@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cached_property, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 from mbrparse.decode.decoders import Decoder, Place
@@ -19,10 +19,11 @@ from mbrparse.decode.sentences import Batch, Sentence
 from mbrparse.decode.trees import tagged
 from mbrparse.grammar.charts.chart import Wanted
 from mbrparse.grammar.charts.clock import Clock
-from mbrparse.grammar.charts.crossing.consistency import Consistency, NodeChart
+from mbrparse.grammar.charts.crossing.consistency import ConsistentSpans, NodeChart
 from mbrparse.grammar.charts.factory import TIE, ChartFactory, default_max_length
-from mbrparse.grammar.pcfg import PCFG, UNKNOWN_TERMINAL, FloatArray, IntArray
+from mbrparse.grammar.pcfg import PCFG, UNKNOWN_TERMINAL, IntArray
 from mbrparse.grammar.rules import is_terminal, unquote
+from mbrparse.treebank.labels import unescape
 from mbrparse.treebank.tree import Tree
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ class GrammarSource:
         self.labels = frozenset(grammar.labels)
         self._item_labels = grammar.labels
         self._options = options
+        self._consistent = ConsistentSpans(grammar)
         self.clock = Clock(options.max_seconds)
         self.renew()
         self._max_length = options.max_length or default_max_length(grammar)
@@ -155,17 +157,11 @@ class GrammarSource:
             reason, chart = chart.failure, None
         posteriors = None
         if chart is not None:
-            known = partial(self._consistent, chart) if self._options.best_first is None else None
+            known = None
+            if self._options.best_first is None:
+                known = partial(self._consistent.of_chart, cast("NodeChart", chart))
             posteriors = Posteriors.of_chart(chart, self._item_labels, known)
         return Evidence(sentence, ids, posteriors, chart, reason)
-
-    def _consistent(self, chart: SentenceChart) -> FloatArray:
-        """By cell, the probability that no constituent of the n-ary tree crosses the span."""
-        return self._consistency.of_chart(chart.length, cast("NodeChart", chart).live_nodes())
-
-    @cached_property
-    def _consistency(self) -> Consistency:
-        return Consistency(self.grammar)
 
     def refused(self, sentence: Sentence, reason: str) -> Evidence:
         """Evidence of a sentence of which nothing but a reason to fall back is known."""
@@ -184,8 +180,8 @@ class GrammarSource:
     def leaves(self, evidence: Evidence, preterminals: Sequence[str | None] | None) -> Sentence:
         """The leaves of a tree with these preterminals (None: of a fall-back).
 
-        Words get the preterminals of their tree. In a fall-back a word without a tag is its own: readers of
-        trees over words want one.
+        Words get the preterminals of their tree. In a fall-back a word without a tag gets its usual one, and
+        one that the grammar does not know is its own: readers of trees over words want one.
         """
         if not self._words:
             return evidence.sentence
@@ -194,11 +190,16 @@ class GrammarSource:
             shown = [None if tag in self._untagged else tag for tag in preterminals]
             return tagged(evidence.sentence, shown)
         return tuple(
-            Tree(leaf.label, word=leaf.label)
+            Tree(self._usual_tag(leaf.label, terminal_id), word=leaf.label)
             if leaf.word is None and leaf.label not in self._untagged
             else leaf
-            for leaf in evidence.sentence
+            for leaf, terminal_id in zip(evidence.sentence, evidence.terminal_ids.tolist(), strict=True)
         )
+
+    def _usual_tag(self, word: str, terminal_id: int) -> str:
+        known = terminal_id != UNKNOWN_TERMINAL and bool(self.grammar.usual_tags)
+        usual = self.grammar.usual_tags[terminal_id] if known else None
+        return word if usual is None else unescape(usual)
 
 
 def _chosen(objectives: Sequence[Objective], places: Sequence[int]) -> list[Objective]:

@@ -44,6 +44,7 @@ class CandidateTrees:
         self._probability = TreeProbability(grammar)
         self._labels = grammar.labels
         self._label_ids = grammar.label_ids
+        self._clock = charts.clock
         self._hidden = [options.debinarized and is_continuation_label(label) for label in grammar.labels]
         self._search, self._sampler = KBestSearch(charts), Sampler(charts)
         # The parser and the objective that chooses among them ask for the same ones.
@@ -52,7 +53,7 @@ class CandidateTrees:
     def of_sentence(self, terminal_ids: IntArray) -> list[Candidate]:
         """The candidates of a sentence that has a derivation.
 
-        Raises ChartOverflowError or MemoryError where its forest does not fit.
+        Raises ChartOverflowError or MemoryError where its forest does not fit, TimeLimitError.
         """
         if self._held is None or self._held[0] is not terminal_ids:
             self._held = terminal_ids, self._listed(terminal_ids)
@@ -67,6 +68,7 @@ class CandidateTrees:
         exact = self._probability.serves_nary or not options.debinarized
         found: dict[tuple[tuple[int, int, int], ...], Candidate] = {}
         for nodes, first in derivations.trees(self._label_ids):
+            self._clock.check()
             binary = [(start, end, label) for start, end, label in nodes.tolist()]
             # The root is shown, whatever it is.
             shown = binary[:1] + [node for node in binary[1:] if not self._hidden[node[2]]]

@@ -14,8 +14,7 @@ from mbrparse.decode.decoders import Decoded
 from mbrparse.decode.parse_result import SentenceChart
 from mbrparse.decode.parser_options import ParserOptions, Risk
 from mbrparse.decode.posteriors.span_posteriors import Posteriors
-from mbrparse.decode.trees import build_tree
-from mbrparse.treebank.binarize import debinarize
+from mbrparse.decode.trees import build_tree, nary_tree
 from mbrparse.treebank.tree import Tree
 
 
@@ -42,5 +41,7 @@ class RiskDecoder:
 
     def _tree(self, candidate: Candidate, length: int) -> Tree:
         """The tree as it is written, but for its words."""
-        tree = build_tree(candidate.spans or [(0, 1, "X")], [Tree("x")] * length)
-        return debinarize(tree) if self._debinarized else tree
+        leaves = [Tree("x")] * length
+        if self._debinarized:
+            return nary_tree(candidate.spans, leaves, "X")
+        return build_tree(candidate.spans or [(0, 1, "X")], leaves)

@@ -9,6 +9,7 @@ other binarizations each span has a pass of its own over what the closed cells c
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -89,3 +90,18 @@ class Consistency:
         starts, ends = np.triu_indices(n)
         turned: Doubles = by_cell[cell_of(n, n - 1 - ends, n - starts)]
         return turned
+
+
+class ConsistentSpans:
+    """c of one grammar's charts; what it takes is prepared at the first question."""
+
+    def __init__(self, grammar: PCFG) -> None:
+        self._grammar = grammar
+
+    @cached_property
+    def _consistency(self) -> Consistency:
+        return Consistency(self._grammar)
+
+    def of_chart(self, chart: NodeChart) -> Doubles:
+        """c by cell (grammar.charts.span_summary)."""
+        return self._consistency.of_chart(chart.length, chart.live_nodes())
