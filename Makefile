@@ -8,6 +8,7 @@
 # make shell       a shell in which mbrparse, and the environment's python, are commands
 # make test        sets up an environment and passes the tests
 # make lint        formatting, lint, types, import contracts
+# make docs        README and docs as a site with search and the Python interface, in build/site
 # make fuzz        mutated inputs of every kind: SECONDS=600 SEED=1 [INPUTS=100000]
 # make fuzz-minute a minute of them at a fixed seed: what continuous integration tries
 # make soak        signals at random instants of every long command, resumed: SHOTS=200 SEED=1
@@ -91,6 +92,15 @@ $(VENV)/installed: pyproject.toml | $(VENV)/bin/python
 $(VENV)/installed-dev: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	@touch $@ $(VENV)/installed
+
+$(VENV)/installed-docs: pyproject.toml | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
+	@touch $@
+
+# A link that leads nowhere, or a name that is not there, is an error.
+.PHONY: docs
+docs: $(VENV)/installed-docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict
 
 clean:
 	rm -rf build dist
