@@ -9,7 +9,7 @@ import click
 from mbrparse.cli.best_first_options import best_first_options, best_first_search
 from mbrparse.cli.candidates_options import candidates_options, check_candidates, risk_of
 from mbrparse.cli.objective_options import chosen_objectives, combinations_checked, objective_options
-from mbrparse.cli.options import NearestChoice, encoding_option, note, output_option, with_progress
+from mbrparse.cli.options import Finite, NearestChoice, encoding_option, note, output_option, with_progress
 from mbrparse.cli.outputs import check_outputs
 from mbrparse.cli.posteriors_options import (
     check_source,
@@ -22,6 +22,7 @@ from mbrparse.cli.posteriors_options import (
 
 if TYPE_CHECKING:
     from mbrparse.decode.posteriors.posteriors_file import GivenPosteriors
+    from mbrparse.grammar.dop.dop_grammar import DopGrammar
     from mbrparse.grammar.pcfg import PCFG
 
 PLACEHOLDER = "{objective}"
@@ -71,6 +72,14 @@ PLACEHOLDER = "{objective}"
     show_default=True,
     help="Of the charts' numbers; single is for speed.",
 )
+@click.option(
+    "--prune",
+    type=Finite(min=0, max=1, max_open=True),
+    default=0.0,
+    metavar="T",
+    help="With a DOP grammar: leave labels out whose posterior over a span, under the treebank's PCFG, is no "
+    "more than T.  [default: 0, exact]",
+)
 @click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Processes.")
 @click.option("--details", metavar="FILE", help="Write one JSON line a sentence: status, expected scores.")
 @click.option(
@@ -100,6 +109,7 @@ def parse(
     labels: str,
     max_length: int | None,
     max_seconds: float | None,
+    prune: float,
     jobs: int,
     details: str | None,
     write_posteriors: str | None,
@@ -124,9 +134,8 @@ def parse(
     from mbrparse.decode.parser_options import ParserOptions
     from mbrparse.decode.run import Job, parse_all
     from mbrparse.decode.sentences import read_chunks
-    from mbrparse.grammar.grammar_file import read_rules_with_tagger
+    from mbrparse.grammar.grammars import read_any_grammar
     from mbrparse.grammar.kernel import announced
-    from mbrparse.grammar.pcfg import PCFG
 
     check_source(input, grammar, posteriors)
     names = tuple(dict.fromkeys(names))
@@ -161,15 +170,16 @@ def parse(
             samples=samples,
             seed=seed or 0,
             risk=None if risk is None else risk_of(risk, debinarize),
+            prune=prune,
         )
     collected = None
-    source: PCFG | GivenPosteriors
+    source: PCFG | DopGrammar | GivenPosteriors
     if grammar is None:
         source = read_given(str(posteriors), label_marks(joiner, continuation))
     else:
-        source = PCFG.from_rules(read_rules_with_tagger(grammar))
+        source = known = read_any_grammar(grammar)
         if write_posteriors is not None:
-            collected = posteriors_writer(write_posteriors, source, options), write_posteriors
+            collected = posteriors_writer(write_posteriors, known, options), write_posteriors
     job = Job(source, options, details is not None, collected is not None)
     with combinations_checked():
         results = parse_all(job, read_chunks(input, form, encoding), jobs, note, with_progress)

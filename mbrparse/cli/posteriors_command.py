@@ -115,15 +115,14 @@ def _of_sentence(
     from mbrparse.decode.posteriors.posteriors_source import PosteriorsSource
     from mbrparse.decode.sentences import Batch
     from mbrparse.errors import CorpusError
-    from mbrparse.grammar.grammar_file import read_rules_with_tagger
+    from mbrparse.grammar.grammars import read_any_grammar
     from mbrparse.grammar.kernel import announced
-    from mbrparse.grammar.pcfg import PCFG
     from mbrparse.treebank.tree import Tree
 
     options = ParserOptions((OBJECTIVES["labelled-recall"],), expectations=True)
     source: GrammarSource | PosteriorsSource
     if grammar is not None:
-        source = GrammarSource(PCFG.from_rules(read_rules_with_tagger(grammar)), options)
+        source = GrammarSource(read_any_grammar(grammar), options)
     else:
         posteriors = read_given(str(given))
         source = PosteriorsSource(posteriors, options)

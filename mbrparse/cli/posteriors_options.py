@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from mbrparse.decode.parser_options import ParserOptions
     from mbrparse.decode.posteriors.posteriors_file import GivenPosteriors
     from mbrparse.decode.posteriors.posteriors_writer import PosteriorsWriter
+    from mbrparse.grammar.dop.dop_grammar import DopGrammar
     from mbrparse.grammar.pcfg import PCFG
     from mbrparse.treebank.foreign_labels import LabelMarks
 
@@ -92,20 +93,22 @@ def read_given(path: str, marks: LabelMarks | None = None) -> GivenPosteriors:
     return given
 
 
-def posteriors_writer(path: str, grammar: PCFG, options: ParserOptions) -> PosteriorsWriter:
+def posteriors_writer(path: str, grammar: PCFG | DopGrammar, options: ParserOptions) -> PosteriorsWriter:
     """What ``--write-posteriors`` collects; refuses what the file cannot say."""
     from mbrparse.decode.posteriors.posteriors_writer import PosteriorsWriter
     from mbrparse.errors import PosteriorsError
+    from mbrparse.grammar.dop.dop_grammar import DopGrammar
 
     if path == STANDARD:
         raise click.UsageError("--write-posteriors needs a file: standard output is for trees.")
     if options.items == "symbol":
         raise click.UsageError("--write-posteriors needs --items projected: the file speaks of labels.")
-    if grammar.has_unaries:
+    pcfg = grammar.pcfg if isinstance(grammar, DopGrammar) else grammar
+    if pcfg.has_unaries:
         raise PosteriorsError(
             "a grammar with unary rules expects some labels more than once over a span, which the file "
             "cannot say",
             source=path,
             remedy="train on trees without: mbrparse binarize --unary top, bottom or join",
         )
-    return PosteriorsWriter(grammar.labels, options.needs_consistency)
+    return PosteriorsWriter(pcfg.labels, options.needs_consistency)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mbrparse.decode.decoders import Decoded
 from mbrparse.decode.fallback import LabelledSpans
@@ -14,6 +14,10 @@ from mbrparse.decode.tree_probability import TreeProbability
 from mbrparse.grammar.charts.span_summary import cell_of
 from mbrparse.grammar.pcfg import PCFG
 
+if TYPE_CHECKING:
+    from mbrparse.grammar.charts.dop.dop_tree_probability import DopTreeProbability
+    from mbrparse.grammar.dop.dop_grammar import DopGrammar
+
 
 class Details:
     """Makes the rows of ``--details``: one dictionary a sentence.
@@ -21,9 +25,16 @@ class Details:
     Without a grammar (posteriors from elsewhere) no tree has a probability that could be told.
     """
 
-    def __init__(self, grammar: PCFG | None) -> None:
-        self._probability = None if grammar is None else TreeProbability(grammar)
-        self._unaries = grammar is not None and grammar.has_unaries
+    def __init__(self, grammar: PCFG | DopGrammar | None) -> None:
+        self._probability: TreeProbability | DopTreeProbability | None = None
+        self._unaries = False
+        if isinstance(grammar, PCFG):
+            self._probability = TreeProbability(grammar)
+            self._unaries = grammar.has_unaries
+        elif grammar is not None:
+            from mbrparse.grammar.charts.dop.dop_tree_probability import DopTreeProbability
+
+            self._probability = DopTreeProbability(grammar)
 
     def row(self, parse: Parse) -> dict[str, Any]:
         """The row of a sentence, all but its number."""

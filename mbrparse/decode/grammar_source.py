@@ -17,6 +17,7 @@ from mbrparse.decode.parser_options import ParserOptions
 from mbrparse.decode.posteriors.span_posteriors import Posteriors
 from mbrparse.decode.sentences import Batch, Sentence
 from mbrparse.decode.trees import tagged
+from mbrparse.errors import OptionsError
 from mbrparse.grammar.charts.chart import Wanted
 from mbrparse.grammar.charts.clock import Clock
 from mbrparse.grammar.charts.crossing.consistency import ConsistentSpans, NodeChart
@@ -30,13 +31,20 @@ if TYPE_CHECKING:
     from mbrparse.decode.best_first.best_first_charts import BestFirstCharts
     from mbrparse.decode.candidates.candidate_trees import CandidateTrees
     from mbrparse.decode.derivations.forest_charts import ForestCharts
+    from mbrparse.grammar.charts.dop.dop_charts import DopCharts
+    from mbrparse.grammar.dop.dop_grammar import DopGrammar
 
 
 class GrammarSource:
     """Makes charts of sentences; which kind, and which decoder serves which objective, is settled here."""
 
-    def __init__(self, grammar: PCFG, options: ParserOptions) -> None:
-        self.grammar = grammar
+    def __init__(self, source: PCFG | DopGrammar, options: ParserOptions) -> None:
+        self._dop = None if isinstance(source, PCFG) else source
+        self.grammar = grammar = source if isinstance(source, PCFG) else source.pcfg
+        if self._dop is not None:
+            options.check_for_dop()
+        elif options.prune:
+            raise OptionsError("--prune needs a DOP grammar: mbrparse train --method dop")
         self.charts: Any = None
         self.places: tuple[Place, ...] = ()
         #: The candidates of its charts' sentences, where some are asked for.
@@ -124,7 +132,13 @@ class GrammarSource:
 
         return charts if isinstance(charts, ForestCharts) else ForestCharts(self.grammar, clock=self.clock)
 
-    def _charts_of_sums(self, options: ParserOptions, wanted: Wanted) -> ChartFactory | BestFirstCharts:
+    def _charts_of_sums(
+        self, options: ParserOptions, wanted: Wanted
+    ) -> ChartFactory | BestFirstCharts | DopCharts:
+        if self._dop is not None:
+            from mbrparse.grammar.charts.dop.dop_charts import DopCharts
+
+            return DopCharts(self._dop, wanted, options.prune, self.clock)
         if options.best_first is None:
             return ChartFactory(self.grammar, options.precision, wanted, clock=self.clock)
         from mbrparse.decode.best_first.best_first_charts import BestFirstCharts
@@ -158,7 +172,7 @@ class GrammarSource:
         posteriors = None
         if chart is not None:
             known = None
-            if self._options.best_first is None:
+            if self._options.best_first is None and self._dop is None:
                 known = partial(self._consistent.of_chart, cast("NodeChart", chart))
             posteriors = Posteriors.of_chart(chart, self._item_labels, known)
         return Evidence(sentence, ids, posteriors, chart, reason)

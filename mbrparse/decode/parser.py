@@ -26,6 +26,7 @@ from mbrparse.decode.sentences import Batch, Sentence, batch_of_sentences
 from mbrparse.decode.trees import build_tree, nary_tree
 from mbrparse.errors import ChartOverflowError, OptionsError, TimeLimitError
 from mbrparse.grammar.charts.chart import TOO_LARGE
+from mbrparse.grammar.dop.dop_grammar import DopGrammar
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.treebank.tree import Tree
 
@@ -56,12 +57,12 @@ class Parser:
 
     def __init__(
         self,
-        source: PCFG | GivenPosteriors,
+        source: PCFG | DopGrammar | GivenPosteriors,
         *objectives: str | Objective,
         options: ParserOptions | None = None,
         **settings: Unpack[Settings],
     ) -> None:
-        if not isinstance(source, PCFG | GivenPosteriors):
+        if not isinstance(source, PCFG | DopGrammar | GivenPosteriors):
             raise OptionsError(
                 f"a parser needs a grammar or a file's posteriors, not a {type(source).__name__}",
                 remedy="train or read_grammar make the one, read_posteriors the other",
@@ -73,7 +74,9 @@ class Parser:
             raise OptionsError("options hold the objectives and all settings: give no others beside them")
         self.options = options
         self.source = (
-            GrammarSource(source, options) if isinstance(source, PCFG) else PosteriorsSource(source, options)
+            PosteriorsSource(source, options)
+            if isinstance(source, GivenPosteriors)
+            else GrammarSource(source, options)
         )
 
         # A single sentence of so many words was parsed in no time.

@@ -39,6 +39,9 @@ class ParserOptions:
     by the ``seed``, make the candidates of a sentence; minimum-risk chooses among them by ``risk``, which
     scores trees of one sentence, [guessed, correct].
 
+    ``prune`` is for DOP grammars: labels over spans whose posterior under the treebank's PCFG is no more are
+    left out (0: none).
+
     Raises OptionsError for what has no meaning together.
     """
 
@@ -56,6 +59,7 @@ class ParserOptions:
     samples: int | None = None
     seed: int = 0
     risk: Risk | None = None
+    prune: float = 0.0
 
     def __post_init__(self) -> None:
         names = [objective.name for objective in self.objectives]
@@ -74,6 +78,8 @@ class ParserOptions:
             raise OptionsError(f"--max-length is one or more, not {self.max_length}")
         if self.max_seconds is not None and not 0 < self.max_seconds < math.inf:
             raise OptionsError(f"--max-seconds is a number above zero, not {self.max_seconds:g}")
+        if not 0 <= self.prune < 1:
+            raise OptionsError(f"--prune is a number from 0 to below 1, not {self.prune:g}")
         if self.unlabelled and all(o.labels_matter or o.kind is not Kind.FREE for o in self.objectives):
             raise OptionsError(
                 "--labels none needs an objective that does not look at labels, in the free space: "
@@ -113,6 +119,21 @@ class ParserOptions:
         """Whether candidates are asked for."""
         return self.k_best is not None or self.samples is not None
 
+    def check_for_dop(self) -> None:
+        """Raise OptionsError for what a DOP grammar's charts cannot tell: they know labels over spans."""
+        needs_pcfg = "needs a PCFG (mbrparse train --method counting), not a DOP grammar"
+        if self.items == "symbol":
+            raise OptionsError(f"--items symbol {needs_pcfg}")
+        if self.best_first is not None:
+            raise OptionsError(f"--engine best-first {needs_pcfg}")
+        if self.has_candidates:
+            raise OptionsError(f"--k-best or --samples {needs_pcfg}")
+        if self.precision == "single":
+            raise OptionsError("--precision single is not for DOP grammars: --prune is for speed")
+        for objective in self.objectives:
+            if objective.kind in (Kind.FOREST, Kind.EXACT_F, Kind.WHOLE) or objective.needs_consistency:
+                raise OptionsError(f"--objective {objective.name} {needs_pcfg}")
+
     @property
     def needs_consistency(self) -> bool:
         """Whether an objective asks what constituents of the n-ary tree cross."""
@@ -140,6 +161,7 @@ class Settings(TypedDict, total=False):
     samples: int | None
     seed: int
     risk: Risk | None
+    prune: float
 
 
 def objective_of(name: str | Objective) -> Objective:

@@ -21,6 +21,7 @@ from mbrparse.decode.posteriors.posteriors_source import PosteriorsSource
 from mbrparse.decode.sentences import Batch, Chunk, Sentence, batch_of
 from mbrparse.errors import ChartOverflowError, InputMismatchError
 from mbrparse.grammar.charts.chart import TOO_LARGE
+from mbrparse.grammar.dop.dop_grammar import DopGrammar
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.reporting import Progress, Tell, say_nothing, show_nothing
 from mbrparse.treebank.brackets import EMPTY_PARSE
@@ -31,7 +32,7 @@ from mbrparse.workers import Workers
 class Job:
     """What to parse with, and how; with ``posteriors`` lines carry those of spans."""
 
-    source: PCFG | GivenPosteriors
+    source: PCFG | DopGrammar | GivenPosteriors
     options: ParserOptions
     details: bool = False
     posteriors: bool = False
@@ -155,7 +156,7 @@ class Worker:
         self.pooling = self._parser.pooling
         self._posteriors = job.posteriors
         self._consistent = job.options.needs_consistency
-        grammar = job.source if isinstance(job.source, PCFG) else None
+        grammar = None if isinstance(job.source, GivenPosteriors) else job.source
         self._details = Details(grammar) if job.details else None
 
     def all(self, chunks: Iterable[Chunk]) -> Iterator[Lines]:
