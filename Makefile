@@ -8,7 +8,9 @@
 # make shell       a shell in which mbrparse, and the environment's python, are commands
 # make test        sets up an environment and passes the tests
 # make lint        formatting, lint, types, import contracts
+# make docs        README and docs as a site with search and the Python interface, in build/site
 # make fuzz        mutated inputs of every kind: SECONDS=600 SEED=1 [INPUTS=100000]
+# make fuzz-minute a minute of them at a fixed seed: what continuous integration tries
 # make soak        signals at random instants of every long command, resumed: SHOTS=200 SEED=1
 # make bench       speed, as ratios within one run (QUICK=1: in minutes), tables and plots in build/bench
 # make clean       removes build/ (make distclean: the environment too)
@@ -91,6 +93,15 @@ $(VENV)/installed-dev: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	@touch $@ $(VENV)/installed
 
+$(VENV)/installed-docs: pyproject.toml | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
+	@touch $@
+
+# A link that leads nowhere, or a name that is not there, is an error.
+.PHONY: docs
+docs: $(VENV)/installed-docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict
+
 clean:
 	rm -rf build dist
 
@@ -116,9 +127,12 @@ simaan: $(VENV)/installed
 SECONDS ?= 600
 SHOTS ?= 200
 
-.PHONY: fuzz soak
+.PHONY: fuzz fuzz-minute soak
 fuzz: $(VENV)/installed-dev
 	$(BIN)/python tests/fuzz/fuzz.py --seconds $(SECONDS) --seed $(SEED) $(INPUTS:%=--inputs %)
+
+fuzz-minute:
+	@$(MAKE) --no-print-directory fuzz SECONDS=60 SEED=11 INPUTS=
 
 soak: $(VENV)/installed-dev
 	$(BIN)/python tests/fuzz/soak.py --shots $(SHOTS) --seed $(SEED)

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from mbrparse.decode.scoring import score
     from mbrparse.errors import MbrparseError
     from mbrparse.evaluate.comparison import compare
+    from mbrparse.evaluate.risk import TreeRates
     from mbrparse.grammar.grammars import read_grammar, train, write_grammar
     from mbrparse.grammar.pcfg import PCFG
     from mbrparse.treebank.binarize import Binarization, binarize, debinarize
@@ -46,6 +47,7 @@ __all__ = [
     "Posteriors",
     "Space",
     "Tree",
+    "TreeRates",
     "__version__",
     "binarize",
     "compare",
@@ -72,6 +74,7 @@ _MODULES = {
     "Posteriors": "decode.posteriors.span_posteriors",
     "Space": "decode.objectives",
     "Tree": "treebank.tree",
+    "TreeRates": "evaluate.risk",
     "binarize": "treebank.binarize",
     "compare": "evaluate.comparison",
     "debinarize": "treebank.binarize",

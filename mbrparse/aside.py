@@ -4,6 +4,9 @@ Python raises KeyboardInterrupt in the main thread, wherever it is: within compi
 for errors, such as what numba puts around a kernel, that ends in SystemError or a segmentation fault; and a
 kernel that runs for minutes is not left before its end. Where the main thread only waits, it is interrupted
 at once. What it waited for is left behind: it goes on to its end, and nobody takes its result.
+
+To hand work over takes some 50 microseconds: work that takes no hundred times as long is better done at once,
+and signals held back until then.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ import signal
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from queue import Empty, SimpleQueue
+from types import FrameType
 from typing import Any, TypeVar
 
 Task = TypeVar("Task")
@@ -50,6 +54,9 @@ class _Hand:
 # One is kept for the next call: to start a thread takes longer than to hand work over.
 _idle: list[_Hand] = []
 _left: list[threading.Thread] = []
+# Signals whose handlers raise, and whether they are held back just now.
+_SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+_held_back = False
 
 
 def _forget() -> None:
@@ -86,6 +93,37 @@ def aside(work: Callable[..., Result], *arguments: Any) -> Result:
     return result  # type: ignore[no-any-return]
 
 
+def at_once(work: Callable[..., Result], *arguments: Any) -> Result:
+    """Return or raise what ``work(*arguments)`` does, here: short work, signals are heard after it."""
+    global _held_back  # noqa: PLW0603  # there is one main thread
+    if _held_back or not _interruptible():
+        return work(*arguments)
+    heard: list[tuple[int, FrameType | None]] = []
+    handlers = {number: signal.getsignal(number) for number in _SIGNALS}
+    held = [number for number, handler in handlers.items() if callable(handler)]
+    try:
+        for number in held:
+            signal.signal(number, lambda *signal: heard.append(signal))
+        _held_back = True
+        return work(*arguments)
+    finally:
+        _held_back = False
+        for number in reversed(held):  # that of Ctrl-C last: it may come as soon as it is
+            signal.signal(number, handlers[number])
+        for number, frame in heard:
+            handler = handlers[number]
+            assert callable(handler)
+            handler(number, frame)
+
+
+def dismiss() -> None:
+    """End the threads that wait for work, for a process that is to have none."""
+    while _idle:
+        hand = _idle.pop()
+        hand.leave()
+        hand.thread.join()
+
+
 def all_aside(work: Callable[[Task], Result], tasks: Sequence[Task], jobs: int) -> Iterator[Result]:
     """Yield ``work(task)`` of each task, in order, from so many threads; an interruption waits for none."""
     waiting: SimpleQueue[tuple[int, Task]] = SimpleQueue()
@@ -118,6 +156,8 @@ def left_running() -> bool:
 
 def _interruptible() -> bool:
     """Whether Python may run a signal's handler here."""
+    if _held_back:
+        return False
     return threading.current_thread() is threading.main_thread() and callable(signal.getsignal(signal.SIGINT))
 
 

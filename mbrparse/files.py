@@ -80,22 +80,22 @@ def open_input(path: str | Path) -> Iterator[BinaryIO]:
         raise FileError(f"cannot be read ({error.strerror})", source=source_name(path)) from None
 
 
-def read_lines(path: str | Path, encoding: str = "utf-8") -> Iterator[str]:
+def read_lines(path: str | Path, encoding: str | None = None) -> Iterator[str]:
     """Yield the decoded lines of a file; they end at ``\\n`` alone, and a byte-order mark is dropped.
 
-    A mark of UTF-16 or UTF-32 says what the text is, where it would be read as UTF-8.
-
-    Raises FileError, with the line, where the bytes are not text in ``encoding``.
+    A mark of UTF-16 or UTF-32 says what the text is, where it would be read as UTF-8. Without ``encoding``:
+    of a kind of file that is in UTF-8 and no other, such as a grammar. Raises FileError, with the line, where
+    the bytes are not text in the encoding.
     """
     with open_input(path) as stream:
         yield from decode_lines(stream, source_name(path), encoding)
 
 
-def decode_lines(stream: BinaryIO, source: str, encoding: str = "utf-8") -> Iterator[str]:
+def decode_lines(stream: BinaryIO, source: str, encoding: str | None = None) -> Iterator[str]:
     """Yield the lines of an open stream, as ``read_lines`` does of a file; messages call it ``source``."""
     number, begun = 1, ""
     try:
-        for text in _decoded(stream, _decoder(encoding)):
+        for text in _decoded(stream, _decoder(encoding or "utf-8")):
             if _SURROGATE.search(text):  # of encodings that write characters by their numbers
                 raise UnicodeError
             *lines, begun = (begun + text).split("\n")
@@ -106,10 +106,12 @@ def decode_lines(stream: BinaryIO, source: str, encoding: str = "utf-8") -> Iter
             number += len(lines)
     except UnicodeError:
         raise FileError(
-            f"bytes that are not {encoding}",
+            f"bytes that are not {encoding or 'utf-8'}",
             source=source,
             line=number,
-            remedy="name the file's encoding, e.g. --encoding latin-1",
+            remedy="convert it: iconv -f latin1 -t utf-8"
+            if encoding is None
+            else "name the file's encoding, e.g. --encoding latin-1",
         ) from None
     if begun:
         yield begun.removeprefix("\ufeff") if number == 1 else begun

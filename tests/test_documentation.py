@@ -92,3 +92,9 @@ def test_pages_are_linked() -> None:
     for page in PAGES:
         for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text("utf-8")):
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def test_the_site_has_every_page() -> None:
+    """``make docs`` ends with an error where one is in no menu."""
+    menu = (ROOT / "mkdocs.yml").read_text("utf-8")
+    assert all(f": {page.name}\n" in menu for page in PAGES[1:])

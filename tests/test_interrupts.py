@@ -14,8 +14,14 @@ import pytest
 from children import LIMIT, started
 from commandline import Command
 
-from mbrparse.aside import all_aside, aside, left_running
+from mbrparse.aside import all_aside, aside, at_once, dismiss, left_running
+from mbrparse.decode import parser as parsing
+from mbrparse.decode.parse_result import Parse
+from mbrparse.decode.parser import Parser
+from mbrparse.decode.sentences import Batch
 from mbrparse.grammar.grammar_file import read_rules
+from mbrparse.grammar.grammars import train
+from mbrparse.treebank.brackets import read_tree
 
 LINE = "mbrparse: interrupted\n"
 
@@ -55,6 +61,53 @@ def test_tasks_aside_come_in_order() -> None:
     assert list(all_aside(abs, range(-50, 50), 3)) == list(map(abs, range(-50, 50)))
     with pytest.raises(ZeroDivisionError):
         list(all_aside(lambda number: 1 // number, range(-3, 3), 2))
+
+
+@pytest.mark.usefixtures("ctrl_c")
+def test_an_interruption_waits_for_short_work() -> None:
+    done = []
+
+    def work() -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+        assert aside(threading.current_thread) is threading.main_thread()
+        done.append(at_once(threading.current_thread))
+
+    with pytest.raises(KeyboardInterrupt):
+        at_once(work)
+    assert done == [threading.main_thread()]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    with pytest.raises(ZeroDivisionError):
+        at_once(divmod, 7, 0)
+    assert at_once(divmod, 7, 2) == (3, 1)
+    assert aside(threading.current_thread) is not threading.main_thread()
+
+
+@pytest.mark.usefixtures("ctrl_c")
+def test_what_was_parsed_in_no_time_is_not_handed_over_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    found: list[bool] = []
+
+    class Observed(Parser):
+        def _parses(self, batch: Batch) -> list[Parse]:
+            found.append(threading.current_thread() is threading.main_thread())
+            return super()._parses(batch)
+
+    parser = Observed(train([read_tree("(S x (S x x))")]), "labelled-recall")
+    monkeypatch.setattr(parsing, "_QUICK", 0.0)
+    for text in ("x x x", "x x x"):
+        parser.parse(text)
+    monkeypatch.setattr(parsing, "_QUICK", 1e6)
+    for text in ("x x x", "x x x", "x x", "x\nx x", "x x x x", "x x\nx x", "x x x x"):
+        parser.parse(text)
+    assert found == [False, False, False, True, True, True, False, True, True]
+
+
+@pytest.mark.usefixtures("ctrl_c")
+def test_threads_that_wait_for_work_can_be_dismissed() -> None:
+    waiting = aside(threading.current_thread)
+    assert waiting.is_alive()
+    dismiss()
+    assert not waiting.is_alive()
+    assert not left_running()
 
 
 def test_an_interruption_waits_for_no_work(ctrl_c: threading.Event) -> None:

@@ -1,10 +1,12 @@
 """Lines of text in any encoding: decoded as a stream, split at newlines alone, errors with their line."""
 
 import io
+import subprocess
 import tempfile
 from pathlib import Path
 
 import pytest
+from children import LIMIT
 from commandline import Command
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -16,6 +18,7 @@ TREES = "(S (NN café) x)\n(S (NN 東京) y)\r\n(S a\u2028b \x85)\n\n(S \u0a0a c
 ENCODINGS = ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-be"]
 ENCODINGS += ["utf-7", "gb18030"]
 BYTES = [b"a", b"\n", b"\r", b"\xe6\x9d\xb1", b"\xc3", b"\xa9", b"\xff", b"\xf0"]
+GRAMMAR = "mbrparse-grammar 1\nterminals words\nstart S 1 -\nrules 1\n1 - S -> 'é' 'x'\nend\n"
 # Bytes read at a time are fewer than this.
 PADDING = 2**17
 
@@ -115,3 +118,17 @@ def test_commands_read_utf_16(words: list[str], command: Command) -> None:
     text = "(S (NN café) x)\n(S (NN 東京) y)\n"
     done = command(words[0], "-", *words[1:], "--encoding", "utf-16", stdin=text.encode("utf-16"))
     assert (done.code, done.out) == (0, text)
+
+
+def test_a_kind_of_file_in_no_other_encoding(command: Command, tmp_path: Path) -> None:
+    """Grammars are in UTF-8: no option reads another encoding, so that none is named."""
+    path, text = tmp_path / "grammar", GRAMMAR.encode("latin-1")
+    path.write_bytes(text)
+    assert command("grammar", "info", path).error == (
+        f"{path}:5: bytes that are not utf-8; convert it: iconv -f latin1 -t utf-8"
+    )
+    converted = subprocess.run(
+        ["iconv", "-f", "latin1", "-t", "utf-8"], input=text, capture_output=True, check=True, timeout=LIMIT
+    )
+    path.write_bytes(converted.stdout)
+    assert command("grammar", "info", path).code == 0

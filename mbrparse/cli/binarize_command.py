@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from mbrparse.treebank.binarize import Binarization
 
 PARENT, HEAD_TAG = "parent", "head-tag"
+COLLINS = "collins"
 
 
 def _sibling_count(text: str) -> float:
@@ -131,7 +132,7 @@ def binarize(
     """
     from mbrparse.files import open_output
     from mbrparse.treebank.brackets import write_tree
-    from mbrparse.treebank.known_corpora import corpus_path
+    from mbrparse.treebank.known_corpora import corpus_path, known_corpus
     from mbrparse.treebank.label_map import read_label_map
     from mbrparse.treebank.prepare import Account, Preparation, prepare_corpora
 
@@ -149,6 +150,10 @@ def binarize(
         context, direction, hmarkov, vmarkov, head_rules, annotate or frozenset(), subcat
     )
     names = None if label_map is None else read_label_map(label_map)
+    if head_rules == COLLINS and names is None:
+        strangers = [spec for spec in inputs if (corpus := known_corpus(spec)) and corpus.heads != COLLINS]
+        for spec in strangers:
+            note(f"warning: Collins's rules know no label of {spec}: give other rules, or a --label-map")
     how = Preparation(unary, functions, binarization, max_length, names)
     account = Account()
     trees = prepare_corpora(

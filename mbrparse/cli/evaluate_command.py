@@ -107,6 +107,9 @@ def evaluate(context: click.Context, /, gold: str, parses: tuple[str, ...], **op
     letters behind a figure name those that it beats by more than chance, and below stands how each
     differs from the first.
 
+    A file of candidates (parse --candidates) has two rows: its first trees, and the oracle, the best
+    of each sentence's by --criterion (or labelled F).
+
     --evalb PRM GOLD PARSE prints what EVALB prints, to the letter, and the coverage on standard error
     (EVALB leaves sentences without a parse out). With --format, --by or several parse files, its
     figures stand in tables like any others.
@@ -114,7 +117,7 @@ def evaluate(context: click.Context, /, gold: str, parses: tuple[str, ...], **op
     _check(context, gold, parses, options)
     parameters = None if options["evalb"] is None else _parameters(options["evalb"], options["encoding"])
     tables = len(parses) > 1 or any(options[name] for name in ("format", "by", "details"))
-    tables = tables or options["average"] != "pooled"
+    tables = tables or options["average"] != "pooled" or _is_candidate_file(parses[0], options["encoding"])
     if parameters is None or tables:
         complete = _print_tables(gold, parses, parameters, options)
     else:
@@ -147,6 +150,12 @@ def _check(context: click.Context, gold: str, parses: tuple[str, ...], options: 
         given = context.get_parameter_source(str(parameter.name)) is not click.core.ParameterSource.DEFAULT
         if given and parameter.name in ("form", "unaries", "crossing_reference", "everything"):
             raise click.UsageError(f"{parameter.opts[0]} means nothing with --evalb.")
+
+
+def _is_candidate_file(path: str, encoding: str) -> bool:
+    from mbrparse.treebank.candidate_files import is_candidate_file
+
+    return is_candidate_file(path, encoding)
 
 
 def _parameters(path: str, encoding: str) -> EvalbParameters:

@@ -59,8 +59,11 @@ def convert(
     """Read a grammar in one format and write it in another.
 
     bitpar's format is two files: the rules are FILE and --output, the lexica have options of their own.
+    Into our own format, rules of three children or more are binarized, as charts want them; parse
+    --debinarize takes the continuations out of the trees.
     """
     from mbrparse.grammar import formats
+    from mbrparse.grammar.binary_rules import binarize_rules
     from mbrparse.grammar.grammar_file import write_rules
     from mbrparse.grammar.grammars import read_rules_or_treebank
     from mbrparse.grammar.rules import RuleSet
@@ -91,7 +94,10 @@ def convert(
     elif target == "nltk":
         formats.write_nltk(rules, output, root)
     else:
-        write_rules(rules, output)
+        binary = binarize_rules(rules)
+        write_rules(binary.rules, output)
+        if binary.changed:
+            note(f"{binary.changed} rules of three children or more were binarized (see parse --debinarize)")
 
 
 def _write_reduction(

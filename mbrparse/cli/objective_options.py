@@ -34,7 +34,7 @@ def objective_options(command: Command) -> Command:
             type=NearestChoice(["free", "nary", "grammar"]),
             help="Where to search: any binary tree with a label on each span, any constituents that do not "
             "cross, or the grammar's own trees.  [default: nary for general-recall and the Fs, free for the "
-            "other recalls, grammar for the others]",
+            "other recalls, consistent brackets and bracketed-tree, grammar for the others]",
         ),
         click.option(
             "--pooled",

@@ -67,8 +67,8 @@ def label_options() -> Callable[[Command], Command]:
         metavar="strip|keep|after:CHARS|before:CHARS",
         default="strip",
         show_default=True,
-        help="Cut labels to categories, or keep them whole. strip goes by the corpus, in files at the first - "
-        "or =, which is after:-= (before:+ cuts UTT+np to np).",
+        help="Cut labels to categories, or keep them whole. strip goes by the corpus, in files at the first "
+        "- or =, which is after:-= (before:+ cuts UTT+np to np).",
     )
     names = click.option(
         "--label-map",

@@ -7,10 +7,18 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mbrparse.cli.best_first_options import best_first_options, best_first_search
+from mbrparse.cli.candidates_options import candidates_options, check_candidates, risk_of
 from mbrparse.cli.objective_options import chosen_objectives, combinations_checked, objective_options
 from mbrparse.cli.options import Finite, NearestChoice, encoding_option, note, output_option, with_progress
 from mbrparse.cli.outputs import check_outputs
-from mbrparse.cli.posteriors_options import check_source, posteriors_option, posteriors_writer, read_given
+from mbrparse.cli.posteriors_options import (
+    check_source,
+    label_marks,
+    label_marks_options,
+    posteriors_option,
+    posteriors_writer,
+    read_given,
+)
 
 if TYPE_CHECKING:
     from mbrparse.decode.posteriors.posteriors_file import GivenPosteriors
@@ -24,6 +32,7 @@ PLACEHOLDER = "{objective}"
 @click.argument("input", default="-")
 @click.option("-g", "--grammar", metavar="GRAMMAR", help="A grammar of mbrparse train.")
 @posteriors_option()
+@label_marks_options
 @output_option("Where to write; with several objectives a pattern such as build/{objective}.mrg.")
 @objective_options
 @click.option(
@@ -78,12 +87,15 @@ PLACEHOLDER = "{objective}"
     metavar="FILE.npz",
     help="Write the posteriors of labelled spans, in the form that --posteriors reads.",
 )
+@candidates_options
 @best_first_options
 @encoding_option()
 def parse(
     input: str,
     grammar: str | None,
     posteriors: str | None,
+    joiner: str | None,
+    continuation: str | None,
     output: str,
     names: tuple[str, ...],
     space: str | None,
@@ -104,6 +116,11 @@ def parse(
     encoding: str,
     precision: Any,
     engine: str,
+    k_best: int | None,
+    samples: int | None,
+    seed: int | None,
+    risk: str | None,
+    candidates: str | None,
     **search: Any,
 ) -> None:
     """Parse sentences for one objective or several; the charts are computed once for all.
@@ -130,10 +147,12 @@ def parse(
             *(("--output", path) for path in paths),
             ("--details", details),
             ("--write-posteriors", write_posteriors),
+            ("--candidates", candidates),
         ],
         [("--grammar", grammar), ("--posteriors", posteriors), ("--statistics", search["statistics"])],
         [("INPUT", input)],
     )
+    check_candidates(k_best, samples, seed, candidates)
     objectives = chosen_objectives(names, space, weights, node_cost, f_score)
     best_first = best_first_search(engine, **search)
     with combinations_checked():
@@ -147,12 +166,16 @@ def parse(
             precision,
             items,
             max_seconds=max_seconds,
+            k_best=k_best,
+            samples=samples,
+            seed=seed or 0,
+            risk=None if risk is None else risk_of(risk, debinarize),
             prune=prune,
         )
     collected = None
     source: PCFG | DopGrammar | GivenPosteriors
     if grammar is None:
-        source = read_given(str(posteriors))
+        source = read_given(str(posteriors), label_marks(joiner, continuation))
     else:
         source = known = read_any_grammar(grammar)
         if write_posteriors is not None:
@@ -161,5 +184,5 @@ def parse(
     with combinations_checked():
         results = parse_all(job, read_chunks(input, form, encoding), jobs, note, with_progress)
     with announced(lambda: note("compiling kernels, once on this machine ...")):
-        account = write_parses(results, paths, details, collected)
+        account = write_parses(results, paths, details, collected, candidates=candidates)
     note(str(account))

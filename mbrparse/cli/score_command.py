@@ -117,10 +117,10 @@ def _line(row: Row, layout: str) -> str:
 
 
 def _field(value: object) -> str:
-    """A label may hold what would end a field."""
+    """Ten digits are more than enough for people; a label may hold what would end a field."""
     from mbrparse.errors import visible
 
-    return visible(str(value))
+    return f"{value:.10g}" if isinstance(value, float) else visible(str(value))
 
 
 class _Account:

@@ -65,7 +65,9 @@ class Details:
         are unary rules, of the expected number of constituents. ``posterior`` is the tree's, summed over
         its derivations and over the preterminals of its words; it stands for the score of a most probable
         derivation too. ``consistent`` has, for each of the ``nodes``, the probability that no constituent of
-        the n-ary tree crosses it; objectives that look at it have it. ``nodes`` are (start, end, label, g).
+        the n-ary tree crosses it; objectives that look at it have it. ``bound`` is what no tree's score
+        exceeds, and the tree is ``certified`` where its own reaches that.
+        ``nodes`` are (start, end, label, g).
         """
         if decoded is not None and decoded.constituents is not None:
             by_cell = posteriors.constituents.total
@@ -79,6 +81,7 @@ class Details:
         )
         score = None if decoded is None else posterior if decoded.log_prob is not None else decoded.score
         items = {} if decoded is None or decoded.expected is None else decoded.expected
+        certificate = None if decoded is None else decoded.certificate
         consistent = None if decoded is None else decoded.consistent
         crossing: dict[str, Any] = {}
         if consistent is not None:
@@ -93,6 +96,7 @@ class Details:
             "expected_score": score if score is None or math.isfinite(score) else None,
             **{f"expected_{name}": mass for name, mass in items.items()},
             **crossing,
+            **({} if certificate is None else certificate._asdict()),
             "nodes": [[*span, posteriors.labelled(*span)] for span in spans],
         }
 

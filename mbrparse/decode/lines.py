@@ -17,5 +17,7 @@ class Lines(NamedTuple):
     reason: str | None
     length: int = 0
     entries: SpanEntries | None = None
+    candidates: tuple[str, ...] = ()  # their log probabilities and trees, tab-separated
     consistent: FloatArray | None = None
     held: HeldConstituents | None = None  #: until the trees of a pooled F are found
+    certified: tuple[tuple[str, bool], ...] = ()  #: by objective, where trees have a certificate

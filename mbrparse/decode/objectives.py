@@ -35,6 +35,9 @@ class Item(Enum):
     LOG_SPLIT_PRODUCTION = "production with its split, lexical ones too: its log posterior"
     CONSISTENT_SPAN = "span (i, j): the probability that no constituent of the n-ary tree crosses it"
     LOG_CONSISTENT_SPAN = "span (i, j): the log probability that no constituent crosses it"
+    CONSISTENT_TREE = "the tree: the probability that no constituent of the n-ary tree crosses any of it"
+    BRACKETED_TREE = "the tree: the probability that the binary tree has just these brackets"
+    PROJECTED_TREE = "the tree: its probability, summed over all derivations that look like it"
 
 
 class Space(Enum):
@@ -43,6 +46,7 @@ class Space(Enum):
     FREE = "any binary tree with one label for each span of width 2 or more"
     GRAMMAR = "the grammar's own derivations"
     NARY = "any constituents that do not cross each other, one label a span, the whole sentence always"
+    CANDIDATES = "the candidates of a sentence: its k best derivations' trees, or those of samples"
     ITEMS = "every tree that is built of productions with a posterior above zero"
 
 
@@ -52,7 +56,9 @@ class Kind(Enum):
     FREE = "binary trees of the free space, from posteriors of spans"
     NARY = "n-ary trees, from posteriors of spans"
     EXACT_F = "n-ary trees, from the joint distribution of their constituents and their size"
+    WHOLE = "trees that are right or wrong as a whole, from a chart's nodes"
     DERIVATION = "the most probable derivation, which charts know without posteriors"
+    RISK = "the candidate of least risk, by a criterion that the caller hands in"
     FOREST = "derived trees, from the posteriors of a forest's items"
 
 
@@ -67,10 +73,14 @@ _MEANT_IN = {
     Item.LOG_SPLIT_PRODUCTION: (Space.ITEMS,),
     Item.CONSISTENT_SPAN: (Space.FREE,),
     Item.LOG_CONSISTENT_SPAN: (Space.FREE,),
+    Item.CONSISTENT_TREE: (Space.FREE,),
+    Item.BRACKETED_TREE: (Space.FREE,),
+    Item.PROJECTED_TREE: (Space.GRAMMAR,),
 }
 
 
-_UNLABELLED = (Item.SPAN, Item.CONSISTENT_SPAN, Item.LOG_CONSISTENT_SPAN)
+_WHOLE = (Item.CONSISTENT_TREE, Item.BRACKETED_TREE, Item.PROJECTED_TREE)
+_UNLABELLED = (Item.SPAN, Item.CONSISTENT_SPAN, Item.LOG_CONSISTENT_SPAN, *_WHOLE[:2])
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +108,9 @@ class Objective:
             raise ObjectiveError(f"{self.name}: an item is listed twice", remedy="add its weights up")
         if not all(map(math.isfinite, (*weights.values(), self.node_constant))):
             raise ObjectiveError(f"{self.name}: a weight that is no number")
-        if not weights and not self.node_constant:
+        if self.space is Space.CANDIDATES and (weights or self.node_constant):
+            raise ObjectiveError(f"{self.name}: among candidates a criterion decides, not items")
+        if not weights and not self.node_constant and self.space is not Space.CANDIDATES:
             raise ObjectiveError(f"{self.name}: nothing is weighed", remedy="give an item a weight")
         for item in weights:
             if self.space not in _MEANT_IN[item]:
@@ -115,6 +127,8 @@ class Objective:
             )
         if self.f_score and (self.space is not Space.NARY or self.node_constant):
             raise ObjectiveError(f"{self.name}: F is maximized over n-ary trees, without a constant")
+        if any(item in _WHOLE for item in weights) and (len(weights) > 1 or self.node_constant):
+            raise ObjectiveError(f"{self.name}: what is right as a whole is no sum of gains")
         alone = len(weights) == 1 and min(weights.values()) > 0 and not self.node_constant
         if self.space is Space.ITEMS and not alone:
             raise ObjectiveError(
@@ -132,7 +146,7 @@ class Objective:
     @property
     def labels_matter(self) -> bool:
         """Whether another label would change the score."""
-        return any(item not in _UNLABELLED for item in self._weighed)
+        return self.space is Space.CANDIDATES or any(item not in _UNLABELLED for item in self._weighed)
 
     @property
     def needs_consistency(self) -> bool:
@@ -142,18 +156,23 @@ class Objective:
     @property
     def kind(self) -> Kind:
         """Which decoder serves it."""
+        if any(map(self.weight, _WHOLE)):
+            return Kind.WHOLE
         if self.space is Space.FREE:
             return Kind.FREE
         if self.space is Space.NARY:
             return Kind.EXACT_F if self.f_score == "exact" else Kind.NARY
+        if self.space is Space.CANDIDATES:
+            return Kind.RISK
         rules_alone = self._weighed.keys() == {Item.RULE} and self.weight(Item.RULE) > 0
         return Kind.DERIVATION if rules_alone and not self.node_constant else Kind.FOREST
 
     @property
     def sums_posteriors(self) -> bool:
         """Whether it adds posteriors up, so that a node may cost something."""
-        by_log = Item.RULE, Item.LOG_SPLIT_PRODUCTION, Item.LOG_CONSISTENT_SPAN
-        return self.space is not Space.ITEMS and not self.f_score and not any(map(self.weight, by_log))
+        by_log = Item.RULE, Item.LOG_SPLIT_PRODUCTION, Item.LOG_CONSISTENT_SPAN, *_WHOLE
+        others = Space.ITEMS, Space.CANDIDATES
+        return self.space not in others and not self.f_score and not any(map(self.weight, by_log))
 
     def with_node_cost(self, cost: float) -> Objective:
         """The same with a cost for each node; raises ObjectiveError where gains are no sum of posteriors.
@@ -184,7 +203,8 @@ class Objective:
         # Max-rule's space is the grammar's as far as its productions go.
         if space is self.space or (space is Space.GRAMMAR and self.space is Space.ITEMS):
             return self
-        if self.f_score or any(space not in _MEANT_IN[item] for item in self._weighed):
+        fixed = self.f_score or Space.CANDIDATES in (space, self.space)
+        if fixed or any(space not in _MEANT_IN[item] for item in self._weighed):
             raise ObjectiveError(f"{self.name} has no meaning in the space {space.name.lower()}")
         return replace(self, space=space)
 
@@ -200,9 +220,13 @@ OBJECTIVES = {
         Objective("bracketed-f", Space.NARY, ((Item.SPAN, 1.0),), f_score="sentence"),
         Objective("consistent-brackets", Space.FREE, ((Item.CONSISTENT_SPAN, 1.0),)),
         Objective("consistent-brackets-product", Space.FREE, ((Item.LOG_CONSISTENT_SPAN, 1.0),)),
+        Objective("consistent-brackets-tree", Space.FREE, ((Item.CONSISTENT_TREE, 1.0),)),
+        Objective("most-probable-tree", Space.GRAMMAR, ((Item.PROJECTED_TREE, 1.0),)),
+        Objective("bracketed-tree", Space.FREE, ((Item.BRACKETED_TREE, 1.0),)),
         Objective("parent-child", Space.GRAMMAR, ((Item.PARENT_CHILD, 1.0),)),
         Objective("productions", Space.GRAMMAR, ((Item.PRODUCTION, 1.0),)),
         Objective("max-rule-sum", Space.ITEMS, ((Item.SPLIT_PRODUCTION, 1.0),)),
         Objective("max-rule-product", Space.ITEMS, ((Item.LOG_SPLIT_PRODUCTION, 1.0),)),
+        Objective("minimum-risk", Space.CANDIDATES, ()),
     )
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol, overload
+from typing import NamedTuple, Protocol, overload
 
 from mbrparse.decode.decoders import Decoded
 from mbrparse.decode.fallback import LabelledSpans
@@ -43,6 +43,13 @@ class SentenceChart(SpanChart, Protocol):
         ...
 
 
+class ScoredTree(NamedTuple):
+    """A candidate as it is written (None: the empty parse), and the natural logarithm of its probability."""
+
+    log_prob: float
+    tree: Tree | None
+
+
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
 class Parse:
     """What came of one sentence.
@@ -50,7 +57,9 @@ class Parse:
     ``trees`` and ``decoded`` are parallel to the ``objectives``: the tree as it is written (None: the
     empty parse), and what the search said of it (None: it is a fall-back). ``reason`` says why a fall-back
     was taken (None: there is none among the trees). ``chart`` is there where the grammar has a parse,
-    ``posteriors`` (of constituents, projected) where some were asked for. ``seconds`` is the sentence's
+    ``posteriors`` (of constituents, projected) where some were asked for. ``candidates``, where they were
+    asked for, are the different trees among its k best derivations or samples, the most probable first; of a
+    sentence without a chart the fall-back, with a log probability of -inf. ``seconds`` is the sentence's
     share of its batch's time.
     """
 
@@ -63,6 +72,7 @@ class Parse:
     chart: SentenceChart | None = None
     posteriors: Posteriors | None = None
     seconds: float = 0.0
+    candidates: tuple[ScoredTree, ...] = ()
 
     @property
     def tree(self) -> Tree | None:

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import gc
+import math
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Unpack
+from typing import TYPE_CHECKING, Unpack
 
-from mbrparse.aside import aside
+from mbrparse.aside import aside, at_once
 from mbrparse.decode.decoders import Decoded
 from mbrparse.decode.evidence import Evidence
 from mbrparse.decode.fallback import LabelledSpans, fallback_spans
 from mbrparse.decode.grammar_source import GrammarSource
 from mbrparse.decode.nary.nary_decoder import NaryDecoder
 from mbrparse.decode.objectives import Objective
-from mbrparse.decode.parse_result import Parse, Parses
+from mbrparse.decode.parse_result import Parse, Parses, ScoredTree
 from mbrparse.decode.parser_options import ParserOptions, Settings, objective_of
 from mbrparse.decode.pooling import Pooling
 from mbrparse.decode.posteriors.posteriors_file import GivenPosteriors
@@ -29,6 +30,11 @@ from mbrparse.grammar.dop.dop_grammar import DopGrammar
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.treebank.tree import Tree
 
+# In seconds: who interrupts waits no longer.
+_QUICK = 0.01
+if TYPE_CHECKING:
+    from mbrparse.decode.candidates.candidate_trees import Candidate
+
 
 class Parser:
     """Parses for one objective or several, with a grammar or with another model's posteriors.
@@ -36,9 +42,10 @@ class Parser:
     Charts are computed once for all objectives. ``objectives`` are names of the table (``OBJECTIVES``) or
     rows of one's own, by default Labelled Recall. ``settings`` are what the command line calls --fallback
     ("right-branching", "flat", "empty"), ``unlabelled`` (--labels none), ``debinarized``, ``max_length``,
-    ``max_seconds``, ``precision`` ("double", "single"), ``items`` ("projected", "symbol"), ``best_first`` and
-    ``expectations`` (see ``ParserOptions``, which may also be handed over whole, as ``options``). Raises
-    ObjectiveError or OptionsError for what has no meaning.
+    ``max_seconds``, ``precision`` ("double", "single"), ``items`` ("projected", "symbol"), ``best_first``,
+    ``expectations``, and, for candidates, ``k_best``, ``samples``, ``seed`` and ``risk`` (see
+    ``ParserOptions``, which may also be handed over whole, as ``options``). Raises ObjectiveError or
+    OptionsError for what has no meaning.
 
     >>> from mbrparse.grammar.grammars import train
     >>> from mbrparse.treebank.brackets import read_tree
@@ -72,6 +79,8 @@ class Parser:
             else GrammarSource(source, options)
         )
 
+        # A single sentence of so many words was parsed in no time.
+        self._quick_words = 0
         places = self.source.places
         nary = {position for place in places if place.nary for position in place.positions}
         # Trees of n-ary objectives are written un-binarized, fall-backs too.
@@ -97,14 +106,21 @@ class Parser:
 
         Where F is pooled it takes more than a batch: each sentence has the tree of its own F here.
         """
-        return aside(self._parse_batch, batch)
+        work = at_once if self._is_quick(batch) else aside
+        return work(self._parse_batch, batch)
+
+    def _is_quick(self, batch: Batch) -> bool:
+        """Whether as much has been parsed so soon that nobody waits who interrupts it."""
+        return sum(map(len, batch.sentences)) <= self._quick_words
 
     def _parse_batch(self, batch: Batch) -> list[Parse]:
         began = time.perf_counter()
         with _no_collection():
             parses = self._parses(batch)
-        seconds = (time.perf_counter() - began) / max(len(parses), 1)
-        return [replace(parse, seconds=seconds) for parse in parses]
+        seconds = time.perf_counter() - began
+        if len(batch.sentences) == 1 and seconds < _QUICK:
+            self._quick_words = max(self._quick_words, len(batch.sentences[0]))
+        return [replace(parse, seconds=seconds / len(parses)) for parse in parses]
 
     def fallen_back(self, sentence: Sentence, reason: str) -> Parse:
         """The fall-back of a sentence, for this reason."""
@@ -126,6 +142,7 @@ class Parser:
         objectives = self.options.objectives
         decoded: list[Decoded | None] = [None] * len(objectives)
         reason = evidence.reason
+        listed: list[Candidate] = []
         if evidence.posteriors is not None:
             try:
                 with self.source.clock.running(evidence.spent):
@@ -133,6 +150,8 @@ class Parser:
                         found = decoder.decode(evidence.chart, evidence.posteriors)
                         for position, one in zip(positions, found, strict=True):
                             decoded[position] = one
+                    if self.source.candidates is not None and evidence.chart is not None:
+                        listed = self.source.candidates.of_sentence(evidence.chart.terminal_ids)
             except ChartOverflowError:
                 return self._parse(replace(evidence, posteriors=None, chart=None, reason=TOO_LARGE))
             except TimeLimitError as error:
@@ -152,6 +171,9 @@ class Parser:
             if key not in built:
                 built[key] = self._tree(evidence, one, fallback, nary)
             trees.append(built[key])
+        candidates: tuple[ScoredTree, ...] = ()
+        if self.options.has_candidates:
+            candidates = self._candidates(evidence, listed)
         return Parse(
             objectives,
             evidence.terminal_ids,
@@ -161,6 +183,18 @@ class Parser:
             reason,
             evidence.chart,
             evidence.posteriors,
+            candidates=candidates,
+        )
+
+    def _candidates(self, evidence: Evidence, listed: Sequence[Candidate]) -> tuple[ScoredTree, ...]:
+        """The candidates as they are written; where there are none the fall-back is the only one."""
+        if not listed:
+            length, kind = len(evidence.sentence), self.options.fallback
+            spans = fallback_spans(length, kind, self.source.root, self.source.labels)
+            return (ScoredTree(-math.inf, self._tree(evidence, None, spans, nary=False)),)
+        return tuple(
+            ScoredTree(one.log_prob, self._tree(evidence, Decoded(one.spans, one.preterminals), None, False))
+            for one in listed
         )
 
     def _tree(

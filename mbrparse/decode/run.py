@@ -105,6 +105,20 @@ def lines_of(parse: Parse, details: Details | None) -> Lines:
         tuple(texts[id(tree)] for tree in parse.trees),
         None if details is None else json.dumps(details.row(parse), allow_nan=False),
         parse.reason,
+        certified=_certified(parse),
+        candidates=tuple(
+            f"{one.log_prob:.9f}\t{EMPTY_PARSE if one.tree is None else one.tree}" for one in parse.candidates
+        ),
+    )
+
+
+def _certified(parse: Parse) -> tuple[tuple[str, bool], ...]:
+    """By objective, whether no tree is better, where that is told."""
+    rows = zip(parse.objectives, parse.decoded, strict=True)
+    return tuple(
+        (objective.name, found.certificate.certified)
+        for objective, found in rows
+        if found is not None and found.certificate is not None
     )
 
 

@@ -21,6 +21,7 @@ from mbrparse.decode.sentences import Batch
 from mbrparse.decode.tree_probability import TreeProbability
 from mbrparse.errors import ChartOverflowError
 from mbrparse.grammar.charts.chart import TOO_LARGE
+from mbrparse.grammar.charts.span_summary import cell_of
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.treebank.labels import escape
 from mbrparse.treebank.tree import Tree
@@ -49,6 +50,8 @@ COLUMNS = (
         for what in ("", "_recall", "_precision", "_f")
         for name in ("labelled", "bracketed")
     ),
+    "expected_consistent",
+    "expected_consistent_recall",
     "expected_parent_child",
     "expected_productions",
     "expected_split_productions",
@@ -155,6 +158,11 @@ class Scorer:
             row[f"expected_{name}_precision"] = matches / len(spans) if spans else 0.0
             both = len(spans) + constituents
             row[f"expected_{name}_f"] = 2 * matches / both if both else 0.0
+        consistent = sum(
+            float(posteriors.consistent[cell_of(posteriors.length, *span[:2])]) for span in spans
+        )
+        row["expected_consistent"] = consistent
+        row["expected_consistent_recall"] = consistent / len(spans) if spans else 0.0
         if self._items is not None:
             chart = cast("ForestChart", evidence.chart)
             found = self._items.expected(chart, spans, self._tags(tree))

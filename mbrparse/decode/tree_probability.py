@@ -53,8 +53,9 @@ class TreeProbability:
         ):
             self._lexicon[terminal][symbol] = prob
         self._root = np.exp(grammar.root_log_prob)
-        # Above a single child debinarizing would splice continuations out too, however many there are.
-        self.serves_nary = not any(self._continues[self._label_of[p]] for p in grammar.unary_parent.tolist())
+        # In chains of unary rules debinarizing would splice continuations out too, however many there are.
+        chained = {*grammar.unary_parent.tolist(), *grammar.unary_child.tolist()}
+        self.serves_nary = not any(self._continues[self._label_of[symbol]] for symbol in chained)
 
     def log_prob(self, spans: LabelledSpans, terminal_ids: IntArray, nary: bool = False) -> float:
         """The log probability of a tree of (start, end, label) spans in preorder; -inf if it has none.

@@ -16,6 +16,7 @@ from mbrparse.errors import CorpusError, InputMismatchError, LabelError, Mbrpars
 from mbrparse.evaluate.agreement import no_trees, yields_agree
 from mbrparse.files import source_name
 from mbrparse.treebank.brackets import read_parse_file
+from mbrparse.treebank.candidate_files import is_candidate_file, read_candidates
 from mbrparse.treebank.constituents import constituents
 from mbrparse.treebank.labels import project
 from mbrparse.treebank.tree import Tree
@@ -63,20 +64,34 @@ def read_sentences(
 ) -> Iterator[Sentence]:
     """Yield the trees of each sentence from the ``first`` (1-based) on, under the files' names.
 
-    An empty line is an empty parse. Ends with the shortest file. Raises CorpusError where one has no
-    sentence ``first``, InputMismatchError where trees are not of one sentence.
+    An empty line is an empty parse; a file of candidates gives all of a sentence's. Ends with the shortest
+    file. Raises CorpusError where one has no sentence ``first``, InputMismatchError where trees are not of
+    one sentence.
     """
     names = [source_name(path) for path in paths]
-    files = [_from(path, first, encoding) for path in paths]
+    files = [_from(path, name, first, encoding) for path, name in zip(paths, names, strict=True)]
     for number, trees in enumerate(zip(*files, strict=False), start=first):
-        yield Sentence(number, mark([NamedTree(*named) for named in zip(names, trees, strict=True)]))
+        yield Sentence(number, mark([tree for of_file in trees for tree in of_file]))
 
 
-def _from(path: str | Path, first: int, encoding: str) -> Iterator[Tree | None]:
+def _sentences(path: str | Path, name: str, encoding: str) -> Iterator[list[NamedTree]]:
+    """A file's trees by sentence: one each, or the candidates."""
+    if not is_candidate_file(path, encoding):
+        for _, tree in read_parse_file(path, encoding):
+            yield [NamedTree(name, tree)]
+        return
+    for candidates in read_candidates(path, encoding):
+        yield [
+            NamedTree(f"{name} {place}/{len(candidates)}, log probability {one.log_prob:.6g}", one.tree)
+            for place, one in enumerate(candidates, start=1)
+        ]
+
+
+def _from(path: str | Path, name: str, first: int, encoding: str) -> Iterator[list[NamedTree]]:
     count = 0
-    for count, (_, tree) in enumerate(read_parse_file(path, encoding), start=1):
+    for count, trees in enumerate(_sentences(path, name, encoding), start=1):
         if count >= first:
-            yield tree
+            yield trees
     if not count:
         raise no_trees(source_name(path))
     if count < first:

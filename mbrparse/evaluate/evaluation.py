@@ -16,8 +16,9 @@ from mbrparse.evaluate.evalb.evalb_counts import EvalbCounts, count_as_evalb
 from mbrparse.evaluate.evalb.parameters import EvalbParameters
 from mbrparse.evaluate.gold import Comparison
 from mbrparse.evaluate.label_tally import LabelTally
+from mbrparse.evaluate.oracle import sources_of
 from mbrparse.evaluate.significance import Significance, significance
-from mbrparse.evaluate.sources import TreeSource, gold_file, parse_files
+from mbrparse.evaluate.sources import TreeSource, gold_file
 from mbrparse.evaluate.tables import Format, Summary, render, summarize
 
 if TYPE_CHECKING:
@@ -164,9 +165,11 @@ def evaluate_files(
 
     ``details`` are files of ``parse --details``, one for all parse files or one for each.
     """
-    sources = parse_files(parses, encoding)
+    correct = gold_file(gold, encoding)
+    form = settings.how.form if isinstance(settings.how, Comparison) else "original"
+    sources = sources_of(parses, correct, settings.criterion, form, encoding)
     fell_back = read_fallbacks([source.name for source in sources], details) if details else None
-    return evaluate(gold_file(gold, encoding), sources, settings, tell, progress, fell_back)
+    return evaluate(correct, sources, settings, tell, progress, fell_back)
 
 
 def default_resamples(sentences: int) -> int:

@@ -74,6 +74,7 @@ CORPORA = (
         licence="MIT",
         citation="mbrparse",
         get="it is part of mbrparse",
+        heads="collins",
         trees=1500,
         words=13_930,
     ),

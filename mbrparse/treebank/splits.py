@@ -88,7 +88,7 @@ def length_remark(lengths: Sequence[int], split: Split) -> str | None:
         return None
     train, test = (mean_length(lengths, part) for part in split)
     return (
-        f"warning: test sentences have {test:.1f} words, training sentences {train:.1f}: where a corpus is "
+        f"warning: test sentences have {test:.1f} words, training sentences {train:.1f}: if the corpus is "
         "sorted, draw the test part at random (--seed)"
     )
 

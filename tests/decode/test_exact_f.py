@@ -18,7 +18,8 @@ from mbrparse.decode.nary.size_posteriors import size_posteriors
 from mbrparse.decode.objectives import OBJECTIVES
 from mbrparse.decode.parser import Parser
 from mbrparse.decode.posteriors.span_posteriors import Posteriors
-from mbrparse.errors import ObjectiveError
+from mbrparse.errors import ObjectiveError, TimeLimitError
+from mbrparse.grammar.charts.clock import Clock
 from mbrparse.grammar.charts.span_summary import cell_of
 from mbrparse.grammar.grammars import train
 from mbrparse.treebank.brackets import read_tree
@@ -127,6 +128,19 @@ def test_long_sentences_add_up_to_their_posteriors() -> None:
             g = posteriors.labelled(int(start), int(end), grammar.labels[label])
             assert row.sum() == pytest.approx(g, abs=1e-12)
             assert (row > -1e-12).all()
+
+
+def test_a_clock_is_heard() -> None:
+    late = Clock(1e-9)
+    late.stop[0] = 1
+    with pytest.raises(TimeLimitError):
+        best_of_any_size(np.ones((2, 6)), 3, clock=late)
+    grammar = train([read_tree("(S (A a b) (S_Cont c d))")])
+    charts = ForestCharts(grammar)
+    [chart] = charts.charts([grammar.encode(["a", "b", "c", "d"])])
+    charts.clock = late
+    with pytest.raises(TimeLimitError):
+        size_posteriors(chart, charts, np.ones(len(grammar.symbols), np.bool_))
 
 
 def test_one_word_and_a_fall_back() -> None:

@@ -11,6 +11,7 @@ import pytest
 from conversion import to_pcfg
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from naive_crossing import consistent, n_ary_trees
 from naive_objectives import projection_of
 from strategies import grammars, sentences
 from unary_strategies import unary_cases
@@ -73,6 +74,7 @@ def test_probabilities_and_matches(data: st.DataObject, grammar: naive.Grammar, 
     form = "original" if nary else "binarized"
     table = score(to_pcfg(grammar, NAMES), map(as_tree, found), form=form)  # type: ignore[arg-type]
     listed = naive.derivations(grammar, words)
+    trees = n_ary_trees(grammar, words, lambda symbol: PROJECTION[symbol].endswith("_Cont"))
     for (_, row), same in zip(table.iterrows(), found.values(), strict=True):
         p = sum(p for _, p in same)
         assert row["log_probability"] == pytest.approx(math.log(total))
@@ -83,6 +85,8 @@ def test_probabilities_and_matches(data: st.DataObject, grammar: naive.Grammar, 
         size = sum(len(other) * p for other, p in true)
         assert row["constituents"] == pytest.approx(size if nary else len(words) - 1)
         assert row["tree_constituents"] == len(spans)
+        uncrossed = sum(consistent(trees, span[:2]) for span in sorted(spans))
+        assert row["expected_consistent"] == pytest.approx(uncrossed)
         for name, cut in (("labelled", 3), ("bracketed", 2)):
             guessed = {span[:cut] for span in spans}
             matches = sum(p * len(guessed & {span[:cut] for span in other}) for other, p in true)
@@ -90,6 +94,7 @@ def test_probabilities_and_matches(data: st.DataObject, grammar: naive.Grammar, 
             if spans:
                 assert row[f"expected_{name}_recall"] == pytest.approx(matches / size)
                 assert row[f"expected_{name}_precision"] == pytest.approx(matches / len(spans))
+                assert row["expected_consistent_recall"] == pytest.approx(uncrossed / len(spans))
                 assert row[f"expected_{name}_f"] == pytest.approx(2 * matches / (len(spans) + size))
 
 

@@ -69,7 +69,7 @@ def test_what_is_there_is_not_done_again(
     reproduced(command, corpus, folder)
     expected = contents(folder)
     with monkeypatch.context() as patch:
-        for name in ("read_corpus", "split", "train_by_counting", "parse_all", "evaluate_files"):
+        for name in ("prepare_corpora", "split_fraction", "train_by_counting", "parse_all", "evaluate_files"):
             patch.delattr(reproduction, name)
         outcome = reproduced(command, corpus, folder)
         assert "stage" not in outcome.err
@@ -78,7 +78,7 @@ def test_what_is_there_is_not_done_again(
         (folder / name).unlink()
     (folder / ".table.txt.0a1b2c3d").write_text("half")
     with monkeypatch.context() as patch:
-        for name in ("read_corpus", "split", "train_by_counting"):
+        for name in ("prepare_corpora", "split_fraction", "train_by_counting"):
             patch.delattr(reproduction, name)
         outcome = reproduced(command, corpus, folder)
     assert "holds what binarize, split, train left: not done again\n" in outcome.err

@@ -259,7 +259,10 @@ def test_bad_input(command: Command, tmp_path: Path) -> None:
     (tmp_path / "one.mrg").write_text("(S (NP (NN dog)) (VP (VBZ eats)))")
     for corpus, message in (
         (str(tmp_path / "empty.mrg"), "no trees in the input; trees are written in brackets"),
-        (str(tmp_path / "one.mrg"), "1 trees leave none to parse; raise --test-fraction"),
+        (
+            str(tmp_path / "one.mrg"),
+            "1 trees leave none to parse; raise --test-fraction, or give a larger treebank",
+        ),
         (str(tmp_path / "nowhere.mrg"), "no such file"),
         ("embedded:trains", "no embedded treebank 'trains'"),
         ("wsj:nowhere", "no sections (folders named 00 to 24) found"),

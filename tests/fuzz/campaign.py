@@ -32,10 +32,7 @@ def run(folder: Path, seed: int, seconds: float, inputs: int | None, jobs: int) 
     """Try inputs 0, 1, ... until time or inputs are spent; print the figures; 1 if any failed."""
     seeds = make_seeds(folder / "seeds")
     # Threads that kernels run in stay for the next one.
-    while aside._idle:
-        hand = aside._idle.pop()
-        hand.orders.put(None)
-        hand.thread.join()
+    aside.dismiss()
     if threading.active_count() > 1:
         raise RuntimeError("the parent of all trials has threads, which no fork takes along")
     for category in (RuntimeWarning, UserWarning):  # each time, not once in a process

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from commandline import Command
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from mbrparse.errors import BracketError
@@ -66,12 +66,12 @@ def test_byte_order_marks(command: Command, tmp_path: Path, encoding: str, said:
 @given(st.text(st.characters(exclude_categories=["Cs"]), max_size=5), st.sampled_from(["utf-16", "utf-32"]))
 def test_a_mark_may_come_in_pieces(text: str, encoding: str) -> None:
     """As from a pipe: one byte at a time."""
+    assume(not text.startswith("\0"))  # after it the mark of UTF-16 is that of UTF-32
     data = text.encode(encoding)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("sys.stdin", Slow(data))
         found = "".join(read_lines("-"))
-    if not text.startswith("\0"):  # else the mark of UTF-16 is that of UTF-32
-        assert found == text.removeprefix("\ufeff")
+    assert found == text.removeprefix("\ufeff")
 
 
 class Slow:

@@ -169,3 +169,18 @@ def test_what_is_no_share(fraction: float | str) -> None:
 def test_nothing_to_split() -> None:
     with pytest.raises(CorpusError, match="no trees to split"):
         split([], 0.5)
+
+
+def test_labels_and_leaves_of_other_traditions(tmp_path: Path) -> None:
+    trees, names = tmp_path / "a.psd", tmp_path / "names"
+    trees.write_text("( (IP-MAT (NP-SBJ (N-N hestar-hestur) (D x-y)) (V 0) (V er-vera)) (ID A,.1))\n")
+    names.write_text("NP-* nominal\nN-? N\n")
+    spec = f"penn-historical:{trees}"
+    account = Account()
+    [tree] = read_trees(spec, leaves="lemma", label_map=names, account=account)
+    assert str(tree) == "(IP (nominal (N hestur) (D y)) (V vera))"
+    assert account.removed == {"(ID)": 1, "wrapper": 1, "0": 1}
+    [tree] = read_trees(spec, functions="after:P", leaves="word")
+    assert str(tree) == "(I (N (N-N hestar) (D x)) (V er))"
+    [tree] = read_trees(spec, binarize=False)
+    assert str(tree) == "(IP-MAT (NP-SBJ (N-N hestar-hestur) (D x-y)) (V er-vera))"

@@ -49,7 +49,7 @@ class KBestSearch:
         forests = self._charts.forests
         ways = ways_of(forests, len(terminal_ids))
         best = best_ways(ways, self._rules, self._unaries)
-        search = LazySearch(ways, best, self._rules, self._unaries, self._roots)
+        search = LazySearch(ways, best, self._rules, self._unaries, self._roots, self._charts.clock)
         found = search.root(k)
         nodes = [search.nodes(rank) for rank in range(len(found))]
         first = np.cumsum([0, *map(len, nodes)], dtype=np.int32)

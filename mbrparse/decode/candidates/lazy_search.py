@@ -16,6 +16,7 @@ import numpy as np
 
 from mbrparse.decode.candidates.best_ways import NONE, Best, Scores
 from mbrparse.decode.candidates.ways import LEXICAL, UNARY, Ways
+from mbrparse.grammar.charts.clock import Clock
 from mbrparse.grammar.charts.forest.packed_forest import forest_cell
 
 Node = tuple[int, int, int]  # start, end, symbol
@@ -50,15 +51,17 @@ class _Vertex:
 class LazySearch:
     """The derivations of one sentence."""
 
-    def __init__(self, ways: Ways, best: Best, rules: Scores, unaries: Scores, roots: Scores) -> None:
-        self._ways, self._best = ways, best
+    def __init__(
+        self, ways: Ways, best: Best, rules: Scores, unaries: Scores, roots: Scores, clock: Clock
+    ) -> None:
+        self._ways, self._best, self._clock = ways, best, clock
         self._rules, self._unaries, self._roots = rules, unaries, roots
         self._nodes = len(ways.first) - 2
         self._root = len(best.score)
         self._vertices: dict[int, _Vertex] = {}
 
     def root(self, k: int) -> list[Found]:
-        """The k best derivations of the sentence, or all."""
+        """The k best derivations of the sentence, or all; raises TimeLimitError."""
         if k > 0:
             self._reach(self._root, k - 1)
         return self._vertex(self._root).found[:k]
@@ -161,6 +164,7 @@ class LazySearch:
         """Find the derivations of a vertex up to this rank, as far as there are any."""
         stack = [(vertex, rank)]
         while stack:
+            self._clock.check()
             vertex, rank = stack[-1]
             state = self._vertex(vertex)
             if self._is_settled(state, rank):

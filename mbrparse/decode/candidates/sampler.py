@@ -11,13 +11,13 @@ import itertools
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from mbrparse.aside import aside
-from mbrparse.decode.candidates.ways import LEXICAL, UNARY, Ways, ways_of
+from mbrparse.decode.candidates.draws import draw
+from mbrparse.decode.candidates.ways import ways_of
 from mbrparse.decode.derivations.forest_charts import ForestCharts
-from mbrparse.grammar.charts.forest.packed_forest import ONE, Index, forest_cell
-from mbrparse.grammar.charts.rule_tables import Floats, Ints
-from mbrparse.grammar.kernel import kernel
+from mbrparse.grammar.charts.rule_tables import Ints
 from mbrparse.grammar.pcfg import IntArray
 
 
@@ -34,16 +34,20 @@ class Samples(NamedTuple):
     end: Ints
     symbol: Ints
 
+    def constituents(self) -> npt.NDArray[np.bool_]:
+        """Which nodes are constituents: all but the preterminals."""
+        inner = self.end - self.start > 1
+        inner[:-1] |= (self.start[1:] == self.start[:-1]) & (self.end[1:] == self.end[:-1])
+        inner[self.first[1:] - 1] = False  # the last node of a derivation is a preterminal
+        return inner
+
     def trees(self, name: Ints) -> list[SampledTree]:
         """The different trees of these derivations, the commonest first, then the one drawn first.
 
         ``name`` [symbol] is what a tree shows of a symbol, -1 where it shows nothing (of a continuation, in
         n-ary trees). Preterminals are not shown.
         """
-        inner = self.end - self.start > 1
-        inner[:-1] |= (self.start[1:] == self.start[:-1]) & (self.end[1:] == self.end[:-1])
-        inner[self.first[1:] - 1] = False  # the last node of a derivation is a preterminal
-        shown = inner & (name[self.symbol] >= 0)
+        shown = self.constituents() & (name[self.symbol] >= 0)
         rows = np.column_stack([self.start, self.end, name[self.symbol]])[shown]
         bounds = np.concatenate([[0], np.cumsum(shown)])[self.first].tolist()
         found: dict[bytes, list[int]] = {}
@@ -84,69 +88,4 @@ class Sampler:
         length = len(terminal_ids)
         ways = ways_of(self._charts.forests, length)
         random = np.random.Generator(np.random.PCG64([seed, length, *terminal_ids.tolist()]))
-        return Samples(*_draw(ways, count, random))
-
-
-@kernel
-def _draw(ways: Ways, count: int, random: np.random.Generator) -> tuple[Ints, Ints, Ints, Ints]:
-    forest, n = ways.forest, ways.length
-    root = forest_cell(0, n)
-    roots = range(forest.node_first[root], forest.node_first[root + 1])
-    total = 0.0
-    for node in roots:
-        total += ways.tables.root[forest.node_symbol[node]] * forest.inside[node]
-    first = np.zeros(count + 1, np.int32)
-    nodes = np.empty((3, (2 * n - 1) * count), np.int32)  # starts, ends, symbols
-    stack = np.empty((n + 1, 2), np.int32)  # node and end
-    place = 0
-    for derivation in range(count):
-        point = random.random() * total
-        chosen = -1
-        for node in roots:
-            value = ways.tables.root[forest.node_symbol[node]] * forest.inside[node]
-            # The last one with a value takes what rounding leaves over.
-            if value > 0 and (chosen < 0 or point >= 0):
-                chosen = node
-            point -= value
-        stack[0, 0], stack[0, 1] = chosen, n
-        height = 1
-        while height:
-            height -= 1
-            node, end = stack[height, 0], stack[height, 1]
-            way = UNARY
-            while way <= UNARY:
-                if place == nodes.shape[1]:
-                    # A chain may be of any length.
-                    nodes = np.concatenate((nodes, np.empty_like(nodes)), axis=1)
-                nodes[0, place], nodes[1, place] = forest.node_start[node], end
-                nodes[2, place] = forest.node_symbol[node]
-                place += 1
-                way = ways.way[_drawn(ways.until, ways.first[node], ways.first[node + 1], random)]
-                if way <= UNARY:
-                    node = forest.unary_child[UNARY - way]
-            if way != LEXICAL:
-                group = forest.production_group[way]
-                edge = _drawn(ways.edge_until, ways.edge_first[group], ways.edge_first[group + 1], random)
-                stack[height, 0], stack[height, 1] = ways.right[edge], end
-                stack[height + 1, 0] = ways.left[edge]
-                stack[height + 1, 1] = forest.node_start[ways.right[edge]]
-                height += 2
-        first[derivation + 1] = place
-    return first, nodes[0, :place].copy(), nodes[1, :place].copy(), nodes[2, :place].copy()
-
-
-@kernel
-def _drawn(until: Floats, first: int, last: int, random: np.random.Generator) -> int:
-    """One of the places first .. last, by its share: the first whose sum exceeds a number up to the last."""
-    bound = until[last - 1]
-    point = random.random() * bound
-    if point >= bound:  # by rounding
-        point = 0.0
-    low, high = Index(first), Index(last - 1)
-    while low < high:
-        middle = Index((low + high) >> ONE)
-        if until[middle] > point:
-            high = middle
-        else:
-            low = Index(middle + ONE)
-    return int(low)
+        return Samples(*draw(ways, count, random))

@@ -50,7 +50,7 @@ class FreeDecoder:
         for objective, root in self._rows:
             gains = _gains(objective, posteriors)
             bracketing = best_bracketing(gains, posteriors.length, self._tie, self._clock)
-            spans = _labelled(bracketing, posteriors) if root is None else _unlabelled(bracketing, root)
+            spans = labelled(bracketing, posteriors) if root is None else _unlabelled(bracketing, root)
             consistent = _consistent(bracketing, posteriors) if objective.needs_consistency else None
             found.append(Decoded(spans, preterminals, bracketing.score, consistent=consistent))
         return found
@@ -86,7 +86,7 @@ def _unlabelled(bracketing: Bracketing, root: str) -> LabelledSpans:
     return [(start, end, UNLABELLED if position else root) for position, (start, end) in enumerate(rows)]
 
 
-def _labelled(bracketing: Bracketing, posteriors: Posteriors) -> LabelledSpans:
+def labelled(bracketing: Bracketing, posteriors: Posteriors) -> LabelledSpans:
     """Give each span of a bracketing its most probable label.
 
     A span of zero mass takes its parent's continuation (a root of zero mass cannot be: the sentence

@@ -5,16 +5,19 @@ from __future__ import annotations
 import numpy as np
 
 from mbrparse.decode.nary.constituent_search import Constituents
+from mbrparse.grammar.charts.clock import NO_LIMIT, Clock
 from mbrparse.grammar.kernel import kernel
 from mbrparse.grammar.pcfg import FloatArray, IntArray
 
 
-def best_of_any_size(gains: FloatArray, length: int, tie: float = 1e-9) -> Constituents:
+def best_of_any_size(
+    gains: FloatArray, length: int, tie: float = 1e-9, clock: Clock = NO_LIMIT
+) -> Constituents:
     """The tree T with the largest sum over its constituents of gains[|T| - 1], the root always among them.
 
     ``gains`` are by size and by cell (grammar.charts.span_summary), for sizes from 1 to length - 1; over
     single terminals they are not asked for. Of equal trees the one with fewer constituents, then the one
-    that splits first.
+    that splits first. Raises TimeLimitError where the clock's time is up.
 
     >>> gains = np.array([[0, 0, 0.5, 0, 0, 0], [0, 0.1, 0.3, 0, 0.3, 0]])
     >>> found = best_of_any_size(gains, 3)
@@ -23,17 +26,21 @@ def best_of_any_size(gains: FloatArray, length: int, tie: float = 1e-9) -> Const
     """
     # best[start, end, c]: of c constituents over a span, itself perhaps among them.
     best = np.zeros((length, length + 1, length))
-    score, starts, ends = _best_of_any_size(np.ascontiguousarray(gains, np.float64), length, tie, best)
+    table = np.ascontiguousarray(gains, np.float64)
+    score, starts, ends = _best_of_any_size(table, length, tie, best, clock.stop)
+    clock.check()
     return Constituents(score, starts, ends)
 
 
 @kernel
 def _best_of_any_size(
-    gains: FloatArray, length: int, tie: float, best: FloatArray
+    gains: FloatArray, length: int, tie: float, best: FloatArray, stop: IntArray
 ) -> tuple[float, IntArray, IntArray]:
     below = np.zeros(length)
     score, size = 0.0, 0
     for count in range(1, length):
+        if stop[0]:
+            break
         _fill(gains[count - 1], length, count, best, below)
         reached = best[0, length, count]
         if not size or reached > score + tie * abs(score):

@@ -48,7 +48,7 @@ class ExactFDecoder:
         self._counted = ~continuations(charts.labels)[charts.label]
 
     def decode(self, chart: ForestChart, posteriors: Posteriors) -> list[Decoded]:
-        """The best trees; raises ChartOverflowError or MemoryError where they do not fit."""
+        """The best trees; raises ChartOverflowError, MemoryError, TimeLimitError where limits are reached."""
         preterminals = best_preterminals(posteriors)
         expected = posteriors.expected_nary_constituents()
         if chart.length == 1:
@@ -81,7 +81,7 @@ class ExactFDecoder:
             earned[:, cell] = (
                 by_label * np.maximum.reduceat(gains, first) + by_span * np.add.reduceat(gains, first)
             ).T
-        tree = best_of_any_size(earned, length, _TIE)
+        tree = best_of_any_size(earned, length, _TIE, self._charts.clock)
         # The best label depends on the size; for brackets alone it is the most probable one.
         worth = gains[:, len(tree.starts) - 1] if by_label else known.g.sum(axis=1)
         spans = []

@@ -36,7 +36,8 @@ class SizePosteriors(NamedTuple):
 def size_posteriors(chart: ForestChart, charts: ForestCharts, counted: Flags) -> SizePosteriors:
     """Those of a sentence of two terminals or more, by a grammar without unary rules.
 
-    ``counted`` says which symbols are constituents. Raises ChartOverflowError if memory does not suffice.
+    ``counted`` says which symbols are constituents. Raises ChartOverflowError if memory does not suffice,
+    TimeLimitError where the clock's time is up.
     """
     forest, tables, n = chart.forest(), charts.forests.tables, chart.length
     nodes = int(forest.node_first[n * (n + 1) // 2])
@@ -51,6 +52,7 @@ def size_posteriors(chart: ForestChart, charts: ForestCharts, counted: Flags) ->
     group = np.zeros(len(forest.group_start), np.complex128)
     for power in range(n // 2 + 1):
         root = np.exp(-2j * np.pi * power / n)
+        charts.clock.check()
         _pass(forest, tables, counted, n, root, inside, outside, group)
         mass = (inside * outside)[chosen]
         for part, weights in ((values.real, mass.real), (values.imag, mass.imag)):

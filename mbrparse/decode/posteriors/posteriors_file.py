@@ -41,6 +41,8 @@ from mbrparse.files import open_input, source_name
 from mbrparse.grammar.charts.factory import TIE
 from mbrparse.grammar.charts.span_summary import SpanEntries, entries_without_unaries
 from mbrparse.grammar.pcfg import FloatArray, IntArray
+from mbrparse.treebank.foreign_labels import LabelMarks
+from mbrparse.treebank.labels import escape
 
 DIMENSIONS = {
     "lengths": "sentences",
@@ -120,14 +122,16 @@ class GivenPosteriors:
         return self.labels[int(np.bincount(self.label_ids[whole], self.g[whole]).argmax())]
 
 
-def read_posteriors(path: str | Path) -> GivenPosteriors:
+def read_posteriors(path: str | Path, marks: LabelMarks | None = None) -> GivenPosteriors:
     """Read a file of posteriors (``-``: standard input) and check all of it.
 
-    Raises FileError, and PosteriorsError for what is not such a file or cannot be posteriors.
+    With ``marks`` its labels are another program's, and are translated; the posteriors of those that come
+    to be one are added up. Raises FileError, and PosteriorsError for what is not such a file or cannot be
+    posteriors.
     """
     source = source_name(path)
     try:
-        return _read(path, source)
+        return _read(path, source, marks)
     except MemoryError:
         raise PosteriorsError(
             "does not fit into memory",
@@ -136,7 +140,7 @@ def read_posteriors(path: str | Path) -> GivenPosteriors:
         ) from None
 
 
-def _read(path: str | Path, source: str) -> GivenPosteriors:
+def _read(path: str | Path, source: str, marks: LabelMarks | None) -> GivenPosteriors:
     with open_input(path) as stream:
         # Zip archives are read from their end, which a pipe does not know yet.
         arrays, ignored = _read_arrays(stream if stream.seekable() else io.BytesIO(stream.read()), source)
@@ -148,15 +152,14 @@ def _read(path: str | Path, source: str) -> GivenPosteriors:
         consistent = consistent.astype(np.float64)
     used, ids = np.unique(raw.label.astype(np.int64), return_inverse=True)
     names = [str(raw.labels[label]) for label in used]
-    check_labels(names, raw, ids, source)
-    labels = tuple(sorted(names))
-    rank = {name: position for position, name in enumerate(labels)}
-    label_ids = np.array([rank[name] for name in names], np.int32)[ids] if names else ids.astype(np.int32)
+    check_labels(names, raw, ids, source, marks)
+    check_single(raw, np.lexsort((raw.label, raw.end, raw.start, raw.sentence)), source)
+    labels, label_ids = _labels(names, ids, raw.end - raw.start > 1, marks)
     sentence = raw.sentence.astype(np.int64)
     starts, ends = raw.start.astype(np.int32), raw.end.astype(np.int32)
     order = np.lexsort((label_ids, ends, starts, sentence))
-    check_single(raw, order, source)
     order = order[raw.g[order] > 0]
+    order, g = _added_up(order, (sentence, starts, ends, label_ids), raw.g.astype(np.float64))
     lengths = raw.lengths.astype(np.int64)
     return GivenPosteriors(
         source=source,
@@ -166,11 +169,41 @@ def _read(path: str | Path, source: str) -> GivenPosteriors:
         starts=starts[order],
         ends=ends[order],
         label_ids=label_ids[order],
-        g=raw.g[order].astype(np.float64),
+        g=g,
         tie=TIE["double" if raw.g.dtype.itemsize == 8 else "single"],
         ignored=ignored,
         consistent=consistent,
     )
+
+
+def _labels(
+    names: Sequence[str], ids: npt.NDArray[np.int64], wide: npt.NDArray[np.bool_], marks: LabelMarks | None
+) -> tuple[tuple[str, ...], IntArray]:
+    """The labels in text order, and each entry's; of another program's, those over one word are tags."""
+    if marks is None:
+        shown = [list(names), list(names)]
+    else:
+        shown = [[escape(name) for name in names], [marks.translate(name) for name in names]]
+    found = {shown[is_wide][position] for is_wide in (0, 1) for position in np.unique(ids[wide == is_wide])}
+    labels = tuple(sorted(found))
+    rank = {name: position for position, name in enumerate(labels)}
+    if not names:
+        return labels, ids.astype(np.int32)
+    ranks = np.array([[rank.get(name, -1) for name in row] for row in shown], np.int32)
+    return labels, ranks[wide.astype(np.int64), ids]
+
+
+def _added_up(
+    order: npt.NDArray[np.int64], keys: Sequence[npt.NDArray[Any]], g: FloatArray
+) -> tuple[npt.NDArray[np.int64], FloatArray]:
+    """The first of the entries that are alike, in this order, and the sums of their posteriors."""
+    ordered = g[order]
+    new = np.ones(len(order), np.bool_)
+    if len(order):
+        new[1:] = np.any([key[order][1:] != key[order][:-1] for key in keys], axis=0)
+    if new.all():
+        return order, ordered
+    return order[new], np.add.reduceat(ordered, np.flatnonzero(new))
 
 
 def _read_arrays(stream: Any, source: str) -> tuple[dict[str, npt.NDArray[Any]], tuple[str, ...]]:

@@ -61,9 +61,13 @@ class PosteriorsSource:
             ("items symbol", options.items == "symbol"),
             ("precision single", options.precision == "single"),
             ("engine best-first", options.best_first is not None),
+            ("k-best", options.k_best is not None),
+            ("samples", options.samples is not None),
         ):
             if asked:
                 raise OptionsError(f"--{option} needs --grammar: it speaks of charts")
+        #: Posteriors know no derivations.
+        self.candidates = None
         self._given = given
         self.clock = Clock(options.max_seconds)
         self.labels = frozenset(given.labels)

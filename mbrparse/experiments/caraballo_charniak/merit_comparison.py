@@ -76,7 +76,10 @@ def compare_merits(
     train, test = _parts(spec, selection, tell)
     gold = test[: selection.sentences]
     if not gold:
-        raise CorpusError("no sentence of the lengths asked for is held out", remedy="raise --test-fraction")
+        raise CorpusError(
+            "no sentence of the lengths asked for is held out",
+            remedy="raise --test-fraction or --max-length, or give a larger treebank",
+        )
     rules, counts = _rules_and_statistics(train, model)
     trial = MeritTrial(
         PCFG.from_rules(rules), counts, gold, search.merits, search.mass, search.beta_threshold

@@ -110,7 +110,10 @@ def calibrate(
     tell(str(account))
     parts = split_fraction(len(trees), test_fraction)
     if not parts.test:
-        raise CorpusError(f"{len(trees)} trees leave none to hold out", remedy="raise --test-fraction")
+        raise CorpusError(
+            f"{len(trees)} trees leave none to hold out",
+            remedy="raise --test-fraction or --max-length, or give a larger treebank",
+        )
     rules = induce((SourceTree(spec, 0, trees[position]) for position in parts.train), "tags")
     objectives = tuple(OBJECTIVES[name] for name in CALIBRATED)
     parser = Parser(PCFG.from_rules(rules), *objectives)

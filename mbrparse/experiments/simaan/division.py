@@ -62,7 +62,10 @@ def read_parts(
     trees = read(None, None)
     split = split_fraction(len(trees), division.test_fraction)
     if not split.test:
-        raise CorpusError(f"{len(trees)} trees leave none to parse", remedy="raise --test-fraction")
+        raise CorpusError(
+            f"{len(trees)} trees leave none to parse",
+            remedy="raise --test-fraction, or give a larger treebank",
+        )
     return Parts(
         [trees[place] for place in split.train[: division.train]],
         [trees[place] for place in split.test[: division.test]],

@@ -47,6 +47,12 @@ class Closings:
             return 1.0
         return float(_inside(self.graph, closed, self._alive(closed), self._bottom, self._top))
 
+    def mass_of_nodes(self, alive: Flags) -> float:
+        """The probability that all nodes are among those that are ``alive``."""
+        if self.graph.length < 2:
+            return 1.0
+        return float(_inside(self.graph, self.none, alive, self._bottom, self._top))
+
     def conditioned(self, closed: Flags) -> Conditioned:
         """The same with all that is probable given this."""
         return self.conditioned_nodes(closed, self._alive(closed))

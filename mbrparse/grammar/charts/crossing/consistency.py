@@ -9,11 +9,12 @@ other binarizations each span has a pass of its own over what the closed cells c
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
 
-from mbrparse.grammar.charts.crossing.closings import Closings
+from mbrparse.grammar.charts.crossing.closings import Closings, Conditioned
 from mbrparse.grammar.charts.crossing.derivation_graph import DerivationGraph, GraphBuilder
 from mbrparse.grammar.charts.crossing.graph_rules import Doubles, Flags, continuations, graph_rules, linear
 from mbrparse.grammar.charts.crossing.spines import consistent_spans
@@ -36,6 +37,7 @@ class Consistency:
     def __init__(self, grammar: PCFG, continuation: Flags | None = None) -> None:
         """``continuation`` [symbols]: what is no constituent; by default the grammar's continuations."""
         flags = continuations(grammar) if continuation is None else continuation
+        self.continuation = flags
         direction = linear(grammar, flags)
         self.one_pass = direction is not None
         self.mirrored = direction == "left"
@@ -53,7 +55,7 @@ class Consistency:
         if self.one_pass:
             return self.turned(length, consistent_spans(graph, graph.edge_share, graph.g_bottom))
         closings = Closings(graph)
-        return self.given(closings, closings.none)
+        return self.joint(closings, closings.none)
 
     def closed(self, closings: Closings, brackets: Iterable[tuple[int, int]]) -> Flags:
         """The graph's cells that cross brackets of the sentence."""
@@ -64,21 +66,22 @@ class Consistency:
             closed = closed | closings.crossing(*span)
         return closed
 
-    def given(self, closings: Closings, closed: Flags) -> Doubles:
-        """c by cell given that closed cells have no constituent, which must have a probability above zero."""
-        graph = closings.graph
-        n = graph.length
+    def joint(self, closings: Closings, closed: Flags) -> Doubles:
+        """By cell, the probability that closed cells have no constituent, and that none crosses the span."""
         if self.one_pass:
-            known = closings.conditioned(closed)
-            return self.turned(n, consistent_spans(graph, known.share, known.g_bottom))
-        whole = closings.mass(closed)
-        found = np.ones(n * (n + 1) // 2)
+            return self.joint_of(closings.graph, closings.conditioned(closed))
+        n = closings.graph.length
+        found = np.full(n * (n + 1) // 2, closings.mass(closed))
         for start in range(n):
             for end in range(start + 2, n + 1):
                 if end - start < n:
-                    mass = closings.mass(closed | closings.crossing(start, end))
-                    found[cell_of(n, start, end)] = mass / whole
+                    crossed = closings.crossing(start, end)
+                    found[cell_of(n, start, end)] = closings.mass(closed | crossed)
         return self.turned(n, found)
+
+    def joint_of(self, graph: DerivationGraph, known: Conditioned) -> Doubles:
+        """The same in one pass from what is known given the closed cells."""
+        return self.turned(graph.length, known.mass * consistent_spans(graph, known.share, known.g_bottom))
 
     def turned(self, n: int, by_cell: Doubles) -> Doubles:
         """Values by cell of a mirrored sentence for the sentence itself."""
@@ -87,3 +90,18 @@ class Consistency:
         starts, ends = np.triu_indices(n)
         turned: Doubles = by_cell[cell_of(n, n - 1 - ends, n - starts)]
         return turned
+
+
+class ConsistentSpans:
+    """c of one grammar's charts; what it takes is prepared at the first question."""
+
+    def __init__(self, grammar: PCFG) -> None:
+        self._grammar = grammar
+
+    @cached_property
+    def _consistency(self) -> Consistency:
+        return Consistency(self._grammar)
+
+    def of_chart(self, chart: NodeChart) -> Doubles:
+        """c by cell (grammar.charts.span_summary)."""
+        return self._consistency.of_chart(chart.length, chart.live_nodes())
