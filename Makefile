@@ -1,10 +1,14 @@
 # make demo        sets up an environment, runs the pipeline on the embedded treebank, prints the table
-# make reproduce   the same on a real treebank: CORPUS=nltk:treebank, wsj:DIR, a file, a folder
+# make reproduce   the same on a real treebank: CORPUS=nltk:treebank, craft:PATH, wsj:DIR, a file, a folder
+#                  (MAX_LENGTH=40 TEST_FRACTION=0.1 JOBS=1; SPLIT_SEED=1 ENCODING=latin-1 ON_ERROR=skip
+#                  FUNCTIONS=before:+ LABEL_MAP=FILE BUILD=build)
 # make table1      Goodman's first experiment on the embedded treebank, or CORPUS=nltk:treebank MAX_LENGTH=15
 # make figure2     its figure: both decoders after each iteration of training
 # make simaan      Sima'an's Table 2 on nltk:treebank, or CORPUS=wsj:DIR UNKNOWN=signature
+# make shell       a shell in which mbrparse, and the environment's python, are commands
 # make test        sets up an environment and passes the tests
 # make lint        formatting, lint, types, import contracts
+# make docs        README and docs as a site with search and the Python interface, in build/site
 # make fuzz        mutated inputs of every kind: SECONDS=600 SEED=1 [INPUTS=100000]
 # make fuzz-minute a minute of them at a fixed seed: what continuous integration tries
 # make soak        signals at random instants of every long command, resumed: SHOTS=200 SEED=1
@@ -16,48 +20,34 @@ CORPUS ?= nltk:treebank
 MAX_LENGTH ?= 40
 TEST_FRACTION ?= 0.1
 JOBS ?= 1
+BUILD ?= build
 
 VENV := .venv
 BIN := $(VENV)/bin
 MBRPARSE := $(BIN)/mbrparse
-OBJECTIVES := labelled-tree labelled-recall bracketed-recall
 
-# One folder for each corpus and length, so that no run takes another's files for its own.
-slug = $(subst /,_,$(subst :,-,$(CORPUS)))-$(MAX_LENGTH)
-RUN = build/$(slug)
-PARSES = $(foreach objective,$(OBJECTIVES),$(RUN)/$(objective).mrg)
+# One folder for each corpus and setting, so that no run takes another's files for its own.
+name = $(subst /,_,$(subst :,-,$(CORPUS)))-$(MAX_LENGTH)
+fraction = $(if $(filter-out 0.1,$(TEST_FRACTION)),-$(TEST_FRACTION))
+others = $(subst /,_,$(subst :,-,$(FUNCTIONS:%=-%)$(LABEL_MAP:%=-%)))
+RUN = $(BUILD)/reproduce/$(name)$(fraction)$(SPLIT_SEED:%=-seed-%)$(ON_ERROR:%=-%)$(others)
 
-.PHONY: demo reproduce table1 figure2 test lint bench clean distclean
+.PHONY: demo shell reproduce table1 figure2 test lint bench clean distclean
 .DELETE_ON_ERROR:
 
 demo:
+	@echo 'To call mbrparse yourself: . $(BIN)/activate (in bash or zsh), or make shell' >&2
 	@$(MAKE) --no-print-directory reproduce CORPUS=embedded:flights
 
-reproduce: $(RUN)/table.txt
-	@cat $<
+shell: $(VENV)/installed
+	@. $(BIN)/activate && exec "$${SHELL:-/bin/sh}"
 
-$(RUN)/binarized.mrg: $(VENV)/installed
-	@mkdir -p $(RUN)
-	$(MBRPARSE) binarize "$(CORPUS)" --max-length $(MAX_LENGTH) -o $@
-
-$(RUN)/train.mrg: $(RUN)/binarized.mrg
-	$(MBRPARSE) split $< --test-fraction $(TEST_FRACTION) --train-output $@ --test-output $(RUN)/test.mrg
-
-$(RUN)/test.mrg: $(RUN)/train.mrg ;
-
-$(RUN)/grammar.txt: $(RUN)/train.mrg
-	$(MBRPARSE) train $< -o $@
-
-# One command writes all parses, since the charts are computed once for all objectives.
-$(RUN)/parsed: $(RUN)/grammar.txt $(RUN)/test.mrg
-	$(MBRPARSE) parse -g $(RUN)/grammar.txt $(RUN)/test.mrg $(OBJECTIVES:%=--objective %) \
-	    --jobs $(JOBS) --details $(RUN)/details.jsonl -o '$(RUN)/{objective}.mrg'
-	@touch $@
-
-$(PARSES): $(RUN)/parsed ;
-
-$(RUN)/table.txt: $(RUN)/test.mrg $(PARSES)
-	$(MBRPARSE) evaluate $(RUN)/test.mrg $(PARSES) -o $@
+# What is finished of an earlier run is not done again (see mbrparse reproduce --help).
+reproduce: $(VENV)/installed
+	@mkdir -p $(BUILD)/reproduce
+	@$(MBRPARSE) reproduce "$(CORPUS)" -o $(RUN) --jobs $(JOBS) --max-length $(MAX_LENGTH) \
+	    --test-fraction $(TEST_FRACTION) $(SPLIT_SEED:%=--seed %) $(ENCODING:%=--encoding %) \
+	    $(ON_ERROR:%=--on-error %) $(FUNCTIONS:%=--functions "%") $(LABEL_MAP:%=--label-map "%")
 
 # Training from bracketed text: the embedded treebank, whole, unless the command line says otherwise.
 given = $(filter-out file,$(origin $(1)))
@@ -103,6 +93,15 @@ $(VENV)/installed-dev: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	@touch $@ $(VENV)/installed
 
+$(VENV)/installed-docs: pyproject.toml | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
+	@touch $@
+
+# A link that leads nowhere, or a name that is not there, is an error.
+.PHONY: docs
+docs: $(VENV)/installed-docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict
+
 clean:
 	rm -rf build dist
 
@@ -126,7 +125,6 @@ simaan: $(VENV)/installed
 	$(MBRPARSE) experiment simaan "$(CORPUS)" --unknown $(UNKNOWN) --jobs $(JOBS) -o $(SIMAAN)
 
 SECONDS ?= 600
-SEED ?= 1
 SHOTS ?= 200
 
 .PHONY: fuzz fuzz-minute soak

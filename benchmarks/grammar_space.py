@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import pinned
 
 from mbrparse.decode.derivations import forest_charts, forest_decoder, label_forest, tree_search
-from mbrparse.decode.objectives import OBJECTIVES, Objective, Space
+from mbrparse.decode.objectives import OBJECTIVES, Kind, Objective, Space
 from mbrparse.decode.parser import Parser
 from mbrparse.decode.run import lines_of
 from mbrparse.decode.sentences import Sentence
@@ -68,7 +68,7 @@ def settings() -> dict[str, Preparation]:
 
 def objective_sets() -> dict[str, tuple[Objective, ...]]:
     """Sets of objectives that are asked for together."""
-    everything = tuple(OBJECTIVES.values())
+    everything = tuple(row for row in OBJECTIVES.values() if row.kind is not Kind.RISK)
     within = tuple(objective.within(Space.GRAMMAR) for objective in everything)
     return {
         "all, --space grammar": within,

@@ -25,8 +25,10 @@ if TYPE_CHECKING:
     from mbrparse.decode.parser import Parser
     from mbrparse.decode.posteriors.posteriors_file import read_posteriors
     from mbrparse.decode.posteriors.span_posteriors import Posteriors
+    from mbrparse.decode.scoring import score
     from mbrparse.errors import MbrparseError
     from mbrparse.evaluate.comparison import compare
+    from mbrparse.evaluate.risk import TreeRates
     from mbrparse.grammar.grammars import read_grammar, train, write_grammar
     from mbrparse.grammar.pcfg import PCFG
     from mbrparse.treebank.binarize import Binarization, binarize, debinarize
@@ -45,6 +47,7 @@ __all__ = [
     "Posteriors",
     "Space",
     "Tree",
+    "TreeRates",
     "__version__",
     "binarize",
     "compare",
@@ -54,6 +57,7 @@ __all__ = [
     "read_posteriors",
     "read_tree",
     "read_trees",
+    "score",
     "split",
     "train",
     "write_grammar",
@@ -70,6 +74,7 @@ _MODULES = {
     "Posteriors": "decode.posteriors.span_posteriors",
     "Space": "decode.objectives",
     "Tree": "treebank.tree",
+    "TreeRates": "evaluate.risk",
     "binarize": "treebank.binarize",
     "compare": "evaluate.comparison",
     "debinarize": "treebank.binarize",
@@ -78,6 +83,7 @@ _MODULES = {
     "read_tree": "treebank.brackets",
     "read_parses": "treebank.tree_lists",
     "read_trees": "treebank.tree_lists",
+    "score": "decode.scoring",
     "split": "treebank.tree_lists",
     "train": "grammar.grammars",
     "write_grammar": "grammar.grammars",

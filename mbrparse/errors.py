@@ -69,7 +69,12 @@ class FileError(MbrparseError):
 
 
 class BracketError(MbrparseError):
-    """Text that is not a sequence of bracketed trees."""
+    """Text that is not a sequence of bracketed trees.
+
+    ``fragments`` trees before it, which were read, are likely pieces of the malformed one.
+    """
+
+    fragments: int = 0
 
 
 class CorpusError(MbrparseError):

@@ -24,6 +24,7 @@ from mbrparse.replacements import Replacement, replacing, together, unwritable
 __all__ = [
     "STANDARD",
     "check_output",
+    "decode_lines",
     "open_input",
     "open_output",
     "open_output_bytes",
@@ -34,6 +35,14 @@ __all__ = [
 
 # Halves of characters, which no output can hold.
 _SURROGATE = re.compile("[\ud800-\udfff]")
+
+# Byte-order marks that no UTF-8 text begins with, the longer before those that they begin with.
+_MARKS = {
+    codecs.BOM_UTF32_LE: "utf-32",
+    codecs.BOM_UTF32_BE: "utf-32",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
 
 #: How many bytes are decoded at a time.
 _PIECE = 2**16
@@ -74,41 +83,54 @@ def open_input(path: str | Path) -> Iterator[BinaryIO]:
 def read_lines(path: str | Path, encoding: str | None = None) -> Iterator[str]:
     """Yield the decoded lines of a file; they end at ``\\n`` alone, and a byte-order mark is dropped.
 
-    Without ``encoding``: of a kind of file that is in UTF-8 and no other, such as a grammar. Raises
-    FileError, with the line, where the bytes are not text in the encoding.
+    A mark of UTF-16 or UTF-32 says what the text is, where it would be read as UTF-8. Without ``encoding``:
+    of a kind of file that is in UTF-8 and no other, such as a grammar. Raises FileError, with the line, where
+    the bytes are not text in the encoding.
     """
-    number, begun = 1, ""
     with open_input(path) as stream:
-        try:
-            for text in _decoded(stream, _decoder("utf-8" if encoding is None else encoding)):
-                if _SURROGATE.search(text):  # of encodings that write characters by their numbers
-                    raise UnicodeError
-                *lines, begun = (begun + text).split("\n")
-                if number == 1 and lines:
-                    lines[0] = lines[0].removeprefix("\ufeff")
-                for line in lines:
-                    yield line + "\n"
-                number += len(lines)
-        except UnicodeError:
-            raise FileError(
-                f"bytes that are not {encoding or 'utf-8'}",
-                source=source_name(path),
-                line=number,
-                remedy="convert it: iconv -f latin1 -t utf-8"
-                if encoding is None
-                else "name the file's encoding, e.g. --encoding latin-1",
-            ) from None
-        if begun:
-            yield begun.removeprefix("\ufeff") if number == 1 else begun
+        yield from decode_lines(stream, source_name(path), encoding)
+
+
+def decode_lines(stream: BinaryIO, source: str, encoding: str | None = None) -> Iterator[str]:
+    """Yield the lines of an open stream, as ``read_lines`` does of a file; messages call it ``source``."""
+    number, begun = 1, ""
+    try:
+        for text in _decoded(stream, _decoder(encoding or "utf-8")):
+            if _SURROGATE.search(text):  # of encodings that write characters by their numbers
+                raise UnicodeError
+            *lines, begun = (begun + text).split("\n")
+            if number == 1 and lines:
+                lines[0] = lines[0].removeprefix("\ufeff")
+            for line in lines:
+                yield line + "\n"
+            number += len(lines)
+    except UnicodeError:
+        raise FileError(
+            f"bytes that are not {encoding or 'utf-8'}",
+            source=source,
+            line=number,
+            remedy="convert it: iconv -f latin1 -t utf-8"
+            if encoding is None
+            else "name the file's encoding, e.g. --encoding latin-1",
+        ) from None
+    if begun:
+        yield begun.removeprefix("\ufeff") if number == 1 else begun
 
 
 def _decoded(stream: BinaryIO, decoder: codecs.IncrementalDecoder) -> Iterator[str]:
     """Yield the text of a stream piece by piece, all that precedes bad bytes before UnicodeError."""
     more = True
+    first: bytes | None = b""
     while more:
         # What a pipe holds now, without waiting for more.
         data: bytes = stream.read1(_PIECE)  # type: ignore[attr-defined]
         more = bool(data)
+        if first is not None:
+            data = first + data
+            if more and any(mark.startswith(data) for mark in _MARKS):  # it may be one, when there is more
+                first = data
+                continue
+            first, decoder = None, _as_marked(data, decoder)
         before = decoder.getstate()
         try:
             text = decoder.decode(data, final=not more)
@@ -117,6 +139,13 @@ def _decoded(stream: BinaryIO, decoder: codecs.IncrementalDecoder) -> Iterator[s
             yield _up_to_bad_bytes(decoder, data)
             raise
         yield text
+
+
+def _as_marked(data: bytes, decoder: codecs.IncrementalDecoder) -> codecs.IncrementalDecoder:
+    """The decoder for text that begins so: what would be UTF-8 is not with the mark of another encoding."""
+    if type(decoder) not in map(codecs.getincrementaldecoder, ("utf-8", "utf-8-sig")):
+        return decoder
+    return next((_decoder(name) for mark, name in _MARKS.items() if data.startswith(mark)), decoder)
 
 
 def _up_to_bad_bytes(decoder: codecs.IncrementalDecoder, data: bytes) -> str:

@@ -5,8 +5,9 @@ spans (over one word too, where something stands over it) of which no two cross.
 of w_L g(i, X, j) + w_B g(i, j) - cost over its spans; F is 2 * (sum of gains) / (spans of the tree + E|G|).
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
+from itertools import product
 from typing import TypeAlias
 
 Span: TypeAlias = tuple[int, int]
@@ -63,3 +64,59 @@ def f_optimum(g: Listed, n: int, labelled: float, bracketed: float) -> float:
 def count(n: int) -> int:
     """How many trees over n words have no constituent over a single one: little Schroeder numbers."""
     return len(trees(n, False))
+
+
+# --- expected F of the sentence --------------------------------------------------------
+
+Labelled: TypeAlias = frozenset[tuple[int, int, str]]
+Truths: TypeAlias = Mapping[Labelled, float]
+"""Every n-ary tree that may be the true one, as its labelled spans, and its probability."""
+
+
+def expected_f(truths: Truths, tree: Labelled, labels: bool) -> float:
+    """The expectation of 2 * (spans that both trees have) / (spans of both); two empty trees agree."""
+    total = 0.0
+    for truth, probability in truths.items():
+        ours = tree if labels else {span[:2] for span in tree}
+        theirs = truth if labels else {span[:2] for span in truth}
+        size = len(tree) + len(truth)
+        total += probability * (2 * len(ours & theirs) / size if size else 1.0)
+    return total
+
+
+def expected_f_optimum(truths: Truths, n: int, labels: bool) -> float:
+    """The largest expected F of any tree over n words, whatever its labels."""
+    seen: dict[Span, set[str]] = {}
+    for i, j, label in (span for truth in truths for span in truth):
+        seen.setdefault((i, j), set()).add(label)
+    best = 0.0
+    for tree in trees(n, False):
+        spans = sorted(tree)
+        # A label that no true tree has is as good as any other of these.
+        choices = [sorted(seen.get(span, {"none"})) if labels else ["any"] for span in spans]
+        for chosen in product(*choices):
+            labelled = frozenset((i, j, label) for (i, j), label in zip(spans, chosen, strict=True))
+            best = max(best, expected_f(truths, labelled, labels))
+    return best
+
+
+def optimum_by_size(gains: Mapping[int, Mapping[Span, float]], n: int) -> float:
+    """The most that a tree earns where each span earns gains[size of the tree][span]."""
+    return max(sum(gains[len(tree)][span] for span in sorted(tree)) for tree in trees(n, False))
+
+
+def pooled_optimum(sentences: Sequence[tuple[Listed, int]], labelled: float, bracketed: float) -> float:
+    """The largest 2 sum of gains / (spans of the trees + expected ones), sums over all sentences."""
+    expected = sum(value for g, _ in sentences for value in g.values())
+    ways = [
+        [
+            (sum(gain(g, span, labelled, bracketed, 0.0) for span in sorted(tree)), len(tree))
+            for tree in trees(n, True)
+        ]
+        for g, n in sentences
+    ]
+    best = 0.0
+    for chosen in product(*ways):
+        below = sum(size for _, size in chosen) + expected
+        best = max(best, 2 * sum(matches for matches, _ in chosen) / below if below else 1.0)
+    return best

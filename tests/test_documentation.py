@@ -40,6 +40,7 @@ def test_commands_of_the_page_run(page: Path, tmp_path: Path) -> None:
     for name, text in SCRIPT.findall(page.read_text("utf-8")):
         (tmp_path / name).write_text(text, "utf-8")
     programs = Path(sys.executable).parent
+    (tmp_path / ".venv").symlink_to(programs.parent)  # the environment that make sets up
     assert shutil.which("mbrparse", path=str(programs)), "the package is not installed beside this Python"
     for command, output in steps(page):
         done = subprocess.run(
@@ -91,3 +92,9 @@ def test_pages_are_linked() -> None:
     for page in PAGES:
         for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text("utf-8")):
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def test_the_site_has_every_page() -> None:
+    """``make docs`` ends with an error where one is in no menu."""
+    menu = (ROOT / "mkdocs.yml").read_text("utf-8")
+    assert all(f": {page.name}\n" in menu for page in PAGES[1:])

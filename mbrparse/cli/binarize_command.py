@@ -8,13 +8,21 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from mbrparse.cli.options import NearestChoice, encoding_option, note, output_option, with_progress
+from mbrparse.cli.options import (
+    NearestChoice,
+    encoding_option,
+    label_options,
+    note,
+    output_option,
+    with_progress,
+)
 from mbrparse.cli.outputs import check_outputs
 
 if TYPE_CHECKING:
     from mbrparse.treebank.binarize import Binarization
 
 PARENT, HEAD_TAG = "parent", "head-tag"
+COLLINS = "collins"
 
 
 def _sibling_count(text: str) -> float:
@@ -41,12 +49,11 @@ def _annotations(text: str) -> frozenset[str]:
     help="Which label survives a singleton production over a constituent; over a preterminal the "
     "preterminal stays. Or keep: all singleton productions stay.",
 )
+@label_options()
 @click.option(
-    "--functions",
-    type=NearestChoice(["strip", "keep"]),
-    default="strip",
-    show_default=True,
-    help="Cut labels at the first - or =, or keep them whole.",
+    "--leaves",
+    type=NearestChoice(["word", "lemma", "both"]),
+    help="What stands under tags where the corpus gives lemmas (both: word-lemma).",
 )
 @click.option(
     "--direction",
@@ -103,7 +110,9 @@ def binarize(
     inputs: tuple[str, ...],
     output: str,
     unary: Any,
-    functions: Any,
+    functions: str,
+    label_map: str | None,
+    leaves: Any,
     direction: Any,
     hmarkov: float,
     vmarkov: int,
@@ -113,39 +122,52 @@ def binarize(
     max_length: int | None,
     sections: str | None,
     encoding: str,
-    on_error: str,
+    on_error: Any,
 ) -> None:
     """Clean and binarize a treebank.
 
-    INPUT is a file, "-", a folder, a glob, nltk:NAME (nltk:treebank), wsj:DIR (LDC layout, see
-    --sections) or embedded:flights.
+    INPUT is a file, "-", a folder, a zip, a glob, nltk:NAME (nltk:treebank), craft:PATH, icepahc:PATH,
+    penn-historical:PATH, wsj:DIR (LDC layout, see --sections) or embedded:flights: mbrparse corpora
+    lists them all.
     """
     from mbrparse.files import open_output
     from mbrparse.treebank.brackets import write_tree
-    from mbrparse.treebank.corpora import read_corpus
-    from mbrparse.treebank.prepare import Account, Preparation, prepare
+    from mbrparse.treebank.known_corpora import corpus_path, known_corpus
+    from mbrparse.treebank.label_map import read_label_map
+    from mbrparse.treebank.prepare import Account, Preparation, prepare_corpora
 
     if sections is not None and not any(spec.startswith("wsj:") for spec in inputs):
         raise click.UsageError("--sections goes with wsj:DIR.")
     check_outputs(
-        [("--output", output)], [("--head-rules", head_rules)], [("INPUT", path) for path in inputs]
+        [("--output", output)],
+        [
+            ("--head-rules", head_rules),
+            ("--label-map", label_map),
+            *(("INPUT", corpus_path(spec)) for spec in inputs),
+        ],
     )
     binarization = _binarization(
         context, direction, hmarkov, vmarkov, head_rules, annotate or frozenset(), subcat
     )
-    how = Preparation(unary, functions, binarization, max_length)
+    names = None if label_map is None else read_label_map(label_map)
+    if head_rules == COLLINS and names is None:
+        strangers = [spec for spec in inputs if (corpus := known_corpus(spec)) and corpus.heads != COLLINS]
+        for spec in strangers:
+            note(f"warning: Collins's rules know no label of {spec}: give other rules, or a --label-map")
+    how = Preparation(unary, functions, binarization, max_length, names)
     account = Account()
-
-    def trees() -> Any:
-        for spec in inputs:
-            # What an NLTK reader cannot read is not the user's to mend: it is always skipped.
-            skip = account.skip if on_error == "skip" or spec.startswith("nltk:") else None
-            yield from read_corpus(spec, encoding=encoding, sections=sections, on_error=skip)
-
+    trees = prepare_corpora(
+        inputs, how, account, encoding=encoding, sections=sections, on_error=on_error, leaves=leaves
+    )
     with open_output(output) as stream:
-        for tree in with_progress(prepare(trees(), how, account), "binarizing"):
+        for tree in with_progress(trees, "binarizing"):
             write_tree(tree, stream)
     note(str(account))
+    for remark in account.remarks():
+        note(remark)
+    if names is not None and names.unused():
+        lines = ", ".join(map(str, names.unused()))
+        note(f"warning: no label fits these lines of {names.source}: {lines}")
 
 
 def _binarization(
@@ -161,7 +183,8 @@ def _binarization(
     from mbrparse.treebank.head_rules_file import head_rules as read_head_rules
 
     def given(name: str) -> bool:
-        return context.get_parameter_source(name) is ParameterSource.COMMANDLINE
+        chosen = (ParameterSource.COMMANDLINE, ParameterSource.DEFAULT_MAP)
+        return context.get_parameter_source(name) in chosen
 
     if PARENT in annotate:
         if vmarkov != 2 and given("vmarkov"):

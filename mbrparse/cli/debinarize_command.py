@@ -6,13 +6,15 @@ import click
 
 from mbrparse.cli.options import encoding_option, output_option, with_progress
 from mbrparse.cli.outputs import check_outputs
+from mbrparse.cli.posteriors_options import label_marks, label_marks_options
 
 
 @click.command()
 @click.argument("input", default="-")
 @output_option()
+@label_marks_options
 @encoding_option()
-def debinarize(input: str, output: str, encoding: str) -> None:
+def debinarize(input: str, output: str, joiner: str | None, continuation: str | None, encoding: str) -> None:
     """Turn binarized trees (or a parser's output) back into n-ary ones.
 
     Continuations are spliced out, annotations dropped, joined chains expanded; empty parses stay.
@@ -21,14 +23,20 @@ def debinarize(input: str, output: str, encoding: str) -> None:
     from mbrparse.files import open_output, source_name
     from mbrparse.treebank.binarize import debinarize as undo
     from mbrparse.treebank.brackets import read_parse_file, write_tree
+    from mbrparse.treebank.foreign_labels import translated
 
     check_outputs([("--output", output)], rewritten=[("INPUT", input)])
+    marks = label_marks(joiner, continuation)
     source, line = source_name(input), 0
     with open_output(output) as stream:
         for line, tree in with_progress(read_parse_file(input, encoding), "debinarizing"):
             try:
-                write_tree(None if tree is None else undo(tree), stream)
+                ours = tree if tree is None or marks is None else translated(tree, marks)
+                write_tree(None if ours is None else undo(ours), stream)
             except LabelError as error:
-                raise LabelError(error.message, source=source, line=line) from None
+                remedy = (
+                    "for another program's labels, give --joiner with what joins its chains ('' for nothing)"
+                )
+                raise LabelError(error.message, source=source, line=line, remedy=remedy) from None
         if line == 0:
             raise CorpusError("no trees in the input", source=source)

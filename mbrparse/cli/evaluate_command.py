@@ -23,14 +23,20 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("gold")
 @click.argument("parses", nargs=-1, required=True)
-@click.option("--evalb", metavar="PRM", help="Compare as EVALB does, with this parameter file (see above).")
+@click.option(
+    "--evalb",
+    metavar="PRM",
+    help="Compare as EVALB does, with this parameter file (see above): a file, or EVALB's own COLLINS.prm, "
+    "new.prm or sample.prm.",
+)
 @click.option("--strict", is_flag=True, help="With --evalb: sentences left out mean exit code 1.")
 @click.option(
     "--form",
     type=NearestChoice(["binarized", "original"]),
     default="binarized",
     show_default=True,
-    help="The form of gold and parses: both binarized, or both debinarized.",
+    help="The form that is compared: of binarized trees, or of original ones (binarized files are "
+    "un-binarized first).",
 )
 @click.option("--unaries", is_flag=True, help="Trees keep unary productions (binarize --unary keep).")
 @click.option(
@@ -55,7 +61,26 @@ if TYPE_CHECKING:
     type=NearestChoice(["length", "label", "confusions"]),
     help="A breakdown instead: rates by sentence length, precision and recall by label, labels confused.",
 )
-@click.option("--baseline", metavar="NAME", help="What p-values compare with (default: the first of PARSES).")
+@click.option(
+    "--details",
+    "details",
+    metavar="FILE",
+    multiple=True,
+    help="What parse --details wrote, once for all PARSES or once for each: tells how many fell back.",
+)
+@click.option(
+    "--criterion",
+    metavar="NAME",
+    help="By which the differences of several PARSES are told, such as labelled-tree "
+    "(default: labelled-recall; with --evalb bracketing-f).",
+)
+@click.option(
+    "--significance",
+    "everything_told",
+    is_flag=True,
+    help="Tell the differences by all criteria, with both tests, and the p-values of all pairs.",
+)
+@click.option("--baseline", metavar="NAME", help="What differences are to (default: the first of PARSES).")
 @click.option(
     "--resamples",
     type=click.IntRange(min=0),
@@ -78,8 +103,12 @@ def evaluate(context: click.Context, /, gold: str, parses: tuple[str, ...], **op
     The criteria are Goodman's (1996): the share of trees and of constituents that are right with
     their labels, as brackets, or at least cross nothing. GOLD and PARSES hold the same sentences in
     the same order; "(())" or an empty line is a sentence without a parse, which fails every tree
-    criterion and is counted against the coverage. With several parse files, letters behind a figure
-    name those that it beats by more than chance.
+    criterion; "not empty" is the share of the others, fall-backs among them. With several parse files,
+    letters behind a figure name those that it beats by more than chance, and below stands how each
+    differs from the first.
+
+    A file of candidates (parse --candidates) has two rows: its first trees, and the oracle, the best
+    of each sentence's by --criterion (or labelled F).
 
     --evalb PRM GOLD PARSE prints what EVALB prints, to the letter, and the coverage on standard error
     (EVALB leaves sentences without a parse out). With --format, --by or several parse files, its
@@ -87,7 +116,8 @@ def evaluate(context: click.Context, /, gold: str, parses: tuple[str, ...], **op
     """
     _check(context, gold, parses, options)
     parameters = None if options["evalb"] is None else _parameters(options["evalb"], options["encoding"])
-    tables = len(parses) > 1 or options["format"] or options["by"] or options["average"] != "pooled"
+    tables = len(parses) > 1 or any(options[name] for name in ("format", "by", "details"))
+    tables = tables or options["average"] != "pooled" or _is_candidate_file(parses[0], options["encoding"])
     if parameters is None or tables:
         complete = _print_tables(gold, parses, parameters, options)
     else:
@@ -105,8 +135,13 @@ def _check(context: click.Context, gold: str, parses: tuple[str, ...], options: 
         raise click.UsageError("--unaries speaks of binarized trees: original ones may always have them.")
     check_outputs(
         [("--output", options["output"]), ("--per-sentence", options["per_sentence"])],
-        [("GOLD", gold), *(("PARSES", path) for path in parses), ("--evalb", options["evalb"])],
+        [("GOLD", gold), *(("PARSES", path) for path in parses), ("--evalb", options["evalb"])]
+        + [("--details", path) for path in options["details"]],
     )
+    if len(options["details"]) not in (0, 1, len(parses)):
+        raise click.UsageError("--details is given once for all PARSES, or once for each of them.")
+    if options["criterion"] is not None and options["everything_told"]:
+        raise click.UsageError("--significance tells differences by all criteria: leave --criterion out.")
     if options["evalb"] is None:
         if options["strict"]:
             raise click.UsageError("--strict goes with --evalb: the other criteria leave no sentence out.")
@@ -115,6 +150,12 @@ def _check(context: click.Context, gold: str, parses: tuple[str, ...], options: 
         given = context.get_parameter_source(str(parameter.name)) is not click.core.ParameterSource.DEFAULT
         if given and parameter.name in ("form", "unaries", "crossing_reference", "everything"):
             raise click.UsageError(f"{parameter.opts[0]} means nothing with --evalb.")
+
+
+def _is_candidate_file(path: str, encoding: str) -> bool:
+    from mbrparse.treebank.candidate_files import is_candidate_file
+
+    return is_candidate_file(path, encoding)
 
 
 def _parameters(path: str, encoding: str) -> EvalbParameters:
@@ -169,17 +210,25 @@ def _print_tables(
 ) -> bool:
     """A table of rates, or a breakdown. Whether every sentence counts."""
     from mbrparse.evaluate.criteria import COVERAGE, MORE, PAPER
-    from mbrparse.evaluate.evalb.evalb_counts import EVALB
+    from mbrparse.evaluate.evalb.evalb_counts import EVALB, EVALB_COVERAGE
     from mbrparse.evaluate.evaluation import Settings, evaluate_files
     from mbrparse.evaluate.gold import Comparison
 
     paper = PAPER + MORE if options["everything"] else PAPER
-    criteria = (*(paper if parameters is None else EVALB), COVERAGE)
+    criteria = (*paper, COVERAGE) if parameters is None else (*EVALB, EVALB_COVERAGE)
     how = parameters or Comparison(options["form"], options["crossing_reference"], options["unaries"])
     shared = {key: options[key] for key in ("average", "by", "baseline", "resamples", "seed")}
-    settings = Settings(how, criteria, **shared)
+    asked = options["criterion"]
+    criterion = None if asked is None else asked.replace("-", "_")
+    settings = Settings(how, criteria, **shared, criterion=criterion, everything=options["everything_told"])
     result = evaluate_files(
-        gold, parses, settings, tell, lambda rows: with_progress(rows, "evaluate"), options["encoding"]
+        gold,
+        parses,
+        settings,
+        note if parameters is None else tell,  # EVALB's messages begin as EVALB's
+        lambda rows: with_progress(rows, "evaluate"),
+        options["encoding"],
+        options["details"],
     )
     form: Format = options["format"] or "text"
     text = result.render(form)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from mbrparse.cli.options import NearestChoice, note, output_option
 from mbrparse.cli.outputs import check_outputs
 from mbrparse.errors import visible
+
+if TYPE_CHECKING:
+    from mbrparse.grammar.dop.addressed_treebank import AddressedTreebank
 
 FORMATS = ["mbrparse", "bitpar", "nltk"]
 
@@ -22,10 +25,13 @@ def grammar() -> None:
 @click.argument("file")
 def info(file: str) -> None:
     """Print a grammar's size."""
-    from mbrparse.grammar.describe import describe
-    from mbrparse.grammar.grammar_file import read_rules
+    from mbrparse.grammar.describe import describe, describe_treebank
+    from mbrparse.grammar.grammars import read_rules_or_treebank
+    from mbrparse.grammar.rules import RuleSet
 
-    for name, value in describe(read_rules(file)).items():
+    found = read_rules_or_treebank(file)
+    rows = describe(found) if isinstance(found, RuleSet) else describe_treebank(found)
+    for name, value in rows.items():
         click.echo(f"{name:<22} {visible(value)}")
 
 
@@ -53,9 +59,14 @@ def convert(
     """Read a grammar in one format and write it in another.
 
     bitpar's format is two files: the rules are FILE and --output, the lexica have options of their own.
+    Into our own format, rules of three children or more are binarized, as charts want them; parse
+    --debinarize takes the continuations out of the trees.
     """
     from mbrparse.grammar import formats
-    from mbrparse.grammar.grammar_file import read_rules, write_rules
+    from mbrparse.grammar.binary_rules import binarize_rules
+    from mbrparse.grammar.grammar_file import write_rules
+    from mbrparse.grammar.grammars import read_rules_or_treebank
+    from mbrparse.grammar.rules import RuleSet
 
     if (source == "bitpar") != (lexicon is not None):
         raise click.UsageError("--from bitpar and --lexicon go together.")
@@ -71,7 +82,11 @@ def convert(
     elif source == "nltk":
         rules = formats.read_nltk(file, terminals, root)
     else:
-        rules = read_rules(file)
+        found = read_rules_or_treebank(file)
+        if not isinstance(found, RuleSet):
+            _write_reduction(found, file, output, target, lexicon_output, root)
+            return
+        rules = found
     if rules.unknown is not None and (lost := _what_is_lost(rules.unknown.kind, file, output, target)):
         note(lost)
     if lexicon_output is not None:
@@ -79,7 +94,29 @@ def convert(
     elif target == "nltk":
         formats.write_nltk(rules, output, root)
     else:
-        write_rules(rules, output)
+        binary = binarize_rules(rules)
+        write_rules(binary.rules, output)
+        if binary.changed:
+            note(f"{binary.changed} rules of three children or more were binarized (see parse --debinarize)")
+
+
+def _write_reduction(
+    treebank: AddressedTreebank, file: str, output: str, target: str, lexicon_output: str | None, root: str
+) -> None:
+    from mbrparse.errors import GrammarError
+    from mbrparse.files import source_name
+    from mbrparse.grammar.dop.dop_grammar import DopGrammar
+    from mbrparse.grammar.dop.reduction import write_reduction
+
+    if lexicon_output is None:
+        raise GrammarError(
+            f"a DOP grammar is not written in the form of {target}",
+            source=source_name(file),
+            remedy="--to bitpar --lexicon-output PATH writes its reduction, which --from bitpar reads again",
+        )
+    if treebank.unknown is not None and (lost := _what_is_lost(treebank.unknown.kind, file, output, target)):
+        note(lost)
+    write_reduction(DopGrammar.of_treebank(treebank), output, lexicon_output, root)
 
 
 def _what_is_lost(kind: str, file: str, output: str, target: str) -> str:

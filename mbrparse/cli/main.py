@@ -22,6 +22,7 @@ from mbrparse.version import __version__
 
 # name of the command (and of its function, with _ for -; its module ends in _command): its line in the help
 COMMANDS = {
+    "corpora": "List the treebanks that are known, and where they are.",
     "binarize": "Clean and binarize a treebank.",
     "debinarize": "Turn binarized trees back into n-ary ones.",
     "split": "Split trees into a training and a test part.",
@@ -29,10 +30,18 @@ COMMANDS = {
     "grammar": "Show, or convert, a grammar.",
     "sample": "Sample trees from a grammar.",
     "parse": "Parse sentences for one objective or several.",
+    "score": "Score given trees: log probabilities and expectations.",
+    "posteriors": "Show a sentence's chart: the posteriors of its spans.",
     "evaluate": "Compare parses with gold trees: a table of criteria.",
+    "reproduce": "From a treebank to Goodman's table, in one command.",
     "experiment": "Run an experiment: a paper's, or a check of the parser.",
     "show": "Draw trees in the terminal, or as SVG.",
+    "completion": "Print what bash, zsh or fish reads to complete commands.",
 }
+
+
+#: What is looked for in the folder that a command is called in (``config_file``).
+CONFIG_FILES = ("mbrparse.toml", "pyproject.toml")
 
 
 @click.command(
@@ -42,12 +51,40 @@ COMMANDS = {
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 @click.version_option(__version__, "--version", message="mbrparse %(version)s")
-def cli() -> None:
+@click.option(
+    "--config",
+    metavar="FILE",
+    help="Take options from this file (default: ./mbrparse.toml, see docs/formats.md).",
+)
+@click.option("--no-config", is_flag=True, help="Take options from no file.")
+@click.pass_context
+def cli(context: click.Context, config: str | None, no_config: bool) -> None:
     """Parse a sentence for the measure it will be judged by.
 
     The way through: binarize, split, train, parse, evaluate. In all commands "-" is standard input
     or output.
     """
+    if config is not None and no_config:
+        raise click.UsageError("Say --config or --no-config, not both.")
+    if not no_config and (config is not None or any(map(os.path.lexists, CONFIG_FILES))):
+        _configure(context, config)
+
+
+def _configure(context: click.Context, config: str | None) -> None:
+    """Take a file's options for defaults, and say so."""
+    from pathlib import Path
+
+    from mbrparse.cli.config_file import config_in, defaults_of, read_config
+
+    found = config_in(Path()) if config is None else (config, read_config(config))
+    name = context.invoked_subcommand
+    if found is None or name is None:
+        return
+    source, tables = found
+    assert isinstance(context.command, click.Group)
+    context.default_map = defaults_of(context.command, context, tables, name, source)
+    if context.default_map.get(name):
+        note(f"options of {name} from {source} (--no-config leaves them out)")
 
 
 _OUT_OF_MEMORY = MbrparseError(
@@ -81,8 +118,7 @@ def main() -> NoReturn:
 def _run(received: list[int]) -> tuple[int, Exception | None]:
     """Run a command; its exit code, and what there is to say."""
     try:
-        with cli.make_context("mbrparse", sys.argv[1:]) as context:
-            cli.invoke(context)
+        _invoke()
     except click.exceptions.Exit as leave:
         return leave.exit_code, None
     except click.ClickException as error:
@@ -106,6 +142,16 @@ def _run(received: list[int]) -> tuple[int, Exception | None]:
             return 1, unwritable("<stdout>", error)
         return 1, FileError(f"failed ({error.strerror or error})", source=error.filename)
     return 0, None
+
+
+def _invoke() -> None:
+    """Call the command, or answer a shell that asks for completions; raises what there is to say."""
+    if "_MBRPARSE_COMPLETE" in os.environ:
+        from mbrparse.cli.completions import answer
+
+        raise click.exceptions.Exit(answer(cli))
+    with cli.make_context("mbrparse", sys.argv[1:]) as context:
+        cli.invoke(context)
 
 
 def _show(error: click.ClickException) -> None:

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import click
 
 from mbrparse.cli.options import NearestChoice
-from mbrparse.decode.objectives import OBJECTIVES, Item, Objective, Space
+from mbrparse.decode.objectives import OBJECTIVES, FScore, Item, Objective, Space
 from mbrparse.errors import ObjectiveError, OptionsError
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -20,7 +20,7 @@ WEIGHTS = {"labelled": Item.LABELLED_SPAN, "bracketed": Item.SPAN}
 
 
 def objective_options(command: Command) -> Command:
-    """``--objective``, ``--space`` and ``--items``."""
+    """``--objective`` and what changes it, ``--space`` and ``--items``."""
     for option in (
         click.option(
             "--items",
@@ -34,7 +34,19 @@ def objective_options(command: Command) -> Command:
             type=NearestChoice(["free", "nary", "grammar"]),
             help="Where to search: any binary tree with a label on each span, any constituents that do not "
             "cross, or the grammar's own trees.  [default: nary for general-recall and the Fs, free for the "
-            "other recalls, grammar for the others]",
+            "other recalls, consistent brackets and bracketed-tree, grammar for the others]",
+        ),
+        click.option(
+            "--pooled",
+            "f_score",
+            flag_value="pooled",
+            help="With labelled-f or bracketed-f: the F of all sentences together, instead of each one's.",
+        ),
+        click.option(
+            "--exact",
+            "f_score",
+            flag_value="exact",
+            help="With labelled-f or bracketed-f: the expected F itself, no ratio of expectations; slow.",
         ),
         click.option(
             "--node-cost",
@@ -64,9 +76,16 @@ def objective_options(command: Command) -> Command:
 
 
 def chosen_objectives(
-    names: Sequence[str], space: str | None, weights: Sequence[str] = (), node_cost: float | None = None
+    names: Sequence[str],
+    space: str | None,
+    weights: Sequence[str] = (),
+    node_cost: float | None = None,
+    f_score: FScore | None = None,
 ) -> tuple[Objective, ...]:
     """The rows of the table, as options change them; a usage error for what has no meaning."""
+    fs = [name for name in OBJECTIVES if OBJECTIVES[name].f_score]
+    if f_score is not None and not set(names).intersection(fs):
+        raise click.UsageError(f"--{f_score} goes with --objective {' or '.join(fs)}.")
     if weights and GENERAL not in names:
         raise click.UsageError(f"--weight goes with --objective {GENERAL}.")
     objectives = []
@@ -77,6 +96,8 @@ def chosen_objectives(
                 row = replace(row, gains=_gains(weights))
             if space is not None:
                 row = row.within(Space[space.upper()])
+            if f_score is not None and name in fs:
+                row = row.with_f(f_score)
             if node_cost is not None:
                 row = row.with_node_cost(node_cost)
         except ObjectiveError as error:

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import click
 
-from mbrparse.errors import visible
+from mbrparse.errors import MbrparseError, visible
 from mbrparse.files import STANDARD
 
 Item = TypeVar("Item")
@@ -47,6 +47,35 @@ def output_option(
 def encoding_option() -> Callable[[Command], Command]:
     """``--encoding NAME`` of the inputs."""
     return click.option("--encoding", default="utf-8", show_default=True, help="Encoding of the input.")
+
+
+def _functions(text: str) -> str:
+    from mbrparse.treebank.categories import categories
+
+    try:
+        categories(text)
+    except MbrparseError as error:
+        raise click.BadParameter(str(error)) from None
+    return text
+
+
+def label_options() -> Callable[[Command], Command]:
+    """``--functions`` and ``--label-map FILE``: how a corpus's labels are read."""
+    functions = click.option(
+        "--functions",
+        type=_functions,
+        metavar="strip|keep|after:CHARS|before:CHARS",
+        default="strip",
+        show_default=True,
+        help="Cut labels to categories, or keep them whole. strip goes by the corpus, in files at the first "
+        "- or =, which is after:-= (before:+ cuts UTT+np to np).",
+    )
+    names = click.option(
+        "--label-map",
+        metavar="FILE",
+        help="New names for categories and tags: old and new, a line each, with * and ? in the old.",
+    )
+    return lambda command: functions(names(command))
 
 
 def refuse_options(names: Iterable[str], needed: str) -> None:

@@ -7,13 +7,22 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mbrparse.cli.best_first_options import best_first_options, best_first_search
+from mbrparse.cli.candidates_options import candidates_options, check_candidates, risk_of
 from mbrparse.cli.objective_options import chosen_objectives, combinations_checked, objective_options
-from mbrparse.cli.options import NearestChoice, encoding_option, note, output_option, with_progress
+from mbrparse.cli.options import Finite, NearestChoice, encoding_option, note, output_option, with_progress
 from mbrparse.cli.outputs import check_outputs
-from mbrparse.cli.posteriors_options import check_source, posteriors_option, posteriors_writer, read_given
+from mbrparse.cli.posteriors_options import (
+    check_source,
+    label_marks,
+    label_marks_options,
+    posteriors_option,
+    posteriors_writer,
+    read_given,
+)
 
 if TYPE_CHECKING:
     from mbrparse.decode.posteriors.posteriors_file import GivenPosteriors
+    from mbrparse.grammar.dop.dop_grammar import DopGrammar
     from mbrparse.grammar.pcfg import PCFG
 
 PLACEHOLDER = "{objective}"
@@ -23,6 +32,7 @@ PLACEHOLDER = "{objective}"
 @click.argument("input", default="-")
 @click.option("-g", "--grammar", metavar="GRAMMAR", help="A grammar of mbrparse train.")
 @posteriors_option()
+@label_marks_options
 @output_option("Where to write; with several objectives a pattern such as build/{objective}.mrg.")
 @objective_options
 @click.option(
@@ -62,6 +72,14 @@ PLACEHOLDER = "{objective}"
     show_default=True,
     help="Of the charts' numbers; single is for speed.",
 )
+@click.option(
+    "--prune",
+    type=Finite(min=0, max=1, max_open=True),
+    default=0.0,
+    metavar="T",
+    help="With a DOP grammar: leave labels out whose posterior over a span, under the treebank's PCFG, is no "
+    "more than T.  [default: 0, exact]",
+)
 @click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Processes.")
 @click.option("--details", metavar="FILE", help="Write one JSON line a sentence: status, expected scores.")
 @click.option(
@@ -69,17 +87,21 @@ PLACEHOLDER = "{objective}"
     metavar="FILE.npz",
     help="Write the posteriors of labelled spans, in the form that --posteriors reads.",
 )
+@candidates_options
 @best_first_options
 @encoding_option()
 def parse(
     input: str,
     grammar: str | None,
     posteriors: str | None,
+    joiner: str | None,
+    continuation: str | None,
     output: str,
     names: tuple[str, ...],
     space: str | None,
     weights: tuple[str, ...],
     node_cost: float | None,
+    f_score: Any,
     items: Any,
     form: Any,
     debinarize: bool,
@@ -87,12 +109,18 @@ def parse(
     labels: str,
     max_length: int | None,
     max_seconds: float | None,
+    prune: float,
     jobs: int,
     details: str | None,
     write_posteriors: str | None,
     encoding: str,
     precision: Any,
     engine: str,
+    k_best: int | None,
+    samples: int | None,
+    seed: int | None,
+    risk: str | None,
+    candidates: str | None,
     **search: Any,
 ) -> None:
     """Parse sentences for one objective or several; the charts are computed once for all.
@@ -106,9 +134,8 @@ def parse(
     from mbrparse.decode.parser_options import ParserOptions
     from mbrparse.decode.run import Job, parse_all
     from mbrparse.decode.sentences import read_chunks
-    from mbrparse.grammar.grammar_file import read_rules_with_tagger
+    from mbrparse.grammar.grammars import read_any_grammar
     from mbrparse.grammar.kernel import announced
-    from mbrparse.grammar.pcfg import PCFG
 
     check_source(input, grammar, posteriors)
     names = tuple(dict.fromkeys(names))
@@ -120,11 +147,13 @@ def parse(
             *(("--output", path) for path in paths),
             ("--details", details),
             ("--write-posteriors", write_posteriors),
+            ("--candidates", candidates),
         ],
         [("--grammar", grammar), ("--posteriors", posteriors), ("--statistics", search["statistics"])],
         [("INPUT", input)],
     )
-    objectives = chosen_objectives(names, space, weights, node_cost)
+    check_candidates(k_best, samples, seed, candidates)
+    objectives = chosen_objectives(names, space, weights, node_cost, f_score)
     best_first = best_first_search(engine, **search)
     with combinations_checked():
         options = ParserOptions(
@@ -137,18 +166,23 @@ def parse(
             precision,
             items,
             max_seconds=max_seconds,
+            k_best=k_best,
+            samples=samples,
+            seed=seed or 0,
+            risk=None if risk is None else risk_of(risk, debinarize),
+            prune=prune,
         )
     collected = None
-    source: PCFG | GivenPosteriors
+    source: PCFG | DopGrammar | GivenPosteriors
     if grammar is None:
-        source = read_given(str(posteriors))
+        source = read_given(str(posteriors), label_marks(joiner, continuation))
     else:
-        source = PCFG.from_rules(read_rules_with_tagger(grammar))
+        source = known = read_any_grammar(grammar)
         if write_posteriors is not None:
-            collected = posteriors_writer(write_posteriors, source, options), write_posteriors
+            collected = posteriors_writer(write_posteriors, known, options), write_posteriors
     job = Job(source, options, details is not None, collected is not None)
     with combinations_checked():
-        results = parse_all(job, read_chunks(input, form, encoding), jobs, note)
+        results = parse_all(job, read_chunks(input, form, encoding), jobs, note, with_progress)
     with announced(lambda: note("compiling kernels, once on this machine ...")):
-        account = write_parses(with_progress(results, "parsing"), paths, details, collected)
+        account = write_parses(results, paths, details, collected, candidates=candidates)
     note(str(account))

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+import itertools
 import os
+import shutil
 import sys
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from mbrparse.cli.options import encoding_option
+from mbrparse.cli.options import encoding_option, note
 from mbrparse.cli.outputs import check_outputs
-from mbrparse.files import STANDARD, open_output
+from mbrparse.errors import visible
+from mbrparse.files import STANDARD, open_output, open_output_bytes, together
+from mbrparse.places import is_file
+
+if TYPE_CHECKING:
+    from mbrparse.evaluate.drawing import Sentence
 
 
 @click.command()
@@ -17,33 +27,109 @@ from mbrparse.files import STANDARD, open_output
 @click.option(
     "--line", type=click.IntRange(min=1), default=1, show_default=True, help="Which tree of each file."
 )
+@click.option(
+    "--differing", is_flag=True, help="From --line on, the next tree that differs between the files."
+)
+@click.option(
+    "--count",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="So many sentences, not just one.",
+)
 @click.option("--svg", metavar="PATH", help="Write the drawing here too, as an SVG image.")
+@click.option("--png", metavar="PATH", help="And here, as a PNG image.")
 @encoding_option()
-def show(files: tuple[str, ...], line: int, svg: str | None, encoding: str) -> None:
+def show(
+    files: tuple[str, ...],
+    line: int,
+    differing: bool,
+    count: int,
+    svg: str | None,
+    png: str | None,
+    encoding: str,
+) -> None:
     """Draw a tree, or the same sentence's trees from several files one below the other.
 
     Constituents that the first file's tree lacks are marked with a star (and coloured, in a terminal
-    and in SVG).
+    and in images). In a terminal, what is wider is folded.
     """
-    from mbrparse.evaluate.drawing import draw_svg, draw_text, mark, read_sentence
-
     if files.count(STANDARD) > 1:
         raise click.UsageError("standard input (-) can be read only once.")
+    if differing and len(files) < 2:
+        raise click.UsageError("--differing compares files: give two of them at least.")
     drawing = STANDARD if svg != STANDARD else None
-    check_outputs([("the drawing", drawing), ("--svg", svg)], [("FILE", path) for path in files])
-    trees = mark([read_sentence(path, line, encoding) for path in files])
-    text = draw_text(trees, colours=_coloured(), unicode_lines=_takes_lines())
-    image = draw_svg(trees) if svg is not None else ""
-    if drawing is not None:
-        with open_output(drawing) as stream:
-            stream.write(text)
-    if svg is not None:
-        with open_output(svg) as stream:
-            stream.write(image)
+    _check_endings(svg, png)
+    check_outputs(
+        [("the drawing", drawing), ("--svg", svg), ("--png", png)], [("FILE", path) for path in files]
+    )
+    sentences = _sentences(files, line, differing, count, encoding)
+    _write(sentences, differing or count > 1, drawing, svg, png)
+
+
+def _check_endings(svg: str | None, png: str | None) -> None:
+    for option, path in (("--svg", svg), ("--png", png)):
+        if path is None:
+            continue
+        if option == "--png" and path == STANDARD:
+            raise click.UsageError("--png needs a file: standard output is for the drawing.")
+        ending = option.replace("--", ".")
+        if is_file(path) and Path(path).suffix.lower() != ending:
+            raise click.UsageError(
+                f"{option} writes an image of that kind, and {visible(path)} does not end in {ending}: "
+                "name it so, or give the other of --svg and --png."
+            )
+
+
+def _sentences(
+    files: tuple[str, ...], line: int, differing: bool, count: int, encoding: str
+) -> list[Sentence]:
+    from mbrparse.errors import CorpusError
+    from mbrparse.evaluate.drawing import read_sentences
+
+    found = read_sentences(files, line, encoding)
+    if not differing:
+        return list(itertools.islice(found, count))
+    sentences = list(itertools.islice((sentence for sentence in found if sentence.differs), count))
+    if not sentences:
+        raise CorpusError(
+            f"the trees of all files are alike from tree {line} on",
+            remedy="without --differing they are drawn all the same",
+        )
+    return sentences
+
+
+def _write(
+    sentences: list[Sentence], numbered: bool, drawing: str | None, svg: str | None, png: str | None
+) -> None:
+    from mbrparse.evaluate.drawing import draw_picture
+    from mbrparse.evaluate.text_drawing import draw_text
+    from mbrparse.treebank.tree_drawing import svg as as_svg
+
+    text = draw_text(sentences, _coloured(), _takes_lines(), _width(), numbered)
+    picture = draw_picture(sentences, numbered) if svg is not None or png is not None else None
+    missing = ""
+    with ExitStack() as outputs:
+        outputs.enter_context(together())
+        if png is not None and picture is not None:
+            from mbrparse.treebank.tree_png import write_png
+
+            missing = write_png(picture, outputs.enter_context(open_output_bytes(png)))
+        if svg is not None and picture is not None:
+            outputs.enter_context(open_output(svg)).write(f"{as_svg(picture)}\n")
+        if drawing is not None:
+            outputs.enter_context(open_output(drawing)).write(text)
+    if missing:
+        note(f"{png}: no font here has {missing}, drawn as boxes; an SVG image leaves fonts to its viewer")
 
 
 def _coloured() -> bool:
     return sys.stdout.isatty() and "NO_COLOR" not in os.environ
+
+
+def _width() -> int | None:
+    """The terminal's; what goes elsewhere stays whole."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 
 def _takes_lines() -> bool:

@@ -10,12 +10,16 @@ from mbrparse.cli.outputs import check_outputs
 
 @click.command()
 @click.argument("input", default="-")
-@click.option("--test-fraction", metavar="F", help="Test on the last floor(N*F) trees.")
+@click.option(
+    "--test-fraction",
+    metavar="F",
+    help="Test on the last floor(N*F) trees, or with --seed on as many at random.",
+)
 @click.option("--test-last", type=click.IntRange(min=0), metavar="N", help="Test on the last N trees.")
 @click.option(
     "--test-random", type=click.IntRange(min=0), metavar="N", help="Test on N trees drawn at random."
 )
-@click.option("--seed", type=int, help="Seed of --test-random.")
+@click.option("--seed", type=int, help="Seed of a random draw.")
 @click.option("--train-output", metavar="PATH", help="Where the training trees go.")
 @click.option("--test-output", metavar="PATH", help="Where the test trees go.")
 @encoding_option()
@@ -37,17 +41,24 @@ def split(
 
     if sum(option is not None for option in (test_fraction, test_last, test_random)) != 1:
         raise click.UsageError("Say one of --test-fraction, --test-last and --test-random.")
-    if (test_random is None) != (seed is None):
-        raise click.UsageError("--test-random and --seed go together.")
+    if test_random is not None and seed is None:
+        raise click.UsageError("--test-random needs --seed.")
+    if test_last is not None and seed is not None:
+        raise click.UsageError("--seed goes with --test-fraction and --test-random.")
     if train_output is None and test_output is None:
         raise click.UsageError("Say --train-output, --test-output or both.")
     check_outputs([("--train-output", train_output), ("--test-output", test_output)], [("INPUT", input)])
     # As text: half the memory of the trees, and what is written is what their writer writes.
-    trees = [str(tree) for _, tree in read_tree_file(input, encoding) if tree is not None]
+    trees: list[str] = []
+    lengths: list[int] = []
+    for _, tree in read_tree_file(input, encoding):
+        if tree is not None:
+            trees.append(str(tree))
+            lengths.append(len(tree.leaves()))
     if not trees:
         raise CorpusError("no trees in the input", source=source_name(input))
     if test_fraction is not None:
-        parts = splits.split_fraction(len(trees), test_fraction)
+        parts = splits.split_fraction(len(trees), test_fraction, seed)
     elif test_last is not None:
         parts = splits.split_last(len(trees), test_last)
     else:
@@ -60,3 +71,6 @@ def split(
                 with open_output(path) as stream:
                     stream.writelines(f"{trees[position]}\n" for position in positions)
     note(f"{len(parts.train)} training trees, {len(parts.test)} test trees")
+    remark = None if seed is not None else splits.length_remark(lengths, parts)
+    if remark is not None:
+        note(remark)

@@ -20,7 +20,10 @@ from mbrparse.files import together
 from mbrparse.places import is_file
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from mbrparse.grammar.words.unknown import UnknownKind
+    from mbrparse.treebank.corpora import SourceTree
 
 
 @click.command()
@@ -28,11 +31,20 @@ if TYPE_CHECKING:
 @output_option()
 @click.option(
     "--method",
-    type=NearestChoice(["counting", "inside-outside"]),
+    type=NearestChoice(["counting", "inside-outside", "dop"]),
     default="counting",
     show_default=True,
-    help="Relative frequencies of binarized trees, or re-estimation from bracketed text; the options "
-    "below --encoding are the latter's.",
+    help="Relative frequencies of binarized trees; or re-estimation from bracketed text, whose options are "
+    "those below --encoding; or all fragments of binarized trees (data-oriented parsing).",
+)
+@click.option(
+    "--weights",
+    type=NearestChoice(["plain", "equal", "bonnema"]),
+    help="Of fragments, with dop: each counts once; the nodes of a label share equally; or that with half "
+    "for each node that a fragment goes on to.  [default: plain]",
+)
+@click.option(
+    "--max-depth", type=click.IntRange(min=1), metavar="D", help="Of fragments, with dop.  [default: any]"
 )
 @click.option(
     "--terminals",
@@ -79,6 +91,8 @@ def train(
     inputs: tuple[str, ...],
     output: str,
     method: str,
+    weights: Any,
+    max_depth: int | None,
     terminals: Any,
     unknown: Any,
     rare: int | None,
@@ -91,24 +105,39 @@ def train(
     By default the rules of binarized trees are counted: relative frequencies, no smoothing. With
     --method inside-outside the trees' brackets, but not their labels, guide the re-estimation of a
     random grammar (Pereira & Schabes 1992), or of another without unary rules. A flat tree is a sentence
-    without brackets.
+    without brackets. With --method dop all their fragments are kept, as a treebank whose equal subtrees
+    are written once (Goodman 1996); parse and grammar read it.
     """
+    if method != "dop":
+        refuse_options(["weights", "max_depth"], "--method dop")
+    else:
+        refuse_options(["statistics"], "--method counting or inside-outside")
     _check_words(method, terminals, unknown, rare, output)
     _check_places(inputs, output, method, unknown, statistics, options)
     if method == "inside-outside":
         _inside_outside(inputs, output, terminals, encoding, statistics=statistics, **options)
         return
     _refuse_unused(options)
+    from mbrparse.treebank.inputs import read_inputs
+
+    model: UnknownKind | None = None if terminals != "words" or unknown == "none" else unknown or "signature"
+    trees = read_inputs(inputs, encoding)
+    if method == "dop":
+        _dop(trees, output, terminals or "tags", model, rare, weights or "plain", max_depth)
+        return
     from mbrparse.grammar.count_trees import train_by_counting
     from mbrparse.grammar.grammar_file import write_rules
     from mbrparse.grammar.rules import unquote
     from mbrparse.grammar.words.rare import is_unknown
-    from mbrparse.treebank.corpora import read_corpus
 
-    trees = (tree for spec in inputs for tree in read_corpus(spec, encoding=encoding))
-    model: UnknownKind | None = None if terminals != "words" or unknown == "none" else unknown or "signature"
     rules, counts = train_by_counting(
-        trees, terminals or "tags", model, rare, statistics is not None, note, with_progress
+        trees,
+        terminals or "tags",
+        model,
+        rare,
+        statistics is not None,
+        note,
+        with_progress,
     )
     with together():
         write_rules(rules, output)
@@ -119,6 +148,34 @@ def train(
     note(f"{sum(weight.count or 0 for weight in rules.start.values()):g} trees, {len(rules.rules)} rules")
     if model is not None and not any(is_unknown(unquote(rule.children[0])) for rule in rules.rules):
         note("no word was rare: sentences with unseen words will fall back")
+
+
+def _dop(
+    trees: Iterable[SourceTree],
+    output: str,
+    terminals: Any,
+    model: UnknownKind | None,
+    rare: int | None,
+    weights: Any,
+    max_depth: int | None,
+) -> None:
+    from dataclasses import replace
+
+    from mbrparse.grammar.count_trees import replace_unknown, with_trained_tagger
+    from mbrparse.grammar.dop.addressed_treebank import address_trees
+    from mbrparse.grammar.dop.dop_file import write_treebank
+
+    trees = with_progress(trees, "reading")
+    if model is None:
+        treebank = address_trees(trees, terminals, weights, max_depth)
+    else:
+        originals = list(trees)
+        replaced, unknown = replace_unknown(originals, model, rare)
+        treebank = address_trees(replaced, terminals, weights, max_depth)
+        treebank = replace(treebank, unknown=with_trained_tagger(unknown, originals, note))
+    write_treebank(treebank, output)
+    nodes, addresses = treebank.count.sum(), len(treebank.count)
+    note(f"{treebank.trees:g} trees, {nodes:.0f} nodes at {addresses} addresses")
 
 
 def _inside_outside(
@@ -156,7 +213,7 @@ def _check_words(
 ) -> None:
     """Unknown words are a matter of counting words, and Collins's need a file."""
     for name, needed in (
-        ("--method counting", method == "counting"),
+        ("--method counting or dop", method in ("counting", "dop")),
         ("--terminals words", terminals == "words"),
     ):
         if not needed:

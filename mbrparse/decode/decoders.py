@@ -18,6 +18,13 @@ from mbrparse.decode.posteriors.span_posteriors import Posteriors
 ChartT_contra = TypeVar("ChartT_contra", contravariant=True)
 
 
+class Certificate(NamedTuple):
+    """What no tree's score exceeds, and whether the tree found reaches it."""
+
+    bound: float
+    certified: bool
+
+
 @dataclass(frozen=True, slots=True)
 class Decoded:
     """The best tree of one objective for one sentence.
@@ -26,7 +33,9 @@ class Decoded:
     over its terminals (None: there is none). ``score`` is what the objective makes of it (None: see
     ``log_prob``), ``expected`` how many of its other items are expected to be right, by their name in
     ``--details``. A tree that is a most probable derivation has that derivation's natural ``log_prob``.
-    An n-ary tree says how many ``constituents`` the true n-ary tree is expected to have.
+    An n-ary tree says how many ``constituents`` the true n-ary tree is expected to have, a tree that is to be
+    ``consistent`` with it how probably each of its spans is. One that is right or wrong as a
+    whole has a ``certificate``.
     """
 
     spans: LabelledSpans
@@ -35,6 +44,8 @@ class Decoded:
     log_prob: float | None = None
     expected: Mapping[str, float] | None = None
     constituents: float | None = None
+    consistent: Sequence[float] | None = None
+    certificate: Certificate | None = None
 
 
 class Decoder(Protocol[ChartT_contra]):

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from mbrparse.decode.decoders import Decoded
 from mbrparse.decode.fallback import LabelledSpans
 from mbrparse.decode.parse_result import Parse
 from mbrparse.decode.posteriors.span_posteriors import Posteriors
 from mbrparse.decode.tree_probability import TreeProbability
+from mbrparse.grammar.charts.span_summary import cell_of
 from mbrparse.grammar.pcfg import PCFG
+
+if TYPE_CHECKING:
+    from mbrparse.grammar.charts.dop.dop_tree_probability import DopTreeProbability
+    from mbrparse.grammar.dop.dop_grammar import DopGrammar
 
 
 class Details:
@@ -19,9 +25,16 @@ class Details:
     Without a grammar (posteriors from elsewhere) no tree has a probability that could be told.
     """
 
-    def __init__(self, grammar: PCFG | None) -> None:
-        self._probability = None if grammar is None else TreeProbability(grammar)
-        self._unaries = grammar is not None and grammar.has_unaries
+    def __init__(self, grammar: PCFG | DopGrammar | None) -> None:
+        self._probability: TreeProbability | DopTreeProbability | None = None
+        self._unaries = False
+        if isinstance(grammar, PCFG):
+            self._probability = TreeProbability(grammar)
+            self._unaries = grammar.has_unaries
+        elif grammar is not None:
+            from mbrparse.grammar.charts.dop.dop_tree_probability import DopTreeProbability
+
+            self._probability = DopTreeProbability(grammar)
 
     def row(self, parse: Parse) -> dict[str, Any]:
         """The row of a sentence, all but its number."""
@@ -51,29 +64,64 @@ class Details:
         recalls their shares of the ``constituents`` that every binary tree of the length has; where there
         are unary rules, of the expected number of constituents. ``posterior`` is the tree's, summed over
         its derivations and over the preterminals of its words; it stands for the score of a most probable
-        derivation too. ``nodes`` are (start, end, label, g).
+        derivation too. ``consistent`` has, for each of the ``nodes``, the probability that no constituent of
+        the n-ary tree crosses it; objectives that look at it have it. ``bound`` is what no tree's score
+        exceeds, and the tree is ``certified`` where its own reaches that.
+        ``nodes`` are (start, end, label, g).
         """
-        labelled, bracketed = posteriors.expected_matches(spans)
+        if decoded is not None and decoded.constituents is not None:
+            by_cell = posteriors.constituents.total
+            over = [float(by_cell[cell_of(parse.length, start, end)]) for start, end, _ in spans]
+            return nary_row(decoded, [posteriors.labelled(*span) for span in spans], over)
         posterior = None
-        nary = None if decoded is None else decoded.constituents
-        # An n-ary tree is no derivation's: many look like it.
-        if self._probability is not None and nary is None:
+        if self._probability is not None:
             posterior = math.exp(self._probability.log_prob(spans, parse.terminal_ids) - parse.log_prob)
         constituents = (
             posteriors.expected_constituents() if self._unaries else float(max(parse.length - 1, 0))
         )
-        if nary is not None:
-            constituents = nary
         score = None if decoded is None else posterior if decoded.log_prob is not None else decoded.score
         items = {} if decoded is None or decoded.expected is None else decoded.expected
+        certificate = None if decoded is None else decoded.certificate
+        consistent = None if decoded is None else decoded.consistent
+        crossing: dict[str, Any] = {}
+        if consistent is not None:
+            total = math.fsum(consistent)
+            crossing["expected_consistent"] = total
+            crossing["expected_consistent_recall"] = total / len(consistent) if consistent else 0.0
+            crossing["consistent"] = list(consistent)
         return {
-            "constituents": constituents if self._unaries or nary is not None else int(constituents),
-            "expected_labelled": labelled,
-            "expected_bracketed": bracketed,
-            "expected_labelled_recall": labelled / constituents if constituents else 0.0,
-            "expected_bracketed_recall": bracketed / constituents if constituents else 0.0,
+            "constituents": constituents if self._unaries else int(constituents),
+            **expected_recalls(*posteriors.expected_matches(spans), constituents),
             "posterior": posterior,
             "expected_score": score if score is None or math.isfinite(score) else None,
             **{f"expected_{name}": mass for name, mass in items.items()},
+            **crossing,
+            **({} if certificate is None else certificate._asdict()),
             "nodes": [[*span, posteriors.labelled(*span)] for span in spans],
         }
+
+
+def nary_row(decoded: Decoded, g: Sequence[float], over: Sequence[float]) -> dict[str, Any]:
+    """The row of an n-ary tree, the posteriors of its constituents and those of their spans being known.
+
+    It is no derivation's, many of which look like it, and has no posterior. Continuations count nowhere.
+    """
+    matches = sum(min(mass, 1.0) for mass in g), sum(min(mass, 1.0) for mass in over)
+    constituents = decoded.constituents or 0.0
+    return {
+        "constituents": constituents,
+        **expected_recalls(*matches, constituents),
+        "posterior": None,
+        "expected_score": decoded.score,
+        "nodes": [[*span, mass] for span, mass in zip(decoded.spans, g, strict=True)],
+    }
+
+
+def expected_recalls(labelled: float, bracketed: float, constituents: float) -> dict[str, float]:
+    """Expected matches, and their shares of the constituents that the true tree has or should have."""
+    return {
+        "expected_labelled": labelled,
+        "expected_bracketed": bracketed,
+        "expected_labelled_recall": labelled / constituents if constituents else 0.0,
+        "expected_bracketed_recall": bracketed / constituents if constituents else 0.0,
+    }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 from mbrparse.decode.decoders import Decoder, Place
@@ -16,28 +17,43 @@ from mbrparse.decode.parser_options import ParserOptions
 from mbrparse.decode.posteriors.span_posteriors import Posteriors
 from mbrparse.decode.sentences import Batch, Sentence
 from mbrparse.decode.trees import tagged
+from mbrparse.errors import OptionsError
 from mbrparse.grammar.charts.chart import Wanted
 from mbrparse.grammar.charts.clock import Clock
+from mbrparse.grammar.charts.crossing.consistency import ConsistentSpans, NodeChart
 from mbrparse.grammar.charts.factory import TIE, ChartFactory, default_max_length
 from mbrparse.grammar.pcfg import PCFG, UNKNOWN_TERMINAL, IntArray
 from mbrparse.grammar.rules import is_terminal, unquote
+from mbrparse.treebank.labels import unescape
 from mbrparse.treebank.tree import Tree
 
 if TYPE_CHECKING:
     from mbrparse.decode.best_first.best_first_charts import BestFirstCharts
+    from mbrparse.decode.candidates.candidate_trees import CandidateTrees
+    from mbrparse.decode.derivations.forest_charts import ForestCharts
+    from mbrparse.grammar.charts.dop.dop_charts import DopCharts
+    from mbrparse.grammar.dop.dop_grammar import DopGrammar
 
 
 class GrammarSource:
     """Makes charts of sentences; which kind, and which decoder serves which objective, is settled here."""
 
-    def __init__(self, grammar: PCFG, options: ParserOptions) -> None:
-        self.grammar = grammar
-        self._charts: Any = None
+    def __init__(self, source: PCFG | DopGrammar, options: ParserOptions) -> None:
+        self._dop = None if isinstance(source, PCFG) else source
+        self.grammar = grammar = source if isinstance(source, PCFG) else source.pcfg
+        if self._dop is not None:
+            options.check_for_dop()
+        elif options.prune:
+            raise OptionsError("--prune needs a DOP grammar: mbrparse train --method dop")
+        self.charts: Any = None
         self.places: tuple[Place, ...] = ()
+        #: The candidates of its charts' sentences, where some are asked for.
+        self.candidates: CandidateTrees | None = None
         self.root = grammar.start_label
         self.labels = frozenset(grammar.labels)
         self._item_labels = grammar.labels
         self._options = options
+        self._consistent = ConsistentSpans(grammar)
         self.clock = Clock(options.max_seconds)
         self.renew()
         self._max_length = options.max_length or default_max_length(grammar)
@@ -46,13 +62,13 @@ class GrammarSource:
 
     def renew(self) -> None:
         """Make charts and decoders, and the memory that they work in, anew."""
-        self._charts, self.places = None, ()  # first the old ones go
-        self._charts, self.places = self._divided(self._options)
+        self.charts, self.places, self.candidates = None, (), None  # first the old ones go
+        self.charts, self.places = self._divided(self._options)
 
     def _divided(self, options: ParserOptions) -> tuple[Any, tuple[Place, ...]]:
         """The charts, and the decoders with their objectives."""
         objectives = options.objectives
-        free, nary, probable, derived = (
+        free, nary, exact, whole, probable, least, derived = (
             [place for place, objective in enumerate(objectives) if objective.kind is kind] for kind in Kind
         )
         root = self.root if options.unlabelled else None
@@ -72,16 +88,57 @@ class GrammarSource:
             derived = sorted(probable + derived)
             decoder = ForestDecoder(charts, _chosen(objectives, derived), options.expectations)
             decoders.append((decoder, derived))
+            if exact:
+                from mbrparse.decode.nary.exact_f_decoder import ExactFDecoder
+
+                decoders.append((ExactFDecoder(charts, _chosen(objectives, exact), self.root), exact))
         else:
             entries = bool(nary) or options.expectations
-            wanted = Wanted(bool(free) or entries, bool(probable), entries)
+            nodes = options.needs_consistency or bool(whole)
+            wanted = Wanted(bool(free or whole) or entries, bool(probable), entries, nodes)
             charts = self._charts_of_sums(options, wanted)
             decoders.append((ViterbiDecoder(self.grammar, _chosen(objectives, probable)), probable))
+        if whole:
+            decoders.append((self._whole_trees(charts, _chosen(objectives, whole)), whole))
+        if options.has_candidates:
+            self.candidates = self._listing(charts, options)
+            if options.risk is not None:
+                from mbrparse.decode.candidates.risk_decoder import RiskDecoder
+
+                risk = RiskDecoder(self.candidates, options, options.risk, TIE["double"])
+                decoders.append((risk, least))
         return charts, tuple(
-            Place(decoder, tuple(places), places is nary) for decoder, places in decoders if places
+            Place(decoder, tuple(places), places is nary or places is exact)
+            for decoder, places in decoders
+            if places
         )
 
-    def _charts_of_sums(self, options: ParserOptions, wanted: Wanted) -> ChartFactory | BestFirstCharts:
+    def _whole_trees(self, charts: Any, objectives: list[Objective]) -> Decoder[Any]:
+        """The decoder of whole trees, with a sampler over forests."""
+        from mbrparse.decode.candidates.sampler import Sampler
+        from mbrparse.decode.whole_trees.whole_tree_decoder import WholeTreeDecoder
+
+        return WholeTreeDecoder(self.grammar, objectives, Sampler(self._forests(charts)), self.clock)
+
+    def _listing(self, charts: Any, options: ParserOptions) -> CandidateTrees:
+        """The candidates."""
+        from mbrparse.decode.candidates.candidate_trees import CandidateTrees
+
+        return CandidateTrees(self._forests(charts), options)
+
+    def _forests(self, charts: Any) -> ForestCharts:
+        """The charts' own forests or, where they have none, others."""
+        from mbrparse.decode.derivations.forest_charts import ForestCharts
+
+        return charts if isinstance(charts, ForestCharts) else ForestCharts(self.grammar, clock=self.clock)
+
+    def _charts_of_sums(
+        self, options: ParserOptions, wanted: Wanted
+    ) -> ChartFactory | BestFirstCharts | DopCharts:
+        if self._dop is not None:
+            from mbrparse.grammar.charts.dop.dop_charts import DopCharts
+
+            return DopCharts(self._dop, wanted, options.prune, self.clock)
         if options.best_first is None:
             return ChartFactory(self.grammar, options.precision, wanted, clock=self.clock)
         from mbrparse.decode.best_first.best_first_charts import BestFirstCharts
@@ -103,7 +160,7 @@ class GrammarSource:
             encoded.append(self.grammar.encode(terminals))
             reasons.append(self._refusal(terminals, encoded[-1].tolist()))
         chartable = [ids for ids, reason in zip(encoded, reasons, strict=True) if reason is None]
-        charts = iter(cast("Iterable[SentenceChart]", self._charts.charts(chartable)))
+        charts = iter(cast("Iterable[SentenceChart]", self.charts.charts(chartable)))
         for sentence, ids, reason in zip(batch.sentences, encoded, reasons, strict=True):
             yield self._of_sentence(sentence, ids, reason, None if reason is not None else next(charts))
 
@@ -112,7 +169,12 @@ class GrammarSource:
     ) -> Evidence:
         if chart is not None and not chart.has_parse:
             reason, chart = chart.failure, None
-        posteriors = None if chart is None else Posteriors.of_chart(chart, self._item_labels)
+        posteriors = None
+        if chart is not None:
+            known = None
+            if self._options.best_first is None and self._dop is None:
+                known = partial(self._consistent.of_chart, cast("NodeChart", chart))
+            posteriors = Posteriors.of_chart(chart, self._item_labels, known)
         return Evidence(sentence, ids, posteriors, chart, reason)
 
     def refused(self, sentence: Sentence, reason: str) -> Evidence:
@@ -132,8 +194,8 @@ class GrammarSource:
     def leaves(self, evidence: Evidence, preterminals: Sequence[str | None] | None) -> Sentence:
         """The leaves of a tree with these preterminals (None: of a fall-back).
 
-        Words get the preterminals of their tree. In a fall-back a word without a tag is its own: readers of
-        trees over words want one.
+        Words get the preterminals of their tree. In a fall-back a word without a tag gets its usual one, and
+        one that the grammar does not know is its own: readers of trees over words want one.
         """
         if not self._words:
             return evidence.sentence
@@ -142,11 +204,16 @@ class GrammarSource:
             shown = [None if tag in self._untagged else tag for tag in preterminals]
             return tagged(evidence.sentence, shown)
         return tuple(
-            Tree(leaf.label, word=leaf.label)
+            Tree(self._usual_tag(leaf.label, terminal_id), word=leaf.label)
             if leaf.word is None and leaf.label not in self._untagged
             else leaf
-            for leaf in evidence.sentence
+            for leaf, terminal_id in zip(evidence.sentence, evidence.terminal_ids.tolist(), strict=True)
         )
+
+    def _usual_tag(self, word: str, terminal_id: int) -> str:
+        known = terminal_id != UNKNOWN_TERMINAL and bool(self.grammar.usual_tags)
+        usual = self.grammar.usual_tags[terminal_id] if known else None
+        return word if usual is None else unescape(usual)
 
 
 def _chosen(objectives: Sequence[Objective], places: Sequence[int]) -> list[Objective]:

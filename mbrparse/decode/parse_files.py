@@ -8,8 +8,8 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from mbrparse.decode.lines import Lines
 from mbrparse.decode.posteriors.posteriors_writer import PosteriorsWriter
-from mbrparse.decode.run import Lines
 from mbrparse.files import open_output, open_output_bytes, together
 
 
@@ -19,6 +19,8 @@ class ParseAccount:
 
     sentences: int = 0
     reasons: Counter[str] = field(default_factory=Counter)
+    certified: dict[str, list[bool]] = field(default_factory=dict)
+    """By objective, of each tree of which it is told, whether no tree is better."""
 
     def __str__(self) -> str:
         """One line for people.
@@ -27,10 +29,11 @@ class ParseAccount:
         '9 sentences, 2 fell back (no parse: 2)'
         """
         text = f"{self.sentences} sentences, {self.reasons.total()} fell back"
-        if not self.reasons:
-            return text
-        most = ", ".join(f"{reason}: {count}" for reason, count in self.reasons.most_common(3))
-        return f"{text} ({most}{', ...' if len(self.reasons) > 3 else ''})"
+        if self.reasons:
+            most = ", ".join(f"{reason}: {count}" for reason, count in self.reasons.most_common(3))
+            text = f"{text} ({most}{', ...' if len(self.reasons) > 3 else ''})"
+        counts = [f"{name} {sum(found)} of {len(found)}" for name, found in self.certified.items()]
+        return f"{text}; certified: {', '.join(counts)}" if counts else text
 
 
 def write_parses(
@@ -39,11 +42,13 @@ def write_parses(
     details: str | Path | None = None,
     posteriors: tuple[PosteriorsWriter, str | Path] | None = None,
     form: Callable[[str], str] = str,
+    candidates: str | Path | None = None,
 ) -> ParseAccount:
     """Write what is found of sentences, a line for each; all files are complete, or all absent.
 
     ``trees`` is a path for each objective, in the order of ``Lines.trees``; ``form`` says how a tree's
-    line is written. ``posteriors`` are collected, and written when all are there. Raises FileError where
+    line is written. ``posteriors`` are collected, and written when all are there. ``candidates``
+    are written a line each, after the number of their sentence. Raises FileError where
     something cannot be written.
     """
     account = ParseAccount()
@@ -52,14 +57,19 @@ def write_parses(
         streams = [stack.enter_context(open_output(path)) for path in trees]
         detail_stream = None if details is None else stack.enter_context(open_output(details))
         entries = None if posteriors is None else stack.enter_context(open_output_bytes(posteriors[1]))
+        candidate_stream = None if candidates is None else stack.enter_context(open_output(candidates))
         for lines in results:
             for stream, line in zip(streams, lines.trees, strict=True):
                 stream.write(f"{form(line)}\n")
             if detail_stream is not None:
                 detail_stream.write(f"{lines.details}\n")
             if posteriors is not None:
-                posteriors[0].add(lines.length, lines.entries)
+                posteriors[0].add(lines.length, lines.entries, lines.consistent)
             account.sentences += 1
+            for name, certified in lines.certified:
+                account.certified.setdefault(name, []).append(certified)
+            if candidate_stream is not None:
+                candidate_stream.writelines(f"{account.sentences}\t{one}\n" for one in lines.candidates)
             if lines.reason is not None:
                 account.reasons[lines.reason] += 1
         if posteriors is not None and entries is not None:

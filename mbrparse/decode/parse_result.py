@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol, overload
+from typing import NamedTuple, Protocol, overload
 
 from mbrparse.decode.decoders import Decoded
 from mbrparse.decode.fallback import LabelledSpans
@@ -43,6 +43,13 @@ class SentenceChart(SpanChart, Protocol):
         ...
 
 
+class ScoredTree(NamedTuple):
+    """A candidate as it is written (None: the empty parse), and the natural logarithm of its probability."""
+
+    log_prob: float
+    tree: Tree | None
+
+
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
 class Parse:
     """What came of one sentence.
@@ -50,7 +57,9 @@ class Parse:
     ``trees`` and ``decoded`` are parallel to the ``objectives``: the tree as it is written (None: the
     empty parse), and what the search said of it (None: it is a fall-back). ``reason`` says why a fall-back
     was taken (None: there is none among the trees). ``chart`` is there where the grammar has a parse,
-    ``posteriors`` (of constituents, projected) where some were asked for. ``seconds`` is the sentence's
+    ``posteriors`` (of constituents, projected) where some were asked for. ``candidates``, where they were
+    asked for, are the different trees among its k best derivations or samples, the most probable first; of a
+    sentence without a chart the fall-back, with a log probability of -inf. ``seconds`` is the sentence's
     share of its batch's time.
     """
 
@@ -63,6 +72,7 @@ class Parse:
     chart: SentenceChart | None = None
     posteriors: Posteriors | None = None
     seconds: float = 0.0
+    candidates: tuple[ScoredTree, ...] = ()
 
     @property
     def tree(self) -> Tree | None:
@@ -113,10 +123,19 @@ class Parse:
 
 
 class Parses(Sequence[Parse]):
-    """The parses of several sentences, in their order."""
+    """The parses of several sentences, in their order.
 
-    def __init__(self, objectives: tuple[Objective, ...], parses: Sequence[Parse]) -> None:
+    ``node_costs`` has, for each objective of pooled F, the cost of a constituent in all trees.
+    """
+
+    def __init__(
+        self,
+        objectives: tuple[Objective, ...],
+        parses: Sequence[Parse],
+        node_costs: Mapping[str, float] | None = None,
+    ) -> None:
         self.objectives = objectives
+        self.node_costs = dict(node_costs or {})
         self._parses = tuple(parses)
 
     def __len__(self) -> int:
@@ -133,7 +152,7 @@ class Parses(Sequence[Parse]):
 
     def __getitem__(self, index: int | slice) -> Parse | Parses:
         if isinstance(index, slice):
-            return Parses(self.objectives, self._parses[index])
+            return Parses(self.objectives, self._parses[index], self.node_costs)
         return self._parses[index]
 
     def trees(self, objective: str | None = None) -> list[Tree | None]:
@@ -152,6 +171,13 @@ class Parses(Sequence[Parse]):
     def by_objective(self) -> Mapping[str, Sequence[Tree | None]]:
         """The trees of each objective, for ``compare``."""
         return {objective.name: self.trees(objective.name) for objective in self.objectives}
+
+    def fell_back(self) -> Mapping[str, Sequence[bool]]:
+        """For each objective and sentence, whether its tree is a fall-back."""
+        return {
+            objective.name: [parse.decoded[place] is None for parse in self._parses]
+            for place, objective in enumerate(self.objectives)
+        }
 
     def __repr__(self) -> str:
         names = ", ".join(objective.name for objective in self.objectives)

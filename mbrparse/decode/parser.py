@@ -3,32 +3,37 @@
 from __future__ import annotations
 
 import gc
+import math
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Unpack
+from typing import TYPE_CHECKING, Unpack
 
 from mbrparse.aside import aside, at_once
 from mbrparse.decode.decoders import Decoded
 from mbrparse.decode.evidence import Evidence
 from mbrparse.decode.fallback import LabelledSpans, fallback_spans
 from mbrparse.decode.grammar_source import GrammarSource
+from mbrparse.decode.nary.nary_decoder import NaryDecoder
 from mbrparse.decode.objectives import Objective
-from mbrparse.decode.parse_result import Parse, Parses
+from mbrparse.decode.parse_result import Parse, Parses, ScoredTree
 from mbrparse.decode.parser_options import ParserOptions, Settings, objective_of
+from mbrparse.decode.pooling import Pooling
 from mbrparse.decode.posteriors.posteriors_file import GivenPosteriors
 from mbrparse.decode.posteriors.posteriors_source import PosteriorsSource
 from mbrparse.decode.sentences import Batch, Sentence, batch_of_sentences
-from mbrparse.decode.trees import build_tree
+from mbrparse.decode.trees import build_tree, nary_tree
 from mbrparse.errors import ChartOverflowError, OptionsError, TimeLimitError
 from mbrparse.grammar.charts.chart import TOO_LARGE
+from mbrparse.grammar.dop.dop_grammar import DopGrammar
 from mbrparse.grammar.pcfg import PCFG
-from mbrparse.treebank.binarize import debinarize
 from mbrparse.treebank.tree import Tree
 
 # In seconds: who interrupts waits no longer.
 _QUICK = 0.01
+if TYPE_CHECKING:
+    from mbrparse.decode.candidates.candidate_trees import Candidate
 
 
 class Parser:
@@ -37,9 +42,10 @@ class Parser:
     Charts are computed once for all objectives. ``objectives`` are names of the table (``OBJECTIVES``) or
     rows of one's own, by default Labelled Recall. ``settings`` are what the command line calls --fallback
     ("right-branching", "flat", "empty"), ``unlabelled`` (--labels none), ``debinarized``, ``max_length``,
-    ``max_seconds``, ``precision`` ("double", "single"), ``items`` ("projected", "symbol"), ``best_first`` and
-    ``expectations`` (see ``ParserOptions``, which may also be handed over whole, as ``options``). Raises
-    ObjectiveError or OptionsError for what has no meaning.
+    ``max_seconds``, ``precision`` ("double", "single"), ``items`` ("projected", "symbol"), ``best_first``,
+    ``expectations``, and, for candidates, ``k_best``, ``samples``, ``seed`` and ``risk`` (see
+    ``ParserOptions``, which may also be handed over whole, as ``options``). Raises ObjectiveError or
+    OptionsError for what has no meaning.
 
     >>> from mbrparse.grammar.grammars import train
     >>> from mbrparse.treebank.brackets import read_tree
@@ -51,12 +57,12 @@ class Parser:
 
     def __init__(
         self,
-        source: PCFG | GivenPosteriors,
+        source: PCFG | DopGrammar | GivenPosteriors,
         *objectives: str | Objective,
         options: ParserOptions | None = None,
         **settings: Unpack[Settings],
     ) -> None:
-        if not isinstance(source, PCFG | GivenPosteriors):
+        if not isinstance(source, PCFG | DopGrammar | GivenPosteriors):
             raise OptionsError(
                 f"a parser needs a grammar or a file's posteriors, not a {type(source).__name__}",
                 remedy="train or read_grammar make the one, read_posteriors the other",
@@ -68,7 +74,9 @@ class Parser:
             raise OptionsError("options hold the objectives and all settings: give no others beside them")
         self.options = options
         self.source = (
-            GrammarSource(source, options) if isinstance(source, PCFG) else PosteriorsSource(source, options)
+            PosteriorsSource(source, options)
+            if isinstance(source, GivenPosteriors)
+            else GrammarSource(source, options)
         )
 
         # A single sentence of so many words was parsed in no time.
@@ -77,16 +85,27 @@ class Parser:
         nary = {position for place in places if place.nary for position in place.positions}
         # Trees of n-ary objectives are written un-binarized, fall-backs too.
         self._nary = [position in nary for position in range(len(options.objectives))]
+        decoder = next((place.decoder for place in places if isinstance(place.decoder, NaryDecoder)), None)
+        pooled = decoder is not None and any(row.f_score == "pooled" for row in options.objectives)
+        self.pooling = Pooling(options.objectives, decoder, self.source.root) if decoder and pooled else None
 
     def parse(self, sentences: Tree | str | Iterable[Tree | str | Sequence[str | Tree]]) -> Parses:
         """Parse sentences: trees (whose terminals are parsed), strings of words, or lists of words.
 
-        The answers are in their order, and none depends on any other sentence.
+        The answers are in their order, and none depends on any other sentence, but for the trees of a
+        pooled F, which is that of these sentences (``Parses.node_costs``).
         """
-        return Parses(self.options.objectives, self.parse_batch(batch_of_sentences(sentences)))
+        parses = self.parse_batch(batch_of_sentences(sentences))
+        costs: Mapping[str, float] = {}
+        if self.pooling is not None:
+            parses, costs = self.pooling.of_parses(parses)
+        return Parses(self.options.objectives, parses, costs)
 
     def parse_batch(self, batch: Batch) -> list[Parse]:
-        """Parse a batch; the results are in the order of the sentences and do not depend on it."""
+        """Parse a batch; the results are in the order of the sentences and do not depend on it.
+
+        Where F is pooled it takes more than a batch: each sentence has the tree of its own F here.
+        """
         work = at_once if self._is_quick(batch) else aside
         return work(self._parse_batch, batch)
 
@@ -123,6 +142,7 @@ class Parser:
         objectives = self.options.objectives
         decoded: list[Decoded | None] = [None] * len(objectives)
         reason = evidence.reason
+        listed: list[Candidate] = []
         if evidence.posteriors is not None:
             try:
                 with self.source.clock.running(evidence.spent):
@@ -130,6 +150,8 @@ class Parser:
                         found = decoder.decode(evidence.chart, evidence.posteriors)
                         for position, one in zip(positions, found, strict=True):
                             decoded[position] = one
+                    if self.source.candidates is not None and evidence.chart is not None:
+                        listed = self.source.candidates.of_sentence(evidence.chart.terminal_ids)
             except ChartOverflowError:
                 return self._parse(replace(evidence, posteriors=None, chart=None, reason=TOO_LARGE))
             except TimeLimitError as error:
@@ -149,6 +171,9 @@ class Parser:
             if key not in built:
                 built[key] = self._tree(evidence, one, fallback, nary)
             trees.append(built[key])
+        candidates: tuple[ScoredTree, ...] = ()
+        if self.options.has_candidates:
+            candidates = self._candidates(evidence, listed)
         return Parse(
             objectives,
             evidence.terminal_ids,
@@ -158,6 +183,18 @@ class Parser:
             reason,
             evidence.chart,
             evidence.posteriors,
+            candidates=candidates,
+        )
+
+    def _candidates(self, evidence: Evidence, listed: Sequence[Candidate]) -> tuple[ScoredTree, ...]:
+        """The candidates as they are written; where there are none the fall-back is the only one."""
+        if not listed:
+            length, kind = len(evidence.sentence), self.options.fallback
+            spans = fallback_spans(length, kind, self.source.root, self.source.labels)
+            return (ScoredTree(-math.inf, self._tree(evidence, None, spans, nary=False)),)
+        return tuple(
+            ScoredTree(one.log_prob, self._tree(evidence, Decoded(one.spans, one.preterminals), None, False))
+            for one in listed
         )
 
     def _tree(
@@ -173,8 +210,9 @@ class Parser:
             leaves, spans = self.source.leaves(evidence, None), fallback
         else:
             return None
-        tree = build_tree(spans, leaves)
-        return debinarize(tree) if nary or self.options.debinarized else tree
+        if nary or self.options.debinarized:
+            return nary_tree(spans, leaves, self.source.root)
+        return build_tree(spans, leaves)
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypedDict, get_args
 
@@ -10,11 +11,16 @@ from mbrparse.decode.fallback import Fallback
 from mbrparse.decode.objectives import OBJECTIVES, Kind, Objective
 from mbrparse.errors import ObjectiveError, OptionsError
 from mbrparse.grammar.charts.factory import Precision
+from mbrparse.grammar.pcfg import FloatArray
+from mbrparse.treebank.tree import Tree
 
 if TYPE_CHECKING:
     from mbrparse.decode.best_first.best_first_charts import BestFirst
 
 Items = Literal["projected", "symbol"]
+
+#: From trees of one sentence what each scores if another is the correct one, [guessed, correct].
+Risk = Callable[[Sequence[Tree]], FloatArray]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +35,12 @@ class ParserOptions:
     ``expectations`` announces that posteriors will be asked for (decode.details).
     ``max_seconds`` limits the time of a sentence's chart and of the search for its trees
     (grammar.charts.clock): where an exhaustive chart, or a search of one, is not finished by then, the
-    sentence falls back; a best-first chart is taken as far as it got.
+    sentence falls back; a best-first chart is taken as far as it got. ``k_best`` derivations, or ``samples``
+    by the ``seed``, make the candidates of a sentence; minimum-risk chooses among them by ``risk``, which
+    scores trees of one sentence, [guessed, correct].
+
+    ``prune`` is for DOP grammars: labels over spans whose posterior under the treebank's PCFG is no more are
+    left out (0: none).
 
     Raises OptionsError for what has no meaning together.
     """
@@ -44,6 +55,11 @@ class ParserOptions:
     items: Items = "projected"
     expectations: bool = False
     max_seconds: float | None = None
+    k_best: int | None = None
+    samples: int | None = None
+    seed: int = 0
+    risk: Risk | None = None
+    prune: float = 0.0
 
     def __post_init__(self) -> None:
         names = [objective.name for objective in self.objectives]
@@ -62,6 +78,8 @@ class ParserOptions:
             raise OptionsError(f"--max-length is one or more, not {self.max_length}")
         if self.max_seconds is not None and not 0 < self.max_seconds < math.inf:
             raise OptionsError(f"--max-seconds is a number above zero, not {self.max_seconds:g}")
+        if not 0 <= self.prune < 1:
+            raise OptionsError(f"--prune is a number from 0 to below 1, not {self.prune:g}")
         if self.unlabelled and all(o.labels_matter or o.kind is not Kind.FREE for o in self.objectives):
             raise OptionsError(
                 "--labels none needs an objective that does not look at labels, in the free space: "
@@ -69,6 +87,10 @@ class ParserOptions:
             )
         if self.items == "symbol" and all(o.kind is Kind.DERIVATION for o in self.objectives):
             raise OptionsError("--items symbol needs another objective: labelled-tree has rules for items")
+        self._check_candidates()
+        crossing = self.needs_consistency or any(o.kind is Kind.WHOLE for o in self.objectives)
+        if crossing and self.best_first is not None:
+            raise OptionsError("What crosses a span is told with --engine exhaustive")
         if self.needs_forest:
             what = "--items symbol" if self.items == "symbol" else "This objective"
             if self.best_first is not None:
@@ -76,10 +98,51 @@ class ParserOptions:
             if self.precision == "single":
                 raise OptionsError(f"{what} needs --precision double")
 
+    def _check_candidates(self) -> None:
+        for option, value in (("k-best", self.k_best), ("samples", self.samples)):
+            if value is not None and value < 1:
+                raise OptionsError(f"--{option} is one or more, not {value}")
+        if self.seed < 0:
+            raise OptionsError(f"--seed is zero or more, not {self.seed}")
+        if self.k_best is not None and self.samples is not None:
+            raise OptionsError("--k-best and --samples are two ways to the candidates: give one")
+        if self.has_candidates and self.best_first is not None:
+            raise OptionsError("--k-best and --samples need --engine exhaustive")
+        chooses = any(o.kind is Kind.RISK for o in self.objectives)
+        if chooses and not self.has_candidates:
+            raise OptionsError("--objective minimum-risk needs candidates: --k-best or --samples")
+        if chooses is not (self.risk is not None):
+            raise OptionsError("--objective minimum-risk and --risk go together")
+
+    @property
+    def has_candidates(self) -> bool:
+        """Whether candidates are asked for."""
+        return self.k_best is not None or self.samples is not None
+
+    def check_for_dop(self) -> None:
+        """Raise OptionsError for what a DOP grammar's charts cannot tell: they know labels over spans."""
+        needs_pcfg = "needs a PCFG (mbrparse train --method counting), not a DOP grammar"
+        if self.items == "symbol":
+            raise OptionsError(f"--items symbol {needs_pcfg}")
+        if self.best_first is not None:
+            raise OptionsError(f"--engine best-first {needs_pcfg}")
+        if self.has_candidates:
+            raise OptionsError(f"--k-best or --samples {needs_pcfg}")
+        if self.precision == "single":
+            raise OptionsError("--precision single is not for DOP grammars: --prune is for speed")
+        for objective in self.objectives:
+            if objective.kind in (Kind.FOREST, Kind.EXACT_F, Kind.WHOLE) or objective.needs_consistency:
+                raise OptionsError(f"--objective {objective.name} {needs_pcfg}")
+
+    @property
+    def needs_consistency(self) -> bool:
+        """Whether an objective asks what constituents of the n-ary tree cross."""
+        return any(objective.needs_consistency for objective in self.objectives)
+
     @property
     def needs_forest(self) -> bool:
         """Whether more is asked for than charts of sums, and the most probable derivation, can tell."""
-        return self.items == "symbol" or any(o.kind is Kind.FOREST for o in self.objectives)
+        return self.items == "symbol" or any(o.kind in (Kind.FOREST, Kind.EXACT_F) for o in self.objectives)
 
 
 class Settings(TypedDict, total=False):
@@ -94,6 +157,11 @@ class Settings(TypedDict, total=False):
     items: Items
     expectations: bool
     max_seconds: float | None
+    k_best: int | None
+    samples: int | None
+    seed: int
+    risk: Risk | None
+    prune: float
 
 
 def objective_of(name: str | Objective) -> Objective:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import NamedTuple
 
 from mbrparse.decode.details import Details
 from mbrparse.decode.grammar_source import GrammarSource
+from mbrparse.decode.lines import Lines
 from mbrparse.decode.parallel import DIED, Part, in_order
 from mbrparse.decode.parse_result import Parse
 from mbrparse.decode.parser import Parser
@@ -21,35 +21,31 @@ from mbrparse.decode.posteriors.posteriors_source import PosteriorsSource
 from mbrparse.decode.sentences import Batch, Chunk, Sentence, batch_of
 from mbrparse.errors import ChartOverflowError, InputMismatchError
 from mbrparse.grammar.charts.chart import TOO_LARGE
-from mbrparse.grammar.charts.span_summary import SpanEntries
+from mbrparse.grammar.dop.dop_grammar import DopGrammar
 from mbrparse.grammar.pcfg import PCFG
-from mbrparse.reporting import Tell, say_nothing
+from mbrparse.reporting import Progress, Tell, say_nothing, show_nothing
 from mbrparse.treebank.brackets import EMPTY_PARSE
 from mbrparse.workers import Workers
-
-
-class Lines(NamedTuple):
-    """What is written for one sentence."""
-
-    trees: tuple[str, ...]
-    details: str | None
-    reason: str | None
-    length: int = 0
-    entries: SpanEntries | None = None
 
 
 @dataclass(frozen=True)
 class Job:
     """What to parse with, and how; with ``posteriors`` lines carry those of spans."""
 
-    source: PCFG | GivenPosteriors
+    source: PCFG | DopGrammar | GivenPosteriors
     options: ParserOptions
     details: bool = False
     posteriors: bool = False
 
 
-def parse_all(job: Job, chunks: Iterable[Chunk], jobs: int = 1, tell: Tell = say_nothing) -> Iterator[Lines]:
-    """Parse chunks of sentences and yield their lines in input order.
+def parse_all(
+    job: Job,
+    chunks: Iterable[Chunk],
+    jobs: int = 1,
+    tell: Tell = say_nothing,
+    progress: Progress = show_nothing,
+) -> Iterator[Lines]:
+    """Parse chunks of sentences and yield their lines in input order, with a pooled F when all are parsed.
 
     A grammar may do so on ``jobs`` processes; a sentence that they die of falls back, and ``tell`` is told.
     Raises InputMismatchError, before anything is yielded, if no sentence of the first chunk (with a word in
@@ -60,8 +56,12 @@ def parse_all(job: Job, chunks: Iterable[Chunk], jobs: int = 1, tell: Tell = say
     worker = Worker(job)
     source = worker.source
     if isinstance(source, PosteriorsSource):
-        return numbered(_with_posteriors(worker, source, chunks))
-    return numbered(_with_grammar(job, worker, source, chunks, jobs, tell))
+        results = _with_posteriors(worker, source, chunks)
+    else:
+        results = _with_grammar(job, worker, source, chunks, jobs, tell)
+    if worker.pooling is not None:
+        return numbered(worker.pooling.of_lines(results, progress, tell))
+    return numbered(progress(results, "parsing"))
 
 
 def _with_grammar(
@@ -72,7 +72,7 @@ def _with_grammar(
     for chunk in stream:
         first.append(chunk)
         spoken = [sentence for sentence in batch_of(chunk, 0).sentences if sentence]
-        _check_fit(source, spoken)
+        check_fit(source, spoken)
         if spoken:
             if jobs > 1:
                 # Kernels are compiled here, once, and are then there in all processes.
@@ -105,6 +105,20 @@ def lines_of(parse: Parse, details: Details | None) -> Lines:
         tuple(texts[id(tree)] for tree in parse.trees),
         None if details is None else json.dumps(details.row(parse), allow_nan=False),
         parse.reason,
+        certified=_certified(parse),
+        candidates=tuple(
+            f"{one.log_prob:.9f}\t{EMPTY_PARSE if one.tree is None else one.tree}" for one in parse.candidates
+        ),
+    )
+
+
+def _certified(parse: Parse) -> tuple[tuple[str, bool], ...]:
+    """By objective, whether no tree is better, where that is told."""
+    rows = zip(parse.objectives, parse.decoded, strict=True)
+    return tuple(
+        (objective.name, found.certificate.certified)
+        for objective, found in rows
+        if found is not None and found.certificate is not None
     )
 
 
@@ -117,7 +131,8 @@ def numbered(results: Iterable[Lines]) -> Iterator[Lines]:
             yield lines._replace(details=f'{{"sentence": {number}, {lines.details[1:]}')
 
 
-def _check_fit(source: GrammarSource, sentences: list[Sentence]) -> None:
+def check_fit(source: GrammarSource, sentences: Sequence[Sentence]) -> None:
+    """Raise InputMismatchError where no sentence holds a single terminal that the grammar knows."""
     grammar = source.grammar
     known = frozenset(grammar.terminals)
     if not sentences or any(known.intersection(source.terminals(sentence)) for sentence in sentences):
@@ -138,8 +153,10 @@ class Worker:
         wanted = job.details or job.posteriors
         self._parser = Parser(job.source, options=replace(job.options, expectations=wanted))
         self.source = self._parser.source
+        self.pooling = self._parser.pooling
         self._posteriors = job.posteriors
-        grammar = job.source if isinstance(job.source, PCFG) else None
+        self._consistent = job.options.needs_consistency
+        grammar = None if isinstance(job.source, GivenPosteriors) else job.source
         self._details = Details(grammar) if job.details else None
 
     def all(self, chunks: Iterable[Chunk]) -> Iterator[Lines]:
@@ -165,10 +182,15 @@ class Worker:
 
     def _line(self, parse: Parse) -> Lines:
         lines = lines_of(parse, self._details)
+        if self.pooling is not None and (held := self.pooling.held(parse)) is not None:
+            lines = lines._replace(held=held.alone())
         if not self._posteriors:
             return lines
-        entries = None if parse.posteriors is None else parse.posteriors.entries
-        return lines._replace(length=parse.length, entries=entries)
+        known = parse.posteriors
+        if known is None:
+            return lines._replace(length=parse.length)
+        consistent = known.consistent if self._consistent else None
+        return lines._replace(length=parse.length, entries=known.entries, consistent=consistent)
 
 
 def _begin(job: Job) -> Callable[[Part], list[Lines]]:

@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 
 from mbrparse.errors import CorpusError
 from mbrparse.files import read_lines, source_name
-from mbrparse.treebank.brackets import WHITE, read_trees, without_carriages
+from mbrparse.treebank.brackets import WHITE, is_comment, read_trees, without_carriages
 from mbrparse.treebank.clean import TRACE
 from mbrparse.treebank.tree import Tree
 
@@ -103,18 +103,19 @@ def read_chunks(
 ) -> Iterator[Chunk]:
     """Yield the sentences of a file of trees or of lines of tokens, ``size`` a chunk (at first fewer).
 
-    Without ``form``, the first character that is not white space tells: a bracket begins trees. Raises
-    CorpusError for an input without sentences.
+    Without ``form``, the first character that is not white space tells: a bracket begins trees, before which
+    comments may stand. Raises CorpusError for an input without sentences.
     """
     source = source_name(path)
     lines = read_lines(path, encoding)
     head: list[str] = []
     for line in lines:
         head.append(line)
-        if line.strip(WHITE):
+        if line.strip(WHITE) and not (is_comment(line) and form != "tokens"):
             break
     else:
-        raise CorpusError("no sentences in the input", source=source)
+        if form == "trees" or not any(line.strip(WHITE) for line in head):
+            raise CorpusError("no sentences in the input", source=source)
     if form is None:
         form = "trees" if head[-1].lstrip(WHITE).startswith("(") else "tokens"
     # Lines that were read ahead keep their numbers: nothing is dropped.
@@ -150,7 +151,7 @@ def _chunks(
     held: list[str] = []
     for number, line in enumerate(lines, start=1):
         held.append(line)
-        if form == "trees":
+        if form == "trees" and not (depth == 0 and is_comment(line)):
             depth += line.count("(") - line.count(")")
         complete += depth == 0
         if complete >= wanted and depth == 0:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from mbrparse.treebank.binarize import debinarize
 from mbrparse.treebank.labels import unescape
 from mbrparse.treebank.tree import Tree
 
@@ -26,6 +27,15 @@ def build_tree(spans: Sequence[tuple[int, int, str]], leaves: Sequence[Tree]) ->
         tops[start] = Tree(label, children)
         ends[start] = end
     return tops[0]
+
+
+def nary_tree(spans: Sequence[tuple[int, int, str]], leaves: Sequence[Tree], root: str) -> Tree:
+    """The n-ary tree of these constituents as it is written: chains expanded, a root over a single leaf.
+
+    >>> str(nary_tree([(0, 3, "S"), (1, 3, "A+B")], [Tree("x"), Tree("y"), Tree("z")], "S"))
+    '(S x (A (B y z)))'
+    """
+    return debinarize(build_tree(spans or [(0, 1, root)], leaves))
 
 
 def tagged(leaves: Sequence[Tree], preterminals: Sequence[str | None]) -> tuple[Tree, ...]:

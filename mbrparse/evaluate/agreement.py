@@ -14,7 +14,7 @@ from mbrparse.treebank.tree import Tree
 Form = Literal["binarized", "original"]
 Unit = Literal["line", "sentence"]
 
-_ONE_FORM = "compare binarized parses with a binarized gold, or with --form original both debinarized"
+_ONE_FORM = "compare binarized parses with a binarized gold, or all in original form: --form original"
 
 
 Raised = TypeVar("Raised", bound=MbrparseError)
@@ -42,14 +42,8 @@ class Place(NamedTuple):
         return kind(message, source=str(self), remedy=remedy)
 
 
-def check_gold(tree: Outline, form: Form, place: Place, unaries: bool = False) -> None:
-    """Raise InputMismatchError where a gold tree is not in the form that was asked for.
-
-    ``unaries``: a binarized tree may have them.
-    """
-    if form == "original":
-        refuse_continuations(tree, place)
-        return
+def check_gold(tree: Outline, place: Place, unaries: bool = False) -> None:
+    """Raise InputMismatchError where a gold tree is not binarized; with ``unaries`` it may have those."""
     node = first_node(tree.odd, lambda node: is_nary(node) or (is_unary(node) and not unaries))
     if node is None:
         return
@@ -62,19 +56,9 @@ def check_gold(tree: Outline, form: Form, place: Place, unaries: bool = False) -
     )
 
 
-def refuse_continuations(tree: Outline, place: Place) -> None:
-    """Raise InputMismatchError where a tree said to be in original form has a continuation."""
-    for label in tree.labels:
-        if _looks_continued(label):
-            raise place.error(
-                InputMismatchError,
-                f"a binarized tree (label {label!r}) under --form original",
-                "debinarize it (mbrparse debinarize), or leave --form original out",
-            )
-
-
 @lru_cache(maxsize=65536)
-def _looks_continued(label: str) -> bool:
+def looks_continued(label: str) -> bool:
+    """Whether a label is a continuation's, whatever form its tree is in."""
     try:
         return is_continuation(label)
     except LabelError:  # an original label may be anything
@@ -96,7 +80,7 @@ class BinarizedForm:
         """Take a parse in."""
         if self.continued:
             return
-        self.continued = any(_looks_continued(label) for label in tree.labels)
+        self.continued = any(looks_continued(label) for label in tree.labels)
         if self.nary is None:
             node = first_node(tree.odd, is_nary)
             self.nary = None if node is None else (place, node)

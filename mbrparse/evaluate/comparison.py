@@ -11,7 +11,7 @@ from mbrparse.errors import MbrparseError, visible
 from mbrparse.evaluate.agreement import Form
 from mbrparse.evaluate.breakdowns import By
 from mbrparse.evaluate.criteria import COVERAGE, MORE, PAPER, Average, Criterion
-from mbrparse.evaluate.evalb.evalb_counts import EVALB
+from mbrparse.evaluate.evalb.evalb_counts import EVALB, EVALB_COVERAGE
 from mbrparse.evaluate.evalb.parameters import EvalbParameters, read_parameters
 from mbrparse.evaluate.evaluation import Evaluation, Settings, evaluate
 from mbrparse.evaluate.gold import PAPER_FORM, Comparison, CrossingReference
@@ -25,6 +25,15 @@ class ParsedTrees(Protocol):
 
     def by_objective(self) -> Mapping[str, Sequence[Tree | None]]:
         """The trees of all sentences, by the objective's name."""
+        ...
+
+
+@runtime_checkable
+class KnownFallbacks(Protocol):
+    """A parser's answers that know which of them are fall-backs."""
+
+    def fell_back(self) -> Mapping[str, Sequence[bool]]:
+        """For each sentence whether it fell back, by the objective's name."""
         ...
 
 
@@ -44,6 +53,8 @@ def compare(
     baseline: str | None = None,
     resamples: int | None = None,
     seed: int = 0,
+    criterion: str | None = None,
+    significance: bool = False,
     evalb: EvalbParameters | str | Path | None = None,
     tell: Callable[[str], None] | None = None,
 ) -> Evaluation:
@@ -53,20 +64,25 @@ def compare(
         gold: The correct trees, one for each sentence.
         parses: One tree (None: no parse) for each sentence, in the gold's order: by the name of its
             parser, or a parser's answers, or the trees of a single parser, then called "parses".
-        form: Whether all are binarized, or all original (debinarized).
+        form: "binarized", or "original", in which binarized trees are un-binarized first (those of a list
+            in which any label is a continuation).
         unaries: Whether binarized trees keep their unary productions.
         crossing_reference: What consistent brackets are judged by: the gold without continuations, or
             as it is.
         criteria: Goodman's (1996) five and the coverage, "all" there are, or some, themselves or by name.
+            With the coverage stands how many fell back, where the parses know it.
         average: Sums over sums, or the mean of the sentences' rates.
         by: A breakdown instead of the table: by sentence length, label, or labels confused.
         baseline: The name that p-values compare with (default: the first).
         resamples: How many, for the significance of differences between several parsers; 0: untested
             (default: 10,000; 1,000 with more than 10,000 sentences).
         seed: Of the resamples.
+        criterion: By which the differences are told below the table (default: labelled recall, EVALB's F).
+        significance: Tell the differences by all criteria instead, and the p-values of all pairs.
         evalb: Compare as EVALB does, by these parameters or this .prm file, and with its criteria; form,
             unaries and crossing_reference then mean nothing.
-        tell: Called with EVALB's messages, one line each (default: they go to standard error).
+        tell: Called with EVALB's messages and other notes, one line each (default: they go to standard
+            error).
 
     Returns:
         The table. It prints as the command line's and shows itself in a notebook; ``frame`` holds the
@@ -83,8 +99,8 @@ def compare(
     >>> found.frame["labelled_recall"].round(3).to_dict()
     {'left': 0.667, 'none': 0.0}
     >>> print(compare(gold, gold, criteria=["labelled_recall", "coverage"]))
-            lab. recall  coverage
-    parses       100.00    100.00
+            lab. recall  not empty
+    parses       100.00     100.00
     <BLANKLINE>
     criteria:labelled_recall|gold:memory|form:binarized|crossing:debinarized|average:pooled|sentences:2|...
     """
@@ -94,9 +110,13 @@ def compare(
         if how != PAPER_FORM:
             raise MbrparseError("form, unaries and crossing_reference mean nothing with evalb")
         how = evalb if isinstance(evalb, EvalbParameters) else read_parameters(evalb, tell)
-    settings = Settings(how, _criteria(criteria, evalb is not None), average, by, baseline, resamples, seed)
+    chosen = _criteria(criteria, evalb is not None)
+    settings = Settings(how, chosen, average, by, baseline, resamples, seed, criterion, significance)
     sources = [TreesInMemory(name, name, trees) for name, trees in _by_name(parses).items()]
-    return evaluate(TreesInMemory("memory", "the gold", gold), sources, settings, tell)
+    fell_back = None
+    if isinstance(parses, KnownFallbacks) and any(one.context for one in chosen):
+        fell_back = parses.fell_back()
+    return evaluate(TreesInMemory("memory", "the gold", gold), sources, settings, tell, fell_back=fell_back)
 
 
 def _by_name(parses: Parses) -> Mapping[str, Sequence[Tree | None]]:
@@ -110,7 +130,7 @@ def _by_name(parses: Parses) -> Mapping[str, Sequence[Tree | None]]:
 def _criteria(
     wanted: Literal["paper", "all"] | Sequence[Criterion | str], evalb: bool
 ) -> tuple[Criterion, ...]:
-    everything = (*(EVALB if evalb else PAPER + MORE), COVERAGE)
+    everything = (*EVALB, EVALB_COVERAGE) if evalb else (*PAPER, *MORE, COVERAGE)
     if isinstance(wanted, str):
         if wanted not in ("paper", "all"):
             raise MbrparseError(f"criteria are paper, all or a list, not {wanted!r}")

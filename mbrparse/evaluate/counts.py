@@ -13,6 +13,9 @@ from mbrparse.evaluate.agreement import empty_gold, no_trees
 from mbrparse.evaluate.gold import PAPER_FORM, Comparison, GoldSentence
 from mbrparse.evaluate.parses import Parses
 from mbrparse.evaluate.sources import TreeSource
+from mbrparse.evaluate.unbinarized import OriginalForms
+from mbrparse.reporting import Tell, say_nothing
+from mbrparse.treebank.brackets import ReadTree
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -42,17 +45,23 @@ def count_matches(
     parses: Sequence[TreeSource],
     how: Comparison = PAPER_FORM,
     tallies: Mapping[str, LabelTally] | None = None,
+    tell: Tell = say_nothing,
 ) -> Iterator[list[SentenceCounts]]:
     """Yield, for each gold sentence, its counts in each parser's parses.
 
-    ``tallies`` (one by each name) are fed. As in a parse file, an empty line among gold trees of one line
-    each is an empty tree, which a gold file must not have: line for line, the files stay together.
+    ``tallies`` (one by each name) are fed, ``tell`` hears what un-binarizing does to labels. As in a parse
+    file, an empty line among gold trees of one line each is an empty tree, which a gold file must not have:
+    line for line, the files stay together.
 
     Raises CorpusError (no trees, an empty gold tree), InputMismatchError (trees that do not belong
     together), BracketError, FileError or LabelError, all with their place.
     """
-    trees = gold.trees()
-    parsers = [Parses(source, how, None if tallies is None else tallies[source.name]) for source in parses]
+    read = OriginalForms(tell).trees if how.form == "original" else _as_they_stand
+    trees = read(gold)
+    parsers = [
+        Parses(source, read(source), how, None if tallies is None else tallies[source.name])
+        for source in parses
+    ]
     number = 0
     for number, (line, tree) in enumerate(trees, start=1):
         if tree is None:
@@ -79,6 +88,10 @@ def count_matches(
         raise no_trees(gold.source)
     for parser in parsers:
         parser.finish(gold.source, number)
+
+
+def _as_they_stand(source: TreeSource) -> Iterator[ReadTree]:
+    return source.trees()
 
 
 def counts_table(rows: Iterable[Sequence[SentenceCounts | EvalbCounts]]) -> pd.DataFrame:

@@ -11,8 +11,9 @@ labels                 L / N_C     tree: L = N_C
 =====================  ==========  ============================
 
 A tree criterion is 1 or 0 for each sentence; an empty parse fails it. For binary trees N_C = N_G; for
-others an exact match asks for that too. Coverage, the share of sentences with a parse, says what the
-others are about.
+others an exact match asks for that too. Coverage, the share of sentences whose parse is not empty, says
+what the others are about; where it is known, so does the share of those that fell back: a fall-back is a
+tree, and no empty parse.
 
 Averages. ``pooled`` divides sum by sum over all sentences (Sima'an 2003 defines recall so).
 ``sentence`` is the mean of the sentences' own rates; a sentence whose denominator is zero (no guessed
@@ -92,6 +93,9 @@ PAPER: tuple[Criterion, ...] = (
     tree("consistent_brackets_tree", "cons. tree", lambda counts: counts["consistent"] == counts["guess"]),
 )
 
+#: Which of them n-ary trees win by having few constituents.
+CONSISTENT = ("consistent_brackets_recall", "consistent_brackets_tree")
+
 #: What ``--all`` adds.
 MORE: tuple[Criterion, ...] = (
     tree("bracketed_tree", "brack. tree", _exact("bracketed")),
@@ -101,7 +105,9 @@ MORE: tuple[Criterion, ...] = (
     f_score("bracketed_f", "brack. F", "bracketed"),
 )
 
-COVERAGE = Criterion("coverage", "coverage", lambda counts: counts["parsed"], _sentences, context=True)
+COVERAGE = Criterion("coverage", "not empty", lambda counts: counts["parsed"], _sentences, context=True)
+#: Of tables with a column ``fell_back``, which ``parse --details`` knows.
+FELL_BACK = Criterion("fell_back", "fell back", lambda counts: counts["fell_back"], _sentences, context=True)
 
 
 def rates(

@@ -1,55 +1,34 @@
-"""Drawings of one sentence's trees, in the terminal or as SVG, with what differs from the first marked.
+"""One sentence's trees side by side, with what differs from the first marked, and their picture.
 
 A constituent is marked if the first tree lacks it, span and projected label; of equal constituents (a
 unary chain may hold some) as many stay unmarked as the first tree has. The mark is ``MARK`` after the
-label, and a colour beside it where there are colours.
-
-``treebank.tree_drawing`` draws a tree without marks. nltk and svgling draw by recursion: a tree deeper
-than ``MAX_DEPTH`` raises DrawingError.
+label, and a colour beside it where there are colours. ``text_drawing`` draws in the terminal.
 """
 
 from __future__ import annotations
 
-import re
-import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from mbrparse.errors import CorpusError, InputMismatchError, LabelError, MbrparseError, visible
+from mbrparse.errors import CorpusError, InputMismatchError, LabelError, MbrparseError
 from mbrparse.evaluate.agreement import no_trees, yields_agree
 from mbrparse.files import source_name
 from mbrparse.treebank.brackets import read_parse_file
+from mbrparse.treebank.candidate_files import is_candidate_file, read_candidates
 from mbrparse.treebank.constituents import constituents
 from mbrparse.treebank.labels import project
 from mbrparse.treebank.tree import Tree
-from mbrparse.treebank.tree_drawing import (
-    GLYPH_WIDTH,
-    MAX_DEPTH,
-    Node,
-    convert,
-    lay_out,
-    levels,
-    printable,
-    stack,
-)
+from mbrparse.treebank.tree_drawing import MAX_DEPTH
+from mbrparse.treebank.tree_layout import Picture, lay_out, levels, line_of_text, stacked
 
 MARK = " *"
 NO_PARSE = "(no parse)"
 
-# In nltk's drawing the mark is one word with its label, told from a word "*" beside it.
-_TEXT_MARK = MARK.replace(" ", "\u00a0")
-_MARKED_LABEL = re.compile(rf"([^ \n]*){re.escape(_TEXT_MARK)}")
-_IN_RED = "\x1b[31;1m{}\x1b[0m"
-_SVG_COLOUR = "crimson"
-# Stands beside a character two columns wide while nltk counts characters; no label contains it.
-_FILLER = "\u200b"
-
 
 class DrawingError(MbrparseError):
-    """A tree that the drawing libraries cannot draw."""
+    """A tree that is too deep to be drawn."""
 
 
 class NamedTree(NamedTuple):
@@ -67,20 +46,60 @@ class Marked(NamedTuple):
     marks: frozenset[int]
 
 
-def read_sentence(path: str | Path, number: int, encoding: str = "utf-8") -> NamedTree:
-    """The tree of a file's sentence (1-based) under the file's name; an empty line is an empty parse."""
-    source = source_name(path)
+class Sentence(NamedTuple):
+    """The trees of a sentence, and its number in their files (from 1)."""
+
+    number: int
+    trees: list[Marked]
+
+    @property
+    def differs(self) -> bool:
+        """Whether some tree has other constituents than the first, or more, or fewer."""
+        sizes = {None if tree is None else len(_spans(tree)) for _, tree, _ in self.trees}
+        return len(sizes) > 1 or any(tree.marks for tree in self.trees)
+
+
+def read_sentences(
+    paths: Sequence[str | Path], first: int = 1, encoding: str = "utf-8"
+) -> Iterator[Sentence]:
+    """Yield the trees of each sentence from the ``first`` (1-based) on, under the files' names.
+
+    An empty line is an empty parse; a file of candidates gives all of a sentence's. Ends with the shortest
+    file. Raises CorpusError where one has no sentence ``first``, InputMismatchError where trees are not of
+    one sentence.
+    """
+    names = [source_name(path) for path in paths]
+    files = [_from(path, name, first, encoding) for path, name in zip(paths, names, strict=True)]
+    for number, trees in enumerate(zip(*files, strict=False), start=first):
+        yield Sentence(number, mark([tree for of_file in trees for tree in of_file]))
+
+
+def _sentences(path: str | Path, name: str, encoding: str) -> Iterator[list[NamedTree]]:
+    """A file's trees by sentence: one each, or the candidates."""
+    if not is_candidate_file(path, encoding):
+        for _, tree in read_parse_file(path, encoding):
+            yield [NamedTree(name, tree)]
+        return
+    for candidates in read_candidates(path, encoding):
+        yield [
+            NamedTree(f"{name} {place}/{len(candidates)}, log probability {one.log_prob:.6g}", one.tree)
+            for place, one in enumerate(candidates, start=1)
+        ]
+
+
+def _from(path: str | Path, name: str, first: int, encoding: str) -> Iterator[list[NamedTree]]:
     count = 0
-    for count, (_, tree) in enumerate(read_parse_file(path, encoding), start=1):
-        if count == number:
-            return NamedTree(source, tree)
+    for count, trees in enumerate(_sentences(path, name, encoding), start=1):
+        if count >= first:
+            yield trees
     if not count:
-        raise no_trees(source)
-    raise CorpusError(
-        f"no tree {number}: the file holds {count}",
-        source=source,
-        remedy=f"give --line a number from 1 to {count}",
-    )
+        raise no_trees(source_name(path))
+    if count < first:
+        raise CorpusError(
+            f"no tree {first}: the file holds {count}",
+            source=source_name(path),
+            remedy=f"give --line a number from 1 to {count}",
+        )
 
 
 def mark(trees: Sequence[NamedTree]) -> list[Marked]:
@@ -137,76 +156,43 @@ def _projected(label: str) -> str:
         return label
 
 
-def draw_text(trees: Sequence[Marked], colours: bool = False, unicode_lines: bool = True) -> str:
-    """The trees one below the other for a terminal; with several, each file's name above its tree."""
-    blocks = []
-    for name, tree, marks in trees:
-        lines = [visible(name)] if len(trees) > 1 else []
-        if tree is None:
-            lines.append(NO_PARSE)
-        else:
-            with _drawable(name, tree):
-                text = _text_of(tree, marks, colours, unicode_lines)
-            lines += [line.rstrip(" ") for line in text.rstrip("\n").split("\n")]
-        blocks.append("\n".join(lines) + "\n")
-    return "\n".join(blocks)
+def legend(sentences: Sequence[Sentence]) -> str | None:
+    """What the mark means; None where nothing is marked."""
+    if not any(tree.marks for sentence in sentences for tree in sentence.trees):
+        return None
+    return f"{MARK.strip()} a constituent that {sentences[0].trees[0].name} does not have"
 
 
-def _text_of(tree: Tree, marks: frozenset[int], colours: bool, unicode_lines: bool) -> str:
-    import nltk
-    from nltk.tree.prettyprinter import TreePrettyPrinter
-
-    def leaf(node: Node) -> Any:
-        if node.word is None:
-            return _widened(node.label)
-        return nltk.Tree(_widened(node.label), [_widened(node.word)])
-
-    def inner(number: int, label: str, children: list[Any]) -> Any:
-        return nltk.Tree(_widened(label) + (_TEXT_MARK if number in marks else ""), children)
-
-    printer = TreePrettyPrinter(convert(tree, leaf, inner))
-    text: str = printer.text(unicodelines=unicode_lines, maxwidth=None).replace(_FILLER, "")
-    # nltk's own highlighting compares whole subtrees, for each node with each.
-    shown = _IN_RED if colours else "{}"
-    return _MARKED_LABEL.sub(lambda match: shown.format(match.group(1) + MARK), text)
+def heading(sentence: Sentence) -> str:
+    """What stands above a sentence where there are several, or where it was searched for."""
+    return f"sentence {sentence.number}"
 
 
-def draw_svg(trees: Sequence[Marked]) -> str:
-    """The trees one below the other as an SVG image; with several, each file's name above its tree."""
-    import svgling
-    from svgling.core import TreeOptions, cssfont, multiline_node
+def draw_picture(sentences: Sequence[Sentence], numbered: bool = False) -> Picture:
+    """The trees one below the other; with several of a sentence, each file's name above its tree.
 
-    plain = TreeOptions(average_glyph_width=GLYPH_WIDTH)
-    title = TreeOptions(font_style=cssfont("sans-serif", "bold"), average_glyph_width=1.5)
-    coloured = TreeOptions(text_color=_SVG_COLOUR)
-    rows: list[Any] = []
-    for name, tree, marks in trees:
-        if len(trees) > 1:
-            rows.append(svgling.draw_tree((printable(name),), options=title))
-        if tree is None:
-            rows.append(svgling.draw_tree((NO_PARSE,), options=plain))
-            continue
-
-        def label(number: int, text: str, marks: frozenset[int] = marks) -> Any:
-            return multiline_node(text + MARK, options=coloured) if number in marks else text
-
-        with _drawable(name, tree):
-            rows.append(lay_out(tree, label))
-    return stack(rows) + "\n"
+    Raises DrawingError.
+    """
+    parts = []
+    for sentence in sentences:
+        if numbered:
+            parts.append(line_of_text(heading(sentence), bold=True))
+        for name, tree, marks in sentence.trees:
+            if len(sentence.trees) > 1:
+                parts.append(line_of_text(name, bold=True))
+            check_depth(name, tree)
+            parts.append(line_of_text(NO_PARSE) if tree is None else lay_out(tree, marks, MARK))
+    meaning = legend(sentences)
+    return stacked([*parts, *([] if meaning is None else [line_of_text(meaning)])])
 
 
-def _widened(text: str) -> str:
-    text = visible(text)
-    return text + _FILLER * sum(unicodedata.east_asian_width(character) in "WF" for character in text)
+def too_deep(name: str, depth: int) -> DrawingError:
+    """The error for a tree of so many levels."""
+    return DrawingError(f"too deep to be drawn: {depth} levels, of {MAX_DEPTH} at most", source=name)
 
 
-@contextmanager
-def _drawable(name: str, tree: Tree) -> Iterator[None]:
-    depth = levels(tree)
-    error = DrawingError(f"too deep to be drawn: {depth} levels, of {MAX_DEPTH} at most", source=name)
+def check_depth(name: str, tree: Tree | None) -> None:
+    """Raise DrawingError where a tree has more than MAX_DEPTH levels."""
+    depth = 0 if tree is None else levels(tree)
     if depth > MAX_DEPTH:
-        raise error
-    try:
-        yield
-    except RecursionError:  # called from deep within another program
-        raise error from None
+        raise too_deep(name, depth)

@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, get_args
 
-from mbrparse.errors import MbrparseError
+from mbrparse.errors import InputMismatchError, MbrparseError
 from mbrparse.evaluate.breakdowns import Breakdown, By, break_down, render_breakdowns
 from mbrparse.evaluate.counts import SentenceCounts, count_matches, counts_table
-from mbrparse.evaluate.criteria import Average, Criterion
+from mbrparse.evaluate.criteria import CONSISTENT, FELL_BACK, Average, Criterion
+from mbrparse.evaluate.details_files import read_fallbacks
 from mbrparse.evaluate.evalb.evalb_counts import EvalbCounts, count_as_evalb
 from mbrparse.evaluate.evalb.parameters import EvalbParameters
 from mbrparse.evaluate.gold import Comparison
 from mbrparse.evaluate.label_tally import LabelTally
+from mbrparse.evaluate.oracle import sources_of
 from mbrparse.evaluate.significance import Significance, significance
-from mbrparse.evaluate.sources import TreeSource, gold_file, parse_files
+from mbrparse.evaluate.sources import TreeSource, gold_file
 from mbrparse.evaluate.tables import Format, Summary, render, summarize
 
 if TYPE_CHECKING:
     import pandas as pd
+
+#: The criteria by which differences between parsers are told, unless another is asked for.
+USUAL = ("labelled_recall", "bracketing_f")
 
 Rows: TypeAlias = Iterable[Sequence[SentenceCounts | EvalbCounts]]
 
@@ -40,6 +45,10 @@ class Settings:
     baseline: str | None = None  #: default: the first of the parsers
     resamples: int | None = None  #: default: see ``default_resamples``
     seed: int = 0
+    criterion: str | None = (
+        None  #: by which differences are told; default: the first of ``USUAL`` that there is
+    )
+    everything: bool = False  #: tell the differences by all criteria, and the p-values of all pairs
 
     def __post_init__(self) -> None:
         if self.average not in get_args(Average):
@@ -48,6 +57,22 @@ class Settings:
             raise MbrparseError(f"no breakdown by {self.by!r}", remedy=f"by one of {', '.join(get_args(By))}")
         if self.seed < 0 or (self.resamples or 0) < 0:
             raise MbrparseError("resamples and seed are not negative", remedy="resamples=0 tests nothing")
+        if self.criterion is not None and self.criterion not in self._tested():
+            raise MbrparseError(
+                f"no criterion of this table is called {self.criterion!r}",
+                remedy=f"it has {', '.join(self._tested())}",
+            )
+
+    def _tested(self) -> dict[str, Criterion]:
+        return {criterion.name: criterion for criterion in self.criteria if not criterion.context}
+
+    def told(self) -> Criterion | None:
+        """The criterion by which differences are told; None: all of them."""
+        tested = self._tested()
+        if self.everything or not tested:
+            return None
+        usual = next((name for name in USUAL if name in tested), next(iter(tested)))
+        return tested[self.criterion or usual]
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -88,10 +113,13 @@ def evaluate(
     settings: Settings,
     tell: Callable[[str], None],
     progress: Callable[[Rows], Rows] = lambda rows: rows,
+    fell_back: Mapping[str, Sequence[bool]] | None = None,
 ) -> Evaluation:
-    """Compare trees; ``tell`` is called with EVALB's messages, ``progress`` may watch the rows go by.
+    """Compare trees; ``tell`` hears what a user should know (EVALB's messages, one line each), ``progress``
+    may watch the rows go by.
 
-    Raises MbrparseError where the trees (or the baseline's name) do not allow it.
+    ``fell_back`` says of each parser's sentences whether they did; they become a column of the counts, and
+    a criterion of the table. Raises MbrparseError where the trees (or the baseline's name) do not allow it.
     """
     names = [source.name for source in parses]
     if not names:
@@ -103,16 +131,24 @@ def evaluate(
         )
     tallies = {name: LabelTally() for name in names} if settings.by in ("label", "confusions") else {}
     counts = counts_table(progress(_rows(gold, parses, settings, tell, tallies)))
+    if not isinstance(settings.how, EvalbParameters):
+        _warn_of_nary(counts, settings, tell)
+
+    criteria = settings.criteria
+    if fell_back is not None:
+        counts["fell_back"] = _in_one_column(fell_back, names, len(counts) // len(names))
+        criteria = (*criteria, FELL_BACK)
     tested: Significance | None = None
     resamples = settings.resamples
     if resamples is None:
         resamples = default_resamples(len(counts) // len(names))
     if len(names) > 1 and resamples and settings.by is None:
-        tested = significance(counts, settings.criteria, settings.average, baseline, resamples, settings.seed)
-    summary = summarize(counts, gold.name, settings.how, settings.criteria, settings.average, tested)
+        tested = significance(counts, criteria, settings.average, baseline, resamples, settings.seed)
+    told = settings.told()
+    summary = summarize(counts, gold.name, settings.how, criteria, settings.average, tested, told)
     breakdowns = []
     if settings.by is not None:
-        breakdowns = break_down(settings.by, counts, settings.criteria, settings.average, tallies)
+        breakdowns = break_down(settings.by, counts, criteria, settings.average, tallies)
     return Evaluation(counts, summary, breakdowns)
 
 
@@ -123,14 +159,45 @@ def evaluate_files(
     tell: Callable[[str], None],
     progress: Callable[[Rows], Rows] = lambda rows: rows,
     encoding: str = "utf-8",
+    details: Sequence[str | Path] = (),
 ) -> Evaluation:
-    """Compare parse files with a gold file; see ``evaluate``."""
-    return evaluate(gold_file(gold, encoding), parse_files(parses, encoding), settings, tell, progress)
+    """Compare parse files with a gold file; see ``evaluate``.
+
+    ``details`` are files of ``parse --details``, one for all parse files or one for each.
+    """
+    correct = gold_file(gold, encoding)
+    form = settings.how.form if isinstance(settings.how, Comparison) else "original"
+    sources = sources_of(parses, correct, settings.criterion, form, encoding)
+    fell_back = read_fallbacks([source.name for source in sources], details) if details else None
+    return evaluate(correct, sources, settings, tell, progress, fell_back)
 
 
 def default_resamples(sentences: int) -> int:
     """10,000, but 1,000 where sentences are so many that p-values are clear, and resampling slow."""
     return 10_000 if sentences <= 10_000 else 1_000
+
+
+def _warn_of_nary(counts: pd.DataFrame, settings: Settings, tell: Callable[[str], None]) -> None:
+    """Say so where consistent brackets are counted of n-ary trees: the fewer there are, the fewer cross."""
+    shown = settings.by in (None, "length") and any(c.name in CONSISTENT for c in settings.criteria)
+    # A binary tree over n terminals has at least n - 1 constituents.
+    fewer = (counts["parsed"] > 0) & (counts["guess"] < counts["terminals"] - 1)
+    names = counts["name"][fewer].unique().tolist()
+    if shown and names:
+        tell(
+            f"consistent-brackets rates compare binary trees: a bare root scores 100, and there are n-ary "
+            f"trees in {', '.join(names)}"
+        )
+
+
+def _in_one_column(fell_back: Mapping[str, Sequence[bool]], names: list[str], sentences: int) -> list[int]:
+    for name in names:
+        if len(fell_back[name]) != sentences:
+            raise InputMismatchError(
+                f"the details of {name} are of {len(fell_back[name])} sentences, the gold holds {sentences}",
+                remedy="give what parse --details wrote with these parses",
+            )
+    return [int(fell) for name in names for fell in fell_back[name]]
 
 
 def _rows(
@@ -143,4 +210,4 @@ def _rows(
     if isinstance(settings.how, EvalbParameters):
         yield from count_as_evalb(gold, parses, settings.how, tell, tallies or None)
     else:
-        yield from count_matches(gold, parses, settings.how, tallies or None)
+        yield from count_matches(gold, parses, settings.how, tallies or None, tell)

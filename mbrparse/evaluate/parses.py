@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from mbrparse.errors import InputMismatchError, MbrparseError
-from mbrparse.evaluate.agreement import BinarizedForm, first_difference, no_trees, refuse_continuations
+from mbrparse.evaluate.agreement import BinarizedForm, first_difference, no_trees
 from mbrparse.evaluate.gold import Comparison, GoldSentence, compared_labels
 from mbrparse.evaluate.label_tally import LabelTally
 from mbrparse.evaluate.matches import Matches
@@ -27,11 +27,14 @@ class Judged(NamedTuple):
 class Parses:
     """The parses of a source, read one sentence at a time."""
 
-    def __init__(self, source: TreeSource, how: Comparison, tally: LabelTally | None = None) -> None:
+    def __init__(
+        self, source: TreeSource, trees: Iterator[ReadTree], how: Comparison, tally: LabelTally | None = None
+    ) -> None:
+        """``trees`` are the source's, in the form that is compared."""
         self.name = source.name
         self._source = source
         self._how = how
-        self._trees = source.trees()
+        self._trees = trees
         self._tally = tally
         self._form = BinarizedForm()
         self._count = 0
@@ -56,9 +59,7 @@ class Parses:
         place = self._source.place(self._line)
         if not gold.has_yield(read.leaves):
             raise self._differs(gold, read, later)
-        if self._how.form == "original":
-            refuse_continuations(read, place)
-        else:
+        if self._how.form == "binarized":
             self._form.watch(read, place)
         labels = compared_labels(read, self._how.form, place)
         if self._tally is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import TYPE_CHECKING, Any
 
@@ -46,9 +47,33 @@ def method(found: Significance) -> str:
     return f"bootstrap+randomization,resamples={found.resamples},seed={found.seed},level={LEVEL}"
 
 
+def difference_lines(found: Significance, criterion: Criterion) -> Grid:
+    """By one criterion, a line for each file but the baseline: how it differs, and by how much luck."""
+    place = found.criteria.index(criterion)
+    heading = [criterion.heading, f"difference to {found.baseline}", "95% interval", "p"]
+    grid = [[Cell(text) for text in heading]]
+    for file, name in enumerate(found.names):
+        if name != found.baseline:
+            at = file, place
+            interval = _interval(criterion, found.difference_low[at], found.difference_high[at])
+            difference = criterion.show(float(found.difference[at]))
+            texts = [name, difference, interval, _p_value(found.p_randomization[at])]
+            grid.append([Cell(text) for text in texts])
+    return grid
+
+
+def pairs(found: Significance) -> Grid:
+    """The p-values by randomization of every two files: a line for each pair, a column for each criterion."""
+    grid = [[Cell("p (randomization)"), Cell(""), *(Cell(criterion.heading) for criterion in found.criteria)]]
+    for one, other in itertools.combinations(range(len(found.names)), 2):
+        values = [Cell(_p_value(value)) for value in found.pairs[one, other]]
+        grid.append([Cell(found.names[one]), Cell(found.names[other]), *values])
+    return grid
+
+
 def details(found: Significance, rates: pd.DataFrame) -> Grid:
     """A line for each file and criterion: the rate, the difference from the baseline, their intervals."""
-    heading = ["", "criterion", "rate", "95% interval", f"less {found.baseline}", "95% interval"]
+    heading = ["", "criterion", "rate", "95% interval", f"difference to {found.baseline}", "95% interval"]
     grid = [[Cell(text) for text in [*heading, "p (bootstrap)", "p (randomization)"]]]
     first = found.names.index(found.baseline)
     table = rates[[criterion.name for criterion in found.criteria]].to_numpy()

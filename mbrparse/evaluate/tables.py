@@ -1,9 +1,9 @@
 """Tables of rates, as text, Markdown, LaTeX, HTML, CSV or JSON.
 
 For people (text, Markdown, LaTeX, HTML) rates are per cent with two decimals, a rate that is not a number a
-dash; where significance was tested, letters behind a figure name the files that it beats, and a second
-table has intervals and p-values. For programs (CSV, JSON) rates are 0 to 1 in full, the summed counts
-beside them.
+dash; where significance was tested, letters behind a figure name the files that it beats, and below stand
+the differences by one criterion, or all intervals and p-values. For programs (CSV, JSON) rates are 0 to 1 in
+full, the summed counts beside them.
 """
 
 from __future__ import annotations
@@ -22,10 +22,12 @@ from mbrparse.evaluate.significance_report import (
     as_columns,
     as_data,
     details,
+    difference_lines,
     letters,
     mark,
     method,
     number,
+    pairs,
 )
 
 if TYPE_CHECKING:
@@ -55,6 +57,7 @@ class Summary:
     totals: pd.DataFrame  #: the summed counts
     signature: str
     significance: Significance | None = None
+    told: Criterion | None = None  #: by which people are told the differences; None: by all, and of all pairs
 
 
 def summarize(
@@ -64,6 +67,7 @@ def summarize(
     criteria: Sequence[Criterion],
     average: Average = "pooled",
     significance: Significance | None = None,
+    told: Criterion | None = None,
 ) -> Summary:
     """Sum a table of counts up."""
     found, sums = rates(counts, criteria, average), totals(counts)
@@ -74,6 +78,7 @@ def summarize(
         sums,
         signature(gold, how.signature(), criteria, average, found, sums, tested),
         significance,
+        told,
     )
 
 
@@ -123,8 +128,12 @@ def _printed(summary: Summary, format: PrintFormat) -> str:
     lay_out = LAYOUTS[format]
     lines = lay_out(cells(summary), 1 if summary.significance is None else 2)
     if summary.significance is not None:
-        more = details(summary.significance, summary.rates)
-        lines += ["", prose(LEGEND, format), "", *lay_out(more, 2)]
+        lines += ["", prose(LEGEND, format)]
+        if summary.told is not None:
+            lines += ["", *lay_out(difference_lines(summary.significance, summary.told), 1)]
+        else:
+            for more in (details(summary.significance, summary.rates), pairs(summary.significance)):
+                lines += ["", *lay_out(more, 2)]
     if format != "latex":
         lines.append("")
     return "\n".join([*lines, signature_line(summary.signature, format), ""])

@@ -7,9 +7,10 @@ an interrupted experiment goes on.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
-from collections.abc import Callable, Container, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
@@ -18,6 +19,7 @@ from mbrparse.aside import aside
 from mbrparse.errors import FileError, InputMismatchError
 from mbrparse.files import open_output
 from mbrparse.state_files import Shape, anything, mapping, read_state, record, write_state
+from mbrparse.treebank.tree import Tree
 from mbrparse.workers import WorkerDied, Workers, WorkersError
 
 # A result, as JSON has it; what a result depends on, by the name that messages call it.
@@ -37,6 +39,18 @@ class Trial(Protocol):
 #: A file that an interrupted run was writing (see ``open_output``), where the run could not remove it.
 LEFT_OVER = re.compile(r"\.(.+)\.[a-z0-9_]{8}")
 _ANOTHER = "another folder: -o DIR"
+
+
+def fingerprint(trees: Sequence[Tree]) -> str:
+    """How many trees, and a digest of them.
+
+    >>> fingerprint([])
+    '0 (e3b0c44298fc1c14)'
+    """
+    digest = hashlib.sha256()
+    for tree in trees:
+        digest.update(f"{tree}\n".encode())
+    return f"{len(trees)} ({digest.hexdigest()[:16]})"
 
 
 def make_folder(folder: Path) -> None:

@@ -18,12 +18,13 @@ def write_table(
     grid: Grid,
     data: Grid | None = None,
     suffixes: Sequence[str] = tuple(SUFFIXES),
+    names: int = 1,
 ) -> str:
     """Write a table as NAME.txt, .md and .tex, and as NAME.csv; return the text.
 
-    ``data`` goes into the CSV file in the place of what people read.
+    ``data`` goes into the CSV file in the place of what people read; the first ``names`` columns are names.
     """
-    texts = {suffix: LAYOUTS[SUFFIXES[suffix]](grid) for suffix in suffixes}
+    texts = {suffix: LAYOUTS[SUFFIXES[suffix]](grid, names) for suffix in suffixes}
     for suffix, lines in {**texts, "csv": csv_grid(grid if data is None else data)}.items():
         with open_output(folder / f"{name}.{suffix}") as stream:
             stream.write("\n".join(lines) + "\n")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -11,7 +11,7 @@ from mbrparse.grammar.induce import induce
 from mbrparse.grammar.rules import RuleSet, TerminalKind
 from mbrparse.grammar.words.collins import Collins
 from mbrparse.grammar.words.tagger import Tagger
-from mbrparse.grammar.words.unknown import MODELS, UnknownKind
+from mbrparse.grammar.words.unknown import MODELS, UnknownKind, UnknownWords
 from mbrparse.reporting import Progress, Tell, say_nothing, show_nothing
 from mbrparse.treebank.corpora import SourceTree
 
@@ -48,20 +48,34 @@ def train_by_counting(
     """
     if unknown is not None and terminals != "words":
         raise GrammarError("among tags there are no unknown words", remedy="train with words as terminals")
-    trees = progress(trees, "reading")
     if unknown is None:
+        trees = progress(trees, "reading")
         kept = list(trees) if statistics else None
         rules = induce(trees if kept is None else kept, terminals)
         return Counted(rules, None if kept is None else _statistics(kept, terminals))
-    originals = list(trees)
-    kind = MODELS[unknown]
-    replaced, model = kind.learn(originals, kind.default_rare if rare is None else rare)
+    originals = list(progress(trees, "reading"))
+    replaced, model = replace_unknown(originals, unknown, rare)
     rules = induce(progress(replaced, "counting", len(replaced)), terminals)
-    if isinstance(model, Collins):
-        tell(f"training the tagger on {len(originals)} sentences ...")
-        model = model.with_tagger(Tagger.train(tree for _, _, tree in originals))
     counts = _statistics(replaced, terminals) if statistics else None
-    return Counted(replace(rules, unknown=model), counts)
+    return Counted(replace(rules, unknown=with_trained_tagger(model, originals, tell)), counts)
+
+
+def replace_unknown(
+    trees: Sequence[SourceTree], unknown: UnknownKind, rare: int | None = None
+) -> tuple[list[SourceTree], UnknownWords]:
+    """Trees in which rare words are replaced by what stands for unknown ones, and the model of them."""
+    kind = MODELS[unknown]
+    return kind.learn(trees, kind.default_rare if rare is None else rare)
+
+
+def with_trained_tagger(
+    model: UnknownWords, trees: Sequence[SourceTree], tell: Tell = say_nothing
+) -> UnknownWords:
+    """The model, with a tagger of these trees if it needs one."""
+    if not isinstance(model, Collins):
+        return model
+    tell(f"training the tagger on {len(trees)} sentences ...")
+    return model.with_tagger(Tagger.train(tree for _, _, tree in trees))
 
 
 def _statistics(trees: Iterable[SourceTree], terminals: TerminalKind) -> Statistics:

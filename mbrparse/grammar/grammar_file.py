@@ -36,6 +36,7 @@ from mbrparse.grammar.words.tagger import Tagger
 from mbrparse.grammar.words.unknown import UnknownWords, read_fields
 
 MAGIC = "mbrparse-grammar"
+DOP_MAGIC = "mbrparse-dop"  # see grammar.dop.dop_file
 VERSION = 1
 ARROW = "->"
 _KINDS: dict[str, TerminalKind] = {"tags": "tags", "words": "words"}
@@ -47,10 +48,7 @@ _Written = tuple[float | None, float | None]
 
 def read_rules(path: str | Path) -> RuleSet:
     """Read a grammar file; raises GrammarError with file, line and remedy."""
-    source = source_name(path)
-    rules = _Reading(source).read(read_lines(path))
-    rules.check(source)
-    return rules
+    return rules_of(read_lines(path), path)
 
 
 def read_rules_with_tagger(path: str | Path) -> RuleSet:
@@ -59,9 +57,22 @@ def read_rules_with_tagger(path: str | Path) -> RuleSet:
     Raises GrammarError, or FileError for a tagger that is not there.
     """
     rules = read_rules(path)
-    if not isinstance(rules.unknown, Collins):
-        return rules
-    return replace(rules, unknown=rules.unknown.with_tagger(Tagger.read(path, rules.unknown.digest)))
+    return replace(rules, unknown=with_tagger(rules.unknown, path))
+
+
+def with_tagger(unknown: UnknownWords | None, path: str | Path) -> UnknownWords | None:
+    """A model of unknown words with the tagger that it needs, from beside the grammar's file."""
+    if not isinstance(unknown, Collins):
+        return unknown
+    return unknown.with_tagger(Tagger.read(path, unknown.digest))
+
+
+def rules_of(lines: Iterable[str], path: str | Path) -> RuleSet:
+    """The rules of a grammar file's lines; raises GrammarError with file, line and remedy."""
+    source = source_name(path)
+    rules = _Reading(source).read(lines)
+    rules.check(source)
+    return rules
 
 
 def write_rules(rules: RuleSet, path: str | Path) -> None:
@@ -195,6 +206,12 @@ class _Reading:
                 yield fields
 
     def _magic(self, fields: list[str]) -> None:
+        if fields[:1] == [DOP_MAGIC]:
+            raise self._error(
+                "a DOP grammar, whose rules are not written out; this needs a PCFG",
+                "mbrparse train --method counting makes one; parse, posteriors, grammar info and "
+                "grammar convert --to bitpar take DOP grammars",
+            )
         if fields[:1] != [MAGIC]:
             raise self._error(
                 f"not a grammar file (its first line is not '{MAGIC} {VERSION}')",
@@ -202,7 +219,8 @@ class _Reading:
             )
         if fields != [MAGIC, str(VERSION)]:
             raise self._error(
-                f"grammar file version {' '.join(fields[1:])}, but this program reads {VERSION}"
+                f"grammar file version {' '.join(fields[1:])}, but this program reads {VERSION}",
+                "a newer mbrparse wrote it: update this one",
             )
 
     def _unknown(self, fields: list[str]) -> UnknownWords:

@@ -3,17 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from itertools import chain
 from pathlib import Path
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 from mbrparse.errors import GrammarError
+from mbrparse.files import read_lines
 from mbrparse.grammar.count_trees import train_by_counting
-from mbrparse.grammar.grammar_file import read_rules_with_tagger, write_rules
+from mbrparse.grammar.grammar_file import (
+    DOP_MAGIC,
+    fields_of,
+    read_rules_with_tagger,
+    rules_of,
+    with_tagger,
+    write_rules,
+)
 from mbrparse.grammar.pcfg import PCFG
-from mbrparse.grammar.rules import TerminalKind
+from mbrparse.grammar.rules import RuleSet, TerminalKind
 from mbrparse.grammar.words.unknown import UnknownKind
 from mbrparse.treebank.corpora import SourceTree
 from mbrparse.treebank.tree import Tree
+
+if TYPE_CHECKING:
+    from mbrparse.grammar.dop.addressed_treebank import AddressedTreebank
+    from mbrparse.grammar.dop.dop_grammar import DopGrammar
 
 
 def train(
@@ -66,6 +80,32 @@ def read_grammar(path: str | Path) -> PCFG:
     Raises FileError, and GrammarError with file, line and remedy.
     """
     return PCFG.from_rules(read_rules_with_tagger(path))
+
+
+def read_any_grammar(path: str | Path) -> PCFG | DopGrammar:
+    """Read a grammar file of either kind, a PCFG's or a DOP grammar's; raises as ``read_grammar``."""
+    found = read_rules_or_treebank(path)
+    unknown = with_tagger(found.unknown, path)
+    if isinstance(found, RuleSet):
+        return PCFG.from_rules(replace(found, unknown=unknown))
+    from mbrparse.grammar.dop.dop_grammar import DopGrammar
+
+    return DopGrammar.of_treebank(replace(found, unknown=unknown))
+
+
+def read_rules_or_treebank(path: str | Path) -> RuleSet | AddressedTreebank:
+    """What a grammar file of either kind holds; raises GrammarError, FileError."""
+    lines = read_lines(path)
+    begun: list[str] = []
+    for line in lines:
+        begun.append(line)
+        if fields := fields_of(line):
+            if fields[0] == DOP_MAGIC:
+                from mbrparse.grammar.dop.dop_file import read_treebank
+
+                return read_treebank(chain(begun, lines), path)
+            break
+    return rules_of(chain(begun, lines), path)
 
 
 def write_grammar(grammar: PCFG, path: str | Path) -> None:

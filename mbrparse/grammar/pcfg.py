@@ -36,6 +36,7 @@ class PCFG:
     lexical_symbol           int32 [lexical rules], and lexical_terminal, lexical_log_prob
     root_log_prob            float64 [symbols], -inf where a symbol is no root
     unknown                  what stands for words that are no terminals (None: nothing)
+    usual_tags               by terminal, the projected label that it has most often (None: a tag in a rule)
     rules                    what it was made of, with counts (None: not known, as in other processes)
     """
 
@@ -54,6 +55,7 @@ class PCFG:
     lexical_log_prob: FloatArray
     root_log_prob: FloatArray
     unknown: UnknownWords | None = None
+    usual_tags: tuple[str | None, ...] = ()
     rules: RuleSet | None = field(default=None, repr=False)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -133,7 +135,8 @@ class PCFG:
             else:
                 raise GrammarError(
                     f"{len(children)}-ary rule {rule}: charts take rules of one or two children only",
-                    remedy="train on binarized trees: mbrparse binarize",
+                    remedy="train on binarized trees (mbrparse binarize), or binarize the rules: mbrparse "
+                    "grammar convert",
                 )
         lexical.extend((name, unquote(name), 1.0) for name in names if is_terminal(name))
         symbols = sorted(names, key=_text_order)
@@ -161,8 +164,26 @@ class PCFG:
             lexical_log_prob=_frozen_logs([row[2] for row in lexical_rows]),
             root_log_prob=_frozen_logs(starts),
             unknown=rules.unknown,
+            usual_tags=_usual_tags(rules, terminals),
             rules=rules,
         )
+
+
+def _usual_tags(rules: RuleSet, terminals: Sequence[str]) -> tuple[str | None, ...]:
+    """By counts, or by probabilities where one is not known; of equal ones the first in text order."""
+    lexical = {
+        rule: weight
+        for rule, weight in rules.rules.items()
+        if len(rule.children) == 1 and is_terminal(rule.children[0])
+    }
+    counted = all(weight.count is not None for weight in lexical.values())
+    masses: dict[str, dict[str, float]] = {}
+    for rule, weight in lexical.items():
+        tags = masses.setdefault(unquote(rule.children[0]), {})
+        tag = project(rule.parent)
+        tags[tag] = tags.get(tag, 0.0) + ((weight.count or 0.0) if counted else weight.probability)
+    usual = {word: max(sorted(tags), key=lambda tag: tags[tag]) for word, tags in masses.items()}
+    return tuple(usual.get(terminal) for terminal in terminals)
 
 
 def _sums(rules: RuleSet) -> dict[str, float]:

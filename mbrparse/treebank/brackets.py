@@ -4,7 +4,7 @@ Conventions: Penn-style brackets, one tree a line or indented over several, with
 outer bracket. ``(())``, and in a file of one tree a line an empty line too, stands for a sentence
 without a parse. White space is blanks, tabs and line ends (a carriage return at the edge of a token
 belongs to one): whatever else some call white space (U+3000, no-break spaces, form feeds, U+0085 ...)
-is part of the label or word that holds it.
+is part of the label or word that holds it. Between trees, a line that begins with ``#`` is a comment.
 """
 
 from __future__ import annotations
@@ -42,8 +42,12 @@ def read_trees(
     source: str = "<string>",
     on_error: Callable[[BracketError], None] | None = None,
     first_line: int = 1,
+    *,
+    childless: Callable[[str], None] | None = None,
 ) -> Iterator[ReadTree]:
     """Yield the trees of bracketed text, whose first line has the number ``first_line``.
+
+    A constituent without children is malformed, or with ``childless`` left out: that is told its label.
 
     A malformed tree raises BracketError, or is passed to ``on_error`` and left out: reading then goes
     on at the next line that begins with a bracket.
@@ -51,7 +55,7 @@ def read_trees(
     >>> [str(tree) for _, tree in read_trees(["( (S (NN dog)", "  (VB eats)))"])]
     ['( (S (NN dog) (VB eats)))']
     """
-    reader = _Reader(source)
+    reader = _Reader(source, childless)
     pending = iter(enumerate(lines, start=first_line))
     again: list[tuple[int, str]] = []  # lines to read once more after an error
     while True:
@@ -118,6 +122,15 @@ def read_parse_file(path: str | Path, encoding: str = "utf-8") -> Iterator[ReadT
     yield from (ReadTree(empty, None) for empty in blank if one_a_line)
 
 
+def is_comment(line: str) -> bool:
+    """Whether a line is a comment where no bracket is open: there no tree or token of one begins with #.
+
+    >>> is_comment("# from the web\\n"), is_comment("(# #)"), is_comment("(S a b)  # a tree")
+    (True, False, False)
+    """
+    return line.lstrip(WHITE + _BETWEEN).startswith("#")
+
+
 def without_carriages(line: str) -> str:
     """A line with blanks for the carriage returns at the edges of its tokens; within a word they stay.
 
@@ -135,14 +148,18 @@ def write_tree(tree: Tree | None, stream: TextIO) -> None:
 class _Reader:
     """The state between two lines: the open brackets, and the lines since the first of them."""
 
-    def __init__(self, source: str) -> None:
+    def __init__(self, source: str, childless: Callable[[str], None] | None = None) -> None:
         self.source = source
+        self.childless = childless
         self.leaves: dict[tuple[str, str], Tree] = {}  # equal leaves are one object
         self.labels: list[str | None] = []
         self.children: list[list[Tree]] = []
         self.began = 0
         self.since: list[tuple[int, str]] = []
         self.one_a_line = False
+        # Trees of which each but the first begins on a line that is indented deeper than the first's.
+        self.run = 0
+        self.indent = 0
 
     @property
     def depth(self) -> int:
@@ -151,13 +168,11 @@ class _Reader:
     def feed(self, number: int, line: str) -> list[ReadTree]:
         """Take one line in; return the trees that end on it."""
         if self.labels:
-            # Where trees have a line of their own, an open one that closes brackets has lost one.
-            if self.one_a_line and line.startswith("(") and ")" in self.since[0][1]:
-                self.since.append((number, line))
-                raise self.unclosed()
+            self._go_on(number, line)
+        elif is_comment(line):
+            return []
         else:
-            self.began = number
-            self.since.clear()
+            self._begin(number, line)
         self.since.append((number, line))
         found: list[ReadTree] = []
         labels, children, leaves = self.labels, self.children, self.leaves
@@ -172,7 +187,7 @@ class _Reader:
                     found.append(ReadTree(number, leaf))
             elif other == ")":
                 if not labels:
-                    raise self._error(number, "closing bracket without an opening one")
+                    raise self._outside(number, "closing bracket without an opening one")
                 tree = self._close(number)
                 if labels:
                     if tree is not None:
@@ -187,14 +202,30 @@ class _Reader:
                 labels.append(other[1:] or None)
                 children.append([])
             elif not labels:
-                raise self._error(number, f"text outside of brackets: {other[:40]!r}")
+                raise self._outside(number, f"text outside of brackets: {other[:40]!r}")
             elif labels[-1] is None and not children[-1]:
                 labels[-1] = other
             else:
                 children[-1].append(Tree(other))
         if found and not labels:
             self.one_a_line = found[0].line == number
+        self.run += len(found)
         return found
+
+    def _go_on(self, number: int, line: str) -> None:
+        """Where trees have a line of their own, an open one that closes brackets has lost one."""
+        if self.one_a_line and line.startswith("(") and ")" in self.since[0][1]:
+            self.since.append((number, line))
+            raise self.unclosed()
+
+    def _begin(self, number: int, line: str) -> None:
+        """Take note of a line on which no bracket is open: it may go on with a tree that ended too early."""
+        self.began = number
+        self.since.clear()
+        rest = line.lstrip(" \t")
+        indent = len(line) - len(rest)
+        if not (self.run and (indent > self.indent or rest.startswith(")"))):
+            self.run, self.indent = 0, indent
 
     def _close(self, number: int) -> Tree | None:
         label, children = self.labels.pop(), self.children.pop()
@@ -203,7 +234,10 @@ class _Reader:
         if not children:
             if label is None:
                 return None
-            raise self._error(number, f"constituent {label!r} without children")
+            if self.childless is None:
+                raise self._error(number, f"constituent {label!r} without children")
+            self.childless(label)
+            return None
         only = children[0]
         if label is not None and not only.children and only.word is None:
             return Tree(label, word=only.label)
@@ -213,6 +247,12 @@ class _Reader:
         return self._error(
             self.began, f"unbalanced brackets: {self.depth} opened here or later, never closed"
         )
+
+    def _outside(self, line: int, message: str) -> BracketError:
+        """The error for what belongs to no tree; those of the same run were cut off from it."""
+        error = self._error(line, message)
+        error.fragments = self.run
+        return error
 
     def _error(self, line: int, message: str) -> BracketError:
         return BracketError(
@@ -226,6 +266,7 @@ class _Reader:
         """Forget the open tree; return the lines to read again, from the next that begins a tree."""
         self.labels.clear()
         self.children.clear()
+        self.run = 0
         later = self.since[1:]
         self.since = []
         for position, (_, line) in enumerate(later):

@@ -6,46 +6,63 @@ removed, function tags are cut off, and the unary policy is applied.
 
 from __future__ import annotations
 
-import re
+from collections.abc import Callable
 from typing import Literal
 
+from mbrparse.treebank.categories import STRIP, Categories, categories
 from mbrparse.treebank.tree import Tree
 
 UnaryPolicy = Literal["top", "bottom", "join", "keep"]
-FunctionPolicy = Literal["strip", "keep"]
-
 TRACE = "-NONE-"
 WRAPPERS = frozenset({"", "TOP", "ROOT", "S1", "VROOT"})
 
-_FUNCTION = re.compile(r"[-=]")
 
-
-def clean(tree: Tree, unary: UnaryPolicy = "top", functions: FunctionPolicy = "strip") -> Tree | None:
+def clean(tree: Tree, unary: UnaryPolicy = "top", functions: str = STRIP) -> Tree | None:
     """The cleaned tree, or None where nothing but traces was there.
 
     ``unary`` says which label survives a singleton production over a constituent: the top one, the
     bottom one, or with ``join`` all of them (the chain stays, to be joined when binarized). Over a
     preterminal the preterminal stays. With ``keep`` every singleton production stays, these too.
+    ``functions`` says what is cut off labels, as ``categories`` has it.
 
     >>> from mbrparse.treebank.brackets import read_tree
     >>> str(clean(read_tree("( (S (NP-SBJ (-NONE- *)) (VP (VB go) (NP (NN home)))))")))
     '(S (VB go) (NN home))'
     """
     bare = without_traces(tree)
-    return None if bare is None else simplify(bare, unary, functions)
+    return None if bare is None else simplify(bare, unary, categories(functions))
 
 
 def without_traces(tree: Tree) -> Tree | None:
     """The first half of cleaning: the tree without traces and wrapper, or None if that is nothing."""
-    kept = _without_traces(tree)
+    kept = prune(tree, lambda leaf: leaf.label == TRACE)
     return None if kept is None else unwrap(kept)
 
 
-def simplify(tree: Tree, unary: UnaryPolicy, functions: FunctionPolicy) -> Tree:
+def simplify(tree: Tree, unary: UnaryPolicy, how: Categories) -> Tree:
     """The other half: function tags and unary productions. Constituents of more children all stay."""
-    if functions == "strip":
-        tree = tree.fold(_itself, _stripped)
+    if not how.is_identity:
+        tree = relabel(tree, how)
     return tree if unary == "keep" else tree.fold(_itself, _UNARY[unary])
+
+
+def relabel(tree: Tree, how: Categories) -> Tree:
+    """The tree with categories for labels."""
+    named: dict[str, str] = {}  # a treebank has few labels, many times each
+
+    def leaf(node: Tree) -> Tree:
+        if node.word is None:
+            return node
+        tag = how.tag(node.label)
+        return node if tag == node.label else Tree(tag, word=node.word)
+
+    def inner(node: Tree, children: list[Tree]) -> Tree:
+        if node.label not in named:
+            named[node.label] = how.category(node.label)
+        return Tree(named[node.label], children)
+
+    tags_stay = not how.before and how.label_map is None
+    return tree.fold(_itself if tags_stay else leaf, inner)
 
 
 def unwrap(tree: Tree) -> Tree:
@@ -55,25 +72,21 @@ def unwrap(tree: Tree) -> Tree:
     return tree
 
 
-def strip_function(label: str) -> str:
-    """Cut a label at its first ``-`` or ``=``, but for labels that begin with one.
+def prune(tree: Tree, is_empty: Callable[[Tree], bool]) -> Tree | None:
+    """The tree without such leaves and the constituents that they leave empty; None if nothing is left.
 
-    >>> strip_function("NP-SBJ=1"), strip_function("-LRB-")
-    ('NP', '-LRB-')
+    >>> tree = Tree("S", [Tree("NP", [Tree("T", word="*")]), Tree("V", word="go")])
+    >>> str(prune(tree, lambda leaf: leaf.word == "*"))
+    '(S (V go))'
     """
-    if label[:1] in ("-", "="):
-        return label
-    return _FUNCTION.split(label, maxsplit=1)[0]
 
-
-def _without_traces(tree: Tree) -> Tree | None:
     def inner(node: Tree, children: list[Tree | None]) -> Tree | None:
         kept = [child for child in children if child is not None]
         if len(kept) == len(node.children) and all(map(_same, kept, node.children)):
             return node
         return Tree(node.label, kept) if kept else None
 
-    return tree.fold(lambda leaf: None if leaf.label == TRACE else leaf, inner)
+    return tree.fold(lambda leaf: None if is_empty(leaf) else leaf, inner)
 
 
 def _same(one: Tree, other: Tree) -> bool:
@@ -82,10 +95,6 @@ def _same(one: Tree, other: Tree) -> bool:
 
 def _itself(leaf: Tree) -> Tree:
     return leaf
-
-
-def _stripped(node: Tree, children: list[Tree]) -> Tree:
-    return Tree(strip_function(node.label), children)
 
 
 def _keep_top(node: Tree, children: list[Tree]) -> Tree:

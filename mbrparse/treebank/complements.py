@@ -7,7 +7,6 @@ tag that marks an adjunct excludes it, so complements are told on trees whose fu
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from mbrparse.treebank.heads import PUNCTUATION
@@ -18,8 +17,6 @@ COMPLEMENTS = {
     "SBAR": frozenset({"S"}),
 }
 ADJUNCT_TAGS = frozenset({"ADV", "VOC", "BNF", "DIR", "EXT", "LOC", "MNR", "TMP", "CLR", "PRP"})
-
-_SEPARATOR = re.compile(r"[-=]")
 
 
 def complements(
@@ -39,14 +36,3 @@ def complements(
         wanted = COMPLEMENTS.get(parent, frozenset())
         found = [place for place, label in enumerate(children) if label in wanted and place != head]
     return tuple(place for place in found if not functions[place] & ADJUNCT_TAGS)
-
-
-def function_tags(label: str) -> frozenset[str]:
-    """The function tags of a constituent's label.
-
-    >>> sorted(function_tags("NP-LOC-PRD=2")), sorted(function_tags("-LRB-"))
-    (['2', 'LOC', 'PRD'], [])
-    """
-    if label[:1] in ("-", "="):
-        return frozenset()
-    return frozenset(_SEPARATOR.split(label)[1:])

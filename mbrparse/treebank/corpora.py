@@ -1,26 +1,41 @@
-"""Where trees come from: files, folders, globs, NLTK's corpora, the LDC's Wall Street Journal, and the
-treebank that ships with the package.
+"""Where trees come from: files, folders, zips, globs, known corpora (``known_corpora``) and the treebank that
+ships with the package.
 """
 
 from __future__ import annotations
 
-import glob
 import importlib.resources
 import io
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from mbrparse.errors import BracketError, CorpusError, MbrparseError
-from mbrparse.files import STANDARD, source_name
-from mbrparse.treebank.brackets import read_tree_file, read_trees
+from mbrparse.errors import CorpusError
+from mbrparse.treebank.brackets import ReadTree, read_trees
+from mbrparse.treebank.corpus_files import TREE_SUFFIXES, TreeFile, tree_files
+from mbrparse.treebank.known_corpora import CORPORA, StyleName, known_corpus
+from mbrparse.treebank.styles.alpino import read_alpino
+from mbrparse.treebank.styles.cess import read_cess
+from mbrparse.treebank.styles.floresta import read_floresta
+from mbrparse.treebank.styles.nltk_corpora import is_plain, nltk_corpus, nltk_files, nltk_trees
+from mbrparse.treebank.styles.penn import read_penn
+from mbrparse.treebank.styles.penn_historical import read_icepahc, read_penn_historical
+from mbrparse.treebank.styles.style import ErrorHandler, Leaves, Reading, Style
 from mbrparse.treebank.tree import Tree
 
-TREE_SUFFIXES = (".mrg", ".ptb")
 EMBEDDED = ("flights",)
 
-ErrorHandler = Callable[[MbrparseError], None] | None
+#: The readers of the styles; "nltk" is NLTK's own.
+STYLES: dict[StyleName, Style] = {
+    "penn": read_penn,
+    "penn-historical": read_penn_historical,
+    "icepahc": read_icepahc,
+    "cess": read_cess,
+    "floresta": read_floresta,
+    "alpino": read_alpino,
+}
 
 
 class SourceTree(NamedTuple):
@@ -38,25 +53,36 @@ def read_corpus(
     sections: str | None = None,
     on_error: ErrorHandler = None,
     on_empty: Callable[[str, int], None] | None = None,
+    leaves: Leaves | None = None,
+    removed: Counter[str] | None = None,
 ) -> Iterator[SourceTree]:
     """Yield the trees that ``spec`` names, in order; empty parses are passed over.
 
-    ``spec`` is a file, ``-``, a folder (its .mrg and .ptb files, in order), a glob, ``nltk:NAME``,
-    ``wsj:DIR`` (with ``sections``) or ``embedded:NAME``. Malformed trees raise MbrparseError or go to
-    ``on_error``; so do, always, trees that an NLTK reader cannot read, since the user cannot mend them.
-    ``on_empty`` is told the source and line of each empty parse in a file.
+    ``spec`` is a file, ``-``, a folder or a zip (its files of trees, in order), a glob, or the name of a
+    known corpus: ``craft:PATH``, ``icepahc:PATH``, ``penn-historical:PATH``, ``wsj:DIR`` (with ``sections``),
+    ``nltk:NAME``, ``embedded:NAME``. Malformed trees raise MbrparseError or go to ``on_error``.
+    ``on_empty`` is told the source and line of each empty parse in a file. Where a corpus gives lemmas,
+    ``leaves`` says what leaves hold; ``removed`` counts what its style takes from the trees.
 
     Raises CorpusError if there is no such corpus.
     """
-    if spec.startswith("nltk:"):
-        return _read_nltk(spec, on_error)
-    if spec.startswith("wsj:"):
-        paths = _wsj_files(spec, sections)
-    elif spec.startswith("embedded:"):
+    reading = Reading(encoding, on_error, on_empty, leaves, Counter() if removed is None else removed)
+    corpus = known_corpus(spec)
+    if leaves is not None and (corpus is None or not corpus.has_lemmas):
+        names = ", ".join(known.spec for known in CORPORA if known.has_lemmas)
+        raise CorpusError(f"{spec} gives no lemmas that leaves could hold", remedy=f"these do: {names}")
+    if spec.startswith("embedded:"):
         return _read_embedded(spec)
+    if spec.startswith("nltk:"):
+        return _read_nltk(spec, reading)
+    if corpus is None:
+        return _read_files(tree_files(spec), read_penn, reading)
+    path = spec.partition(":")[2]
+    if corpus.name == "wsj":
+        files: Sequence[TreeFile] = [TreeFile(file) for file in wsj_files(spec, sections)]
     else:
-        paths = _files(spec)
-    return _read_files(paths, encoding, on_error, on_empty)
+        files = tree_files(path, corpus.suffixes or TREE_SUFFIXES, corpus.folders)
+    return _read_files(files, STYLES[corpus.style], reading)
 
 
 def parse_sections(text: str) -> list[int]:
@@ -77,48 +103,21 @@ def parse_sections(text: str) -> list[int]:
     return numbers
 
 
-def _read_files(
-    paths: Iterable[str],
-    encoding: str,
-    on_error: ErrorHandler,
-    on_empty: Callable[[str, int], None] | None,
-) -> Iterator[SourceTree]:
-    for path in paths:
-        for line, tree in read_tree_file(path, encoding, on_error):
-            if tree is not None:
-                yield SourceTree(source_name(path), line, tree)
-            elif on_empty is not None:
-                on_empty(source_name(path), line)
+def _read_files(files: Sequence[TreeFile], style: Style, reading: Reading) -> Iterator[SourceTree]:
+    for file in files:
+        yield from _placed(file.source, style(file.lines(reading.encoding), file.source, reading), reading)
 
 
-def _files(spec: str) -> list[str]:
-    if spec == STANDARD:
-        return [spec]
-    path = Path(spec)
-    if path.is_dir():
-        found = sorted(str(file) for file in path.rglob("*") if file.suffix in TREE_SUFFIXES)
-        if not found:
-            suffixes = {f"*{file.suffix or file.name}" for file in path.rglob("*") if file.is_file()}
-            held = ", ".join(sorted(suffixes)[:5])
-            raise CorpusError(
-                "folder holds no .mrg or .ptb file",
-                source=spec,
-                remedy=f"name its files of trees, or a glob that only these match ({held})"
-                if held
-                else "it holds no file at all: name another",
-            )
-        return found
-    if not path.exists() and glob.has_magic(spec):
-        found = sorted(file for file in glob.glob(spec, recursive=True) if not Path(file).is_dir())
-        if not found:
-            raise CorpusError(
-                "no file matches", source=spec, remedy="** stands for folders, as in 'trees/**/*.mrg'"
-            )
-        return found
-    return [spec]
+def _placed(source: str, trees: Iterator[ReadTree], reading: Reading) -> Iterator[SourceTree]:
+    for line, tree in trees:
+        if tree is not None:
+            yield SourceTree(source, line, tree)
+        elif reading.on_empty is not None:
+            reading.on_empty(source, line)
 
 
-def _wsj_files(spec: str, sections: str | None) -> list[str]:
+def wsj_files(spec: str, sections: str | None) -> list[str]:
+    """The .mrg files of wsj:DIR, in order; raises CorpusError where there are none."""
     root = Path(spec.removeprefix("wsj:"))
     for layout in ("", "parsed/mrg/wsj", "combined/wsj", "wsj"):
         base = root / layout
@@ -159,52 +158,16 @@ def _embedded(spec: str, suffix: str) -> Any:
     return importlib.resources.files("mbrparse.treebank") / "data" / f"{name}{suffix}"
 
 
-def _read_nltk(spec: str, on_error: ErrorHandler) -> Iterator[SourceTree]:
-    import nltk.corpus
-
-    name = spec.removeprefix("nltk:")
-    remedy = f"fetch it with: python -m nltk.downloader {name}"
-    corpus: Any = getattr(nltk.corpus, name, None)
-    try:
-        parsed = getattr(corpus, "parsed_sents", None)
-    except LookupError:
-        raise CorpusError(f"NLTK corpus {name!r} is not installed", remedy=remedy) from None
-    if parsed is None:
-        raise CorpusError(f"NLTK has no treebank {name!r}", remedy="see nltk.org/nltk_data for its names")
-
-    def skip(error: MbrparseError) -> None:
-        if on_error is None:
-            raise error
-        on_error(error)
-
-    if _plain_brackets(corpus):
-        for file in corpus.fileids():
-            source = f"{spec}/{file}"
-            with corpus.open(file) as stream:
-                lines = io.StringIO(stream.read())  # its own lines also end at U+0085, U+2028, ...
-            for line, tree in read_trees(lines, source, skip):
-                if tree is not None:
-                    yield SourceTree(source, line, tree)
-        return
-    for number, sentence in enumerate(parsed(), start=1):
-        if not isinstance(sentence, nltk.Tree):
-            raise CorpusError(f"NLTK corpus {name!r} holds no phrase-structure trees")
-        try:
-            tree = Tree.from_nltk(sentence)
-        except ValueError as error:
-            skip(BracketError(str(error), source=spec, line=number))
-        else:
+def _read_nltk(spec: str, reading: Reading) -> Iterator[SourceTree]:
+    nltk = nltk_corpus(spec.removeprefix("nltk:"))
+    corpus = known_corpus(spec)
+    style = STYLES.get("penn" if corpus is None else corpus.style)
+    if corpus is None and not is_plain(nltk):
+        style = None
+    if style is None:
+        for number, tree in nltk_trees(nltk, spec, reading):
             yield SourceTree(spec, number, tree)
-
-
-def _plain_brackets(corpus: Any) -> bool:
-    """Whether an NLTK reader does nothing that our own, far faster one would not."""
-    from nltk.corpus.reader import BracketParseCorpusReader
-
-    kind = type(corpus)
-    return (
-        issubclass(kind, BracketParseCorpusReader)
-        and kind._normalize is BracketParseCorpusReader._normalize
-        and kind._read_block is BracketParseCorpusReader._read_block
-        and getattr(corpus, "_comment_char", None) is None
-    )
+        return
+    for file, lines in nltk_files(nltk):
+        source = f"{spec}/{file}"
+        yield from _placed(source, style(lines, source, reading), reading)

@@ -13,8 +13,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 
-from mbrparse.treebank.clean import strip_function
-from mbrparse.treebank.complements import complements, function_tags
+from mbrparse.treebank.categories import PENN_CATEGORIES, Categories
+from mbrparse.treebank.complements import complements
 from mbrparse.treebank.heads import HeadRules, find_head
 from mbrparse.treebank.tree import Tree
 
@@ -27,8 +27,10 @@ class HeadChoice:
     complements: tuple[str | None, ...]
 
 
-def choose_heads(tree: Tree, rules: HeadRules) -> list[HeadChoice]:
+def choose_heads(tree: Tree, rules: HeadRules, how: Categories = PENN_CATEGORIES) -> list[HeadChoice]:
     """The choices of all constituents with more than one child, parents before children.
+
+    ``how`` tells categories from functions in labels.
 
     >>> from mbrparse.treebank.brackets import read_tree
     >>> from mbrparse.treebank.head_rules_file import head_rules
@@ -39,22 +41,24 @@ def choose_heads(tree: Tree, rules: HeadRules) -> list[HeadChoice]:
     HeadChoice(head=0, complements=(None, None))
     """
     chosen: list[HeadChoice] = []
+    how = how.without_functions()
     for node in tree.preorder():
         children = node.children
         if len(children) > 1:
             labels = tuple([child.label for child in children])
             leaves = tuple([not child.children for child in children])
-            chosen.append(_choose(rules, node.label, labels, leaves))
+            chosen.append(_choose(rules, how, node.label, labels, leaves))
     return chosen
 
 
 @lru_cache(maxsize=65536)
-def _choose(rules: HeadRules, parent: str, labels: tuple[str, ...], leaves: tuple[bool, ...]) -> HeadChoice:
-    """A tag is a whole: what follows a hyphen in it is no function."""
+def _choose(
+    rules: HeadRules, how: Categories, parent: str, labels: tuple[str, ...], leaves: tuple[bool, ...]
+) -> HeadChoice:
     pairs = list(zip(labels, leaves, strict=True))
-    names = tuple(label if leaf else strip_function(label) for label, leaf in pairs)
-    functions = [frozenset[str]() if leaf else function_tags(label) for label, leaf in pairs]
-    category = strip_function(parent)
+    names = tuple(how.tag(label) if leaf else how.category(label) for label, leaf in pairs)
+    functions = [frozenset[str]() if leaf else how.functions(label) for label, leaf in pairs]
+    category = how.category(parent)
     head = find_head(rules, category, names)
     wanted = complements(category, names, functions, head)
     return HeadChoice(head, tuple(name if place in wanted else None for place, name in enumerate(names)))

@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import get_args
+from typing import Literal, get_args
 
-from mbrparse.errors import CorpusError, MbrparseError
+from mbrparse.errors import BracketError, CorpusError, MbrparseError
+from mbrparse.files import source_name
 from mbrparse.treebank.binarize import RIGHT_LINEAR, Binarization, binarize
-from mbrparse.treebank.clean import FunctionPolicy, UnaryPolicy, simplify, without_traces
-from mbrparse.treebank.corpora import SourceTree
+from mbrparse.treebank.categories import PENN, STRIP, Categories, categories
+from mbrparse.treebank.clean import UnaryPolicy, simplify, without_traces
+from mbrparse.treebank.corpora import SourceTree, read_corpus
 from mbrparse.treebank.head_choices import choose_heads
+from mbrparse.treebank.known_corpora import known_corpus
+from mbrparse.treebank.label_map import LabelMap
+from mbrparse.treebank.sanity import ENOUGH, Sanity
+from mbrparse.treebank.styles.style import Leaves
 from mbrparse.treebank.tree import Tree
+
+OnError = Literal["stop", "skip"]
+LONGER = "longer than"
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,29 +29,37 @@ class Preparation:
     """What is done to each tree of a corpus; ``max_length`` counts the cleaned tree's terminals.
 
     ``unary="keep"`` keeps chains in the binarized tree too, whatever ``binarization`` says of them.
+    ``functions`` is strip, keep or a convention of ``categories``; strip goes by the corpus's own.
     """
 
     unary: UnaryPolicy = "top"
-    functions: FunctionPolicy = "strip"
+    functions: str = STRIP
     binarization: Binarization = RIGHT_LINEAR
     max_length: int | None = None
+    label_map: LabelMap | None = None
 
     def __post_init__(self) -> None:
-        for name, value, known in (
-            ("unary", self.unary, get_args(UnaryPolicy)),
-            ("functions", self.functions, get_args(FunctionPolicy)),
-        ):
-            if value not in known:
-                raise MbrparseError(f"{name} is one of {', '.join(known)}, not {value!r}")
+        if self.unary not in get_args(UnaryPolicy):
+            known = ", ".join(get_args(UnaryPolicy))
+            raise MbrparseError(f"unary is one of {known}, not {self.unary!r}")
+        self.categories()
+
+    def categories(self, convention: str = PENN) -> Categories:
+        """How the labels of a corpus of this convention are read."""
+        return categories(self.functions, convention, self.label_map)
 
 
 @dataclass(slots=True)
 class Account:
-    """How many trees were read and kept, and why the others were dropped."""
+    """How many trees were read and kept, why the others were dropped, and what was taken from all of them."""
 
     kept: int = 0
+    fragments: int = 0  #: trees that were read, likely pieces of malformed ones
+    source: str | None = None  #: what messages call the input
     dropped: Counter[str] = field(default_factory=Counter)
     first_error: MbrparseError | None = None
+    removed: Counter[str] = field(default_factory=Counter)
+    sanity: Sanity = field(default_factory=Sanity)
 
     @property
     def read(self) -> int:
@@ -52,13 +69,28 @@ class Account:
         """Count a malformed tree (an error handler for the readers)."""
         self.first_error = self.first_error or error
         self.dropped["malformed"] += 1
+        self.fragments += error.fragments if isinstance(error, BracketError) else 0
 
     def check(self) -> None:
         """Raise CorpusError if nothing was there to read."""
         if self.read == 0:
             raise CorpusError(
-                "no trees in the input", remedy="trees are written in brackets: (S (NP ...) ...)"
+                "no trees in the input",
+                source=self.source,
+                remedy="trees are written in brackets: (S (NP ...) ...)",
             )
+
+    def remarks(self) -> list[str]:
+        """What was taken from the trees, and what is strange about them: a line each, for people."""
+        found = []
+        if self.removed:
+            counts = ", ".join(f"{what} {count}" for what, count in self.removed.most_common() if count)
+            found.append(f"taken out or changed: {counts}")
+        warnings = self.sanity.warnings()
+        lost = sum(count for why, count in self.dropped.items() if not why.startswith(LONGER))
+        if self.read >= ENOUGH and lost > self.read / 2:
+            warnings.insert(0, f"{lost} of {self.read} trees were dropped")
+        return found + [f"warning: {warning}" for warning in warnings]
 
     def __str__(self) -> str:
         """One line for people.
@@ -69,6 +101,8 @@ class Account:
         text = f"read {self.read} trees, kept {self.kept}, dropped {self.dropped.total()}"
         if self.dropped:
             text += " (" + ", ".join(f"{why}: {count}" for why, count in self.dropped.items()) + ")"
+        if self.fragments:
+            text += f"; {self.fragments} more are likely pieces of malformed ones"
         return text if self.first_error is None else f"{text}; first: {self.first_error.args[0]}"
 
 
@@ -78,6 +112,40 @@ def prepare(trees: Iterable[SourceTree], how: Preparation, account: Account) -> 
     Heads are chosen before function tags and unary productions go. Raises CorpusError if nothing was
     there to read.
     """
+    yield from _prepared(trees, how, account, PENN)
+    account.check()
+
+
+def prepare_corpora(
+    specs: Sequence[str],
+    how: Preparation,
+    account: Account,
+    *,
+    encoding: str = "utf-8",
+    sections: str | None = None,
+    on_error: OnError = "stop",
+    leaves: Leaves | None = None,
+) -> Iterator[Tree]:
+    """Read, clean and binarize corpora, each by its own conventions; see ``read_corpus`` and ``prepare``."""
+    account.source = account.source or ", ".join(map(source_name, specs))
+    for spec in specs:
+        corpus = known_corpus(spec)
+        trees = read_corpus(
+            spec,
+            encoding=encoding,
+            sections=sections,
+            on_error=account.skip if on_error == "skip" else None,
+            leaves=leaves,
+            removed=account.removed,
+        )
+        yield from _prepared(trees, how, account, PENN if corpus is None else corpus.functions)
+    account.check()
+
+
+def _prepared(
+    trees: Iterable[SourceTree], how: Preparation, account: Account, convention: str
+) -> Iterator[Tree]:
+    categories = how.categories(convention)
     binarization = how.binarization
     if how.unary == "keep":
         binarization = replace(binarization, chains="keep")
@@ -86,13 +154,15 @@ def prepare(trees: Iterable[SourceTree], how: Preparation, account: Account) -> 
         if bare is None:
             account.dropped["empty"] += 1
             continue
-        cleaned = simplify(bare, how.unary, how.functions)
+        account.sanity.see(bare)
+        cleaned = simplify(bare, how.unary, categories)
         if cleaned.is_leaf:
             account.dropped["single terminal"] += 1
         elif how.max_length is not None and len(cleaned.leaves()) > how.max_length:
-            account.dropped[f"longer than {how.max_length}"] += 1
+            account.dropped[f"{LONGER} {how.max_length}"] += 1
         else:
             account.kept += 1
             heads = binarization.heads
-            yield binarize(cleaned, binarization, None if heads is None else choose_heads(bare, heads.rules))
-    account.check()
+            yield binarize(
+                cleaned, binarization, None if heads is None else choose_heads(bare, heads.rules, categories)
+            )

@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 import random
 import re
+import statistics
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
 from mbrparse.errors import CorpusError, shortened
 
+_FEW = 30
 _FRACTION = re.compile(r"[0-9./]{1,40}(e-?[0-9]{1,3})?")
 
 
@@ -31,8 +33,10 @@ def split_last(count: int, test: int) -> Split:
     return Split(range(count - test), range(count - test, count))
 
 
-def split_fraction(count: int, fraction: str) -> Split:
-    """The last floor(count * fraction) items for testing; exact, since the fraction is text.
+def split_fraction(count: int, fraction: str, seed: int | None = None) -> Split:
+    """The last floor(count * fraction) items for testing, or as many at random.
+
+    The number is exact, since the fraction is text.
 
     >>> len(split_fraction(100, "0.29").test)
     29
@@ -44,7 +48,8 @@ def split_fraction(count: int, fraction: str) -> Split:
         share = Fraction(-1)
     if not 0 < share < 1:
         raise CorpusError(f"a test fraction lies between 0 and 1, not {shortened(fraction)}")
-    return split_last(count, math.floor(count * share))
+    test = math.floor(count * share)
+    return split_last(count, test) if seed is None else split_random(count, test, seed)
 
 
 def split_random(count: int, test: int, seed: int) -> Split:
@@ -52,6 +57,40 @@ def split_random(count: int, test: int, seed: int) -> Split:
     _check(count, test)
     drawn = set(random.Random(seed).sample(range(count), test))
     return Split([i for i in range(count) if i not in drawn], sorted(drawn))
+
+
+def mean_length(lengths: Sequence[int], part: Sequence[int]) -> float:
+    """The mean of a part's lengths; of nothing, nan.
+
+    >>> mean_length([3, 4, 6], [1, 2])
+    5.0
+    """
+    return sum(lengths[place] for place in part) / len(part) if part else math.nan
+
+
+def differ_in_length(lengths: Sequence[int], split: Split) -> bool:
+    """Whether the parts are no two samples of one text: half a standard deviation between their means.
+
+    In a corpus sorted by length the last tenth is more than one away. Parts of fewer than 30 may differ.
+
+    >>> differ_in_length(range(300), split_last(300, 30)), differ_in_length([4, 5] * 150, split_last(300, 30))
+    (True, False)
+    """
+    if min(len(split.train), len(split.test)) < _FEW:
+        return False
+    between = mean_length(lengths, split.test) - mean_length(lengths, split.train)
+    return abs(between) > statistics.pstdev(lengths) / 2
+
+
+def length_remark(lengths: Sequence[int], split: Split) -> str | None:
+    """What to say of parts that ``differ_in_length``, in one line; None of others."""
+    if not differ_in_length(lengths, split):
+        return None
+    train, test = (mean_length(lengths, part) for part in split)
+    return (
+        f"warning: test sentences have {test:.1f} words, training sentences {train:.1f}: if the corpus is "
+        "sorted, draw the test part at random (--seed)"
+    )
 
 
 def _check(count: int, test: int) -> None:

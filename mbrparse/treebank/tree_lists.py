@@ -6,15 +6,19 @@ from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from numbers import Integral
 from pathlib import Path
-from typing import Literal, SupportsIndex, TypeVar
+from typing import SupportsIndex, TypeVar
 
 from mbrparse.errors import CorpusError, MbrparseError
+from mbrparse.files import source_name
 from mbrparse.treebank.binarize import RIGHT_LINEAR, Binarization
 from mbrparse.treebank.brackets import read_parse_file
-from mbrparse.treebank.clean import FunctionPolicy, UnaryPolicy
+from mbrparse.treebank.categories import STRIP
+from mbrparse.treebank.clean import UnaryPolicy
 from mbrparse.treebank.corpora import SourceTree, read_corpus
-from mbrparse.treebank.prepare import Account, Preparation, prepare
+from mbrparse.treebank.label_map import read_label_map
+from mbrparse.treebank.prepare import LONGER, Account, OnError, Preparation, prepare_corpora
 from mbrparse.treebank.splits import split_fraction, split_last, split_random
+from mbrparse.treebank.styles.style import Leaves
 from mbrparse.treebank.tree import Tree
 
 Item = TypeVar("Item")
@@ -25,27 +29,33 @@ def read_trees(
     *,
     binarize: bool | Binarization = True,
     unary: UnaryPolicy = "top",
-    functions: FunctionPolicy = "strip",
+    functions: str = STRIP,
+    label_map: str | Path | None = None,
+    leaves: Leaves | None = None,
     max_length: int | None = None,
     encoding: str = "utf-8",
     sections: str | None = None,
-    on_error: Literal["stop", "skip"] = "stop",
+    on_error: OnError = "stop",
     account: Account | None = None,
 ) -> list[Tree]:
     """Read a treebank, cleaned and binarized as ``mbrparse binarize`` does it, or as it stands.
 
     Args:
-        corpus: A file, "-", a folder, a glob, "nltk:NAME", "wsj:DIR" or "embedded:flights".
+        corpus: A file, "-", a folder, a zip, a glob, "nltk:NAME", "craft:PATH", "icepahc:PATH",
+            "penn-historical:PATH", "wsj:DIR" or "embedded:flights".
         binarize: How; True is to the right without Markovization (Goodman 1996, section 5). False: trees
             stay as they are in the corpus (one that is binarized already, say), ``unary`` and
             ``functions`` as well, and an empty parse is an error (see ``read_parses``).
         unary: Which label survives a singleton production over a constituent: "top" or "bottom", all of
             them joined to one ("join"), or every production stays ("keep").
-        functions: Whether labels are cut at the first - or =.
+        functions: "strip" cuts labels as the corpus asks for it, in files at the first - or =; "keep" leaves
+            them whole; "after:-=" and "before:+" name the characters to cut at.
+        label_map: A file of old and new labels, with wildcards (docs/treebanks.md).
+        leaves: "word", "lemma" or "both", where the corpus gives lemmas.
         max_length: Trees with more terminals are left out.
         encoding: Of files.
         sections: Of "wsj:DIR", such as "02-21".
-        on_error: Whether a malformed tree is an error or left out. NLTK's corpora always leave it out.
+        on_error: Whether a malformed tree is an error or left out.
         account: Is told how many trees were read and kept, and why others were dropped.
 
     Returns:
@@ -61,25 +71,40 @@ def read_trees(
     (204, '(SQ (VBP are) (SQ_Cont (EX there) (SQ_Cont (NP (JJ early) (NNS flights)) (. ?))))')
     """
     corpus = str(corpus)
-    account = Account() if account is None else account
+    account = Account(source=source_name(corpus)) if account is None else account
     if sections is not None and not corpus.startswith("wsj:"):
         raise MbrparseError(f"sections of {corpus}", remedy="only wsj:DIR has them")
     if on_error not in ("stop", "skip"):
         raise MbrparseError(f"on_error is stop or skip, not {on_error!r}")
-    # What an NLTK reader cannot read is not the user's to mend.
-    skip = account.skip if on_error == "skip" or corpus.startswith("nltk:") else None
-    empty = _refuse if binarize is False else None
-    trees = read_corpus(corpus, encoding=encoding, sections=sections, on_error=skip, on_empty=empty)
     if binarize is False:
+        trees = read_corpus(
+            corpus,
+            encoding=encoding,
+            sections=sections,
+            on_error=account.skip if on_error == "skip" else None,
+            on_empty=_refuse,
+            leaves=leaves,
+            removed=account.removed,
+        )
         return list(_as_they_stand(trees, max_length, account))
-    binarization = RIGHT_LINEAR if binarize is True else binarize
-    return list(prepare(trees, Preparation(unary, functions, binarization, max_length), account))
+    how = Preparation(
+        unary,
+        functions,
+        RIGHT_LINEAR if binarize is True else binarize,
+        max_length,
+        None if label_map is None else read_label_map(label_map),
+    )
+    return list(
+        prepare_corpora(
+            [corpus], how, account, encoding=encoding, sections=sections, on_error=on_error, leaves=leaves
+        )
+    )
 
 
 def _as_they_stand(trees: Iterable[SourceTree], max_length: int | None, account: Account) -> Iterator[Tree]:
     for _, _, tree in trees:
         if max_length is not None and len(tree.leaves()) > max_length:
-            account.dropped[f"longer than {max_length}"] += 1
+            account.dropped[f"{LONGER} {max_length}"] += 1
         else:
             account.kept += 1
             yield tree
@@ -137,10 +162,10 @@ def split(
     count = len(trees)
     if not count:
         raise CorpusError("no trees to split")
-    if isinstance(test_fraction, Integral):
+    if not isinstance(test_fraction, Integral):
+        parts = split_fraction(count, str(test_fraction), seed)
+    elif seed is None:
         parts = split_last(count, int(test_fraction))
     else:
-        parts = split_fraction(count, str(test_fraction))
-    if seed is not None:
-        parts = split_random(count, len(parts.test), seed)
+        parts = split_random(count, int(test_fraction), seed)
     return [trees[place] for place in parts.train], [trees[place] for place in parts.test]

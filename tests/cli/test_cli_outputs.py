@@ -178,7 +178,7 @@ def test_statistics_of_a_grammar_that_goes_to_standard_output(command: Command) 
         ("evaluate t there -o hard", "--output would overwrite PARSES, which is read: there."),
         ("split t --test-last 1 --train-output t", "--train-output would overwrite INPUT"),
         ("sample g -n 1 -o g", "--output would overwrite GRAMMAR"),
-        ("show t --svg t", "--svg would overwrite FILE"),
+        ("show t.svg --svg t.svg", "--svg would overwrite FILE"),
         ("experiment calibration t -o t", "--output would overwrite INPUT"),
     ],
 )

@@ -102,7 +102,7 @@ def test_five_hundred_parses(run: Run, tmp_path: Path) -> None:
     """PAPERS, section 3: P(x^8), the most probable parse, and the optima of both recalls."""
     (tmp_path / "g.txt").write_text(FIVE_HUNDRED)
     report = tmp_path / "details.jsonl"
-    names = [f"--objective={name}" for name in OBJECTIVES]
+    names = [f"--objective={name}" for name in OBJECTIVES if name != "minimum-risk"]
     code, _, _ = run(
         "parse", "-g", tmp_path / "g.txt", *names, "-o", tmp_path / "{objective}.mrg", "--details", report,
         stdin="x " * 8,

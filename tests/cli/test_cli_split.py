@@ -58,8 +58,8 @@ def test_trees_of_several_lines_and_empty_parses(command: Command) -> None:
     [
         ([], "Say one of --test-fraction, --test-last and --test-random."),
         (["--test-last", "1", "--test-fraction", "0.1"], "Say one of --test-fraction,"),
-        (["--test-random", "1"], "--test-random and --seed go together."),
-        (["--test-last", "1", "--seed", "1"], "--test-random and --seed go together."),
+        (["--test-random", "1"], "--test-random needs --seed."),
+        (["--test-last", "1", "--seed", "1"], "--seed goes with --test-fraction and --test-random."),
         (["--test-last", "-1"], "-1 is not in the range x>=0"),
     ],
     ids=" ".join,
@@ -100,3 +100,30 @@ def test_both_files_or_none(command: Command, tmp_path: Path) -> None:
     outputs = ["--train-output", tmp_path / "a", "--test-output", tmp_path / "none" / "b"]
     assert "cannot be written" in command("split", "-", "--test-last", 1, *outputs, stdin=TREES).error
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_fraction_at_random(command: Command) -> None:
+    drawn = command("split", "-", "--test-fraction", 0.35, "--seed", 7, "--test-output", "-", stdin=TREES)
+    counted = command("split", "-", "--test-random", 3, "--seed", 7, "--test-output", "-", stdin=TREES)
+    assert drawn.out == counted.out
+    assert drawn.out != lines(7, 8, 9)
+
+
+def flat(length: int) -> str:
+    return f"(S {' '.join('x' * length)})\n"
+
+
+def test_a_corpus_sorted_by_length_is_noticed(command: Command) -> None:
+    """Half a standard deviation between the means; a random draw needs no warning."""
+    fair = "".join(flat(2 + place % 7) for place in range(300))
+    by_length = "".join(sorted(fair.splitlines(keepends=True), key=len))
+    for text, options, warned in (
+        (fair, [], False),
+        (by_length, [], True),
+        (by_length, ["--seed", 1], False),
+        ("".join(by_length.splitlines(keepends=True)[10:]), [], False),  # 29 are too few to say
+    ):
+        outcome = command("split", "-", "--test-fraction", 0.1, *options, "--test-output", "-", stdin=text)
+        assert ("warning: test sentences have" in outcome.err) == warned
+    outcome = command("split", "-", "--test-fraction", 0.1, "--test-output", "-", stdin=by_length)
+    assert "test sentences have 8.0 words, training sentences 4.7" in outcome.err

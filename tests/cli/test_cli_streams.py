@@ -194,7 +194,19 @@ def test_a_full_disk(redirection: str) -> None:
 
 
 HELP = ["--help", "--version", "-h"]
-COMMANDS = ["binarize", "debinarize", "split", "train", "grammar", "sample", "parse", "evaluate", "show"]
+COMMANDS = [
+    "binarize",
+    "debinarize",
+    "split",
+    "train",
+    "grammar",
+    "sample",
+    "parse",
+    "score",
+    "posteriors",
+    "evaluate",
+    "show",
+]
 FULL = pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no /dev/full")
 
 

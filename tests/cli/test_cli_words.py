@@ -139,9 +139,9 @@ def test_best_first_knows_unknown_words(command: Command, tmp_path: Path) -> Non
         (["--terminals", "tags", "--unknown", "none"], "--unknown needs --terminals words."),
         (
             ["--terminals", "words", "--method", "inside-outside", "--unknown", "signature"],
-            "--unknown needs --method counting.",
+            "--unknown needs --method counting or dop.",
         ),
-        (["--method", "inside-outside", "--rare", "3"], "--rare needs --method counting."),
+        (["--method", "inside-outside", "--rare", "3"], "--rare needs --method counting or dop."),
         (["--terminals", "words", "--unknown", "none", "--rare", "3"], "--rare needs --unknown"),
         (["--terminals", "words", "--unknown", "collins"], "--unknown collins needs --output FILE"),
         (["--terminals", "words", "--unknown", "collin"], "Did you mean 'collins'?"),

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mbrparse.decode.fallback import Fallback
-from mbrparse.decode.objectives import OBJECTIVES, Item, Space
+from mbrparse.decode.objectives import OBJECTIVES, Item, Kind
 from mbrparse.decode.parse_result import Parse
 from mbrparse.decode.parser import Parser
 from mbrparse.decode.parser_options import ParserOptions
@@ -22,7 +22,11 @@ from mbrparse.errors import InputMismatchError, OptionsError
 from mbrparse.treebank.tree import Tree
 
 Listed = dict[naive.LabelledSpan, float]
-FREE = tuple(objective for objective in OBJECTIVES.values() if objective.space is Space.FREE)
+FREE = tuple(
+    objective
+    for objective in OBJECTIVES.values()
+    if objective.kind is Kind.FREE and not objective.needs_consistency
+)
 OPTIONS = ParserOptions(FREE)
 LABELS = ("NP", "NP_Cont", "S", "VP")
 

@@ -60,7 +60,7 @@ def test_trees_reach_the_enumerated_optimum(
     gains = ((Item.LABELLED_SPAN, weights[0]), (Item.SPAN, weights[1]))
     rows = [
         Objective("general", Space.NARY, gains, -cost),
-        Objective("f", Space.NARY, gains, f_score=True),
+        Objective("f", Space.NARY, gains, f_score="sentence"),
     ]
     general, f = NaryDecoder(rows, 1e-9, "S").decode(None, listed(n, g))
     best = naive_nary.optimum(constituents, n, *weights, cost)
@@ -152,7 +152,10 @@ def test_rows_without_meaning() -> None:
         (lambda: OBJECTIVES["labelled-f"].within(Space.FREE), "no meaning in the space free"),
         (lambda: OBJECTIVES["labelled-tree"].with_node_cost(0.1), "does not add up posteriors"),
         (lambda: OBJECTIVES["labelled-f"].with_node_cost(0.1), "does not add up posteriors"),
-        (lambda: Objective("f", Space.FREE, ((Item.SPAN, 1.0),), f_score=True), "F is maximized over n-ary"),
+        (
+            lambda: Objective("f", Space.FREE, ((Item.SPAN, 1.0),), f_score="sentence"),
+            "F is maximized over n-ary",
+        ),
     ]
     for row, says in refused:
         with pytest.raises(ObjectiveError, match=says):

@@ -17,10 +17,11 @@ from naive import Grammar
 
 from mbrparse import workers
 from mbrparse.decode import run
+from mbrparse.decode.lines import Lines
 from mbrparse.decode.objectives import OBJECTIVES
 from mbrparse.decode.parallel import Part
 from mbrparse.decode.parser_options import ParserOptions
-from mbrparse.decode.run import Job, Lines, parse_all
+from mbrparse.decode.run import Job, parse_all
 from mbrparse.decode.sentences import read_chunks
 from mbrparse.errors import BracketError
 from mbrparse.experiments.runs import run_all

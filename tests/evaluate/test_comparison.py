@@ -46,6 +46,8 @@ class Answers:
         (("--crossing-reference", "binarized"), {"crossing_reference": "binarized"}),
         (("--unaries", "--seed", 3), {"unaries": True, "seed": 3}),
         (("--baseline", "two", "--resamples", 50), {"baseline": "two", "resamples": 50}),
+        (("--criterion", "labelled-tree"), {"criterion": "labelled_tree"}),
+        (("--significance",), {"significance": True}),
         (("--by", "length"), {"by": "length"}),
         (("--by", "label"), {"by": "label"}),
         (("--by", "confusions"), {"by": "confusions"}),
@@ -69,6 +71,37 @@ def test_the_command_lines_table_of_original_trees(command: Command, tmp_path: P
     printed = command("evaluate", "--form", "original", gold, file).out
     found = compare(trees(ORIGINAL_GOLD), trees(ORIGINAL_GOLD), form="original")
     assert f"{found}\n".replace("gold:memory|", "gold:memory.mrg|") == printed
+
+
+def test_original_forms_are_one_table_whatever_was_binarized() -> None:
+    heard: list[str] = []
+    gold = trees(ORIGINAL_GOLD)
+    binarized: dict[str, list[Tree | None]] = {
+        "binary": parses(GOLD),
+        "nary": parses(ORIGINAL_GOLD),
+        "parse": parses(PARSE),
+    }
+    original = {
+        "binary": parses(ORIGINAL_GOLD),
+        "nary": parses(ORIGINAL_GOLD),
+        "parse": parses("(S (A a b) c (A d e))\n(S (B x y) z)\n(())\n"),
+    }
+    tables = [
+        compare(one, several, form="original", criteria="all", resamples=0, tell=heard.append)
+        for one in (gold, trees(GOLD))
+        for several in (original, binarized)
+    ]
+    assert len({str(table) for table in tables}) == 1
+    assert tables[0].frame["labelled_f"]["binary"] == 1
+    note = (
+        "consistent-brackets rates compare binary trees: a bare root scores 100, and there are n-ary trees "
+        "in binary, nary, parse"
+    )
+    assert heard == [note] * 4
+    compare(gold, gold, form="original", criteria=["labelled_f"], tell=heard.append)
+    compare(gold, gold, form="original", by="label", tell=heard.append)
+    compare(trees(GOLD), trees(GOLD), tell=heard.append)
+    assert len(heard) == 4
 
 
 def test_evalbs_table(command: Command, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -118,25 +151,39 @@ def test_where_parses_may_come_from() -> None:
     )
 
 
+class KnowsFallbacks(Answers):
+    def fell_back(self) -> Mapping[str, Sequence[bool]]:
+        return {"viterbi": [False, True, True], "perfect_one": [False] * 3}
+
+
+def test_parses_that_know_their_fallbacks() -> None:
+    found = compare(trees(GOLD), KnowsFallbacks())
+    assert found.frame["fell_back"].to_dict() == {"viterbi": pytest.approx(2 / 3), "perfect_one": 0}
+    assert "|fell_back:0.00..66.67|" in str(found)
+    assert "fell_back" not in compare(trees(GOLD), KnowsFallbacks(), criteria=["labelled_recall"]).frame
+
+
 def test_chosen_criteria() -> None:
     found = compare(trees(GOLD), parses(PARSE), criteria=["coverage", MORE[1], "labelled_recall"])
     assert list(found.frame.columns) == ["coverage", "labelled_precision", "labelled_recall"]
     assert "|coverage:66.67|" in str(found)
     alone = compare(trees(GOLD), {"one": parses(PARSE), "two": trees(GOLD)}, criteria=["labelled_recall"])
     assert "coverage" not in str(alone)
+    assert "not empty" not in str(alone)
 
 
 def test_a_table_in_a_notebook() -> None:
     names = ("<script>alert('x')</script>", 'a & "b"')
     better, worse = trees(GOLD) * 20, [None] * 60
-    html = compare(better, {names[0]: better, names[1]: worse})._repr_html_()
+    html = compare(better, {names[0]: better, names[1]: worse}, significance=True)._repr_html_()
     page = ElementTree.fromstring(f"<div>{html}</div>")
-    first, second = page.findall("table")
+    first, second, third = page.findall("table")
     body = [["".join(cell.itertext()) for cell in row] for row in first.findall("tr")]
     assert [row[0] for row in body] == list(names)
     assert body[0][2:4] == ["100.00b", "100.00b"]
     assert [mark.text for mark in first.iter("sup")] == ["b"] * 4
     assert len(second.findall("tr")) == 10
+    assert len(third.findall("tr")) == 1
     [signature] = page.iter("code")
     assert (signature.text or "").startswith("criteria:labelled_tree,")
     assert "script" not in {node.tag for node in page.iter()}
@@ -171,7 +218,6 @@ BAD: dict[str, tuple[Sequence[Any], Any, dict[str, Any], str]] = {
     ),
     "an n-ary gold": (trees(ORIGINAL_GOLD), trees(GOLD), {}, "the gold, sentence 1: the gold is not binariz"),
     "n-ary parses": (trees(GOLD), trees(ORIGINAL_GOLD), {}, "parses, sentence 1: the parses are in original"),
-    "binarized": (trees(GOLD), trees(GOLD), {"form": "original"}, "the gold, sentence 1: a binarized tree"),
     "a label": (trees(ONE), trees("(S a (^S b c))\n"), {}, "parses, sentence 1: label '^S' has no base"),
     "no tree": (trees(GOLD), ["(S a b)"], {}, "parses, sentence 1: a str, not a Tree"),
     "a gold of text": ("(S a b)", trees(GOLD), {}, "the gold, sentence 1: a str, not a Tree"),
@@ -193,6 +239,12 @@ BAD: dict[str, tuple[Sequence[Any], Any, dict[str, Any], str]] = {
     "by": (trees(GOLD), trees(GOLD), {"by": "labels"}, "no breakdown by 'labels'"),
     "seed": (trees(GOLD), trees(GOLD), {"seed": -1}, "are not negative"),
     "criterion": (trees(GOLD), trees(GOLD), {"criteria": ["recall"]}, "no criterion is called 'recall'"),
+    "criterion told": (
+        trees(GOLD),
+        trees(GOLD),
+        {"criterion": "f"},
+        "no criterion of this table is called 'f'",
+    ),
     "criteria": (trees(GOLD), trees(GOLD), {"criteria": "most"}, "criteria are paper, all or a list"),
     "form of EVALB": (
         trees(GOLD),

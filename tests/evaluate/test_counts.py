@@ -16,7 +16,7 @@ from evaluation_cases import GOLD, ORIGINAL_GOLD, PARSE, write
 from mbrparse.errors import CorpusError, InputMismatchError
 from mbrparse.evaluate.counts import SentenceCounts, count_matches, counts_table
 from mbrparse.evaluate.criteria import COVERAGE, MORE, PAPER, Average, rates, totals
-from mbrparse.evaluate.drawing import read_sentence
+from mbrparse.evaluate.drawing import read_sentences
 from mbrparse.evaluate.gold import Comparison
 from mbrparse.evaluate.names import distinct_names
 from mbrparse.evaluate.sources import gold_file, parse_files
@@ -155,7 +155,7 @@ def test_an_empty_gold_line_counts_as_in_a_parse_file_and_in_show(tmp_path: Path
     gold = "(S p q)\n\n(S r s)\n"
     with pytest.raises(CorpusError, match=r"gold.mrg:2: an empty tree in the gold"):
         table(tmp_path, gold, gold)
-    assert read_sentence(tmp_path / "gold.mrg", 2).tree is None
+    assert next(read_sentences([tmp_path / "gold.mrg"], 2)).trees[0].tree is None
 
 
 def test_unary_constituents_may_be_kept(tmp_path: Path) -> None:

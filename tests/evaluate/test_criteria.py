@@ -25,6 +25,6 @@ def test_no_negative_zero(command: Command, tmp_path: Path, format: str) -> None
     """One crossing bracket less in 300 sentences: a difference of -1/300, and of its interval."""
     tree, crossing = "(S (A (x a) (x b)) (x c))\n", "(S (x a) (A (x b) (x c)))\n"
     paths = write(tmp_path, gold=tree * 300, one=crossing + tree * 299, two=tree * 300)
-    done = command("evaluate", "--evalb", PRM, "--format", format, *paths)
+    done = command("evaluate", "--significance", "--evalb", PRM, "--format", format, *paths)
     assert "-0.01..0.00" in done.out
     assert "-0.00" not in done.out

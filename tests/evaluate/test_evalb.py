@@ -11,8 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from naive_evalb import Row, Rules, compare
 
+from mbrparse.errors import FileError
+from mbrparse.evaluate.evalb import collins_parameters
 from mbrparse.evaluate.evalb.evalb_files import evalb_scores
-from mbrparse.evaluate.evalb.parameters import read_parameters
+from mbrparse.evaluate.evalb.parameters import SHIPPED, read_parameters
 from mbrparse.evaluate.evalb.report import HEADING
 from mbrparse.evaluate.sources import gold_file, parse_files
 
@@ -330,3 +332,16 @@ def test_against_the_naive_twin(tmp_path_factory: pytest.TempPathFactory, rules:
     [scores] = evalb_scores(*sources, parameters, lambda _: None)
     found = [Row(score.length, score.status, *score[2:8]) for score in scores]
     assert found == [compare(gold, test, rules) for gold, test in lines]
+
+
+def test_evalbs_own_files_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is shipped is what EVALB came with; a file of that name in the folder is another."""
+    monkeypatch.chdir(tmp_path)
+    data = Path(__file__).parent.parent / "data" / "evalb"
+    for name in SHIPPED:
+        assert read_parameters(name, print) == read_parameters(data / name, print)
+    assert read_parameters("COLLINS.prm", print) == collins_parameters.COLLINS
+    (tmp_path / "COLLINS.prm").write_text("LABELED 0\n")
+    assert not read_parameters("COLLINS.prm", print).labelled
+    with pytest.raises(FileError, match=r"collins\.prm: no such file"):
+        read_parameters("collins.prm", print)

@@ -35,9 +35,9 @@ def test_text(evaluate: Run, files: list[Path]) -> None:
     done = evaluate("--resamples", 0, *files)
     assert (done.code, done.err) == (0, "")
     assert done.out.split("\n")[:3] == [
-        "             lab. tree  lab. recall  brack. recall  cons. recall  cons. tree  coverage",
-        "viterbi           0.00        42.86          57.14        100.00       66.67     66.67",
-        "perfect_one     100.00       100.00         100.00        100.00      100.00    100.00",
+        "             lab. tree  lab. recall  brack. recall  cons. recall  cons. tree  not empty",
+        "viterbi           0.00        42.86          57.14        100.00       66.67      66.67",
+        "perfect_one     100.00       100.00         100.00        100.00      100.00     100.00",
     ]
     assert done.out.split("\n")[4] == (
         f"criteria:{','.join(RATES)}|gold:gold.mrg|form:binarized|crossing:debinarized|average:pooled|"
@@ -155,13 +155,12 @@ BAD = {
         "gold.mrg:1: the gold is not binarized: 'S' has a const",
     ),
     "n-ary parses": (GOLD, ORIGINAL_GOLD, [], "parse.mrg:1: the parses are in original form ('S' has 3 "),
-    "binarized gold as original": (
-        GOLD,
-        ORIGINAL_GOLD,
+    "no base in a label of a binarized tree": (
+        ORIGINAL_GOLD[: ORIGINAL_GOLD.index("(S p")],
+        "(S (^S a b) c (B d e))\n(S x (S_Cont y z))\n",
         ["--form", "original"],
-        "gold.mrg:1: a binarized tree",
+        "parse.mrg:1: label '^S' has no base before its annotations; other labels here are continuations",
     ),
-    "binarized parses as original": (ORIGINAL_GOLD, GOLD, ["--form", "original"], "parse.mrg:1: a binarized"),
     "fewer parses": (
         GOLD,
         GOLD[: GOLD.index("(S p")],
@@ -183,6 +182,57 @@ BAD = {
     "no base in a label": (ONE, "(S a (^S b c))\n", [], "parse.mrg:1: label '^S' has no base"),
     "no brackets": (ONE, "a b c\n", [], "parse.mrg:1: text outside of brackets"),
 }
+
+
+NOTE = (
+    "mbrparse: consistent-brackets rates compare binary trees: a bare root scores 100, and there are n-ary "
+    "trees in parse\n"
+)
+JOINED = "mbrparse: joined chains are expanded, and A+B counts as 2 constituents\n"
+ALONE = "mbrparse: {}: no label is a continuation, so labels such as A+B stay as they are\n"
+
+UNBINARIZED = {
+    # gold, parse, then counts: gold's constituents, the parse's, those that match; and notes
+    "chains": ("(S x (S_Cont (A+B y z) w))\n", "(S x (A (B y z)) w)\n", (3, 3, 3), JOINED),
+    "a chain before the first continuation": (
+        "(S (A+B x y) z)\n(S x (S_Cont y z))\n",
+        "(S (A (B x y)) z)\n(S x y z)\n",
+        (4, 4, 4),
+        JOINED,
+    ),
+    "annotations": ("(S^T x (S_Cont>A^T (A^S y z) w))\n", "(S x (A y z) w)\n", (2, 2, 2), ""),
+    "a root that is a continuation": (
+        "(S x (A y z) w)\n",
+        "(TOP (S_Cont x (S_Cont (A y z) w)))\n",
+        (2, 2, 2),
+        "",
+    ),
+    "an escaped label": (
+        "(S x (S_Cont (A%5FCont y z) w))\n",
+        "(S x (S_Cont (A%5FCont y z) w))\n",
+        (2, 2, 2),
+        "",
+    ),
+    "a flat fall-back": ("(S x y z)\n(S x y z)\n", "(S x y z)\n(S x (S_Cont y z))\n", (2, 2, 2), ""),
+    "labels of a treebank": ("(S x (A+B y z) w)\n", "(S x (A+B y z) w)\n", (2, 2, 2), ""),
+    "labels that any form may have": (
+        "(S x (A+B y z))\n",
+        "(S x (A+B y z))\n",
+        (2, 2, 2),
+        ALONE.format("{gold}") + ALONE.format("{parse}"),
+    ),
+}
+
+
+@pytest.mark.parametrize("case", UNBINARIZED)
+def test_original_form_unbinarizes_files(evaluate: Run, tmp_path: Path, case: str) -> None:
+    gold, parse, counts, notes = UNBINARIZED[case]
+    files = write(tmp_path, gold=gold, parse=parse)
+    done = evaluate("--form", "original", "--format", "json", *files)
+    assert done.code == 0, done.err
+    row = json.loads(done.out)["rows"][0]["counts"]
+    assert (row["gold"], row["guess"], row["labelled"]) == counts
+    assert done.err.replace(NOTE, "") == notes.format(gold=files[0], parse=files[1])
 
 
 @pytest.mark.parametrize("case", BAD)

@@ -208,7 +208,7 @@ def test_command(command: Command, tmp_path: Path) -> None:
     assert lines[1].split()[:4] == ["viterbi", "a", "0.00", "42.86"]
     assert lines[2].split()[:4] == ["perfect", "b", "100.00", "a"]
     assert "significance:bootstrap+randomization,resamples=10000,seed=0,level=0.05" in done.out
-    assert "less viterbi" in done.out
+    assert "difference to viterbi" in done.out
     report = json.loads(command("evaluate", "--format", "json", "--baseline", "perfect", *paths).out)
     found = report["significance"]
     assert (found["baseline"], found["resamples"], found["seed"]) == ("perfect", 10_000, 0)

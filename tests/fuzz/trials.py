@@ -140,7 +140,13 @@ def _option(rng: Random, arguments: list[str], files: list[str]) -> list[str]:
             values = ("0", "1", "2", "3", "-1", "x", "²")
     elif parameter.name == "encoding":
         values = ENCODINGS
-    elif "output" in str(parameter.name) or parameter.name in ("curve", "svg", "details", "per_sentence"):
+    elif "output" in str(parameter.name) or parameter.name in (
+        "curve",
+        "svg",
+        "png",
+        "details",
+        "per_sentence",
+    ):
         values = (*OUTPUTS, *files)
     elif rng.random() < 0.5:
         values = (

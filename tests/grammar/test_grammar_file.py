@@ -113,7 +113,12 @@ def test_probabilities_sum_to_one_within_a_millionth(path: Path, excess: float, 
             1,
             "not a grammar file .*; other formats are read by: mbrparse grammar conv",
         ),
-        ("mbrparse-grammar 1", "mbrparse-grammar 2", 1, "grammar file version 2, but this program reads 1$"),
+        (
+            "mbrparse-grammar 1",
+            "mbrparse-grammar 2",
+            1,
+            "grammar file version 2, but this program reads 1; a newer",
+        ),
         ("mbrparse-grammar 1", "mbrparse-grammar 1 beta", 1, "grammar file version 1 beta, but"),
         ("terminals tags\n", "", 8, "the header lacks 'terminals', 'start' or 'rules'"),
         ("rules 3\n", "", 8, "the header lacks"),
@@ -181,3 +186,36 @@ def test_describe(path: Path) -> None:
         "  longer": "1",
         "start": "S 0.7500, NP 0.2500",
     }
+
+
+def numbers(weight: Weight) -> tuple[float, float | None]:
+    return weight.probability, weight.count
+
+
+def test_a_file_of_version_1_stays_readable() -> None:
+    """A frozen file: what it says must be read the same for as long as there is a version 1."""
+    rules = read_rules(Path(__file__).parent.parent / "data" / "version-1.grammar")
+    assert rules.terminal_kind == "words"
+    assert rules.unknown is not None
+    assert rules.unknown.fields == ("signature", "2")
+    assert {name: numbers(weight) for name, weight in rules.start.items()} == {
+        "S": (0.75, 3),
+        "NP": (0.25, 1),
+    }
+    assert {str(rule): numbers(weight) for rule, weight in rules.rules.items()} == {
+        "S -> NP VP": (0.75, 3),
+        "S -> NP_Cont>VP^S VP": (0.25, 1),
+        "NP -> DT NN": (1, None),
+        "NP_Cont>VP^S -> DT NN": (1, None),
+        "VP -> VBZ": (0.5, None),
+        "VP -> VBZ NP": (0.5, None),
+        "DT -> 'the'": (1, None),
+        "VBZ -> '(UNKNOWN-s)'": (1, None),
+        "NN -> 'dog'": (1, None),
+    }
+
+
+def test_a_later_version_is_named(tmp_path: Path) -> None:
+    (tmp_path / "g").write_text("mbrparse-grammar 2\n")
+    with pytest.raises(GrammarError, match="version 2, but this program reads 1; a newer mbrparse wrote it"):
+        read_rules(tmp_path / "g")

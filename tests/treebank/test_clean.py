@@ -5,11 +5,12 @@ from hypothesis import given
 from tree_strategies import tokens, trees
 
 from mbrparse.treebank.brackets import read_tree
-from mbrparse.treebank.clean import FunctionPolicy, UnaryPolicy, clean, strip_function
+from mbrparse.treebank.categories import PENN_CATEGORIES
+from mbrparse.treebank.clean import UnaryPolicy, clean
 from mbrparse.treebank.tree import Tree
 
 
-def cleaned(text: str, unary: UnaryPolicy = "top", functions: FunctionPolicy = "strip") -> str:
+def cleaned(text: str, unary: UnaryPolicy = "top", functions: str = "strip") -> str:
     return str(clean(read_tree(text), unary, functions))
 
 
@@ -67,7 +68,7 @@ def test_function_tags_of_constituents_only() -> None:
     ],
 )
 def test_function_tag(label: str, stripped: str) -> None:
-    assert strip_function(label) == stripped
+    assert PENN_CATEGORIES.category(label) == stripped
 
 
 def test_functions_are_cut_after_the_wrapper_was_looked_for() -> None:

@@ -3,7 +3,8 @@
 import pytest
 
 from mbrparse.treebank.brackets import read_tree
-from mbrparse.treebank.clean import FunctionPolicy, UnaryPolicy, simplify, without_traces
+from mbrparse.treebank.categories import categories
+from mbrparse.treebank.clean import UnaryPolicy, simplify, without_traces
 from mbrparse.treebank.head_choices import HeadChoice, choose_heads
 from mbrparse.treebank.head_rules_file import head_rules
 
@@ -80,9 +81,9 @@ def test_a_chain_has_its_lowest_labels_head_and_is_what_its_topmost_label_is() -
 
 @pytest.mark.parametrize("functions", ["strip", "keep"])
 @pytest.mark.parametrize("unary", ["top", "bottom", "join", "keep"])
-def test_the_choices_are_the_cleaned_trees(unary: UnaryPolicy, functions: FunctionPolicy) -> None:
+def test_the_choices_are_the_cleaned_trees(unary: UnaryPolicy, functions: str) -> None:
     bare = read_tree("(S (NP-SBJ (PRP he)) (VP (VP (VBZ sees) (NP (NP (DT the) (NN dog))))) (. .))")
-    cleaned = simplify(bare, unary, functions)
+    cleaned = simplify(bare, unary, categories(functions))
     counts = [len(node.children) for node in cleaned.preorder() if len(node.children) > 1]
     assert [len(choice.complements) for choice in choose_heads(bare, COLLINS)] == counts == [3, 2, 2]
 

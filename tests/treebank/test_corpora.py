@@ -24,7 +24,7 @@ def texts(spec: str, sections: str | None = None) -> list[str]:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Trees in files; those named .txt and .prd are no treebank files."""
+    """Trees in files; where some have names of treebank files, those named .txt and .prd are none."""
     for name in ("b/2.mrg", "b/10.mrg", "a.ptb", "notes.txt", "a.prd"):
         path = tmp_path / name
         path.parent.mkdir(exist_ok=True)
@@ -58,7 +58,7 @@ def test_a_file_named_like_a_glob(tmp_path: Path) -> None:
     [
         ("{}/none.mrg", "none.mrg: no such file"),
         ("{}/*.xml", "xml: no file matches"),
-        ("{}", "folder holds no .mrg or .ptb file"),
+        ("{}", "folder holds no file of trees"),
         ("wsj:{}", "no sections .folders named 00 to 24. found"),
         ("wsj:{}/none", "no sections .folders named 00 to 24. found"),
         ("embedded:trains", "no embedded treebank 'trains'; there is: flights"),
@@ -180,7 +180,7 @@ def test_unreadable_trees_of_an_nltk_corpus(nltk_folder: NltkFolder) -> None:
 @pytest.mark.usefixtures("nltk_folder")
 def test_missing_corpus_names_the_command_that_fetches_it() -> None:
     with pytest.raises(
-        CorpusError, match=r"not installed; fetch it with: python -m nltk\.downloader treebank$"
+        CorpusError, match=r"not installed; fetch it with: \S*python\S* -m nltk\.downloader treebank$"
     ):
         texts("nltk:treebank")
 

@@ -10,7 +10,8 @@ from tree_strategies import labels, trees
 
 from mbrparse.treebank.binarize import Binarization, HeadDriven, binarize, debinarize
 from mbrparse.treebank.brackets import read_tree
-from mbrparse.treebank.clean import FunctionPolicy, UnaryPolicy, clean, simplify, without_traces
+from mbrparse.treebank.categories import categories
+from mbrparse.treebank.clean import UnaryPolicy, clean, simplify, without_traces
 from mbrparse.treebank.constituents import is_binary
 from mbrparse.treebank.corpora import SourceTree
 from mbrparse.treebank.head_choices import choose_heads
@@ -142,9 +143,7 @@ functions = st.sampled_from(["strip", "keep"])
 
 
 @given(trees(ordinary | labels), unaries, functions, binarizations)
-def test_debinarize_inverts(
-    tree: Tree, unary: UnaryPolicy, function: FunctionPolicy, how: Binarization
-) -> None:
+def test_debinarize_inverts(tree: Tree, unary: UnaryPolicy, function: str, how: Binarization) -> None:
     cleaned = clean(tree, unary, function)
     result = prepared(tree, Preparation(unary, function, how))
     if cleaned is None or cleaned.is_leaf:
@@ -160,7 +159,7 @@ def test_debinarize_inverts(
 
 @given(trees(ordinary | labels), unaries, functions, binarizations)
 def test_annotations_are_projected_away(
-    tree: Tree, unary: UnaryPolicy, function: FunctionPolicy, how: Binarization
+    tree: Tree, unary: UnaryPolicy, function: str, how: Binarization
 ) -> None:
     assert how.heads is not None
     bare = Binarization(heads=HeadDriven(how.heads.rules))
@@ -217,10 +216,10 @@ def test_round_trip_of_the_sample(unary: UnaryPolicy, treebank_sample: tuple[Tre
     ):
         bare = without_traces(tree)
         assert bare is not None
-        cleaned = simplify(bare, unary, function)  # type: ignore[arg-type]
+        cleaned = simplify(bare, unary, categories(function))
         binary = binarize(cleaned, replace(how, chains="keep" if unary == "keep" else "join"), None)
         assert debinarize(binary) == cleaned
-        result = prepared(tree, Preparation(unary, function, how))  # type: ignore[arg-type]
+        result = prepared(tree, Preparation(unary, function, how))
         assert (result is None) == cleaned.is_leaf
         assert result is None or debinarize(result) == cleaned
 

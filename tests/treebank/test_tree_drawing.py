@@ -1,5 +1,6 @@
 """Trees as SVG images: whatever a label holds is text, and what cannot be drawn does no harm."""
 
+import itertools
 from collections import Counter
 from pathlib import Path
 from xml.etree import ElementTree
@@ -7,10 +8,12 @@ from xml.etree import ElementTree
 from commandline import Command
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tree_strategies import labels, trees
 
 from mbrparse.treebank.brackets import read_tree
 from mbrparse.treebank.tree import Tree
 from mbrparse.treebank.tree_drawing import MAX_DEPTH
+from mbrparse.treebank.tree_layout import lay_out, printable, width_of
 
 HOSTILE = Tree(
     "<script>alert('x')</script>",
@@ -23,7 +26,7 @@ def texts(image: str | None) -> Counter[str]:
     assert image is not None
     image.encode("utf-8")
     nodes = list(ElementTree.fromstring(image).iter())
-    assert {node.tag.rpartition("}")[2] for node in nodes} <= {"svg", "defs", "text", "line", "g"}
+    assert {node.tag.rpartition("}")[2] for node in nodes} <= {"svg", "rect", "path", "text"}
     return Counter(node.text or "" for node in nodes if node.tag.endswith("text"))
 
 
@@ -55,14 +58,33 @@ def test_deep_and_wide_trees() -> None:
     assert texts(read_tree("(S" + " x" * 500 + ")")._repr_svg_())["x"] == 500
 
 
-def test_a_tree_that_is_drawn_from_deep_within_a_program() -> None:
-    tree = read_tree("(S x " * 150 + "(A x x)" + ")" * 150)
+@given(trees(labels))
+def test_words_stand_in_a_row_and_nothing_lies_on_another(tree: Tree) -> None:
+    picture = lay_out(tree)
+    boxes = [(text.x, text.y, width_of(text.text)) for text in picture.texts]
+    for x, y, width in boxes:
+        assert width / 2 <= x <= picture.width - width / 2
+        assert 0 < y < picture.height
+    for (x1, y1, width1), (x2, y2, width2) in itertools.combinations(boxes, 2):
+        assert abs(y1 - y2) > 1 or abs(x1 - x2) > (width1 + width2) / 2
+    bottom = max(y for _, y, _ in boxes)
+    row = [text.text for text in picture.texts if text.y == bottom]
+    assert row == [printable(leaf.label if leaf.word is None else leaf.word) for leaf in tree.leaves()]
+    # No branch goes through a text: it ends above or begins below it, or passes beside.
+    for x1, y1, x2, y2 in picture.branches:
+        for x, y, width in boxes:
+            assert (
+                y < min(y1, y2)
+                or y > max(y1, y2)
+                or x + width / 2 < min(x1, x2)
+                or x - width / 2 > max(x1, x2)
+            )
 
-    def nested(levels: int) -> str | None:
-        return nested(levels - 1) if levels else tree._repr_svg_()
 
-    assert nested(0) is not None
-    assert nested(700) is None
+def test_an_image_is_on_white() -> None:
+    image = read_tree("(S a b)")._repr_svg_()
+    assert image is not None
+    assert '<rect width="100%" height="100%" fill="white"/>' in image
 
 
 def test_a_terminal() -> None:

@@ -94,6 +94,8 @@ def test_encodings(tmp_path: Path) -> None:
     path.write_bytes("(S café y)\n(())\n".encode("utf-16"))
     assert written(read_trees(path, encoding="utf-16")) == "(S café y)\n"
     assert read_parses(path, encoding="utf-16")[1] is None
+    assert written(read_trees(path)) == "(S café y)\n"  # by its mark
+    path.write_bytes("(S café y)\n".encode("latin-1"))
     with pytest.raises(FileError, match=r":1: bytes that are not utf-8"):
         read_trees(path)
 
@@ -115,7 +117,11 @@ def test_no_corpus(tmp_path: Path, binarize: bool) -> None:
         ({"sections": "02-21"}, "sections of embedded:flights; only wsj:DIR has them"),
         ({"on_error": "ignore"}, "on_error is stop or skip, not 'ignore'"),
         ({"unary": "none"}, "unary is one of top, bottom, join, keep, not 'none'"),
-        ({"functions": True}, "functions is one of strip, keep, not True"),
+        (
+            {"functions": True},
+            "functions are strip, keep, after:CHARACTERS or before:CHARACTERS, not True; "
+            "after:-= cuts NP-SBJ to NP, before:+ cuts UTT+np to np",
+        ),
     ],
 )
 def test_arguments_that_mean_nothing(arguments: dict[str, Any], message: str) -> None:
@@ -163,3 +169,18 @@ def test_what_is_no_share(fraction: float | str) -> None:
 def test_nothing_to_split() -> None:
     with pytest.raises(CorpusError, match="no trees to split"):
         split([], 0.5)
+
+
+def test_labels_and_leaves_of_other_traditions(tmp_path: Path) -> None:
+    trees, names = tmp_path / "a.psd", tmp_path / "names"
+    trees.write_text("( (IP-MAT (NP-SBJ (N-N hestar-hestur) (D x-y)) (V 0) (V er-vera)) (ID A,.1))\n")
+    names.write_text("NP-* nominal\nN-? N\n")
+    spec = f"penn-historical:{trees}"
+    account = Account()
+    [tree] = read_trees(spec, leaves="lemma", label_map=names, account=account)
+    assert str(tree) == "(IP (nominal (N hestur) (D y)) (V vera))"
+    assert account.removed == {"(ID)": 1, "wrapper": 1, "0": 1}
+    [tree] = read_trees(spec, functions="after:P", leaves="word")
+    assert str(tree) == "(I (N (N-N hestar) (D x)) (V er))"
+    [tree] = read_trees(spec, binarize=False)
+    assert str(tree) == "(IP-MAT (NP-SBJ (N-N hestar-hestur) (D x-y)) (V er-vera))"

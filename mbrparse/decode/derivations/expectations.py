@@ -74,6 +74,9 @@ class ItemPosteriors:
         """The posterior of a production whose right child is in a cell (NO_ITEM: it has none)."""
         if right_cell == NO_ITEM:
             return self.production(cell, item)
+        first = self._forests.forest.node_first
+        if first[cell] == first[cell + 1]:  # a tree from elsewhere may have spans that no derivation has
+            return 0.0
         return float(_split_mass(self._source(), cell, item, right_cell))
 
     def lexical(self, cell: int, label: int) -> float:

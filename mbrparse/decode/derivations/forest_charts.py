@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from mbrparse.decode.derivations.forest_posteriors import forest_entries, forest_summary
+from mbrparse.decode.derivations.forest_posteriors import forest_entries, forest_nodes, forest_summary
 from mbrparse.decode.parser_options import Items
 from mbrparse.errors import ChartOverflowError, TimeLimitError
 from mbrparse.grammar.charts.chart import TOO_LARGE
@@ -19,6 +19,7 @@ from mbrparse.grammar.charts.clock import NO_LIMIT, Clock
 from mbrparse.grammar.charts.factory import TIE
 from mbrparse.grammar.charts.forest.forests import Forests
 from mbrparse.grammar.charts.forest.packed_forest import Forest
+from mbrparse.grammar.charts.live_nodes import LiveNodes
 from mbrparse.grammar.charts.rule_tables import Ints
 from mbrparse.grammar.charts.span_summary import SpanEntries, SpanSummary
 from mbrparse.grammar.pcfg import PCFG, IntArray
@@ -51,7 +52,7 @@ class ForestChart:
 
     def forest(self) -> Forest:
         """The forest, which stands until another chart is asked for its own."""
-        return self._charts.forest_of(self)
+        return self._charts.forest_of(self.terminal_ids)
 
     def span_summary(self) -> SpanSummary:
         """Best label, its posterior, and the sum of posteriors, by cell."""
@@ -61,6 +62,10 @@ class ForestChart:
     def span_posteriors(self) -> SpanEntries:
         """Expected numbers of labels over spans."""
         return forest_entries(self.forest(), self._charts.label, self.length)
+
+    def live_nodes(self) -> LiveNodes:
+        """The symbols over spans that occur in some parse."""
+        return forest_nodes(self.forest(), self.length)
 
 
 class ForestCharts:
@@ -95,10 +100,10 @@ class ForestCharts:
                 self._held = terminal_ids
                 yield ForestChart(self, terminal_ids, log_prob)
 
-    def forest_of(self, chart: ForestChart) -> Forest:
-        """The forest of one of these charts; raises ChartOverflowError if memory no longer suffices."""
-        if self._held is not chart.terminal_ids:
+    def forest_of(self, terminal_ids: IntArray) -> Forest:
+        """The forest of a sentence; raises ChartOverflowError if memory does not suffice (any longer)."""
+        if self._held is not terminal_ids:
             self._held = None
-            self.forests.fill(chart.terminal_ids)
-            self._held = chart.terminal_ids
+            self.forests.fill(terminal_ids)
+            self._held = terminal_ids
         return self.forests.forest

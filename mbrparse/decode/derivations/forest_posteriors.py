@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mbrparse.grammar.charts.forest.packed_forest import Forest, forest_cell
+from mbrparse.grammar.charts.live_nodes import LiveNodes, live_nodes
 from mbrparse.grammar.charts.rule_tables import Ints
 from mbrparse.grammar.charts.span_summary import SpanEntries, SpanSummary, empty_summary
 from mbrparse.grammar.kernel import kernel
@@ -51,9 +52,7 @@ def _summarize(
 def forest_entries(forest: Forest, label: Ints, n: int) -> SpanEntries:
     """Expected numbers above zero of labels over spans, single terminals included."""
     count = int(forest.node_first[n * (n + 1) // 2])
-    cells = np.repeat(np.arange(n * (n + 1) // 2), np.diff(forest.node_first[: n * (n + 1) // 2 + 1]))
-    end_of = np.repeat(np.arange(1, n + 1), np.arange(1, n + 1))
-    starts, ends = forest.node_start[:count], end_of[cells]
+    starts, ends = forest.node_start[:count], _ends(forest, n)
     g = forest.inside[:count] * forest.outside[:count]
     lexical = np.where(ends - starts == 1, forest.lexical[:count] * forest.outside[:count], 0.0)
     rows = np.column_stack([starts, ends, label[forest.node_symbol[:count]]])[g > 0]
@@ -63,3 +62,19 @@ def forest_entries(forest: Forest, label: Ints, n: int) -> SpanEntries:
     return SpanEntries(
         columns[:, 0].copy(), columns[:, 1].copy(), columns[:, 2].copy(), total, np.minimum(own, total)
     )
+
+
+def forest_nodes(forest: Forest, n: int) -> LiveNodes:
+    """The nodes that occur in some parse."""
+    count = int(forest.node_first[n * (n + 1) // 2])
+    inside, outside = forest.inside[:count], forest.outside[:count]
+    starts, symbols = forest.node_start[:count].copy(), forest.node_symbol[:count].copy()
+    with np.errstate(divide="ignore"):
+        return live_nodes(starts, _ends(forest, n), symbols, np.log(inside), inside * outside)
+
+
+def _ends(forest: Forest, n: int) -> Ints:
+    """By node, where its span ends."""
+    sizes = np.diff(forest.node_first[: n * (n + 1) // 2 + 1])
+    ends = np.repeat(np.arange(1, n + 1, dtype=np.int32), np.arange(1, n + 1))
+    return np.repeat(ends, sizes)

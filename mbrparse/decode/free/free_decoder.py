@@ -16,9 +16,12 @@ from mbrparse.decode.objectives import Item, Objective
 from mbrparse.decode.posteriors.span_posteriors import NO_LABEL, Posteriors
 from mbrparse.grammar.charts.clock import NO_LIMIT, Clock
 from mbrparse.grammar.charts.span_summary import cell_of
+from mbrparse.grammar.pcfg import FloatArray
 from mbrparse.treebank.labels import continuation_of
 
 UNLABELLED = "X"
+# Spans that are surely crossed have a logarithm too: a tree may be in want of them.
+LEAST = 1e-300
 
 
 class FreeDecoder:
@@ -38,24 +41,37 @@ class FreeDecoder:
         """
         self._tie = tie
         self._clock = clock
-        self._rows = [
-            (
-                (o.weight(Item.LABELLED_SPAN), o.weight(Item.SPAN), o.node_constant),
-                None if o.labels_matter else root,
-            )
-            for o in objectives
-        ]
+        self._rows = [(objective, None if objective.labels_matter else root) for objective in objectives]
 
     def decode(self, chart: object, posteriors: Posteriors) -> list[Decoded]:
         """The best trees; raises TimeLimitError."""
         preterminals = best_preterminals(posteriors)
         found = []
-        for weights, root in self._rows:
-            gains = posteriors.gains(*weights)
+        for objective, root in self._rows:
+            gains = _gains(objective, posteriors)
             bracketing = best_bracketing(gains, posteriors.length, self._tie, self._clock)
-            spans = _labelled(bracketing, posteriors) if root is None else _unlabelled(bracketing, root)
-            found.append(Decoded(spans, preterminals, bracketing.score))
+            spans = labelled(bracketing, posteriors) if root is None else _unlabelled(bracketing, root)
+            consistent = _consistent(bracketing, posteriors) if objective.needs_consistency else None
+            found.append(Decoded(spans, preterminals, bracketing.score, consistent=consistent))
         return found
+
+
+def _gains(objective: Objective, posteriors: Posteriors) -> FloatArray:
+    """By cell, what a node with the best label gains."""
+    weights = objective.weight(Item.LABELLED_SPAN), objective.weight(Item.SPAN), objective.node_constant
+    gains = posteriors.gains(*weights)
+    plain, log = objective.weight(Item.CONSISTENT_SPAN), objective.weight(Item.LOG_CONSISTENT_SPAN)
+    if plain:
+        gains = gains + plain * posteriors.consistent
+    if log:
+        gains = gains + log * np.log(np.maximum(posteriors.consistent, LEAST))
+    return gains
+
+
+def _consistent(bracketing: Bracketing, posteriors: Posteriors) -> list[float]:
+    cells = cell_of(posteriors.length, bracketing.starts, bracketing.ends)
+    values: list[float] = posteriors.consistent[cells].tolist()
+    return values
 
 
 def best_preterminals(posteriors: Posteriors) -> list[str | None]:
@@ -70,7 +86,7 @@ def _unlabelled(bracketing: Bracketing, root: str) -> LabelledSpans:
     return [(start, end, UNLABELLED if position else root) for position, (start, end) in enumerate(rows)]
 
 
-def _labelled(bracketing: Bracketing, posteriors: Posteriors) -> LabelledSpans:
+def labelled(bracketing: Bracketing, posteriors: Posteriors) -> LabelledSpans:
     """Give each span of a bracketing its most probable label.
 
     A span of zero mass takes its parent's continuation (a root of zero mass cannot be: the sentence

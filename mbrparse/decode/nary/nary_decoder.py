@@ -4,26 +4,38 @@ Goodman (1996) announced the General Recall Algorithm, of which Labelled and Bra
 cases, and the n-ary branching case. Let g(i, X, j) be the posterior of a constituent of the true n-ary
 tree G: continuations are none. General Recall keeps the constituents whose weighted gains less a cost add
 up to most. Expected F, 2 sum g / (|T| + E|G|), is a ratio of two such sums: it is maximized by searching
-with the cost F / 2 until F no longer grows (Dinkelbach 1967).
+with the cost F / 2 until F no longer grows (Dinkelbach 1967). The F of many sentences, with sums over all
+of them above and below, has one cost for all.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from mbrparse.decode.decoders import Decoded
 from mbrparse.decode.free.free_decoder import UNLABELLED, best_preterminals
 from mbrparse.decode.nary.constituent_search import Constituents, best_constituents
+from mbrparse.decode.nary.held_constituents import HeldConstituents, held_constituents
 from mbrparse.decode.objectives import Item, Objective
 from mbrparse.decode.posteriors.span_posteriors import NO_LABEL, Posteriors
 from mbrparse.grammar.charts.clock import NO_LIMIT, Clock
 from mbrparse.grammar.charts.span_summary import SpanSummary, cell_of
 from mbrparse.grammar.pcfg import FloatArray
 
+FIRST_F = 0.5
 # Growth of F below this is rounding; two or three rounds are usual.
 GROWTH = 1e-12
+
+
+class PooledF(NamedTuple):
+    """The cost of a constituent at which trees of so many sentences have the largest pooled F, and that F."""
+
+    cost: float
+    f: float
+    sentences: int
 
 
 class NaryDecoder:
@@ -41,49 +53,76 @@ class NaryDecoder:
     def decode(self, chart: object, posteriors: Posteriors) -> list[Decoded]:
         """The best trees; their spans are those of constituents, none of a continuation.
 
-        Raises TimeLimitError.
+        A single sentence has no pooled F: it is decoded for its own. Raises TimeLimitError.
         """
         preterminals = best_preterminals(posteriors)
-        summary = posteriors.constituents
-        expected = posteriors.expected_nary_constituents()
+        held = held_constituents(posteriors)
         found = []
         for objective in self._objectives:
             if objective.f_score:
-                score, tree = self._best_f(objective, summary, posteriors.length, expected)
+                score, tree = self._best_f(objective, held)
             else:
-                tree = best_constituents(
-                    _gains(objective, summary), posteriors.length, self._tie, self._clock
-                )
+                gains = _gains(objective, held.summary)
+                tree = best_constituents(gains, held.length, self._tie, self._clock)
                 score = tree.score
-            spans = self._labelled(tree, summary, posteriors)
-            found.append(Decoded(spans, preterminals, score, constituents=expected))
+            spans = self._labelled(tree, held)
+            found.append(Decoded(spans, preterminals, score, constituents=held.expected))
         return found
 
-    def _best_f(
-        self, objective: Objective, summary: SpanSummary, length: int, expected: float
-    ) -> tuple[float, Constituents]:
+    def _best_f(self, objective: Objective, held: HeldConstituents) -> tuple[float, Constituents]:
         """The tree with the largest 2 sum of gains / (its constituents + those expected), and that F."""
-        gains = _gains(objective, summary)
-        f, best = 0.5, None
+        f, best = FIRST_F, None
         while True:
-            tree = best_constituents(gains - f / 2, length, self._tie, self._clock)
-            count = len(tree.starts)
-            # What the search took off for each constituent is put back.
-            matches = tree.score + count * f / 2
-            reached = 2 * matches / (count + expected) if count + expected else 1.0
+            tree, matches = self._at_cost(objective, held, f / 2)
+            reached = _f(matches, len(tree.starts), held.expected)
             if best is not None and reached <= f + GROWTH:
                 return f, best
             f, best = reached, tree
 
-    def _labelled(
-        self, tree: Constituents, summary: SpanSummary, posteriors: Posteriors
-    ) -> list[tuple[int, int, str]]:
+    def pooled(self, objective: Objective, sentences: Iterable[HeldConstituents]) -> PooledF:
+        """The largest F of all sentences together; they are gone through some four times."""
+        f, rounds = FIRST_F, 0
+        while True:
+            matches, count, expected, number = 0.0, 0, 0.0, 0
+            for held in sentences:
+                tree, gained = self._at_cost(objective, held, f / 2)
+                matches += gained
+                count += len(tree.starts)
+                expected += held.expected
+                number += 1
+            reached = _f(matches, count, expected)
+            if rounds and reached <= f + GROWTH:
+                return PooledF(f / 2, f, number)
+            f, rounds = reached, rounds + 1
+
+    def at_cost(self, objective: Objective, held: HeldConstituents, cost: float) -> Decoded:
+        """The tree of a sentence where each constituent costs so much; its score is the sentence's own F.
+
+        Preterminals are not known here.
+        """
+        tree, matches = self._at_cost(objective, held, cost)
+        score = _f(matches, len(tree.starts), held.expected)
+        return Decoded(self._labelled(tree, held), (), score, constituents=held.expected)
+
+    def _at_cost(
+        self, objective: Objective, held: HeldConstituents, cost: float
+    ) -> tuple[Constituents, float]:
+        """The best tree, and the sum of its gains without the cost."""
+        tree = best_constituents(_gains(objective, held.summary) - cost, held.length, self._tie, self._clock)
+        # What the search took off for each constituent is put back.
+        return tree, tree.score + len(tree.starts) * cost
+
+    def _labelled(self, tree: Constituents, held: HeldConstituents) -> list[tuple[int, int, str]]:
         starts, ends = tree.starts, tree.ends
-        ids = summary.label[cell_of(posteriors.length, starts, ends)].tolist()
-        names = [UNLABELLED if label == NO_LABEL else posteriors.labels[label] for label in ids]
+        ids = held.summary.label[cell_of(held.length, starts, ends)].tolist()
+        names = [UNLABELLED if label == NO_LABEL else held.labels[label] for label in ids]
         if ids and ids[0] == NO_LABEL:
             names[0] = self._root
         return list(zip(starts.tolist(), ends.tolist(), names, strict=True))
+
+
+def _f(matches: float, constituents: int, expected: float) -> float:
+    return 2 * matches / (constituents + expected) if constituents + expected else 1.0
 
 
 def _gains(objective: Objective, summary: SpanSummary) -> FloatArray:

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mbrparse.errors import LabelError, PosteriorsError
+from mbrparse.treebank.foreign_labels import LabelMarks
 from mbrparse.treebank.labels import JOIN, parse_label, unescape
 
 # How far above one rounding may bring a posterior, by bytes of a number: sums over a softmax, say.
@@ -23,6 +24,7 @@ _PROBABILITY = "g is the probability that the span is there with its label"
 _LONGEST = 2**31 - 1  # as positions are held
 # So many entries are unpacked whatever they are: 30 MB.
 _ANY = 1 << 20
+_CHAIN = "--joiner names what joins the chains of another program ('' for nothing)"
 # What would end a label in a written tree.
 _BREAKS = frozenset("() \t\r\n\f\v")
 
@@ -120,6 +122,26 @@ def check_entries(raw: RawPosteriors, source: str) -> None:
     )
 
 
+def check_consistent(consistent: npt.NDArray[Any], lengths: npt.NDArray[Any], source: str) -> None:
+    """Check that there is a probability for each span of each sentence."""
+    long = lengths.astype(np.float64)
+    spans = float((long * (long + 1) / 2).sum())
+    if len(consistent) != spans:
+        raise PosteriorsError(
+            f"the array 'consistent' has {len(consistent):,} numbers, where the sentences have {spans:,.0f} "
+            "spans",
+            source=source,
+            remedy="it has one for each span of one word or more, in the order of sentence, start, end",
+        )
+    wrong = np.flatnonzero(~((consistent >= 0) & (consistent <= 1 + TOLERANCE[4])))
+    if len(wrong):
+        raise PosteriorsError(
+            f"consistent[{wrong[0]}] is {consistent[wrong[0]]}",
+            source=source,
+            remedy="it is the probability that no constituent crosses the span, from 0 to 1",
+        )
+
+
 def check_single(raw: RawPosteriors, order: npt.NDArray[np.int64], source: str) -> None:
     """Check that no entry is listed twice; ``order`` sorts them by sentence, start, end, label."""
     same = np.ones(max(len(order) - 1, 0), np.bool_)
@@ -136,16 +158,22 @@ def check_single(raw: RawPosteriors, order: npt.NDArray[np.int64], source: str) 
         )
 
 
-def check_labels(names: Sequence[str], raw: RawPosteriors, ids: npt.NDArray[np.int64], source: str) -> None:
+def check_labels(
+    names: Sequence[str],
+    raw: RawPosteriors,
+    ids: npt.NDArray[np.int64],
+    source: str,
+    marks: LabelMarks | None = None,
+) -> None:
     """Check the labels that entries have; ``ids`` says which of ``names`` each entry has.
 
     Over one word stand tags, which are whatever can be written; over more words stand the projected
-    labels of binarized trees. A label that no entry has may be anything.
+    labels of binarized trees, or with ``marks`` another program's. A label that no entry has may be anything.
     """
     counted = Counter(names)
     wide = set(ids[raw.end - raw.start > 1].tolist())
     for position, name in enumerate(names):
-        trouble = _trouble(name, position in wide)
+        trouble = _trouble(name, position in wide, marks)
         if counted[name] > 1:
             trouble = ("stands in labels twice", "give each label one position")
         if trouble is not None:
@@ -156,7 +184,7 @@ def check_labels(names: Sequence[str], raw: RawPosteriors, ids: npt.NDArray[np.i
             )
 
 
-def _trouble(name: str, wide: bool) -> tuple[str, str] | None:
+def _trouble(name: str, wide: bool, marks: LabelMarks | None) -> tuple[str, str] | None:
     """What keeps a label out of a tree, and what to do about it."""
     if not name:
         return "is empty", (
@@ -164,21 +192,24 @@ def _trouble(name: str, wide: bool) -> tuple[str, str] | None:
             "continuation, X_Cont, which --debinarize takes out"
         )
     # Also what --debinarize would write.
-    if _BREAKS & set(name + unescape(name)):
+    if _BREAKS & set(name if marks is not None else name + unescape(name)):
         return "holds a bracket or white space", "call it otherwise, such as -LRB- for a bracket"
     if any("\ud800" <= character <= "\udfff" for character in name):
         return "cannot be written in UTF-8", "call it otherwise"
     if not wide:
         return None
+    if marks is not None:
+        return None if all(marks.parts(name)) else ("is a chain with an end missing", _CHAIN)
     try:
         symbol = parse_label(name)
     except LabelError:
         symbol = None
     if symbol is None or symbol.annotations:
         return "holds the mark of an annotation, one of ^ > ~ & @", (
-            "sum over what is annotated and name the label alone (a continuation of S is S_Cont), "
-            "or write the mark as % and its code in hexadecimals"
+            "if it is part of another program's label, say so with --joiner and what joins its chains, such "
+            "as '::' ('' for nothing); otherwise sum over what is annotated and name the label alone (a "
+            "continuation of S is S_Cont)"
         )
     if not all(symbol.base.split(JOIN)):
-        return "is a chain with an end missing", "S+VP is S over VP; for the sign itself write %2B"
+        return "is a chain with an end missing", f"S+VP is S over VP; {_CHAIN}"
     return None

@@ -9,6 +9,9 @@ end       int [entries]      where it ends: the position after its last word
 label     int [entries]      its label, a position in ``labels``
 g         float [entries]    its posterior, in single or double precision
 ========  =================  ==========================================================
+
+It may also hold ``consistent``, float [spans]: for all spans of all sentences, in the order of sentence,
+start, end, the probability that no constituent crosses the span.
 """
 
 from __future__ import annotations
@@ -27,6 +30,7 @@ from mbrparse.decode.posteriors.array_headers import ArrayHeader, read_header
 from mbrparse.decode.posteriors.posteriors_checks import (
     TOLERANCE,
     RawPosteriors,
+    check_consistent,
     check_entries,
     check_labels,
     check_room,
@@ -37,6 +41,8 @@ from mbrparse.files import open_input, source_name
 from mbrparse.grammar.charts.factory import TIE
 from mbrparse.grammar.charts.span_summary import SpanEntries, entries_without_unaries
 from mbrparse.grammar.pcfg import FloatArray, IntArray
+from mbrparse.treebank.foreign_labels import LabelMarks
+from mbrparse.treebank.labels import escape
 
 DIMENSIONS = {
     "lengths": "sentences",
@@ -47,10 +53,15 @@ DIMENSIONS = {
     "label": "entries",
     "g": "entries",
 }
+#: What a file may hold beside.
+OPTIONAL = {"consistent": "spans"}
+_LENGTHS = DIMENSIONS | OPTIONAL
+_EMPTY = {"labels": np.str_, "g": np.float64, "consistent": np.float64}
 # Kinds of numpy, how messages call them, how to come to one.
 _KINDS = {
     "labels": ("U", "text is wanted", "write np.array(labels, dtype=str)"),
     "g": ("f", "floats of single or double precision are wanted", "write g.astype(np.float32)"),
+    "consistent": ("f", "floats are wanted", "write consistent.astype(np.float64)"),
 }
 _INTEGERS = ("iu", "integers are wanted", "write it as {name}.astype(np.int32)")
 
@@ -82,6 +93,15 @@ class GivenPosteriors:
     g: FloatArray
     tie: float
     ignored: tuple[str, ...] = ()
+    consistent: FloatArray | None = None
+
+    def consistent_spans(self, sentence: int) -> FloatArray | None:
+        """Of one sentence, by cell, the probabilities that no constituent crosses a span, if known."""
+        if self.consistent is None:
+            return None
+        sizes = self.lengths * (self.lengths + 1) // 2
+        begin = int(sizes[:sentence].sum())
+        return self.consistent[begin : begin + int(sizes[sentence])]
 
     def entries(self, sentence: int) -> SpanEntries:
         """Those of one sentence, in the order of start, end, label id."""
@@ -102,14 +122,16 @@ class GivenPosteriors:
         return self.labels[int(np.bincount(self.label_ids[whole], self.g[whole]).argmax())]
 
 
-def read_posteriors(path: str | Path) -> GivenPosteriors:
+def read_posteriors(path: str | Path, marks: LabelMarks | None = None) -> GivenPosteriors:
     """Read a file of posteriors (``-``: standard input) and check all of it.
 
-    Raises FileError, and PosteriorsError for what is not such a file or cannot be posteriors.
+    With ``marks`` its labels are another program's, and are translated; the posteriors of those that come
+    to be one are added up. Raises FileError, and PosteriorsError for what is not such a file or cannot be
+    posteriors.
     """
     source = source_name(path)
     try:
-        return _read(path, source)
+        return _read(path, source, marks)
     except MemoryError:
         raise PosteriorsError(
             "does not fit into memory",
@@ -118,23 +140,26 @@ def read_posteriors(path: str | Path) -> GivenPosteriors:
         ) from None
 
 
-def _read(path: str | Path, source: str) -> GivenPosteriors:
+def _read(path: str | Path, source: str, marks: LabelMarks | None) -> GivenPosteriors:
     with open_input(path) as stream:
         # Zip archives are read from their end, which a pipe does not know yet.
         arrays, ignored = _read_arrays(stream if stream.seekable() else io.BytesIO(stream.read()), source)
+    consistent = arrays.pop("consistent", None)
     raw = RawPosteriors(**arrays)
     check_entries(raw, source)
+    if consistent is not None:
+        check_consistent(consistent, raw.lengths, source)
+        consistent = consistent.astype(np.float64)
     used, ids = np.unique(raw.label.astype(np.int64), return_inverse=True)
     names = [str(raw.labels[label]) for label in used]
-    check_labels(names, raw, ids, source)
-    labels = tuple(sorted(names))
-    rank = {name: position for position, name in enumerate(labels)}
-    label_ids = np.array([rank[name] for name in names], np.int32)[ids] if names else ids.astype(np.int32)
+    check_labels(names, raw, ids, source, marks)
+    check_single(raw, np.lexsort((raw.label, raw.end, raw.start, raw.sentence)), source)
+    labels, label_ids = _labels(names, ids, raw.end - raw.start > 1, marks)
     sentence = raw.sentence.astype(np.int64)
     starts, ends = raw.start.astype(np.int32), raw.end.astype(np.int32)
     order = np.lexsort((label_ids, ends, starts, sentence))
-    check_single(raw, order, source)
     order = order[raw.g[order] > 0]
+    order, g = _added_up(order, (sentence, starts, ends, label_ids), raw.g.astype(np.float64))
     lengths = raw.lengths.astype(np.int64)
     return GivenPosteriors(
         source=source,
@@ -144,10 +169,41 @@ def _read(path: str | Path, source: str) -> GivenPosteriors:
         starts=starts[order],
         ends=ends[order],
         label_ids=label_ids[order],
-        g=raw.g[order].astype(np.float64),
+        g=g,
         tie=TIE["double" if raw.g.dtype.itemsize == 8 else "single"],
         ignored=ignored,
+        consistent=consistent,
     )
+
+
+def _labels(
+    names: Sequence[str], ids: npt.NDArray[np.int64], wide: npt.NDArray[np.bool_], marks: LabelMarks | None
+) -> tuple[tuple[str, ...], IntArray]:
+    """The labels in text order, and each entry's; of another program's, those over one word are tags."""
+    if marks is None:
+        shown = [list(names), list(names)]
+    else:
+        shown = [[escape(name) for name in names], [marks.translate(name) for name in names]]
+    found = {shown[is_wide][position] for is_wide in (0, 1) for position in np.unique(ids[wide == is_wide])}
+    labels = tuple(sorted(found))
+    rank = {name: position for position, name in enumerate(labels)}
+    if not names:
+        return labels, ids.astype(np.int32)
+    ranks = np.array([[rank.get(name, -1) for name in row] for row in shown], np.int32)
+    return labels, ranks[wide.astype(np.int64), ids]
+
+
+def _added_up(
+    order: npt.NDArray[np.int64], keys: Sequence[npt.NDArray[Any]], g: FloatArray
+) -> tuple[npt.NDArray[np.int64], FloatArray]:
+    """The first of the entries that are alike, in this order, and the sums of their posteriors."""
+    ordered = g[order]
+    new = np.ones(len(order), np.bool_)
+    if len(order):
+        new[1:] = np.any([key[order][1:] != key[order][:-1] for key in keys], axis=0)
+    if new.all():
+        return order, ordered
+    return order[new], np.add.reduceat(ordered, np.flatnonzero(new))
 
 
 def _read_arrays(stream: Any, source: str) -> tuple[dict[str, npt.NDArray[Any]], tuple[str, ...]]:
@@ -172,15 +228,16 @@ def _read_arrays(stream: Any, source: str) -> tuple[dict[str, npt.NDArray[Any]],
                 remedy=f"the file holds {', '.join(map(repr, names)) or 'nothing'}; {_how_to_write()}",
             )
         assert archive.zip is not None
-        headers = {name: read_header(archive.zip, name) for name in DIMENSIONS}
+        wanted = (*DIMENSIONS, *(name for name in OPTIONAL if name in names))
+        headers = {name: read_header(archive.zip, name) for name in wanted}
         sizes = {name: _checked_size(name, header, source) for name, header in headers.items()}
         _check_parallel(sizes, source)
         arrays: dict[str, npt.NDArray[Any]] = {}
-        for name in DIMENSIONS:
+        for name in wanted:
             arrays[name] = _read_array(archive, name, source)
             if name == "labels":
                 check_room(arrays["lengths"], sizes["labels"], sizes["g"], source)
-    return arrays, tuple(name for name in names if name not in DIMENSIONS)
+    return arrays, tuple(name for name in names if name not in wanted)
 
 
 def _checked_size(name: str, header: ArrayHeader | None, source: str) -> int:
@@ -196,7 +253,7 @@ def _checked_size(name: str, header: ArrayHeader | None, source: str) -> int:
         )
     if len(header.shape) != 1:
         raise PosteriorsError(
-            f"array {name!r} has the shape {list(header.shape)}, where [{DIMENSIONS[name]}] is wanted",
+            f"array {name!r} has the shape {list(header.shape)}, where [{_LENGTHS[name]}] is wanted",
             source=source,
             remedy="docs/posteriors.md says how to come from dense tensors to lists of entries",
         )
@@ -224,7 +281,7 @@ def _read_array(archive: Any, name: str, source: str) -> npt.NDArray[Any]:
         raise
     except Exception:  # a damaged member: zlib's, zipfile's, struct's, numpy's own
         _refuse_file(f"is damaged: array {name!r} cannot be read", source)
-    return array if len(array) else np.zeros(0, {"labels": np.str_, "g": np.float64}.get(name, np.int64))
+    return array if len(array) else np.zeros(0, _EMPTY.get(name, np.int64))
 
 
 def _check_parallel(every: dict[str, int], source: str) -> None:

@@ -44,16 +44,30 @@ class PosteriorsSource:
     def __init__(self, given: GivenPosteriors, options: ParserOptions) -> None:
         """Raises OptionsError for objectives that ask for more than posteriors."""
         for objective in options.objectives:
+            if objective.kind is Kind.EXACT_F:
+                raise OptionsError(
+                    f"exact F of {objective.name} needs --grammar: posteriors do not tell how probable a "
+                    "span is together with the size of its tree"
+                )
             if objective.kind not in _SERVED:
                 able = ", ".join(row.name for row in OBJECTIVES.values() if row.kind in _SERVED)
                 raise OptionsError(f"--objective {objective.name} needs --grammar; posteriors serve {able}")
+            if objective.needs_consistency and given.consistent is None:
+                raise OptionsError(
+                    f"--objective {objective.name} needs the array 'consistent' in the file of posteriors "
+                    "(parse -g GRAMMAR --write-posteriors writes it with this objective), or --grammar"
+                )
         for option, asked in (
             ("items symbol", options.items == "symbol"),
             ("precision single", options.precision == "single"),
             ("engine best-first", options.best_first is not None),
+            ("k-best", options.k_best is not None),
+            ("samples", options.samples is not None),
         ):
             if asked:
                 raise OptionsError(f"--{option} needs --grammar: it speaks of charts")
+        #: Posteriors know no derivations.
+        self.candidates = None
         self._given = given
         self.clock = Clock(options.max_seconds)
         self.labels = frozenset(given.labels)
@@ -96,7 +110,9 @@ class PosteriorsSource:
         if len(sentence) > self._max_length:
             return self.refused(sentence, f"longer than {self._max_length} terminals")
         length, entries = len(sentence), self._given.entries(index)
-        posteriors = Posteriors.of_entries(length, self._labels, entries, self._given.tie)
+        posteriors = Posteriors.of_entries(
+            length, self._labels, entries, self._given.tie, self._given.consistent_spans(index)
+        )
         # Trees have tags; tokens may want some.
         leaves = _with_tags(sentence, best_preterminals(posteriors)) if tokens else sentence
         # One word needs no posterior: there is but one tree.

@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
 
 from mbrparse.grammar.charts.span_summary import SpanEntries
+from mbrparse.grammar.pcfg import FloatArray
 
 
 class PosteriorsWriter:
     """Collects the posteriors of sentences, and writes them when all are there."""
 
-    def __init__(self, labels: tuple[str, ...]) -> None:
+    def __init__(self, labels: tuple[str, ...], consistent: bool = False) -> None:
+        """With ``consistent`` sentences come with what is known of spans that nothing crosses."""
         self._labels = labels
         self._lengths: list[int] = []
         self._entries: list[SpanEntries] = []
         self._counts: list[int] = []
+        self._consistent: list[FloatArray] = []
+        self._crossing = consistent
 
-    def add(self, length: int, entries: SpanEntries | None) -> None:
+    def add(self, length: int, entries: SpanEntries | None, consistent: FloatArray | None = None) -> None:
         """Take the next sentence in; None: nothing is known of it."""
         self._lengths.append(length)
+        if self._crossing:
+            unknown = np.zeros(length * (length + 1) // 2)
+            self._consistent.append(unknown if consistent is None else np.minimum(consistent, 1.0))
         self._counts.append(0 if entries is None else len(entries.g))
         if entries is not None:
             # Charts may share memory from sentence to sentence.
@@ -35,8 +42,12 @@ class PosteriorsWriter:
         empty = SpanEntries(none, none, none, np.zeros(0), np.zeros(0))
         columns = zip(*(self._entries or [empty]), strict=True)
         starts, ends, label_ids, g, _ = (np.concatenate(column) for column in columns)
+        crossing: dict[str, Any] = {}
+        if self._crossing:
+            crossing["consistent"] = np.concatenate([np.zeros(0), *self._consistent])
         np.savez_compressed(
             stream,
+            **crossing,
             lengths=np.array(self._lengths, np.int32),
             labels=np.array(self._labels, np.str_),
             sentence=np.repeat(np.arange(len(self._counts), dtype=np.int32), self._counts),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -17,6 +17,8 @@ from mbrparse.treebank.labels import is_continuation
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from mbrparse.decode.posteriors.posterior_plot import ChartPicture
 
 NO_LABEL = -1
 
@@ -46,24 +48,38 @@ class Posteriors:
         spans: Callable[[], SpanSummary],
         entries: Callable[[], SpanEntries],
         tie: float = 1e-9,
+        consistent: Callable[[], FloatArray] | None = None,
     ) -> None:
         self.length = length
         self._tie = tie
         self.labels = labels
         self._spans_of = spans
         self._entries_of = entries
+        self._consistent_of = consistent
 
     @classmethod
-    def of_chart(cls, chart: SpanChart, labels: tuple[str, ...]) -> Posteriors:
-        """Those of a chart."""
-        return cls(chart.length, labels, chart.span_summary, chart.span_posteriors)
+    def of_chart(
+        cls,
+        chart: SpanChart,
+        labels: tuple[str, ...],
+        consistent: Callable[[], FloatArray] | None = None,
+    ) -> Posteriors:
+        """Those of a chart; ``consistent`` is what finds its ``consistent`` spans."""
+        return cls(chart.length, labels, chart.span_summary, chart.span_posteriors, consistent=consistent)
 
     @classmethod
     def of_entries(
-        cls, length: int, labels: tuple[str, ...], entries: SpanEntries, tie: float = 1e-9
+        cls,
+        length: int,
+        labels: tuple[str, ...],
+        entries: SpanEntries,
+        tie: float = 1e-9,
+        consistent: FloatArray | None = None,
     ) -> Posteriors:
-        """Those that are listed, in the order of start, end, label id."""
-        return cls(length, labels, lambda: summarize_entries(length, entries, tie), lambda: entries, tie)
+        """Those that are listed, in the order of start, end, label id; ``consistent`` by cell, if known."""
+        known = None if consistent is None else lambda: consistent
+        summary = partial(summarize_entries, length, entries, tie)
+        return cls(length, labels, summary, lambda: entries, tie, known)
 
     @cached_property
     def spans(self) -> SpanSummary:
@@ -76,6 +92,20 @@ class Posteriors:
         return self._entries_of()
 
     @cached_property
+    def consistent(self) -> FloatArray:
+        """c by cell: the probability that no constituent of the true n-ary tree crosses the span.
+
+        Continuations are no constituents. Raises PosteriorsError where posteriors of spans are all that is
+        known: which spans are there together they do not say.
+        """
+        if self._consistent_of is None:
+            raise PosteriorsError(
+                "it is not known what crosses a span",
+                remedy="ask a grammar's exhaustive chart, or list it in the file (docs/posteriors.md)",
+            )
+        return self._consistent_of()
+
+    @cached_property
     def constituents(self) -> SpanSummary:
         """The same of constituents of n-ary trees: no continuations, over one terminal no preterminals."""
         return summarize_entries(self.length, self._nary, self._tie)
@@ -83,7 +113,7 @@ class Posteriors:
     @cached_property
     def _nary(self) -> SpanEntries:
         entries = self.entries
-        chosen = (entries.constituents > 0) & ~_continuations(self.labels)[entries.label_ids]
+        chosen = (entries.constituents > 0) & ~continuations(self.labels)[entries.label_ids]
         starts, ends, label_ids, g = (
             column[chosen]
             for column in (entries.starts, entries.ends, entries.label_ids, entries.constituents)
@@ -119,6 +149,19 @@ class Posteriors:
 
         rows = [(*span, g) for span, g in self._table.items() if g > 0]
         return pd.DataFrame(rows, columns=["start", "end", "label", "g"])
+
+    def draw(self, words: Sequence[str] = (), threshold: float = 0.01) -> ChartPicture:
+        """The chart as ``mbrparse posteriors`` shows it: it prints as a table, and notebooks show a picture.
+
+        ``words`` are the sentence's (default: their numbers); what is less probable than ``threshold`` is
+        left out. Raises PosteriorsError for as many words as the sentence has not.
+        """
+        from mbrparse.decode.posteriors.posterior_plot import ChartPicture
+
+        words = tuple(words) or tuple(map(str, range(self.length)))
+        if len(words) != self.length:
+            raise PosteriorsError(f"{len(words)} words, where the posteriors are of {self.length}")
+        return ChartPicture.of(self, words, threshold)
 
     def __repr__(self) -> str:
         return f"<posteriors of {len(self.entries.g)} labelled spans over {self.length} terminals>"
@@ -163,16 +206,23 @@ class Posteriors:
         """The expected number of constituents; without unary rules the length less one."""
         return float(self.entries.constituents.sum())
 
-    def expected_matches(self, constituents: Sequence[tuple[int, int, str]]) -> tuple[float, float]:
+    def expected_matches(
+        self, constituents: Sequence[tuple[int, int, str]], nary: bool = False
+    ) -> tuple[float, float]:
         """The expected numbers of labelled and of bracketed matches of (start, end, label) triples.
 
         With unary rules a bound from above: k equal constituents have no more than k matches, and no
-        more than g of them are expected.
+        more than g of them are expected. With ``nary`` the brackets of continuations match none.
         """
         spans = Counter((start, end) for start, end, _ in constituents)
         labelled = sum(min(self.labelled(*triple), k) for triple, k in Counter(constituents).items())
-        bracketed = sum(min(self.bracketed(*span), k) for span, k in spans.items())
+        bracketed = sum(min(self._bracketed(*span, nary), k) for span, k in spans.items())
         return labelled, bracketed
+
+    def _bracketed(self, start: int, end: int, nary: bool) -> float:
+        if not nary:
+            return self.bracketed(start, end)
+        return float(self.constituents.total[cell_of(self.length, start, end)])
 
     def gains(self, labelled: float, span: float, constant: float) -> FloatArray:
         """The gain, by cell, of a node with the best label on it."""
@@ -187,12 +237,13 @@ class Posteriors:
 
 
 @lru_cache(maxsize=16)
-def _continuations(labels: tuple[str, ...]) -> npt.NDArray[np.bool_]:
-    """Which labels are continuations; a tag may be written in any way, and is none."""
-    return np.array([_is_continuation(label) for label in labels], np.bool_)
+def continuations(labels: tuple[str, ...]) -> npt.NDArray[np.bool_]:
+    """Which labels are continuations."""
+    return np.array([is_continuation_label(label) for label in labels], np.bool_)
 
 
-def _is_continuation(label: str) -> bool:
+def is_continuation_label(label: str) -> bool:
+    """Whether a label of a grammar is a continuation's: a tag is none, however it is written."""
     try:
         return is_continuation(label)
     except LabelError:

@@ -7,9 +7,10 @@ skipped sentences) has zeros in all columns but ``length`` and ``status``, and n
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from mbrparse.evaluate.criteria import Criterion, ratio
+from mbrparse.evaluate.criteria import COVERAGE, Criterion, ratio
 from mbrparse.evaluate.evalb.evalb_files import evalb_scores
 from mbrparse.evaluate.evalb.parameters import EvalbParameters
 from mbrparse.evaluate.evalb.score import Score, Status
@@ -87,6 +88,9 @@ def _sentences(name: str, heading: str, passes: Callable[[pd.DataFrame], Column]
         lambda counts: counts["parsed"],
     )
 
+
+#: The share of sentences that count: EVALB leaves out more than empty parses.
+EVALB_COVERAGE = replace(COVERAGE, heading="coverage")
 
 #: The lines of EVALB's summary, in its order.
 EVALB: tuple[Criterion, ...] = (

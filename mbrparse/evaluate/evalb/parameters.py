@@ -22,6 +22,9 @@ WHITE = " \t\n\v\f\r"
 #: EVALB's own integers have 32 bits.
 _DIGITS = 10
 
+#: EVALB's own files, which come with mbrparse (public domain).
+SHIPPED = ("COLLINS.prm", "new.prm", "sample.prm")
+
 _QUOTES = frozenset(("'", '"', "/"))
 
 
@@ -73,14 +76,27 @@ class EvalbParameters:
         return {"evalb": self.name, "labels": "yes" if self.labelled else "no"}
 
 
+def shipped(name: str | Path) -> Path | None:
+    """One of EVALB's own parameter files by its name, where no other file is called so.
+
+    >>> found = shipped("COLLINS.prm")
+    >>> found is not None and found.name, shipped("mine.prm")
+    ('COLLINS.prm', None)
+    """
+    if str(name) not in SHIPPED or Path(name).exists():
+        return None
+    return Path(__file__).parent / "data" / str(name)
+
+
 def read_parameters(
     path: str | Path, warn: Callable[[str], None], encoding: str = "utf-8"
 ) -> EvalbParameters:
-    """Read a parameter file.
+    """Read a parameter file, or one of EVALB's own by its name (``SHIPPED``).
 
     As in EVALB, an unknown key and a pair that is none are left out with a warning. Where EVALB would
     read on in whatever memory holds (a key without a value) or take a word for a zero, FileError.
     """
+    path = shipped(path) or path
     source = source_name(path)
     numbers = {"DEBUG": 0, "MAX_ERROR": 10, "CUTOFF_LEN": 40, "LABELED": 1}
     labels: dict[str, set[str]] = {

@@ -25,8 +25,8 @@ from mbrparse.grammar.statistics.gather import Statistics, count_statistics, exp
 from mbrparse.grammar.statistics.statistics_file import read_statistics
 from mbrparse.reporting import Tell, say_nothing
 from mbrparse.treebank.binarize import binarize, debinarize
-from mbrparse.treebank.corpora import SourceTree, read_corpus
-from mbrparse.treebank.prepare import Account, Preparation, prepare
+from mbrparse.treebank.corpora import SourceTree
+from mbrparse.treebank.prepare import Account, Preparation, prepare_corpora
 from mbrparse.treebank.splits import split_fraction
 from mbrparse.treebank.tree import Tree
 
@@ -109,9 +109,9 @@ def compare_merits(
 def _parts(spec: str, selection: Selection, tell: Tell) -> tuple[list[Tree], list[Tree]]:
     """Cleaned n-ary trees to train on and to parse."""
     account = Account()
-    corpus = read_corpus(spec, encoding=selection.encoding, on_error=account.skip)
-    preparation = Preparation(max_length=selection.max_length)
-    trees = [debinarize(tree) for tree in prepare(corpus, preparation, account)]
+    how = Preparation(max_length=selection.max_length)
+    found = prepare_corpora([spec], how, account, encoding=selection.encoding, on_error="skip")
+    trees = [debinarize(tree) for tree in found]
     tell(str(account))
     parts = split_fraction(len(trees), selection.test_fraction)
     test = [trees[place] for place in parts.test if len(trees[place].leaves()) >= selection.min_length]

@@ -16,8 +16,8 @@ from mbrparse.files import together
 from mbrparse.grammar.training.bracketings import bracketed_sentences
 from mbrparse.grammar.training.checkpoint import digest
 from mbrparse.reporting import Progress, Tell, say_nothing, show_nothing
-from mbrparse.treebank.corpora import SourceTree, read_corpus
-from mbrparse.treebank.prepare import Account, Preparation, prepare
+from mbrparse.treebank.corpora import SourceTree
+from mbrparse.treebank.prepare import Account, Preparation, prepare_corpora
 
 
 def compare_decoders(
@@ -37,9 +37,10 @@ def compare_decoders(
     where there are fewer trees than one run wants.
     """
     account = Account()
-    found = (tree for spec in inputs for tree in read_corpus(spec, encoding=encoding, on_error=account.skip))
-    prepared = prepare(progress(found, "reading"), Preparation(max_length=max_length), account)
-    trees = [SourceTree(inputs[0], number, tree) for number, tree in enumerate(prepared, start=1)]
+    how = Preparation(max_length=max_length)
+    prepared = prepare_corpora(inputs, how, account, encoding=encoding, on_error="skip")
+    found = enumerate(progress(prepared, "reading"), start=1)
+    trees = [SourceTree(inputs[0], number, tree) for number, tree in found]
     tell(str(account))
     if design.train + design.test > len(trees):
         raise CorpusError(

@@ -23,8 +23,8 @@ from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.sample import Sampler
 from mbrparse.reporting import Progress, Tell, say_nothing, show_nothing
 from mbrparse.treebank.constituents import constituents
-from mbrparse.treebank.corpora import SourceTree, read_corpus
-from mbrparse.treebank.prepare import Account, Preparation, prepare
+from mbrparse.treebank.corpora import SourceTree
+from mbrparse.treebank.prepare import Account, Preparation, prepare_corpora
 from mbrparse.treebank.splits import split_fraction
 from mbrparse.treebank.tree import Tree
 
@@ -106,7 +106,7 @@ def calibrate(
     Raises CorpusError where nothing is held out, or no sentence can be parsed.
     """
     account = Account()
-    trees = list(prepare(read_corpus(spec), Preparation(max_length=max_length), account))
+    trees = list(prepare_corpora([spec], Preparation(max_length=max_length), account))
     tell(str(account))
     parts = split_fraction(len(trees), test_fraction)
     if not parts.test:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from mbrparse.evaluate.evalb.collins_parameters import write_collins
-from mbrparse.experiments.runs import claim_folder
-from mbrparse.experiments.simaan.division import Division, fingerprint, read_parts
+from mbrparse.experiments.runs import claim_folder, fingerprint
+from mbrparse.experiments.simaan.division import Division, read_parts
 from mbrparse.experiments.simaan.parser_kinds import parser_kinds
 from mbrparse.experiments.simaan.steps import Steps
 from mbrparse.experiments.simaan.table2 import judge, write_tables
@@ -38,8 +38,8 @@ def compare_algorithms(
         tell(f"{account.dropped.total()} malformed trees left out; first: {account.first_error}")
     kinds = parser_kinds()
     settings = {
-        "training trees": fingerprint(parts.train),
-        "test trees": fingerprint(parts.test),
+        "training trees": fingerprint([source.tree for source in parts.train]),
+        "test trees": fingerprint([source.tree for source in parts.test]),
         "unknown words": unknown or "none",
         "rare words": "the model's own" if rare is None else rare,
         "node cost": node_cost,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
 from itertools import islice
 from typing import NamedTuple
@@ -71,15 +70,3 @@ def read_parts(
         [trees[place] for place in split.train[: division.train]],
         [trees[place] for place in split.test[: division.test]],
     )
-
-
-def fingerprint(trees: list[SourceTree]) -> str:
-    """How many trees, and a digest of them.
-
-    >>> fingerprint([])
-    '0 (e3b0c44298fc1c14)'
-    """
-    digest = hashlib.sha256()
-    for _, _, tree in trees:
-        digest.update(f"{tree}\n".encode())
-    return f"{len(trees)} ({digest.hexdigest()[:16]})"

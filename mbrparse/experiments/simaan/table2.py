@@ -10,8 +10,8 @@ from typing import Any
 
 import pandas as pd
 
-from mbrparse.evaluate.criteria import COVERAGE, DASH, Criterion
-from mbrparse.evaluate.evalb.evalb_counts import EVALB
+from mbrparse.evaluate.criteria import DASH, Criterion
+from mbrparse.evaluate.evalb.evalb_counts import EVALB, EVALB_COVERAGE
 from mbrparse.evaluate.evalb.parameters import EvalbParameters
 from mbrparse.evaluate.evaluation import Settings, evaluate_files
 from mbrparse.evaluate.grids import LAYOUTS, Cell, Grid, PrintFormat, grid_of
@@ -56,7 +56,7 @@ class Judged:
 def judge(steps: Steps, parsing: Parsing, how: EvalbParameters, resamples: int, seed: int) -> Judged:
     """Compare a parser's files; EVALB's messages are counted and not shown."""
     messages: list[str] = []
-    settings = Settings(how, (*EVALB, COVERAGE), resamples=resamples, seed=seed)
+    settings = Settings(how, (*EVALB, EVALB_COVERAGE), resamples=resamples, seed=seed)
     result = evaluate_files(steps.gold, steps.parses, settings, messages.append)
     counts = result.counts[result.counts["length"] <= how.cutoff]
     short = None
@@ -116,7 +116,7 @@ def _account(judged: Judged) -> str:
 def _grid(summary: Summary, published: dict[str, Published]) -> Grid:
     """Our rows with letters and marks, his below."""
     found = summary.significance
-    grid = grid_of([("", "", *CRITERIA.values(), COVERAGE.heading)])
+    grid = grid_of([("", "", *CRITERIA.values(), EVALB_COVERAGE.heading)])
     names = letters(found, len(summary.rates))
     shown = [criterion for criterion in summary.criteria if criterion.name in CRITERIA or criterion.context]
     table = summary.rates[[criterion.name for criterion in shown]].to_numpy().tolist()
@@ -132,12 +132,12 @@ def _grid(summary: Summary, published: dict[str, Published]) -> Grid:
 
 
 def _differences(summary: Summary) -> Grid:
-    """F less that of the first algorithm, with its interval and p-values."""
+    """How F differs from that of the first algorithm, with its interval and p-values."""
     found = summary.significance
     assert found is not None
     [(place, criterion)] = [(p, c) for p, c in _criteria() if c.name == "bracketing_f"]
     first, *others = ALGORITHMS.values()
-    heading = ("", f"less {first}", "95% interval", "p (bootstrap)", "p (randomization)")
+    heading = ("", f"difference to {first}", "95% interval", "p (bootstrap)", "p (randomization)")
     rows: list[tuple[str, ...]] = [heading]
     for file, name in enumerate(others, start=1):
         at = file, place

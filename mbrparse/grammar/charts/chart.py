@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
+from mbrparse.grammar.charts.live_nodes import LiveNodes
 from mbrparse.grammar.charts.span_summary import SpanEntries, SpanSummary
 from mbrparse.grammar.pcfg import FloatArray, IntArray
 
@@ -34,6 +35,7 @@ class Wanted(NamedTuple):
     summaries: bool = True
     derivations: bool = False
     entries: bool = False
+    nodes: bool = False
 
 
 class Cell(NamedTuple):
@@ -66,6 +68,7 @@ class Chart:
         self._summary: SpanSummary | None = None
         self._derivation: Derivation | None = None
         self._entries: SpanEntries | None = None
+        self._nodes: LiveNodes | None = None
 
     @property
     def has_parse(self) -> bool:
@@ -116,6 +119,13 @@ class Chart:
             assert self._entries is not None
         return self._entries
 
+    def live_nodes(self) -> LiveNodes:
+        """The symbols over spans that occur in some parse."""
+        if self._nodes is None:
+            self._factory.fill([self], Wanted(summaries=False, nodes=True))
+            assert self._nodes is not None
+        return self._nodes
+
     def inside(self, start: int, end: int) -> tuple[IntArray, FloatArray]:
         """The symbols that derive the span, and the logarithms of their inside probabilities."""
         return self._factory.cell(self, start, end).inside
@@ -135,9 +145,11 @@ class Chart:
         summary: SpanSummary | None = None,
         derivation: Derivation | None = None,
         entries: SpanEntries | None = None,
+        nodes: LiveNodes | None = None,
     ) -> None:
         """Take results in (for the kernels' drivers)."""
         self._log_prob = log_prob if log_prob is not None else self._log_prob
         self._summary = summary or self._summary
         self._derivation = derivation or self._derivation
         self._entries = entries or self._entries
+        self._nodes = nodes or self._nodes

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,7 +21,7 @@ from mbrparse.grammar.training.long_sentences import Divided, divide_by_length
 from mbrparse.grammar.training.random_grammar import random_grammar
 from mbrparse.places import is_file
 from mbrparse.reporting import Progress, show_nothing
-from mbrparse.treebank.corpora import read_corpus
+from mbrparse.treebank.inputs import read_inputs
 
 
 @dataclass(frozen=True)
@@ -71,8 +71,8 @@ def train_files(
 
     symbols = how.nonterminals if given is None else len(PCFG.from_rules(given).symbols)
 
-    def read(specs: Iterable[str], brackets: bool) -> list[BracketedSentence]:
-        trees = (tree for spec in specs for tree in read_corpus(spec, encoding=encoding))
+    def read(specs: Sequence[str], brackets: bool) -> list[BracketedSentence]:
+        trees = read_inputs(specs, encoding)
         divided = divide_by_length(bracketed_sentences(trees, kind, brackets), symbols, how.max_length)
         if divided.left_out and too_long is not None:
             too_long(divided)

@@ -13,12 +13,14 @@ from mbrparse.grammar.charts.chart import Chart, Derivation, Wanted
 from mbrparse.grammar.charts.clock import Clock
 from mbrparse.grammar.charts.dense.dense_derivation import dense_derivation
 from mbrparse.grammar.charts.dense.dense_inside import dense_inside, dense_roots, dense_viterbi
+from mbrparse.grammar.charts.dense.dense_nodes import dense_nodes
 from mbrparse.grammar.charts.dense.dense_outside import dense_outside
 from mbrparse.grammar.charts.dense.dense_state import DenseState, Group, dense_state
 from mbrparse.grammar.charts.dense.dense_summary import dense_entries, dense_summary, wide_labels
 from mbrparse.grammar.charts.dense.dense_tables import dense_tables
 from mbrparse.grammar.charts.dense.dense_words import certain_words, dense_words
 from mbrparse.grammar.charts.lexicon import lexical_entries, lexicon, scaled_entries
+from mbrparse.grammar.charts.live_nodes import LiveNodes
 from mbrparse.grammar.charts.nodes import derivation_of
 from mbrparse.grammar.charts.rule_tables import Floats, chart_rules
 from mbrparse.grammar.charts.span_summary import SpanEntries, SpanSummary, cell_of, entries_without_unaries
@@ -80,7 +82,7 @@ class DenseCharts:
         self._held = None
         failed: dict[int, Chart] = {}
         arranged = self._group([chart.terminal_ids for chart in charts])
-        if wanted.summaries or wanted.entries:
+        if wanted.summaries or wanted.entries or wanted.nodes:
             filled = self._inside_outside(arranged)
             failed.update((lane, chart) for lane, chart in enumerate(charts) if not filled.sound[lane])
             words = None if self._certain(filled.state.group) else self._word_masses(filled)
@@ -90,6 +92,8 @@ class DenseCharts:
                     chart.put(log_prob=float(filled.log_prob[lane]), summary=summaries[lane])
                     if wanted.entries:
                         chart.put(entries=self._entries(filled, lane, summaries[lane], words))
+                    if wanted.nodes:
+                        chart.put(nodes=self._nodes(filled, lane))
         if wanted.derivations:
             for lane, derivation in enumerate(self._derivations(arranged, len(charts))):
                 # Zero may be an underflow: only the sparse kernel knows.
@@ -222,6 +226,9 @@ class DenseCharts:
         g = np.concatenate((wider.g, np.array([g for _, _, g in rows])))
         order = np.lexsort((label_ids, ends, starts))
         return entries_without_unaries(starts[order], ends[order], label_ids[order], g[order])
+
+    def _nodes(self, filled: _Filled, lane: int) -> LiveNodes:
+        return dense_nodes(filled.state, self._tables.symbol, filled.inside, filled.outside, lane)
 
     def _derivations(self, arranged: _Arranged, count: int) -> list[Derivation | None]:
         state, shift = arranged

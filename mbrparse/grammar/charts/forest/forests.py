@@ -86,6 +86,11 @@ class Forests:
         """By group, the sum of outside * probability over its productions."""
         return self._state.weight
 
+    @property
+    def groups(self) -> int:
+        """How many groups it has."""
+        return int(self._state.columns.counts[2])
+
     def fill(self, terminal_ids: IntArray) -> tuple[Forest, float]:
         """The forest of a sentence, which lives until the next one, and its log probability.
 

@@ -19,6 +19,7 @@ from mbrparse.grammar.charts.span_summary import empty_summary
 from mbrparse.grammar.charts.sparse.sparse_derivation import sparse_derivation
 from mbrparse.grammar.charts.sparse.sparse_entries import sparse_entries
 from mbrparse.grammar.charts.sparse.sparse_inside import sparse_inside, sparse_viterbi
+from mbrparse.grammar.charts.sparse.sparse_nodes import sparse_nodes
 from mbrparse.grammar.charts.sparse.sparse_outside import sparse_outside
 from mbrparse.grammar.charts.sparse.sparse_state import (
     MAX_SHIFT,
@@ -76,7 +77,7 @@ class SparseCharts:
             chart.give_up(TOO_LARGE)
 
     def _fill(self, chart: Chart, wanted: Wanted) -> None:
-        if wanted.summaries or wanted.entries:
+        if wanted.summaries or wanted.entries or wanted.nodes:
             log_prob = self._inside_outside(chart)
             words, nodes = self._words(chart), self._memory.chart
             labels, count = self._label_ids, self._label_count
@@ -87,6 +88,8 @@ class SparseCharts:
             chart.put(log_prob=log_prob, summary=summary)
             if wanted.entries:
                 chart.put(entries=sparse_entries(words, nodes, labels, count))
+            if wanted.nodes:
+                chart.put(nodes=sparse_nodes(nodes, chart.length))
         if wanted.derivations:
             chart.put(derivation=self._derivation(chart))
 

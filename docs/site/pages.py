@@ -1,0 +1,36 @@
+"""Pages of the site that are made of other files: the README, and the Python interface.
+
+mkdocs calls on_files (mkdocs.yml, hooks); nothing is written into the repository.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+from mkdocs.structure.files import File, Files
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = {"README.md": "index.md", "CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md"}
+
+
+def on_files(files: Files, config: Any) -> Files:
+    """Add the pages."""
+    for name, page in PAGES.items():
+        text = (ROOT / name).read_text("utf-8")
+        text = re.sub(r"\]\(docs/", "](", text)
+        for other, target in PAGES.items():
+            text = text.replace(f"]({other})", f"]({target})")
+        files.append(File.generated(config, page, content=text))
+    files.append(File.generated(config, "api.md", content=_interface()))
+    return files
+
+
+def _interface() -> str:
+    """The public names of ``mbrparse/__init__.py``, each where it is defined."""
+    source = (ROOT / "mbrparse" / "__init__.py").read_text("utf-8")
+    modules = re.findall(r'^    "(\w+)": "([\w.]+)",$', source, flags=re.MULTILINE)
+    names = [f"## {name}\n\n::: mbrparse.{module}.{name}" for name, module in sorted(modules)]
+    about = "`import mbrparse as mp`; [In Python](python.md) shows how they go together."
+    return "\n\n".join(["# The Python interface", about, *names, ""])

@@ -1,0 +1,66 @@
+"""What ``mbrparse parse`` says of candidates: how many, where they are written, what chooses among them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from mbrparse.evaluate.risk import TreeRates
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def candidates_options(command: Command) -> Command:
+    """``--k-best``, ``--samples``, ``--seed``, ``--candidates`` and ``--risk``."""
+    for option in (
+        click.option(
+            "--risk",
+            metavar="CRITERION",
+            help="What minimum-risk expects most of: a criterion of evaluate (labelled_f), counted on trees "
+            "as they are written.",
+        ),
+        click.option(
+            "--candidates",
+            metavar="FILE",
+            help="Write the candidates: number of the sentence, log probability and tree, tab-separated.",
+        ),
+        click.option("--seed", type=click.IntRange(min=0), help="Of --samples.  [default: 0]"),
+        click.option(
+            "--samples",
+            type=click.IntRange(min=1),
+            metavar="K",
+            help="Candidates: the different trees of K derivations, drawn by their probabilities.",
+        ),
+        click.option(
+            "--k-best",
+            type=click.IntRange(min=1),
+            metavar="K",
+            help="Candidates: the different trees of the K most probable derivations.",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+def check_candidates(
+    k_best: int | None, samples: int | None, seed: int | None, candidates: str | None
+) -> None:
+    """A usage error for options without what they speak of."""
+    if candidates is not None and k_best is None and samples is None:
+        raise click.UsageError("--candidates needs --k-best or --samples.")
+    if seed is not None and samples is None:
+        raise click.UsageError("--seed goes with --samples.")
+
+
+def risk_of(criterion: str, debinarize: bool) -> TreeRates:
+    """The criterion's scores of trees as they are written; a usage error for what is none."""
+    from mbrparse.errors import MbrparseError
+    from mbrparse.evaluate.risk import TreeRates
+
+    try:
+        return TreeRates(criterion, "original" if debinarize else "binarized")
+    except MbrparseError as error:
+        raise click.BadParameter(f"{error}.", param_hint="--risk") from None

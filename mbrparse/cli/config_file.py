@@ -1,0 +1,124 @@
+"""Options from a file: ``mbrparse.toml``, or the table ``[tool.mbrparse]`` of ``pyproject.toml``.
+
+Only the folder that a command is called in is looked at, and a line says what was taken from where. A table
+is a command, a key a long option without its dashes; what the command line says wins.
+"""
+
+from __future__ import annotations
+
+import difflib
+import tomllib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+from mbrparse.errors import FileError
+from mbrparse.files import open_input, source_name
+
+OWN, SHARED = "mbrparse.toml", "pyproject.toml"
+_TOOL = "tool.mbrparse"
+
+
+def config_in(folder: Path) -> tuple[str, dict[str, Any]] | None:
+    """The file and its tables that hold for commands called in a folder; None: there is none."""
+    own, shared = folder / OWN, folder / SHARED
+    if own.is_file():
+        return OWN, read_config(own)
+    # A project's own file concerns us only where it names us.
+    if shared.is_file() and _TOOL.encode() in shared.read_bytes():
+        return SHARED, read_config(shared)
+    return None
+
+
+def read_config(path: str | Path) -> dict[str, Any]:
+    """The tables of a file, by command; raises FileError."""
+    with open_input(path) as stream:
+        data = stream.read()
+    try:
+        content = tomllib.loads(data.decode("utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise FileError(
+            f"not TOML: {error}", source=source_name(path), remedy="mend it, or --no-config"
+        ) from None
+    if Path(path).name == SHARED:
+        content = content.get("tool", {}).get("mbrparse", {})
+    if not isinstance(content, dict):
+        raise FileError(f"[{_TOOL}] is no table", source=source_name(path))
+    return content
+
+
+def defaults_of(
+    group: click.Group, context: click.Context, tables: Mapping[str, Any], name: str, source: str
+) -> dict[str, Any]:
+    """click's default_map for a command (or a group of commands) from a file's tables.
+
+    Raises FileError for tables that are no commands, and for what the command's own table says wrong.
+    """
+    commands = group.list_commands(context)
+    for table, value in tables.items():
+        if table not in commands:
+            where = "a command" if context.parent is None else f"one of {context.info_name}"
+            raise _error(source, f"[{table}] is not {where}", table, commands)
+        if not isinstance(value, dict):
+            raise FileError(
+                f"{table} is a command, and its options stand in a table", source=source, remedy=f"[{table}]"
+            )
+    if name not in tables:
+        return {}
+    command = group.get_command(context, name)
+    assert command is not None
+    if isinstance(command, click.Group):
+        inner = click.Context(command, parent=context, info_name=name)
+        found = {sub: defaults_of(command, inner, tables[name], sub, source) for sub in tables[name]}
+        return {name: {sub: values[sub] for sub, values in found.items() if values}}
+    return {name: _options(command, context, tables[name], f"[{name}]", source)}
+
+
+def _options(
+    command: click.Command, context: click.Context, table: Mapping[str, Any], where: str, source: str
+) -> dict[str, Any]:
+    known = {
+        name.removeprefix("--"): option
+        for option in command.params
+        if isinstance(option, click.Option)
+        for name in option.opts
+        if name.startswith("--") and name != "--help"
+    }
+    found = {}
+    for key, value in table.items():
+        if key not in known:
+            raise _error(source, f"{where} has no option {key!r}", key, known)
+        option = known[key]
+        several = value if option.multiple and isinstance(value, list) else [value]
+        for one in several:
+            _check(option, one, f"{where} {key}", source)
+        texts = [one if option.is_flag else str(one) for one in several]
+        try:
+            option.type_cast_value(context, texts if option.multiple else texts[0])
+        except click.BadParameter as error:
+            raise FileError(f"{where} {key}: {error.message}", source=source) from None
+        found[str(option.name)] = texts if option.multiple else texts[0]
+    return found
+
+
+def _check(option: click.Option, value: Any, where: str, source: str) -> None:
+    """Raise FileError for a value that is not of the option's type."""
+    if option.is_flag:
+        wanted, right = "true or false", isinstance(value, bool)
+    elif isinstance(option.type, click.types.IntParamType):
+        wanted, right = "a whole number", type(value) is int
+    elif isinstance(option.type, click.types.FloatParamType):
+        wanted, right = "a number", type(value) in (int, float)
+    else:
+        wanted, right = "text", type(value) in (str, int, float)
+    if not right:
+        kind = f"a list of such ({wanted})" if option.multiple else wanted
+        raise FileError(f"{where} is {value!r}, where {kind} is wanted", source=source)
+
+
+def _error(source: str, message: str, wrong: str, known: Iterable[str]) -> FileError:
+    near = difflib.get_close_matches(wrong, list(known), n=1)
+    remedy = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known)}"
+    return FileError(message, source=source, remedy=remedy)

@@ -1,0 +1,48 @@
+"""``mbrparse corpora``: which treebanks are known, which are here, and how to get the others."""
+
+from __future__ import annotations
+
+import click
+
+from mbrparse.cli.options import note, with_progress
+from mbrparse.errors import visible
+
+
+@click.command()
+@click.argument("paths", nargs=-1, metavar="[PATH]...")
+@click.option("--check", is_flag=True, help="Read those that are here, and print their figures.")
+def corpora(paths: tuple[str, ...], check: bool) -> None:
+    """List the treebanks that are known by name: size, licence, citation, and where each is.
+
+    They are looked for in NLTK's data (NLTK_DATA) and at the PATHs: a corpus's folder, a zip of it, or a
+    folder of such zips.
+    """
+    from mbrparse.treebank.found_corpora import find_corpora
+    from mbrparse.treebank.known_corpora import CORPORA
+
+    found = find_corpora(paths)
+    for corpus in CORPORA:
+        here = found[corpus.name]
+        click.echo(visible(f"{corpus.spec}  {corpus.title} ({corpus.language}), {corpus.size}"))
+        click.echo(f"    licence   {corpus.licence}")
+        click.echo(f"    cite      {corpus.citation}")
+        for spec in here:
+            click.echo(visible(f"    here      mbrparse binarize {spec}"))
+        if not here:
+            click.echo(f"    not here  {corpus.get}")
+        if check:
+            for spec in here:
+                _check(spec)
+
+
+def _check(spec: str) -> None:
+    from mbrparse.treebank.prepare import Account, Preparation, prepare_corpora
+
+    account = Account()
+    for _ in with_progress(prepare_corpora([spec], Preparation(), account, on_error="skip"), spec):
+        pass
+    for name, value in account.sanity.figures().items():
+        click.echo(f"    {name:<27} {value:>11}")
+    note(f"{spec}: {account}")
+    for remark in account.remarks():
+        note(f"{spec}: {remark}")

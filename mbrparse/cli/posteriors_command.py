@@ -1,0 +1,157 @@
+"""``mbrparse posteriors``: one sentence's chart, as a table and as pictures."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import shutil
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from mbrparse.cli.options import Finite, NearestChoice, encoding_option, output_option
+from mbrparse.cli.outputs import check_outputs
+from mbrparse.cli.posteriors_options import posteriors_option, read_given
+from mbrparse.files import STANDARD, open_output, open_output_bytes, together
+
+if TYPE_CHECKING:
+    from mbrparse.decode.sentences import Batch
+
+
+@click.command()
+@click.argument("input", required=False)
+@click.option("-g", "--grammar", metavar="GRAMMAR", help="A grammar of mbrparse train.")
+@posteriors_option()
+@click.option(
+    "--line", type=click.IntRange(min=1), default=1, show_default=True, help="Which sentence, from 1."
+)
+@click.option(
+    "--threshold",
+    type=Finite(min=0, max=1),
+    default=0.01,
+    show_default=True,
+    help="Leave out what is less probable.",
+)
+@click.option(
+    "--format",
+    "layout",
+    type=NearestChoice(["table", "tsv"]),
+    default="table",
+    show_default=True,
+    help="A triangle of cells, or a line for each span, with tabs.",
+)
+@click.option("--svg", metavar="PATH", help="Draw the chart here, as an SVG image.")
+@click.option("--png", metavar="PATH", help="Draw the chart here, as a PNG image.")
+@click.option(
+    "--input", "form", type=NearestChoice(["trees", "tokens"]), help="Default: told by the first character."
+)
+@output_option()
+@encoding_option()
+def posteriors(
+    input: str | None,
+    grammar: str | None,
+    posteriors: str | None,
+    line: int,
+    threshold: float,
+    layout: str,
+    svg: str | None,
+    png: str | None,
+    form: Any,
+    output: str,
+    encoding: str,
+) -> None:
+    """Show a sentence's chart: over each span the most probable constituent, and its posterior in per cent.
+
+    A row is a first word, a column a last one. INPUT holds trees or lines of tokens (default: standard
+    input), of which --line says which one is shown. With --posteriors it may be left out: the file does
+    not tell the words, and their numbers stand for them.
+    """
+    from mbrparse.aside import aside
+    from mbrparse.decode.posteriors.posterior_plot import draw_cells
+    from mbrparse.decode.posteriors.posterior_table import cells, heat_table, listing
+    from mbrparse.errors import MbrparseError
+
+    if (grammar is None) == (posteriors is None):
+        raise click.UsageError("Say either --grammar or --posteriors.")
+    text = STANDARD if posteriors is None and input is None else input
+    check_outputs(
+        [("--output", output), ("--svg", svg), ("--png", png)],
+        [("INPUT", text), ("--grammar", grammar), ("--posteriors", posteriors)],
+    )
+    batch, reason, found = _of_sentence(text, grammar, posteriors, line, form, encoding)
+    if found is None:
+        raise MbrparseError(
+            f"sentence {line} has no chart: {reason}", source=batch.source, remedy="show another: --line N"
+        )
+    words = [leaf.label if leaf.word is None else leaf.word for leaf in batch.sentences[0]]
+    shown = aside(cells, found, threshold)
+    with together():
+        with open_output(output) as stream:
+            if layout == "tsv":
+                stream.writelines(listing(shown, words))
+            else:
+                onto_terminal = output == STANDARD and sys.stdout.isatty()
+                width = shutil.get_terminal_size().columns if onto_terminal else None
+                colours = onto_terminal and "NO_COLOR" not in os.environ
+                stream.write(heat_table(shown, words, width, colours))
+        if svg is not None:
+            with open_output_bytes(svg) as image:
+                image.write(draw_cells(shown, words, "svg"))
+        if png is not None:
+            with open_output_bytes(png) as image:
+                image.write(draw_cells(shown, words, "png"))
+
+
+def _of_sentence(
+    input: str | None, grammar: str | None, given: str | None, line: int, form: Any, encoding: str
+) -> tuple[Batch, str | None, Any]:
+    """The sentence, why it has no chart, and its posteriors."""
+    from mbrparse.aside import aside
+    from mbrparse.cli.options import note
+    from mbrparse.decode.grammar_source import GrammarSource
+    from mbrparse.decode.objectives import OBJECTIVES
+    from mbrparse.decode.parser_options import ParserOptions
+    from mbrparse.decode.posteriors.posteriors_source import PosteriorsSource
+    from mbrparse.decode.sentences import Batch
+    from mbrparse.errors import CorpusError
+    from mbrparse.grammar.grammars import read_any_grammar
+    from mbrparse.grammar.kernel import announced
+    from mbrparse.treebank.tree import Tree
+
+    options = ParserOptions((OBJECTIVES["labelled-recall"],), expectations=True)
+    source: GrammarSource | PosteriorsSource
+    if grammar is not None:
+        source = GrammarSource(read_any_grammar(grammar), options)
+    else:
+        posteriors = read_given(str(given))
+        source = PosteriorsSource(posteriors, options)
+        if input is None:
+            if line > len(posteriors.lengths):
+                raise CorpusError(
+                    f"there is no sentence {line}: the file holds {len(posteriors.lengths)}",
+                    source=posteriors.source,
+                )
+            numbers = tuple(Tree(str(place)) for place in range(int(posteriors.lengths[line - 1])))
+            batch = Batch([numbers], line - 1, source=posteriors.source)
+    if input is not None:
+        batch = _read(input, line, form, encoding)
+    with announced(lambda: note("compiling kernels, once on this machine ...")):
+        [evidence] = aside(lambda: list(source.evidence(batch)))
+    return batch._replace(sentences=[evidence.sentence]), evidence.reason, evidence.posteriors
+
+
+def _read(input: str, line: int, form: Any, encoding: str) -> Batch:
+    """The sentence of this number."""
+    from mbrparse.decode.sentences import batch_of, read_chunks
+    from mbrparse.errors import CorpusError
+
+    done = 0
+    for chunk in read_chunks(input, form, encoding):
+        batch = batch_of(chunk, done)
+        there = len(batch.sentences)
+        if done + there >= line:
+            [batch] = itertools.islice(batch.apart(), line - 1 - done, line - done)
+            return batch
+        done += there
+    raise CorpusError(f"there is no sentence {line}: the input holds {done}", source=chunk.source)

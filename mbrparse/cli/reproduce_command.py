@@ -1,0 +1,55 @@
+"""``mbrparse reproduce``: from a treebank to the table of Goodman's three algorithms, in one command."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from mbrparse.cli.options import NearestChoice, encoding_option, label_options, note, with_progress
+
+
+@click.command()
+@click.argument("corpus")
+@click.option("-o", "--output", required=True, metavar="DIR", help="Folder for all files.")
+@click.option(
+    "--max-length",
+    type=click.IntRange(min=1),
+    default=40,
+    show_default=True,
+    help="Drop trees with more terminals.",
+)
+@click.option(
+    "--test-fraction", default="0.1", show_default=True, metavar="F", help="Parse the last floor(N*F) trees."
+)
+@click.option("--seed", type=int, help="Draw the trees to parse at random instead.")
+@click.option("--sections", metavar="02-21", help="Sections of wsj:DIR.")
+@click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Processes.")
+@encoding_option()
+@click.option(
+    "--on-error",
+    type=NearestChoice(["stop", "skip"]),
+    default="stop",
+    show_default=True,
+    help="At a malformed tree: end with an error, or leave it out and count it.",
+)
+@label_options()
+def reproduce(corpus: str, output: str, jobs: int, **which: Any) -> None:
+    """Binarize a treebank, split it, train, parse for three objectives, and print their table.
+
+    CORPUS is a file, a folder, a zip, a glob, nltk:treebank, craft:PATH, wsj:DIR or embedded:flights
+    (mbrparse corpora lists them all). The folder
+    gets binarized.mrg, train.mrg, test.mrg, grammar.txt, a file of parses for each objective (Goodman's
+    1996), details.jsonl and table.txt, as the commands binarize, split, train, parse and evaluate make
+    them. A run that was interrupted goes on with the stage that it was at.
+    """
+    from mbrparse.experiments.goodman.reproduction import Corpus, Reproduction
+    from mbrparse.grammar.kernel import announced
+
+    if which["sections"] is not None and not corpus.startswith("wsj:"):
+        raise click.UsageError("--sections goes with wsj:DIR.")
+    reproduction = Reproduction(Corpus(corpus, **which), Path(output), jobs, note, with_progress)
+    with announced(lambda: note("compiling kernels, once on this machine ...")):
+        table = reproduction.run()
+    click.echo(table, nl=False)

@@ -1,0 +1,146 @@
+"""``mbrparse score``: trees in, what a grammar says of each."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from mbrparse.cli.options import NearestChoice, encoding_option, note, output_option, with_progress
+from mbrparse.cli.outputs import check_outputs
+
+if TYPE_CHECKING:
+    from mbrparse.decode.given_trees import GivenTree
+    from mbrparse.decode.scoring import Row, Scorer
+
+_TOGETHER = 200  # trees whose charts are made together
+
+
+@click.command()
+@click.argument("trees", default="-")
+@click.option("-g", "--grammar", metavar="GRAMMAR", required=True, help="A grammar of mbrparse train.")
+@click.option(
+    "--form",
+    type=NearestChoice(["binarized", "original"]),
+    help="The form of the trees: binarized, or original, with any number of children (default: told by the "
+    "trees, and said).",
+)
+@click.option(
+    "--items/--no-items",
+    default=True,
+    show_default=True,
+    help="Whether expected pairs of parent and child, and productions, are told; it takes longer.",
+)
+@click.option("--max-length", type=click.IntRange(min=1), help="Pass over longer sentences.")
+@click.option(
+    "--format",
+    "layout",
+    type=NearestChoice(["json", "tsv"]),
+    default="json",
+    show_default=True,
+    help="A JSON object a line, or a table with tabs and a heading.",
+)
+@output_option()
+@encoding_option()
+def score(
+    trees: str,
+    grammar: str,
+    form: Any,
+    items: bool,
+    max_length: int | None,
+    layout: str,
+    output: str,
+    encoding: str,
+) -> None:
+    """Score given trees: log probabilities, and what is expected of each.
+
+    TREES are gold trees, a parser's, or any others, one line of output each: the natural log probability of
+    the sentence and of the tree (the sum over its derivations), the expected numbers of its constituents,
+    brackets and productions that are right, and their recall, precision and F. docs/formats.md tells the
+    columns.
+    """
+    from mbrparse.decode.given_trees import GivenTree, find_form
+    from mbrparse.decode.scoring import Scorer
+    from mbrparse.errors import CorpusError
+    from mbrparse.files import open_output, source_name
+    from mbrparse.grammar.grammar_file import read_rules_with_tagger
+    from mbrparse.grammar.kernel import announced
+    from mbrparse.grammar.pcfg import PCFG
+    from mbrparse.treebank.brackets import read_parse_file
+
+    check_outputs([("--output", output)], [("--grammar", grammar)], [("TREES", trees)])
+    rules = read_rules_with_tagger(grammar)
+    source = source_name(trees)
+    given = [GivenTree(source, line, tree) for line, tree in read_parse_file(trees, encoding)]
+    if all(one.tree is None for one in given):
+        raise CorpusError(
+            "no trees in the input", source=source, remedy="one bracketed tree a line is wanted"
+        )
+    found = find_form(given, form)
+    if form is None:
+        note(f"trees are taken as {found.form}: {found.because} (--form says otherwise)")
+    scorer = Scorer(PCFG.from_rules(rules), found.form, items, max_length)
+    scorer.check_fit(given)
+    account = _Account()
+    with (
+        announced(lambda: note("compiling kernels, once on this machine ...")),
+        open_output(output) as stream,
+    ):
+        if layout == "tsv":
+            stream.write(_heading())
+        for row in with_progress(_rows(scorer, given), "scoring", len(given)):
+            account.add(row)
+            stream.write(_line(row, layout))
+    note(str(account))
+
+
+def _rows(scorer: Scorer, given: list[GivenTree]) -> Iterator[Row]:
+    for first in range(0, len(given), _TOGETHER):
+        yield from scorer.rows(given[first : first + _TOGETHER], first)
+
+
+def _heading() -> str:
+    from mbrparse.decode.scoring import COLUMNS
+
+    return "\t".join(COLUMNS) + "\n"
+
+
+def _line(row: Row, layout: str) -> str:
+    if layout == "json":
+        return json.dumps(row, allow_nan=False) + "\n"
+    from mbrparse.decode.scoring import COLUMNS
+
+    return "\t".join("" if row[name] is None else _field(row[name]) for name in COLUMNS) + "\n"
+
+
+def _field(value: object) -> str:
+    """Ten digits are more than enough for people; a label may hold what would end a field."""
+    from mbrparse.errors import visible
+
+    return f"{value:.10g}" if isinstance(value, float) else visible(str(value))
+
+
+class _Account:
+    """How many trees were scored, why others were not, and what all have together."""
+
+    def __init__(self) -> None:
+        self._trees = 0
+        self._log_prob = 0.0
+        self._reasons: Counter[str] = Counter()
+
+    def add(self, row: Row) -> None:
+        self._trees += 1
+        reason = row["reason"] or row["tree_reason"]
+        if reason is not None:
+            self._reasons[reason] += 1
+        else:
+            self._log_prob += row["tree_log_probability"]
+
+    def __str__(self) -> str:
+        most = ", ".join(f"{reason}: {count}" for reason, count in self._reasons.most_common(3))
+        more = ", ..." if len(self._reasons) > 3 else ""
+        without = f", {self._reasons.total()} without a probability ({most}{more})" if most else ""
+        return f"{self._trees} trees{without}; log probability of the others {self._log_prob:.2f}"

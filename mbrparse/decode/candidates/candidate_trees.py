@@ -1,0 +1,103 @@
+"""The candidates of a sentence: the different trees among its k best derivations, or among samples."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from mbrparse.decode.candidates.k_best import KBestSearch
+from mbrparse.decode.candidates.sampler import Sampler, Samples
+from mbrparse.decode.derivations.forest_charts import ForestCharts
+from mbrparse.decode.fallback import LabelledSpans
+from mbrparse.decode.parser_options import ParserOptions
+from mbrparse.decode.posteriors.span_posteriors import is_continuation_label
+from mbrparse.decode.tree_probability import TreeProbability
+from mbrparse.grammar.pcfg import IntArray
+
+
+class Candidate(NamedTuple):
+    """A tree, and the natural logarithm of its probability (not given the sentence).
+
+    ``spans`` are (start, end, projected label) in preorder, none of a continuation in n-ary trees;
+    ``preterminals`` are those of its first derivation.
+    """
+
+    log_prob: float
+    spans: LabelledSpans
+    preterminals: Sequence[str]
+
+
+class CandidateTrees:
+    """Lists candidates, the most probable first.
+
+    A tree's probability is exact, the sum over all its derivations, those not found too (and over the
+    preterminals of words). Where unary rules make continuations, an n-ary tree's is the sum over the binary
+    trees found, a lower bound. Equally probable ones come in the order in which they were found.
+    """
+
+    def __init__(self, charts: ForestCharts, options: ParserOptions) -> None:
+        grammar = charts.grammar
+        self._options = options
+        self._probability = TreeProbability(grammar)
+        self._labels = grammar.labels
+        self._label_ids = grammar.label_ids
+        self._clock = charts.clock
+        self._hidden = [options.debinarized and is_continuation_label(label) for label in grammar.labels]
+        self._search, self._sampler = KBestSearch(charts), Sampler(charts)
+        # The parser and the objective that chooses among them ask for the same ones.
+        self._held: tuple[IntArray, list[Candidate]] | None = None
+
+    def of_sentence(self, terminal_ids: IntArray) -> list[Candidate]:
+        """The candidates of a sentence that has a derivation.
+
+        Raises ChartOverflowError or MemoryError where its forest does not fit, TimeLimitError.
+        """
+        if self._held is None or self._held[0] is not terminal_ids:
+            self._held = terminal_ids, self._listed(terminal_ids)
+        return self._held[1]
+
+    def _listed(self, terminal_ids: IntArray) -> list[Candidate]:
+        options = self._options
+        if options.k_best is not None:
+            derivations = self._search.k_best(terminal_ids, options.k_best).derivations
+        else:
+            derivations = self._sampler.samples(terminal_ids, options.samples or 0, options.seed)
+        exact = self._probability.serves_nary or not options.debinarized
+        found: dict[tuple[tuple[int, int, int], ...], Candidate] = {}
+        for nodes, first in derivations.trees(self._label_ids):
+            self._clock.check()
+            binary = [(start, end, label) for start, end, label in nodes.tolist()]
+            # The root is shown, whatever it is.
+            shown = binary[:1] + [node for node in binary[1:] if not self._hidden[node[2]]]
+            key = tuple(shown)
+            known = found.get(key)
+            if known is not None and exact:
+                continue
+            spans = self._named(shown)
+            log_prob = self._probability.log_prob(
+                spans if exact else self._named(binary), terminal_ids, exact and options.debinarized
+            )
+            if known is not None:
+                found[key] = known._replace(log_prob=float(np.logaddexp(known.log_prob, log_prob)))
+            else:
+                found[key] = Candidate(log_prob, spans, self._preterminals(derivations, first[0]))
+        # What differs by rounding is equal.
+        return sorted(found.values(), key=lambda candidate: -round(candidate.log_prob, 9))
+
+    def _named(self, nodes: Sequence[tuple[int, int, int]]) -> LabelledSpans:
+        return [(start, end, self._labels[label]) for start, end, label in nodes]
+
+    def _preterminals(self, derivations: Samples, derivation: int) -> list[str]:
+        nodes = slice(derivations.first[derivation], derivations.first[derivation + 1])
+        symbols = derivations.symbol[nodes][~derivations.constituents()[nodes]]
+        return [self._labels[label] for label in self._label_ids[symbols].tolist()]
+
+
+def shares(candidates: Sequence[Candidate]) -> list[float]:
+    """Their probabilities, normalized over the candidates."""
+    most = max(candidate.log_prob for candidate in candidates)
+    masses = [math.exp(candidate.log_prob - most) for candidate in candidates]
+    return [mass / sum(masses) for mass in masses]

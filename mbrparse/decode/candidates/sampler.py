@@ -1,0 +1,91 @@
+"""Samples of a sentence's derivations: exact, independent, each as often as its probability says.
+
+Top down: a node's way is drawn in proportion to its share of the node's inside value, then, of a production,
+the split. A chain of unary rules is drawn rule by rule, since inside values are those above all chains: it
+may go round a cycle, as often as the grammar says.
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from mbrparse.aside import aside
+from mbrparse.decode.candidates.draws import draw
+from mbrparse.decode.candidates.ways import ways_of
+from mbrparse.decode.derivations.forest_charts import ForestCharts
+from mbrparse.grammar.charts.rule_tables import Ints
+from mbrparse.grammar.pcfg import IntArray
+
+
+class Samples(NamedTuple):
+    """Derivations of one sentence, one after the other.
+
+    The nodes of derivation d are those from ``first[d]`` up to ``first[d + 1]``, in preorder, preterminals
+    included: node ``symbol`` ids over ``start`` .. ``end``. Of several nodes over one span the upper ones
+    come first; over a single terminal the lowest is the preterminal.
+    """
+
+    first: Ints
+    start: Ints
+    end: Ints
+    symbol: Ints
+
+    def constituents(self) -> npt.NDArray[np.bool_]:
+        """Which nodes are constituents: all but the preterminals."""
+        inner = self.end - self.start > 1
+        inner[:-1] |= (self.start[1:] == self.start[:-1]) & (self.end[1:] == self.end[:-1])
+        inner[self.first[1:] - 1] = False  # the last node of a derivation is a preterminal
+        return inner
+
+    def trees(self, name: Ints) -> list[SampledTree]:
+        """The different trees of these derivations, the commonest first, then the one drawn first.
+
+        ``name`` [symbol] is what a tree shows of a symbol, -1 where it shows nothing (of a continuation, in
+        n-ary trees). Preterminals are not shown.
+        """
+        shown = self.constituents() & (name[self.symbol] >= 0)
+        rows = np.column_stack([self.start, self.end, name[self.symbol]])[shown]
+        bounds = np.concatenate([[0], np.cumsum(shown)])[self.first].tolist()
+        found: dict[bytes, list[int]] = {}
+        for derivation, (begin, last) in enumerate(itertools.pairwise(bounds)):
+            found.setdefault(rows[begin:last].tobytes(), []).append(derivation)
+        trees = [
+            SampledTree(rows[bounds[drawn[0]] : bounds[drawn[0] + 1]], drawn) for drawn in found.values()
+        ]
+        return sorted(trees, key=lambda tree: -len(tree.drawn))
+
+
+class SampledTree(NamedTuple):
+    """One of the different trees of samples.
+
+    ``nodes`` [node, 3] are starts, ends and names in preorder, ``drawn`` the derivations that look like it.
+    """
+
+    nodes: Ints
+    drawn: list[int]
+
+
+class Sampler:
+    """Draws derivations of sentences; the forests that it fills may be shared with charts."""
+
+    def __init__(self, charts: ForestCharts) -> None:
+        self._charts = charts
+
+    def samples(self, terminal_ids: IntArray, count: int, seed: int) -> Samples:
+        """So many derivations of a sentence which has one.
+
+        The answer depends on the grammar, the sentence and the seed (zero or more), and on nothing else.
+        Raises ChartOverflowError or MemoryError where its forest does not fit, ValueError where it has none.
+        """
+        return aside(self._samples, terminal_ids, count, seed)
+
+    def _samples(self, terminal_ids: IntArray, count: int, seed: int) -> Samples:
+        self._charts.forest_of(terminal_ids)
+        length = len(terminal_ids)
+        ways = ways_of(self._charts.forests, length)
+        random = np.random.Generator(np.random.PCG64([seed, length, *terminal_ids.tolist()]))
+        return Samples(*draw(ways, count, random))

@@ -1,0 +1,158 @@
+"""One F for all sentences together: what is held of each until the last has come, and their trees.
+
+Objectives of pooled F are decoded twice: by themselves sentences get the trees of their own F, and when all
+have been seen those of the one cost at which the F of all is largest. A sentence that falls back has no
+posteriors, and no part in that F.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+
+from mbrparse.decode.details import nary_row
+from mbrparse.decode.lines import Lines
+from mbrparse.decode.nary.held_constituents import HeldConstituents, held_constituents
+from mbrparse.decode.nary.nary_decoder import NaryDecoder, PooledF
+from mbrparse.decode.objectives import Objective
+from mbrparse.decode.parse_result import Parse
+from mbrparse.decode.trees import nary_tree
+from mbrparse.errors import FileError
+from mbrparse.grammar.charts.span_summary import cell_of
+from mbrparse.reporting import Progress, Tell
+from mbrparse.treebank.brackets import read_tree
+
+
+class Pooling:
+    """The objectives of pooled F among a parser's, and the decoder that serves them."""
+
+    def __init__(self, objectives: Sequence[Objective], decoder: NaryDecoder, root: str) -> None:
+        """``root`` stands over a single terminal."""
+        self._rows = {place: row for place, row in enumerate(objectives) if row.f_score == "pooled"}
+        self._decoder = decoder
+        self._root = root
+
+    def held(self, parse: Parse) -> HeldConstituents | None:
+        """What to keep of a sentence (None: it fell back)."""
+        decoded = all(parse.decoded[place] is not None for place in self._rows)
+        return held_constituents(parse.posteriors) if parse.posteriors is not None and decoded else None
+
+    def of_parses(self, parses: Sequence[Parse]) -> tuple[list[Parse], dict[str, float]]:
+        """The same parses with trees of the largest pooled F, and the cost of a constituent by objective."""
+        held = [self.held(parse) for parse in parses]
+        found = self._found([one for one in held if one is not None])
+        done = []
+        for parse, one in zip(parses, held, strict=True):
+            done.append(parse if one is None else self._changed(parse, one, found))
+        return done, {self._rows[place].name: pooled.cost for place, pooled in found.items()}
+
+    def _changed(self, parse: Parse, held: HeldConstituents, found: dict[int, PooledF]) -> Parse:
+        trees, decoded = list(parse.trees), list(parse.decoded)
+        for place, pooled in found.items():
+            there, before = trees[place], decoded[place]
+            if there is not None and before is not None:
+                best = self._decoder.at_cost(self._rows[place], held, pooled.cost)
+                # The tree that was there has the leaves that this one needs.
+                trees[place] = nary_tree(best.spans, there.leaves(), self._root)
+                decoded[place] = replace(best, preterminals=before.preterminals)
+        return replace(parse, trees=tuple(trees), decoded=tuple(decoded))
+
+    def of_lines(self, results: Iterable[Lines], progress: Progress, tell: Tell) -> Iterator[Lines]:
+        """The same with lines, which wait in a temporary file; ``tell`` hears of the cost.
+
+        Raises FileError where there is no room for them.
+        """
+        with Spool() as spool:
+            for lines in progress(results, "parsing"):
+                spool.add(lines)
+            found = self._found(spool.held())
+            for place, pooled in found.items():
+                row = self._rows[place]
+                tell(
+                    f"{row.name} --pooled: expected F {100 * pooled.f:.2f} over {pooled.sentences} "
+                    "sentences, with the trees of --objective general-recall "
+                    f"{'' if row.labels_matter else '--weight bracketed=1 '}--node-cost {pooled.cost!r}"
+                )
+            for lines in progress(spool, "searching", spool.count):
+                yield self._retold(lines, found)
+
+    def _found(self, sentences: Iterable[HeldConstituents]) -> dict[int, PooledF]:
+        return {place: self._decoder.pooled(row, sentences) for place, row in self._rows.items()}
+
+    def _retold(self, lines: Lines, found: dict[int, PooledF]) -> Lines:
+        held = lines.held
+        if held is None:
+            return lines
+        trees = list(lines.trees)
+        row = None if lines.details is None else json.loads(lines.details)
+        for place, pooled in found.items():
+            objective = self._rows[place]
+            tree = self._decoder.at_cost(objective, held, pooled.cost)
+            trees[place] = str(nary_tree(tree.spans, read_tree(trees[place]).leaves(), self._root))
+            if row is not None:
+                cells = [cell_of(held.length, start, end) for start, end, _ in tree.spans]
+                g, over = held.summary.best[cells].tolist(), held.summary.total[cells].tolist()
+                row["trees"][objective.name] = nary_row(tree, g, over)
+        details = None if row is None else json.dumps(row, allow_nan=False)
+        return lines._replace(trees=tuple(trees), details=details, held=None)
+
+
+class Spool:
+    """Lines on their way through a temporary file, which has no name and is gone however the run ends."""
+
+    def __init__(self) -> None:
+        """Raises FileError where there is no place for temporary files."""
+        with _errors_told():
+            self._stream = tempfile.TemporaryFile()
+        self.count = 0
+
+    def __enter__(self) -> Spool:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        # What is still to be written has no place to go, and is not wanted any more.
+        with suppress(OSError):
+            self._stream.close()
+
+    def add(self, lines: Lines) -> None:
+        """Keep the lines of one more sentence; raises FileError."""
+        with _errors_told():
+            pickle.dump(lines, self._stream, pickle.HIGHEST_PROTOCOL)
+        self.count += 1
+
+    def __iter__(self) -> Iterator[Lines]:
+        """Yield all lines, in their order; raises FileError."""
+        with _errors_told():
+            self._stream.seek(0)
+        for _ in range(self.count):
+            # Nobody else can have written to it.
+            yield pickle.load(self._stream)
+
+    def held(self) -> Iterable[HeldConstituents]:
+        """What is held of sentences that did not fall back; it can be gone through again and again."""
+        return _Held(self)
+
+
+@contextmanager
+def _errors_told() -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise FileError(
+            f"what is held of sentences cannot be written ({error.strerror})",
+            source=os.environ.get("TMPDIR", tempfile.tempdir or "/tmp"),
+            remedy="set TMPDIR to a folder that has room",
+        ) from None
+
+
+class _Held:
+    def __init__(self, spool: Spool) -> None:
+        self._spool = spool
+
+    def __iter__(self) -> Iterator[HeldConstituents]:
+        return (lines.held for lines in self._spool if lines.held is not None)

@@ -1,0 +1,136 @@
+"""Drawings of trees in the terminal, by nltk, folded to its width."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+from mbrparse.errors import visible
+from mbrparse.evaluate.drawing import MARK, NO_PARSE, Sentence, check_depth, heading, legend, too_deep
+from mbrparse.treebank.tree import Tree
+from mbrparse.treebank.tree_layout import levels
+
+# In nltk's drawing the mark is one word with its label, told from a word "*" beside it.
+_TEXT_MARK = MARK.replace(" ", "\u00a0")
+_MARKED_LABEL = re.compile(rf"([^ \n]*){re.escape(_TEXT_MARK)}")
+_IN_RED = "\x1b[31;1m{}\x1b[0m"
+# Stands beside a character two columns wide while nltk counts characters; no label contains it.
+_FILLER = "\u200b"
+# Where a drawing may be cut: at blanks and branches, which without these characters are "_" and "|".
+_BETWEEN = frozenset(" ─│┌┐┬┴┼")
+_PLAIN_BRANCH = frozenset("_|")
+
+
+def draw_text(
+    sentences: Sequence[Sentence],
+    colours: bool = False,
+    unicode_lines: bool = True,
+    width: int | None = None,
+    numbered: bool = False,
+) -> str:
+    """The trees one below the other; with several of a sentence, each file's name above its tree.
+
+    A drawing that is wider than ``width`` columns is cut into strips, one below the other. nltk draws by
+    recursion: raises DrawingError for trees that are too deep.
+    """
+    blocks = []
+    for sentence in sentences:
+        for place, (name, tree, marks) in enumerate(sentence.trees):
+            lines = [heading(sentence)] if numbered and not place else []
+            lines += [visible(name)] if len(sentence.trees) > 1 else []
+            if tree is None:
+                lines.append(NO_PARSE)
+            else:
+                check_depth(name, tree)
+                try:
+                    drawn = _lines_of(tree, marks, unicode_lines)
+                except RecursionError:  # called from deep within another program
+                    raise too_deep(name, levels(tree)) from None
+                lines += [_shown(line, colours) for line in _folded(drawn, width)]
+            blocks.append("\n".join(lines) + "\n")
+    meaning = legend(sentences)
+    return "\n".join([*blocks, *([] if meaning is None else [visible(meaning) + "\n"])])
+
+
+def _lines_of(tree: Tree, marks: frozenset[int], unicode_lines: bool) -> list[str]:
+    """nltk's drawing; every character is one column wide."""
+    import nltk
+    from nltk.tree.prettyprinter import TreePrettyPrinter
+
+    def leaf(node: Tree) -> Any:
+        if node.word is None:
+            return _widened(node.label)
+        return nltk.Tree(_widened(node.label), [_widened(node.word)])
+
+    def inner(number: int, label: str, children: list[Any]) -> Any:
+        return nltk.Tree(_widened(label) + (_TEXT_MARK if number in marks else ""), children)
+
+    printer = TreePrettyPrinter(_convert(tree, leaf, inner))
+    text: str = printer.text(unicodelines=unicode_lines, maxwidth=None)
+    return text.rstrip("\n").split("\n")
+
+
+Drawn = TypeVar("Drawn")
+
+
+def _convert(
+    tree: Tree, leaf: Callable[[Tree], Drawn], inner: Callable[[int, str, list[Drawn]], Drawn]
+) -> Drawn:
+    """Build nltk's tree: ``leaf`` of terminals, ``inner`` of a constituent's preorder number (from 0,
+    terminals not counted), its label, and what its children became.
+    """
+    nodes = list(tree.preorder())
+    number = sum(not node.is_leaf for node in nodes)
+    built: list[Drawn] = []
+    for node in reversed(nodes):
+        if node.is_leaf:
+            built.append(leaf(node))
+            continue
+        number -= 1
+        children = [built.pop() for _ in node.children]
+        built.append(inner(number, node.label, children))
+    return built[0]
+
+
+def _folded(lines: list[str], width: int | None) -> list[str]:
+    """The lines cut into strips of so many columns at most, between words; a row of dots parts them."""
+    wide = max(map(len, lines))
+    if width is None or wide <= width:
+        return lines
+    lines = [line.ljust(wide) for line in lines]
+    folded: list[str] = []
+    begin = 0
+    while begin < wide:
+        end = _cut(lines, begin, width) if wide - begin > width else wide
+        strip = [line[begin:end].rstrip(" ") for line in lines]
+        while not strip[0]:  # of a part that stands lower
+            del strip[0]
+        folded += [*(["." * width] if folded else []), *strip]
+        begin = end
+    return folded
+
+
+def _cut(lines: list[str], begin: int, width: int) -> int:
+    """The last column that no word goes across; where there is none, the last that fits."""
+    for end in range(begin + width, begin, -1):
+        if all(_parted(line[end - 1 : end + 1]) for line in lines):
+            return end
+    return begin + width
+
+
+def _parted(pair: str) -> bool:
+    return not _BETWEEN.isdisjoint(pair) or _PLAIN_BRANCH.issuperset(pair)
+
+
+def _shown(line: str, colours: bool) -> str:
+    # nltk's own highlighting compares whole subtrees, for each node with each.
+    form = _IN_RED if colours else "{}"
+    line = line.replace(_FILLER, "").rstrip(" ")
+    return _MARKED_LABEL.sub(lambda match: form.format(match.group(1) + MARK), line)
+
+
+def _widened(text: str) -> str:
+    text = visible(text)
+    return text + _FILLER * sum(unicodedata.east_asian_width(character) in "WF" for character in text)

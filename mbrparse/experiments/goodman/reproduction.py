@@ -1,0 +1,209 @@
+"""Goodman's second experiment, end to end: from a treebank to the table of his three algorithms.
+
+What each of the commands binarize, split, train, parse and evaluate does, is done here stage by stage into
+one folder; what an earlier run has finished is not done again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mbrparse.decode.objectives import OBJECTIVES
+from mbrparse.decode.parse_files import write_parses
+from mbrparse.decode.parser_options import ParserOptions
+from mbrparse.decode.run import Job, parse_all
+from mbrparse.decode.sentences import read_chunks
+from mbrparse.evaluate.criteria import COVERAGE, PAPER
+from mbrparse.evaluate.evaluation import Settings, evaluate_files
+from mbrparse.evaluate.gold import Comparison
+from mbrparse.experiments.runs import claim_folder, clear_left_overs, read_json
+from mbrparse.files import open_output, read_lines, together
+from mbrparse.grammar.count_trees import train_by_counting
+from mbrparse.grammar.grammar_file import read_rules_with_tagger, write_rules
+from mbrparse.grammar.pcfg import PCFG
+from mbrparse.reporting import Progress, Tell, say_nothing, show_nothing
+from mbrparse.state_files import anything, mapping
+from mbrparse.treebank.brackets import read_tree_file, write_tree
+from mbrparse.treebank.categories import STRIP
+from mbrparse.treebank.corpora import SourceTree
+from mbrparse.treebank.label_map import read_label_map
+from mbrparse.treebank.prepare import Account, OnError, Preparation, prepare_corpora
+from mbrparse.treebank.splits import length_remark, split_fraction
+
+ALGORITHMS = ("labelled-tree", "labelled-recall", "bracketed-recall")
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """The treebank, and which of its trees are taken; see ``read_corpus`` and ``split``.
+
+    Without ``seed`` the last ``test_fraction`` of the trees is parsed, with it as many drawn at random.
+    """
+
+    name: str
+    max_length: int | None = 40
+    test_fraction: str = "0.1"
+    seed: int | None = None
+    sections: str | None = None
+    encoding: str = "utf-8"
+    on_error: OnError = "stop"
+    functions: str = STRIP
+    label_map: str | None = None
+
+    def settings(self) -> dict[str, Any]:
+        """What files depend on, as the folder keeps it."""
+        return {
+            "corpus": self.name,
+            "sections": self.sections,
+            "encoding": self.encoding,
+            "malformed trees": self.on_error,
+            "functions": self.functions,
+            "label map": self.label_map,
+            "longest sentence": self.max_length,
+            "test fraction": self.test_fraction,
+            "drawn at random": self.seed,
+        }
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A stage, the files that it leaves (the last one says that all are there), and what it does."""
+
+    name: str
+    files: tuple[Path, ...]
+    run: Callable[[], None]
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """The stages for one corpus in one ``folder``; ``tell`` is told of each, ``progress`` shows how far."""
+
+    corpus: Corpus
+    folder: Path
+    jobs: int = 1
+    tell: Tell = say_nothing
+    progress: Progress = show_nothing
+
+    @property
+    def stages(self) -> tuple[Stage, ...]:
+        """All of them, in order."""
+        return (
+            Stage("binarize", (self._file("binarized.mrg"),), self._binarize),
+            Stage("split", (self._file("train.mrg"), self._file("test.mrg")), self._split),
+            Stage("train", (self._file("grammar.txt"),), self._train),
+            Stage("parse", (*self._parses, self._file("details.jsonl")), self._parse),
+            Stage("evaluate", (self._file("table.txt"),), self._evaluate),
+        )
+
+    def run(self) -> str:
+        """Do what is not done yet; return the table.
+
+        Raises InputMismatchError for a folder of other settings, FileError for one that holds files and says
+        not of what, and what the stages raise.
+        """
+        stages = self.stages
+        files = [path for stage in stages for path in stage.files]
+        self._claim(files)
+        clear_left_overs(self.folder, {path.name for path in files})
+        missing = [
+            number for number, stage in enumerate(stages) if not all(path.exists() for path in stage.files)
+        ]
+        first = min(missing, default=len(stages))
+        if first:
+            done = ", ".join(stage.name for stage in stages[:first])
+            self.tell(f"{self.folder} holds what {done} left: not done again")
+        # What was made of files that are made anew is no longer true.
+        for stage in stages[first:]:
+            for path in stage.files:
+                path.unlink(missing_ok=True)
+        for number, stage in enumerate(stages[first:], start=first + 1):
+            self.tell(f"stage {number} of {len(stages)}: {stage.name}")
+            stage.run()
+        return "".join(read_lines(self._file("table.txt")))
+
+    def _claim(self, files: list[Path]) -> None:
+        """Take the folder for this corpus and these settings."""
+        settings, path = self.corpus.settings(), self._file("settings.json")
+        # A run that left nothing, of a misspelt corpus perhaps, has claimed nothing.
+        empty = path.exists() and not any(file.exists() for file in files)
+        if empty and read_json(path, mapping(anything)).keys() == settings.keys():
+            path.unlink()
+        claim_folder(self.folder, settings, [file.name for file in files])
+
+    def _file(self, name: str) -> Path:
+        return self.folder / name
+
+    @property
+    def _parses(self) -> tuple[Path, ...]:
+        return tuple(self._file(f"{name}.mrg") for name in ALGORITHMS)
+
+    def _binarize(self) -> None:
+        corpus, account = self.corpus, Account()
+        names = None if corpus.label_map is None else read_label_map(corpus.label_map)
+        how = Preparation(functions=corpus.functions, max_length=corpus.max_length, label_map=names)
+        prepared = prepare_corpora(
+            [corpus.name],
+            how,
+            account,
+            encoding=corpus.encoding,
+            sections=corpus.sections,
+            on_error=corpus.on_error,
+        )
+        with open_output(self._file("binarized.mrg")) as stream:
+            for tree in self.progress(prepared, "binarizing"):
+                write_tree(tree, stream)
+        for line in (str(account), *account.remarks()):
+            self.tell(line)
+
+    @together()
+    def _split(self) -> None:
+        trees, lengths = [], []
+        for _, tree in read_tree_file(self._file("binarized.mrg")):
+            if tree is not None:
+                trees.append(str(tree))
+                lengths.append(len(tree.leaves()))
+        parts = split_fraction(len(trees), self.corpus.test_fraction, self.corpus.seed)
+        for name, part in zip(("train.mrg", "test.mrg"), parts, strict=True):
+            with open_output(self._file(name)) as stream:
+                stream.writelines(f"{trees[place]}\n" for place in part)
+        self.tell(f"{len(parts[0])} training trees, {len(parts[1])} test trees")
+        remark = None if self.corpus.seed is not None else length_remark(lengths, parts)
+        if remark is not None:
+            self.tell(remark)
+
+    def _train(self) -> None:
+        path = self._file("train.mrg")
+        count = self._lines(path)
+        trees = (SourceTree(str(path), line, tree) for line, tree in read_tree_file(path) if tree is not None)
+        rules = train_by_counting(self.progress(trees, "training", count), "tags").rules
+        write_rules(rules, self._file("grammar.txt"))
+        self.tell(f"{count} trees, {len(rules.rules)} rules")
+
+    def _parse(self) -> None:
+        grammar = PCFG.from_rules(read_rules_with_tagger(self._file("grammar.txt")))
+        options = ParserOptions(tuple(OBJECTIVES[name] for name in ALGORITHMS))
+        test = self._file("test.mrg")
+        results = parse_all(Job(grammar, options, details=True), read_chunks(test), self.jobs, self.tell)
+        shown = self.progress(results, "parsing", self._lines(test))
+        self.tell(str(write_parses(shown, self._parses, self._file("details.jsonl"))))
+
+    def _evaluate(self) -> None:
+        count = self._lines(self._file("test.mrg"))
+        result = evaluate_files(
+            str(self._file("test.mrg")),
+            [str(path) for path in self._parses],
+            Settings(Comparison(), (*PAPER, COVERAGE)),
+            self.tell,
+            lambda rows: self.progress(rows, "evaluating", count),
+            details=[str(self._file("details.jsonl"))],
+        )
+        with open_output(self._file("table.txt")) as stream:
+            stream.write(result.render("text"))
+
+    def _lines(self, path: Path) -> int:
+        """How many trees a file of ours holds: one stands on each line."""
+        lines: Iterator[str] = read_lines(path)
+        return sum(1 for _ in lines)

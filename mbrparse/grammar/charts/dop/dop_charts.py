@@ -1,0 +1,189 @@
+"""Charts of a DOP grammar: one sentence after the other in the same memory."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from mbrparse.errors import ChartOverflowError, TimeLimitError
+from mbrparse.grammar.charts.chart import TOO_LARGE, Cell, Chart, Derivation, Wanted
+from mbrparse.grammar.charts.clock import NO_LIMIT, Clock
+from mbrparse.grammar.charts.dop.dop_derivation import dop_derivation
+from mbrparse.grammar.charts.dop.dop_forest import DopForest, dop_forest
+from mbrparse.grammar.charts.dop.dop_inside import DopValues, dop_inside
+from mbrparse.grammar.charts.dop.dop_outside import dop_outside
+from mbrparse.grammar.charts.dop.dop_tables import dop_tables
+from mbrparse.grammar.charts.factory import TIE, ChartFactory
+from mbrparse.grammar.charts.nodes import derivation_of
+from mbrparse.grammar.charts.span_summary import SpanEntries, summarize_entries
+from mbrparse.grammar.dop.dop_grammar import DopGrammar
+from mbrparse.grammar.pcfg import IntArray
+from mbrparse.grammar.rules import quote
+
+# How much lower a threshold is tried where a sentence loses all its parses to one.
+_LOWER = 1e-2
+_LOWEST = 1e-12
+
+
+class DopCharts:
+    """Fills charts for one DOP grammar.
+
+    Labels are alive over a span where their posterior under the treebank's PCFG exceeds ``prune``; with 0
+    nothing is lost. A sentence that would lose all its parses gets a lower threshold.
+    """
+
+    def __init__(
+        self,
+        grammar: DopGrammar,
+        wanted: Wanted = Wanted(),  # noqa: B008  # immutable
+        prune: float = 0.0,
+        clock: Clock = NO_LIMIT,
+    ) -> None:
+        self.grammar = grammar
+        self.wanted = wanted
+        self._prune = prune
+        self._clock = clock
+        self._tie = TIE["double"]
+        self._tables = dop_tables(grammar)
+        self._filter = ChartFactory(grammar.filter, wanted=Wanted(False, False, True), clock=clock)
+        numbers = {f"{place:09}": place for place in range(len(grammar.treebank.labels))}
+        self._label_of = np.array([numbers.get(name, -1) for name in grammar.filter.labels], np.int32)
+        symbols = {name: place for place, name in enumerate(grammar.pcfg.symbols)}
+        names = [*grammar.treebank.labels, *map(quote, grammar.treebank.terminals)]
+        self._symbol_of = np.array([symbols.get(name, -1) for name in names], np.int32)
+        self._memory = Memory()
+
+    def charts(self, sentences: Sequence[IntArray]) -> Iterator[Chart]:
+        """One chart after the other for sentences of known terminals (one or more each)."""
+        for terminal_ids in sentences:
+            chart = Chart(self, terminal_ids)
+            self.fill([chart], self.wanted)
+            yield chart
+
+    def fill(self, charts: Sequence[Chart], wanted: Wanted) -> None:
+        """Compute what is wanted of charts."""
+        for chart in charts:
+            try:
+                with self._clock.running(chart.spent):
+                    self._fill(chart, wanted)
+            except TimeLimitError as error:
+                chart.give_up(str(error))
+            except ChartOverflowError:
+                chart.give_up(TOO_LARGE)
+            chart.spent += self._clock.counted
+
+    def cell(self, chart: Chart, start: int, end: int) -> Cell:
+        """Of labels over one span: what they make of it, and what the rest of the sentence makes of them.
+
+        With fragments, a label's inside times outside counts those that begin there; its posterior is more.
+        """
+        forest, values, log_prob = self._inside_outside(chart)
+        found = np.flatnonzero((forest.start == start) & (forest.end == end) & (values.inside > 0))
+        if log_prob == -math.inf:
+            found = found[:0]
+        scale = values.exponent[found] * math.log(2.0)
+        symbols = self._symbol_of[forest.group[found]]
+        with np.errstate(divide="ignore"):
+            inside = np.log(values.inside[found]) + scale
+            outside = np.log(values.outside[found]) - scale + log_prob
+        met = values.outside[found] > 0
+        return Cell((symbols, inside), (symbols[met], outside[met]))
+
+    def _fill(self, chart: Chart, wanted: Wanted) -> None:
+        if wanted.summaries or wanted.entries:
+            forest, values, log_prob = self._inside_outside(chart)
+            entries = self._entries(forest, values, log_prob)
+            summary = summarize_entries(chart.length, entries, self._tie)
+            chart.put(log_prob=log_prob, summary=summary, entries=entries)
+        if wanted.derivations:
+            chart.put(derivation=self._derivation(chart))
+
+    def _inside_outside(self, chart: Chart) -> tuple[DopForest, DopValues, float]:
+        forest, values, log_prob = self._inside(chart, None)
+        if log_prob > -math.inf:
+            dop_outside(self._tables, forest, values, self._clock.stop)
+            self._clock.check()
+        return forest, values, log_prob
+
+    def _inside(self, chart: Chart, best: bool | None) -> tuple[DopForest, DopValues, float]:
+        for forest in self._forests(chart.terminal_ids):
+            values = self._memory.values(forest)
+            log_prob = float(dop_inside(self._tables, forest, values, best, self._clock.stop))
+            self._clock.check()
+            if log_prob > -math.inf:
+                break
+        return forest, values, log_prob
+
+    def _forests(self, terminal_ids: IntArray) -> Iterator[DopForest]:
+        """The forest of the labels that are alive; where there is no parse, those of lower thresholds."""
+        chart = self._filter.charts([terminal_ids])[0]
+        if chart.refusal is not None:
+            self._clock.check()
+            raise ChartOverflowError("the chart of the treebank's PCFG")
+        entries = chart.span_posteriors()
+        wide = entries.ends - entries.starts > 1
+        threshold = self._prune
+        while True:
+            chosen = wide & (entries.g > threshold)
+            labels = self._label_of[entries.label_ids[chosen]]
+            yield dop_forest(self._tables, terminal_ids, entries.starts[chosen], entries.ends[chosen], labels)
+            if threshold == 0:
+                return
+            threshold = threshold * _LOWER if threshold > _LOWEST else 0.0
+
+    def _entries(self, forest: DopForest, values: DopValues, log_prob: float) -> SpanEntries:
+        """Posteriors by projected label, in the order of start, end, label."""
+        posterior = values.posterior if log_prob > -math.inf else np.zeros(len(forest.group))
+        alive = np.flatnonzero(posterior > 0)
+        labels = self.grammar.pcfg.label_ids[self._symbol_of[forest.group[alive]]]
+        order = np.lexsort((labels, forest.end[alive], forest.start[alive]))
+        alive, labels = alive[order], labels[order]
+        starts, ends, g = forest.start[alive], forest.end[alive], posterior[alive]
+        keys = np.stack((starts, ends, labels))
+        first = np.flatnonzero(np.append(True, (keys[:, 1:] != keys[:, :-1]).any(axis=0))[: len(g)])
+        g = np.add.reduceat(g, first) if len(first) else g
+        starts, ends = starts[first], ends[first]
+        lexical = np.where(ends - starts == 1, g, 0.0)
+        return SpanEntries(starts, ends, labels[first].astype(np.int32), g, lexical)
+
+    def _derivation(self, chart: Chart) -> Derivation:
+        forest, values, log_prob = self._inside(chart, True)
+        nodes = dop_derivation(self._tables, forest, values, self._tie)
+        if not nodes:
+            return Derivation(-math.inf, [], [])
+        start, end, symbol = forest.start[nodes], forest.end[nodes], self._symbol_of[forest.group[nodes]]
+        return derivation_of(start, end, symbol, log_prob)
+
+
+class Memory:
+    """Arrays that sentence after sentence is parsed in: new ones would cost more than the parsing."""
+
+    def __init__(self) -> None:
+        self._rooms = [np.empty(0) for _ in range(6)]
+
+    def values(self, forest: DopForest) -> DopValues:
+        """Room for a forest's values."""
+        count, vectors = len(forest.group), forest.vectors
+        row = int(vectors.row_size.max(initial=0))
+        sizes = [forest.n_values] * 2 + [row] * 2 + [vectors.n_right] * 2
+        for place, size in enumerate(sizes):
+            if len(self._rooms[place]) < size:
+                self._rooms[place] = np.empty(0)  # first the old one goes
+                self._rooms[place] = np.empty(size * 5 // 4)
+        inside, outside, posterior = np.zeros((3, count))
+        value, adjoint, left, left_adjoint, right, right_adjoint = self._rooms
+        exponent = np.zeros(count, np.int32)
+        return DopValues(
+            inside,
+            outside,
+            posterior,
+            exponent,
+            value,
+            adjoint,
+            left,
+            left_adjoint,
+            right,
+            right_adjoint,
+        )

@@ -1,0 +1,140 @@
+"""A DOP grammar's addresses, arranged as the chart kernels read them.
+
+Addresses are sorted by the rule of their top node, rules by their parent's label. An address is named by its
+rule's number among those of its label, and by its place among the rule's addresses; number 0 is of no rule,
+and stands for all nodes that nothing is known of but their label. Lexical rules, of one address each, come
+after a label's binary ones.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from mbrparse.grammar.charts.rule_tables import Indices, Ints, Offsets
+from mbrparse.grammar.dop.dop_grammar import DopGrammar
+from mbrparse.grammar.dop.fragments import NO_WORD
+from mbrparse.grammar.pcfg import FloatArray, IntArray
+
+
+class DopTables(NamedTuple):
+    """Groups are labels, then terminals; arrays over them, over binary rules, their addresses, and words.
+
+    Binary rules begin with 0 and are sorted by label, left group, right group. ``left_cut`` and ``left_rule``
+    are the child's weight and number, ``left_place`` its place among that rule's addresses. The *inner*
+    rules, of two labels, have lists by child: those with a left child begin at left_start, and the rule's
+    ``left_use`` is its position among them.
+    """
+
+    n_labels: int
+    rule_start: Offsets  # by label, its first binary rule; and the end
+    numbers: Offsets  # by group, how many rules it has, with that of number 0
+    rule_left: Ints  # a group
+    rule_right: Ints
+    first: Offsets  # by rule, its first address; and the end
+    left_rule: Indices
+    left_place: Indices
+    left_cut: FloatArray
+    right_rule: Indices
+    right_place: Indices
+    right_cut: FloatArray
+    left_start: Offsets  # by group; and the end
+    left_rules: Ints
+    left_use: Ints  # by rule; -1 where a child is a terminal
+    right_start: Offsets
+    right_rules: Ints
+    right_use: Ints
+    up: FloatArray
+    keep: FloatArray
+    root: FloatArray  # by label
+    word_start: Offsets  # by terminal, its first preterminal; and the end
+    word_label: Ints
+    word_number: Ints  # the lexical rule's
+    word_up: FloatArray
+    word_keep: FloatArray
+    alone: npt.NDArray[np.bool_]  # by terminal: whether it stands in trees without a preterminal
+
+
+def dop_tables(grammar: DopGrammar) -> DopTables:
+    """Arrange a grammar's addresses."""
+    treebank, fragments = grammar.treebank, grammar.fragments
+    n_labels, n_terminals = len(treebank.labels), len(treebank.terminals)
+    label, left, right = fragments.label, fragments.left, fragments.right
+    lexical = (right == NO_WORD) & ~fragments.is_cut
+    binary = right != NO_WORD
+
+    def groups(children: IntArray) -> IntArray:
+        inner = label[np.where((children >= 0) & binary, children, 0)]
+        return np.where(children < 0, n_labels + ~children, inner).astype(np.int32)
+
+    left_group, right_group = groups(left), groups(right)
+    order = np.lexsort((right, left, right_group, left_group, label, ~binary))[: np.count_nonzero(binary)]
+    keys = np.stack((label, left_group, right_group))[:, order]
+    begins = np.flatnonzero(np.append(True, (keys[:, 1:] != keys[:, :-1]).any(axis=0))[: len(order)])
+    rule_of = np.repeat(np.arange(len(begins)), np.diff(np.append(begins, len(order))))
+    rule_start = np.searchsorted(keys[0, begins], np.arange(n_labels + 1)).astype(np.int64)
+    words = np.flatnonzero(lexical)[np.lexsort((label[lexical], ~left[lexical]))]
+    word_label = label[words]
+    numbers = 1 + np.diff(rule_start) + np.bincount(word_label, minlength=n_labels)
+    word_number = 1 + np.diff(rule_start)[word_label] + _ranks(word_label, n_labels)
+
+    number, place = np.zeros(len(label), np.uint32), np.zeros(len(label), np.uint32)
+    number[order] = 1 + rule_of - rule_start[keys[0]]
+    place[order] = np.arange(len(order)) - begins[rule_of]
+    number[words] = word_number
+
+    def below(children: IntArray) -> tuple[Indices, Indices, FloatArray]:
+        codes = children[order]
+        inner = np.where(codes >= 0, codes, 0)
+        return (
+            np.where(codes < 0, 0, number[inner]).astype(np.uint32),
+            np.where(codes < 0, 0, place[inner]).astype(np.uint32),
+            np.where(codes < 0, 1.0, fragments.cut[inner]),
+        )
+
+    n_groups = n_labels + n_terminals
+    inner = (keys[1, begins] < n_labels) & (keys[2, begins] < n_labels)
+    alone = np.zeros(n_terminals, np.bool_)
+    alone[np.concatenate([~child[(child < 0) & binary] for child in (left, right)])] = True
+    return DopTables(
+        n_labels,
+        rule_start,
+        np.concatenate((numbers, np.ones(n_terminals, np.int64))),
+        keys[1, begins].astype(np.int32),
+        keys[2, begins].astype(np.int32),
+        np.append(begins, len(order)).astype(np.int64),
+        *below(left),
+        *below(right),
+        *_uses(keys[1, begins], inner, n_groups),
+        *_uses(keys[2, begins], inner, n_groups),
+        fragments.up[order],
+        fragments.keep[order],
+        np.array([treebank.start.get(name, 0.0) / treebank.trees for name in treebank.labels]),
+        np.searchsorted(~left[words], np.arange(n_terminals + 1)).astype(np.int64),
+        word_label,
+        word_number.astype(np.int32),
+        fragments.up[words],
+        fragments.keep[words],
+        alone,
+    )
+
+
+def _uses(child: IntArray, inner: npt.NDArray[np.bool_], n_groups: int) -> tuple[Offsets, Ints, Ints]:
+    """The inner rules by a child, and the position of each rule among those of its child."""
+    rules = np.flatnonzero(inner)
+    rules = rules[np.argsort(child[rules], kind="stable")]
+    start = np.searchsorted(child[rules], np.arange(n_groups + 1)).astype(np.int64)
+    use = np.full(len(child), -1, np.int32)
+    use[rules] = np.arange(len(rules)) - start[child[rules]]
+    return start, rules.astype(np.int32), use
+
+
+def _ranks(keys: IntArray, count: int) -> npt.NDArray[np.int64]:
+    """The position of each among the equal ones before it."""
+    order = np.argsort(keys, kind="stable")
+    ranks = np.empty(len(keys), np.int64)
+    firsts = np.searchsorted(keys[order], np.arange(count))
+    ranks[order] = np.arange(len(keys)) - firsts[keys[order]]
+    return ranks

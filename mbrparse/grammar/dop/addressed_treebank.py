@@ -1,0 +1,210 @@
+"""The treebank that a DOP grammar is made of, each distinct subtree once (Goodman 1996, DOP).
+
+Every inner node of a binary tree is at an *address*; nodes over equal subtrees share one, which counts them.
+All fragments of the treebank, and what each weighs, follow from the addresses alone (see ``dop_grammar``).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from mbrparse.errors import GrammarError
+from mbrparse.grammar.pcfg import FloatArray, IntArray
+from mbrparse.grammar.rules import Rule, RuleSet, TerminalKind, is_terminal, quote, relative_frequencies
+from mbrparse.grammar.words.unknown import UnknownWords
+from mbrparse.treebank.corpora import SourceTree
+from mbrparse.treebank.labels import escape
+from mbrparse.treebank.tree import Tree
+
+Weighting = Literal["plain", "equal", "bonnema"]
+
+NO_CHILD = np.iinfo(np.int32).max
+"""Stands for the right child of a preterminal, which has a word below it and nothing else."""
+
+_REMEDY = "binarize the trees first: mbrparse binarize"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AddressedTreebank:
+    """Binary trees as addresses, children before parents, and how their fragments are to be weighed.
+
+    ``labels`` are the names of inner nodes and preterminals, ``terminals`` tags or words, both in text order.
+    By address: ``label`` (its id), ``left`` and ``right`` (an address, or ``~t`` for the terminal t; a
+    preterminal has its word on the left and NO_CHILD), ``count`` (how many nodes it stands for). ``start``
+    counts the labels of roots. ``max_depth`` bounds fragments (None: all of them).
+    """
+
+    terminal_kind: TerminalKind
+    weighting: Weighting
+    max_depth: int | None
+    start: dict[str, float]
+    labels: tuple[str, ...]
+    terminals: tuple[str, ...]
+    label: IntArray
+    left: IntArray
+    right: IntArray
+    count: FloatArray
+    unknown: UnknownWords | None = None
+
+    def __post_init__(self) -> None:
+        if self.max_depth is not None and self.max_depth < 1:
+            raise GrammarError(f"the depth of fragments is 1 or more, not {self.max_depth}")
+
+    @property
+    def trees(self) -> float:
+        """How many trees there are."""
+        return sum(self.start.values())
+
+    def treebank_rules(self) -> RuleSet:
+        """The PCFG of the same trees: relative frequencies of their nodes' rules."""
+        names = [*self.labels, *map(quote, self.terminals)]
+        first = len(self.labels)
+        below = np.append(self.label, 0)  # whatever stands for NO_CHILD
+
+        def symbols(children: IntArray) -> list[int]:
+            inner = below[np.where((children >= 0) & (children != NO_CHILD), children, 0)]
+            codes: list[int] = np.where(children < 0, first + ~children, inner).tolist()
+            return codes
+
+        counts: Counter[tuple[int, int, int]] = Counter()
+        lexical = (self.right == NO_CHILD).tolist()
+        rows = zip(
+            self.label.tolist(),
+            symbols(self.left),
+            symbols(self.right),
+            lexical,
+            self.count.tolist(),
+            strict=True,
+        )
+        for parent, left, right, single, count in rows:
+            counts[parent, left, -1 if single else right] += count
+        rules: dict[Rule, float] = {
+            Rule(names[parent], (names[left],) if right < 0 else (names[left], names[right])): count
+            for (parent, left, right), count in counts.items()
+        }
+        return relative_frequencies(self.terminal_kind, self.start, rules)
+
+
+def address_trees(
+    trees: Iterable[SourceTree],
+    terminal_kind: TerminalKind,
+    weighting: Weighting = "plain",
+    max_depth: int | None = None,
+    unknown: UnknownWords | None = None,
+) -> AddressedTreebank:
+    """Give each distinct subtree of binarized trees an address, in the order of their first occurrence.
+
+    Raises GrammarError for trees that are not binary, or with unary nodes, and if there is no tree.
+
+    >>> from mbrparse.treebank.brackets import read_tree
+    >>> tree = SourceTree("", 1, read_tree("(S (NP a b) (VP c (NP a b)))"))
+    >>> treebank = address_trees([tree], "tags")
+    >>> [treebank.labels[label] for label in treebank.label], treebank.count.tolist()
+    (['NP', 'VP', 'S'], [2.0, 1.0, 1.0])
+    """
+    building = _Building(terminal_kind == "words")
+    start: Counter[str] = Counter()
+    for tree in trees:
+        building.add(tree)
+        start[tree.tree.label] += 1
+    if not start:
+        raise GrammarError("no trees to train on", remedy="give binarized trees: mbrparse binarize")
+    return building.treebank(terminal_kind, weighting, max_depth, dict(start), unknown)
+
+
+class _Building:
+    def __init__(self, words: bool) -> None:
+        self._words = words
+        self._addresses: dict[tuple[str, int, int], int] = {}
+        self._counts: list[int] = []
+        self._terminals: dict[str, int] = {}
+
+    def add(self, placed: SourceTree) -> None:
+        """Count every node of a tree."""
+        if not placed.tree.children:
+            raise self._error(placed, "a tree without constituents")
+        # Nodes in preorder are put together from the back, the left child on top of the right one.
+        done: list[int] = []
+        for node in reversed(list(placed.tree.preorder())):
+            if not node.children:
+                done.append(self._leaf(node))
+                continue
+            self._check(placed, node)
+            left, right = done.pop(), done.pop()
+            done.append(self._address(node.label, left, right))
+
+    def _leaf(self, leaf: Tree) -> int:
+        if self._words and leaf.word is not None:
+            return self._address(escape(leaf.label), self._terminal(leaf.word), NO_CHILD)
+        return self._terminal(leaf.label)
+
+    def _terminal(self, name: str) -> int:
+        return ~self._terminals.setdefault(name, len(self._terminals))
+
+    def _address(self, label: str, left: int, right: int) -> int:
+        address = self._addresses.setdefault((label, left, right), len(self._counts))
+        if address == len(self._counts):
+            self._counts.append(0)
+        self._counts[address] += 1
+        return address
+
+    def _check(self, placed: SourceTree, node: Tree) -> None:
+        children = len(node.children)
+        if not node.label or is_terminal(node.label):
+            raise self._error(placed, f"constituent label {node.label!r} cannot stand in a grammar")
+        if children == 1:
+            raise GrammarError(
+                f"{node.label} is a unary node, which fragments of binary trees have no place for",
+                source=placed.source,
+                line=placed.line,
+                remedy="binarize with --unary top, bottom or join",
+            )
+        if children > 2:
+            raise self._error(placed, f"constituent {node.label} has {children} children, not 2")
+
+    @staticmethod
+    def _error(placed: SourceTree, message: str) -> GrammarError:
+        return GrammarError(message, source=placed.source, line=placed.line, remedy=_REMEDY)
+
+    def treebank(
+        self,
+        terminal_kind: TerminalKind,
+        weighting: Weighting,
+        max_depth: int | None,
+        start: dict[str, float],
+        unknown: UnknownWords | None,
+    ) -> AddressedTreebank:
+        return AddressedTreebank(
+            terminal_kind,
+            weighting,
+            max_depth,
+            start,
+            *addresses_of(self._addresses, list(self._terminals)),
+            np.array(self._counts, np.float64),
+            unknown,
+        )
+
+
+def addresses_of(
+    rows: Iterable[tuple[str, int, int]], terminals: Sequence[str]
+) -> tuple[tuple[str, ...], tuple[str, ...], IntArray, IntArray, IntArray]:
+    """Labels and terminals in text order, and the arrays of addresses that are given by their names."""
+    names, left, right = zip(*rows, strict=True)
+    labels, ordered = tuple(sorted(set(names))), tuple(sorted(terminals))
+    ids = {name: position for position, name in enumerate(labels)}
+    places = {name: position for position, name in enumerate(ordered)}
+    renumbered = np.array([places[name] for name in terminals], np.int32)
+
+    def children(values: Sequence[int]) -> IntArray:
+        codes = np.array(values, np.int32)
+        leaves = codes < 0
+        codes[leaves] = ~renumbered[~codes[leaves]]
+        return codes
+
+    label = np.array([ids[name] for name in names], np.int32)
+    return labels, ordered, label, children(left), children(right)

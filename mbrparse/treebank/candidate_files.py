@@ -1,0 +1,82 @@
+"""Files of candidates: the number of a sentence, a log probability and a tree on each line, tab-separated.
+
+The candidates of a sentence follow each other, the most probable first, and every sentence has one at least
+(a fall-back's log probability is -inf).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from mbrparse.errors import BracketError, CorpusError
+from mbrparse.files import STANDARD, read_lines, source_name
+from mbrparse.treebank.brackets import read_trees
+from mbrparse.treebank.tree import Tree
+
+# A file of trees cannot begin so.
+_FIRST = re.compile(r"1\t(?:-inf|-?\d[\d.e+-]*)\t")
+
+
+class CandidateLine(NamedTuple):
+    """A line of the file, the natural log probability of its tree, and the tree (None: the empty parse)."""
+
+    line: int
+    sentence: int
+    log_prob: float
+    tree: Tree | None
+
+
+def is_candidate_file(path: str | Path, encoding: str = "utf-8") -> bool:
+    """Whether a file begins as one of candidates; standard input is taken for trees."""
+    if str(path) == STANDARD:
+        return False
+    first = next(iter(read_lines(path, encoding)), "")
+    return _FIRST.match(first) is not None
+
+
+def read_candidates(path: str | Path, encoding: str = "utf-8") -> Iterator[list[CandidateLine]]:
+    """Yield the candidates of one sentence after the other.
+
+    Raises FileError, BracketError for a line that is none, CorpusError where a sentence is left out.
+    """
+    source = source_name(path)
+    found: list[CandidateLine] = []
+    for number, text in enumerate(read_lines(path, encoding), start=1):
+        line = _read(text, number, source)
+        expected = found[-1].sentence if found else 1
+        if found and line.sentence == expected + 1:
+            yield found
+            found = []
+        elif line.sentence != expected:
+            raise CorpusError(
+                f"sentence {line.sentence}, where the file is at sentence {expected}",
+                source=source,
+                line=number,
+                remedy="sentences come in order from 1 on, each with one candidate at least",
+            )
+        found.append(line)
+    if found:
+        yield found
+
+
+def _read(text: str, number: int, source: str) -> CandidateLine:
+    try:
+        sentence, log_prob, brackets = text.rstrip("\n").split("\t", 2)
+        place, value = int(sentence), float(log_prob)
+    except ValueError:
+        raise BracketError(
+            "not a line of candidates",
+            source=source,
+            line=number,
+            remedy="a line holds the number of a sentence, a log probability and a tree, tab-separated",
+        ) from None
+    try:
+        trees = [tree for _, tree in read_trees([brackets], source)]
+    except BracketError as error:
+        raise BracketError(error.message, source=source, line=number, remedy=error.remedy) from None
+    if len(trees) != 1:
+        raise BracketError(f"one tree expected, {len(trees)} found", source=source, line=number)
+    return CandidateLine(number, place, value, trees[0])

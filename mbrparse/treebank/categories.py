@@ -1,0 +1,107 @@
+"""What a treebank's labels say: a category, and functions before or after it.
+
+The Penn Treebank writes ``NP-SBJ=1``, the functions behind the category; Floresta ``SUBJ+np``, the function
+before it, on tags too; others use other separators. A **convention** is written ``after:-=`` (what begins at
+the first of these characters is function) or ``before:+`` (what ends at the first of them is).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+
+from mbrparse.errors import MbrparseError
+from mbrparse.treebank.label_map import LabelMap
+
+STRIP, KEEP = "strip", "keep"
+PENN = "after:-="
+
+
+@dataclass(frozen=True, slots=True)
+class Categories:
+    """How labels are read. With ``keep`` functions stay; ``label_map`` gives categories and tags new names.
+
+    The map is asked for the label as it stands first, then for its category.
+    """
+
+    separators: str = "-="
+    before: bool = False
+    keep: bool = False
+    label_map: LabelMap | None = None
+
+    @property
+    def is_identity(self) -> bool:
+        """Whether labels stay as they are."""
+        return self.keep and self.label_map is None
+
+    def category(self, label: str) -> str:
+        """What a constituent's label is worked with as.
+
+        >>> Categories().category("NP-SBJ=1"), Categories("+", before=True).category("SUBJ+np")
+        ('NP', 'np')
+        """
+        return self._named(label, *self._parts(label))
+
+    def tag(self, label: str) -> str:
+        """The same of a tag: what follows a separator in it is no function, what goes before one is.
+
+        >>> Categories().tag("NS-D"), Categories("+", before=True).tag(">N+art")
+        ('NS-D', 'art')
+        """
+        return self._named(label, *(self._parts(label) if self.before else ("", label, "")))
+
+    def functions(self, label: str) -> frozenset[str]:
+        """The functions of a constituent's label.
+
+        >>> sorted(Categories().functions("NP-LOC-PRD=2")), sorted(Categories().functions("-LRB-"))
+        (['2', 'LOC', 'PRD'], [])
+        """
+        before, _, after = self._parts(label)
+        return frozenset(part for part in _one_of(self.separators).split(before + after) if part)
+
+    def without_functions(self) -> Categories:
+        """The same, but functions go."""
+        return replace(self, keep=False)
+
+    def _parts(self, label: str) -> tuple[str, str, str]:
+        """What stands before the category, with its separator; the category; what stands after it."""
+        match = _one_of(self.separators).search(label)
+        if match is None or match.start() == 0:  # -LRB- is a category
+            return "", label, ""
+        if not self.before:
+            return "", label[: match.start()], label[match.start() :]
+        return (
+            (label[: match.end()], label[match.end() :], "") if match.end() < len(label) else ("", label, "")
+        )
+
+    def _named(self, label: str, before: str, category: str, after: str) -> str:
+        if self.label_map is not None:
+            whole = self.label_map.find(label)
+            if whole is not None:
+                return whole
+            category = self.label_map.find(category) or category
+        return before + category + after if self.keep else category
+
+
+PENN_CATEGORIES = Categories()
+
+
+def categories(functions: str, convention: str = PENN, label_map: LabelMap | None = None) -> Categories:
+    """How labels are read: ``strip`` and ``keep`` go by a corpus's convention, others are one themselves.
+
+    Raises MbrparseError where ``functions`` is none of this.
+
+    >>> categories("before:+").category("UTT+np"), categories("strip", "after:.").category("grup.nom.ms")
+    ('np', 'grup')
+    """
+    order, colon, separators = str(convention if functions in (STRIP, KEEP) else functions).partition(":")
+    if order not in ("after", "before") or not colon or not separators:
+        raise MbrparseError(
+            f"functions are strip, keep, after:CHARACTERS or before:CHARACTERS, not {functions!r}",
+            remedy="after:-= cuts NP-SBJ to NP, before:+ cuts UTT+np to np",
+        )
+    return Categories(separators, order == "before", functions == KEEP, label_map)
+
+
+def _one_of(characters: str) -> re.Pattern[str]:
+    return re.compile(f"[{re.escape(characters)}]")

@@ -1,0 +1,150 @@
+"""The files of trees that a path names: one file, a folder's, a zip's, or those that a glob matches.
+
+In folders and zips the files with a suffix of trees are taken; where there is none, all that begin with a
+bracket, whatever they are called. They come in the order of their paths.
+"""
+
+from __future__ import annotations
+
+import glob
+import re
+import zipfile
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import BinaryIO
+
+from mbrparse.errors import CorpusError, FileError
+from mbrparse.files import STANDARD, decode_lines, open_input, source_name
+
+TREE_SUFFIXES = (".mrg", ".ptb", ".tree", ".psd", ".parse", ".tbf")
+
+# A byte-order mark, white space, lines of comments, and then a bracket; in UTF-16 with zeros between.
+_BEGINS_WITH_BRACKET = re.compile(rb"(?:\xef\xbb\xbf|\xff\xfe|\xfe\xff)?(?:[\s\0]|#[^\n]*\n)*\(")
+_BEGINNING = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class TreeFile:
+    """A file, or with ``member`` one of a zip's files."""
+
+    path: str
+    member: str | None = None
+
+    @property
+    def source(self) -> str:
+        """How it is called in messages."""
+        return source_name(self.path) if self.member is None else f"{self.path}/{self.member}"
+
+    def lines(self, encoding: str) -> Iterator[str]:
+        """Yield its lines; raises FileError where it cannot be read or decoded."""
+        with self.open() as stream:
+            yield from decode_lines(stream, self.source, encoding)
+
+    @contextmanager
+    def open(self) -> Iterator[BinaryIO]:
+        """Open it for reading bytes; raises FileError."""
+        if self.member is None:
+            with open_input(self.path) as stream:
+                yield stream
+            return
+        with _zip(self.path) as archive:
+            try:
+                with archive.open(self.member) as member:
+                    yield member  # type: ignore[misc]  # it has read1, which is all that is asked of it
+            except (zipfile.BadZipFile, zlib.error, NotImplementedError, EOFError) as error:
+                raise FileError(f"cannot be unpacked ({error})", source=self.source) from None
+            except RuntimeError:  # of zipfile, for a password
+                raise FileError("is encrypted", source=self.source, remedy="unpack the zip") from None
+
+
+def tree_files(
+    spec: str, suffixes: Sequence[str] = TREE_SUFFIXES, folders: Sequence[str] = ()
+) -> list[TreeFile]:
+    """The files of trees that a path, ``-`` or a glob names.
+
+    Of the folders of these names the first that is there is taken alone. Raises CorpusError where there is
+    no file of trees.
+    """
+    if spec == STANDARD:
+        return [TreeFile(spec)]
+    path = Path(spec)
+    if path.is_dir():
+        inside = [TreeFile(str(file)) for file in sorted(path.rglob("*")) if file.is_file()]
+        return _of_trees(spec, "folder", inside, suffixes, folders)
+    if is_zip(path):
+        with _zip(spec) as archive:
+            names = sorted(name for name in archive.namelist() if not name.endswith("/"))
+        inside = [TreeFile(spec, name) for name in names if not name.startswith("__MACOSX/")]
+        return _of_trees(spec, "zip", inside, suffixes, folders)
+    if not path.exists() and glob.has_magic(spec):
+        found = sorted(file for file in glob.glob(spec, recursive=True) if not Path(file).is_dir())
+        if not found:
+            raise CorpusError(
+                "no file matches", source=spec, remedy="** stands for folders, as in 'trees/**/*.mrg'"
+            )
+        return [TreeFile(file) for file in found]
+    return [TreeFile(spec)]
+
+
+def is_zip(path: Path) -> bool:
+    """Whether this is a zip, by its contents."""
+    try:
+        with open(path, "rb") as stream:
+            return stream.read(4) == b"PK\3\4" and zipfile.is_zipfile(path)
+    except OSError:
+        return False
+
+
+def begins_with_bracket(file: TreeFile) -> bool:
+    """Whether the first thing in a file, comments apart, is an opening bracket."""
+    with file.open() as stream:
+        return _BEGINS_WITH_BRACKET.match(stream.read(_BEGINNING)) is not None
+
+
+def _of_trees(
+    spec: str, kind: str, inside: Sequence[TreeFile], suffixes: Sequence[str], folders: Sequence[str]
+) -> list[TreeFile]:
+    found = [file for file in inside if _name(file).endswith(tuple(suffixes))]
+    for folder in folders:
+        within = [file for file in found if folder in PurePosixPath(_path(file)).parts[:-1]]
+        if within:
+            return within
+    found = found or [
+        file for file in inside if not _name(file).startswith(".") and begins_with_bracket(file)
+    ]
+    if not found:
+        held = _held(inside)
+        raise CorpusError(
+            f"{kind} holds no file of trees",
+            source=spec,
+            remedy=f"none of its files ({held}) begins with a bracket"
+            if held
+            else "it holds no file at all: name another",
+        )
+    return found
+
+
+def _held(files: Iterable[TreeFile]) -> str:
+    names = [PurePosixPath(_name(file)) for file in files]
+    return ", ".join(sorted({f"*{name.suffix or name.name}" for name in names})[:5])
+
+
+def _path(file: TreeFile) -> str:
+    return Path(file.path).as_posix() if file.member is None else file.member
+
+
+def _name(file: TreeFile) -> str:
+    return PurePosixPath(_path(file)).name
+
+
+@contextmanager
+def _zip(path: str) -> Iterator[zipfile.ZipFile]:
+    try:
+        archive = zipfile.ZipFile(path)
+    except (OSError, zipfile.BadZipFile) as error:
+        raise FileError(f"cannot be read ({error})", source=path) from None
+    with archive:
+        yield archive

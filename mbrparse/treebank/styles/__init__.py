@@ -1,0 +1,1 @@
+"""How corpora write their trees, a file for each style: from lines to trees."""

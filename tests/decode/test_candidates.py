@@ -1,0 +1,183 @@
+"""Candidates: the different trees with their exact probabilities, and the choice of least risk among them."""
+
+import math
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Any
+
+import naive
+import numpy as np
+import pytest
+from conversion import to_pcfg
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from naive_objectives import projection_of
+from strategies import grammars, sentences
+from test_sampler_of_derivations import AMBIGUOUS
+from unary_strategies import unary_cases
+
+from mbrparse.decode.candidates.candidate_trees import Candidate, CandidateTrees
+from mbrparse.decode.derivations.forest_charts import ForestCharts
+from mbrparse.decode.objectives import OBJECTIVES
+from mbrparse.decode.parser import Parser
+from mbrparse.decode.parser_options import ParserOptions
+from mbrparse.errors import OptionsError
+from mbrparse.evaluate.risk import TreeRates
+from mbrparse.grammar.pcfg import FloatArray
+from mbrparse.treebank.tree import Tree
+
+Spans = tuple[tuple[int, int, str], ...]
+
+NAMES = {"S": "S", "A": "S~1", "B": "S_Cont", "C": "C^S"}
+LABELS = {"S": "S", "A": "S", "B": "S_Cont", "C": "C"}
+ALL = 100_000
+
+
+def options(debinarized: bool, **settings: Any) -> ParserOptions:
+    return ParserOptions((OBJECTIVES["labelled-recall"],), debinarized=debinarized, **settings)
+
+
+def masses(
+    twin: naive.Grammar, words: list[str], projection: naive.Projection, nary: bool
+) -> dict[Spans, float]:
+    """The trees' probabilities, each a sum over all derivations that look like it."""
+    found: dict[Spans, float] = defaultdict(float)
+    for tree, p in naive.derivations(twin, words):
+        nodes = [(n.start, n.end, naive.project(n.symbol, projection)) for n in naive.constituents(tree)]
+        shown = [
+            node for place, node in enumerate(nodes) if not (nary and place and node[2].endswith("_Cont"))
+        ]
+        found[tuple(shown)] += float(p)
+    return found
+
+
+def check(listed: Sequence[Candidate], expected: dict[Spans, float]) -> None:
+    assert len({tuple(one.spans) for one in listed}) == len(listed)
+    assert [one.log_prob for one in listed] == pytest.approx(
+        sorted((one.log_prob for one in listed), reverse=True), abs=1e-8
+    )
+    for one in listed:
+        assert math.exp(one.log_prob) == pytest.approx(expected[tuple(one.spans)], rel=1e-9)
+
+
+@settings(max_examples=60)
+@given(st.data(), st.booleans())
+def test_all_trees_with_their_probabilities(data: st.DataObject, nary: bool) -> None:
+    twin = data.draw(grammars())
+    words = data.draw(sentences(twin, 5))
+    expected = masses(twin, words, LABELS, nary)
+    assume(expected)
+    grammar = to_pcfg(twin, NAMES)
+    ids = grammar.encode(words)
+    best = CandidateTrees(ForestCharts(grammar), options(nary, k_best=ALL)).of_sentence(ids)
+    assert {tuple(one.spans) for one in best} == expected.keys()
+    check(best, expected)
+    drawn = CandidateTrees(ForestCharts(grammar), options(nary, samples=50, seed=1)).of_sentence(ids)
+    assert 0 < len(drawn) <= 50
+    check(drawn, expected)
+
+
+@settings(max_examples=40)
+@given(unary_cases(cyclic=False), st.booleans())
+def test_unary_rules(case: tuple[naive.Grammar, list[str]], nary: bool) -> None:
+    """Continuations by unary rules too: all are found, so that their sum is exact."""
+    expected = masses(*case, projection_of(case[0]), nary)
+    assume(expected)
+    grammar = to_pcfg(case[0])
+    best = CandidateTrees(ForestCharts(grammar), options(nary, k_best=ALL))
+    listed = best.of_sentence(grammar.encode(case[1]))
+    assert {tuple(one.spans) for one in listed} == expected.keys()
+    check(listed, expected)
+
+
+def shared(trees: Sequence[Tree]) -> FloatArray:
+    """How many brackets trees share: nothing that evaluation counts so."""
+    brackets = [set(_brackets(tree)) for tree in trees]
+    return np.array([[float(len(one & other)) for other in brackets] for one in brackets])
+
+
+def _brackets(tree: Tree) -> list[tuple[int, int]]:
+    found, width = [], 0
+
+    def walk(node: Tree) -> None:
+        nonlocal width
+        start = width
+        if not node.children:
+            width += 1
+            return
+        for child in node.children:
+            walk(child)
+        found.append((start, width))
+
+    walk(tree)
+    return found
+
+
+@settings(max_examples=60)
+@given(st.data(), st.booleans())
+def test_minimum_risk(data: st.DataObject, nary: bool) -> None:
+    """The best of all trees, where all are candidates."""
+    twin = data.draw(grammars())
+    words = data.draw(sentences(twin, 5))
+    expected = masses(twin, words, LABELS, nary)
+    assume(expected and len(words) > 1)
+    total = sum(expected.values())
+    spans = {tree: {(start, end) for start, end, _ in tree} for tree in expected}
+    scores = {
+        one: sum(p / total * len(spans[one] & spans[other]) for other, p in expected.items())
+        for one in expected
+    }
+    parser = Parser(to_pcfg(twin, NAMES), "minimum-risk", k_best=ALL, risk=shared, debinarized=nary)
+    [parse] = parser.parse([words])
+    assert parse.expected_scores["minimum-risk"] == pytest.approx(max(scores.values()))
+    assert scores[tuple(parse.spans[0])] == pytest.approx(max(scores.values()))
+
+
+def test_one_candidate_is_the_most_probable_derivation() -> None:
+    """A risk among one tree is none."""
+    grammar = to_pcfg(AMBIGUOUS)
+    parser = Parser(grammar, "labelled-tree", "minimum-risk", k_best=1, risk=TreeRates("labelled_f"))
+    for parse in parser.parse(["x " * n for n in (1, 2, 5, 9)]):
+        assert parse.trees[0] == parse.trees[1]
+        assert [one.tree for one in parse.candidates] == [parse.tree]
+
+
+def test_candidates_of_a_parse() -> None:
+    grammar = to_pcfg(AMBIGUOUS)
+    [parse, lost] = Parser(grammar, k_best=5).parse(["x x x", "x y"])
+    assert len({str(one.tree) for one in parse.candidates}) == len(parse.candidates) > 1
+    assert all(one.log_prob < parse.log_prob for one in parse.candidates)
+    assert [(one.log_prob, one.tree) for one in lost.candidates] == [(-math.inf, lost.tree)]
+    assert Parser(grammar).parse(["x x x"])[0].candidates == ()
+    [single] = Parser(grammar, k_best=5, precision="single").parse(["x x x"])
+    assert single.candidates == parse.candidates
+
+
+def test_samples_depend_on_nothing_but_the_seed() -> None:
+    grammar = to_pcfg(AMBIGUOUS)
+    texts = ["x x x x x x", "x x x", "x x x x x x"]
+    together = Parser(grammar, samples=5, seed=2).parse(texts)
+    for parse, text in zip(together, texts, strict=True):
+        assert Parser(grammar, samples=5, seed=2).parse([text])[0].candidates == parse.candidates
+    assert Parser(grammar, samples=5, seed=3).parse(texts[:1])[0].candidates != together[0].candidates
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"k_best": 0}, "one or more"),
+        ({"samples": -1}, "one or more"),
+        ({"samples": 1, "seed": -1}, "zero or more"),
+        ({"k_best": 1, "samples": 1}, "give one"),
+        ({"risk": shared}, "go together"),
+        ({"k_best": 2, "risk": shared}, "go together"),
+    ],
+)
+def test_what_has_no_meaning(wrong: dict[str, Any], message: str) -> None:
+    with pytest.raises(OptionsError, match=message):
+        Parser(to_pcfg(AMBIGUOUS), **wrong)
+
+
+def test_minimum_risk_needs_candidates() -> None:
+    with pytest.raises(OptionsError, match="needs candidates"):
+        Parser(to_pcfg(AMBIGUOUS), "minimum-risk", risk=shared)

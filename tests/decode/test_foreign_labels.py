@@ -1,0 +1,134 @@
+"""Labels of other programs, in files of posteriors and in trees: their joiners, their continuations."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from commandline import Command
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mbrparse.decode.posteriors.posteriors_file import read_posteriors
+from mbrparse.treebank.binarize import debinarize
+from mbrparse.treebank.foreign_labels import LabelMarks, translated
+from mbrparse.treebank.tree import Tree
+
+LABELS = ["SBAR::S", "VP|<>", "NP^x", "S::VP|<>", "S", "NN"]
+
+
+def write(path: Path, **changes: Any) -> Path:
+    """Posteriors of "she saw stars at night": a chain, a continuation, a mark that is reserved here."""
+    arrays: dict[str, Any] = {
+        "lengths": [5],
+        "labels": LABELS,
+        "sentence": [0] * 6,
+        "start": [0, 1, 1, 3, 3, 4],
+        "end": [5, 5, 3, 5, 5, 5],
+        "label": [0, 1, 2, 3, 4, 5],
+        "g": [1.0, 0.75, 0.5, 0.25, 0.5, 1.0],
+    }
+    np.savez(path, **(arrays | changes))
+    return path
+
+
+@pytest.fixture
+def sentence(tmp_path: Path) -> Path:
+    path = tmp_path / "sentence.txt"
+    path.write_text("she saw stars at night\n")
+    return path
+
+
+OPTIONS = ("--joiner", "::", "--continuation", "|<")
+
+
+def test_labels_are_translated_and_split(command: Command, tmp_path: Path, sentence: Path) -> None:
+    source = ("parse", sentence, "--posteriors", write(tmp_path / "p.npz"), *OPTIONS)
+    assert command(*source).out == "(SBAR+S she (VP_Cont (NP%5Ex saw stars) (S at (NN night))))\n"
+    assert command(*source, "--debinarize").out == "(SBAR (S she (NP^x saw stars) (S at (NN night))))\n"
+
+
+def test_what_becomes_one_label_is_added_up(tmp_path: Path) -> None:
+    """S over four words, and S over a continuation: the chain without it is S too."""
+    found = read_posteriors(write(tmp_path / "p.npz"), LabelMarks("::", "|<"))
+    rows = zip(found.starts, found.ends, found.label_ids, found.g, strict=True)
+    listed = {(int(start), int(end), found.labels[label]): g for start, end, label, g in rows}
+    assert listed == {
+        (0, 5, "SBAR+S"): 1.0,
+        (1, 5, "VP_Cont"): 0.75,
+        (1, 3, "NP%5Ex"): 0.5,
+        (3, 5, "S"): 0.75,
+        (4, 5, "NN"): 1.0,
+    }
+
+
+def test_tags_are_not_split(tmp_path: Path) -> None:
+    labels = [*LABELS[:5], "A::B|<+"]
+    found = read_posteriors(write(tmp_path / "p.npz", labels=labels), LabelMarks("::", "|<"))
+    assert "A::B|<%2B" in found.labels
+
+
+def test_refused_labels_come_with_the_option(command: Command, tmp_path: Path, sentence: Path) -> None:
+    path = write(tmp_path / "p.npz")
+    error = command("parse", sentence, "--posteriors", path).error
+    assert "label 'VP|<>' holds the mark of an annotation" in error
+    assert "say so with --joiner and what joins its chains" in error
+    assert command("parse", sentence, "--posteriors", path, "--joiner", "").code == 0
+    for label in ("S++VP", "S::"):
+        path = write(tmp_path / "p.npz", labels=["S", "VP", label, "A", "B", "NN"])
+        options = ("--joiner", "::") if label == "S::" else ()
+        error = command("parse", sentence, "--posteriors", path, *options).error
+        assert "is a chain with an end missing" in error
+        assert "--joiner names what joins the chains of another program" in error
+        assert command("parse", sentence, "--posteriors", path, "--joiner", "").code == 0
+
+
+def test_a_label_listed_twice_is_refused_all_the_same(
+    command: Command, tmp_path: Path, sentence: Path
+) -> None:
+    path = write(tmp_path / "p.npz", label=[0, 1, 2, 4, 4, 5])
+    assert (
+        "is listed twice, as entries 3 and 4"
+        in command("parse", sentence, "--posteriors", path, *OPTIONS).error
+    )
+
+
+def test_the_options_go_with_posteriors(command: Command, sentence: Path) -> None:
+    assert command("parse", sentence, "-g", "none.txt", "--joiner", "::").code == 2
+
+
+def test_inclusive_ends_are_noticed(command: Command, tmp_path: Path, sentence: Path) -> None:
+    ends = {"start": [0, 1, 1, 3, 2, 2], "end": [4, 4, 2, 4, 4, 3]}
+    done = command("parse", sentence, "--posteriors", write(tmp_path / "p.npz", **ends), *OPTIONS)
+    assert done.code == 0
+    assert (
+        "no span covers a whole sentence, so its root is called X; if 'end' is the last word its" in done.err
+    )
+    assert (
+        "no span covers"
+        not in command("parse", sentence, "--posteriors", write(tmp_path / "q.npz"), *OPTIONS).err
+    )
+
+
+def test_trees_of_another_program(command: Command) -> None:
+    text = "(SBAR::S (X she) (VP|<> (V saw) (VP|<NP> (N@x stars at) (A night))))\n(())\n"
+    done = command("debinarize", *OPTIONS, stdin=text)
+    assert done.out == "(SBAR (S (X she) (V saw) (N@x stars at) (A night)))\n(())\n"
+    error = command("debinarize", stdin="(^S a b)\n").error
+    assert error.endswith(
+        "for another program's labels, give --joiner with what joins its chains ('' for nothing)"
+    )
+
+
+names = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="|:"), max_size=4)
+
+
+@given(st.lists(names, min_size=1, max_size=3), names, names)
+def test_there_and_back(chain: list[str], continued: str, tag: str) -> None:
+    """Whatever labels hold: a chain over a continuation comes out as the tree that it stood for."""
+    leaves = [Tree(tag, word="a"), Tree(tag, word="b"), Tree(tag, word="c")]
+    foreign = Tree("::".join(chain), [leaves[0], Tree(f"{continued}|<>", leaves[1:])])
+    expected = Tree(chain[-1], leaves)
+    for label in reversed(chain[:-1]):
+        expected = Tree(label, [expected])
+    assert debinarize(translated(foreign, LabelMarks("::", "|<"))) == expected

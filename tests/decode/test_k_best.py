@@ -1,0 +1,102 @@
+"""The k best derivations against full lists, sorted."""
+
+import math
+
+import naive
+import pytest
+from conversion import to_pcfg
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from strategies import grammars, sentences
+from test_sampler_of_derivations import AMBIGUOUS, Listed, drawn, listed
+from unary_strategies import unary_cases
+
+from mbrparse.decode.candidates.k_best import KBestSearch
+from mbrparse.decode.derivations.forest_charts import ForestCharts
+from mbrparse.grammar.charts.factory import ChartFactory
+
+LONGEST_CHAIN = 3
+
+
+def found(twin: naive.Grammar, words: list[str], k: int) -> list[tuple[Listed, float]]:
+    """The derivations found, and their log probabilities."""
+    grammar = to_pcfg(twin)
+    best = KBestSearch(ForestCharts(grammar)).k_best(grammar.encode(words), k)
+    return list(zip(drawn(grammar, best.derivations), best.log_probs.tolist(), strict=True))
+
+
+def enumerated(twin: naive.Grammar, words: list[str], chain: int | None) -> dict[Listed, float]:
+    return {listed(tree): math.log(p) for tree, p in naive.derivations(twin, words, chain)}
+
+
+def check(twin: naive.Grammar, words: list[str], k: int) -> None:
+    every = enumerated(twin, words, None)
+    assume(every)
+    best = found(twin, words, k)
+    assert len(best) == min(k, len(every))
+    assert len({nodes for nodes, _ in best}) == len(best)
+    for nodes, log_prob in best:
+        assert log_prob == pytest.approx(every[nodes], abs=1e-9)
+    log_probs = [log_prob for _, log_prob in best]
+    assert log_probs == sorted(log_probs, reverse=True)
+    assert log_probs == pytest.approx(sorted(every.values(), reverse=True)[:k], abs=1e-9)
+
+
+@settings(max_examples=60)
+@given(st.data(), st.integers(1, 60))
+def test_binary_derivations(data: st.DataObject, k: int) -> None:
+    twin = data.draw(grammars())
+    check(twin, data.draw(sentences(twin)), k)
+
+
+@settings(max_examples=60)
+@given(unary_cases(cyclic=False), st.integers(1, 60))
+def test_unary_chains(case: tuple[naive.Grammar, list[str]], k: int) -> None:
+    check(*case, k)
+
+
+@settings(max_examples=20)
+@given(unary_cases(cyclic=True, longest=2), st.integers(1, 40))
+def test_unary_cycles(case: tuple[naive.Grammar, list[str]], k: int) -> None:
+    """There is no end of derivations: those with short chains are where they should be."""
+    every = enumerated(*case, LONGEST_CHAIN)
+    assume(every)
+    best = dict(found(*case, k))
+    last = list(best.values())[-1]
+    assert len(best) == k or best.keys() == every.keys()
+    assert list(best.values()) == sorted(best.values(), reverse=True)
+    assert {nodes for nodes, log_prob in every.items() if log_prob > last + 1e-9} <= best.keys()
+    for nodes in best.keys() & every.keys():
+        assert best[nodes] == pytest.approx(every[nodes], abs=1e-9)
+
+
+def test_a_cycle_is_gone_around_in_order() -> None:
+    twin = naive.Grammar({"S": 1.0}, {("S", "S", "S"): 0.25}, {("S", "x"): 0.25}, unary={("S", "S"): 0.5})
+    best = found(twin, ["x"], 5)
+    assert [len(nodes) for nodes, _ in best] == [1, 2, 3, 4, 5]
+    assert [log_prob for _, log_prob in best] == pytest.approx([math.log(0.5**k) for k in range(2, 7)])
+
+
+def test_ties_come_by_split() -> None:
+    """All 14 trees of five words are equally probable; the order is that of their splits."""
+    twin = naive.Grammar({"S": 1.0}, {("S", "S", "S"): 0.5}, {("S", "x"): 0.5})
+    best = found(twin, ["x"] * 5, 20)
+    assert len(best) == 14
+    splits = [nodes[1][1] for nodes, _ in best]
+    assert splits == sorted(splits) == [1] * 5 + [2] * 2 + [3] * 2 + [4] * 5
+    chart = ChartFactory(to_pcfg(twin)).charts([to_pcfg(twin).encode(["x"] * 5)])[0]
+    inner = [node for node in best[0][0] if node[1] - node[0] > 1]
+    assert [(start, end) for start, end, _ in chart.viterbi().nodes] == [node[:2] for node in inner]
+
+
+def test_long_sentences() -> None:
+    best = found(AMBIGUOUS, ["x"] * 300, 10)
+    assert [len(nodes) for nodes, _ in best] == [599] * 10
+    assert len({nodes for nodes, _ in best}) == 10
+    grammar = to_pcfg(AMBIGUOUS)
+    chart = ChartFactory(grammar).charts([grammar.encode(["x"] * 300)])[0]
+    assert best[0][1] == pytest.approx(chart.viterbi().log_prob, abs=1e-6)
+
+
+def test_none_at_all() -> None:
+    assert found(AMBIGUOUS, ["x"], 0) == []

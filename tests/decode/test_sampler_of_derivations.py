@@ -1,0 +1,184 @@
+"""Samples of derivations: each as often as its probability says, whatever it is asked beside."""
+
+from collections import Counter
+from itertools import pairwise
+
+import naive
+import naive_unary
+import numpy as np
+import pytest
+import scipy.stats
+from conversion import ANNOTATED, to_pcfg
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from strategies import grammars, sentences
+from unary_strategies import unary_cases
+
+from mbrparse.decode.candidates.sampler import Sampler, Samples
+from mbrparse.decode.derivations.forest_charts import ForestCharts
+from mbrparse.grammar.pcfg import PCFG
+from mbrparse.grammar.rules import unquote
+
+Listed = tuple[tuple[int, int, str], ...]
+
+COUNT = 2_000
+UNLIKELY = 1e-9  # hypothesis asks often
+LONGEST_CHAIN = 3
+
+
+def listed(tree: naive.Node) -> Listed:
+    """A tree's nodes in preorder."""
+    return tuple((node.start, node.end, node.symbol) for node in naive.nodes(tree))
+
+
+def drawn(grammar: PCFG, samples: Samples) -> list[Listed]:
+    """Each sample's nodes."""
+    names = [unquote(name) if name.startswith("'") else name for name in grammar.symbols]
+    rows = list(
+        zip(samples.start.tolist(), samples.end.tolist(), [names[x] for x in samples.symbol], strict=True)
+    )
+    bounds = samples.first.tolist()
+    return [tuple(rows[begin:end]) for begin, end in pairwise(bounds)]
+
+
+def chi_square_chance(observed: Counter[Listed], expected: dict[Listed, float], rest: float) -> float:
+    """How often fair samples would be as far off; what is not listed has the probability ``rest``."""
+    total = observed.total()
+    bins: list[tuple[int, float]] = []
+    rare = (sum(n for tree, n in observed.items() if tree not in expected), rest)
+    for tree, probability in expected.items():
+        if probability * total < 5:
+            rare = (rare[0] + observed[tree], rare[1] + probability)
+        else:
+            bins.append((observed[tree], probability))
+    if rare[0] == 0 and rare[1] < 1e-12:
+        rare = (0, 0.0)
+    bins.append(rare)
+    statistic = sum((n - total * p) ** 2 / max(total * p, 1e-3) for n, p in bins)
+    return float(scipy.stats.chi2.sf(statistic, max(len(bins) - 1, 1)))
+
+
+def check(twin: naive.Grammar, words: list[str], chain: int | None, seed: int) -> None:
+    grammar = to_pcfg(twin)
+    ids = grammar.encode(words)
+    trees = naive.derivations(twin, words, chain)
+    total = float(
+        naive.sentence_probability(twin, words)
+        if chain is None
+        else naive_unary.sentence_probability(twin, words)
+    )
+    expected: dict[Listed, float] = {}
+    for tree, p in trees:
+        expected[listed(tree)] = expected.get(listed(tree), 0.0) + float(p) / total
+    samples = Sampler(ForestCharts(grammar)).samples(ids, COUNT, seed)
+    observed = Counter(drawn(grammar, samples))
+    if chain is None:
+        assert observed.keys() <= expected.keys()
+    rest = max(1 - sum(expected.values()), 0.0)
+    assert chi_square_chance(observed, expected, rest) > UNLIKELY
+
+
+@settings(max_examples=40)
+@given(st.data())
+def test_derivations_come_as_often_as_they_should(data: st.DataObject) -> None:
+    twin = data.draw(grammars())
+    words = data.draw(sentences(twin))
+    assume(naive.derivations(twin, words))
+    check(twin, words, None, data.draw(st.integers(0, 3)))
+
+
+@settings(max_examples=40)
+@given(unary_cases(cyclic=False))
+def test_chains_come_as_often_as_they_should(case: tuple[naive.Grammar, list[str]]) -> None:
+    assume(naive.derivations(*case))
+    check(*case, None, 1)
+
+
+@settings(max_examples=15)
+@given(unary_cases(cyclic=True, longest=2))
+def test_chains_go_round_as_often_as_they_should(case: tuple[naive.Grammar, list[str]]) -> None:
+    assume(naive.derivations(*case))
+    check(*case, LONGEST_CHAIN, 1)
+
+
+def test_a_cycle_is_left_as_often_as_it_should_be() -> None:
+    """S -> S goes round with probability 1/3: the chain's length is geometric."""
+    twin = naive.Grammar({"S": 1.0}, {("S", "S", "S"): 1 / 6}, {("S", "x"): 1 / 2}, unary={("S", "S"): 1 / 3})
+    grammar = to_pcfg(twin)
+    ids = grammar.encode(["x"])
+    found = Counter(map(len, drawn(grammar, Sampler(ForestCharts(grammar)).samples(ids, 6_000, 5))))
+    expected = [6_000 * (2 / 3) * (1 / 3) ** k for k in range(5)]
+    tail = 6_000 - sum(expected)
+    observed = [found[k + 1] for k in range(5)]
+    rest = 6_000 - sum(observed)
+    statistic = sum((o - e) ** 2 / e for o, e in zip([*observed, rest], [*expected, tail], strict=True))
+    assert scipy.stats.chi2.sf(statistic, 5) > 1e-3
+
+
+AMBIGUOUS = naive.Grammar(
+    {"A": 0.5, "B": 0.5},
+    {("A", "A", "A"): 0.3, ("A", "B", "C"): 0.2, ("B", "A", "C"): 0.5, ("C", "A", "A"): 0.5},
+    {("A", "x"): 0.5, ("B", "x"): 0.5, ("C", "x"): 0.5},
+)
+
+
+def test_other_sentences_change_nothing() -> None:
+    grammar = to_pcfg(AMBIGUOUS)
+    sampler = Sampler(ForestCharts(grammar))
+    one, other = grammar.encode(["x"] * 5), grammar.encode(["x"] * 7)
+    first = sampler.samples(one, 50, 3)
+    sampler.samples(other, 50, 3)
+    again, fresh = sampler.samples(one, 50, 3), Sampler(ForestCharts(grammar)).samples(one, 50, 3)
+    for left, right, new in zip(first, again, fresh, strict=True):
+        assert left.tolist() == right.tolist() == new.tolist()
+    assert sampler.samples(one, 50, 4).symbol.tolist() != first.symbol.tolist()
+
+
+def test_long_sentences() -> None:
+    """Probabilities far below the least number that a float holds."""
+    grammar = to_pcfg(AMBIGUOUS)
+    samples = Sampler(ForestCharts(grammar)).samples(grammar.encode(["x"] * 300), 20, 0)
+    assert np.diff(samples.first).tolist() == [599] * 20
+    assert len({tuple(nodes) for nodes in drawn(grammar, samples)}) == 20
+
+
+def test_a_sentence_without_a_derivation() -> None:
+    grammar = to_pcfg(naive.Grammar({"S": 1.0}, {("S", "x", "y"): 1.0}, {("x", "x"): 1.0, ("y", "y"): 1.0}))
+    with pytest.raises(ValueError, match="without a derivation"):
+        Sampler(ForestCharts(grammar)).samples(grammar.encode(["y", "x"]), 1, 0)
+
+
+@settings(max_examples=40)
+@given(st.data())
+def test_distinct_trees(data: st.DataObject) -> None:
+    """What a name hides is not told apart, and every sample is some tree's."""
+    twin = data.draw(grammars())
+    words = data.draw(sentences(twin))
+    assume(naive.derivations(twin, words))
+    grammar = to_pcfg(twin, ANNOTATED)
+    samples = Sampler(ForestCharts(grammar)).samples(grammar.encode(words), 200, 1)
+    hidden = grammar.label_ids.copy()
+    hidden[grammar.label_ids == 0] = -1
+    for name in (grammar.label_ids, hidden):
+        trees = samples.trees(name)
+        assert [len(tree.drawn) for tree in trees] == sorted((len(t.drawn) for t in trees), reverse=True)
+        assert sorted(one for tree in trees for one in tree.drawn) == list(range(200))
+        shown = {
+            derivation: tuple(
+                (start, end, int(name[symbol]))
+                for start, end, symbol in zip(
+                    *(
+                        column[samples.first[derivation] : samples.first[derivation + 1]].tolist()
+                        for column in samples[1:]
+                    ),
+                    strict=True,
+                )
+                if end - start > 1 and name[symbol] >= 0
+            )
+            for derivation in range(200)
+        }
+        assert len(trees) == len(set(shown.values()))
+        for tree in trees:
+            assert {shown[derivation] for derivation in tree.drawn} == {
+                tuple(map(tuple, tree.nodes.tolist()))
+            }

@@ -1,0 +1,201 @@
+"""Scores of given trees, against all derivations listed one by one."""
+
+import math
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import naive
+import naive_objectives
+import pytest
+from conversion import to_pcfg
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from naive_crossing import consistent, n_ary_trees
+from naive_objectives import projection_of
+from strategies import grammars, sentences
+from unary_strategies import unary_cases
+
+from mbrparse.decode.given_trees import GivenTree, find_form
+from mbrparse.decode.scoring import score
+from mbrparse.errors import InputMismatchError, LabelError
+from mbrparse.grammar.grammars import train
+from mbrparse.treebank.brackets import read_tree
+from mbrparse.treebank.tree import Tree
+
+# Symbols of the random grammars: continuations, and two that share a label.
+NAMES = {"S": "S", "A": "S_Cont", "B": "A~1", "C": "A~2"}
+PROJECTION = {"S": "S", "A": "S_Cont", "B": "A", "C": "A"}
+ITEMS: Mapping[str, naive_objectives.Objective] = {
+    "expected_parent_child": "parent-child",
+    "expected_productions": "productions",
+    "expected_split_productions": "max-rule-sum",
+}
+
+Shape = tuple[Any, ...]
+
+
+def shape(node: naive.Node, words: Sequence[str], labels: Mapping[str, str], nary: bool) -> Shape:
+    """A derivation as it looks: label and children, words; with ``nary`` without continuations."""
+    if not node.children:
+        return (words[node.start],)
+    children: list[Shape] = []
+    for child in node.children:
+        looks = shape(child, words, labels, nary)
+        spliced = nary and len(looks) > 1 and looks[0].endswith("_Cont")
+        children.extend(looks[1:] if spliced else [looks])
+    return (labels[node.symbol], *children)
+
+
+def as_tree(looks: Shape) -> Tree:
+    return Tree(looks[0], [as_tree(child) for child in looks[1:]])
+
+
+def looks_of(
+    grammar: naive.Grammar, words: Sequence[str], labels: Mapping[str, str], nary: bool
+) -> dict[Shape, list[tuple[naive.Node, naive.P]]]:
+    """All derivations, by how they look; none whose root is a continuation."""
+    found = defaultdict(list)
+    for tree, p in naive.derivations(grammar, words):
+        looks = shape(tree, words, labels, nary)
+        if len(looks) == 1 or not looks[0].endswith("_Cont"):
+            found[looks].append((tree, p))
+    return found
+
+
+@settings(max_examples=60)
+@given(st.data(), grammars(), st.booleans())
+def test_probabilities_and_matches(data: st.DataObject, grammar: naive.Grammar, nary: bool) -> None:
+    words = data.draw(sentences(grammar, 5))
+    found = looks_of(grammar, words, PROJECTION, nary)
+    if not found:
+        return
+    total = naive.sentence_probability(grammar, words)
+    form = "original" if nary else "binarized"
+    table = score(to_pcfg(grammar, NAMES), map(as_tree, found), form=form)  # type: ignore[arg-type]
+    listed = naive.derivations(grammar, words)
+    trees = n_ary_trees(grammar, words, lambda symbol: PROJECTION[symbol].endswith("_Cont"))
+    for (_, row), same in zip(table.iterrows(), found.values(), strict=True):
+        p = sum(p for _, p in same)
+        assert row["log_probability"] == pytest.approx(math.log(total))
+        assert row["tree_log_probability"] == pytest.approx(math.log(p))
+        assert row["posterior"] == pytest.approx(p / total)
+        spans = seen(same[0][0], nary)
+        true = [(seen(tree, nary), p / total) for tree, p in listed]
+        size = sum(len(other) * p for other, p in true)
+        assert row["constituents"] == pytest.approx(size if nary else len(words) - 1)
+        assert row["tree_constituents"] == len(spans)
+        uncrossed = sum(consistent(trees, span[:2]) for span in sorted(spans))
+        assert row["expected_consistent"] == pytest.approx(uncrossed)
+        for name, cut in (("labelled", 3), ("bracketed", 2)):
+            guessed = {span[:cut] for span in spans}
+            matches = sum(p * len(guessed & {span[:cut] for span in other}) for other, p in true)
+            assert row[f"expected_{name}"] == pytest.approx(matches)
+            if spans:
+                assert row[f"expected_{name}_recall"] == pytest.approx(matches / size)
+                assert row[f"expected_{name}_precision"] == pytest.approx(matches / len(spans))
+                assert row["expected_consistent_recall"] == pytest.approx(uncrossed / len(spans))
+                assert row[f"expected_{name}_f"] == pytest.approx(2 * matches / (len(spans) + size))
+
+
+def seen(tree: naive.Node, nary: bool) -> frozenset[naive.LabelledSpan]:
+    """The constituents, without continuations if those are none (a root that is one stays none)."""
+    spans = naive.labelled_spans(tree, PROJECTION)
+    return frozenset(span for span in spans if not (nary and span[2].endswith("_Cont")))
+
+
+@settings(max_examples=60)
+@given(unary_cases(cyclic=False))
+def test_items_and_unary_rules(case: tuple[naive.Grammar, list[str]]) -> None:
+    grammar, words = case
+    labels, terminals = projection_of(grammar), grammar.terminals()
+    found = looks_of(grammar, words, labels, nary=False)
+    if not found:
+        return
+    table = score(to_pcfg(grammar), map(as_tree, found), form="binarized")
+    total = naive.sentence_probability(grammar, words)
+    gains = {name: naive_objectives.gains(grammar, words, kind, labels) for name, kind in ITEMS.items()}
+    for (_, row), same in zip(table.iterrows(), found.values(), strict=True):
+        assert row["posterior"] == pytest.approx(float(sum(p for _, p in same) / total))
+        if math.isnan(row["expected_productions"]):
+            continue
+        tree = same[0][0]
+        for name, kind in ITEMS.items():
+            wanted = naive_objectives.value(tree, gains[name], kind, labels, terminals)
+            assert row[name] == pytest.approx(float(wanted), abs=1e-12), name
+
+
+GRAMMAR = train([read_tree("(S (NP DT NN) VB)"), read_tree("(S DT (S_Cont NN VB))")])
+
+
+def test_a_tree_without_a_probability_says_why() -> None:
+    trees = [
+        "(S (X DT NN) VB)",
+        "(S DT (NP NN VB))",
+        "(S DT (S NN VB))",
+        "(S (NP DT NN) (NP (VB VB)))",
+        "(S DT NN)",
+    ]
+    rows = score(GRAMMAR, map(read_tree, trees))
+    assert rows["tree_reason"].tolist()[:4] == [
+        "the grammar has no label X",
+        "no derivation of the grammar",
+        "no derivation of the grammar",
+        "a unary node, but the grammar has no unary rules",
+    ]
+    assert rows["posterior"].tolist()[:4] == [0.0] * 4
+    assert rows["expected_labelled"].round(3).tolist()[:4] == [1.0, 1.0, 1.0, 1.5]
+    assert rows["expected_productions"].tolist()[:2] == [0.0, 0.0]  # S over X and a tag is no rule
+    # The sentence itself has none.
+    assert (rows["reason"].tolist()[4], rows["log_probability"].isna().tolist()[4]) == ("no parse", True)
+    assert math.isnan(rows["posterior"].tolist()[4])
+
+
+def test_rows_stand_where_their_trees_stand() -> None:
+    rows = score(GRAMMAR, [None, read_tree("(S (NP DT NN) VB)"), read_tree("(S (NP DT Z) VB)")])
+    assert rows["reason"].fillna("").tolist() == ["no tree", "", "unknown terminal Z"]
+    assert rows.index.tolist() == [1, 2, 3]
+
+
+def test_spans_that_no_derivation_has_have_no_productions() -> None:
+    """Their cells are empty, and what stands in the next is not theirs."""
+    grammar = train([read_tree("(S (S a b) (S a b))"), read_tree("(S a b)")])
+    rows = score(grammar, [read_tree("(S a (S (S b a) b))"), read_tree("(S (S a b) (S a b))")])
+    assert rows["expected_split_productions"].tolist() == [pytest.approx(0), pytest.approx(3)]
+    assert rows["expected_productions"].tolist() == [pytest.approx(0), pytest.approx(3)]
+
+
+def test_joined_chains_of_original_trees() -> None:
+    grammar = train([read_tree("(S+VP (NP a b) c)")])
+    assert score(grammar, read_tree("(S (VP (NP a b) c))"), form="original")["posterior"].tolist() == [1.0]
+
+
+def test_continuations_over_one_child_cannot_be_summed() -> None:
+    grammar = train([read_tree("(S a (S_Cont (NP b c)))")])
+    [reason] = score(grammar, read_tree("(S a (NP b c))"), form="original")["tree_reason"]
+    assert reason == "the grammar has unary rules of continuations"
+
+
+def test_trees_tell_their_form() -> None:
+    texts = {"nary": "(S a b c)", "continued": "(S a (S_Cont b c))", "neither": "(S a b)"}
+    trees = {name: GivenTree("t.mrg", 7, read_tree(text)) for name, text in texts.items()}
+    assert find_form([trees["neither"]]).form == "binarized"
+    assert find_form([trees["neither"], trees["nary"]]).because == "S has 3 children on line 7"
+    # A flat fall-back among binarized trees.
+    assert find_form([trees["nary"], trees["continued"]]).form == "binarized"
+    assert find_form([trees["nary"], trees["continued"]], "binarized").form == "binarized"
+    with pytest.raises(
+        InputMismatchError, match=r"t.mrg:7: not binarized: S has 3 children .*--form original"
+    ):
+        find_form([trees["nary"]], "binarized")
+    with pytest.raises(InputMismatchError, match=r"t.mrg:7: a binarized tree \(label 'S_Cont'\)"):
+        find_form([trees["nary"], trees["continued"]], "original")
+
+
+def test_trees_that_cannot_be_scored() -> None:
+    with pytest.raises(InputMismatchError, match="a tree with traces; clean it: mbrparse binarize"):
+        score(GRAMMAR, read_tree("(S (NP DT NN) (VP VB (-NONE- *)))"))
+    with pytest.raises(LabelError, match=r"no base .*say --form original"):
+        score(GRAMMAR, read_tree("(S (^NP DT NN) VB)"))
+    with pytest.raises(InputMismatchError, match="grammar and input do not fit"):
+        score(GRAMMAR, read_tree("(S a b)"))

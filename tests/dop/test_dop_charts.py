@@ -1,0 +1,236 @@
+"""Charts of DOP grammars against the enumeration of all fragments, and the written reduction's charts."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from naive_dop import NaiveDop, Node, fragments, inner_nodes, spans, words_of
+
+from mbrparse.decode.parser import Parser
+from mbrparse.errors import GrammarError, OptionsError
+from mbrparse.grammar.charts.chart import Wanted
+from mbrparse.grammar.charts.dop.dop_charts import DopCharts
+from mbrparse.grammar.charts.dop.dop_tree_probability import DopTreeProbability
+from mbrparse.grammar.charts.factory import ChartFactory
+from mbrparse.grammar.dop.addressed_treebank import AddressedTreebank, Weighting, address_trees
+from mbrparse.grammar.dop.dop_grammar import DopGrammar
+from mbrparse.grammar.dop.fragments import number_of_fragments
+from mbrparse.grammar.dop.reduction import reduced_rules
+from mbrparse.grammar.pcfg import PCFG
+from mbrparse.grammar.rules import RuleSet, TerminalKind, Weight
+from mbrparse.treebank.corpora import SourceTree
+from mbrparse.treebank.tree import Tree
+
+WEIGHTINGS: tuple[Weighting, ...] = ("plain", "equal", "bonnema")
+
+
+def _nodes(kind: TerminalKind) -> st.SearchStrategy[Node]:
+    leaves: st.SearchStrategy[Node] = st.sampled_from(["x", "y"])
+    if kind == "words":
+        leaves |= st.builds(lambda tag, word: (tag, (word,)), st.sampled_from(["P", "A"]), leaves)
+    pairs = st.recursive(
+        leaves,
+        lambda below: st.builds(lambda label, *pair: (label, pair), st.sampled_from("AB"), below, below),
+        max_leaves=4,
+    )
+    return st.builds(lambda label, *pair: (label, pair), st.sampled_from(["A", "S"]), pairs, pairs)
+
+
+def _tree(node: Node) -> Tree:
+    if isinstance(node, str):
+        return Tree(node)
+    label, children = node
+    return Tree(label, word=children[0]) if len(children) == 1 else Tree(label, list(map(_tree, children)))
+
+
+def _treebank(
+    nodes: list[Node], kind: TerminalKind, weighting: Weighting, depth: int | None = None
+) -> AddressedTreebank:
+    return address_trees([SourceTree("", 1, _tree(node)) for node in nodes], kind, weighting, depth)
+
+
+_KINDS: tuple[TerminalKind, ...] = ("tags", "words")
+kinds = st.sampled_from(_KINDS)
+cases = kinds.flatmap(
+    lambda kind: st.tuples(
+        st.just(kind), st.lists(_nodes(kind), min_size=1, max_size=3).map(lambda trees: [*trees, trees[0]])
+    )
+)
+
+
+@settings(max_examples=60)
+@given(
+    cases,
+    st.sampled_from(WEIGHTINGS),
+    st.none() | st.integers(1, 3),
+    st.lists(st.sampled_from("xy"), max_size=4),
+)
+def test_charts_are_the_sums_over_all_derivations(
+    case: tuple[TerminalKind, list[Node]], weighting: Weighting, depth: int | None, other: list[str]
+) -> None:
+    kind, nodes = case
+    naive = NaiveDop(nodes, weighting, depth)
+    grammar = DopGrammar.of_treebank(_treebank(nodes, kind, weighting, depth))
+    charts = DopCharts(grammar, Wanted(derivations=True))
+    reduction = ChartFactory(_written(grammar), wanted=Wanted(entries=True))
+    for words in {words_of(nodes[0]), words_of(nodes[-2]), tuple(other)} - {()}:
+        ids = grammar.pcfg.encode(words)
+        if ids.min() < 0:
+            continue
+        [chart] = charts.charts([ids])
+        trees = naive.trees(words)
+        if not trees:
+            assert not chart.has_parse
+            continue
+        assert chart.log_prob == pytest.approx(math.log(sum(trees.values())), abs=1e-11)
+        assert chart.viterbi().log_prob == pytest.approx(naive.best_derivation(words), abs=1e-11)
+        assert _table(chart.span_posteriors(), grammar.pcfg.labels) == pytest.approx(
+            naive.posteriors(words), abs=1e-12
+        )
+        tree = max(trees, key=lambda one: trees[one])
+        wide = [span for span in sorted(spans(tree), key=_preorder) if span[1] - span[0] > 1]
+        alike = [p for other_tree, p in trees.items() if _wide(other_tree) == _wide(tree)]
+        log_prob = DopTreeProbability(grammar).log_prob(wide, ids)
+        assert log_prob == pytest.approx(math.log(sum(alike)), abs=1e-11)
+        [general] = reduction.charts([_written(grammar).encode(words)])
+        assert general.log_prob == pytest.approx(chart.log_prob, abs=1e-11)
+        assert _table(general.span_posteriors(), _written(grammar).labels) == pytest.approx(
+            naive.posteriors(words), abs=1e-12
+        )
+
+
+def _preorder(span: tuple[int, int, str]) -> tuple[int, int]:
+    return span[0], -span[1]
+
+
+def _wide(tree: Node) -> list[tuple[int, int, str]]:
+    return sorted(span for span in spans(tree) if span[1] - span[0] > 1)
+
+
+def _table(entries: object, labels: tuple[str, ...]) -> dict[tuple[int, int, str], float]:
+    columns = [column.tolist() for column in entries]  # type: ignore[attr-defined]
+    rows = zip(*columns[:4], strict=True)
+    # Terminals that stand by themselves are no nodes.
+    return {(i, j, labels[x]): g for i, j, x, g in rows if labels[x] not in "xy"}
+
+
+def _written(grammar: DopGrammar) -> PCFG:
+    rules = {rule: Weight(probability) for rule, probability in reduced_rules(grammar)}
+    treebank = grammar.treebank
+    start = {name: Weight(count / treebank.trees) for name, count in treebank.start.items()}
+    written = RuleSet(treebank.terminal_kind, start, rules)
+    written.check()
+    return PCFG.from_rules(written)
+
+
+@given(cases, st.none() | st.integers(1, 3))
+def test_fragments_are_counted_at_every_node(
+    case: tuple[TerminalKind, list[Node]], depth: int | None
+) -> None:
+    kind, nodes = case
+    expected = sum(len(list(fragments(node, depth))) for tree in nodes for node in inner_nodes(tree))
+    assert number_of_fragments(_treebank(nodes, kind, "plain", depth)) == expected
+
+
+TREES: list[Node] = [
+    ("S", (("A", ("x", "y")), ("B", ("y", ("A", ("x", "y")))))),
+    ("S", ("x", ("B", (("A", ("y", "y")), ("A", ("x", "y")))))),
+    ("S", (("A", ("x", ("B", ("y", "y")))), ("A", ("x", "y")))),
+]
+
+
+@pytest.mark.parametrize("weighting", WEIGHTINGS)
+def test_pruned_charts_keep_a_parse_whatever_the_threshold(weighting: Weighting) -> None:
+    grammar = DopGrammar.of_treebank(_treebank(TREES, "tags", weighting))
+    ids = grammar.pcfg.encode(words_of(TREES[0]))
+    exact = next(DopCharts(grammar).charts([ids]))
+    for prune in (1e-9, 0.3, 0.999999):
+        pruned = next(DopCharts(grammar, prune=prune).charts([ids]))
+        assert pruned.has_parse
+        assert pruned.log_prob <= exact.log_prob + 1e-12
+    assert next(DopCharts(grammar, prune=1e-300).charts([ids])).log_prob == exact.log_prob
+
+
+def test_pruning_leaves_out_the_labels_that_the_pcfg_finds_improbable() -> None:
+    grammar = DopGrammar.of_treebank(_treebank(TREES, "tags", "plain"))
+    ids = grammar.pcfg.encode(words_of(TREES[0]))
+    filter_ = next(iter(ChartFactory(grammar.pcfg).charts([ids]))).span_posteriors()
+    wide = filter_.ends - filter_.starts > 1
+    threshold = float(np.median(filter_.g[wide]))
+    kept = next(DopCharts(grammar, prune=threshold).charts([ids])).span_posteriors()
+    found = {(i, j, x) for i, j, x in zip(kept.starts, kept.ends, kept.label_ids, strict=True) if j - i > 1}
+    allowed = {
+        (i, j, x)
+        for i, j, x, g in zip(filter_.starts, filter_.ends, filter_.label_ids, filter_.g, strict=True)
+        if g > threshold
+    }
+    assert found <= allowed
+    assert len(allowed & {(i, j, x) for i, j, x in found}) < np.count_nonzero(wide)
+
+
+@pytest.mark.parametrize("weighting", WEIGHTINGS)
+def test_values_do_not_leave_the_numbers_range_with_very_many_fragments(weighting: Weighting) -> None:
+    """A word has two ways to end a fragment: a chain of 1,500 words has more than 2 ** 1500 of them."""
+    chain = Tree("P", word="x")
+    for _ in range(1500):
+        chain = Tree("A", [Tree("P", word="x"), chain])
+    small: list[Node] = [("A", (("P", ("x",)), ("Q", ("y",)))), ("A", (("Q", ("y",)), ("P", ("x",))))]
+    trees = [SourceTree("", 1, tree) for tree in [chain, *map(_tree, small * 2)]]
+    grammar = DopGrammar.of_treebank(address_trees(trees, "words", weighting))
+    charts = DopCharts(grammar)
+    for words in (["x"] * 30, ["y", "x"], ["x"] * 3 + ["y"]):
+        [chart] = charts.charts([grammar.pcfg.encode(words)])
+        assert math.isfinite(chart.log_prob)
+        g = chart.span_posteriors().g
+        assert np.isfinite(g).all()
+        assert g.max() <= 1 + 1e-9
+        assert chart.span_summary().best[len(words) - 1] == pytest.approx(1)
+
+
+def test_a_long_sentence_has_its_chart() -> None:
+    nodes: list[Node] = [("A", ("x", ("A", ("x", "x")))), ("A", (("A", ("x", "y")), "x"))]
+    grammar = DopGrammar.of_treebank(_treebank(nodes, "tags", "plain"))
+    [chart] = DopCharts(grammar, Wanted(derivations=True)).charts([grammar.pcfg.encode(["x"] * 200)])
+    assert chart.log_prob < -40
+    assert chart.viterbi().log_prob <= chart.log_prob
+    assert len(chart.viterbi().nodes) == 199
+    assert chart.span_summary().total[199] == pytest.approx(1)
+
+
+def test_a_parser_takes_a_dop_grammar() -> None:
+    grammar = DopGrammar.of_treebank(_treebank(TREES, "tags", "plain"))
+    naive = NaiveDop(TREES, "plain")
+    words = words_of(TREES[1])
+    best = naive.posteriors(words)
+    parse = Parser(grammar, "labelled-recall", "labelled-tree", "general-recall").parse([list(words)])[0]
+    expected = parse.expected_scores["labelled-recall"]
+    assert expected is not None
+    assert expected == pytest.approx(sum(best[span] for span in parse.spans[0]))
+    assert (
+        max(sum(best.get(span, 0) for span in spans(tree)) for tree in naive.trees(words)) <= expected + 1e-9
+    )
+
+
+@pytest.mark.parametrize("objective", ["parent-child", "productions", "max-rule-product"])
+def test_objectives_of_productions_say_what_they_need(objective: str) -> None:
+    grammar = DopGrammar.of_treebank(_treebank(TREES, "tags", "plain"))
+    with pytest.raises(OptionsError, match="needs a PCFG"):
+        Parser(grammar, objective)
+
+
+def test_other_charts_options_are_refused() -> None:
+    grammar = DopGrammar.of_treebank(_treebank(TREES, "tags", "plain"))
+    with pytest.raises(OptionsError, match="precision single"):
+        Parser(grammar, precision="single")
+    with pytest.raises(OptionsError, match="prune needs a DOP grammar"):
+        Parser(grammar.pcfg, prune=0.1)
+    with pytest.raises(OptionsError, match="from 0 to below 1"):
+        Parser(grammar, prune=1.0)
+
+
+def test_unary_nodes_are_refused_with_a_remedy() -> None:
+    tree = Tree("S", [Tree("A", [Tree("x")]), Tree("y")])
+    with pytest.raises(GrammarError, match=r"A is a unary node.*--unary"):
+        address_trees([SourceTree("t.mrg", 3, tree)], "tags")

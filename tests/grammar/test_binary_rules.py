@@ -1,0 +1,161 @@
+"""Rules of many children as rules of two: the same trees, with the same probabilities."""
+
+import math
+from collections import Counter
+
+import pytest
+from commandline import Command
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mbrparse.errors import GrammarError
+from mbrparse.grammar.binary_rules import binarize_rules
+from mbrparse.grammar.rules import Rule, RuleSet, relative_frequencies
+from mbrparse.treebank.binarize import debinarize
+from mbrparse.treebank.brackets import read_tree
+
+NAMES = ("S", "A", "B^S", "C_Cont")
+TERMINALS = ("'x'", "'y_Cont'")
+
+
+@st.composite
+def grammars(draw: st.DrawFn) -> RuleSet:
+    """Rules of up to five children; every symbol has a word, and none is over one symbol alone."""
+    counts: dict[Rule, float] = {}
+    for name in NAMES:
+        counts[Rule(name, (draw(st.sampled_from(TERMINALS)),))] = 1
+        for _ in range(draw(st.integers(0, 3))):
+            children = draw(st.lists(st.sampled_from(NAMES + TERMINALS), min_size=2, max_size=5))
+            counts[Rule(name, tuple(children))] = draw(st.integers(1, 3))
+    return relative_frequencies("tags", {"S": 1}, counts)
+
+
+def trees(rules: RuleSet, symbol: str, words: tuple[str, ...]) -> list[tuple[str, float]]:
+    """All derivations of words from a symbol, as brackets, with their probabilities."""
+    if symbol.startswith("'"):
+        return [(symbol[1:-1], 1.0)] if words == (symbol,) else []
+    found = []
+    for rule, weight in rules.rules.items():
+        if rule.parent == symbol and len(rule.children) <= len(words):
+            for parts, probability in sequences(rules, rule.children, words):
+                found.append((f"({symbol} {parts})", weight.probability * probability))
+    return found
+
+
+def sequences(rules: RuleSet, symbols: tuple[str, ...], words: tuple[str, ...]) -> list[tuple[str, float]]:
+    if len(symbols) == 1:
+        return trees(rules, symbols[0], words)
+    return [
+        (f"{first} {rest}", one * other)
+        for end in range(1, len(words) - len(symbols) + 2)
+        for first, one in trees(rules, symbols[0], words[:end])
+        for rest, other in sequences(rules, symbols[1:], words[end:])
+    ]
+
+
+@given(grammars(), st.lists(st.sampled_from(TERMINALS), min_size=1, max_size=5))
+def test_the_same_derivations(rules: RuleSet, words: list[str]) -> None:
+    """One for one; their trees are the same once continuations and annotations are gone."""
+    binary = binarize_rules(rules)
+    assert all(len(rule.children) <= 2 for rule in binary.rules.rules)
+    assert binary.changed == sum(len(rule.children) > 2 for rule in rules.rules)
+    binary.rules.check()
+    expected, found = (
+        Counter(
+            (str(debinarize(read_tree(text))), round(math.log(probability), 9))
+            for text, probability in trees(one, "S", tuple(words))
+        )
+        for one in (rules, binary.rules)
+    )
+    assert found == expected
+
+
+@given(grammars())
+def test_counts_add_up(rules: RuleSet) -> None:
+    """Every count of a continuation is that of the rules it continues, and so are the frequencies."""
+    binary = binarize_rules(rules).rules
+    used: Counter[str] = Counter()
+    for rule, weight in binary.rules.items():
+        assert weight.count is not None
+        for child in rule.children:
+            used[child] += int(weight.count)
+    for rule, weight in binary.rules.items():
+        if ">" in rule.parent:
+            assert (weight.probability, weight.count) == (1, used[rule.parent])
+        else:
+            assert weight.probability in [one.probability for one in rules.rules.values()]
+
+
+def test_a_grammar_of_two_children_is_left_alone() -> None:
+    rules = relative_frequencies("tags", {"S": 1}, {Rule("S", ("'a'", "'b'")): 1})
+    assert binarize_rules(rules) == (rules, 0)
+
+
+def test_a_name_that_is_taken() -> None:
+    counts = {Rule("S", ("A", "A", "A")): 1.0, Rule("A", ("'x'",)): 1.0, Rule("S_Cont>A>A", ("'x'",)): 1.0}
+    with pytest.raises(GrammarError, match="the symbol S_Cont>A>A has the name of a continuation"):
+        binarize_rules(relative_frequencies("tags", {"S": 1}, counts))
+
+
+TOY = """S -> NP V NP PP [0.5] | NP V NP [0.5]
+NP -> Det N [0.5] | Pro [0.5]
+PP -> P NP [1.0]
+Pro -> 'I' [1.0]
+V -> 'saw' [0.6] | 'dog' [0.4]
+Det -> 'the' [1.0]
+N -> 'dog' [0.8] | 'park' [0.2]
+P -> 'in' [1.0]
+"""
+
+
+@pytest.fixture
+def toy(command: Command, tmp_path: object) -> str:
+    path = f"{tmp_path}/toy.txt"
+    done = command("grammar", "convert", "-", "--from", "nltk", "-o", path, stdin=TOY)
+    assert done.err == (
+        "mbrparse: 2 rules of three children or more were binarized (see parse --debinarize)\n"
+    )
+    return path
+
+
+def test_a_teachers_grammar(command: Command, toy: str) -> None:
+    """From NLTK's text to trees of as many children as its rules have."""
+    done = command(
+        "parse",
+        "-g",
+        toy,
+        "--objective",
+        "labelled-tree",
+        "--debinarize",
+        stdin="I saw the dog in the park\n",
+    )
+    assert done.out == (
+        "(S (NP (Pro I)) (V saw) (NP (Det the) (N dog)) (PP (P in) (NP (Det the) (N park))))\n"
+    )
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_words_of_a_fallback_have_their_usual_tags(command: Command, toy: str, jobs: int) -> None:
+    done = command("parse", "-g", toy, "--fallback", "flat", "--jobs", jobs, stdin="dog the wug I\n")
+    assert done.out == "(S (N dog) (Det the) (wug wug) (Pro I))\n"
+
+
+def test_the_usual_tag_is_the_most_frequent(command: Command, tmp_path: object) -> None:
+    """N -> dog is the likelier rule, but dog is more often a V."""
+    text = "(S (N dog) (V dog))\n" + "(S (V dog) (V runs))\n" * 2 + "(S (V barks) (V dog))\n"
+    grammar = f"{tmp_path}/grammar.txt"
+    command("train", "--terminals", "words", "--unknown", "none", "-", "-o", grammar, stdin=text)
+    done = command("parse", "-g", grammar, "--fallback", "flat", stdin="dog wug\n")
+    assert done.out == "(S (V dog) (wug wug))\n"
+
+
+def test_the_remedy_for_long_rules(command: Command, tmp_path: object) -> None:
+    long = "mbrparse-grammar 1\nterminals tags\nstart S 1 -\nrules 1\n1 - S -> 'a' 'b' 'c'\nend\n"
+    path = f"{tmp_path}/grammar.txt"
+    with open(path, "w", encoding="utf-8") as stream:
+        stream.write(long)
+    error = command("parse", "-g", path, stdin="a b c\n").error
+    assert error.endswith("or binarize the rules: mbrparse grammar convert")
+    assert command("grammar", "convert", path, "-o", f"{path}.binary").code == 0
+    assert command("parse", "-g", f"{path}.binary", "--debinarize", stdin="a b c\n").out == "(S a b c)\n"
+    assert command("grammar", "convert", path, "--to", "nltk").out.splitlines()[1] == "S -> 'a' 'b' 'c' [1.0]"

@@ -1,0 +1,56 @@
+"""Naive twin of what crosses what: every derivation listed, its continuations taken out, every span compared.
+
+The n-ary tree of a derivation is the set of its constituents that are no continuations. A span is consistent
+with it if none of them crosses it; a binary bracketing, if all of its spans are.
+"""
+
+from collections.abc import Callable, Collection, Sequence
+from functools import cache
+
+import naive
+from naive import Grammar, Span
+
+IsContinuation = Callable[[str], bool]
+
+
+def n_ary_trees(
+    grammar: Grammar, sentence: Sequence[str], is_continuation: IsContinuation
+) -> list[tuple[frozenset[Span], float]]:
+    """The spans of each derivation's n-ary tree, and the derivation's share of the sentence's probability."""
+    found = naive.derivations(grammar, sentence)
+    total = float(sum(p for _, p in found))
+    return [
+        (
+            frozenset((c.start, c.end) for c in naive.constituents(tree) if not is_continuation(c.symbol)),
+            float(p) / total,
+        )
+        for tree, p in found
+    ]
+
+
+def crosses(one: Span, other: Span) -> bool:
+    (a, b), (c, d) = one, other
+    return a < c < b < d or c < a < d < b
+
+
+def consistent(trees: list[tuple[frozenset[Span], float]], span: Span) -> float:
+    """The probability that no constituent crosses the span."""
+    return sum(p for spans, p in trees if not any(crosses(span, one) for one in spans))
+
+
+def mass(trees: list[tuple[frozenset[Span], float]], bracketing: Collection[Span]) -> float:
+    """The probability that no constituent crosses any of the spans."""
+    return sum(p for spans, p in trees if not any(crosses(a, b) for a in bracketing for b in spans))
+
+
+@cache
+def bracketings(start: int, end: int) -> tuple[frozenset[Span], ...]:
+    """Every binary bracketing of the words from start to end, spans of two words or more."""
+    if end - start < 2:
+        return (frozenset(),)
+    return tuple(
+        one | other | {(start, end)}
+        for split in range(start + 1, end)
+        for one in bracketings(start, split)
+        for other in bracketings(split, end)
+    )

@@ -1,0 +1,150 @@
+"""The table of known corpora against what is read, what is found and what the docs say."""
+
+import os
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from conftest import missing_data
+
+from mbrparse.errors import BracketError, CorpusError, MbrparseError
+from mbrparse.treebank.corpora import STYLES, read_corpus
+from mbrparse.treebank.found_corpora import find_corpora
+from mbrparse.treebank.known_corpora import BY_NAME, CORPORA, Corpus
+from mbrparse.treebank.prepare import Account, Preparation, prepare_corpora
+from mbrparse.treebank.sanity import Sanity
+from mbrparse.treebank.tree import Tree
+
+DOCS = Path(__file__).parents[2] / "docs" / "treebanks.md"
+
+
+def spec_of(corpus: Corpus) -> str:
+    """A corpus on this machine: MBRPARSE_TREEBANKS is a folder of zips, as the docs name them."""
+    folder = os.environ.get("MBRPARSE_TREEBANKS")
+    found = find_corpora([folder] if folder else [])[corpus.name]
+    if found:
+        return found[0]
+    pytest.skip(f"{corpus.name} is not here")
+
+
+def prepared(spec: str) -> tuple[list[Tree], Account]:
+    account = Account()
+    return list(prepare_corpora([spec], Preparation(), account, on_error="skip")), account
+
+
+@pytest.mark.parametrize("corpus", CORPORA, ids=lambda corpus: corpus.name)
+def test_every_corpus_that_is_here_is_sane(corpus: Corpus) -> None:
+    _, account = prepared(spec_of(corpus))
+    sanity = account.sanity
+    assert not any(remark.startswith("warning") for remark in account.remarks())
+    assert 9 <= sanity.words / sanity.trees <= 35
+    assert len(sanity.tag_types) < len(sanity.word_types) / 10
+    assert sanity.unary < 0.6 * sanity.constituents
+    assert not sanity.in_pairs
+    if corpus.trees is not None:
+        assert (sanity.trees, sanity.words) == (corpus.trees, corpus.words)
+
+
+def test_alpinos_words_are_in_the_order_of_its_sentences() -> None:
+    try:
+        first = next(iter(read_corpus("nltk:alpino"))).tree
+    except CorpusError as error:
+        missing_data(str(error))
+    assert first.words()[:4] == ("De", "verzekeringsmaatschappijen", "verhelen", "niet")
+    account = prepared("nltk:alpino")[1]
+    assert not account.first_error
+    assert account.removed == {
+        "constituent raised out of one with a gap": 9419,
+        "coindexed node without a word": 8577,
+        "mark of punctuation put lower": 7514,
+    }
+
+
+def test_malformed_trees_of_cess_end_the_run_or_are_counted() -> None:
+    try:
+        with pytest.raises(BracketError, match=r"10585_20000313\.tbf:918: unbalanced brackets"):
+            list(read_corpus("nltk:cess_esp"))
+    except CorpusError as error:
+        missing_data(str(error))
+    errors: list[MbrparseError] = []
+    removed: Counter[str] = Counter()
+    trees = [tree for _, _, tree in read_corpus("nltk:cess_esp", on_error=errors.append, removed=removed)]
+    assert (len(trees), len(errors)) == (6013, 4)
+    assert removed == {"lemma": 188_680, "*0*": 3881}
+    assert trees[0].words()[:5] == ("El", "grupo", "estatal", "Electricité_de_France", "-LRB-")
+
+
+def test_historical_files_hold_no_empty_element_no_id_and_no_wrapper() -> None:
+    spec = spec_of(BY_NAME["icepahc"])
+    for _, _, tree in read_corpus(spec):
+        for node in tree.preorder():
+            assert node.label not in ("", "ID", "CODE")
+            if node.is_leaf:
+                assert node.word
+                assert not node.word.startswith("*")
+                assert node.word != "0"
+
+
+def test_lemmas_where_there_are_none() -> None:
+    with pytest.raises(CorpusError, match=r"embedded:flights gives no lemmas.*icepahc:PATH"):
+        read_corpus("embedded:flights", leaves="lemma")
+    with pytest.raises(MbrparseError, match="leaves is one of word, lemma, both, not 'root'"):
+        read_corpus("nltk:alpino", leaves="root")  # type: ignore[arg-type]
+
+
+def test_the_docs_name_every_corpus_as_the_table_does() -> None:
+    text = DOCS.read_text("utf-8")
+    for corpus in CORPORA:
+        for part in (f"`{corpus.spec}`", corpus.size, corpus.licence, corpus.get, corpus.functions):
+            assert part in text, (corpus.name, part)
+        assert corpus.citation in " ".join(text.split()), corpus.name
+
+
+def test_every_style_has_a_reader() -> None:
+    assert {corpus.style for corpus in CORPORA} - {"nltk"} <= STYLES.keys()
+
+
+# --- sanity --------------------------------------------------------------------------------
+
+LEAF = Tree("N", word="dog")
+
+
+def warned(tree: Tree, count: int = 100) -> list[str]:
+    sanity = Sanity()
+    for _ in range(count):
+        sanity.see(tree)
+    return sanity.warnings()
+
+
+@pytest.mark.parametrize(
+    ("tree", "warning"),
+    [
+        (Tree("S", [Tree("N", [Tree("dogs"), Tree("dog")])] * 3), "most tags have two words below them"),
+        (LEAF, "100 of 100 trees are single words"),
+        (Tree("S", [LEAF] * 101), "101.0 words a tree"),
+        (Tree("S", [Tree("A", word="x"), Tree("B", word="x")]), "2 different tags, 1 words"),
+        (Tree("S", [Tree("A", [Tree("B", [LEAF])])] * 2), "400 of 500 constituents have one child"),
+    ],
+)
+def test_what_is_strange(tree: Tree, warning: str) -> None:
+    assert any(text.startswith(warning) for text in warned(tree))
+    assert not warned(tree, 99)
+
+
+def test_what_is_not_strange() -> None:
+    assert not warned(Tree("S", [LEAF, LEAF, LEAF]))
+
+
+def test_ids_are_always_strange() -> None:
+    [warning] = warned(Tree("", [Tree("IP", [LEAF, LEAF]), Tree("ID", word="A,.1")]), 1)
+    assert "penn-historical:PATH" in warning
+
+
+def test_most_trees_dropped(tmp_path: Path) -> None:
+    path = tmp_path / "a.mrg"
+    path.write_text("(S (A a) (B b))\n" * 49 + "(S (A a))\n" * 51)
+    assert "warning: 51 of 100 trees were dropped" in prepared(str(path))[1].remarks()
+    path.write_text("(S (A a) (B b))\n" * 100)
+    account = Account()
+    assert not list(prepare_corpora([str(path)], Preparation(max_length=1), account))
+    assert not any("dropped" in remark for remark in account.remarks())

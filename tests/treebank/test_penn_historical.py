@@ -1,0 +1,175 @@
+"""The Penn-Helsinki style: what is no text goes, and all else stays as it was."""
+
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mbrparse.errors import BracketError
+from mbrparse.treebank.styles.penn_historical import read_icepahc, read_penn_historical, split_lemma
+from mbrparse.treebank.styles.style import Leaves, Reading
+from mbrparse.treebank.tree import Tree
+
+
+def read(text: str, leaves: Leaves | None = "word") -> tuple[list[str], Counter[str]]:
+    reading = Reading(leaves=leaves)
+    lines = text.splitlines(keepends=True)
+    return [str(tree) for _, tree in read_penn_historical(lines, "a.psd", reading)], reading.removed
+
+
+@pytest.mark.parametrize(
+    ("token", "kind"),
+    [
+        ("0", "0"),
+        ("*", "*"),
+        ("*-1", "*"),
+        ("*T*-1", "*T*"),
+        ("*T*", "*T*"),
+        ("*ICH*-12", "*ICH*"),
+        ("*con*", "*con*"),
+        ("*con*-D", "*con*"),
+        ("*pro*", "*pro*"),
+        ("*exp*-2", "*exp*"),
+        ("*arb*", "*arb*"),
+        ("*T*-1=2", "*T*"),
+        ("*XXX*", "*XXX*"),
+        ("0-0", "0"),
+        ("{COM:sic}", "code in the place of a word"),
+        ("<P_12>", "code in the place of a word"),
+        ("<heading>", "code in the place of a word"),
+    ],
+)
+def test_empty_elements_go_with_what_they_leave_empty(token: str, kind: str) -> None:
+    text = f"( (IP-MAT (NP-SBJ {token}) (CP (WNP-1 (N {token})) {token} (C að-að)) (VB fara-fara)) (ID A,.1))"
+    trees, removed = read(text)
+    assert trees == ["(IP-MAT (CP (C að)) (VB fara))"]
+    assert removed == {"(ID)": 1, "wrapper": 1, "constituent left empty": 1, kind: 3}
+
+
+@pytest.mark.parametrize("word", ["*hestr-hestur", "$num-hinn", "vísu$-vísa", "00-00", "10-10", "-", "''-''"])
+def test_words_that_look_empty(word: str) -> None:
+    trees, removed = read(f"( (IP-MAT (N {word}) (V x-x)) (ID A,.1))", None)
+    assert trees == [f"(IP-MAT (N {word}) (V x-x))"]
+    assert removed == {"(ID)": 1, "wrapper": 1}
+
+
+def test_a_zero_with_its_lemma_is_a_number_under_a_numbers_tag() -> None:
+    assert read("( (IP (NUM-N 0-0) (C 0-0) (V x-x)))")[0] == ["(IP (NUM-N 0) (V x))"]
+
+
+def test_what_is_no_text() -> None:
+    text = """/*
+( (IP (N comment)))
+*/
+( (CODE <P_3>) (ID A,.1))
+( (METADATA (AUTHOR (BORN 1500)) (YEAR 1540)))
+( (VERSION (FORMAT dash)))
+( (CODE {COM:of two words})
+  (IP-MAT (CODE-1 *XXX*) (NP (LB |) (N dog)) (CODING-IP-MAT 1:2) (. .)) (ID A,.2))
+"""
+    trees, removed = read(text)
+    assert trees == ["(IP-MAT (NP (N dog)) (. .))"]
+    assert removed == {
+        "(CODE)": 2,
+        "(ID)": 2,
+        "(METADATA)": 1,
+        "(VERSION)": 1,
+        "(FORMAT)": 1,
+        "(CODE-1)": 1,
+        "(LB)": 1,
+        "(CODING-IP-MAT)": 1,
+        "wrapper": 1,
+        "token without text": 3,
+    }
+
+
+def test_the_deep_format() -> None:
+    text = "( (IP (NP (N (ORTHO dogs) (LEMMA dog))) (V (ORTHO bark))) (ID A,.1))"
+    assert read(text)[0] == ["(IP (NP (N dogs)) (V bark))"]
+    assert read(text, "lemma")[0] == ["(IP (NP (N dog)) (V bark))"]
+    assert read(text, "both")[0] == ["(IP (NP (N dogs-dog)) (V bark))"]
+
+
+def test_several_trees_in_a_wrapper_get_a_root() -> None:
+    trees, removed = read("( (IP (N a) (V b)) (. .) (ID A,.1))")
+    assert trees == ["(ROOT (IP (N a) (V b)) (. .))"]
+    assert removed["wrapper around several trees (now ROOT)"] == 1
+
+
+def test_a_constituent_without_a_word_goes() -> None:
+    trees, removed = read("( (IP (N a) (NP ) (V b)) (ID A,.1))")
+    assert trees == ["(IP (N a) (V b))"]
+    assert removed["(NP) without a word"] == 1
+
+
+def test_codes_inside_words() -> None:
+    trees, removed = read("( (IP (N bo<P_12>ok-book) (N a<dash>b-a<dash>b) (N x{TEXT:y}-x)))")
+    assert trees == ["(IP (N book) (N a-b) (N x))"]
+    assert removed["code inside a word"] == 2
+
+
+def test_unbalanced_brackets_are_told() -> None:
+    with pytest.raises(BracketError, match=r"^a\.psd:1: unbalanced"):
+        read("( (IP (N a)\n( (IP (N b) (V c)) (ID A,.2))\n")
+
+
+@pytest.mark.parametrize(
+    ("token", "word", "lemma"),
+    [
+        ("var-vera", "var", "vera"),
+        (",-,", ",", ","),
+        ("---", "-", "-"),
+        ("-", "-", "-"),
+        ("--", "--", "--"),
+        ("a-b-a-b", "a-b", "a-b"),
+        ("a-b-ab", "a-b", "ab"),
+        ("orð-", "orð-", "orð-"),
+        ("-orð", "-orð", "-orð"),
+        ('"-"', '"', '"'),
+        ("word", "word", "word"),
+    ],
+)
+def test_word_and_lemma(token: str, word: str, lemma: str) -> None:
+    assert split_lemma(token) == (word, lemma)
+
+
+def test_icepahc_has_words_where_nothing_else_is_asked_for() -> None:
+    line = ["( (IP (N hestar-hestur) (V x-y)) (ID A,.1))"]
+    for leaves, expected in ((None, "hestar"), ("lemma", "hestur"), ("both", "hestar-hestur")):
+        [(_, tree)] = read_icepahc(line, "a", Reading(leaves=leaves))  # type: ignore[arg-type]
+        assert tree is not None
+        assert tree.words()[0] == expected
+
+
+NOISE = st.sampled_from(
+    [
+        "(CODE {COM:x})",
+        "(NP-SBJ *con*)",
+        "(C 0)",
+        "(CP (WNP-1 0) (IP *T*-1))",
+        "(ID A,.1)",
+        "(LB |)",
+        "*-1",
+        "(X )",
+    ]
+)
+BARE = st.recursive(
+    st.builds(lambda tag, word: Tree(tag, word=word), st.sampled_from(["N", "V"]), st.sampled_from("abc")),
+    lambda below: st.builds(Tree, st.sampled_from(["IP", "NP"]), st.lists(below, min_size=1, max_size=3)),
+    max_leaves=10,
+).filter(lambda tree: bool(tree.children))
+
+
+@given(tree=BARE, data=st.data())
+def test_whatever_noise_is_put_in_comes_out(tree: Tree, data: st.DataObject) -> None:
+    """Text written with noise before and after any child is read as the tree without it."""
+
+    def noise() -> str:
+        return " ".join(data.draw(st.lists(NOISE, max_size=2)))
+
+    def inner(node: Tree, children: list[str]) -> str:
+        return f"({node.label} {' '.join(f'{noise()} {child}' for child in children)} {noise()})"
+
+    text = f"( {tree.fold(str, inner)} (ID A,.1))"
+    assert read(text)[0] == [str(tree)]
