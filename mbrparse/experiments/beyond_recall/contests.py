@@ -4,11 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from mbrparse.decode.objectives import OBJECTIVES, Objective
 from mbrparse.evaluate.agreement import Form
 from mbrparse.evaluate.criteria import MORE, PAPER, Average, Criterion
+from mbrparse.experiments.beyond_recall.promises import (
+    PROMISED_CONSISTENT,
+    PROMISED_F,
+    PROMISED_SENTENCE_F,
+    PROMISED_TREE,
+    Promise,
+)
 
 #: Costs of a node along the curve of precision against recall.
 COSTS = tuple(place / 20 for place in range(20))
@@ -33,7 +40,7 @@ class Measure(NamedTuple):
 class Contest:
     """A table: its rows' objectives, the form in which trees are compared, and its columns.
 
-    ``promised`` is the column that the rows' expected scores speak of.
+    ``promises`` are what the rows' own expectations say of some of the columns.
     """
 
     name: str
@@ -41,7 +48,7 @@ class Contest:
     rows: tuple[Objective, ...]
     form: Form
     measures: tuple[Measure, ...]
-    promised: Literal["labelled_f", "consistent_brackets_recall"]
+    promises: tuple[Promise, ...]
 
     @property
     def objectives(self) -> tuple[str, ...]:
@@ -69,7 +76,7 @@ NARY = Contest(
         Measure("labelled_f", "sentence", "sentence F"),
         Measure("labelled_tree", "pooled", "exact"),
     ),
-    "labelled_f",
+    (PROMISED_F, PROMISED_SENTENCE_F),
 )
 
 BINARY = Contest(
@@ -89,7 +96,7 @@ BINARY = Contest(
         Measure("bracketed_recall", "pooled", "brack. recall"),
         Measure("labelled_recall", "pooled", "lab. recall"),
     ),
-    "consistent_brackets_recall",
+    (PROMISED_CONSISTENT, PROMISED_TREE),
 )
 
 CONTESTS = (NARY, BINARY)
