@@ -28,6 +28,7 @@ from mbrparse.grammar.rules import RuleSet, Weight
 from mbrparse.treebank.corpora import SourceTree, read_corpus
 from mbrparse.treebank.prepare import Account, Preparation, prepare
 
+BATCH = 25
 THRESHOLDS = (0.0, 1e-5, 1e-4, 1e-3)
 
 
@@ -50,9 +51,7 @@ def main(corpus: str, count: int, of_reduction: int, weighting: Weighting) -> No
     if first:
         written = _written(grammar)
         plain = _seconds(ChartFactory(written, wanted=Wanted(entries=True), kernel="sparse"), first)
-        print(
-            f"the plain reduction, {len(written.parent)} rules: {1e3 * plain:.0f} ms a sentence"
-        )
+        print(f"the plain reduction, {len(written.parent)} rules: {1e3 * plain:.0f} ms a sentence")
         for prune, spent in seconds.items():
             print(f"  DOP charts pruned at {prune:g}: {1e3 * spent:.1f} ms, a {plain / spent:.0f}th")
     for prune in reversed(THRESHOLDS):
@@ -75,8 +74,8 @@ def _seconds(charts: DopCharts | ChartFactory, sentences: list[IntArray]) -> flo
 
     def decode(some: list[IntArray]) -> None:
         parse = cast("Callable[[list[IntArray]], Iterable[Chart]]", charts.charts)
-        for ids in some:
-            for chart in parse([ids]):
+        for begin in range(0, len(some), BATCH):
+            for chart in parse(some[begin : begin + BATCH]):
                 if chart.has_parse:
                     best_bracketing(chart.span_summary().best, chart.length)
 
