@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import io
 import json
 import re
@@ -290,7 +291,8 @@ def _values(rng: Random, data: bytes) -> bytes:
         elif rng.random() < 0.15:
             del holder[key]
         else:
-            holder[key] = rng.choice((*ODD_VALUES, rng.choice(WORDS)))
+            # A copy: what is put in may be changed in turn.
+            holder[key] = copy.deepcopy(rng.choice((*ODD_VALUES, rng.choice(WORDS))))
     text = json.dumps(content)
     if rng.random() < 0.03:
         text = "[" * 100_000

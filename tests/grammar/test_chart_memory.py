@@ -119,6 +119,16 @@ def test_forests_grow_with_their_sentences() -> None:
     assert log_prob == pytest.approx(catalan + (n - 1) * math.log(1 / 3) + n * math.log(2 / 3))
 
 
+def test_a_forest_beyond_the_range_of_numbers_has_no_parse() -> None:
+    """Values of cells that end in one place share a power of two."""
+    rules = relative_frequencies(
+        "words", {"S": 1.0}, {Rule("S", ("S", "S")): 1e-200, Rule("S", ("'x'",)): 1.0}
+    )
+    forests = Forests(PCFG.from_rules(rules))
+    assert forests.fill(np.zeros(2, np.int32))[1] == pytest.approx(math.log(1e-200))
+    assert forests.fill(np.zeros(6, np.int32))[1] == -math.inf
+
+
 def all_cells(chart: Chart) -> list[Any]:
     """What a chart says of every span."""
     n = chart.length

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from mbrparse.decode.posteriors.posterior_table import Cell, cells, heat_table
-from mbrparse.decode.posteriors.span_posteriors import Posteriors
+from mbrparse.decode.posteriors.posterior_table import Cell, ConstituentPosteriors, cells, heat_table
 from mbrparse.errors import visible
 
 _CELL = 0.62  # inches
@@ -23,7 +22,7 @@ class ChartPicture:
     words: Sequence[str]
 
     @classmethod
-    def of(cls, posteriors: Posteriors, words: Sequence[str], threshold: float) -> ChartPicture:
+    def of(cls, posteriors: ConstituentPosteriors, words: Sequence[str], threshold: float) -> ChartPicture:
         """Of what is at least so probable."""
         return cls(cells(posteriors, threshold), words)
 

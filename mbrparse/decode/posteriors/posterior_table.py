@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from mbrparse.decode.posteriors.span_posteriors import Posteriors
 from mbrparse.errors import visible
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 #: Background colours of terminals (of 256) for a posterior of nothing up to one.
 _SHADES = (231, 230, 229, 228, 222, 215, 209, 203)
 _WIDEST_WORD = 12
+
+
+class ConstituentPosteriors(Protocol):
+    """The posteriors of a sentence's constituents, one by one and summed over labels."""
+
+    @property
+    def frame(self) -> pd.DataFrame: ...
+
+    def bracketed(self, start: int, end: int) -> float: ...
 
 
 class Cell(NamedTuple):
@@ -23,7 +34,7 @@ class Cell(NamedTuple):
     total: float
 
 
-def cells(posteriors: Posteriors, threshold: float = 0.01) -> list[Cell]:
+def cells(posteriors: ConstituentPosteriors, threshold: float = 0.01) -> list[Cell]:
     """The spans that have a constituent of at least this posterior, by start and end.
 
     Over one terminal they are constituents too (of unary rules), no preterminals; of equal labels the

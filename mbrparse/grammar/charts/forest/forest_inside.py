@@ -282,9 +282,9 @@ def _rescale_column(forest: Forest, columns: Columns, end: int) -> float:
     while node >= first and forest.node_start[node] == forest.node_start[last - 1]:
         largest = max(largest, forest.inside[node])
         node -= 1
-    if largest == 0.0 or 1e-3 < largest < 1e3:
+    if largest == 0.0 or 1e-3 < largest < 1e3 or not np.isfinite(largest):
         return 1.0
-    shift = int(np.floor(np.log2(largest)))
+    shift = min(max(int(np.floor(np.log2(largest))), -1000), 1000)
     factor: float = 2.0**-shift
     columns.shift[end] = shift
     for node in range(first, last):

@@ -109,7 +109,7 @@ class Forests:
             self._enlarge(full)
         total = forest_outside(self._state, length, self.clock.stop)
         self.clock.check()
-        if not total > 0:
+        if not 0 < total < math.inf:  # beyond, values have left the numbers' range
             return self.forest, -math.inf
         columns = int(self._state.columns.shift[1 : length + 1].sum())
         shift = int(self._shift[terminal_ids].sum()) - columns
