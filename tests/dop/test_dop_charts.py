@@ -199,6 +199,27 @@ def test_a_long_sentence_has_its_chart() -> None:
     assert chart.span_summary().total[199] == pytest.approx(1)
 
 
+def test_a_sentence_whose_time_is_up_falls_back() -> None:
+    nodes: list[Node] = [("A", ("x", ("A", ("x", "x")))), ("A", (("A", ("x", "y")), "x"))]
+    grammar = DopGrammar.of_treebank(_treebank(nodes, "tags", "plain"))
+    parser = Parser(grammar, "labelled-recall", "labelled-tree", max_seconds=1e-3)
+    [long] = parser.parse([["x"] * 300])
+    assert long.reason == "not finished within 0.001 seconds"
+    assert long.tree is not None
+    [again] = Parser(grammar, max_seconds=1000.0).parse([["x"] * 20])
+    assert again.reason is None
+
+
+def test_what_is_said_of_a_sentence_does_not_depend_on_its_batch() -> None:
+    grammar = DopGrammar.of_treebank(_treebank(TREES, "tags", "plain"))
+    sentences = [list(words_of(tree)) for tree in TREES] + [["x", "y"], ["y"], ["x"] * 7]
+    together = Parser(grammar, "labelled-recall", "labelled-tree", prune=0.01).parse(sentences)
+    for sentence, parse in zip(sentences, together, strict=True):
+        [alone] = Parser(grammar, "labelled-recall", "labelled-tree", prune=0.01).parse([sentence])
+        assert alone.trees == parse.trees
+        assert alone.log_prob == parse.log_prob
+
+
 def test_a_parser_takes_a_dop_grammar() -> None:
     grammar = DopGrammar.of_treebank(_treebank(TREES, "tags", "plain"))
     naive = NaiveDop(TREES, "plain")

@@ -54,13 +54,20 @@ class DopCharts:
         names = [*grammar.treebank.labels, *map(quote, grammar.treebank.terminals)]
         self._symbol_of = np.array([symbols.get(name, -1) for name in names], np.int32)
         self._memory = Memory()
+        # The sentence at work, and its chart under the treebank's PCFG.
+        self._filtered: tuple[IntArray, Chart] | None = None
 
     def charts(self, sentences: Sequence[IntArray]) -> Iterator[Chart]:
         """One chart after the other for sentences of known terminals (one or more each)."""
-        for terminal_ids in sentences:
+        # Together: the dense kernel takes sentences of like length side by side.
+        filters = self._filter.charts(sentences)
+        for terminal_ids, of_pcfg in zip(sentences, filters, strict=True):
             chart = Chart(self, terminal_ids)
+            chart.spent = of_pcfg.spent
+            self._filtered = terminal_ids, of_pcfg
             self.fill([chart], self.wanted)
             yield chart
+        self._filtered = None
 
     def fill(self, charts: Sequence[Chart], wanted: Wanted) -> None:
         """Compute what is wanted of charts."""
@@ -118,10 +125,13 @@ class DopCharts:
 
     def _forests(self, terminal_ids: IntArray) -> Iterator[DopForest]:
         """The forest of the labels that are alive; where there is no parse, those of lower thresholds."""
-        chart = self._filter.charts([terminal_ids])[0]
-        if chart.refusal is not None:
-            self._clock.check()
+        if self._filtered is None or self._filtered[0] is not terminal_ids:
+            self._filtered = terminal_ids, self._filter.charts([terminal_ids])[0]
+        chart = self._filtered[1]
+        if chart.refusal == TOO_LARGE:
             raise ChartOverflowError("the chart of the treebank's PCFG")
+        if chart.refusal is not None:
+            raise TimeLimitError(chart.refusal)
         entries = chart.span_posteriors()
         wide = entries.ends - entries.starts > 1
         threshold = self._prune
