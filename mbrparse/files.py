@@ -95,7 +95,7 @@ def decode_lines(stream: BinaryIO, source: str, encoding: str | None = None) -> 
     """Yield the lines of an open stream, as ``read_lines`` does of a file; messages call it ``source``."""
     number, begun = 1, ""
     try:
-        for text in _decoded(stream, _decoder(encoding or "utf-8")):
+        for text in _decoded(stream, _decoder("utf-8" if encoding is None else encoding)):
             if _SURROGATE.search(text):  # of encodings that write characters by their numbers
                 raise UnicodeError
             *lines, begun = (begun + text).split("\n")

@@ -140,11 +140,8 @@ def binarize(
         raise click.UsageError("--sections goes with wsj:DIR.")
     check_outputs(
         [("--output", output)],
-        [
-            ("--head-rules", head_rules),
-            ("--label-map", label_map),
-            *(("INPUT", corpus_path(spec)) for spec in inputs),
-        ],
+        [("--head-rules", head_rules), ("--label-map", label_map)],
+        rewritten=[("INPUT", corpus_path(spec)) for spec in inputs],
     )
     binarization = _binarization(
         context, direction, hmarkov, vmarkov, head_rules, annotate or frozenset(), subcat

@@ -186,6 +186,7 @@ def test_statistics_of_a_grammar_that_goes_to_standard_output(command: Command) 
 def test_two_files_in_one_place(words: str, message: str, command: Command) -> None:
     Path("there").write_text(TREES)
     Path("x.checkpoint").write_text(TREES)
+    Path("t.svg").write_text(TREES)
     os.link("there", "hard")
     os.symlink("there", "soft")
     os.symlink("d", "dangling")

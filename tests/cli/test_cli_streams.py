@@ -91,9 +91,9 @@ def test_an_output_that_cannot_be_written(
 @pytest.mark.parametrize(
     ("words", "text", "message"),
     [
-        (["binarize"], "", "no trees in the input; trees are written in brackets"),
-        (["binarize"], " \n\n", "no trees in the input"),
-        (["binarize"], "(())\n", "no trees in the input"),
+        (["binarize"], "", "<stdin>: no trees in the input; trees are written in brackets"),
+        (["binarize"], " \n\n", "<stdin>: no trees in the input"),
+        (["binarize"], "(())\n", "<stdin>: no trees in the input"),
         (["binarize"], "Good morning.\n", "<stdin>:1: text outside of brackets: 'Good'; mend"),
         (["debinarize"], "", "<stdin>: no trees in the input"),
         (["debinarize"], "Good morning.\n", "<stdin>:1: text outside of brackets"),
@@ -102,7 +102,7 @@ def test_an_output_that_cannot_be_written(
             "(S x y)\n(S (^X x y) z)\n",
             "<stdin>:2: label '^X' has no base before its annotations",
         ),
-        (["train"], "", "no trees to train on; give binarized trees: mbrparse binarize"),
+        (["train"], "", "<stdin>: no trees in the input; trees are written in brackets"),
         (["train"], "Good morning.\n", "<stdin>:1: text outside of brackets"),
         (["train"], "(S x y)\n(S x y z)\n", "<stdin>:2: constituent S has 3 children, not 2; binarize"),
         (["binarize"], "(S x y)\n(S (A x y)\n", "<stdin>:2: unbalanced brackets"),

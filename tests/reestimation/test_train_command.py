@@ -123,7 +123,7 @@ def test_mistakes_are_one_line(
     assert message in done.error
 
 
-@pytest.mark.parametrize(("text", "message"), [("", "no sentences to train on"), ("(S a", "unbalanced")])
+@pytest.mark.parametrize(("text", "message"), [("", "no trees in the input"), ("(S a", "unbalanced")])
 def test_no_or_broken_text(command: Command, tmp_path: Path, text: str, message: str) -> None:
     path = tmp_path / "t"
     path.write_text(text)
