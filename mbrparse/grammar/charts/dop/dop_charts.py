@@ -181,7 +181,7 @@ class Memory:
         for place, size in enumerate(sizes):
             if len(self._rooms[place]) < size:
                 self._rooms[place] = np.empty(0)  # first the old one goes
-                self._rooms[place] = np.empty(size * 5 // 4)
+                self._rooms[place] = np.empty(size * 17 // 16)
         inside, outside, posterior = np.zeros((3, count))
         value, adjoint, left, left_adjoint, right, right_adjoint = self._rooms
         exponent = np.zeros(count, np.int32)
