@@ -99,9 +99,13 @@ _UNWRITTEN = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EBADF, errno.EIO)
 def main() -> NoReturn:
     """Run the command line; the only place where errors become exit codes."""
     streams.stand_in_for_closed()
-    with signals.as_interrupts() as received, interruptible():
-        code, failure = _run(received)
-        lost = streams.flush_output()
+    lost: OSError | None = None
+    try:
+        with signals.as_interrupts(), interruptible():
+            code, failure = _run()
+            lost = streams.flush_output()
+    except KeyboardInterrupt as interruption:  # before all began, or when all was done and said
+        code, failure = _interrupted(interruption), None
     if isinstance(lost, BrokenPipeError):
         failure = None
     elif lost is not None and failure is None:
@@ -115,7 +119,7 @@ def main() -> NoReturn:
     sys.exit(code)
 
 
-def _run(received: list[int]) -> tuple[int, Exception | None]:
+def _run() -> tuple[int, Exception | None]:
     """Run a command; its exit code, and what there is to say."""
     try:
         _invoke()
@@ -127,11 +131,7 @@ def _run(received: list[int]) -> tuple[int, Exception | None]:
     except (MbrparseError, MemoryError) as error:
         return 1, error if isinstance(error, MbrparseError) else _OUT_OF_MEMORY
     except (click.Abort, KeyboardInterrupt) as interruption:
-        # 130 for Ctrl-C, 143 for SIGTERM, as shells have it.
-        number = received[0] if received else signal.SIGINT
-        by = f" ({signal.Signals(number).name})" if received else ""
-        note(" ".join((f"interrupted{by}", *map(str, interruption.args))))
-        return 128 + number, None
+        return _interrupted(interruption), None
     except BrokenPipeError:
         # The reader of our output has left (| head): it has what it wanted, and there is nothing to say.
         # Where files were to be written besides, FileError says that they are not (``together``).
@@ -142,6 +142,14 @@ def _run(received: list[int]) -> tuple[int, Exception | None]:
             return 1, unwritable("<stdout>", error)
         return 1, FileError(f"failed ({error.strerror or error})", source=error.filename)
     return 0, None
+
+
+def _interrupted(interruption: BaseException) -> int:
+    """Say so; the exit code, as shells have it: 130 for Ctrl-C, 143 for SIGTERM."""
+    number = signals.received()
+    by = "" if number == signal.SIGINT else f" ({number.name})"
+    note(" ".join((f"interrupted{by}", *map(str, interruption.args))))
+    return 128 + number
 
 
 def _invoke() -> None:

@@ -14,9 +14,14 @@ ENDING = (signal.SIGTERM, signal.SIGHUP)
 _received: list[int] = []
 
 
+def received() -> signal.Signals:
+    """The signal that a KeyboardInterrupt stands for."""
+    return signal.Signals(_received[0]) if _received else signal.SIGINT
+
+
 @contextmanager
-def as_interrupts() -> Iterator[list[int]]:
-    """SIGTERM and SIGHUP raise KeyboardInterrupt, once; yield the list of those that came.
+def as_interrupts() -> Iterator[None]:
+    """SIGTERM and SIGHUP raise KeyboardInterrupt, once; ``received`` says which.
 
     What is ignored (``nohup``) stays ignored. Child processes end by the signals as ever: nothing of
     theirs is worth unwinding, and a kernel would not hear.
@@ -29,7 +34,7 @@ def as_interrupts() -> Iterator[list[int]]:
             if handler is signal.SIG_DFL:
                 signal.signal(number, _interrupt)
     try:
-        yield _received
+        yield
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import io
 import json
@@ -103,8 +104,10 @@ def _of_parses(trial: Trial, outcome: Outcome, folder: Path) -> str | None:
     data = trial.files.get(trial.stdin if options["input"] == "-" else options["input"])
     if data is None or options["encoding"] not in ("utf-8", "utf8"):
         return None
-    text = data.decode("utf-8-sig")
-    trees = options["form"] == "trees" or (options["form"] is None and text.lstrip().startswith("("))
+    text = _decoded(data)
+    lines = (line.lstrip() for line in text.split("\n"))
+    first = next((line for line in lines if line and not line.startswith("#")), "")
+    trees = options["form"] == "trees" or (options["form"] is None and first.startswith("("))
     count = _count_trees(text) if trees else text.count("\n") + (not text.endswith("\n"))
     paths = [options["output"].replace("{objective}", name) for name in options["names"]]
     for path in dict.fromkeys([*paths, options["details"]]):
@@ -114,18 +117,31 @@ def _of_parses(trial: Trial, outcome: Outcome, folder: Path) -> str | None:
         if found.count(b"\n") != count:
             what = "details" if path == options["details"] else "parses"
             return f"lost line parse: {what} of {'trees' if trees else 'tokens'}"
-        lines = found.decode("utf-8").split("\n")[:-1]
+        written = found.decode("utf-8").split("\n")[:-1]
         if path == options["details"]:
-            for line in lines:
+            for line in written:
                 try:
                     json.loads(line, parse_constant=_refuse)
                 except ValueError as error:
                     return f"details are no JSON: {re.sub(r'[0-9]+', 'N', str(error))[:40]}"
         elif not trees and options["fallback"] != "empty":
             words = text.removesuffix("\n").split("\n")
-            if any(_leaves(line) != _words(one) for line, one in zip(lines, words, strict=True)):
+            if any(_leaves(line) != _words(one) for line, one in zip(written, words, strict=True)):
                 return "words changed parse"
     return None
+
+
+def _decoded(data: bytes) -> str:
+    """The text of an input: UTF-8, if no mark at its beginning says otherwise."""
+    for mark, encoding in (
+        (codecs.BOM_UTF32_LE, "utf-32"),
+        (codecs.BOM_UTF32_BE, "utf-32"),
+        (codecs.BOM_UTF16_LE, "utf-16"),
+        (codecs.BOM_UTF16_BE, "utf-16"),
+    ):
+        if data.startswith(mark):
+            return data.decode(encoding)
+    return data.decode("utf-8-sig")
 
 
 def _options(arguments: list[str]) -> dict[str, Any]:
@@ -135,11 +151,13 @@ def _options(arguments: list[str]) -> dict[str, Any]:
 
 
 def _count_trees(text: str) -> int:
-    """Outermost pairs of brackets (parentheses in words are written otherwise)."""
+    """Outermost pairs of brackets (parentheses in words are written otherwise), comments left out."""
     depth = count = 0
-    for bracket in re.findall("[()]", text):
-        depth += 1 if bracket == "(" else -1
-        count += depth == 0
+    for line in text.split("\n"):
+        if depth or not line.lstrip().startswith("#"):
+            for bracket in re.findall("[()]", line):
+                depth += 1 if bracket == "(" else -1
+                count += depth == 0
     return count
 
 
