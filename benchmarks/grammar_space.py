@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import pinned
 
 from mbrparse.decode.derivations import forest_charts, forest_decoder, label_forest, tree_search
-from mbrparse.decode.objectives import OBJECTIVES, Kind, Objective, Space
+from mbrparse.decode.objectives import OBJECTIVES, Objective, Space
 from mbrparse.decode.parser import Parser
 from mbrparse.decode.run import lines_of
 from mbrparse.decode.sentences import Sentence
@@ -66,9 +66,21 @@ def settings() -> dict[str, Preparation]:
     }
 
 
+#: Those that have a meaning among a grammar's own trees.
+SEARCHED = (
+    "labelled-tree",
+    "labelled-recall",
+    "bracketed-recall",
+    "parent-child",
+    "productions",
+    "max-rule-sum",
+    "max-rule-product",
+)
+
+
 def objective_sets() -> dict[str, tuple[Objective, ...]]:
     """Sets of objectives that are asked for together."""
-    everything = tuple(row for row in OBJECTIVES.values() if row.kind is not Kind.RISK)
+    everything = tuple(OBJECTIVES[name] for name in SEARCHED)
     within = tuple(objective.within(Space.GRAMMAR) for objective in everything)
     return {
         "all, --space grammar": within,
