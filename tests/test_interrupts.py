@@ -137,8 +137,11 @@ def script(tmp_path: Path, text: str) -> Iterator[subprocess.Popen[str]]:
     """A program that hears Ctrl-C as the command line does; it has said that it is ready."""
     path = tmp_path / "program.py"
     path.write_text(
-        "import signal, sys, time\nfrom mbrparse.cli.interrupts import interruptible\n"
-        f"signal.signal(signal.SIGINT, signal.default_int_handler)\nwith interruptible():\n{text}"
+        "import signal, sys, time\n"
+        "from mbrparse.cli.interrupts import interruptible\n"
+        "from mbrparse.cli.signals import as_interrupts\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        f"with as_interrupts(), interruptible():\n{text}"
     )
     with subprocess.Popen(
         [sys.executable, path], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
@@ -172,9 +175,10 @@ def test_the_second_press_ends_at_once(tmp_path: Path) -> None:
         assert (process.stdout.read(), process.stderr.read(), process.wait()) == ("", LINE, 130)
 
 
-def test_an_import_is_not_torn_apart(tmp_path: Path) -> None:
+@pytest.mark.parametrize("sign", ["SIGINT", "SIGTERM"])
+def test_an_import_is_not_torn_apart(tmp_path: Path, sign: str) -> None:
     (tmp_path / "slow.py").write_text(
-        'import signal, os\nprint("ready", flush=True)\nos.kill(os.getpid(), signal.SIGINT)\n'
+        f'import signal, os\nprint("ready", flush=True)\nos.kill(os.getpid(), signal.{sign})\n'
         "for _ in range(1000): pass\nprint('whole', flush=True)\n"
     )
     text = """

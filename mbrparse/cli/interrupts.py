@@ -51,24 +51,20 @@ def interruptible() -> Iterator[None]:
         ear.forget()
 
 
-class _Ear:
+class Interruption:
+    """Raises KeyboardInterrupt for a signal, as soon as it would be heeded; made anew for each block."""
+
     def __init__(self) -> None:
-        self._first: float | None = None
+        self._since: float | None = None
         self._alarm: Any = None
 
-    def hear(self, number: int, frame: FrameType | None) -> None:
+    def raise_where_heeded(self, frame: FrameType | None) -> None:
+        """Interrupt the code of this frame now, or in a moment."""
         now = time.monotonic()
-        if self._first is None:
-            self._first = now
-            self.raise_where_heeded(number, frame)
-        elif now > self._first + _SAME_PRESS:
-            end_at_once()
-
-    def raise_where_heeded(self, _number: int, frame: FrameType | None) -> None:
-        assert self._first is not None
-        if _TIMED and time.monotonic() < self._first + _PATIENCE and _deaf(frame):
+        self._since = now if self._since is None else self._since
+        if _TIMED and now < self._since + _PATIENCE and _deaf(frame):
             if self._alarm is None:
-                self._alarm = signal.signal(signal.SIGALRM, self.raise_where_heeded)
+                self._alarm = signal.signal(signal.SIGALRM, lambda _, later: self.raise_where_heeded(later))
             signal.setitimer(signal.ITIMER_REAL, _PUT_OFF)
         else:
             raise KeyboardInterrupt
@@ -78,6 +74,24 @@ class _Ear:
         if self._alarm is not None:
             signal.setitimer(signal.ITIMER_REAL, 0.0)
             signal.signal(signal.SIGALRM, self._alarm)
+            self._alarm = None
+
+
+class _Ear:
+    def __init__(self) -> None:
+        self._first: float | None = None
+        self._interruption = Interruption()
+
+    def hear(self, number: int, frame: FrameType | None) -> None:
+        now = time.monotonic()
+        if self._first is None:
+            self._first = now
+            self._interruption.raise_where_heeded(frame)
+        elif now > self._first + _SAME_PRESS:
+            end_at_once()
+
+    def forget(self) -> None:
+        self._interruption.forget()
 
 
 def _deaf(frame: FrameType | None) -> bool:

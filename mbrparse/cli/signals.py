@@ -9,9 +9,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
+from mbrparse.cli.interrupts import Interruption
+
 ENDING = (signal.SIGTERM, signal.SIGHUP)
 
 _received: list[int] = []
+_interruption = Interruption()
 
 
 def received() -> signal.Signals:
@@ -26,7 +29,9 @@ def as_interrupts() -> Iterator[None]:
     What is ignored (``nohup``) stays ignored. Child processes end by the signals as ever: nothing of
     theirs is worth unwinding, and a kernel would not hear.
     """
+    global _interruption  # noqa: PLW0603  # there is one main thread
     _received.clear()
+    _interruption = Interruption()
     before = {}
     if threading.current_thread() is threading.main_thread():
         before = {number: signal.getsignal(number) for number in ENDING}
@@ -38,14 +43,15 @@ def as_interrupts() -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+        _interruption.forget()
 
 
-def _interrupt(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
+def _interrupt(number: int, frame: FrameType | None) -> None:
     for other in ENDING:
         # A closing terminal, or a manager of services, sends both: once is enough to leave.
         signal.signal(other, signal.SIG_IGN)
     _received.append(number)
-    raise KeyboardInterrupt
+    _interruption.raise_where_heeded(frame)
 
 
 def _restore() -> None:

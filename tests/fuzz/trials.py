@@ -55,6 +55,8 @@ OUTPUTS = (
     "x" * 250,
     "out\n2",
 )
+#: Options that name an output; --details may be given several times where it is read.
+WRITTEN = ("curve", "svg", "png", "details", "per_sentence", "candidates")
 STREAMS = ("", "stdin closed", "stdout closed", "stderr closed", "stdout full", "stderr full", "ascii")
 
 
@@ -140,13 +142,7 @@ def _option(rng: Random, arguments: list[str], files: list[str]) -> list[str]:
             values = ("0", "1", "2", "3", "-1", "x", "²")
     elif parameter.name == "encoding":
         values = ENCODINGS
-    elif "output" in str(parameter.name) or parameter.name in (
-        "curve",
-        "svg",
-        "png",
-        "details",
-        "per_sentence",
-    ):
+    elif "output" in str(parameter.name) or (parameter.name in WRITTEN and not parameter.multiple):
         values = (*OUTPUTS, *files)
     elif rng.random() < 0.5:
         values = (
