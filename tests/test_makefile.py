@@ -14,11 +14,13 @@ pytestmark = pytest.mark.skipif(not ENVIRONMENT.exists(), reason="make has set u
 
 
 def make(*words: str, stdin: str = "", env: dict[str, str] | None = None) -> str:
+    # The tests may be a target of make themselves, which would speak of its folders.
+    inherited = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MAKELEVEL")}
     done = subprocess.run(
         ["make", "-o", ".venv/installed", "-o", ".venv/bin/python", *words],
         cwd=ROOT,
         input=stdin,
-        env={**os.environ, **(env or {})},
+        env={**inherited, **(env or {})},
         capture_output=True,
         text=True,
         check=True,

@@ -38,6 +38,13 @@ def _annotations(text: str) -> frozenset[str]:
     return frozenset(one.convert(part.strip(), None, None) for part in text.split(","))
 
 
+def _is_plain(spec: str) -> bool:
+    """Whether an input is a file of trees, which binarized ones may replace: a corpus is more than those."""
+    from mbrparse.treebank.known_corpora import corpus_path
+
+    return corpus_path(spec) == spec and not spec.lower().endswith(".zip")
+
+
 @click.command()
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
 @output_option()
@@ -140,8 +147,12 @@ def binarize(
         raise click.UsageError("--sections goes with wsj:DIR.")
     check_outputs(
         [("--output", output)],
-        [("--head-rules", head_rules), ("--label-map", label_map)],
-        rewritten=[("INPUT", corpus_path(spec)) for spec in inputs],
+        [
+            ("--head-rules", head_rules),
+            ("--label-map", label_map),
+            *(("INPUT", corpus_path(spec)) for spec in inputs if not _is_plain(spec)),
+        ],
+        rewritten=[("INPUT", spec) for spec in inputs if _is_plain(spec)],
     )
     binarization = _binarization(
         context, direction, hmarkov, vmarkov, head_rules, annotate or frozenset(), subcat
