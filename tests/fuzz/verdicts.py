@@ -105,8 +105,9 @@ def _of_parses(trial: Trial, outcome: Outcome, folder: Path) -> str | None:
     if data is None or options["encoding"] not in ("utf-8", "utf8"):
         return None
     text = _decoded(data)
-    lines = (line.lstrip() for line in text.split("\n"))
-    first = next((line for line in lines if line and not line.startswith("#")), "")
+    # U+001E and others are no white space; a form feed may stand before a comment.
+    lines = (line for line in text.split("\n") if not line.lstrip(" \t\r\v\f").startswith("#"))
+    first = next((line for line in lines if line.strip(" \t\r")), "").lstrip(" \t\r")
     trees = options["form"] == "trees" or (options["form"] is None and first.startswith("("))
     count = _count_trees(text) if trees else text.count("\n") + (not text.endswith("\n"))
     paths = [options["output"].replace("{objective}", name) for name in options["names"]]
