@@ -98,10 +98,11 @@ class GrammarSource:
             wanted = Wanted(bool(free or whole) or entries, bool(probable), entries, nodes)
             charts = self._charts_of_sums(options, wanted)
             decoders.append((ViterbiDecoder(self.grammar, _chosen(objectives, probable)), probable))
-        if whole:
-            decoders.append((self._whole_trees(charts, _chosen(objectives, whole)), whole))
-        if options.has_candidates:
-            self.candidates = self._listing(charts, options)
+        forests = self._forests(charts) if whole or options.has_candidates else None
+        if whole and forests is not None:
+            decoders.append((self._whole_trees(forests, _chosen(objectives, whole)), whole))
+        if options.has_candidates and forests is not None:
+            self.candidates = self._listing(forests, options)
             if options.risk is not None:
                 from mbrparse.decode.candidates.risk_decoder import RiskDecoder
 
@@ -113,18 +114,18 @@ class GrammarSource:
             if places
         )
 
-    def _whole_trees(self, charts: Any, objectives: list[Objective]) -> Decoder[Any]:
+    def _whole_trees(self, forests: ForestCharts, objectives: list[Objective]) -> Decoder[Any]:
         """The decoder of whole trees, with a sampler over forests."""
         from mbrparse.decode.candidates.sampler import Sampler
         from mbrparse.decode.whole_trees.whole_tree_decoder import WholeTreeDecoder
 
-        return WholeTreeDecoder(self.grammar, objectives, Sampler(self._forests(charts)), self.clock)
+        return WholeTreeDecoder(self.grammar, objectives, Sampler(forests), self.clock)
 
-    def _listing(self, charts: Any, options: ParserOptions) -> CandidateTrees:
+    def _listing(self, forests: ForestCharts, options: ParserOptions) -> CandidateTrees:
         """The candidates."""
         from mbrparse.decode.candidates.candidate_trees import CandidateTrees
 
-        return CandidateTrees(self._forests(charts), options)
+        return CandidateTrees(forests, options)
 
     def _forests(self, charts: Any) -> ForestCharts:
         """The charts' own forests or, where they have none, others."""
