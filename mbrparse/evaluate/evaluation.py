@@ -114,12 +114,14 @@ def evaluate(
     tell: Callable[[str], None],
     progress: Callable[[Rows], Rows] = lambda rows: rows,
     fell_back: Mapping[str, Sequence[bool]] | None = None,
+    tallies: Mapping[str, LabelTally] | None = None,
 ) -> Evaluation:
     """Compare trees; ``tell`` hears what a user should know (EVALB's messages, one line each), ``progress``
     may watch the rows go by.
 
     ``fell_back`` says of each parser's sentences whether they did; they become a column of the counts, and
-    a criterion of the table. Raises MbrparseError where the trees (or the baseline's name) do not allow it.
+    a criterion of the table. ``tallies``, one by each parser's name, hear of every sentence that counts
+    (default: those that the breakdown needs). Raises MbrparseError where the trees (or the baseline's name) do not allow it.
     """
     names = [source.name for source in parses]
     if not names:
@@ -129,7 +131,8 @@ def evaluate(
         raise MbrparseError(
             f"no parses are called {baseline!r}", remedy=f"the baseline is one of {', '.join(names)}"
         )
-    tallies = {name: LabelTally() for name in names} if settings.by in ("label", "confusions") else {}
+    if tallies is None:
+        tallies = {name: LabelTally() for name in names} if settings.by in ("label", "confusions") else {}
     counts = counts_table(progress(_rows(gold, parses, settings, tell, tallies)))
     if not isinstance(settings.how, EvalbParameters):
         _warn_of_nary(counts, settings, tell)
@@ -205,7 +208,7 @@ def _rows(
     parses: Sequence[TreeSource],
     settings: Settings,
     tell: Callable[[str], None],
-    tallies: dict[str, LabelTally],
+    tallies: Mapping[str, LabelTally],
 ) -> Iterator[Sequence[SentenceCounts | EvalbCounts]]:
     if isinstance(settings.how, EvalbParameters):
         yield from count_as_evalb(gold, parses, settings.how, tell, tallies or None)
