@@ -129,12 +129,15 @@ def evaluate(
     tell: Callable[[str], None],
     progress: Callable[[Rows], Rows] = lambda rows: rows,
     fell_back: Mapping[str, Sequence[bool]] | None = None,
+    tallies: Mapping[str, LabelTally] | None = None,
 ) -> Evaluation:
     """Compare trees; ``tell`` hears what a user should know (EVALB's messages, one line each), ``progress``
     may watch the rows go by.
 
     ``fell_back`` says of each parser's sentences whether they did; they become a column of the counts, and
-    a criterion of the table. Raises MbrparseError where the trees (or the baseline's name) do not allow it.
+    a criterion of the table. ``tallies``, one by each parser's name, hear of every sentence that counts
+    (default: those that the breakdown needs). Raises MbrparseError where the trees (or the baseline's name) do
+    not allow it.
     """
     names = [source.name for source in parses]
     if not names:
@@ -144,7 +147,8 @@ def evaluate(
         raise MbrparseError(
             f"no parses are called {baseline!r}", remedy=f"the baseline is one of {', '.join(names)}"
         )
-    tallies = {name: LabelTally() for name in names} if settings.by in ("label", "confusions") else {}
+    if tallies is None:
+        tallies = {name: LabelTally() for name in names} if settings.by in ("label", "confusions") else {}
     counts = counts_table(progress(_rows(gold, parses, settings, tell, tallies)))
     if isinstance(settings.how, Comparison):
         _warn_of_nary(counts, settings, tell)
@@ -220,7 +224,7 @@ def _rows(
     parses: Sequence[TreeSource],
     settings: Settings,
     tell: Callable[[str], None],
-    tallies: dict[str, LabelTally],
+    tallies: Mapping[str, LabelTally],
 ) -> Iterator[Sequence[Row]]:
     match settings.how:
         case EvalbParameters() as how:
