@@ -24,6 +24,19 @@ class Certificate(NamedTuple):
     certified: bool
 
 
+class Estimate(NamedTuple):
+    """What samples say of the tree that is the commonest among them.
+
+    ``estimate`` is its share of the ``samples``, with its ``standard_error``; ``leader_error`` about how
+    probably another would have been as common (decode.dop.leader; None: not told).
+    """
+
+    estimate: float
+    standard_error: float
+    leader_error: float | None
+    samples: int
+
+
 @dataclass(frozen=True, slots=True)
 class Decoded:
     """The best tree of one objective for one sentence.
@@ -34,7 +47,7 @@ class Decoded:
     ``--details``. A tree that is a most probable derivation has that derivation's natural ``log_prob``.
     An n-ary tree says how many ``constituents`` the true n-ary tree is expected to have, a tree that is to be
     ``consistent`` with it how probably each of its spans is. One that is right or wrong as a
-    whole has a ``certificate``.
+    whole has a ``certificate``, or an ``estimate`` from samples.
     """
 
     spans: LabelledSpans
@@ -45,6 +58,7 @@ class Decoded:
     constituents: float | None = None
     consistent: Sequence[float] | None = None
     certificate: Certificate | None = None
+    estimate: Estimate | None = None
 
 
 class Decoder(Protocol[ChartT_contra]):

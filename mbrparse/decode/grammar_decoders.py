@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, cast
 
 from mbrparse.decode.decoders import Decoder, Place
 from mbrparse.decode.derivations.viterbi_decoder import ViterbiDecoder
 from mbrparse.decode.free.free_decoder import FreeDecoder
 from mbrparse.decode.nary.nary_decoder import NaryDecoder
 from mbrparse.decode.objectives import Kind, Objective
+from mbrparse.decode.parse_result import SentenceChart
 from mbrparse.decode.parser_options import ParserOptions
+from mbrparse.decode.posteriors.span_posteriors import Posteriors
 from mbrparse.grammar.charts.chart import Wanted
 from mbrparse.grammar.charts.clock import Clock
+from mbrparse.grammar.charts.crossing.consistency import ConsistentSpans, NodeChart
 from mbrparse.grammar.charts.factory import TIE, ChartFactory
 from mbrparse.grammar.pcfg import PCFG
 
@@ -43,6 +46,14 @@ class GrammarDecoders:
         self.charts = self._charts()
         self.candidates = self._candidates() if options.has_candidates else None
         self.places = _places(options.objectives, self._makers())
+        self._consistent = ConsistentSpans(grammar)
+
+    def posteriors(self, chart: SentenceChart) -> Posteriors:
+        """Those of a sentence's chart, which has a parse."""
+        known = None
+        if self.options.best_first is None:
+            known = partial(self._consistent.of_chart, cast("NodeChart", chart))
+        return Posteriors.of_chart(chart, self.labels, known)
 
     def _asked(self, *kinds: Kind) -> bool:
         """Whether an objective is of one of these kinds."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 from mbrparse.decode.decoders import Place
@@ -11,12 +10,9 @@ from mbrparse.decode.evidence import Evidence
 from mbrparse.decode.grammar_decoders import GrammarDecoders
 from mbrparse.decode.parse_result import SentenceChart
 from mbrparse.decode.parser_options import ParserOptions
-from mbrparse.decode.posteriors.span_posteriors import Posteriors
 from mbrparse.decode.sentences import Batch, Sentence
 from mbrparse.decode.trees import tagged
-from mbrparse.errors import OptionsError
 from mbrparse.grammar.charts.clock import Clock
-from mbrparse.grammar.charts.crossing.consistency import ConsistentSpans, NodeChart
 from mbrparse.grammar.charts.factory import default_max_length
 from mbrparse.grammar.pcfg import PCFG, UNKNOWN_TERMINAL, IntArray
 from mbrparse.grammar.rules import is_terminal, unquote
@@ -36,17 +32,16 @@ class GrammarSource:
         self.grammar = grammar = source if isinstance(source, PCFG) else source.pcfg
         if self._dop is not None:
             options.check_for_dop()
-        elif options.prune:
-            raise OptionsError("--prune needs a DOP grammar: mbrparse train --method dop")
+        else:
+            options.check_for_pcfg()
+        self._made: GrammarDecoders | None = None
         self.charts: Any = None
         self.places: tuple[Place, ...] = ()
         #: The candidates of its charts' sentences, where some are asked for.
         self.candidates: CandidateTrees | None = None
         self.root = grammar.start_label
         self.labels = frozenset(grammar.labels)
-        self._item_labels = grammar.labels
         self._options = options
-        self._consistent = ConsistentSpans(grammar)
         self.clock = Clock(options.max_seconds)
         self.renew()
         self._max_length = options.max_length or default_max_length(grammar)
@@ -55,15 +50,16 @@ class GrammarSource:
 
     def renew(self) -> None:
         """Make charts and decoders, and the memory that they work in, anew."""
-        self.charts, self.places, self.candidates = None, (), None  # first the old ones go
+        self._made = None  # first the old ones go
+        self.charts, self.places, self.candidates = None, (), None
         if self._dop is None:
-            made = GrammarDecoders(self.grammar, self._options, self.clock)
+            self._made = GrammarDecoders(self.grammar, self._options, self.clock)
         else:
             from mbrparse.decode.dop.dop_decoders import DopDecoders
 
-            made = DopDecoders(self._dop, self._options, self.clock)
+            self._made = DopDecoders(self._dop, self._options, self.clock)
+        made = self._made
         self.charts, self.places, self.candidates = made.charts, made.places, made.candidates
-        self._item_labels = made.labels
 
     def terminals(self, sentence: Sentence) -> list[str]:
         """What of a sentence the grammar speaks of: its tags, or its words and what stands for them."""
@@ -89,12 +85,7 @@ class GrammarSource:
     ) -> Evidence:
         if chart is not None and not chart.has_parse:
             reason, chart = chart.failure, None
-        posteriors = None
-        if chart is not None:
-            known = None
-            if self._options.best_first is None and self._dop is None:
-                known = partial(self._consistent.of_chart, cast("NodeChart", chart))
-            posteriors = Posteriors.of_chart(chart, self._item_labels, known)
+        posteriors = None if chart is None or self._made is None else self._made.posteriors(chart)
         return Evidence(sentence, ids, posteriors, chart, reason)
 
     def refused(self, sentence: Sentence, reason: str) -> Evidence:
