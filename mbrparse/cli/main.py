@@ -32,6 +32,7 @@ COMMANDS = {
     "parse": "Parse sentences for one objective or several.",
     "score": "Score given trees: log probabilities and expectations.",
     "posteriors": "Show a sentence's chart: the posteriors of its spans.",
+    "baseline": "Binary trees that know nothing: left, right, random, balanced.",
     "evaluate": "Compare parses with gold trees: a table of criteria.",
     "reproduce": "From a treebank to Goodman's table, in one command.",
     "experiment": "Run an experiment: a paper's, or a check of the parser.",
