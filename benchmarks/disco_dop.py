@@ -2,13 +2,13 @@
 
 It runs in an environment of its own (docs/dop.md says how to build it) and gets our binarized trees over
 tags, each tag a word under itself, all under one root. Its PCFG prunes its reduction and its Double-DOP at
-1e-5; both give the most probable tree of 1,000 best derivations. What it parses is judged as our own parses
-are. Seconds are its own of each stage, in CPU time, on one core.
+1e-5; they give the most probable tree of the 1,000 or 10 best derivations. What it parses is judged as our
+own parses are. Seconds are its own of each stage and the PCFG's, in CPU time, on one core.
 
-    taskset -c 0 python benchmarks/disco_dop.py PYTHON DIR [nltk:treebank] [SENTENCES] [reduction|double ...]
+    taskset -c 0 python benchmarks/disco_dop.py PYTHON DIR [nltk:treebank] [SENTENCES] [STAGE ...]
 
 PYTHON is that of the environment, DIR a new folder; SENTENCES is the number of test sentences, the first of
-the last tenth of those of up to 40 tags.
+the last tenth of those of up to 40 tags; STAGES names the stages.
 """
 
 from __future__ import annotations
@@ -31,9 +31,13 @@ from mbrparse.treebank.tree import Tree
 
 #: What ends a continuation's label in their files, where _ has a meaning.
 MARK = "=CONT"
-# In mode pcfg its Double-DOP aborts where it is pruned.
-STAGES = {"reduction": "mode='pcfg', dop='reduction'", "double": "mode='plcfrs', dop='doubledop'"}
-STAGE = "dict(name='{name}', prune='pcfg', k=1e-5, m=1000, objective='mpp', {kind})"
+# In mode pcfg its Double-DOP aborts with more derivations than its usual ten.
+STAGES = {
+    "reduction": "mode='pcfg', dop='reduction', m=1000",
+    "double": "mode='plcfrs', dop='doubledop', m=1000",
+    "double-10": "mode='pcfg', dop='doubledop', m=10",
+}
+STAGE = "dict(name='{name}', prune='pcfg', k=1e-5, objective='mpp', {kind})"
 PARAMETERS = """stages=[dict(name='pcfg', mode='pcfg'), {stages}],
 corpusfmt='bracket', evalparam='nothing.prm', postagging=None, punct=None, functions=None,
 traincorpus=dict(path='train.mrg', maxwords=40, numsents={train}),
