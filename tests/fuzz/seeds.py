@@ -58,6 +58,7 @@ debinarize bin.mrg -o gold.orig
 experiment palindromes --runs 2 --train 4 --test 3 --nonterminals 2 --iterations 2 -o palindromes
 experiment pereira-schabes trees.mrg --runs 1 --train 3 --test 2 --nonterminals 2 --iterations 2 -o brackets
 experiment figures-of-merit trees.mrg --sentences 2 --test-fraction 0.2 --merit boundary-trigram -o merits
+experiment dop trees.mrg --runs 1 --train 0.7 --test 0.3 --samples 5 --resamples 20 --no-speed -o dop
 experiment simaan trees.mrg --test-fraction 0.3 --resamples 20 --unknown signature -o simaan
 """
 
