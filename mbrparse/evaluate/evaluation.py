@@ -121,7 +121,8 @@ def evaluate(
 
     ``fell_back`` says of each parser's sentences whether they did; they become a column of the counts, and
     a criterion of the table. ``tallies``, one by each parser's name, hear of every sentence that counts
-    (default: those that the breakdown needs). Raises MbrparseError where the trees (or the baseline's name) do not allow it.
+    (default: those that the breakdown needs). Raises MbrparseError where the trees (or the baseline's name)
+    do not allow it.
     """
     names = [source.name for source in parses]
     if not names:

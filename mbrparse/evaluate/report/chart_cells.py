@@ -14,7 +14,7 @@ from mbrparse.evaluate.report.label_numbers import LabelNumbers
 #: What is less probable is not drawn.
 THRESHOLD = 0.01
 #: Posteriors are written as so many parts of one.
-PARTS = 1000
+PARTS = 100
 
 
 class SpanArrays(Protocol):
@@ -64,7 +64,7 @@ def check_lengths(arrays: SpanArrays, lengths: Sequence[int]) -> None:
 
 
 def chart_cells(arrays: SpanArrays, sentence: int, labels: LabelNumbers) -> list[int]:
-    """Start, end, label number and posterior (in PARTS of one) of a sentence's spans of two words or more.
+    """Label number, start, end and posterior (in PARTS of one) of a sentence's spans of two words or more.
 
     One after the other, the most probable labels of a span first.
     """
@@ -74,5 +74,5 @@ def chart_cells(arrays: SpanArrays, sentence: int, labels: LabelNumbers) -> list
     shown = shown[np.lexsort((-g[shown], end[shown], start[shown]))]
     numbers = [labels.number(arrays.labels[label]) for label in arrays.label_ids[rows][shown]]
     parts = np.rint(g[shown] * PARTS).astype(int)
-    columns = (start[shown].tolist(), end[shown].tolist(), numbers, parts.tolist())
+    columns = (numbers, start[shown].tolist(), end[shown].tolist(), parts.tolist())
     return [number for cell in zip(*columns, strict=True) for number in cell]

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mbrparse.errors import FileError
-from mbrparse.evaluate.breakdowns import Breakdown
 from mbrparse.evaluate.evaluation import Rows, Settings
 from mbrparse.evaluate.report import overview
 from mbrparse.evaluate.report.chart_cells import PARTS, THRESHOLD, SpanArrays, check_lengths
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
 #: More sentences than these make a folder.
 MOST_IN_A_FILE = 10_000
 #: How many sentences are unpacked at a time: in a file, and from a file of a folder.
-_CHUNK, _CHUNK_OF_FOLDER = 40, 250
+_CHUNK, _CHUNK_OF_FOLDER = 100, 250
 _SCRIPTS = ("elements", "store", "state", "listing", "tree", "heat_map", "sentence", "start")
 
 
@@ -189,6 +188,3 @@ def _title(compared: Compared) -> str:
     many = "s" if len(compared.names) > 1 else ""
     gold = compared.evaluation.summary.signature.partition("gold:")[2].partition("|")[0]
     return f"{len(compared.names)} parser{many} on {gold}"
-
-
-__all__ = ["Breakdown", "Wishes", "write_report"]

@@ -1,21 +1,22 @@
 """What a page holds of each sentence, to be drawn when it is looked at.
 
-========  ==========================================================================================
-words     the gold's
+========  =============================================================================================
+words     the gold's; null where they are the text of the sentence (``page_index.texts``) cut at its spaces
 tags      label numbers of the gold's tags; null where there are no words under them
-gold      label, start, end of the gold's constituents, one after the other, parents before children
-parses    one for each parser, null without a parse (below)
-cells     start, end, label, posterior of the model's spans (``chart_cells``); null without posteriors
-========  ==========================================================================================
+gold      the gold's constituents, parents before children: columns of labels, starts and widths
+parses    one for each parser (below)
+cells     the model's spans (``chart_cells``): columns of labels, starts, widths, posteriors; or null
+========  =============================================================================================
 
-Of a parse: ``nodes``, label, start, end and what it is (``judged_trees``) of each constituent; ``gold``, what
-each of the gold's is for it; ``tags`` where they are not the gold's; ``expected``, by name what was expected
-of the tree; ``g``, its constituents' posteriors in parts of one. Labels are numbers.
+Of a parse: ``nodes``, the columns of its constituents and of what each is (``judged_trees``), and ``gold``,
+what each of the gold's is for it; ``tags`` where they are not the gold's; ``expected``, by name what was
+expected of the tree; ``g``, its constituents' posteriors, in PARTS of one as those of cells. Labels are
+numbers, starts are differences from the one before: columns of small numbers compress well.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from mbrparse.evaluate.report.calibration_bins import CalibrationBins
@@ -23,6 +24,9 @@ from mbrparse.evaluate.report.chart_cells import PARTS, SpanArrays, chart_cells
 from mbrparse.evaluate.report.compared import Compared
 from mbrparse.evaluate.report.expectations import Expected
 from mbrparse.evaluate.report.judged_trees import RIGHT, JudgedTree
+
+#: What a page tells of the expectations.
+_SHOWN = ("reason", "log_prob", "score", "posterior", "constituents", "labelled")
 
 
 class SentenceRecords:
@@ -49,22 +53,21 @@ class SentenceRecords:
         compared = self._compared
         shown = compared.gold[sentence]
         parses = []
-        gold_nodes = [] if shown is None else list(shown.nodes)
+        gold = [[], [], []] if shown is None else columns(shown.nodes, 3)
         for name, expected in zip(compared.names, of_parsers, strict=True):
             judged = compared.tree(name, sentence)
             if judged is not None and compared.exact:
-                gold_nodes = [number for place, number in enumerate(judged.gold) if place % 4 < 3]
+                gold = columns(judged.gold, 4)[:3]
             parses.append(self._parse(name, sentence, judged, expected))
-        numbers = compared.labels
-        tags = None if shown is None or shown.tags is None else [numbers.number(tag) for tag in shown.tags]
+        cells = None
+        if self._posteriors is not None:
+            cells = columns(chart_cells(self._posteriors, sentence, compared.labels), 4)
         return {
-            "words": [] if shown is None else list(shown.words),
-            "tags": tags,
-            "gold": gold_nodes,
+            "words": None if shown is None or _are_text(shown.words) else list(shown.words),
+            "tags": None if shown is None or shown.tags is None else self._numbers(shown.tags),
+            "gold": gold,
             "parses": parses,
-            "cells": None
-            if self._posteriors is None
-            else chart_cells(self._posteriors, sentence, compared.labels),
+            "cells": cells,
         }
 
     def _parse(
@@ -73,28 +76,23 @@ class SentenceRecords:
         place = -1
         found: dict[str, Any] | None = None
         if judged is not None:
-            found = {"nodes": list(judged.nodes), "gold": list(judged.gold[3::4])}
-            tags = self._other_tags(name, sentence)
-            if tags is not None:
-                found["tags"] = tags
+            found = {"nodes": columns(judged.nodes, 4), "gold": list(judged.gold[3::4])}
+            gold, parse = self._compared.gold[sentence], self._compared.parses[name][sentence]
+            if gold is not None and parse is not None and parse.tags not in (None, gold.tags):
+                found["tags"] = self._numbers(parse.tags or ())
         if expected is not None:
             self.known = True
-            said = expected._asdict()
-            g = said.pop("g")
+            said, g = expected._asdict(), expected.g
             found = found or {}
-            found["expected"] = {key: _rounded(value) for key, value in said.items() if value is not None}
+            found["expected"] = {key: _rounded(said[key]) for key in _SHOWN if said[key] is not None}
             if judged is not None and g:
                 place = self._calibrate(name, judged, expected)
                 found["g"] = self._node_posteriors(judged, g)
         self.bins[name].append(place)
         return found
 
-    def _other_tags(self, name: str, sentence: int) -> list[int] | None:
-        """The tags of a parse where they are not the gold's."""
-        gold, parse = self._compared.gold[sentence], self._compared.parses[name][sentence]
-        if gold is None or parse is None or parse.tags is None or parse.tags == gold.tags:
-            return None
-        return [self._compared.labels.number(tag) for tag in parse.tags]
+    def _numbers(self, labels: Iterable[str]) -> list[int]:
+        return [self._compared.labels.number(label) for label in labels]
 
     def _spans(self, judged: JudgedTree) -> list[tuple[int, int, str]]:
         labels = self._compared.labels.labels
@@ -126,6 +124,27 @@ class SentenceRecords:
         )
 
 
+def columns(nodes: Sequence[int], width: int) -> list[list[int]]:
+    """Labels, differences of starts, widths, and what else a flat list of label, start, end, ... has.
+
+    >>> columns([7, 0, 3, -1, 8, 1, 3, -2], 4)
+    [[7, 8], [0, 1], [3, 2], [-1, -2]]
+    """
+    labels, starts, ends, *others = (list(nodes[place::width]) for place in range(width))
+    before = [0, *starts]
+    return [
+        labels,
+        [start - last for last, start in zip(before, starts, strict=False)],
+        [end - start for start, end in zip(starts, ends, strict=True)],
+        *others,
+    ]
+
+
+def _are_text(words: Sequence[str]) -> bool:
+    """Whether words, joined by spaces, can be told apart again."""
+    return not any(" " in word or not word for word in words)
+
+
 def _rounded(value: float | str) -> float | str:
-    """Six digits are more than a page shows."""
-    return float(f"{value:.6g}") if isinstance(value, float) else value
+    """Five digits are as many as a page shows."""
+    return float(f"{value:.5g}") if isinstance(value, float) else value

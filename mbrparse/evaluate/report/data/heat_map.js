@@ -3,7 +3,7 @@
 function cellsBySpan(cells) {
   const found = new Map();
   for (let place = 0; place < cells.length; place += 4) {
-    const [start, end, label, parts] = cells.slice(place, place + 4);
+    const [label, start, end, parts] = cells.slice(place, place + 4);
     const key = `${start} ${end}`;
     if (!found.has(key)) found.set(key, []);
     found.get(key).push([index.labels[label], parts / PARTS]);
@@ -71,7 +71,7 @@ function heatMap(record, trees) {
     readout.replaceChildren(
       html("p", { dir: "auto" }, html("strong", {}, words.slice(start, end).join(" ")), ` (${start}–${end})`),
       labels.length
-        ? html("table", {}, html("tbody", {}, labels.map(([label, g]) => html("tr", {}, html("th", { scope: "row" }, bdi(label)), html("td", { class: "number" }, g.toFixed(3))))))
+        ? html("table", {}, html("tbody", {}, labels.map(([label, g]) => html("tr", {}, html("th", { scope: "row" }, bdi(label)), html("td", { class: "number" }, g.toFixed(2))))))
         : html("p", { class: "note" }, `No label with a posterior of ${THRESHOLD} or more.`),
       html("p", { class: "note" }, holders.length ? holders.map(([name, has]) => `${name}: ${has.join(", ")}`).join("; ") : "In none of the trees."));
   };

@@ -53,8 +53,9 @@ function errorsInWords(record, parse, places) {
   for (let at = 0; at < parse.nodes.length; at += 4) {
     const [number, start, end, what] = parse.nodes.slice(at, at + 4);
     if (what === RIGHT) continue;
+    const g = parse.g && parse.g[at / 4] !== null ? `; posterior ${(parse.g[at / 4] / PARTS).toFixed(2)}` : "";
     const why = what === CROSSING ? "crosses a constituent of the gold" : what === EXTRA ? "not in the gold" : ["the gold has ", label(what)];
-    said.push(html("li", {}, html("span", { class: "wrong-word" }, label(number)), over(start, end), ": ", why, others(number, start, end)));
+    said.push(html("li", {}, html("span", { class: "wrong-word" }, label(number)), over(start, end), ": ", why, g, others(number, start, end)));
   }
   parse.gold.forEach((what, place) => {
     if (what !== EXTRA) return;
@@ -64,29 +65,37 @@ function errorsInWords(record, parse, places) {
   return said;
 }
 
-function scoresTable(record, sentence) {
-  const shown = index.criteria.map((criterion, place) => ({ criterion, place })).filter(({ criterion }) => !criterion.context);
-  const expected = record.parses.map((parse) => (parse && parse.expected) || {});
-  const some = (key) => expected.some((one) => one[key] !== undefined);
-  const percent = (above, below) => (above === undefined || !below ? "-" : (100 * above / below).toFixed(2));
-  const right = (parse) => (parse && parse.gold ? parse.gold.filter((what) => what === RIGHT).length : 0);
-  const more = [
-    some("labelled") && ["expected recall, %", (place) => percent(expected[place].labelled, expected[place].constituents)],
-    some("labelled") && ["actual recall, %", (place) => percent(right(record.parses[place]), record.gold.length / 3)],
-    some("score") && ["expected score", (place) => (expected[place].score === undefined ? "-" : expected[place].score.toPrecision(4))],
-    some("posterior") && ["posterior of the tree", (place) => (expected[place].posterior === undefined ? "-" : expected[place].posterior.toPrecision(3))],
-    some("log_prob") && ["log probability", (place) => (expected[place].log_prob === undefined ? "-" : expected[place].log_prob.toFixed(2))],
-    some("reason") && ["fell back", (place) => expected[place].reason || "no"],
-  ].filter(Boolean);
-  return html("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Scores of the sentence" },
+// A row for each parser; columns are headings and what stands below them for a parser.
+function parserTable(name, columns) {
+  const letter = (system) => (index.letters[system] ? html("span", { class: "letter" }, ` ${index.letters[system]}`) : null);
+  return html("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": name },
     html("table", { class: "results" },
-      html("thead", {}, html("tr", {}, html("th", { scope: "col" }, html("span", { class: "unseen" }, "parser")),
-        shown.map(({ criterion }) => html("th", { scope: "col", class: "number" }, criterion.heading)),
-        more.map(([heading]) => html("th", { scope: "col", class: "number" }, heading)))),
-      html("tbody", {}, index.names.map((name, system) => html("tr", {},
-        html("th", { scope: "row" }, bdi(name), index.letters[system] ? html("span", { class: "letter" }, ` ${index.letters[system]}`) : null),
-        shown.map(({ place }) => html("td", { class: "number" }, counted(place, system, sentence).map(number).join(" of "))),
-        more.map(([, of]) => html("td", { class: "number" }, of(system))))))));
+      html("thead", {}, html("tr", {}, html("th", { scope: "col" }, name), columns.map(([heading]) => html("th", { scope: "col", class: "number" }, heading)))),
+      html("tbody", {}, index.names.map((parser, system) => html("tr", {},
+        html("th", { scope: "row" }, bdi(parser), letter(system)),
+        columns.map(([, of]) => html("td", { class: "number" }, of(system))))))));
+}
+
+function scores(sentence) {
+  const shown = index.criteria.map((criterion, place) => [criterion, place]).filter(([criterion]) => !criterion.context);
+  return parserTable("found", shown.map(([criterion, place]) => [criterion.heading, (system) => counted(place, system, sentence).map(number).join(" of ")]));
+}
+
+// What was expected of the trees beside what was found; null where nothing is known of it.
+function expectations(record) {
+  const expected = record.parses.map((parse) => (parse && parse.expected) || {});
+  const percent = (above, below) => (above === undefined || !below ? "-" : ((100 * above) / below).toFixed(2));
+  const right = (parse) => (parse && parse.gold ? parse.gold.filter((what) => what === RIGHT).length : 0);
+  const digits = (value) => (value === undefined ? "-" : value.toPrecision(3));
+  const columns = [
+    ["labelled", "recall expected, %", (system) => percent(expected[system].labelled, expected[system].constituents)],
+    ["labelled", "recall found, %", (system) => percent(right(record.parses[system]), record.gold.length / 3)],
+    ["score", "expected score", (system) => digits(expected[system].score)],
+    ["posterior", "posterior of the tree", (system) => digits(expected[system].posterior)],
+    ["log_prob", "log probability", (system) => (expected[system].log_prob === undefined ? "-" : expected[system].log_prob.toFixed(2))],
+    ["reason", "fell back", (system) => expected[system].reason || "no"],
+  ].filter(([key]) => expected.some((one) => one[key] !== undefined));
+  return columns.length ? parserTable("expected", columns.map(([, ...column]) => column)) : null;
 }
 
 function treePanel(heading, tree, words) {
@@ -127,15 +136,17 @@ async function showSentence(state) {
   const room = document.getElementById("main").clientWidth;
   const groups = distinctTrees(record);
   const gold = nestedTree(record.gold, 3, record.words, record.tags, (place) => remarkOfGold(record, place));
-  const form = (value, name) => html("a", { role: "button", class: "quiet", href: addressOf({ ...state, form: value }), "aria-pressed": String(state.form === value) }, name);
+  const form = (value, name) => html("a", { class: "choice", href: addressOf({ ...state, form: value }), "aria-current": state.form === value ? "true" : null }, name);
   const trees = groups.flatMap(({ parse, places }) => (parse ? places.map((place) => ({ name: index.names[place], nodes: parse.nodes })) : []));
   view.replaceChildren(html("div", {},
     html("h2", { id: "sentence-heading", tabindex: "-1" }, `Sentence ${sentence + 1}`),
     neighbours(state, rows, sentence),
     html("p", { class: "text", dir: "auto" }, text),
-    scoresTable(record, sentence),
+    scores(sentence),
+    expectations(record),
     index.exact ? null : html("p", { class: "note" }, "Scores are counted by the evaluation's own rules, which leave some constituents out; the trees and their marks below are whole."),
-    html("p", { class: "tools" }, "Trees as ", form("tree", "drawings"), form("brackets", "brackets"), html("span", { class: "quiet" }, "Errors are underlined and named; a dashed frame marks a crossing constituent.")),
+    html("p", { class: "tools" }, "Trees ", form(undefined, "as they fit"), form("tree", "drawn whole"), form("brackets", "as brackets")),
+    html("p", { class: "note" }, "Errors are underlined and named; a dashed frame marks a constituent that crosses one of the gold. Where a tree is too wide, constituents without errors are folded."),
     treePanel("Gold", shownTree(gold, "gold", state.form, room, rightToLeft), null),
     groups.map((group) => parsePanel(record, group, state, room, rightToLeft)),
     record.cells && record.words.length > 1 ? heatMap(record, trees) : null));

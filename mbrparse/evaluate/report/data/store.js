@@ -42,9 +42,23 @@ async function loadIndex() {
   return index;
 }
 
+// Columns of labels, differences of starts, widths and others as one flat list: label, start, end, others.
+function flattened([labels, starts, widths, ...others]) {
+  let start = 0;
+  return labels.flatMap((label, place) => {
+    start += starts[place];
+    return [label, start, start + widths[place], ...others.map((column) => column[place])];
+  });
+}
+
 async function recordOf(sentence) {
-  const chunk = await block(`chunk-${Math.floor(sentence / index.chunk)}`);
-  return chunk[sentence % index.chunk];
+  const chunk = await block(`chunk-${Math.floor(sentence / index.chunk)}`), texts = await block("texts");
+  const record = chunk[sentence % index.chunk];
+  const parses = record.parses.map((parse) => (parse && parse.nodes ? { ...parse, nodes: flattened(parse.nodes) } : parse));
+  return {
+    ...record, parses, gold: flattened(record.gold), cells: record.cells && flattened(record.cells),
+    words: record.words || texts[sentence].split(" ").filter(Boolean),
+  };
 }
 
 // Rows that were written one after the other, with differences between their sentences.

@@ -82,17 +82,39 @@ function drawnTree(tree, name, rightToLeft) {
       const wide = widthOf(node.label, LABEL_SIZE, "700") + 8;
       texts.push(svg("rect", { x: x(node) - wide / 2, y: y(node) - 9, width: wide, height: 18 }));
     }
-    const from = y(node) + (node.remark ? 24 : 9);
-    for (const child of node.children) {
-      const to = child.leaf ? bottom + (child.label ? -8 : rows - bottom - 14) : y(child) - 11;
-      branches.push(`M${x(node).toFixed(1)} ${from}L${x(child).toFixed(1)} ${to}`);
-      visit(child);
+    const from = y(node) + (node.remark ? 24 : 9), bar = from + 5;
+    if (node.folded) {
+      const half = node.children[0].own / 2 - 7, middle = x(node.children[0]), foot = rows - 14;
+      branches.push(`M${x(node).toFixed(1)} ${from}L${(middle - half).toFixed(1)} ${foot}H${(middle + half).toFixed(1)}Z`);
+    } else if (node.children.length) {
+      const ends = [x(node.children[0]), x(node.children.at(-1))];
+      branches.push(`M${x(node).toFixed(1)} ${from}V${bar}M${ends[0].toFixed(1)} ${bar}H${ends[1].toFixed(1)}`);
+      for (const child of node.children) {
+        const to = child.leaf ? bottom + (child.label ? -8 : rows - bottom - 14) : y(child) - 11;
+        branches.push(`M${x(child).toFixed(1)} ${bar}V${to}`);
+      }
     }
+    node.children.forEach(visit);
   };
   visit(tree);
   const width = Math.ceil(tree.width), height = Math.ceil(rows + 8);
   return svg("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `Tree: ${name}; its errors are in words below` },
     svg("path", { d: branches.join("") }), texts);
+}
+
+function isMarked(node) {
+  return Boolean(node.kind) || node.children.some(isMarked);
+}
+
+// A tree in which constituents of some words without an error are folded to their first and last word.
+function folded(node) {
+  if (node.leaf) return node;
+  if (isMarked(node) || node.end - node.start < 3) return { ...node, children: node.children.map(folded) };
+  let first = node, last = node;
+  while (!first.leaf) first = first.children[0];
+  while (!last.leaf) last = last.children.at(-1);
+  const word = `${first.word} … ${last.word}`;
+  return { ...node, folded: true, children: [{ leaf: true, word, label: "", children: [] }] };
 }
 
 // Brackets on one line.
@@ -112,23 +134,24 @@ function flatBrackets(tree) {
 }
 
 function foldedBrackets(tree) {
-  const marked = (node) => Boolean(node.kind) || node.children.some(marked);
   const item = (node) => {
     if (node.leaf) return html("li", { dir: "auto" }, node.label ? html("span", { class: "leaf-tag" }, `${node.label} `) : null, node.word);
     const label = html("b", { class: node.kind || null }, bdi(node.label));
     const remark = node.remark ? html("span", { class: `remark-text ${node.kind}-word` }, ` ${node.remark}`) : null;
     const flat = flatBrackets(node);
-    if (!node.children.some(marked) && flat.length < 72)
+    if (!node.children.some(isMarked) && flat.length < 72)
       return html("li", { dir: "auto" }, label, remark, " ", node.children.map((child) => [flatBrackets(child), " "]));
     return html("li", {}, label, remark, html("ul", {}, node.children.map(item)));
   };
   return html("ul", { class: "brackets" }, item(tree));
 }
 
-// A tree as it fits: drawn, as brackets where that is too wide for the page (or asked for), as a line if too deep.
+// A tree as it fits: drawn whole, or with folded constituents, or as brackets where that is too wide still. A form
+// may be asked for; a tree that is too deep is a line of brackets.
 function shownTree(found, name, form, room, rightToLeft) {
   if (found.deepest > DEEPEST || found.top.label === null) return html("p", { class: "brackets" }, flatBrackets(found.top));
-  const tree = laidOut(found.top);
-  if (form === "brackets" || (form !== "tree" && tree.width > 1.5 * room)) return foldedBrackets(tree);
+  let tree = laidOut(found.top);
+  if (!form && tree.width > room) tree = laidOut(folded(found.top));
+  if (form === "brackets" || (!form && tree.width > 1.3 * room)) return foldedBrackets(found.top);
   return html("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": `Tree: ${name}` }, drawnTree(tree, name, rightToLeft));
 }
