@@ -32,6 +32,7 @@ COMMANDS = {
     "parse": "Parse sentences for one objective or several.",
     "score": "Score given trees: log probabilities and expectations.",
     "posteriors": "Show a sentence's chart: the posteriors of its spans.",
+    "baseline": "Binary trees that know nothing: left, right, random, balanced.",
     "evaluate": "Compare parses with gold trees: a table of criteria.",
     "report": "Write a page: the table, the sentences behind each figure, their trees.",
     "reproduce": "From a treebank to Goodman's table, in one command.",

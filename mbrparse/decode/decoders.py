@@ -1,9 +1,8 @@
 """What every decoder does: from what is known of a sentence to one tree for each of its objectives.
 
 A decoder serves objectives of one kind. It is made once, with its objectives, and knows nothing of the
-others; what it may ask of a chart is in its type. Those that stand: free.free_decoder,
-derivations.viterbi_decoder and derivations.forest_decoder. Who makes them: grammar_source and
-posteriors_source.
+others; what it may ask of a chart is in its type. Who makes them: grammar_decoders, dop.dop_decoders and
+posteriors.posteriors_source.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from mbrparse.grammar.pcfg import FloatArray
 from mbrparse.treebank.tree import Tree
 
 if TYPE_CHECKING:
-    from mbrparse.decode.best_first.best_first_charts import BestFirst
+    from mbrparse.decode.best_first.best_first import BestFirst
 
 Items = Literal["projected", "symbol"]
 
