@@ -84,7 +84,8 @@ class Page:
 
     def messages(self) -> list[str]:
         """What the browser has complained of since it was asked last."""
-        return [entry["message"] for entry in self.driver.get_log("browser")]
+        found = self.driver.get_log("browser")  # type: ignore[no-untyped-call]
+        return [entry["message"] for entry in found]
 
     def emulate(self, **features: str) -> None:
         """Say what the reader prefers, such as prefers_color_scheme="dark"."""

@@ -1,6 +1,7 @@
 """What is marked is what was counted: against the table of counts, the tallies, and a naive twin."""
 
 from collections import Counter
+from typing import Any
 
 import naive_judgements
 from evaluation_cases import nary_trees, trees
@@ -13,6 +14,7 @@ from mbrparse.evaluate.evaluation import Settings
 from mbrparse.evaluate.gold import Comparison
 from mbrparse.evaluate.outline import Brackets
 from mbrparse.evaluate.report.compared import Compared, compare_sources
+from mbrparse.evaluate.report.expectations import Expectations
 from mbrparse.evaluate.report.judged_trees import CROSSING, EXTRA, RIGHT, JudgedTrees
 from mbrparse.evaluate.report.label_numbers import LabelNumbers
 from mbrparse.evaluate.report.page_index import page_index
@@ -47,9 +49,9 @@ def test_marks_add_up_to_the_counts(
     gold, one, other = corpus
     how = Comparison(crossing_reference=reference)  # type: ignore[arg-type]
     found = compared(gold, how, one=one, other=other)
-    counts = found.evaluation.counts
-    for row in counts.itertuples():
-        tree = found.tree(str(row.name), int(row.sentence) - 1)
+    rows: list[Any] = list(found.evaluation.counts.itertuples())
+    for row in rows:
+        tree = found.tree(row.name, row.sentence - 1)
         what = Counter() if tree is None else Counter(tree.nodes[3::4])
         wrong_labels = sum(count for kind, count in what.items() if kind >= 0)
         assert what[RIGHT] == row.labelled
@@ -70,7 +72,8 @@ def test_judgements_of_a_naive_twin(pair: tuple[Tree, Tree]) -> None:
         return  # chains of unary constituents: the counts above say what they are
     labels = LabelNumbers()
     tally = JudgedTrees(labels, None)
-    tally.add(*(Brackets([(a, b) for a, b, _ in tree], [label for *_, label in tree]) for tree in spans))
+    gold, guess = (Brackets([(a, b) for a, b, _ in tree], [label for *_, label in tree]) for tree in spans)
+    tally.add(gold, guess)
     names = {RIGHT: "right", EXTRA: "extra", CROSSING: "crossing"}
     shown = [
         names[what] if what < 0 else f"gold {labels.labels[what]}" for what in tally.trees[0].nodes[3::4]
@@ -85,15 +88,15 @@ def test_lists_of_sentences_add_up_to_the_tables(
     gold, one, other = corpus
     found = compared(gold, Comparison(), one=one, other=other)
     records = SentenceRecords(found)
-    list(records.records(iter([[None, None]] * len(gold))))
+    list(records.records(Expectations(found.names, []).sentences([0] * len(gold))))
     index = page_index(found, records, 10)
     by_label = compare(gold, {"one": one, "other": other}, by="label", tell=say_nothing)
-    labels, confusions = by_label.breakdowns
-    for row in labels.table.itertuples():
+    of_labels, of_confusions = (list[Any](part.table.itertuples()) for part in by_label.breakdowns)
+    for row in of_labels:
         flat = index["missed"][index["names"].index(row.name)].get(index["labels"].index(row.label), [])
         assert sum(flat[1::3]) == row.gold - row.matched
         assert sum(flat[2::3]) == row.guess - row.matched
-    for row in confusions.table.itertuples():
+    for row in of_confusions:
         [flat] = [
             numbers
             for one_label, other_label, numbers in index["confused"][index["names"].index(row.name)]

@@ -36,8 +36,10 @@ def details(folder: Path, *lengths: int, tree: dict[str, Any] | None = None) -> 
 def posteriors(folder: Path, *lengths: int) -> Path:
     path = folder / "posteriors.npz"
     none = np.zeros(0, np.int32)
-    entries = {"sentence": none, "start": none, "end": none, "label": none, "g": np.zeros(0)}
-    np.savez(path, lengths=np.array(lengths), labels=np.array(["S"]), **entries)
+    labels = np.array(["S"])
+    np.savez(
+        path, lengths=lengths, labels=labels, sentence=none, start=none, end=none, label=none, g=np.zeros(0)
+    )
     return path
 
 
@@ -55,7 +57,7 @@ def test_what_a_page_holds(command: Command, files: list[Path], tmp_path: Path) 
     labels = held["index"]["labels"]
     assert [labels[number] for number in first["gold"][0]] == ["S", "A", "S_Cont", "B"]
     assert first["gold"][1:] == [[0, 0, 2, 1], [5, 2, 3, 2]]
-    # S, S_Cont over another span (which crosses a continuation, and so nothing), A, and A where the gold has B.
+    # S, S_Cont over a span that crosses but a continuation, A, and A where the gold has B.
     assert [labels[number] for number in first["parses"][0]["nodes"][0]] == ["S", "S_Cont", "A", "A"]
     assert first["parses"][0]["nodes"][3] == [-1, -2, -1, labels.index("B")]
     assert second["parses"][0]["nodes"][3] == [-1, -2]

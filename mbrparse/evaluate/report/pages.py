@@ -50,6 +50,7 @@ class Wishes:
     about: Mapping[str, str] = field(default_factory=dict)
     details: Sequence[str | Path] = ()
     posteriors: SpanArrays | None = None
+    in_one_file: bool = False  #: however many sentences there are
 
 
 def write_report(
@@ -74,7 +75,7 @@ def write_report(
         check_lengths(wishes.posteriors, lengths)
     records = SentenceRecords(compared, wishes.posteriors)
     expected = Expectations(compared.names, wishes.details).sentences(lengths)
-    folder = _folder(Path(output), len(lengths))
+    folder = None if wishes.in_one_file else _folder(Path(output), len(lengths))
     chunk = _CHUNK if folder is None else _CHUNK_OF_FOLDER
     chunks = list(packed_chunks(records.records(expected), chunk))
     index = packed(page_index(compared, records, chunk))
