@@ -111,6 +111,8 @@ COMMANDS: tuple[tuple[int, str], ...] = (
     (3, "evaluate gold.orig one.orig --form original --all"),
     (6, "evaluate --evalb rules.prm gold.orig one.orig"),
     (3, "evaluate --evalb rules.prm gold.orig one.orig two.mrg --format csv --resamples 10"),
+    (4, "report bin.mrg one.mrg two.mrg --resamples 10 --posteriors posteriors.npz -o out.html"),
+    (2, "report gold.orig one.orig --form original -o out.html"),
     (4, "show bin.mrg one.mrg two.mrg --line 2 --svg out.svg"),
     (3, "show bin.mrg one.mrg two.mrg --differing --png out.png"),
     (3, "show trees.mrg"),
