@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
 
+from mbrparse.evaluate.compared import ComparedTrees
 from mbrparse.evaluate.outline import Brackets, Span
 
 
@@ -22,14 +22,9 @@ class LabelTally:
         self.right: Counter[str] = Counter()  #: matched, by the guess's (EVALB may have others as equal)
         self.confusions: Counter[tuple[str, str]] = Counter()
 
-    def add(
-        self,
-        gold: Brackets,
-        guess: Brackets,
-        pairs: Iterable[tuple[int, int]] | None = None,
-    ) -> None:
-        """Take a sentence in; ``pairs`` are the places of the matches (default: equal constituents)."""
-        matches = _equal(gold, guess) if pairs is None else list(pairs)
+    def add(self, trees: ComparedTrees) -> None:
+        """Take a sentence in."""
+        gold, guess, matches, *_ = trees
         self.gold.update(gold.labels)
         self.guess.update(guess.labels)
         self.found.update(gold.labels[place] for place, _ in matches)
@@ -37,17 +32,6 @@ class LabelTally:
         extra = _by_span(guess, {place for _, place in matches})
         for span, missed in _by_span(gold, {place for place, _ in matches}).items():
             self.confusions.update(zip(missed, extra.get(span, ()), strict=False))
-
-
-def _equal(gold: Brackets, guess: Brackets) -> list[tuple[int, int]]:
-    free: dict[tuple[Span, str], list[int]] = {}
-    for place, item in reversed(list(enumerate(zip(guess.spans, guess.labels, strict=True)))):
-        free.setdefault(item, []).append(place)
-    return [
-        (place, free[item].pop())
-        for place, item in enumerate(zip(gold.spans, gold.labels, strict=True))
-        if free.get(item)
-    ]
 
 
 def _by_span(tree: Brackets, matched: set[int]) -> dict[Span, list[str]]:
