@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -65,6 +65,7 @@ def compare_sources(
     tell: Callable[[str], None],
     progress: Callable[[Rows], Rows] = lambda rows: rows,
     details: Sequence[str | Path] = (),
+    fell_back: Mapping[str, Sequence[bool]] | None = None,
 ) -> KeptComparison:
     """Evaluate, and keep what a page shows; raises what ``evaluate`` raises."""
     labels = LabelNumbers()
@@ -72,7 +73,8 @@ def compare_sources(
     how = settings.how if isinstance(settings.how, Comparison) else None
     names = [source.name for source in parses]
     judged = {name: JudgedTrees(labels, how) for name in names}
-    fell_back = read_fallbacks(names, details) if details else None
+    if details:
+        fell_back = read_fallbacks(names, details)
     # Attachments go by labels, which some profiles do not compare.
     kinds = [by for by in GROUPS if by != "attachment" or not isinstance(settings.how, SpanConventions)]
     settings = replace(settings, frames=("length", *kinds))

@@ -54,6 +54,7 @@ class Wishes:
     about: Mapping[str, str] = field(default_factory=dict)
     details: Sequence[str | Path] = ()
     posteriors: SpanArrays | None = None
+    fell_back: Mapping[str, Sequence[bool]] | None = None  #: of each parser, where no details say it
     in_one_file: bool = False  #: however many sentences there are
 
 
@@ -73,7 +74,7 @@ def write_report(
     places together when all are complete. Raises MbrparseError where the trees, the details or the
     posteriors are not of the same sentences, FileError where nothing can be written.
     """
-    compared = compare_sources(gold, parses, settings, tell, progress, wishes.details)
+    compared = compare_sources(gold, parses, settings, tell, progress, wishes.details, wishes.fell_back)
     lengths = [0 if shown is None else len(shown.words) for shown in compared.gold]
     if wishes.posteriors is not None:
         check_lengths(wishes.posteriors, lengths)
