@@ -50,7 +50,7 @@ WEIGHTINGS: Any = ("plain", "equal", "bonnema")
     type=click.IntRange(min=1, max=1_000_000),
     default=100_000,
     show_default=True,
-    help="For Bod's chart, at most: their depth is the greatest that has no more.",
+    help="For Bod's chart, at most: of the greatest depth that has no more.",
 )
 @click.option(
     "--sentences", type=click.IntRange(min=1), default=50, show_default=True, help="For Bod's chart, at most."

@@ -17,6 +17,7 @@ from mbrparse.treebank.corpora import SourceTree
 DECODERS = {
     "labelled-recall": "labelled recall",
     "labelled-tree": "most probable derivation",
+    "most-probable-tree": "Monte Carlo",
 }
 _OF_PCFG = ("labelled-recall", "labelled-tree")
 
@@ -56,7 +57,12 @@ class Model:
         """A parser for one decoder."""
         if self.weighting is None:
             return Parser(grammar, decoder)
-        return Parser(grammar, decoder, prune=search.prune, seed=seed)
+        if decoder != "most-probable-tree":
+            return Parser(grammar, decoder, prune=search.prune)
+        # All of the samples, however clear it is which tree leads: what they cost is measured.
+        return Parser(
+            grammar, decoder, prune=search.prune, max_samples=search.samples, max_error=0.0, seed=seed
+        )
 
     def settings(self, search: Search) -> dict[str, Any]:
         """What its results depend on."""

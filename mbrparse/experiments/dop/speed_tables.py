@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from mbrparse.evaluate.criteria import DASH
 from mbrparse.evaluate.grids import Grid, grid_of
-from mbrparse.experiments.dop.fragment_speed import ADDRESSED, EXPLICIT, ROWS, WRITTEN
+from mbrparse.experiments.dop.fragment_speed import ADDRESSED, EXPLICIT, LONGEST, ROWS, WRITTEN
 
 
 def speed_table(result: dict[str, Any], samples: int) -> Grid:
@@ -14,9 +13,7 @@ def speed_table(result: dict[str, Any], samples: int) -> Grid:
     rows = [["ms a sentence", "rules", "labelled recall", f"{samples} samples"]]
     for name in ROWS:
         row = result["rows"][name]
-        spent = [
-            DASH if seconds is None else f"{1e3 * seconds:.2f}" for seconds in (row["recall"], row["samples"])
-        ]
+        spent = (f"{1e3 * seconds:.2f}" for seconds in (row["recall"], row["samples"]))
         rows.append([name, str(row["rules"]), *spent])
     return grid_of(rows)
 
@@ -29,8 +26,7 @@ def speed_data(result: dict[str, Any], samples: int) -> Grid:
     for name in ROWS:
         row = result["rows"][name]
         rows.append([name, *of_all, row["rules"], 0, row["recall"]])
-        if row["samples"] is not None:
-            rows.append([name, *of_all, row["rules"], samples, row["samples"]])
+        rows.append([name, *of_all, row["rules"], samples, row["samples"]])
     return grid_of(rows)
 
 
@@ -39,7 +35,7 @@ def speed_title(result: dict[str, Any]) -> str:
     depth = "all of them" if result["depth"] is None else f"up to a depth of {result['depth']}"
     return (
         f"Bod's chart beside the reduction: {result['fragments']} fragments ({depth}), "
-        f"{result['sentences']} sentences of split 1"
+        f"{result['sentences']} sentences of up to {LONGEST} tags"
     )
 
 
