@@ -99,7 +99,9 @@ def test_lists_of_sentences_add_up_to_the_tables(
     for kind in kinds:
         rows: list[Any] = list(frames[f"by_{kind}"].itertuples())
         for row in rows:
-            name = f"{row.attachment} {row.label}" if kind == "attachment" else getattr(row, kind)
+            name = getattr(row, kind)
+            if kind == "attachment":
+                name += f" below {row.label}" if name == "PP" else f", {row.label}"
             flat = index["errors"][kind][index["names"].index(row.name)].get(name, [])
             assert sum(flat[1::3]) == row.gold - (row.right if kind == "attachment" else row.matched)
             if kind == "label":  # depths and widths count matches by the gold's and by the parse's

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from mbrparse.errors import visible
-from mbrparse.evaluate.attachment_tally import PP
 from mbrparse.evaluate.criteria import Criterion
 from mbrparse.evaluate.report.figures import Figure, Row, Table, bar, percent
+from mbrparse.evaluate.report.judged_trees import attachment_name
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -63,9 +63,9 @@ def by_attachment(table: pd.DataFrame, names: Sequence[str], shown: int = 10) ->
     groups = table.groupby(["attachment", "label"], sort=False)
     for (kind, label), of_group in sorted(groups, key=lambda group: -int(group[1]["gold"].iloc[0])):
         shares = _by_name(of_group, "right_share")
-        where = {"view": "sentences", "attachment": f"{kind} {label}"}
+        what = attachment_name((str(kind), str(label)))
+        where = {"view": "sentences", "attachment": what}
         figures = [bar(percent(shares[name]), shares[name], system=name, **where) for name in names]
-        what = f"{kind} below {label}" if kind == PP else f"{kind}, {label}"
         rows.append(Row([visible(what), f"{int(of_group['gold'].iloc[0]):,}"], figures))
     return Table(["", "in gold", *map(visible, names)], rows[:shown], rows[shown:])
 

@@ -11,7 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from mbrparse.evaluate.attachment_tally import AttachmentTally
+from mbrparse.evaluate.attachment_tally import PP, AttachmentTally
 from mbrparse.evaluate.breakdowns import TABLES, By
 from mbrparse.evaluate.compared import ComparedTrees
 from mbrparse.evaluate.gold import Comparison, crossing_reference
@@ -23,12 +23,23 @@ from mbrparse.evaluate.report.label_numbers import LabelNumbers
 #: What a constituent of a parse is; a number from 0 is the gold's label over its span, which it should have.
 RIGHT, EXTRA, CROSSING = -1, -2, -3
 
+
+def attachment_name(what: tuple[str, str]) -> str:
+    """What an attachment is called.
+
+    >>> attachment_name(("PP", "VP")), attachment_name(("coordination", "NP"))
+    ('PP below VP', 'coordination, NP')
+    """
+    kind, label = what
+    return f"{kind} below {label}" if kind == PP else f"{kind}, {label}"
+
+
 #: By what errors are counted in groups, and what a group is called.
 GROUPS: dict[By, Callable[[Any], str]] = {
     "label": str,
     "depth": depth_name,
     "width": width_name,
-    "attachment": " ".join,
+    "attachment": attachment_name,
 }
 
 
