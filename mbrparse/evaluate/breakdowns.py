@@ -39,6 +39,7 @@ class Breakdown(NamedTuple):
     rates: tuple[Criterion, ...]
     names: int  #: how many columns are names
     shown: int | None = None  #: how many rows of each file people see
+    cells: Callable[[], list[list[Cell]]] | None = None  #: what they see, where that is less than the table
 
     @property
     def key(self) -> str:
@@ -181,6 +182,8 @@ def render_breakdowns(breakdowns: Sequence[Breakdown], signature: str, format: F
 
 
 def _cells(part: Breakdown) -> list[list[Cell]]:
+    if part.cells is not None:
+        return part.cells()
     table = part.table if part.shown is None else part.table.groupby("name", sort=False).head(part.shown)
     criteria = {criterion.name: criterion for criterion in part.rates}
     columns = list(map(str, table.columns))
