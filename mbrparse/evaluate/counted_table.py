@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 from mbrparse.errors import InputMismatchError
-from mbrparse.evaluate.compared import Tally
+from mbrparse.evaluate.compared_trees import Tally
 from mbrparse.evaluate.counts import SentenceCounts, count_matches
 from mbrparse.evaluate.criteria import CONSISTENT, Criterion
 from mbrparse.evaluate.evalb.evalb_counts import EvalbCounts, count_as_evalb
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Row: TypeAlias = SentenceCounts | EvalbCounts | SpanCounts
-Rows: TypeAlias = Iterable[Sequence[Row]]
 
 
 def counted_rows(

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING, TypeAlias, get_args
 
 from mbrparse.errors import MbrparseError
 from mbrparse.evaluate.breakdowns import Breakdown, Breakdowns, By, render_breakdowns
-from mbrparse.evaluate.counted_table import Rows, add_fallbacks, add_words, counted_rows, warn_of_nary
+from mbrparse.evaluate.compared_trees import Tally
+from mbrparse.evaluate.counted_table import Row, add_fallbacks, add_words, counted_rows, warn_of_nary
 from mbrparse.evaluate.counts import counts_table
 from mbrparse.evaluate.criteria import FELL_BACK, Average, Criterion
 from mbrparse.evaluate.details_files import read_fallbacks
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
 
 #: The criteria by which differences between parsers are told, unless another is asked for.
 USUAL = ("labelled_recall", "bracketing_f")
+
+
+Rows: TypeAlias = Iterable[Sequence[Row]]
 
 
 @dataclass(frozen=True)
@@ -132,15 +136,16 @@ def evaluate(
     tell: Callable[[str], None],
     progress: Callable[[Rows], Rows] = lambda rows: rows,
     fell_back: Mapping[str, Sequence[bool]] | None = None,
+    tallies: Mapping[str, Tally] | None = None,
     runs: Mapping[str, Sequence[TreeSource]] | None = None,
 ) -> Evaluation:
     """Compare trees; ``tell`` hears what a user should know (EVALB's messages, one line each), ``progress``
     may watch the rows go by.
 
     ``fell_back`` says of each parser's sentences whether they did; they become a column of the counts, and
-    a criterion of the table. With ``runs``, several of each system, what is shown and tested is their
-    means; ``parses`` are then systems of one run. Raises MbrparseError where the trees (or the names) do
-    not allow it.
+    a criterion of the table. ``tallies``, by each parser's name, hear of every sentence that counts. With
+    ``runs``, several of each system, what is shown and tested is their means; ``parses`` are then systems
+    of one run. Raises MbrparseError where the trees (or the names) do not allow it.
     """
     systems = {source.name: [source] for source in parses}
     for system, sources in (runs or {}).items():
@@ -162,8 +167,11 @@ def evaluate(
     wanted = [*settings.frames, *([] if settings.by is None else [settings.by])]
     broken_down = Breakdowns(wanted, names)
     words = {name: WordTally() for name in names} if any(one in OF_WORDS for one in settings.criteria) else {}
-    tallies = {name: [*broken_down.of(name), *([words[name]] if words else [])] for name in names}
-    counts = counts_table(progress(counted_rows(gold, everything, settings.how, tell, tallies)))
+    heard = {
+        name: [*broken_down.of(name), *(more[name] for more in (words, tallies or {}) if name in more)]
+        for name in names
+    }
+    counts = counts_table(progress(counted_rows(gold, everything, settings.how, tell, heard)))
     if isinstance(settings.how, Comparison) and settings.by in (None, "length"):
         warn_of_nary(counts, settings.criteria, tell)
     if words:
@@ -206,12 +214,19 @@ def evaluate_files(
 
     ``details`` are files of ``parse --details``, one for all parse files or one for each.
     """
-    correct = gold_file(gold, encoding)
-    form = settings.how.form if isinstance(settings.how, Comparison) else "original"
-    sources = sources_of(parses, correct, settings.criterion, form, encoding)
+    correct, sources = file_sources(gold, parses, settings, encoding)
     fell_back = read_fallbacks([source.name for source in sources], details) if details else None
     several = {name: parse_files(paths, encoding, f"{name}/") for name, paths in (runs or {}).items()}
-    return evaluate(correct, sources, settings, tell, progress, fell_back, several)
+    return evaluate(correct, sources, settings, tell, progress, fell_back, runs=several)
+
+
+def file_sources(
+    gold: str | Path, parses: Sequence[str | Path], settings: Settings, encoding: str = "utf-8"
+) -> tuple[TreeSource, Sequence[TreeSource]]:
+    """A gold file and parse files under their names; of a file of candidates, two (``sources_of``)."""
+    correct = gold_file(gold, encoding)
+    form = settings.how.form if isinstance(settings.how, Comparison) else "original"
+    return correct, sources_of(parses, correct, settings.criterion, form, encoding)
 
 
 def default_resamples(sentences: int) -> int:

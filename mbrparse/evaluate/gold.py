@@ -71,7 +71,7 @@ class GoldSentence(Sentence):
             check_gold(read, self.place, how.unaries)
         self.constituents = len(read.spans)
         labels = compared_labels(read, how.form, self.place)
-        crossing = _crossing_reference(read.spans, labels, how)
+        crossing = crossing_reference(read.spans, labels, how)
         self.brackets = Brackets(read.spans, labels)
         self.reference = Reference(read.spans, labels, crossing, len(self.leaves))
 
@@ -86,7 +86,7 @@ def compared_labels(tree: Outline, form: Form, place: Place) -> list[str]:
         raise place.error(LabelError, error.message, "is this tree in binarized form?") from None
 
 
-def _crossing_reference(spans: list[Span], labels: list[str], how: Comparison) -> list[Span]:
+def crossing_reference(spans: list[Span], labels: list[str], how: Comparison) -> list[Span]:
     """The spans that C is judged by; debinarizing leaves the root and what is no continuation."""
     if how.form == "original" or how.crossing_reference == "binarized":
         return spans
