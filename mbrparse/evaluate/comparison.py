@@ -58,6 +58,7 @@ def compare(
     evalb: EvalbParameters | str | Path | None = None,
     profile: Profile | str | None = None,
     frames: Sequence[By] = (),
+    runs: Mapping[str, Sequence[Sequence[Tree | None]]] | None = None,
     tell: Callable[[str], None] | None = None,
 ) -> Evaluation:
     """Compare parses with gold trees, as ``mbrparse evaluate`` compares files.
@@ -86,6 +87,7 @@ def compare(
         evalb: Compare as EVALB does, by these parameters or this .prm file, and with its criteria; form,
             unaries and crossing_reference then mean nothing.
         frames: Breakdowns to have in the result's ``frames``, beside the table.
+        runs: Several runs of systems, each as parses are given; what is shown and tested is their means.
         profile: What counts, by name (see docs/evaluation.md) or a ``Profile`` itself; default: goodman.
         tell: Called with EVALB's messages and other notes, one line each (default: they go to standard
             error).
@@ -111,12 +113,12 @@ def compare(
     <BLANKLINE>
     criteria:labelled_recall|gold:memory|form:binarized|crossing:debinarized|average:pooled|sentences:2|...
     """
-    tell = _to_standard_error if tell is None else tell
+    tell = to_standard_error if tell is None else tell
     parameters = evalb
     if not (parameters is None or isinstance(parameters, EvalbParameters)):
         parameters = read_parameters(parameters, tell)
     counted = chosen_profile(profile, Comparison(form, crossing_reference, unaries), parameters)
-    chosen = _criteria(criteria, counted)
+    chosen = chosen_criteria(criteria, counted)
     settings = Settings(
         counted.how,
         chosen,
@@ -130,14 +132,23 @@ def compare(
         frames=tuple(frames),
         profile=None if profile is None else counted.name,
     )
-    sources = [TreesInMemory(name, name, trees) for name, trees in _by_name(parses).items()]
+    sources = [TreesInMemory(name, name, trees) for name, trees in trees_by_name(parses).items()]
+    several = {name: _numbered(name, each) for name, each in (runs or {}).items()}
     fell_back = None
-    if isinstance(parses, KnownFallbacks) and any(one.context for one in chosen):
+    if not several and isinstance(parses, KnownFallbacks) and any(one.context for one in chosen):
         fell_back = parses.fell_back()
-    return evaluate(TreesInMemory("memory", "the gold", gold), sources, settings, tell, fell_back=fell_back)
+    return evaluate(
+        TreesInMemory("memory", "the gold", gold),
+        sources,
+        settings,
+        tell,
+        fell_back=fell_back,
+        runs=several,
+    )
 
 
-def _by_name(parses: Parses) -> Mapping[str, Sequence[Tree | None]]:
+def trees_by_name(parses: Parses) -> Mapping[str, Sequence[Tree | None]]:
+    """One tree (None: no parse) for each sentence, by the parsers' names."""
     if isinstance(parses, ParsedTrees):
         return parses.by_objective()
     if isinstance(parses, Mapping):
@@ -145,9 +156,15 @@ def _by_name(parses: Parses) -> Mapping[str, Sequence[Tree | None]]:
     return {"parses": parses}
 
 
-def _criteria(
+def _numbered(system: str, runs: Sequence[Sequence[Tree | None]]) -> list[TreesInMemory]:
+    names = [f"{system}/{number}" for number in range(1, len(runs) + 1)]
+    return [TreesInMemory(name, name, trees) for name, trees in zip(names, runs, strict=True)]
+
+
+def chosen_criteria(
     wanted: Literal["paper", "all"] | Sequence[Criterion | str], profile: Profile
 ) -> tuple[Criterion, ...]:
+    """The criteria that were asked for; raises MbrparseError where the profile has none of that name."""
     if isinstance(wanted, str):
         if wanted not in ("paper", "all"):
             raise MbrparseError(f"criteria are paper, all or a list, not {wanted!r}")
@@ -155,5 +172,6 @@ def _criteria(
     return tuple(profile.called(one) if isinstance(one, str) else one for one in wanted)
 
 
-def _to_standard_error(message: str) -> None:
+def to_standard_error(message: str) -> None:
+    """Tell people."""
     print(visible(message), file=sys.stderr)
