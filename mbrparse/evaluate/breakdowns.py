@@ -39,6 +39,7 @@ class Breakdown(NamedTuple):
     rates: tuple[Criterion, ...]
     names: int  #: how many columns are names
     shown: int | None = None  #: how many rows of each file people see
+    cells: Callable[[], list[list[Cell]]] | None = None  #: what they see, where that is less than the table
 
     @property
     def key(self) -> str:
@@ -139,6 +140,19 @@ TABLES: dict[By, Tables] = {
 }
 
 
+def break_down(
+    by: By,
+    counts: pd.DataFrame,
+    criteria: Sequence[Criterion],
+    average: Average,
+    tallies: Mapping[str, Any],
+) -> list[Breakdown]:
+    """The tables of a breakdown; the first is the one that CSV holds."""
+    if by in TABLES:
+        return TABLES[by].make(tallies)
+    return [by_length(counts, criteria, average, "length" if "length" in counts else "terminals")]
+
+
 class Breakdowns:
     """The breakdowns that were asked for, from their tallies to their tables."""
 
@@ -155,13 +169,9 @@ class Breakdowns:
     def tables(
         self, counts: pd.DataFrame, criteria: Sequence[Criterion], average: Average
     ) -> dict[By, list[Breakdown]]:
-        """The tables of each breakdown; the first is the one that CSV holds."""
-        length = "length" if "length" in counts else "terminals"
+        """The tables of each breakdown."""
         return {
-            by: TABLES[by].make(self._tallies[by])
-            if by in TABLES
-            else [by_length(counts, criteria, average, length)]
-            for by in self._wanted
+            by: break_down(by, counts, criteria, average, self._tallies.get(by, {})) for by in self._wanted
         }
 
 
@@ -181,6 +191,8 @@ def render_breakdowns(breakdowns: Sequence[Breakdown], signature: str, format: F
 
 
 def _cells(part: Breakdown) -> list[list[Cell]]:
+    if part.cells is not None:
+        return part.cells()
     table = part.table if part.shown is None else part.table.groupby("name", sort=False).head(part.shown)
     criteria = {criterion.name: criterion for criterion in part.rates}
     columns = list(map(str, table.columns))

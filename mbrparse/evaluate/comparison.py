@@ -58,6 +58,7 @@ def compare(
     evalb: EvalbParameters | str | Path | None = None,
     profile: Profile | str | None = None,
     frames: Sequence[By] = (),
+    runs: Mapping[str, Sequence[Sequence[Tree | None]]] | None = None,
     tell: Callable[[str], None] | None = None,
 ) -> Evaluation:
     """Compare parses with gold trees, as ``mbrparse evaluate`` compares files.
@@ -86,6 +87,7 @@ def compare(
         evalb: Compare as EVALB does, by these parameters or this .prm file, and with its criteria; form,
             unaries and crossing_reference then mean nothing.
         frames: Breakdowns to have in the result's ``frames``, beside the table.
+        runs: Several runs of systems, each as parses are given; what is shown and tested is their means.
         profile: What counts, by name (see docs/evaluation.md) or a ``Profile`` itself; default: goodman.
         tell: Called with EVALB's messages and other notes, one line each (default: they go to standard
             error).
@@ -131,10 +133,18 @@ def compare(
         profile=None if profile is None else counted.name,
     )
     sources = [TreesInMemory(name, name, trees) for name, trees in _by_name(parses).items()]
+    several = {name: _numbered(name, each) for name, each in (runs or {}).items()}
     fell_back = None
-    if isinstance(parses, KnownFallbacks) and any(one.context for one in chosen):
+    if not several and isinstance(parses, KnownFallbacks) and any(one.context for one in chosen):
         fell_back = parses.fell_back()
-    return evaluate(TreesInMemory("memory", "the gold", gold), sources, settings, tell, fell_back=fell_back)
+    return evaluate(
+        TreesInMemory("memory", "the gold", gold),
+        sources,
+        settings,
+        tell,
+        fell_back=fell_back,
+        runs=several,
+    )
 
 
 def _by_name(parses: Parses) -> Mapping[str, Sequence[Tree | None]]:
@@ -143,6 +153,11 @@ def _by_name(parses: Parses) -> Mapping[str, Sequence[Tree | None]]:
     if isinstance(parses, Mapping):
         return {str(name): trees for name, trees in parses.items()}
     return {"parses": parses}
+
+
+def _numbered(system: str, runs: Sequence[Sequence[Tree | None]]) -> list[TreesInMemory]:
+    names = [f"{system}/{number}" for number in range(1, len(runs) + 1)]
+    return [TreesInMemory(name, name, trees) for name, trees in zip(names, runs, strict=True)]
 
 
 def _criteria(
