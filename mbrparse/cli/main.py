@@ -34,6 +34,7 @@ COMMANDS = {
     "posteriors": "Show a sentence's chart: the posteriors of its spans.",
     "baseline": "Binary trees that know nothing: left, right, random, balanced.",
     "evaluate": "Compare parses with gold trees: a table of criteria.",
+    "report": "Write a page: the table, the sentences behind each figure, their trees.",
     "reproduce": "From a treebank to Goodman's table, in one command.",
     "experiment": "Run an experiment: a paper's, or a check of the parser.",
     "show": "Draw trees in the terminal, or as SVG.",

@@ -184,11 +184,18 @@ def evaluate_files(
 
     ``details`` are files of ``parse --details``, one for all parse files or one for each.
     """
-    correct = gold_file(gold, encoding)
-    form = settings.how.form if isinstance(settings.how, Comparison) else "original"
-    sources = sources_of(parses, correct, settings.criterion, form, encoding)
+    correct, sources = file_sources(gold, parses, settings, encoding)
     fell_back = read_fallbacks([source.name for source in sources], details) if details else None
     return evaluate(correct, sources, settings, tell, progress, fell_back)
+
+
+def file_sources(
+    gold: str | Path, parses: Sequence[str | Path], settings: Settings, encoding: str = "utf-8"
+) -> tuple[TreeSource, Sequence[TreeSource]]:
+    """A gold file and parse files under their names; of a file of candidates, two (``sources_of``)."""
+    correct = gold_file(gold, encoding)
+    form = settings.how.form if isinstance(settings.how, Comparison) else "original"
+    return correct, sources_of(parses, correct, settings.criterion, form, encoding)
 
 
 def default_resamples(sentences: int) -> int:
