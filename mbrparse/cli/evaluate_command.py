@@ -24,6 +24,16 @@ if TYPE_CHECKING:
 @click.argument("gold")
 @click.argument("parses", nargs=-1, required=True)
 @click.option(
+    "--profile",
+    type=NearestChoice(["goodman", "evalb", "spmrl", "prpn", "on-lstm", "diora", "compound-pcfg"]),
+    help="What counts, as a published evaluation has it (see docs/evaluation.md; default: goodman).",
+)
+@click.option(
+    "--keep-punctuation",
+    is_flag=True,
+    help="With the profiles of unsupervised parsing: all terminals are words.",
+)
+@click.option(
     "--evalb",
     metavar="PRM",
     help="Compare as EVALB does, with this parameter file (see above): a file, or EVALB's own COLLINS.prm, "
@@ -142,14 +152,35 @@ def _check(context: click.Context, gold: str, parses: tuple[str, ...], options: 
         raise click.UsageError("--details is given once for all PARSES, or once for each of them.")
     if options["criterion"] is not None and options["everything_told"]:
         raise click.UsageError("--significance tells differences by all criteria: leave --criterion out.")
+    _check_profile(context, options)
     if options["evalb"] is None:
         if options["strict"]:
             raise click.UsageError("--strict goes with --evalb: the other criteria leave no sentence out.")
         return
+    _refuse(
+        context,
+        ("profile", "form", "unaries", "crossing_reference", "everything"),
+        "means nothing with --evalb",
+    )
+
+
+def _check_profile(context: click.Context, options: dict[str, Any]) -> None:
+    profile = options["profile"] or "goodman"
+    spans = profile not in ("goodman", "evalb", "spmrl")
+    if profile != "goodman":
+        named = f"means nothing with --profile {profile}"
+        _refuse(context, ("form", "unaries", "crossing_reference"), named)
+        _refuse(context, ("average",) if spans else ("everything",), named)
+    if not spans:
+        _refuse(context, ("keep_punctuation",), "goes with the profiles of unsupervised parsing")
+
+
+def _refuse(context: click.Context, names: tuple[str, ...], reason: str) -> None:
+    """End with a usage error where one of these parameters was given."""
     for parameter in context.command.params:
         given = context.get_parameter_source(str(parameter.name)) is not click.core.ParameterSource.DEFAULT
-        if given and parameter.name in ("form", "unaries", "crossing_reference", "everything"):
-            raise click.UsageError(f"{parameter.opts[0]} means nothing with --evalb.")
+        if given and parameter.name in names:
+            raise click.UsageError(f"{parameter.opts[0]} {reason}.")
 
 
 def _is_candidate_file(path: str, encoding: str) -> bool:
@@ -209,23 +240,31 @@ def _print_tables(
     gold: str, parses: tuple[str, ...], parameters: EvalbParameters | None, options: dict[str, Any]
 ) -> bool:
     """A table of rates, or a breakdown. Whether every sentence counts."""
-    from mbrparse.evaluate.criteria import COVERAGE, MORE, PAPER
-    from mbrparse.evaluate.evalb.evalb_counts import EVALB, EVALB_COVERAGE
+    from mbrparse.evaluate.evalb.parameters import EvalbParameters
     from mbrparse.evaluate.evaluation import Settings, evaluate_files
     from mbrparse.evaluate.gold import Comparison
+    from mbrparse.evaluate.profiles.profile_table import chosen_profile
 
-    paper = PAPER + MORE if options["everything"] else PAPER
-    criteria = (*paper, COVERAGE) if parameters is None else (*EVALB, EVALB_COVERAGE)
-    how = parameters or Comparison(options["form"], options["crossing_reference"], options["unaries"])
+    comparison = Comparison(options["form"], options["crossing_reference"], options["unaries"])
+    profile = chosen_profile(options["profile"], comparison, parameters)
+    if options["keep_punctuation"]:
+        profile = profile.with_punctuation()
     shared = {key: options[key] for key in ("average", "by", "baseline", "resamples", "seed")}
     asked = options["criterion"]
     criterion = None if asked is None else asked.replace("-", "_")
-    settings = Settings(how, criteria, **shared, criterion=criterion, everything=options["everything_told"])
+    settings = Settings(
+        profile.how,
+        profile.shown(options["everything"]),
+        **shared,
+        criterion=criterion,
+        everything=options["everything_told"],
+        profile=options["profile"],
+    )
     result = evaluate_files(
         gold,
         parses,
         settings,
-        note if parameters is None else tell,  # EVALB's messages begin as EVALB's
+        tell if isinstance(profile.how, EvalbParameters) else note,  # EVALB's messages begin as EVALB's
         lambda rows: with_progress(rows, "evaluate"),
         options["encoding"],
         options["details"],

@@ -128,6 +128,9 @@ def parse(
     k_best: int | None,
     samples: int | None,
     seed: int | None,
+    max_samples: int | None,
+    max_error: float | None,
+    sampled_posteriors: bool,
     risk: str | None,
     candidates: str | None,
     **search: Any,
@@ -161,7 +164,7 @@ def parse(
         [("--grammar", grammar), ("--posteriors", posteriors), ("--statistics", search["statistics"])],
         [("INPUT", input)],
     )
-    check_candidates(k_best, samples, seed, candidates)
+    check_candidates(k_best, samples, max_samples, seed, candidates)
     objectives = chosen_objectives(names, space, weights, node_cost, pooled, exact)
     best_first = best_first_search(engine, **search)
     with combinations_checked():
@@ -180,6 +183,9 @@ def parse(
             seed=seed or 0,
             risk=None if risk is None else risk_of(risk, debinarize),
             prune=prune,
+            max_samples=max_samples,
+            max_error=max_error,
+            sampled_posteriors=sampled_posteriors,
         )
     collected = None
     source: PCFG | DopGrammar | GivenPosteriors

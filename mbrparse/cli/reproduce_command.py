@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -50,16 +52,19 @@ def reproduce(corpus: str, output: str, jobs: int, **which: Any) -> None:
     (mbrparse corpora lists them all). The folder
     gets binarized.mrg, train.mrg, test.mrg, grammar.txt, a file of parses for each objective (Goodman's
     1996), details.jsonl and table.txt, as the commands binarize, split, train, parse and evaluate make
-    them. A run that was interrupted goes on with the stage that it was at.
+    them; and posteriors.npz and report.html, a page with every sentence (mbrparse report). A run that was
+    interrupted goes on with the stage that it was at.
     """
     from mbrparse.experiments.goodman.reproduction import Corpus, Reproduction
     from mbrparse.grammar.kernel import announced
 
     if which["sections"] is not None and not corpus.startswith("wsj:"):
         raise click.UsageError("--sections goes with wsj:DIR.")
-    reproduction = Reproduction(Corpus(corpus, **which), Path(output), jobs, note, with_progress)
+    command = shlex.join(["mbrparse", *sys.argv[1:]])
+    reproduction = Reproduction(Corpus(corpus, **which), Path(output), jobs, note, with_progress, command)
     with announced(lambda: note("compiling kernels, once on this machine ...")):
         table = reproduction.run()
     click.echo(table, nl=False)
     if corpus.startswith("embedded:"):
         note(f"{corpus} was sampled from a hand-written grammar: its figures say nothing about English")
+    note(f"{reproduction.page}: every sentence behind this table, to open in a browser")

@@ -10,11 +10,11 @@ from typing import Literal, Protocol, runtime_checkable
 from mbrparse.errors import MbrparseError, visible
 from mbrparse.evaluate.agreement import Form
 from mbrparse.evaluate.breakdowns import By
-from mbrparse.evaluate.criteria import COVERAGE, MORE, PAPER, Average, Criterion
-from mbrparse.evaluate.evalb.evalb_counts import EVALB, EVALB_COVERAGE
+from mbrparse.evaluate.criteria import Average, Criterion
 from mbrparse.evaluate.evalb.parameters import EvalbParameters, read_parameters
 from mbrparse.evaluate.evaluation import Evaluation, Settings, evaluate
-from mbrparse.evaluate.gold import PAPER_FORM, Comparison, CrossingReference
+from mbrparse.evaluate.gold import Comparison, CrossingReference
+from mbrparse.evaluate.profiles.profile_table import Profile, chosen_profile
 from mbrparse.evaluate.sources import TreesInMemory
 from mbrparse.treebank.tree import Tree
 
@@ -56,6 +56,7 @@ def compare(
     criterion: str | None = None,
     significance: bool = False,
     evalb: EvalbParameters | str | Path | None = None,
+    profile: Profile | str | None = None,
     tell: Callable[[str], None] | None = None,
 ) -> Evaluation:
     """Compare parses with gold trees, as ``mbrparse evaluate`` compares files.
@@ -69,7 +70,8 @@ def compare(
         unaries: Whether binarized trees keep their unary productions.
         crossing_reference: What consistent brackets are judged by: the gold without continuations, or
             as it is.
-        criteria: Goodman's (1996) five and the coverage, "all" there are, or some, themselves or by name.
+        criteria: "paper": those of the profile's source (Goodman's (1996) five) and the coverage, "all" there
+            are, or some, themselves or by name.
             With the coverage stands how many fell back, where the parses know it.
         average: Sums over sums, or the mean of the sentences' rates.
         by: A breakdown instead of the table: by sentence length, label, or labels confused.
@@ -81,6 +83,7 @@ def compare(
         significance: Tell the differences by all criteria instead, and the p-values of all pairs.
         evalb: Compare as EVALB does, by these parameters or this .prm file, and with its criteria; form,
             unaries and crossing_reference then mean nothing.
+        profile: What counts, by name (see docs/evaluation.md) or a ``Profile`` itself; default: goodman.
         tell: Called with EVALB's messages and other notes, one line each (default: they go to standard
             error).
 
@@ -104,14 +107,16 @@ def compare(
     <BLANKLINE>
     criteria:labelled_recall|gold:memory|form:binarized|crossing:debinarized|average:pooled|sentences:2|...
     """
-    how: Comparison | EvalbParameters = Comparison(form, crossing_reference, unaries)
     tell = _to_standard_error if tell is None else tell
-    if evalb is not None:
-        if how != PAPER_FORM:
-            raise MbrparseError("form, unaries and crossing_reference mean nothing with evalb")
-        how = evalb if isinstance(evalb, EvalbParameters) else read_parameters(evalb, tell)
-    chosen = _criteria(criteria, evalb is not None)
-    settings = Settings(how, chosen, average, by, baseline, resamples, seed, criterion, significance)
+    parameters = evalb
+    if not (parameters is None or isinstance(parameters, EvalbParameters)):
+        parameters = read_parameters(parameters, tell)
+    counted = chosen_profile(profile, Comparison(form, crossing_reference, unaries), parameters)
+    chosen = _criteria(criteria, counted)
+    named = None if profile is None else counted.name
+    settings = Settings(
+        counted.how, chosen, average, by, baseline, resamples, seed, criterion, significance, named
+    )
     sources = [TreesInMemory(name, name, trees) for name, trees in _by_name(parses).items()]
     fell_back = None
     if isinstance(parses, KnownFallbacks) and any(one.context for one in chosen):
@@ -128,14 +133,13 @@ def _by_name(parses: Parses) -> Mapping[str, Sequence[Tree | None]]:
 
 
 def _criteria(
-    wanted: Literal["paper", "all"] | Sequence[Criterion | str], evalb: bool
+    wanted: Literal["paper", "all"] | Sequence[Criterion | str], profile: Profile
 ) -> tuple[Criterion, ...]:
-    everything = (*EVALB, EVALB_COVERAGE) if evalb else (*PAPER, *MORE, COVERAGE)
     if isinstance(wanted, str):
         if wanted not in ("paper", "all"):
             raise MbrparseError(f"criteria are paper, all or a list, not {wanted!r}")
-        return everything if evalb or wanted == "all" else (*PAPER, COVERAGE)
-    known = {criterion.name: criterion for criterion in everything}
+        return profile.shown(wanted == "all")
+    known = {criterion.name: criterion for criterion in profile.shown(everything=True)}
     chosen = []
     for one in wanted:
         if isinstance(one, str) and one not in known:

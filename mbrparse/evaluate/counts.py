@@ -20,7 +20,6 @@ from mbrparse.treebank.brackets import ReadTree
 if TYPE_CHECKING:
     import pandas as pd
 
-    from mbrparse.evaluate.evalb.evalb_counts import EvalbCounts
     from mbrparse.evaluate.label_tally import LabelTally
 
 
@@ -94,7 +93,7 @@ def _as_they_stand(source: TreeSource) -> Iterator[ReadTree]:
     return source.trees()
 
 
-def counts_table(rows: Iterable[Sequence[SentenceCounts | EvalbCounts]]) -> pd.DataFrame:
+def counts_table(rows: Iterable[Sequence[NamedTuple]]) -> pd.DataFrame:
     """The table of counts, one column for each field of the rows, parser after parser."""
     import pandas as pd
 

@@ -17,6 +17,9 @@ from mbrparse.evaluate.evalb.parameters import EvalbParameters
 from mbrparse.evaluate.gold import Comparison
 from mbrparse.evaluate.label_tally import LabelTally
 from mbrparse.evaluate.oracle import sources_of
+from mbrparse.evaluate.profiles.profile_table import How
+from mbrparse.evaluate.profiles.span_conventions import SpanConventions
+from mbrparse.evaluate.profiles.span_counts import SpanCounts, count_spans
 from mbrparse.evaluate.significance import Significance, significance
 from mbrparse.evaluate.sources import TreeSource, gold_file
 from mbrparse.evaluate.tables import Format, Summary, render, summarize
@@ -27,7 +30,8 @@ if TYPE_CHECKING:
 #: The criteria by which differences between parsers are told, unless another is asked for.
 USUAL = ("labelled_recall", "bracketing_f")
 
-Rows: TypeAlias = Iterable[Sequence[SentenceCounts | EvalbCounts]]
+Row: TypeAlias = SentenceCounts | EvalbCounts | SpanCounts
+Rows: TypeAlias = Iterable[Sequence[Row]]
 
 
 @dataclass(frozen=True)
@@ -38,7 +42,7 @@ class Settings:
     MbrparseError at values that mean nothing.
     """
 
-    how: Comparison | EvalbParameters
+    how: How
     criteria: tuple[Criterion, ...]
     average: Average = "pooled"
     by: By | None = None
@@ -49,10 +53,16 @@ class Settings:
         None  #: by which differences are told; default: the first of ``USUAL`` that there is
     )
     everything: bool = False  #: tell the differences by all criteria, and the p-values of all pairs
+    profile: str | None = None  #: the name of the profile that was asked for, for the signature
 
     def __post_init__(self) -> None:
         if self.average not in get_args(Average):
             raise MbrparseError(f"no average is called {self.average!r}", remedy="pooled or sentence")
+        if self.average != "pooled" and isinstance(self.how, SpanConventions):
+            raise MbrparseError(
+                "an average means nothing here: each criterion says its own",
+                remedy="sentence_f is a mean of sentences, corpus_f is pooled",
+            )
         if self.by not in (None, *get_args(By)):
             raise MbrparseError(f"no breakdown by {self.by!r}", remedy=f"by one of {', '.join(get_args(By))}")
         if self.seed < 0 or (self.resamples or 0) < 0:
@@ -62,6 +72,11 @@ class Settings:
                 f"no criterion of this table is called {self.criterion!r}",
                 remedy=f"it has {', '.join(self._tested())}",
             )
+
+    def signature(self) -> dict[str, str]:
+        """What a table's signature says of how constituents are compared."""
+        profile = {} if self.profile is None else {"profile": self.profile}
+        return {**profile, **self.how.signature()}
 
     def _tested(self) -> dict[str, Criterion]:
         return {criterion.name: criterion for criterion in self.criteria if not criterion.context}
@@ -80,7 +95,7 @@ class Evaluation:
     """What came out of a comparison; it prints as the command line's table.
 
     ``counts`` is the table of counts (a row for each sentence and parser, parser after parser; see
-    ``SentenceCounts`` and ``EvalbCounts``), from which all else is made.
+    ``SentenceCounts``, ``EvalbCounts`` and ``SpanCounts``), from which all else is made.
     """
 
     counts: pd.DataFrame
@@ -114,12 +129,15 @@ def evaluate(
     tell: Callable[[str], None],
     progress: Callable[[Rows], Rows] = lambda rows: rows,
     fell_back: Mapping[str, Sequence[bool]] | None = None,
+    tallies: Mapping[str, LabelTally] | None = None,
 ) -> Evaluation:
     """Compare trees; ``tell`` hears what a user should know (EVALB's messages, one line each), ``progress``
     may watch the rows go by.
 
     ``fell_back`` says of each parser's sentences whether they did; they become a column of the counts, and
-    a criterion of the table. Raises MbrparseError where the trees (or the baseline's name) do not allow it.
+    a criterion of the table. ``tallies``, one by each parser's name, hear of every sentence that counts
+    (default: those that the breakdown needs). Raises MbrparseError where the trees (or the baseline's name)
+    do not allow it.
     """
     names = [source.name for source in parses]
     if not names:
@@ -129,9 +147,10 @@ def evaluate(
         raise MbrparseError(
             f"no parses are called {baseline!r}", remedy=f"the baseline is one of {', '.join(names)}"
         )
-    tallies = {name: LabelTally() for name in names} if settings.by in ("label", "confusions") else {}
+    if tallies is None:
+        tallies = {name: LabelTally() for name in names} if settings.by in ("label", "confusions") else {}
     counts = counts_table(progress(_rows(gold, parses, settings, tell, tallies)))
-    if not isinstance(settings.how, EvalbParameters):
+    if isinstance(settings.how, Comparison):
         _warn_of_nary(counts, settings, tell)
 
     criteria = settings.criteria
@@ -145,7 +164,7 @@ def evaluate(
     if len(names) > 1 and resamples and settings.by is None:
         tested = significance(counts, criteria, settings.average, baseline, resamples, settings.seed)
     told = settings.told()
-    summary = summarize(counts, gold.name, settings.how, criteria, settings.average, tested, told)
+    summary = summarize(counts, gold.name, settings, criteria, settings.average, tested, told)
     breakdowns = []
     if settings.by is not None:
         breakdowns = break_down(settings.by, counts, criteria, settings.average, tallies)
@@ -165,11 +184,18 @@ def evaluate_files(
 
     ``details`` are files of ``parse --details``, one for all parse files or one for each.
     """
-    correct = gold_file(gold, encoding)
-    form = settings.how.form if isinstance(settings.how, Comparison) else "original"
-    sources = sources_of(parses, correct, settings.criterion, form, encoding)
+    correct, sources = file_sources(gold, parses, settings, encoding)
     fell_back = read_fallbacks([source.name for source in sources], details) if details else None
     return evaluate(correct, sources, settings, tell, progress, fell_back)
+
+
+def file_sources(
+    gold: str | Path, parses: Sequence[str | Path], settings: Settings, encoding: str = "utf-8"
+) -> tuple[TreeSource, Sequence[TreeSource]]:
+    """A gold file and parse files under their names; of a file of candidates, two (``sources_of``)."""
+    correct = gold_file(gold, encoding)
+    form = settings.how.form if isinstance(settings.how, Comparison) else "original"
+    return correct, sources_of(parses, correct, settings.criterion, form, encoding)
 
 
 def default_resamples(sentences: int) -> int:
@@ -205,9 +231,12 @@ def _rows(
     parses: Sequence[TreeSource],
     settings: Settings,
     tell: Callable[[str], None],
-    tallies: dict[str, LabelTally],
-) -> Iterator[Sequence[SentenceCounts | EvalbCounts]]:
-    if isinstance(settings.how, EvalbParameters):
-        yield from count_as_evalb(gold, parses, settings.how, tell, tallies or None)
-    else:
-        yield from count_matches(gold, parses, settings.how, tallies or None, tell)
+    tallies: Mapping[str, LabelTally],
+) -> Iterator[Sequence[Row]]:
+    match settings.how:
+        case EvalbParameters() as how:
+            yield from count_as_evalb(gold, parses, how, tell, tallies or None)
+        case SpanConventions() as how:
+            yield from count_spans(gold, parses, how, tallies or None, tell)
+        case how:
+            yield from count_matches(gold, parses, how, tallies or None, tell)

@@ -27,19 +27,28 @@ class LabelTally:
         gold: Brackets,
         guess: Brackets,
         pairs: Iterable[tuple[int, int]] | None = None,
-    ) -> None:
-        """Take a sentence in; ``pairs`` are the places of the matches (default: equal constituents)."""
-        matches = _equal(gold, guess) if pairs is None else list(pairs)
+    ) -> list[tuple[int, int]]:
+        """Take a sentence in; ``pairs`` are the places of the matches (default: equal constituents).
+
+        Returns the places of the confusions, gold and guess.
+        """
+        matches = equal_constituents(gold, guess) if pairs is None else list(pairs)
         self.gold.update(gold.labels)
         self.guess.update(guess.labels)
         self.found.update(gold.labels[place] for place, _ in matches)
         self.right.update(guess.labels[place] for _, place in matches)
         extra = _by_span(guess, {place for _, place in matches})
-        for span, missed in _by_span(gold, {place for place, _ in matches}).items():
-            self.confusions.update(zip(missed, extra.get(span, ()), strict=False))
+        confused = [
+            pair
+            for span, missed in _by_span(gold, {place for place, _ in matches}).items()
+            for pair in zip(missed, extra.get(span, ()), strict=False)
+        ]
+        self.confusions.update((gold.labels[one], guess.labels[other]) for one, other in confused)
+        return confused
 
 
-def _equal(gold: Brackets, guess: Brackets) -> list[tuple[int, int]]:
+def equal_constituents(gold: Brackets, guess: Brackets) -> list[tuple[int, int]]:
+    """The places, in gold and guess, of constituents with one span and label; each is matched once."""
     free: dict[tuple[Span, str], list[int]] = {}
     for place, item in reversed(list(enumerate(zip(guess.spans, guess.labels, strict=True)))):
         free.setdefault(item, []).append(place)
@@ -50,10 +59,10 @@ def _equal(gold: Brackets, guess: Brackets) -> list[tuple[int, int]]:
     ]
 
 
-def _by_span(tree: Brackets, matched: set[int]) -> dict[Span, list[str]]:
-    """The labels of what is not matched."""
-    found: dict[Span, list[str]] = {}
-    for place, (span, label) in enumerate(zip(tree.spans, tree.labels, strict=True)):
+def _by_span(tree: Brackets, matched: set[int]) -> dict[Span, list[int]]:
+    """The places of what is not matched."""
+    found: dict[Span, list[int]] = {}
+    for place, span in enumerate(tree.spans):
         if place not in matched:
-            found.setdefault(span, []).append(label)
+            found.setdefault(span, []).append(place)
     return found

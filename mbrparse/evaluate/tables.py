@@ -41,7 +41,7 @@ Format = Literal["text", "markdown", "latex", "html", "csv", "json"]
 
 
 class Conventions(Protocol):
-    """How constituents are compared: the paper's ``Comparison`` or ``EvalbParameters``."""
+    """How constituents are compared: a profile's ``how``, or the ``Settings`` of an evaluation."""
 
     def signature(self) -> dict[str, str]:
         """Its part of a table's signature."""

@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from mbrparse.evaluate.label_tally import LabelTally
 
 
+#: Only SPMRL's evaluator has the second.
+_COUNTING = (Status.VALID, Status.UNPARSED)
+
+
 class EvalbCounts(NamedTuple):
     """One row of the table: a sentence of one parser. ``matched`` to ``correct_tags`` are EVALB's."""
 
@@ -30,7 +34,7 @@ class EvalbCounts(NamedTuple):
     sentence: int  #: 1-based
     gold_line: int
     parse_line: int
-    status: int  #: EVALB's: 0 valid, 1 error, 2 skipped
+    status: int  #: EVALB's: 0 valid, 1 error, 2 skipped; SPMRL's: 3 without a parse, but counted
     length: int  #: EVALB's Len.
     parsed: int  #: 1 if valid
     matched: int
@@ -65,7 +69,7 @@ def count_as_evalb(
 
 def evalb_row(name: str, number: int, score: Score) -> EvalbCounts:
     """The counts of one score."""
-    valid = score.status == Status.VALID
+    counts_at_all = score.status in _COUNTING
     counts = (score.matched, score.gold, score.test, score.crossing, score.words, score.correct_tags)
     return EvalbCounts(
         name,
@@ -74,19 +78,23 @@ def evalb_row(name: str, number: int, score: Score) -> EvalbCounts:
         number,
         int(score.status),
         score.length,
-        int(valid),
-        *(counts if valid else [0] * len(counts)),
+        int(score.status == Status.VALID),
+        *(counts if counts_at_all else [0] * len(counts)),
     )
 
 
 def _sentences(name: str, heading: str, passes: Callable[[pd.DataFrame], Column]) -> Criterion:
-    """The share of valid sentences that pass a test."""
+    """The share of the sentences that count that pass a test."""
     return Criterion(
         name,
         heading,
-        lambda counts: (passes(counts) & (counts["parsed"] > 0)).astype(int),
-        lambda counts: counts["parsed"],
+        lambda counts: (passes(counts) & (_counting(counts) > 0)).astype(int),
+        _counting,
     )
+
+
+def _counting(counts: pd.DataFrame) -> Column:
+    return counts["status"].isin(_COUNTING).astype(int)
 
 
 #: The share of sentences that count: EVALB leaves out more than empty parses.
@@ -111,7 +119,7 @@ EVALB: tuple[Criterion, ...] = (
         "average_crossing",
         "crossing",
         lambda counts: counts["crossing"],
-        lambda counts: counts["parsed"],
+        _counting,
         percent=False,
         lower_is_better=True,
     ),

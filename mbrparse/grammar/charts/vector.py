@@ -118,6 +118,71 @@ def spread(typing: Any, array: Any, index: Any) -> Any:
 
 
 @intrinsic
+def repeated(typing: Any, array: Any, value: Any) -> Any:
+    """A vector that repeats a number, of the kind that ``array`` holds."""
+    vector = Vector(array.dtype)
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        scalar = context.cast(builder, arguments[1], signature.args[1], vector.dtype)
+        return _splat(builder, scalar, vector)
+
+    return vector(array, value), generate
+
+
+@intrinsic
+def gather(typing: Any, array: Any, index: Any, position: Any) -> Any:
+    """The vector of ``array[index[position]]`` and what follows; both have one axis, indices are unsigned."""
+    vector = Vector(array.dtype)
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        source = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+        indices = context.make_array(signature.args[1])(context, builder, arguments[1]).data
+        first = context.cast(builder, arguments[2], signature.args[2], types.intp)
+        value = ir.Constant(_llvm_type(vector), ir.Undefined)
+        for lane in range(vector.lanes):
+            place = builder.gep(indices, [builder.add(first, ir.Constant(first.type, lane))])
+            at = builder.zext(builder.load(place), first.type)
+            value = builder.insert_element(
+                value, builder.load(builder.gep(source, [at])), cgutils.int32_t(lane)
+            )
+        return value
+
+    return vector(array, index, position), generate
+
+
+@intrinsic
+def total_of(typing: Any, value: Any) -> Any:
+    """The sum of a vector's lanes: of the first and the second half, lane by lane, and so on."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        rest, lanes = arguments[0], value.lanes
+        while lanes > 1:
+            lanes //= 2
+            halves = [
+                builder.shuffle_vector(rest, rest, ir.Constant(ir.VectorType(ir.IntType(32), lanes), half))
+                for half in (list(range(lanes)), list(range(lanes, 2 * lanes)))
+            ]
+            rest = builder.fadd(*halves)
+        return builder.extract_element(rest, cgutils.int32_t(0))
+
+    return value.dtype(value), generate
+
+
+@intrinsic
+def largest_of(typing: Any, value: Any) -> Any:
+    """The largest of a vector's lanes."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        best = builder.extract_element(arguments[0], cgutils.int32_t(0))
+        for lane in range(1, value.lanes):
+            other = builder.extract_element(arguments[0], cgutils.int32_t(lane))
+            best = builder.select(builder.fcmp_ordered(">", other, best), other, best)
+        return best
+
+    return value.dtype(value), generate
+
+
+@intrinsic
 def zeros(typing: Any, array: Any) -> Any:
     """A vector of zeros, of the kind that ``array`` holds."""
     vector = Vector(array.dtype)

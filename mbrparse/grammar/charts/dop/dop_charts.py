@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -11,13 +12,16 @@ from mbrparse.errors import ChartOverflowError, TimeLimitError
 from mbrparse.grammar.charts.chart import TOO_LARGE, Cell, Chart, Derivation, Wanted
 from mbrparse.grammar.charts.clock import NO_LIMIT, Clock
 from mbrparse.grammar.charts.dop.dop_derivation import dop_derivation
+from mbrparse.grammar.charts.dop.dop_entries import dop_entries
 from mbrparse.grammar.charts.dop.dop_forest import DopForest, dop_forest
 from mbrparse.grammar.charts.dop.dop_inside import DopValues, dop_inside
 from mbrparse.grammar.charts.dop.dop_outside import dop_outside
-from mbrparse.grammar.charts.dop.dop_tables import dop_tables
+from mbrparse.grammar.charts.dop.dop_tables import LANES, DopTables, dop_tables
 from mbrparse.grammar.charts.factory import TIE, ChartFactory
 from mbrparse.grammar.charts.nodes import derivation_of
-from mbrparse.grammar.charts.span_summary import SpanEntries, summarize_entries
+from mbrparse.grammar.charts.rule_tables import Ints
+from mbrparse.grammar.charts.span_summary import summarize_entries
+from mbrparse.grammar.charts.vector import aligned_rows
 from mbrparse.grammar.dop.dop_grammar import DopGrammar
 from mbrparse.grammar.pcfg import IntArray
 from mbrparse.grammar.rules import quote
@@ -25,6 +29,18 @@ from mbrparse.grammar.rules import quote
 # How much lower a threshold is tried where a sentence loses all its parses to one.
 _LOWER = 1e-2
 _LOWEST = 1e-12
+
+
+class Filled(NamedTuple):
+    """A sentence's forest with inside values, for who goes down it."""
+
+    terminal_ids: IntArray
+    tables: DopTables
+    forest: DopForest
+    values: DopValues
+    log_prob: float
+    best: bool | None  # as in dop_inside
+    symbols: Ints  # of the nodes, the grammar's ids
 
 
 class DopCharts:
@@ -53,9 +69,12 @@ class DopCharts:
         symbols = {name: place for place, name in enumerate(grammar.pcfg.symbols)}
         names = [*grammar.treebank.labels, *map(quote, grammar.treebank.terminals)]
         self._symbol_of = np.array([symbols.get(name, -1) for name in names], np.int32)
-        self._memory = Memory()
+        self._label_of_group = grammar.pcfg.label_ids[self._symbol_of]
+        self._memory = Memory(self._tables)
         # The sentence at work, and its chart under the treebank's PCFG.
         self._filtered: tuple[IntArray, Chart] | None = None
+        # What the memory holds.
+        self._held: Filled | None = None
 
     def charts(self, sentences: Sequence[IntArray]) -> Iterator[Chart]:
         """One chart after the other for sentences of known terminals (one or more each)."""
@@ -98,32 +117,55 @@ class DopCharts:
         met = values.outside[found] > 0
         return Cell((symbols, inside), (symbols[met], outside[met]))
 
+    def filled(self, terminal_ids: IntArray, best: bool | None = None) -> Filled:
+        """A sentence with its inside values, which stand until others are asked for.
+
+        ``best`` is as in dop_inside. Raises ChartOverflowError or MemoryError where they do not fit,
+        TimeLimitError, ValueError where there is no parse.
+        """
+        held = self._held
+        if held is None or held.terminal_ids is not terminal_ids or held.best is not best:
+            self._inside(terminal_ids, best, kept=True)
+            held = self._held
+        if held is None or held.log_prob == -math.inf:
+            raise ValueError("a sentence without a derivation")
+        return held
+
     def _fill(self, chart: Chart, wanted: Wanted) -> None:
         if wanted.summaries or wanted.entries:
             forest, values, log_prob = self._inside_outside(chart)
-            entries = self._entries(forest, values, log_prob)
+            entries = dop_entries(forest, values, self._label_of_group)
             summary = summarize_entries(chart.length, entries, self._tie)
             chart.put(log_prob=log_prob, summary=summary, entries=entries)
+        elif not wanted.derivations:
+            chart.put(log_prob=self._inside(chart.terminal_ids, None, kept=True)[2])
         if wanted.derivations:
             chart.put(derivation=self._derivation(chart))
 
     def _inside_outside(self, chart: Chart) -> tuple[DopForest, DopValues, float]:
-        forest, values, log_prob = self._inside(chart, None)
+        forest, values, log_prob = self._inside(chart.terminal_ids, None, kept=False)
         if log_prob > -math.inf:
             dop_outside(self._tables, forest, values, self._clock.stop)
             self._clock.check()
         return forest, values, log_prob
 
-    def _inside(self, chart: Chart, best: bool | None) -> tuple[DopForest, DopValues, float]:
-        for forest in self._forests(chart.terminal_ids):
-            values = self._memory.values(forest)
+    def _inside(
+        self, terminal_ids: IntArray, best: bool | None, kept: bool
+    ) -> tuple[DopForest, DopValues, float]:
+        """``kept``: for going down it by address; else for the derivatives."""
+        self._held = None
+        for forest in self._forests(terminal_ids, kept):
+            values = self._memory.values(forest, outside=not kept)
             log_prob = float(dop_inside(self._tables, forest, values, best, self._clock.stop))
             self._clock.check()
             if log_prob > -math.inf:
                 break
+        if kept:
+            symbols = self._symbol_of[forest.group]
+            self._held = Filled(terminal_ids, self._tables, forest, values, log_prob, best, symbols)
         return forest, values, log_prob
 
-    def _forests(self, terminal_ids: IntArray) -> Iterator[DopForest]:
+    def _forests(self, terminal_ids: IntArray, kept: bool) -> Iterator[DopForest]:
         """The forest of the labels that are alive; where there is no parse, those of lower thresholds."""
         if self._filtered is None or self._filtered[0] is not terminal_ids:
             self._filtered = terminal_ids, self._filter.charts([terminal_ids])[0]
@@ -138,28 +180,14 @@ class DopCharts:
         while True:
             chosen = wide & (entries.g > threshold)
             labels = self._label_of[entries.label_ids[chosen]]
-            yield dop_forest(self._tables, terminal_ids, entries.starts[chosen], entries.ends[chosen], labels)
+            starts, ends = entries.starts[chosen], entries.ends[chosen]
+            yield dop_forest(self._tables, terminal_ids, starts, ends, labels, kept)
             if threshold == 0:
                 return
             threshold = threshold * _LOWER if threshold > _LOWEST else 0.0
 
-    def _entries(self, forest: DopForest, values: DopValues, log_prob: float) -> SpanEntries:
-        """Posteriors by projected label, in the order of start, end, label."""
-        posterior = values.posterior if log_prob > -math.inf else np.zeros(len(forest.group))
-        alive = np.flatnonzero(posterior > 0)
-        labels = self.grammar.pcfg.label_ids[self._symbol_of[forest.group[alive]]]
-        order = np.lexsort((labels, forest.end[alive], forest.start[alive]))
-        alive, labels = alive[order], labels[order]
-        starts, ends, g = forest.start[alive], forest.end[alive], posterior[alive]
-        keys = np.stack((starts, ends, labels))
-        first = np.flatnonzero(np.append(True, (keys[:, 1:] != keys[:, :-1]).any(axis=0))[: len(g)])
-        g = np.add.reduceat(g, first) if len(first) else g
-        starts, ends = starts[first], ends[first]
-        lexical = np.where(ends - starts == 1, g, 0.0)
-        return SpanEntries(starts, ends, labels[first].astype(np.int32), g, lexical)
-
     def _derivation(self, chart: Chart) -> Derivation:
-        forest, values, log_prob = self._inside(chart, True)
+        forest, values, log_prob = self._inside(chart.terminal_ids, True, kept=True)
         nodes = dop_derivation(self._tables, forest, values, self._tie)
         if not nodes:
             return Derivation(-math.inf, [], [])
@@ -170,30 +198,34 @@ class DopCharts:
 class Memory:
     """Arrays that sentence after sentence is parsed in: new ones would cost more than the parsing."""
 
-    def __init__(self) -> None:
-        self._rooms = [np.empty(0) for _ in range(6)]
+    def __init__(self, tables: DopTables) -> None:
+        rows = -(-tables.n_addresses // LANES)
+        self._node, self._node_adjoint = (aligned_rows(rows, np.float64) for _ in range(2))
+        self._rooms = [aligned_rows(0, np.float64) for _ in range(5)]
 
-    def values(self, forest: DopForest) -> DopValues:
-        """Room for a forest's values."""
+    def values(self, forest: DopForest, outside: bool = False) -> DopValues:
+        """Room for a forest's values; ``outside``: with that for derivatives."""
         count, vectors = len(forest.group), forest.vectors
-        row = int(vectors.row_size.max(initial=0))
-        sizes = [forest.n_values] * 2 + [row] * 2 + [vectors.n_right] * 2
+        of_start = int((vectors.row_end - vectors.row_start).max(initial=0)) if outside else 0
+        of_right = vectors.n_right if outside else 0
+        sizes = [vectors.n_left, of_start, vectors.n_right, of_right, -(-forest.n_values // LANES)]
         for place, size in enumerate(sizes):
             if len(self._rooms[place]) < size:
-                self._rooms[place] = np.empty(0)  # first the old one goes
-                self._rooms[place] = np.empty(size * 17 // 16)
-        inside, outside, posterior = np.zeros((3, count))
-        value, adjoint, left, left_adjoint, right, right_adjoint = self._rooms
+                self._rooms[place] = aligned_rows(0, np.float64)  # first the old one goes
+                self._rooms[place] = aligned_rows(size * 17 // 16, np.float64)
+        inside, outsides, posterior = np.zeros((3, count))
         exponent = np.zeros(count, np.int32)
+        left, left_adjoint, right, right_adjoint, value = self._rooms
         return DopValues(
             inside,
-            outside,
+            outsides,
             posterior,
             exponent,
-            value,
-            adjoint,
+            value.reshape(-1),
             left,
             left_adjoint,
             right,
             right_adjoint,
+            self._node,
+            self._node_adjoint,
         )

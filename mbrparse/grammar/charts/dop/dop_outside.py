@@ -2,7 +2,7 @@
 
 With E the derivative of a child's e over one span, D(I_A) = root + sum over addresses of cut E, and in total
 D_p = keep_p E_p + up_p D(I_A) for the q of an address; each production passes D_p e_l on to E_k and D_p e_k
-to E_l. The posterior of label A, the sum of q_p D_p, is I_A D(I_A) + sum of keep_p q_p E_p.
+to E_l. The posterior of label A, the sum of q_p D_p, is root I_A + the sum of e E over its vectors.
 """
 
 from __future__ import annotations
@@ -10,9 +10,10 @@ from __future__ import annotations
 import numpy as np
 
 from mbrparse.grammar.charts.dop.dop_forest import DopForest
-from mbrparse.grammar.charts.dop.dop_inside import Child, DopValues, gather_left, is_root, power, root_value
-from mbrparse.grammar.charts.dop.dop_tables import DopTables
-from mbrparse.grammar.charts.rule_tables import Ints, Offsets
+from mbrparse.grammar.charts.dop.dop_inside import DopValues, as_rows, is_root, power, root_value
+from mbrparse.grammar.charts.dop.dop_tables import LANES, DopTables
+from mbrparse.grammar.charts.rule_tables import Floats, Indices, Ints
+from mbrparse.grammar.charts.vector import load, multiply, multiply_add, repeated, store, total_of, zeros
 from mbrparse.grammar.kernel import kernel
 from mbrparse.grammar.pcfg import FloatArray
 
@@ -21,182 +22,165 @@ from mbrparse.grammar.pcfg import FloatArray
 def dop_outside(tables: DopTables, forest: DopForest, values: DopValues, stop: Ints) -> None:
     """Fill outside values and posteriors of a sentence with a parse, whose inside values are filled."""
     inside, outside, posterior, exponent = values.inside, values.outside, values.posterior, values.exponent
-    value, adjoint = values.value, values.adjoint
-    group, words, table, table_start = forest.group, forest.words, forest.table, forest.table_start
+    group, starts, n_labels, first = forest.group, forest.start, tables.n_labels, tables.first
     rules, lefts, rights, productions = forest.rule, forest.left, forest.right, forest.production_start
-    vectors, left_vectors, right_vectors = forest.vectors, values.left, values.right
-    of_left, of_right, n_labels = vectors.left, vectors.right, tables.n_labels
+    vectors, left_rows, right_rows = forest.vectors, values.left, values.right
+    of_left, of_right = vectors.left, vectors.right
+    to_left, to_right = values.left_adjoint, values.right_adjoint
+    node_rows = values.node_adjoint
+    node_values = node_rows.reshape(node_rows.size)
+    left_cuts, right_cuts = as_rows(tables.left_cut), as_rows(tables.right_cut)
+    ups, keeps = as_rows(tables.up), as_rows(tables.keep)
     total, top = root_value(tables, forest, values, None)
+    zero = zeros(node_rows)
     outside[:] = 0
-    adjoint[: forest.n_values] = 0
-    values.right_adjoint[: vectors.n_right] = 0
+    for row in range(vectors.n_right):
+        store(to_right, row, 0, zero)
+    before = 0  # the row of the first vector of a left child with this start
     for node in range(len(group) - 1, -1, -1):
         if stop[0]:
             return
-        if node + 1 == len(group) or forest.start[node] != forest.start[node + 1]:
-            _begin_row(tables, forest, values, node)
+        start, begin, end = starts[node], productions[node], productions[node + 1]
+        if node + 1 == len(group) or start != starts[node + 1]:
+            before = vectors.row_start[start]
+            for row in range(vectors.row_end[start] - before):
+                store(to_left, row, 0, zero)
+        # Places of dead rules hold what others left there, and nobody reads it.
+        last = -1
+        for production in range(begin, end):
+            if rules[production] != last:
+                last = rules[production]
+                for row in range(first[last] // LANES, first[last + 1] // LANES):
+                    store(node_rows, row, 0, zero)
         posterior[node] = 0
         if is_root(tables, forest, node):
             outside[node] += tables.root[group[node]] / total * power(exponent[node] - top)
-        if inside[node] > 0 and group[node] < n_labels:
-            _take_in(tables, forest, values, node)
-        posterior[node] += inside[node] * outside[node]
-        if words[node] >= 0:
-            at = table[table_start[node] + tables.word_number[words[node]]]
-            posterior[node] += value[at] * adjoint[at]
-        if productions[node] == productions[node + 1]:
-            continue
-        _complete(tables, forest, values, node)
-        for production in range(productions[node], productions[node + 1]):
-            rule, left, right = rules[production], lefts[production], rights[production]
-            begin, end = tables.first[rule], tables.first[rule + 1]
-            size = end - begin
-            at = table[table_start[node] + 1 + rule - tables.rule_start[group[node]]]
-            own = adjoint[at : at + size]
-            factor = power(exponent[left] + exponent[right] - exponent[node])
-            if of_left[production] >= 0:
-                at_left, at_right = of_left[production], of_right[production]
-                vector, other = (
-                    left_vectors[at_left : at_left + size],
-                    right_vectors[at_right : at_right + size],
-                )
-                to_left = values.left_adjoint[at_left : at_left + size]
-                to_right = values.right_adjoint[at_right : at_right + size]
-                _pass_on(own, factor, vector, other, to_left, to_right)
-            elif group[left] < n_labels:
-                child = tables.left_rule[begin:end], tables.left_place[begin:end], tables.left_cut[begin:end]
-                passed = _pass_beside(
-                    own, child, table[table_start[left] :], value, adjoint, (inside[left], factor)
-                )
-                outside[left] += passed[0]
-                outside[right] += passed[1]
-            elif group[right] < n_labels:
-                child = (
-                    tables.right_rule[begin:end],
-                    tables.right_place[begin:end],
-                    tables.right_cut[begin:end],
-                )
-                passed = _pass_beside(
-                    own, child, table[table_start[right] :], value, adjoint, (inside[right], factor)
-                )
-                outside[right] += passed[0]
-                outside[left] += passed[1]
-            else:
-                passed_on = factor * own.sum()
-                outside[left] += passed_on
-                outside[right] += passed_on
+        posterior[node] = inside[node] * outside[node]
+        vector = vectors.first_left[node]
+        while vector >= 0:
+            rule, row = vectors.rule[vector], vectors.row[vector]
+            own, size = first[rule] // LANES, (first[rule + 1] - first[rule]) // LANES
+            cut, mass = _dot(to_left, row - before, left_cuts, own, left_rows, row, size)
+            outside[node] += cut
+            posterior[node] += mass
+            _scatter(to_left, row - before, first[rule], size, tables.left_child, node_values)
+            vector = vectors.next[vector]
+        vector = vectors.first_right[node]
+        while vector >= 0:
+            rule, row = vectors.rule[vector], vectors.row[vector]
+            own, size = first[rule] // LANES, (first[rule + 1] - first[rule]) // LANES
+            cut, mass = _dot(to_right, row, right_cuts, own, right_rows, row, size)
+            outside[node] += cut
+            posterior[node] += mass
+            _scatter(to_right, row, first[rule], size, tables.right_child, node_values)
+            vector = vectors.next[vector]
+        if group[node] >= n_labels:
+            posterior[node] = outside[node]
+        production = begin
+        while production < end:
+            rule = rules[production]
+            own, size = first[rule] // LANES, (first[rule + 1] - first[rule]) // LANES
+            of_label = repeated(node_rows, outside[node])
+            for row in range(own, own + size):
+                kept = multiply(load(keeps, row, 0), load(node_rows, row, 0))
+                store(node_rows, row, 0, multiply_add(load(ups, row, 0), of_label, kept))
+            while production < end and rules[production] == rule:
+                left, right = of_left[production], of_right[production]
+                left_node, right_node = lefts[production], rights[production]
+                factor = power(exponent[left_node] + exponent[right_node] - exponent[node])
+                if left >= 0 and right >= 0:
+                    at = left - before
+                    _pass_on(
+                        node_rows,
+                        own,
+                        size,
+                        factor,
+                        left_rows,
+                        left,
+                        right_rows,
+                        right,
+                        to_left,
+                        at,
+                        to_right,
+                    )
+                elif left >= 0:
+                    outside[right_node] += _pass_beside(
+                        node_rows, own, size, factor, left_rows, left, to_left, left - before
+                    )
+                elif right >= 0:
+                    outside[left_node] += _pass_beside(
+                        node_rows, own, size, factor, right_rows, right, to_right, right
+                    )
+                else:
+                    # Addresses' cut is one where their child is a terminal.
+                    passed = factor * _dot(node_rows, own, left_cuts, own, left_cuts, own, size)[0]
+                    outside[left_node] += passed
+                    outside[right_node] += passed
+                production += 1
 
 
 @kernel
-def _begin_row(tables: DopTables, forest: DopForest, values: DopValues, last: int) -> None:
-    """Gather the vectors of left children again, for the start of this node, the last that has it."""
-    start = forest.start[last]
-    values.left_adjoint[: forest.vectors.row_size[start]] = 0
-    node = last
-    while node >= 0 and forest.start[node] == start:
-        if values.inside[node] > 0 and forest.group[node] < tables.n_labels:
-            gather_left(tables, forest, values, node, None)
-        node -= 1
+def _dot(
+    adjoints: Floats, at: int, cuts: Floats, first: int, rows: Floats, row: int, size: int
+) -> tuple[float, float]:
+    """The sums of cut E and of e E."""
+    cut = mass = zeros(adjoints)
+    for place in range(size):
+        adjoint = load(adjoints, place, at)
+        cut = multiply_add(adjoint, load(cuts, place, first), cut)
+        mass = multiply_add(adjoint, load(rows, place, row), mass)
+    return total_of(cut), total_of(mass)
 
 
 @kernel
-def _take_in(tables: DopTables, forest: DopForest, values: DopValues, node: int) -> None:
-    """Take in what the vectors of a node's e have got."""
-    label, vectors, adjoint = forest.group[node], forest.vectors, values.adjoint
-    table = forest.table[forest.table_start[node] :]
-    outside = 0.0
-    uses = tables.left_start[label]
-    for use in range(tables.left_start[label + 1] - uses):
-        at = vectors.left_table[vectors.left_table_start[node] + use]
-        if at >= 0:
-            begin, end = (
-                tables.first[tables.left_rules[uses + use]],
-                tables.first[tables.left_rules[uses + use] + 1],
-            )
-            child = tables.left_rule[begin:end], tables.left_place[begin:end], tables.left_cut[begin:end]
-            outside += _scatter(values.left_adjoint[at : at + end - begin], child, table, adjoint)
-    uses = tables.right_start[label]
-    for use in range(tables.right_start[label + 1] - uses):
-        at = vectors.right_table[vectors.right_table_start[node] + use]
-        if at >= 0:
-            begin, end = (
-                tables.first[tables.right_rules[uses + use]],
-                tables.first[tables.right_rules[uses + use] + 1],
-            )
-            child = tables.right_rule[begin:end], tables.right_place[begin:end], tables.right_cut[begin:end]
-            outside += _scatter(values.right_adjoint[at : at + end - begin], child, table, adjoint)
-    values.outside[node] += outside
-
-
-@kernel
-def _scatter(vector: FloatArray, child: Child, table: Offsets, adjoint: FloatArray) -> float:
-    """Add the derivatives of the e of a rule's child to those of its addresses; returns its label's part."""
-    number, place, cut = child
-    outside = 0.0
-    for p in range(len(vector)):
-        outside += cut[p] * vector[p]
-        adjoint[np.uint64(table[number[p]] + place[p])] += vector[p]
-    return outside
-
-
-@kernel
-def _complete(tables: DopTables, forest: DopForest, values: DopValues, node: int) -> None:
-    """Complete the posterior of a node and the derivatives of its addresses' q."""
-    label, outside = forest.group[node], values.outside[node]
-    value, adjoints = values.value, values.adjoint
-    rule_start, rule_end = tables.rule_start[label], tables.rule_start[label + 1]
-    table = forest.table[forest.table_start[node] + 1 :]
-    posterior = 0.0
-    for rule in range(rule_start, rule_end):
-        at = table[rule - rule_start]
-        if at > 0:
-            begin, end = tables.first[rule], tables.first[rule + 1]
-            own, adjoint = value[at : at + end - begin], adjoints[at : at + end - begin]
-            up, keep = tables.up[begin:end], tables.keep[begin:end]
-            s0 = s1 = 0.0
-            for p in range(0, end - begin - 1, 2):
-                s0 += own[p] * adjoint[p]
-                s1 += own[p + 1] * adjoint[p + 1]
-            if (end - begin) % 2:
-                s0 += own[end - begin - 1] * adjoint[end - begin - 1]
-            posterior += s0 + s1
-            for p in range(end - begin):
-                adjoint[p] = keep[p] * adjoint[p] + up[p] * outside
-    values.posterior[node] += posterior
+def _scatter(
+    adjoints: Floats, at: int, first: int, size: int, children: Indices, node_values: FloatArray
+) -> None:
+    """Add the derivatives of the e of a rule's child to those of its addresses."""
+    flat = adjoints.reshape(adjoints.size)
+    source, place = np.uint64(at * LANES), np.uint64(first)
+    for _ in range(size * LANES):
+        node_values[children[place]] += flat[source]
+        place += np.uint64(1)
+        source += np.uint64(1)
 
 
 @kernel
 def _pass_on(
-    own: FloatArray,
+    node_rows: Floats,
+    own: int,
+    size: int,
     factor: float,
-    lefts: FloatArray,
-    rights: FloatArray,
-    to_left: FloatArray,
-    to_right: FloatArray,
+    left_rows: Floats,
+    left: int,
+    right_rows: Floats,
+    right: int,
+    to_left: Floats,
+    at: int,
+    to_right: Floats,
 ) -> None:
     """Pass the derivatives of a rule's addresses on to the vectors of both children."""
-    for p in range(len(own)):
-        to_left[p] += factor * own[p] * rights[p]
-        to_right[p] += factor * own[p] * lefts[p]
+    factors = repeated(node_rows, factor)
+    for row in range(size):
+        adjoint = multiply(factors, load(node_rows, row, own))
+        store(to_left, row, at, multiply_add(adjoint, load(right_rows, row, right), load(to_left, row, at)))
+        store(
+            to_right,
+            row,
+            right,
+            multiply_add(adjoint, load(left_rows, row, left), load(to_right, row, right)),
+        )
 
 
 @kernel
 def _pass_beside(
-    own: FloatArray,
-    child: Child,
-    table: Offsets,
-    value: FloatArray,
-    adjoint: FloatArray,
-    below_factor: tuple[float, float],
-) -> tuple[float, float]:
-    """Pass them on to a child beside a terminal; returns what their labels get."""
-    number, place, cut = child
-    below, factor = below_factor
-    to_child = to_terminal = 0.0
-    for p in range(len(own)):
-        at = np.uint64(table[number[p]] + place[p])
-        mass = factor * own[p]
-        to_child += cut[p] * mass
-        to_terminal += mass * (cut[p] * below + value[at])
-        adjoint[at] += mass
-    return to_child, to_terminal
+    node_rows: Floats, own: int, size: int, factor: float, rows: Floats, row: int, to_child: Floats, at: int
+) -> float:
+    """Pass them on to a child beside a terminal, which has no other parent here; returns the terminal's."""
+    factors = repeated(node_rows, factor)
+    passed = zeros(node_rows)
+    for place in range(size):
+        adjoint = multiply(factors, load(node_rows, place, own))
+        store(to_child, place, at, adjoint)
+        passed = multiply_add(adjoint, load(rows, place, row), passed)
+    return float(total_of(passed))

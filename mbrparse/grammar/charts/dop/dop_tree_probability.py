@@ -22,7 +22,7 @@ class DopTreeProbability:
 
     def __init__(self, grammar: DopGrammar) -> None:
         self._tables = dop_tables(grammar)
-        self._memory = Memory()
+        self._memory = Memory(self._tables)
         self._labels: dict[str, list[int]] = {}
         for label, name in enumerate(grammar.treebank.labels):
             self._labels.setdefault(project(name), []).append(label)
@@ -38,8 +38,8 @@ class DopTreeProbability:
             for label in self._labels.get(name, ())
             if end - start > 1
         ]
-        columns = np.array(rows, np.int32).reshape(-1, 3)
+        starts, ends, labels = np.array(sorted(rows), np.int32).reshape(-1, 3).T.copy()
         if len(spans) != max(len(terminal_ids) - 1, 0):
             return -math.inf
-        forest = dop_forest(self._tables, terminal_ids, columns[:, 0], columns[:, 1], columns[:, 2])
+        forest = dop_forest(self._tables, terminal_ids, starts, ends, labels, kept=False)
         return float(dop_inside(self._tables, forest, self._memory.values(forest), None, NO_LIMIT.stop))
