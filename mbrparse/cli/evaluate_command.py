@@ -67,9 +67,16 @@ if TYPE_CHECKING:
     "--all", "everything", is_flag=True, help="Add the bracketed tree rate, precisions and F scores."
 )
 @click.option(
+    "--criteria",
+    "criteria",
+    metavar="NAME,...",
+    help="These columns instead, such as labelled-f,leaf-ancestor,tagging-accuracy.",
+)
+@click.option(
     "--by",
-    type=NearestChoice(["length", "label", "confusions"]),
-    help="A breakdown instead: rates by sentence length, precision and recall by label, labels confused.",
+    type=NearestChoice(["length", "label", "confusions", "depth", "width", "attachment"]),
+    help="A breakdown instead: rates by sentence length; precision and recall by label, by a constituent's "
+    "depth or width; attachment of PPs and coordinations; labels confused.",
 )
 @click.option(
     "--details",
@@ -126,7 +133,7 @@ def evaluate(context: click.Context, /, gold: str, parses: tuple[str, ...], **op
     """
     _check(context, gold, parses, options)
     parameters = None if options["evalb"] is None else _parameters(options["evalb"], options["encoding"])
-    tables = len(parses) > 1 or any(options[name] for name in ("format", "by", "details"))
+    tables = len(parses) > 1 or any(options[name] for name in ("format", "by", "details", "criteria"))
     tables = tables or options["average"] != "pooled" or _is_candidate_file(parses[0], options["encoding"])
     if parameters is None or tables:
         complete = _print_tables(gold, parses, parameters, options)
@@ -152,6 +159,8 @@ def _check(context: click.Context, gold: str, parses: tuple[str, ...], options: 
         raise click.UsageError("--details is given once for all PARSES, or once for each of them.")
     if options["criterion"] is not None and options["everything_told"]:
         raise click.UsageError("--significance tells differences by all criteria: leave --criterion out.")
+    if options["criteria"] is not None and options["everything"]:
+        raise click.UsageError("--criteria names the columns: leave --all out.")
     _check_profile(context, options)
     if options["evalb"] is None:
         if options["strict"]:
@@ -252,9 +261,14 @@ def _print_tables(
     shared = {key: options[key] for key in ("average", "by", "baseline", "resamples", "seed")}
     asked = options["criterion"]
     criterion = None if asked is None else asked.replace("-", "_")
+    named = options["criteria"]
+    chosen = profile.shown(options["everything"])
+    if named is not None:
+        wanted = [profile.called(name.strip().replace("-", "_")) for name in named.split(",")]
+        chosen = tuple(dict.fromkeys([*wanted, *profile.context]))
     settings = Settings(
         profile.how,
-        profile.shown(options["everything"]),
+        chosen,
         **shared,
         criterion=criterion,
         everything=options["everything_told"],

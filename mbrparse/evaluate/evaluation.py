@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, get_args
 
 from mbrparse.errors import InputMismatchError, MbrparseError
-from mbrparse.evaluate.breakdowns import Breakdown, By, break_down, render_breakdowns
+from mbrparse.evaluate.breakdowns import Breakdown, Breakdowns, By, render_breakdowns
+from mbrparse.evaluate.compared import Tally
 from mbrparse.evaluate.counts import SentenceCounts, count_matches, counts_table
 from mbrparse.evaluate.criteria import CONSISTENT, FELL_BACK, Average, Criterion
 from mbrparse.evaluate.details_files import read_fallbacks
 from mbrparse.evaluate.evalb.evalb_counts import EvalbCounts, count_as_evalb
 from mbrparse.evaluate.evalb.parameters import EvalbParameters
 from mbrparse.evaluate.gold import Comparison
-from mbrparse.evaluate.label_tally import LabelTally
+from mbrparse.evaluate.leaf_ancestor import OF_WORDS, WordTally
 from mbrparse.evaluate.oracle import sources_of
 from mbrparse.evaluate.profiles.profile_table import How
 from mbrparse.evaluate.profiles.span_conventions import SpanConventions
@@ -53,6 +54,7 @@ class Settings:
         None  #: by which differences are told; default: the first of ``USUAL`` that there is
     )
     everything: bool = False  #: tell the differences by all criteria, and the p-values of all pairs
+    frames: tuple[By, ...] = ()  #: breakdowns that are there beside the table
     profile: str | None = None  #: the name of the profile that was asked for, for the signature
 
     def __post_init__(self) -> None:
@@ -63,8 +65,11 @@ class Settings:
                 "an average means nothing here: each criterion says its own",
                 remedy="sentence_f is a mean of sentences, corpus_f is pooled",
             )
-        if self.by not in (None, *get_args(By)):
-            raise MbrparseError(f"no breakdown by {self.by!r}", remedy=f"by one of {', '.join(get_args(By))}")
+        for by in (self.by, *self.frames):
+            if by not in (None, *get_args(By)):
+                raise MbrparseError(f"no breakdown by {by!r}", remedy=f"by one of {', '.join(get_args(By))}")
+            if by == "attachment" and isinstance(self.how, SpanConventions):
+                raise MbrparseError("attachments go by labels, which this profile does not compare")
         if self.seed < 0 or (self.resamples or 0) < 0:
             raise MbrparseError("resamples and seed are not negative", remedy="resamples=0 tests nothing")
         if self.criterion is not None and self.criterion not in self._tested():
@@ -101,6 +106,8 @@ class Evaluation:
     counts: pd.DataFrame
     summary: Summary
     breakdowns: list[Breakdown]  #: none unless asked for with ``by``
+    #: the tables of all breakdowns that were asked for: "by_label", "confusions", "by_length" and so on
+    frames: dict[str, pd.DataFrame] = field(default_factory=dict)
 
     @property
     def frame(self) -> pd.DataFrame:
@@ -129,15 +136,14 @@ def evaluate(
     tell: Callable[[str], None],
     progress: Callable[[Rows], Rows] = lambda rows: rows,
     fell_back: Mapping[str, Sequence[bool]] | None = None,
-    tallies: Mapping[str, LabelTally] | None = None,
+    tallies: Mapping[str, Tally] | None = None,
 ) -> Evaluation:
     """Compare trees; ``tell`` hears what a user should know (EVALB's messages, one line each), ``progress``
     may watch the rows go by.
 
     ``fell_back`` says of each parser's sentences whether they did; they become a column of the counts, and
-    a criterion of the table. ``tallies``, one by each parser's name, hear of every sentence that counts
-    (default: those that the breakdown needs). Raises MbrparseError where the trees (or the baseline's name)
-    do not allow it.
+    a criterion of the table. ``tallies``, by the parsers' names, are fed with every sentence that counts.
+    Raises MbrparseError where the trees (or the baseline's name) do not allow it.
     """
     names = [source.name for source in parses]
     if not names:
@@ -147,12 +153,24 @@ def evaluate(
         raise MbrparseError(
             f"no parses are called {baseline!r}", remedy=f"the baseline is one of {', '.join(names)}"
         )
-    if tallies is None:
-        tallies = {name: LabelTally() for name in names} if settings.by in ("label", "confusions") else {}
-    counts = counts_table(progress(_rows(gold, parses, settings, tell, tallies)))
+    wanted = [*settings.frames, *([] if settings.by is None else [settings.by])]
+    broken_down = Breakdowns(wanted, names)
+    words = {name: WordTally() for name in names} if any(one in OF_WORDS for one in settings.criteria) else {}
+    fed = {
+        name: [
+            *broken_down.of(name),
+            *([words[name]] if words else []),
+            *([] if tallies is None else [tallies[name]]),
+        ]
+        for name in names
+    }
+    counts = counts_table(progress(_rows(gold, parses, settings, tell, fed)))
     if isinstance(settings.how, Comparison):
         _warn_of_nary(counts, settings, tell)
 
+    if words:
+        counts["lineages"] = [alike for name in names for alike in words[name].lineages]
+        counts["correct_tags"] = [right for name in names for right in words[name].correct_tags]
     criteria = settings.criteria
     if fell_back is not None:
         counts["fell_back"] = _in_one_column(fell_back, names, len(counts) // len(names))
@@ -165,10 +183,10 @@ def evaluate(
         tested = significance(counts, criteria, settings.average, baseline, resamples, settings.seed)
     told = settings.told()
     summary = summarize(counts, gold.name, settings, criteria, settings.average, tested, told)
-    breakdowns = []
-    if settings.by is not None:
-        breakdowns = break_down(settings.by, counts, criteria, settings.average, tallies)
-    return Evaluation(counts, summary, breakdowns)
+    tables = broken_down.tables(counts, criteria, settings.average)
+    frames = {part.key: part.table for parts in tables.values() for part in parts}
+    breakdowns = [] if settings.by is None else tables[settings.by]
+    return Evaluation(counts, summary, breakdowns, frames)
 
 
 def evaluate_files(
@@ -231,12 +249,12 @@ def _rows(
     parses: Sequence[TreeSource],
     settings: Settings,
     tell: Callable[[str], None],
-    tallies: Mapping[str, LabelTally],
+    tallies: Mapping[str, Sequence[Tally]],
 ) -> Iterator[Sequence[Row]]:
     match settings.how:
         case EvalbParameters() as how:
-            yield from count_as_evalb(gold, parses, how, tell, tallies or None)
+            yield from count_as_evalb(gold, parses, how, tell, tallies)
         case SpanConventions() as how:
-            yield from count_spans(gold, parses, how, tallies or None, tell)
+            yield from count_spans(gold, parses, how, tallies, tell)
         case how:
-            yield from count_matches(gold, parses, how, tallies or None, tell)
+            yield from count_matches(gold, parses, how, tallies, tell)

@@ -151,7 +151,10 @@ def _json(summary: Summary) -> str:
     rows = []
     for name in summary.rates.index:
         shares = {c.name: number(summary.rates.at[name, c.name]) for c in summary.criteria if not c.context}
-        sums = {str(column): int(count) for column, count in summary.totals.loc[name].items()}
+        sums = {
+            str(column): int(count) if count == int(count) else float(count)
+            for column, count in summary.totals.loc[name].items()
+        }
         context = {c.name: number(summary.rates.at[name, c.name]) for c in summary.criteria if c.context}
         rows.append({"name": str(name), "rates": shares, "counts": sums, **context})
     report: dict[str, Any] = {"rows": rows, "signature": summary.signature}
