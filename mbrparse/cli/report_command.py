@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from mbrparse.cli.options import NearestChoice, encoding_option, note, with_progress
+from mbrparse.cli.options import NearestChoice, encoding_option, note, tell, with_progress
 from mbrparse.cli.outputs import check_outputs
 from mbrparse.files import STANDARD
 
@@ -53,6 +53,11 @@ def _named(texts: tuple[str, ...]) -> dict[str, str]:
     help="What was run, to stand on top: --about corpus=... --about split=... --about grammar=...",
 )
 @click.option(
+    "--profile",
+    type=NearestChoice(["goodman", "evalb", "spmrl", "prpn", "on-lstm", "diora", "compound-pcfg"]),
+    help="What counts, as in evaluate (default: goodman).",
+)
+@click.option(
     "--form",
     type=NearestChoice(["binarized", "original"]),
     default="binarized",
@@ -60,6 +65,13 @@ def _named(texts: tuple[str, ...]) -> dict[str, str]:
     help="The form that is compared, as in evaluate.",
 )
 @click.option("--unaries", is_flag=True, help="Trees keep unary productions (binarize --unary keep).")
+@click.option(
+    "--crossing-reference",
+    type=NearestChoice(["debinarized", "binarized"]),
+    default="debinarized",
+    show_default=True,
+    help="What consistent brackets are judged against, as in evaluate.",
+)
 @click.option(
     "--evalb", metavar="PRM", help="Compare as EVALB does, with this parameter file, as in evaluate."
 )
@@ -84,23 +96,22 @@ def report(gold: str, parses: tuple[str, ...], output: str, **options: Any) -> N
     marked, and the chart of its posteriors.
     """
     from mbrparse.cli.posteriors_options import read_given
-    from mbrparse.evaluate.criteria import COVERAGE, MORE, PAPER
-    from mbrparse.evaluate.evalb.evalb_counts import EVALB, EVALB_COVERAGE
-    from mbrparse.evaluate.evalb.parameters import read_parameters
+    from mbrparse.evaluate.evalb.parameters import EvalbParameters, read_parameters
     from mbrparse.evaluate.evaluation import Settings, file_sources
     from mbrparse.evaluate.gold import Comparison
+    from mbrparse.evaluate.profiles.profile_table import chosen_profile
     from mbrparse.evaluate.report.pages import Wishes, write_report
 
     _check(gold, parses, output, options)
-    how: Any = Comparison(options["form"], unaries=options["unaries"])
-    criteria = (*PAPER, *(MORE if options["everything"] else ()), COVERAGE)
-    if options["evalb"] is not None:
-        how, criteria = read_parameters(options["evalb"], note, options["encoding"]), (*EVALB, EVALB_COVERAGE)
-    asked = options["criterion"]
+    evalb, asked = options["evalb"], options["criterion"]
+    parameters = None if evalb is None else read_parameters(evalb, tell, options["encoding"])
+    comparison = Comparison(options["form"], options["crossing_reference"], options["unaries"])
+    profile = chosen_profile(options["profile"], comparison, parameters)
     settings = Settings(
-        how,
-        criteria,
+        profile.how,
+        profile.shown(options["everything"]),
         criterion=None if asked is None else asked.replace("-", "_"),
+        profile=options["profile"],
         **{key: options[key] for key in ("average", "baseline", "resamples", "seed")},
     )
     about = {"command": shlex.join(["mbrparse", *sys.argv[1:]]), "corpus": gold, **options["about"]}
@@ -110,7 +121,7 @@ def report(gold: str, parses: tuple[str, ...], output: str, **options: Any) -> N
         output,
         settings,
         Wishes(options["title"], about, options["details"], given),
-        note,
+        tell if isinstance(profile.how, EvalbParameters) else note,
         lambda rows: with_progress(rows, "evaluate"),
     )
     note(f"{page}: open it in a browser")
@@ -119,10 +130,6 @@ def report(gold: str, parses: tuple[str, ...], output: str, **options: Any) -> N
 def _check(gold: str, parses: tuple[str, ...], output: str, options: dict[str, Any]) -> None:
     if [gold, *parses].count(STANDARD) > 1:
         raise click.UsageError("standard input (-) can be read only once.")
-    if options["form"] == "original" and options["unaries"]:
-        raise click.UsageError("--unaries speaks of binarized trees: original ones may always have them.")
-    if options["evalb"] is not None and (options["form"] == "original" or options["unaries"]):
-        raise click.UsageError("--form and --unaries mean nothing with --evalb.")
     if STANDARD in options["details"]:
         raise click.UsageError("--details is read twice: give a file, not standard input.")
     if len(options["details"]) not in (0, 1, len(parses)):

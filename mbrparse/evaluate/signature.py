@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def signature(
     gold: str | Path,
-    conventions: dict[str, str],
+    conventions: Mapping[str, str],
     criteria: Sequence[Criterion],
     average: Average,
     rates: pd.DataFrame,

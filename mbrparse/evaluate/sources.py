@@ -107,6 +107,9 @@ def gold_file(path: str | Path, encoding: str = "utf-8") -> TreeFile:
     return TreeFile("stdin" if str(path) == STANDARD else Path(path).name, path, encoding)
 
 
-def parse_files(paths: Sequence[str | Path], encoding: str = "utf-8") -> list[TreeFile]:
+def parse_files(paths: Sequence[str | Path], encoding: str = "utf-8", prefix: str = "") -> list[TreeFile]:
     """Parse files, under short names of their own (see ``distinct_names``)."""
-    return [TreeFile(name, path, encoding) for name, path in zip(distinct_names(paths), paths, strict=True)]
+    return [
+        TreeFile(prefix + name, path, encoding)
+        for name, path in zip(distinct_names(paths), paths, strict=True)
+    ]

@@ -45,7 +45,7 @@ def _tree(node: Node) -> Tree:
     return Tree(label, word=children[0]) if len(children) == 1 else Tree(label, list(map(_tree, children)))
 
 
-def treebank_of(
+def _treebank(
     nodes: list[Node], kind: TerminalKind, weighting: Weighting, depth: int | None = None
 ) -> AddressedTreebank:
     return address_trees([SourceTree("", 1, _tree(node)) for node in nodes], kind, weighting, depth)
@@ -72,7 +72,7 @@ def test_charts_are_the_sums_over_all_derivations(
 ) -> None:
     kind, nodes = case
     naive = NaiveDop(nodes, weighting, depth)
-    grammar = DopGrammar.of_treebank(treebank_of(nodes, kind, weighting, depth))
+    grammar = DopGrammar.of_treebank(_treebank(nodes, kind, weighting, depth))
     charts = DopCharts(grammar, Wanted(derivations=True))
     reduction = ChartFactory(_written(grammar), wanted=Wanted(entries=True))
     for words in {words_of(nodes[0]), words_of(nodes[-2]), tuple(other)} - {()}:
@@ -131,7 +131,7 @@ def test_fragments_are_counted_at_every_node(
 ) -> None:
     kind, nodes = case
     expected = sum(len(list(fragments(node, depth))) for tree in nodes for node in inner_nodes(tree))
-    assert number_of_fragments(treebank_of(nodes, kind, "plain", depth)) == expected
+    assert number_of_fragments(_treebank(nodes, kind, "plain", depth)) == expected
 
 
 TREES: list[Node] = [
@@ -143,7 +143,7 @@ TREES: list[Node] = [
 
 @pytest.mark.parametrize("weighting", WEIGHTINGS)
 def test_pruned_charts_keep_a_parse_whatever_the_threshold(weighting: Weighting) -> None:
-    grammar = DopGrammar.of_treebank(treebank_of(TREES, "tags", weighting))
+    grammar = DopGrammar.of_treebank(_treebank(TREES, "tags", weighting))
     ids = grammar.pcfg.encode(words_of(TREES[0]))
     exact = next(DopCharts(grammar).charts([ids]))
     for prune in (1e-9, 0.3, 0.999999):
@@ -154,7 +154,7 @@ def test_pruned_charts_keep_a_parse_whatever_the_threshold(weighting: Weighting)
 
 
 def test_pruning_leaves_out_the_labels_that_the_pcfg_finds_improbable() -> None:
-    grammar = DopGrammar.of_treebank(treebank_of(TREES, "tags", "plain"))
+    grammar = DopGrammar.of_treebank(_treebank(TREES, "tags", "plain"))
     ids = grammar.pcfg.encode(words_of(TREES[0]))
     filter_ = next(iter(ChartFactory(grammar.pcfg).charts([ids]))).span_posteriors()
     wide = filter_.ends - filter_.starts > 1
@@ -191,7 +191,7 @@ def test_values_do_not_leave_the_numbers_range_with_very_many_fragments(weightin
 
 def test_a_long_sentence_has_its_chart() -> None:
     nodes: list[Node] = [("A", ("x", ("A", ("x", "x")))), ("A", (("A", ("x", "y")), "x"))]
-    grammar = DopGrammar.of_treebank(treebank_of(nodes, "tags", "plain"))
+    grammar = DopGrammar.of_treebank(_treebank(nodes, "tags", "plain"))
     [chart] = DopCharts(grammar, Wanted(derivations=True)).charts([grammar.pcfg.encode(["x"] * 200)])
     assert chart.log_prob < -40
     assert chart.viterbi().log_prob <= chart.log_prob
@@ -201,7 +201,7 @@ def test_a_long_sentence_has_its_chart() -> None:
 
 def test_a_sentence_whose_time_is_up_falls_back() -> None:
     nodes: list[Node] = [("A", ("x", ("A", ("x", "x")))), ("A", (("A", ("x", "y")), "x"))]
-    grammar = DopGrammar.of_treebank(treebank_of(nodes, "tags", "plain"))
+    grammar = DopGrammar.of_treebank(_treebank(nodes, "tags", "plain"))
     parser = Parser(grammar, "labelled-recall", "labelled-tree", max_seconds=1e-3)
     [long] = parser.parse([["x"] * 300])
     assert long.reason == "not finished within 0.001 seconds"
@@ -211,7 +211,7 @@ def test_a_sentence_whose_time_is_up_falls_back() -> None:
 
 
 def test_what_is_said_of_a_sentence_does_not_depend_on_its_batch() -> None:
-    grammar = DopGrammar.of_treebank(treebank_of(TREES, "tags", "plain"))
+    grammar = DopGrammar.of_treebank(_treebank(TREES, "tags", "plain"))
     sentences = [list(words_of(tree)) for tree in TREES] + [["x", "y"], ["y"], ["x"] * 7]
     together = Parser(grammar, "labelled-recall", "labelled-tree", prune=0.01).parse(sentences)
     for sentence, parse in zip(sentences, together, strict=True):
@@ -221,7 +221,7 @@ def test_what_is_said_of_a_sentence_does_not_depend_on_its_batch() -> None:
 
 
 def test_a_parser_takes_a_dop_grammar() -> None:
-    grammar = DopGrammar.of_treebank(treebank_of(TREES, "tags", "plain"))
+    grammar = DopGrammar.of_treebank(_treebank(TREES, "tags", "plain"))
     naive = NaiveDop(TREES, "plain")
     words = words_of(TREES[1])
     best = naive.posteriors(words)
@@ -236,13 +236,13 @@ def test_a_parser_takes_a_dop_grammar() -> None:
 
 @pytest.mark.parametrize("objective", ["parent-child", "productions", "max-rule-product"])
 def test_objectives_of_productions_say_what_they_need(objective: str) -> None:
-    grammar = DopGrammar.of_treebank(treebank_of(TREES, "tags", "plain"))
+    grammar = DopGrammar.of_treebank(_treebank(TREES, "tags", "plain"))
     with pytest.raises(OptionsError, match="needs a PCFG"):
         Parser(grammar, objective)
 
 
 def test_other_charts_options_are_refused() -> None:
-    grammar = DopGrammar.of_treebank(treebank_of(TREES, "tags", "plain"))
+    grammar = DopGrammar.of_treebank(_treebank(TREES, "tags", "plain"))
     with pytest.raises(OptionsError, match="precision single"):
         Parser(grammar, precision="single")
     with pytest.raises(OptionsError, match="prune needs a DOP grammar"):

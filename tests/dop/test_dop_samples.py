@@ -12,7 +12,7 @@ from chi_square import UNLIKELY, chi_square_chance
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from naive_dop import NaiveDop, Node, spans, words_of
-from test_dop_charts import TREES, WEIGHTINGS, cases, treebank_of
+from test_dop_charts import TREES, WEIGHTINGS, _treebank, cases
 
 from mbrparse.decode.candidates.sampler import Samples
 from mbrparse.decode.dop.dop_sampler import DopSampler
@@ -66,7 +66,7 @@ def test_trees_come_as_often_as_they_should(
 ) -> None:
     kind, nodes = case
     naive = NaiveDop(nodes, weighting, depth)
-    grammar = DopGrammar.of_treebank(treebank_of(nodes, kind, weighting, depth))
+    grammar = DopGrammar.of_treebank(_treebank(nodes, kind, weighting, depth))
     charts = DopCharts(grammar)
     for words in {words_of(nodes[0]), words_of(nodes[-2])}:
         [chart] = charts.charts([grammar.pcfg.encode(words)])
@@ -85,7 +85,7 @@ AMBIGUOUS: list[Node] = [
 
 
 def test_samples_are_the_same_whatever_was_asked_before_and_however_they_are_divided() -> None:
-    grammar = DopGrammar.of_treebank(treebank_of(AMBIGUOUS, "tags", "plain"))
+    grammar = DopGrammar.of_treebank(_treebank(AMBIGUOUS, "tags", "plain"))
     one, other = grammar.pcfg.encode(["x"] * 5), grammar.pcfg.encode(["x"] * 7)
     charts = DopCharts(grammar)
     sampler = DopSampler(charts)
@@ -101,14 +101,14 @@ def test_samples_are_the_same_whatever_was_asked_before_and_however_they_are_div
 
 
 def test_long_sentences() -> None:
-    grammar = DopGrammar.of_treebank(treebank_of(AMBIGUOUS, "tags", "plain"))
+    grammar = DopGrammar.of_treebank(_treebank(AMBIGUOUS, "tags", "plain"))
     samples = DopSampler(DopCharts(grammar)).samples(grammar.pcfg.encode(["x"] * 200), 20, 0)
     assert np.diff(samples.first).tolist() == [399] * 20
     assert len({tuple(nodes) for nodes in drawn(grammar, samples)}) == 20
 
 
 def test_a_sentence_without_a_derivation_has_no_samples() -> None:
-    grammar = DopGrammar.of_treebank(treebank_of(TREES, "tags", "plain"))
+    grammar = DopGrammar.of_treebank(_treebank(TREES, "tags", "plain"))
     with pytest.raises(ValueError, match="without a derivation"):
         DopSampler(DopCharts(grammar)).samples(grammar.pcfg.encode(["y", "y", "y"]), 1, 0)
 
@@ -119,7 +119,7 @@ def test_the_most_probable_tree_is_found_and_its_posterior_estimated(
     case: tuple[TerminalKind, list[Node]], weighting: Weighting
 ) -> None:
     kind, nodes = case
-    grammar = DopGrammar.of_treebank(treebank_of(nodes, kind, weighting))
+    grammar = DopGrammar.of_treebank(_treebank(nodes, kind, weighting))
     words = words_of(nodes[0])
     trees = shares(NaiveDop(nodes, weighting).trees(words), wide)
     parser = Parser(grammar, "most-probable-tree", max_samples=4_000, max_error=0.0, seed=2)
@@ -216,7 +216,7 @@ CONTINUED: list[Node] = [
 def test_what_samples_say_of_spans(case: tuple[TerminalKind, list[Node]], seed: int) -> None:
     """Counted by hand in the very samples."""
     kind, nodes = case
-    grammar = DopGrammar.of_treebank(treebank_of(nodes, kind, "plain"))
+    grammar = DopGrammar.of_treebank(_treebank(nodes, kind, "plain"))
     words = words_of(nodes[0])
     samples = DopSampler(DopCharts(grammar)).samples(grammar.pcfg.encode(words), 50, seed)
     trees = drawn(grammar, samples)
@@ -250,7 +250,7 @@ def test_what_samples_say_of_spans(case: tuple[TerminalKind, list[Node]], seed: 
 def test_objectives_that_go_by_samples_are_near_the_best(kind: TerminalKind) -> None:
     """Against the enumeration of all trees."""
     nodes = CONTINUED if kind == "tags" else [_with_words(tree) for tree in CONTINUED]
-    grammar = DopGrammar.of_treebank(treebank_of(nodes, kind, "plain"))
+    grammar = DopGrammar.of_treebank(_treebank(nodes, kind, "plain"))
     words = words_of(nodes[0])
     trees = shares(NaiveDop(nodes, "plain").trees(words), wide)
     names = "most-probable-tree", "bracketed-tree", "consistent-brackets-tree", "consistent-brackets"
@@ -316,7 +316,7 @@ def _binary(start: int, end: int) -> list[list[tuple[int, int, str]]]:
 
 
 def test_options_without_a_meaning_are_refused() -> None:
-    grammar = DopGrammar.of_treebank(treebank_of(TREES, "tags", "plain"))
+    grammar = DopGrammar.of_treebank(_treebank(TREES, "tags", "plain"))
     for settings_, message in (
         ({"max_samples": 10}, "max-samples needs what goes by samples"),
         ({"max_error": 0.1}, "max-error needs objective most-probable-tree"),

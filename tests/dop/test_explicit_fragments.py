@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from naive_dop import NaiveDop, Node, fragments, inner_nodes, words_of
 from scipy.stats import chi2
-from test_dop_charts import TREES, WEIGHTINGS, _table, _wide, cases, treebank_of
+from test_dop_charts import TREES, WEIGHTINGS, _table, _treebank, _wide, cases
 
 from mbrparse.decode.candidates.sampler import Sampler
 from mbrparse.decode.derivations.forest_charts import ForestCharts
@@ -38,7 +38,7 @@ def test_the_chart_of_fragments_sums_over_all_derivations(
     other: list[str],
 ) -> None:
     kind, nodes = case
-    treebank = treebank_of(nodes, kind, weighting, depth)
+    treebank = _treebank(nodes, kind, weighting, depth)
     pcfg = explicit_fragments(treebank, shared)
     grammar = DopGrammar.of_treebank(treebank)
     naive = NaiveDop(nodes, weighting, depth)
@@ -69,7 +69,7 @@ def test_each_different_fragment_has_one_rule_at_its_root(
         fragment for tree in nodes for node in inner_nodes(tree) for fragment in fragments(node, depth)
     }
     for shared in (False, True):
-        rules = explicit_fragments(treebank_of(nodes, kind, "plain", depth), shared).rules
+        rules = explicit_fragments(_treebank(nodes, kind, "plain", depth), shared).rules
         assert rules is not None
         roots = [rule for rule in rules.rules if "~" not in rule.parent]
         assert len(roots) == len(expected)
@@ -90,7 +90,7 @@ def _inner(fragment: Node) -> int:
 @pytest.mark.parametrize("weighting", WEIGHTINGS)
 def test_samples_of_fragments_are_the_trees_of_the_model(weighting: Weighting) -> None:
     """Bod's Monte Carlo: how often a tree is drawn, against the exact sum over its derivations."""
-    pcfg = explicit_fragments(treebank_of(TREES, "tags", weighting))
+    pcfg = explicit_fragments(_treebank(TREES, "tags", weighting))
     words = words_of(TREES[0])
     trees = NaiveDop(TREES, weighting).trees(words)
     exact = {frozenset(_wide(tree)): float(p / sum(trees.values())) for tree, p in trees.items()}
@@ -108,5 +108,5 @@ def test_samples_of_fragments_are_the_trees_of_the_model(weighting: Weighting) -
 def test_too_many_fragments_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MOST", 10)
     with pytest.raises(GrammarError, match=r"of which 10 at most .*smaller depth"):
-        explicit_fragments(treebank_of(TREES, "tags", "plain"))
-    explicit_fragments(treebank_of(TREES[:1], "tags", "plain", 1))
+        explicit_fragments(_treebank(TREES, "tags", "plain"))
+    explicit_fragments(_treebank(TREES[:1], "tags", "plain", 1))

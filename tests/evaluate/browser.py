@@ -53,11 +53,13 @@ class Page:
     def settled(self) -> None:
         """Wait until what the address says is shown."""
         script = "return document.documentElement.dataset.shown === location.hash"
-        WebDriverWait(self.driver, LIMIT).until(lambda driver: driver.execute_script(script))
+        WebDriverWait(self.driver, LIMIT, poll_frequency=0.05).until(
+            lambda driver: driver.execute_script(script)
+        )
 
     def wait(self, condition: Callable[[], object]) -> None:
         """Wait until something is so."""
-        WebDriverWait(self.driver, LIMIT).until(lambda _: condition())
+        WebDriverWait(self.driver, LIMIT, poll_frequency=0.05).until(lambda _: condition())
 
     def one(self, selector: str) -> Any:
         """The first element that is visible."""

@@ -1,5 +1,6 @@
 """What is marked is what was counted: against the table of counts, the tallies, and a naive twin."""
 
+import itertools
 from collections import Counter
 from typing import Any
 
@@ -8,14 +9,16 @@ from evaluation_cases import nary_trees, trees
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mbrparse.evaluate.breakdowns import By
+from mbrparse.evaluate.compared import ComparedTrees, equal_pairs
 from mbrparse.evaluate.comparison import compare
 from mbrparse.evaluate.criteria import COVERAGE, PAPER
 from mbrparse.evaluate.evaluation import Settings
 from mbrparse.evaluate.gold import Comparison
 from mbrparse.evaluate.outline import Brackets
-from mbrparse.evaluate.report.compared import Compared, compare_sources
 from mbrparse.evaluate.report.expectations import Expectations
 from mbrparse.evaluate.report.judged_trees import CROSSING, EXTRA, RIGHT, JudgedTrees
+from mbrparse.evaluate.report.kept_comparison import KeptComparison, compare_sources
 from mbrparse.evaluate.report.label_numbers import LabelNumbers
 from mbrparse.evaluate.report.page_index import page_index
 from mbrparse.evaluate.report.sentence_records import SentenceRecords
@@ -36,7 +39,7 @@ def corpora(draw: st.DrawFn) -> tuple[list[Tree], list[Tree | None], list[Tree |
     return gold, one, other
 
 
-def compared(gold: list[Tree], how: Comparison, **parses: list[Tree | None]) -> Compared:
+def compared(gold: list[Tree], how: Comparison, **parses: list[Tree | None]) -> KeptComparison:
     sources = [TreesInMemory(name, name, found) for name, found in parses.items()]
     settings = Settings(how, (*PAPER, COVERAGE), resamples=0)
     return compare_sources(TreesInMemory("gold", "gold", gold), sources, settings, say_nothing)
@@ -73,7 +76,7 @@ def test_judgements_of_a_naive_twin(pair: tuple[Tree, Tree]) -> None:
     labels = LabelNumbers()
     tally = JudgedTrees(labels, None)
     gold, guess = (Brackets([(a, b) for a, b, _ in tree], [label for *_, label in tree]) for tree in spans)
-    tally.add(gold, guess)
+    tally.add(ComparedTrees(gold, guess, equal_pairs(gold, guess), ()))
     names = {RIGHT: "right", EXTRA: "extra", CROSSING: "crossing"}
     shown = [
         names[what] if what < 0 else f"gold {labels.labels[what]}" for what in tally.trees[0].nodes[3::4]
@@ -90,12 +93,21 @@ def test_lists_of_sentences_add_up_to_the_tables(
     records = SentenceRecords(found)
     list(records.records(Expectations(found.names, []).sentences([0] * len(gold))))
     index = page_index(found, records, 10)
-    by_label = compare(gold, {"one": one, "other": other}, by="label", tell=say_nothing)
-    of_labels, of_confusions = (list[Any](part.table.itertuples()) for part in by_label.breakdowns)
-    for row in of_labels:
-        flat = index["missed"][index["names"].index(row.name)].get(index["labels"].index(row.label), [])
-        assert sum(flat[1::3]) == row.gold - row.matched
-        assert sum(flat[2::3]) == row.guess - row.matched
+    kinds: list[By] = ["label", "depth", "width", "attachment"]
+    parses = {"one": one, "other": other}
+    frames = compare(gold, parses, frames=kinds, resamples=0, tell=say_nothing).frames
+    for kind in kinds:
+        rows: list[Any] = list(frames[f"by_{kind}"].itertuples())
+        for row in rows:
+            name = getattr(row, kind)
+            if kind == "attachment":
+                name += f" below {row.label}" if name == "PP" else f", {row.label}"
+            flat = index["errors"][kind][index["names"].index(row.name)].get(name, [])
+            assert sum(flat[1::3]) == row.gold - (row.right if kind == "attachment" else row.matched)
+            if kind == "label":  # depths and widths count matches by the gold's and by the parse's
+                assert sum(flat[2::3]) == row.guess - row.matched
+            assert max(itertools.accumulate(flat[0::3]), default=0) < len(gold)
+    of_confusions: list[Any] = list(frames["confusions"].itertuples())
     for row in of_confusions:
         [flat] = [
             numbers

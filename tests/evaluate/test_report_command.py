@@ -91,7 +91,7 @@ def test_by_evalb_and_in_original_form(command: Command, tmp_path: Path) -> None
     assert command("report", *files, "--evalb", "COLLINS.prm", "-o", page).code == 0
     held = blocks(page)
     assert held["index"]["exact"] is False
-    assert held["index"]["missed"][0][str(held["index"]["labels"].index("NP"))] == [0, 1, 0]
+    assert held["index"]["errors"]["label"] == [{"NP": [0, 1, 0]}]
     assert held["chunk-0"][1]["parses"] == [None]
     # Gold and parses are un-binarized, as they are compared.
     files = write(tmp_path, gold=ORIGINAL_GOLD, one=PARSE)
@@ -183,14 +183,38 @@ def test_details_and_posteriors_of_others_are_refused(
         ("--details", "-"),
         ("--about", "corpus"),
         ("--details", "a", "--details", "b", "--details", "c"),
-        ("--evalb", "COLLINS.prm", "--form", "original"),
-        ("--form", "original", "--unaries"),
+        ("--profile", "goodmann"),
     ],
 )
 def test_wrong_usage(command: Command, files: list[Path], tmp_path: Path, wrong: tuple[str, ...]) -> None:
     outcome = command("report", *files, *wrong, "-o", tmp_path / "page.html")
     assert outcome.code == 2, outcome
     assert "Error: " in outcome.err
+
+
+def test_what_means_nothing_together(command: Command, files: list[Path], tmp_path: Path) -> None:
+    page = ("-o", tmp_path / "page.html")
+    assert (
+        "mean nothing with evalb"
+        in command("report", *files, "--evalb", "COLLINS.prm", "--form", "original", *page).error
+    )
+    assert "unaries" in command("report", *files, "--form", "original", "--unaries", *page).error
+    assert (
+        "mean nothing with the profile prpn"
+        in command("report", *files, "--profile", "prpn", "--unaries", *page).error
+    )
+
+
+def test_by_another_profile(command: Command, tmp_path: Path) -> None:
+    files = write(
+        tmp_path, gold="(S (NP (DT a) (NN b)) (VBZ c) (. .))\n" * 2, one="(S (DT a) (NN b) (VBZ c) (. .))\n\n"
+    )
+    page = tmp_path / "page.html"
+    assert command("report", *files, "--profile", "compound-pcfg", "-o", page).code == 0
+    table = json.loads(command("evaluate", *files, "--profile", "compound-pcfg", "--format", "json").out)
+    text = page.read_text("utf-8")
+    assert json.loads(re.search(r'id="table-json">([^<]*)<', text)[1]) == table  # type: ignore[index]
+    assert [one["name"] for one in blocks(page)["index"]["criteria"]][:2] == ["corpus_f", "sentence_f"]
 
 
 def test_no_input_is_overwritten(command: Command, tmp_path: Path) -> None:

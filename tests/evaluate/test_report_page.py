@@ -134,6 +134,9 @@ def test_three_clicks_from_a_cell_to_a_tree(page: Page) -> None:
     [
         ("#by-length tbody a", "sentences, by what they cost"),
         ("#by-label tbody a", "with errors of labelled-tree at"),
+        ("#by-width tbody a", "in constituents of 2 words"),
+        ("#by-depth tbody tr:nth-child(2) a", "in constituents at depth 1"),
+        ("#by-attachment tbody a", "with errors of labelled-tree of attachment (PP below "),
         ("#confusions-0 tbody a", "is taken for"),
         (".forest tbody tr:nth-child(4) a", "differs from labelled-tree"),
         (".calibration tbody a", "whose expected recall lies between"),

@@ -110,7 +110,9 @@ def test_codes_inside_words() -> None:
 
 
 def test_characters_that_are_written_as_codes() -> None:
-    trees, _ = read("( (IP (, <dash/>-<dash/>) (N a<slash>b</dash>c-a) (N It<apostrophe>s-its) (N <dog/>-d)))")
+    trees, _ = read(
+        "( (IP (, <dash/>-<dash/>) (N a<slash>b</dash>c-a) (N It<apostrophe>s-its) (N <dog/>-d)))"
+    )
     assert trees == ["(IP (, -) (N a/b-c) (N It's) (N <dog/>))"]
 
 

@@ -24,6 +24,7 @@ from mbrparse.grammar.dop.dop_grammar import DopGrammar
 from mbrparse.grammar.pcfg import FloatArray, IntArray
 
 if TYPE_CHECKING:
+    from mbrparse.decode.candidates.candidate_trees import CandidateTrees
     from mbrparse.decode.candidates.sampler import Samples
     from mbrparse.decode.dop.dop_sampler import DopSampler
 
@@ -55,6 +56,7 @@ class DopDecoders(GrammarDecoders):
             Kind.NARY: self._nary,
             Kind.WHOLE: self._whole,
             Kind.DERIVATION: self._viterbi,
+            Kind.RISK: self._risk,
         }
 
     def _charts(self) -> DopCharts:
@@ -77,6 +79,14 @@ class DopDecoders(GrammarDecoders):
         return MonteCarloDecoder(
             self.grammar, objectives, self._sampler, self._samples, self._constituent, self.options
         )
+
+    def _candidates(self) -> CandidateTrees:
+        from mbrparse.decode.candidates.candidate_trees import CandidateTrees
+        from mbrparse.decode.dop.dop_k_best import DopKBestSearch
+        from mbrparse.grammar.charts.dop.dop_tree_probability import DopTreeProbability
+
+        search, probability = DopKBestSearch(self.charts, self.clock), DopTreeProbability(self._dop)
+        return CandidateTrees(self.grammar, search, self._sampler, probability, self.options, self.clock)
 
     @cached_property
     def _sampler(self) -> DopSampler:

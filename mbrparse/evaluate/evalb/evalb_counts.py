@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
+from mbrparse.evaluate.compared import ComparedTrees
 from mbrparse.evaluate.criteria import COVERAGE, Criterion, ratio
 from mbrparse.evaluate.evalb.evalb_files import evalb_scores
 from mbrparse.evaluate.evalb.parameters import EvalbParameters
@@ -19,8 +20,8 @@ from mbrparse.evaluate.sources import TreeSource
 if TYPE_CHECKING:
     import pandas as pd
 
+    from mbrparse.evaluate.compared import Tally
     from mbrparse.evaluate.criteria import Column
-    from mbrparse.evaluate.label_tally import LabelTally
 
 
 #: Only SPMRL's evaluator has the second.
@@ -50,11 +51,11 @@ def count_as_evalb(
     parses: Sequence[TreeSource],
     parameters: EvalbParameters,
     tell: Callable[[str], None],
-    tallies: Mapping[str, LabelTally] | None = None,
+    tallies: Mapping[str, Sequence[Tally]] | None = None,
 ) -> Iterator[list[EvalbCounts]]:
     """Yield, for each gold line, its counts in each parser's parses.
 
-    ``tell`` is called with EVALB's messages, ``tallies`` (one by each name) are fed; raises as
+    ``tell`` is called with EVALB's messages, ``tallies`` (by each name) are fed; raises as
     ``evalb_scores`` does.
     """
     parsers = evalb_scores(gold, parses, parameters, tell, same_length=True)
@@ -63,7 +64,9 @@ def count_as_evalb(
         for source, score in zip(parses, scores, strict=True):
             rows.append(evalb_row(source.name, number, score))
             if tallies is not None and score.status == Status.VALID:
-                tallies[source.name].add(score.gold_brackets, score.test_brackets, score.pairs)
+                trees = ComparedTrees(score.gold_brackets, score.test_brackets, score.pairs, score.gold_tags)
+                for tally in tallies[source.name]:
+                    tally.add(trees)
         yield rows
 
 

@@ -29,7 +29,7 @@ class Status(IntEnum):
 
 
 class Score(NamedTuple):
-    """A row of EVALB's table, and what its label breakdown needs.
+    """A row of EVALB's table, and what breakdowns need.
 
     ``pairs`` are the places of matched brackets, gold and parse, in ``gold_brackets`` and
     ``test_brackets``.
@@ -46,6 +46,7 @@ class Score(NamedTuple):
     gold_brackets: Brackets = Brackets([], [])
     test_brackets: Brackets = Brackets([], [])
     pairs: tuple[tuple[int, int], ...] = ()
+    gold_tags: tuple[str, ...] = ()
 
 
 def score(
@@ -88,6 +89,7 @@ def score(
         ours,
         theirs,
         tuple(pairs),
+        tuple(gold.tags),
     )
 
 

@@ -11,6 +11,7 @@ from mbrparse.evaluate.evalb.collins_parameters import COLLINS
 from mbrparse.evaluate.evalb.evalb_counts import EVALB, EVALB_COVERAGE
 from mbrparse.evaluate.evalb.parameters import SPMRL, EvalbParameters
 from mbrparse.evaluate.gold import PAPER_FORM, Comparison
+from mbrparse.evaluate.leaf_ancestor import OF_WORDS
 from mbrparse.evaluate.profiles.span_conventions import SpanConventions
 from mbrparse.evaluate.profiles.span_counts import (
     COMPARED,
@@ -41,10 +42,18 @@ class Profile:
     criteria: tuple[Criterion, ...]  #: as the source prints them, the one it goes by first
     more: tuple[Criterion, ...] = ()  #: what ``--all`` adds
     context: tuple[Criterion, ...] = (COVERAGE,)
+    further: tuple[Criterion, ...] = ()  #: what is there only by name
 
     def shown(self, everything: bool = False) -> tuple[Criterion, ...]:
         """The columns of its table."""
         return (*self.criteria, *(self.more if everything else ()), *self.context)
+
+    def called(self, name: str) -> Criterion:
+        """A criterion by its name; raises MbrparseError where it is not there."""
+        known = {one.name: one for one in (*self.shown(everything=True), *self.further)}
+        if name not in known:
+            raise MbrparseError(f"no criterion is called {name!r}", remedy=f"there are {', '.join(known)}")
+        return known[name]
 
     def with_punctuation(self) -> Profile:
         """The profile with every terminal a word; raises MbrparseError where tags decide nothing."""
@@ -69,7 +78,7 @@ def _of_spans(name: str, source: str, how: SpanConventions, criteria: tuple[Crit
 PROFILES = {
     profile.name: profile
     for profile in (
-        Profile("goodman", "Goodman 1996, section 2", PAPER_FORM, PAPER, MORE),
+        Profile("goodman", "Goodman 1996, section 2", PAPER_FORM, PAPER, MORE, further=OF_WORDS),
         Profile("evalb", "EVALB 2013, COLLINS.prm", COLLINS, EVALB, (), (EVALB_COVERAGE,)),
         Profile("spmrl", "evalb_spmrl2013, spmrl.prm, -X", SPMRL, EVALB, (), (EVALB_COVERAGE,)),
         _of_spans(

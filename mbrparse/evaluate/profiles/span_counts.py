@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from mbrparse.errors import CorpusError
 from mbrparse.evaluate.agreement import empty_gold, no_trees
 from mbrparse.evaluate.aligned import AlignedParses, Sentence
+from mbrparse.evaluate.compared import ComparedTrees
 from mbrparse.evaluate.criteria import COVERAGE, Criterion, ratio
 from mbrparse.evaluate.outline import Brackets, Span
 from mbrparse.evaluate.profiles.span_conventions import SpanConventions
@@ -26,8 +27,8 @@ from mbrparse.reporting import Tell
 if TYPE_CHECKING:
     import pandas as pd
 
+    from mbrparse.evaluate.compared import Tally
     from mbrparse.evaluate.criteria import Column
-    from mbrparse.evaluate.label_tally import LabelTally
 
 
 class SpanCounts(NamedTuple):
@@ -49,12 +50,12 @@ def count_spans(
     gold: TreeSource,
     parses: Sequence[TreeSource],
     how: SpanConventions,
-    tallies: Mapping[str, LabelTally] | None,
+    tallies: Mapping[str, Sequence[Tally]] | None,
     tell: Tell,
 ) -> Iterator[list[SpanCounts]]:
     """Yield, for each gold sentence, its counts in each parser's parses.
 
-    ``tallies`` (one by each name) are fed with the gold's and the parses' labels of what matches without
+    ``tallies`` (by each name) are fed with the gold's and the parses' labels of what matches without
     them. Raises as ``count_matches`` does, and CorpusError where no sentence counts.
     """
     read = OriginalForms(tell).trees
@@ -95,7 +96,10 @@ def count_spans(
                 )
             )
             if tallies is not None and takes:
-                tallies[name].add(correct, guess, _pairs(correct.spans, guess.spans))
+                tags = [leaf.label for leaf, keeps in zip(leaves, kept, strict=True) if keeps]
+                compared = ComparedTrees(correct, guess, _pairs(correct.spans, guess.spans), tags)
+                for tally in tallies[name]:
+                    tally.add(compared)
         yield rows
     if not number:
         raise no_trees(gold.source)

@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from mbrparse.evaluate.report.compared import Compared
+from mbrparse.evaluate.breakdowns import By
+from mbrparse.evaluate.report.judged_trees import GROUPS
+from mbrparse.evaluate.report.kept_comparison import KeptComparison
 from mbrparse.evaluate.report.sentence_records import SentenceRecords
 from mbrparse.evaluate.significance_report import letters
 
@@ -17,13 +19,13 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-def page_index(compared: Compared, records: SentenceRecords, chunk: int) -> dict[str, Any]:
+def page_index(compared: KeptComparison, records: SentenceRecords, chunk: int) -> dict[str, Any]:
     """The index, once all ``records`` are made; ``chunk`` is how many sentences lie in one.
 
     =========  =================================================================================
     criteria   of each its words, and by parser the numbers of the columns it divides
     columns    numbers, one for each sentence
-    missed     by parser and label: sentence, how many missed, how many not right (flat)
+    errors     by kind of group, parser and group: sentence, how many missed, how many not right (flat)
     confused   by parser: the gold's label, the parse's, and sentence, how often (flat)
     bins       by parser: of each sentence the calibration's bin, -1: none; null without details
     =========  =================================================================================
@@ -51,7 +53,7 @@ def page_index(compared: Compared, records: SentenceRecords, chunk: int) -> dict
     size = len(counts) // len(compared.names)
     significance = evaluation.summary.significance
     numbers = compared.labels
-    missed = [_missed(compared, name) for name in compared.names]
+    errors = {by: [_errors(compared, name, by) for name in compared.names] for by in GROUPS}
     confused = [_confused(compared, name) for name in compared.names]
     return {
         "names": compared.names,
@@ -64,14 +66,14 @@ def page_index(compared: Compared, records: SentenceRecords, chunk: int) -> dict
         "criteria": criteria,
         "columns": columns.columns,
         "lengths": length.iloc[:size].tolist(),
-        "missed": missed,
+        "errors": errors,
         "confused": confused,
         "bins": [records.bins[name] for name in compared.names] if records.known else None,
         "labels": numbers.labels,
     }
 
 
-def texts(compared: Compared) -> list[str]:
+def texts(compared: KeptComparison) -> list[str]:
     """The words of each sentence, for searching and for lists."""
     return ["" if shown is None else " ".join(shown.words) for shown in compared.gold]
 
@@ -104,12 +106,12 @@ def _integers(column: Iterable[float]) -> list[float]:
     return [int(number) if float(number).is_integer() else float(number) for number in column]
 
 
-def _missed(compared: Compared, name: str) -> dict[int, list[int]]:
-    judged, places = compared.judged[name], compared.counted[name]
-    return {compared.labels.number(label): _flat(rows, places) for label, rows in judged.missed.items()}
+def _errors(compared: KeptComparison, name: str, by: By) -> dict[str, list[int]]:
+    places = compared.counted[name]
+    return {group: _flat(rows, places) for group, rows in compared.judged[name].errors[by].items()}
 
 
-def _confused(compared: Compared, name: str) -> list[list[Any]]:
+def _confused(compared: KeptComparison, name: str) -> list[list[Any]]:
     judged, places, number = compared.judged[name], compared.counted[name], compared.labels.number
     return [
         [number(gold), number(guess), _flat(rows, places)] for (gold, guess), rows in judged.confused.items()

@@ -13,12 +13,15 @@ from typing import TYPE_CHECKING, Any
 
 from mbrparse.errors import FileError
 from mbrparse.evaluate.evaluation import Rows, Settings
-from mbrparse.evaluate.report import overview
+from mbrparse.evaluate.report import error_bars
+from mbrparse.evaluate.report.calibration_tables import calibration
 from mbrparse.evaluate.report.chart_cells import PARTS, THRESHOLD, SpanArrays, check_lengths
-from mbrparse.evaluate.report.compared import Compared, compare_sources
+from mbrparse.evaluate.report.difference_plot import differences
 from mbrparse.evaluate.report.expectations import Expectations
+from mbrparse.evaluate.report.kept_comparison import KeptComparison, compare_sources
 from mbrparse.evaluate.report.packed import packed, packed_chunks
 from mbrparse.evaluate.report.page_index import page_index, texts
+from mbrparse.evaluate.report.results_table import results
 from mbrparse.evaluate.report.run_facts import facts
 from mbrparse.evaluate.report.sentence_records import SentenceRecords
 from mbrparse.evaluate.report.wording import MEANINGS
@@ -35,6 +38,7 @@ if TYPE_CHECKING:
 MOST_IN_A_FILE = 10_000
 #: How many sentences are unpacked at a time: in a file, and from a file of a folder.
 _CHUNK, _CHUNK_OF_FOLDER = 100, 250
+_LABELS_SHOWN = 15
 _SCRIPTS = ("elements", "store", "state", "listing", "tree", "heat_map", "sentence", "start")
 
 
@@ -50,6 +54,7 @@ class Wishes:
     about: Mapping[str, str] = field(default_factory=dict)
     details: Sequence[str | Path] = ()
     posteriors: SpanArrays | None = None
+    fell_back: Mapping[str, Sequence[bool]] | None = None  #: of each parser, where no details say it
     in_one_file: bool = False  #: however many sentences there are
 
 
@@ -69,7 +74,7 @@ def write_report(
     places together when all are complete. Raises MbrparseError where the trees, the details or the
     posteriors are not of the same sentences, FileError where nothing can be written.
     """
-    compared = compare_sources(gold, parses, settings, tell, progress, wishes.details)
+    compared = compare_sources(gold, parses, settings, tell, progress, wishes.details, wishes.fell_back)
     lengths = [0 if shown is None else len(shown.words) for shown in compared.gold]
     if wishes.posteriors is not None:
         check_lengths(wishes.posteriors, lengths)
@@ -137,7 +142,7 @@ class _Page:
         return iter(self.template.generate(**self.context, blocks=blocks))
 
 
-def _page(compared: Compared, records: SentenceRecords, wishes: Wishes, in_folder: bool) -> _Page:
+def _page(compared: KeptComparison, records: SentenceRecords, wishes: Wishes, in_folder: bool) -> _Page:
     import jinja2
 
     def text(name: str) -> str:
@@ -149,11 +154,11 @@ def _page(compared: Compared, records: SentenceRecords, wishes: Wishes, in_folde
     summary = compared.evaluation.summary
     told = compared.settings.told() or summary.criteria[0]
     names = compared.names
-    length, label, confused = compared.breakdowns[:3]
+    frames = compared.evaluation.frames
     context = {
         "title": wishes.title or _title(compared),
         "facts": facts(compared, wishes.about),
-        "results": overview.results(summary),
+        "results": results(summary),
         "tested": summary.significance is not None,
         "legend": LEGEND,
         "meanings": [
@@ -162,15 +167,18 @@ def _page(compared: Compared, records: SentenceRecords, wishes: Wishes, in_folde
             if criterion.name in MEANINGS
         ],
         "baseline": None if summary.significance is None else summary.significance.baseline,
-        "differences": overview.differences(summary),
+        "differences": differences(summary),
         "told": told,
-        "by_length": overview.by_length(length, told, names),
-        "by_label": overview.by_label(label, names),
-        "confusions": [overview.confusions(confused, name) for name in names],
+        "by_length": error_bars.by_length(frames["by_length"], told, names),
+        "by_label": error_bars.by_group(frames["by_label"], "label", names, _LABELS_SHOWN),
+        "by_width": error_bars.by_group(frames["by_width"], "width", names),
+        "by_depth": error_bars.by_group(frames["by_depth"], "depth", names),
+        "by_attachment": error_bars.by_attachment(frames["by_attachment"], names)
+        if "by_attachment" in frames
+        else None,
+        "confusions": [error_bars.confusions(frames["confusions"], name) for name in names],
         "calibrations": [
-            overview.calibration(
-                name, records.by_sentence[name], records.by_constituent[name], records.left_out[name]
-            )
+            calibration(name, records.by_sentence[name], records.by_constituent[name], records.left_out[name])
             for name in names
             if records.by_constituent[name].number
         ],
@@ -185,7 +193,7 @@ def _page(compared: Compared, records: SentenceRecords, wishes: Wishes, in_folde
     return _Page(environment.from_string(text("page.html")), context)
 
 
-def _title(compared: Compared) -> str:
+def _title(compared: KeptComparison) -> str:
     many = "s" if len(compared.names) > 1 else ""
     gold = compared.evaluation.summary.signature.partition("gold:")[2].partition("|")[0]
     return f"{len(compared.names)} parser{many} on {gold}"

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 
 from mbrparse.errors import visible
-from mbrparse.evaluate.report.compared import Compared
+from mbrparse.evaluate.report.kept_comparison import KeptComparison
 from mbrparse.version import __version__
 
 
-def facts(compared: Compared, about: Mapping[str, str]) -> list[tuple[str, str]]:
+def facts(compared: KeptComparison, about: Mapping[str, str]) -> list[tuple[str, str]]:
     """Names and texts; what the caller knows (``about``) first.
 
     The date is now, or where SOURCE_DATE_EPOCH is set, as for reproducible builds, that one.

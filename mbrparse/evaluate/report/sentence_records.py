@@ -21,9 +21,9 @@ from typing import Any
 
 from mbrparse.evaluate.report.calibration_bins import CalibrationBins
 from mbrparse.evaluate.report.chart_cells import PARTS, SpanArrays, chart_cells
-from mbrparse.evaluate.report.compared import Compared
 from mbrparse.evaluate.report.expectations import Expected
 from mbrparse.evaluate.report.judged_trees import RIGHT, JudgedTree
+from mbrparse.evaluate.report.kept_comparison import KeptComparison
 
 #: What a page tells of the expectations.
 _SHOWN = ("reason", "log_prob", "score", "posterior", "constituents", "labelled")
@@ -32,7 +32,7 @@ _SHOWN = ("reason", "log_prob", "score", "posterior", "constituents", "labelled"
 class SentenceRecords:
     """Makes the records; meanwhile the bins of each parser's calibration fill."""
 
-    def __init__(self, compared: Compared, posteriors: SpanArrays | None = None) -> None:
+    def __init__(self, compared: KeptComparison, posteriors: SpanArrays | None = None) -> None:
         self._compared = compared
         self._posteriors = posteriors
         self.by_sentence = {name: CalibrationBins() for name in compared.names}

@@ -239,7 +239,7 @@ class Reproduction:
         rules = read_rules(self._file("grammar.txt"))
         given = {"command": self.command} if self.command else {}
         wishes = Wishes(
-            title=f"Goodman's three algorithms on {self.corpus.name}",
+            title=f"Goodman's three algorithms on {Path(self.corpus.name).name}",
             about={
                 **given,
                 **self.corpus.described(),

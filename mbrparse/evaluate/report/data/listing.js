@@ -44,10 +44,10 @@ function costs(state) {
       for (const [one, other, numbers] of index.confused[place])
         if (one === gold && other === guess)
           for (const [sentence, [count]] of unflattened(numbers, 2)) add(sentence, count, `${of(place)}${count}×`);
-  } else if (state.label) {
-    const label = index.labels.indexOf(state.label);
+  } else if (groupOf(state)) {
+    const kind = groupOf(state);
     for (const place of systems)
-      for (const [sentence, [missed, extra]] of unflattened(index.missed[place][label] || [], 3))
+      for (const [sentence, [missed, extra]] of unflattened(index.errors[kind][place][state[kind]] || [], 3))
         add(sentence, missed + extra, of(place) + [missed && `${missed} missed`, extra && `${extra} not right`].filter(Boolean).join(", "));
   } else if (systemOf(state, "versus") >= 0 && system >= 0) {
     const other = systemOf(state, "versus");
@@ -93,7 +93,7 @@ function description(state, count) {
   const whose = system < 0 ? "" : ` of ${index.names[system]}`;
   let what = system < 0 ? "" : `, by what they cost in ${criterion.heading}${whose}`;
   if (state.confusion) what = `, in which ${state.confusion.split(" ").join(" is taken for ")}${system < 0 ? "" : ` by ${index.names[system]}`}`;
-  else if (state.label) what = `, with errors${whose} at ${state.label}`;
+  else if (groupOf(state)) what = `, with errors${whose} ${GROUPS[groupOf(state)](state[groupOf(state)])}`;
   else if (state.versus && system >= 0) what = `, in which ${index.names[system]} differs from ${state.versus} in ${criterion.heading}`;
   else if (state.bin !== undefined) what = `, whose expected recall lies between ${10 * state.bin} and ${10 * state.bin + 10} per cent${whose}`;
   return `${count.toLocaleString("en")} sentence${count === 1 ? "" : "s"}${what}.`;
@@ -148,8 +148,7 @@ async function showList(state) {
 function fillFilters() {
   const form = document.getElementById("filters").elements;
   const option = (value, text = value) => html("option", { value }, text);
-  const wrong = new Set(index.missed.flatMap((labels) => Object.keys(labels).map(Number)));
-  const labels = index.labels.filter((_, place) => wrong.has(place)).sort();
+  const labels = [...new Set(index.errors.label.flatMap((labels) => Object.keys(labels)))].sort();
   form.label.replaceChildren(option("", "any"), ...labels.map((label) => option(label)));
   form.system.replaceChildren(option("", "all"), ...index.names.map((name) => option(name)));
   form.criterion.replaceChildren(...index.criteria.map((one) => option(one.name, one.heading)));
@@ -168,7 +167,7 @@ function filtered(state, changed) {
   const form = document.getElementById("filters").elements;
   const next = { ...state, view: "sentences" };
   for (const name of ["text", "label", "min", "max", "system", "criterion", "wins", "sort"]) next[name] = form[name].value || undefined;
-  if (changed === "label") next.confusion = next.versus = next.bin = undefined;
+  if (changed === "label") next.confusion = next.versus = next.bin = next.width = next.depth = next.attachment = undefined;
   if (changed === "system") next.versus = next.bin = undefined;
   return next;
 }

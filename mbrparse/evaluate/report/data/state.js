@@ -1,6 +1,6 @@
 // What is looked at stands in the address, so that a view can be sent, and the browser's buttons work.
 
-const KEYS = ["view", "sentence", "system", "versus", "criterion", "label", "confusion", "bin", "text", "min", "max", "wins", "sort", "form"];
+const KEYS = ["view", "sentence", "system", "versus", "criterion", "label", "width", "depth", "attachment", "confusion", "bin", "text", "min", "max", "wins", "sort", "form"];
 
 function readState() {
   const given = new URLSearchParams(location.hash.slice(1));
@@ -23,4 +23,15 @@ function systemOf(state, key = "system") {
 function criterionOf(state) {
   const place = index.criteria.findIndex((criterion) => criterion.name === state.criterion);
   return place < 0 ? index.told : place;
+}
+
+// By what errors are grouped, and what is said of a group.
+const GROUPS = {
+  label: (name) => `at ${name}`, width: (name) => `in constituents of ${name} words`,
+  depth: (name) => `in constituents at depth ${name}`, attachment: (name) => `of attachment (${name})`,
+};
+
+// The kind of group that a view is about.
+function groupOf(state) {
+  return Object.keys(GROUPS).find((kind) => state[kind] !== undefined);
 }

@@ -16,19 +16,28 @@ from mbrparse.grammar.charts.dense.dense_inside import dense_inside, dense_roots
 from mbrparse.grammar.charts.dense.dense_nodes import dense_nodes
 from mbrparse.grammar.charts.dense.dense_outside import dense_outside
 from mbrparse.grammar.charts.dense.dense_state import DenseState, Group, dense_state
-from mbrparse.grammar.charts.dense.dense_summary import dense_entries, dense_summary, wide_labels
+from mbrparse.grammar.charts.dense.dense_summary import (
+    WordEntries,
+    dense_entries,
+    dense_summary,
+    entry_room,
+    wide_labels,
+)
 from mbrparse.grammar.charts.dense.dense_tables import dense_tables
 from mbrparse.grammar.charts.dense.dense_words import certain_words, dense_words
 from mbrparse.grammar.charts.lexicon import lexical_entries, lexicon, scaled_entries
 from mbrparse.grammar.charts.live_nodes import LiveNodes
 from mbrparse.grammar.charts.nodes import derivation_of
 from mbrparse.grammar.charts.rule_tables import Floats, chart_rules
-from mbrparse.grammar.charts.span_summary import SpanEntries, SpanSummary, cell_of, entries_without_unaries
+from mbrparse.grammar.charts.span_summary import SpanEntries, SpanSummary, cell_of
 from mbrparse.grammar.charts.vector import VECTOR_BYTES, aligned_rows
 from mbrparse.grammar.pcfg import PCFG, IntArray
 
 Scaled = tuple[npt.NDArray[np.float64], float]
 WordMasses = list[list[dict[int, float]]]  # [lane][position]: posteriors of preterminals' labels
+
+# So many labels of a cell, in the mean, have room for their posteriors at once.
+_LIKELY_LABELS = 16
 
 
 class _Arranged(NamedTuple):
@@ -87,11 +96,12 @@ class DenseCharts:
             failed.update((lane, chart) for lane, chart in enumerate(charts) if not filled.sound[lane])
             words = None if self._certain(filled.state.group) else self._word_masses(filled)
             summaries = self._summaries(filled, words)
+            entries = self._entries(filled, summaries, words) if wanted.entries else None
             for lane, chart in enumerate(charts):
                 if lane not in failed:
                     chart.put(log_prob=float(filled.log_prob[lane]), summary=summaries[lane])
-                    if wanted.entries:
-                        chart.put(entries=self._entries(filled, lane, summaries[lane], words))
+                    if entries is not None:
+                        chart.put(entries=entries[lane])
                     if wanted.nodes:
                         chart.put(nodes=self._nodes(filled, lane))
         if wanted.derivations:
@@ -209,23 +219,42 @@ class DenseCharts:
         return lanes
 
     def _entries(
-        self, filled: _Filled, lane: int, summary: SpanSummary, words: WordMasses | None
-    ) -> SpanEntries:
-        """All posteriors of a lane: those of wider spans, and the words' merged in."""
-        wider = dense_entries(filled.state, self._labels, filled.inside, filled.outside, lane)
-        length = int(filled.state.group.length[lane])
+        self, filled: _Filled, summaries: list[SpanSummary], words: WordMasses | None
+    ) -> list[SpanEntries]:
+        """All posteriors, by lane."""
+        state, length = filled.state, filled.state.group.length
+        start = np.zeros((self.lanes, state.longest + 1), np.int32)
         if words is None:
-            cell = cell_of(length, np.arange(length), np.arange(length) + 1)
-            rows = [(p, int(label), 1.0) for p, label in enumerate(summary.label[cell].tolist())]
+            found = [
+                [(int(label), 1.0)]
+                for n, summary in zip(length.tolist(), summaries, strict=True)
+                for label in summary.label[cell_of(n, np.arange(n), np.arange(n) + 1)].tolist()
+            ]
         else:
-            masses = enumerate(words[lane])
-            rows = [(p, label, g) for p, found in masses for label, g in sorted(found.items()) if g]
-        starts = np.concatenate((wider.starts, np.array([p for p, _, _ in rows], np.int32)))
-        ends = np.concatenate((wider.ends, np.array([p + 1 for p, _, _ in rows], np.int32)))
-        label_ids = np.concatenate((wider.label_ids, np.array([label for _, label, _ in rows], np.int32)))
-        g = np.concatenate((wider.g, np.array([g for _, _, g in rows])))
-        order = np.lexsort((label_ids, ends, starts))
-        return entries_without_unaries(starts[order], ends[order], label_ids[order], g[order])
+            found = [
+                [(label, g) for label, g in sorted(masses.items()) if g] for lane in words for masses in lane
+            ]
+        until = np.cumsum([0, *map(len, found)])
+        first = np.concatenate(([0], np.cumsum(length)))
+        for lane, n in enumerate(length.tolist()):
+            start[lane, : n + 1] = until[first[lane] : first[lane] + n + 1]
+        flat = [pair for pairs in found for pair in pairs]
+        by_word = WordEntries(
+            start,
+            np.array([label for label, _ in flat], np.int32),
+            np.array([g for _, g in flat], np.float64),
+        )
+        charts = filled.inside, filled.outside
+        room = entry_room(self.lanes, _LIKELY_LABELS * state.longest * (state.longest + 1) // 2)
+        dense_entries(state, self._labels, *charts, by_word, room, self._rows)
+        if room.used.max() > room.g.shape[1]:
+            room = entry_room(self.lanes, int(room.used.max()))
+            dense_entries(state, self._labels, *charts, by_word, room, self._rows)
+        *columns, counts = room
+        return [
+            SpanEntries(*(column[lane, :count].copy() for column in columns))
+            for lane, count in enumerate(counts.tolist())
+        ]
 
     def _nodes(self, filled: _Filled, lane: int) -> LiveNodes:
         return dense_nodes(filled.state, self._tables.symbol, filled.inside, filled.outside, lane)

@@ -8,9 +8,10 @@ import numpy as np
 
 from mbrparse.grammar.charts.dense.dense_state import DenseState
 from mbrparse.grammar.charts.rule_tables import Floats, Ints
-from mbrparse.grammar.charts.span_summary import SpanEntries, SpanSummary
+from mbrparse.grammar.charts.span_summary import SpanSummary
 from mbrparse.grammar.charts.vector import (
     add,
+    any_positive,
     choose_greater,
     load,
     multiply,
@@ -84,31 +85,75 @@ def dense_summary(
                     summary.label[lane, cell] = labels.label[int(rows[2, lane])] if rows[0, lane] > 0 else -1
 
 
+class EntryRoom(NamedTuple):
+    """Room for the posteriors of all lanes [lane, place], as SpanEntries has them, and how many there are."""
+
+    starts: Ints
+    ends: Ints
+    label_ids: Ints
+    g: Floats
+    lexical: Floats
+    used: Ints  # by lane
+
+
+class WordEntries(NamedTuple):
+    """Posteriors of preterminals: those of a lane's word are start[lane, position] .. up to the next's."""
+
+    start: Ints
+    label_id: Ints
+    g: Floats
+
+
+def entry_room(lanes: int, size: int) -> EntryRoom:
+    """Room for so many entries of each lane."""
+    starts, ends, label_ids = np.empty((3, lanes, size), np.int32)
+    g, lexical = np.empty((2, lanes, size))
+    return EntryRoom(starts, ends, label_ids, g, lexical, np.zeros(lanes, np.int32))
+
+
 @kernel
 def dense_entries(
-    state: DenseState, labels: WideLabels, inside: Floats, outside: Floats, lane: int
-) -> SpanEntries:
-    """All projected labels above zero of one lane, for the spans of width two and more."""
-    offsets, n_wide, length = state.offsets, state.n_wide, state.group.length[lane]
-    capacity = length * (length + 1) // 2 * len(labels.label)
-    starts = np.empty(capacity, np.int32)
-    ends = np.empty(capacity, np.int32)
-    label_ids = np.empty(capacity, np.int32)
-    g = np.empty(capacity)
-    place = 0
-    for start in range(length):
-        for end in range(start + 2, length + 1):
+    state: DenseState,
+    labels: WideLabels,
+    inside: Floats,
+    outside: Floats,
+    words: WordEntries,
+    room: EntryRoom,
+    rows: Floats,
+) -> None:
+    """All projected labels above zero of all lanes, in the order of start, end, label.
+
+    Those that there is no room for are counted only. ``rows`` is scratch.
+    """
+    offsets, n_wide, length = state.offsets, state.n_wide, state.group.length
+    starts, ends, label_ids, g, lexical, count = room
+    size = g.shape[1]
+    count[:] = 0
+    for start in range(state.longest):
+        for lane in range(len(length)):
+            if start < length[lane]:
+                for word in range(words.start[lane, start], words.start[lane, start + 1]):
+                    place = count[lane]
+                    count[lane] = place + 1
+                    if place < size:
+                        starts[lane, place], ends[lane, place] = start, start + 1
+                        label_ids[lane, place] = words.label_id[word]
+                        g[lane, place] = lexical[lane, place] = words.g[word]
+        for end in range(start + 2, state.longest + 1):
             base = offsets[start] + end * n_wide
             for index in range(len(labels.label)):
-                mass = inside[0, 0] * 0
+                mass = zeros(inside)
                 for at in range(labels.start[index], labels.start[index + 1]):
-                    row = base + labels.member[at]
-                    mass += inside[row, lane] * outside[row, lane]
-                if mass > 0:
-                    starts[place], ends[place], label_ids[place] = start, end, labels.label[index]
-                    g[place] = mass
-                    place += 1
-    none = np.zeros(place)
-    return SpanEntries(
-        starts[:place].copy(), ends[:place].copy(), label_ids[:place].copy(), g[:place].copy(), none
-    )
+                    member = labels.member[at]
+                    mass = add(mass, multiply(load(inside, base, member), load(outside, base, member)))
+                if not any_positive(mass):
+                    continue
+                store(rows, 0, 0, mass)
+                for lane in range(len(length)):
+                    if rows[0, lane] > 0:
+                        place = count[lane]
+                        count[lane] = place + 1
+                        if place < size:
+                            starts[lane, place], ends[lane, place] = start, end
+                            label_ids[lane, place] = labels.label[index]
+                            g[lane, place], lexical[lane, place] = rows[0, lane], 0

@@ -12,6 +12,7 @@ from mbrparse.errors import ChartOverflowError, TimeLimitError
 from mbrparse.grammar.charts.chart import TOO_LARGE, Cell, Chart, Derivation, Wanted
 from mbrparse.grammar.charts.clock import NO_LIMIT, Clock
 from mbrparse.grammar.charts.dop.dop_derivation import dop_derivation
+from mbrparse.grammar.charts.dop.dop_entries import dop_entries
 from mbrparse.grammar.charts.dop.dop_forest import DopForest, dop_forest
 from mbrparse.grammar.charts.dop.dop_inside import DopValues, dop_inside
 from mbrparse.grammar.charts.dop.dop_outside import dop_outside
@@ -19,7 +20,7 @@ from mbrparse.grammar.charts.dop.dop_tables import LANES, DopTables, dop_tables
 from mbrparse.grammar.charts.factory import TIE, ChartFactory
 from mbrparse.grammar.charts.nodes import derivation_of
 from mbrparse.grammar.charts.rule_tables import Ints
-from mbrparse.grammar.charts.span_summary import SpanEntries, summarize_entries
+from mbrparse.grammar.charts.span_summary import summarize_entries
 from mbrparse.grammar.charts.vector import aligned_rows
 from mbrparse.grammar.dop.dop_grammar import DopGrammar
 from mbrparse.grammar.pcfg import IntArray
@@ -68,6 +69,7 @@ class DopCharts:
         symbols = {name: place for place, name in enumerate(grammar.pcfg.symbols)}
         names = [*grammar.treebank.labels, *map(quote, grammar.treebank.terminals)]
         self._symbol_of = np.array([symbols.get(name, -1) for name in names], np.int32)
+        self._label_of_group = grammar.pcfg.label_ids[self._symbol_of]
         self._memory = Memory(self._tables)
         # The sentence at work, and its chart under the treebank's PCFG.
         self._filtered: tuple[IntArray, Chart] | None = None
@@ -132,7 +134,7 @@ class DopCharts:
     def _fill(self, chart: Chart, wanted: Wanted) -> None:
         if wanted.summaries or wanted.entries:
             forest, values, log_prob = self._inside_outside(chart)
-            entries = self._entries(forest, values, log_prob)
+            entries = dop_entries(forest, values, self._label_of_group)
             summary = summarize_entries(chart.length, entries, self._tie)
             chart.put(log_prob=log_prob, summary=summary, entries=entries)
         elif not wanted.derivations:
@@ -183,21 +185,6 @@ class DopCharts:
             if threshold == 0:
                 return
             threshold = threshold * _LOWER if threshold > _LOWEST else 0.0
-
-    def _entries(self, forest: DopForest, values: DopValues, log_prob: float) -> SpanEntries:
-        """Posteriors by projected label, in the order of start, end, label."""
-        posterior = values.posterior if log_prob > -math.inf else np.zeros(len(forest.group))
-        alive = np.flatnonzero(posterior > 0)
-        labels = self.grammar.pcfg.label_ids[self._symbol_of[forest.group[alive]]]
-        order = np.lexsort((labels, forest.end[alive], forest.start[alive]))
-        alive, labels = alive[order], labels[order]
-        starts, ends, g = forest.start[alive], forest.end[alive], posterior[alive]
-        keys = np.stack((starts, ends, labels))
-        first = np.flatnonzero(np.append(True, (keys[:, 1:] != keys[:, :-1]).any(axis=0))[: len(g)])
-        g = np.add.reduceat(g, first) if len(first) else g
-        starts, ends = starts[first], ends[first]
-        lexical = np.where(ends - starts == 1, g, 0.0)
-        return SpanEntries(starts, ends, labels[first].astype(np.int32), g, lexical)
 
     def _derivation(self, chart: Chart) -> Derivation:
         forest, values, log_prob = self._inside(chart.terminal_ids, True, kept=True)

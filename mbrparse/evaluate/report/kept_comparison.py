@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from mbrparse.evaluate.breakdowns import Breakdown, break_down
+from mbrparse.evaluate.compared import ComparedTrees, equal_pairs
 from mbrparse.evaluate.details_files import read_fallbacks
 from mbrparse.evaluate.evaluation import Evaluation, Rows, Settings, evaluate
 from mbrparse.evaluate.gold import Comparison
+from mbrparse.evaluate.label_tally import confused_pairs
 from mbrparse.evaluate.outline import Brackets
-from mbrparse.evaluate.report.judged_trees import JudgedTree, JudgedTrees
+from mbrparse.evaluate.profiles.span_conventions import SpanConventions
+from mbrparse.evaluate.report.judged_trees import GROUPS, JudgedTree, JudgedTrees
 from mbrparse.evaluate.report.kept_source import KeptSource, Shown
 from mbrparse.evaluate.report.label_numbers import LabelNumbers
 from mbrparse.evaluate.sources import TreeSource
 
 
 @dataclass(frozen=True)
-class Compared:
-    """What a page is made of; lists have one item for each sentence.
+class KeptComparison:
+    """What a page is made of; lists have one item for each sentence, the evaluation all frames.
 
     ``judged`` are the trees as they were counted, by the parser's name, and only of ``counted`` sentences;
     ``exact`` says whether those are the trees that are shown.
@@ -27,7 +29,6 @@ class Compared:
 
     settings: Settings
     evaluation: Evaluation
-    breakdowns: list[Breakdown]  #: by length, by label, confusions
     labels: LabelNumbers
     gold: list[Shown | None]
     parses: dict[str, list[Shown | None]]
@@ -47,9 +48,9 @@ class Compared:
             return None
         if self.exact:
             return self.judged[name].trees[sentence]
-        as_they_stand = JudgedTrees(self.labels, None)
-        as_they_stand.add(self._brackets(gold), self._brackets(parse))
-        return as_they_stand.trees[0]
+        brackets = self._brackets(gold), self._brackets(parse)
+        trees = ComparedTrees(*brackets, equal_pairs(*brackets), ())
+        return JudgedTrees(self.labels, None).judged(trees, confused_pairs(trees))
 
     def _brackets(self, tree: Shown) -> Brackets:
         labels = self.labels.labels
@@ -64,25 +65,23 @@ def compare_sources(
     tell: Callable[[str], None],
     progress: Callable[[Rows], Rows] = lambda rows: rows,
     details: Sequence[str | Path] = (),
-) -> Compared:
+    fell_back: Mapping[str, Sequence[bool]] | None = None,
+) -> KeptComparison:
     """Evaluate, and keep what a page shows; raises what ``evaluate`` raises."""
     labels = LabelNumbers()
     correct, kept = KeptSource(gold, labels), [KeptSource(source, labels) for source in parses]
     how = settings.how if isinstance(settings.how, Comparison) else None
     names = [source.name for source in parses]
     judged = {name: JudgedTrees(labels, how) for name in names}
-    fell_back = read_fallbacks(names, details) if details else None
+    if details:
+        fell_back = read_fallbacks(names, details)
+    # Attachments go by labels, which some profiles do not compare.
+    kinds = [by for by in GROUPS if by != "attachment" or not isinstance(settings.how, SpanConventions)]
+    settings = replace(settings, frames=("length", *kinds))
     result = evaluate(correct, kept, settings, tell, progress, fell_back, judged)
-    counts = result.counts
-    breakdowns = [
-        part
-        for by in ("length", "label")
-        for part in break_down(by, counts, result.summary.criteria, settings.average, judged)
-    ]
-    return Compared(
+    return KeptComparison(
         settings,
         result,
-        breakdowns,
         labels,
         correct.kept,
         {source.name: source.kept for source in kept},
@@ -93,13 +92,13 @@ def compare_sources(
 
 
 def _counted(result: Evaluation, names: Sequence[str]) -> dict[str, list[int]]:
-    """EVALB leaves sentences out, and says so in the table of counts."""
+    """Some profiles leave sentences out, and say so in the table of counts."""
     counts = result.counts
-    sentences = len(counts) // len(names)
-    if "status" not in counts:
-        return {name: list(range(sentences)) for name in names}
-    valid: Mapping[str, list[int]] = {
-        str(name): (part["sentence"][part["status"] == 0] - 1).tolist()
-        for name, part in counts.groupby("name", sort=False)
-    }
-    return dict(valid)
+    if "status" in counts:
+        counts = counts[counts["status"] == 0]
+    elif "counted" in counts:
+        counts = counts[counts["counted"] > 0]
+    places: dict[str, list[int]] = {name: [] for name in names}
+    for name, part in counts.groupby("name", sort=False):
+        places[str(name)] = (part["sentence"] - 1).tolist()
+    return places
