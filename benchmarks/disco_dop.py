@@ -18,11 +18,16 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import get_args
 
 import pandas as pd
 
+from mbrparse.decode.fallback import LabelledSpans
 from mbrparse.evaluate.criteria import PAPER, rates
+from mbrparse.experiments.dop.model_trial import timed_parses
+from mbrparse.experiments.dop.models import Model, Search
 from mbrparse.experiments.held_out import HeldOut
+from mbrparse.grammar.dop.addressed_treebank import Weighting, address_trees
 from mbrparse.treebank.brackets import read_tree
 from mbrparse.treebank.constituents import constituents
 from mbrparse.treebank.corpora import SourceTree, read_corpus
@@ -64,6 +69,7 @@ def main(python: str, folder: Path, corpus: str, count: int, names: Sequence[str
     if done.returncode:
         raise SystemExit(f"disco-dop ended with {done.returncode}: see {folder / 'run.log'}")
     judge(folder / "run", test, ["pcfg", *names])
+    ours(train, test)
 
 
 def judge(results: Path, test: Sequence[Tree], stages: Sequence[str]) -> None:
@@ -81,12 +87,30 @@ def judge(results: Path, test: Sequence[Tree], stages: Sequence[str]) -> None:
             [(i, j, label.replace(MARK, "_Cont")) for i, j, label in constituents(tree) if label != "ROOT"]
             for tree in map(read_tree, lines)
         ]
-        found = rates(pd.DataFrame(held_out.judge(stage, guesses)), PAPER).loc[stage]
         seconds = spent[stage] + (spent["pcfg"] if stage != "pcfg" else 0.0)
-        print(
-            f"{stage}: {100 * found['labelled_tree']:.1f} / {100 * found['labelled_recall']:.1f} per cent, "
-            f"{1e3 * seconds / len(test):.1f} ms a sentence"
-        )
+        tell(stage, held_out, guesses, seconds)
+
+
+def ours(train: Sequence[Tree], test: Sequence[Tree]) -> None:
+    """The same of our reduction, pruned alike, in each weighting and by each decoder."""
+    treebank = address_trees((SourceTree("", number, tree) for number, tree in enumerate(train, 1)), "tags")
+    held_out = HeldOut([SourceTree("", number, tree) for number, tree in enumerate(test, 1)])
+    search = Search(prune=1e-5)
+    for weighting in get_args(Weighting):
+        model = Model(weighting)
+        grammar = model.grammar(treebank, None)
+        for decoder in model.decoders:
+            parses, seconds = timed_parses(model.parser(grammar, decoder, search), held_out.sentences)
+            tell(f"{weighting} {decoder}", held_out, [parse.spans[0] for parse in parses], seconds)
+
+
+def tell(name: str, held_out: HeldOut, guesses: Sequence[LabelledSpans], seconds: float) -> None:
+    """Print labelled tree, labelled recall and time."""
+    found = rates(pd.DataFrame(held_out.judge(name, guesses)), PAPER).loc[name]
+    print(
+        f"{name}: {100 * found['labelled_tree']:.1f} / {100 * found['labelled_recall']:.1f} per cent, "
+        f"{1e3 * seconds / len(guesses):.1f} ms a sentence"
+    )
 
 
 def theirs(tree: Tree) -> str:

@@ -9,12 +9,20 @@ from typing import Any
 
 import click
 
-from mbrparse.cli.options import NearestChoice, encoding_option, label_options, note, with_progress
+from mbrparse.cli.options import (
+    NearestChoice,
+    encoding_option,
+    folder_option,
+    jobs_option,
+    label_options,
+    note,
+    with_progress,
+)
 
 
 @click.command()
 @click.argument("corpus")
-@click.option("-o", "--output", required=True, metavar="DIR", help="Folder for all files.")
+@folder_option("Folder for all files.")
 @click.option(
     "--max-length",
     type=click.IntRange(min=1),
@@ -27,7 +35,7 @@ from mbrparse.cli.options import NearestChoice, encoding_option, label_options, 
 )
 @click.option("--seed", type=int, help="Draw the trees to parse at random instead.")
 @click.option("--sections", metavar="02-21", help="Sections of wsj:DIR.")
-@click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Processes.")
+@jobs_option()
 @encoding_option()
 @click.option(
     "--on-error",
@@ -57,4 +65,6 @@ def reproduce(corpus: str, output: str, jobs: int, **which: Any) -> None:
     with announced(lambda: note("compiling kernels, once on this machine ...")):
         table = reproduction.run()
     click.echo(table, nl=False)
+    if corpus.startswith("embedded:"):
+        note(f"{corpus} was sampled from a hand-written grammar: its figures say nothing about English")
     note(f"{reproduction.page}: every sentence behind this table, to open in a browser")

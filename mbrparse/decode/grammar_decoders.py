@@ -106,7 +106,7 @@ class GrammarDecoders:
     def _candidates(self) -> CandidateTrees:
         from mbrparse.decode.candidates.candidate_trees import CandidateTrees
 
-        return CandidateTrees(self._forests, self.options)
+        return CandidateTrees.of_forests(self._forests, self.options)
 
     def _free(self, objectives: list[Objective]) -> Decoder[Any]:
         root = self.grammar.start_label if self.options.unlabelled else None

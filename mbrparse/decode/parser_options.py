@@ -146,8 +146,6 @@ class ParserOptions:
             raise OptionsError(f"--items symbol {needs_pcfg}")
         if self.best_first is not None:
             raise OptionsError(f"--engine best-first {needs_pcfg}")
-        if self.has_candidates:
-            raise OptionsError(f"--k-best or --samples {needs_pcfg}")
         if self.precision == "single":
             raise OptionsError("--precision single is not for DOP grammars: --prune is for speed")
         for objective in self.objectives:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,6 +24,7 @@ from mbrparse.grammar.dop.dop_grammar import DopGrammar
 from mbrparse.grammar.pcfg import FloatArray, IntArray
 
 if TYPE_CHECKING:
+    from mbrparse.decode.candidates.candidate_trees import CandidateTrees
     from mbrparse.decode.candidates.sampler import Samples
     from mbrparse.decode.dop.dop_sampler import DopSampler
 
@@ -42,11 +43,12 @@ class DopDecoders(GrammarDecoders):
         consistent = partial(self._consistency, chart)
         if not self.options.sampled_posteriors:
             return Posteriors.of_chart(chart, self.labels, consistent)
+        # Asked again when the samples are those of another sentence.
+        entries = cache(partial(self._entries, chart))
 
         def summary() -> SpanSummary:
-            return summarize_entries(chart.length, self._entries(chart), TIE["double"])
+            return summarize_entries(chart.length, entries(), TIE["double"])
 
-        entries = partial(self._entries, chart)
         return Posteriors(chart.length, self.labels, summary, entries, consistent=consistent)
 
     def _makers(self) -> Mapping[Kind, Maker]:
@@ -55,6 +57,7 @@ class DopDecoders(GrammarDecoders):
             Kind.NARY: self._nary,
             Kind.WHOLE: self._whole,
             Kind.DERIVATION: self._viterbi,
+            Kind.RISK: self._risk,
         }
 
     def _charts(self) -> DopCharts:
@@ -77,6 +80,14 @@ class DopDecoders(GrammarDecoders):
         return MonteCarloDecoder(
             self.grammar, objectives, self._sampler, self._samples, self._constituent, self.options
         )
+
+    def _candidates(self) -> CandidateTrees:
+        from mbrparse.decode.candidates.candidate_trees import CandidateTrees
+        from mbrparse.decode.dop.dop_k_best import DopKBestSearch
+        from mbrparse.grammar.charts.dop.dop_tree_probability import DopTreeProbability
+
+        search, probability = DopKBestSearch(self.charts, self.clock), DopTreeProbability(self._dop)
+        return CandidateTrees(self.grammar, search, self._sampler, probability, self.options, self.clock)
 
     @cached_property
     def _sampler(self) -> DopSampler:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -66,22 +65,25 @@ def curve_data(found: Sequence[Point]) -> Grid:
 
 
 def draw(found: Sequence[Point], paths: Sequence[Path], title: str) -> None:
-    """Labelled recall along both curves; bars are a standard deviation over the splits."""
-    figure, axes = plotting().subplots(1, 2, figsize=(10, 4.2), layout="constrained", sharey=True)
+    """Mean labelled recall along both curves; that of the PCFG is a level beside the depths."""
+    figure, axes = plotting().subplots(1, 2, figsize=(10, 4.2), layout="constrained")
     for panel, curve in zip(axes, HEADINGS, strict=True):
         for model, (colour, dash) in _STYLES.items():
             mine = [point for point in found if (point.curve, point.model) == (curve, model)]
-            if not mine:
-                continue
-            recall = [point.rates["labelled_recall"] for point in mine]
-            spread = [0.0 if math.isnan(one.sd) else 100 * one.sd for one in recall]
-            style = {"color": colour, "linestyle": dash, "linewidth": 1.8, "marker": ".", "capsize": 3}
-            means = [100 * one.mean for one in recall]
-            panel.errorbar([point.place for point in mine], means, spread, label=model, **style)
-        panel.set(xlabel=HEADINGS[curve])
+            means = [100 * point.rates["labelled_recall"].mean for point in mine]
+            style = {"color": colour, "linestyle": dash, "linewidth": 1.8}
+            if means:
+                panel.plot([point.place for point in mine], means, marker=".", label=model, **style)
+        panel.set(xlabel=HEADINGS[curve], ylabel="labelled recall, per cent")
         tidy(panel)
-    axes[0].set(xscale="log", ylabel="labelled recall, per cent")
-    axes[1].set(xticks=DEPTHS)
+    sizes = sorted({point.place for point in found if point.curve == "sizes"})
+    axes[0].set_xscale("log")
+    axes[0].set_xticks(sizes, map(str, sizes))
+    axes[0].minorticks_off()
     axes[0].legend(loc="lower right", frameon=False)
+    [level] = [p.rates["labelled_recall"].mean for p in found if p[:3] == ("sizes", "PCFG", sizes[-1])]
+    colour, dash = _STYLES["PCFG"]
+    axes[1].axhline(100 * level, color=colour, linestyle=dash, linewidth=1.4)
+    axes[1].set(xticks=DEPTHS)
     figure.suptitle(title, fontsize=11)
     save(figure, paths, dpi=130)

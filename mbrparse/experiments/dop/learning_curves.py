@@ -12,6 +12,7 @@ from mbrparse.evaluate.criteria import PAPER, rates
 from mbrparse.experiments.dop.model_trial import Design, timed_parses
 from mbrparse.experiments.dop.models import Model, Search
 from mbrparse.experiments.held_out import HeldOut
+from mbrparse.grammar.dop.addressed_treebank import AddressedTreebank, address_trees
 from mbrparse.state_files import Shape, listed, number, record
 from mbrparse.treebank.corpora import SourceTree
 
@@ -66,23 +67,23 @@ class CurveTrial:
         """The rates of one split, 0 to 1; training sentences are the first so many of its training part."""
         train, test = self.design.parts(self.trees, run)
         held_out = HeldOut(test)
+        treebanks = [address_trees(train[:size], "tags") for size in self.sizes]
+        depth = self.search.max_depth
         return {
             "sizes": {
-                model.name: [
-                    self._rates(model, train[:size], held_out, self.search.max_depth) for size in self.sizes
-                ]
+                model.name: [self._rates(model, treebank, held_out, depth) for treebank in treebanks]
                 for model in self.models
             },
             "depths": {
-                model.name: [self._rates(model, train, held_out, depth) for depth in DEPTHS]
+                model.name: [self._rates(model, treebanks[-1], held_out, depth) for depth in DEPTHS]
                 for model in self._of_fragments
             },
         }
 
     def _rates(
-        self, model: Model, train: Sequence[SourceTree], test: HeldOut, depth: int | None
+        self, model: Model, treebank: AddressedTreebank, test: HeldOut, depth: int | None
     ) -> dict[str, float]:
-        parser = model.parser(model.grammar(train, depth), _DECODER, self.search)
+        parser = model.parser(model.grammar(treebank, depth), _DECODER, self.search)
         parses, _ = timed_parses(parser, test.sentences)
         rows = test.judge(model.name, [parse.spans[0] for parse in parses])
         found = rates(pd.DataFrame(rows), [c for c in PAPER if c.name in CURVE_CRITERIA])

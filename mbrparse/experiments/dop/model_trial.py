@@ -13,6 +13,7 @@ from mbrparse.decode.parser import Parser
 from mbrparse.evaluate.counts import SentenceCounts
 from mbrparse.experiments.dop.models import Model, Search, row_name
 from mbrparse.experiments.held_out import HeldOut
+from mbrparse.grammar.dop.addressed_treebank import address_trees
 from mbrparse.state_files import Shape, listed, number, parallel, record, whole
 from mbrparse.treebank.corpora import SourceTree
 from mbrparse.treebank.tree import Tree
@@ -70,7 +71,7 @@ class ModelTrial:
         """For each decoder the counts of every sentence, and the seconds of CPU time of all together."""
         train, test = self.design.parts(self.trees, run)
         held_out = HeldOut(test)
-        grammar = self.model.grammar(train, self.search.max_depth)
+        grammar = self.model.grammar(address_trees(train, "tags"), self.search.max_depth)
         decoders: dict[str, Any] = {}
         rows: list[SentenceCounts] = []
         for decoder in self.model.decoders:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from mbrparse.decode.parser import Parser
-from mbrparse.grammar.dop.addressed_treebank import Weighting, address_trees
+from mbrparse.grammar.dop.addressed_treebank import AddressedTreebank, Weighting
 from mbrparse.grammar.dop.dop_grammar import DopGrammar
-from mbrparse.grammar.induce import induce
 from mbrparse.grammar.pcfg import PCFG
-from mbrparse.treebank.corpora import SourceTree
 
 #: What tables call the decoders.
 DECODERS = {
@@ -47,11 +44,11 @@ class Model:
         """The objectives that it is asked for, Labelled Recall first."""
         return _OF_PCFG if self.weighting is None else tuple(DECODERS)
 
-    def grammar(self, trees: Sequence[SourceTree], max_depth: int | None) -> PCFG | DopGrammar:
-        """What is made of trees to train on."""
+    def grammar(self, treebank: AddressedTreebank, max_depth: int | None) -> PCFG | DopGrammar:
+        """What is made of trees to train on, whatever the treebank's own weighting and depth."""
         if self.weighting is None:
-            return PCFG.from_rules(induce(trees, "tags"))
-        return DopGrammar.of_treebank(address_trees(trees, "tags", self.weighting, max_depth))
+            return DopGrammar.of_treebank(treebank).pcfg
+        return DopGrammar.of_treebank(replace(treebank, weighting=self.weighting, max_depth=max_depth))
 
     def parser(self, grammar: PCFG | DopGrammar, decoder: str, search: Search, seed: int = 0) -> Parser:
         """A parser for one decoder."""

@@ -42,8 +42,9 @@ def speed_title(result: dict[str, Any]) -> str:
 def speed_ratio(result: dict[str, Any], samples: int) -> str:
     """The ratio as the paper counts it, in the same code and with our own charts."""
     rows = result["rows"]
-    alike, own = (rows[EXPLICIT]["samples"] / rows[name]["recall"] for name in (WRITTEN, ADDRESSED))
+    times = (rows[EXPLICIT]["samples"] / rows[name]["recall"] for name in (WRITTEN, ADDRESSED))
+    alike, own = (f"{ratio:.0f}" if ratio >= 10 else f"{ratio:.1f}" for ratio in times)
     return (
-        f"Explicit fragments and {samples} samples take {alike:.0f} times as long as the reduction and "
-        f"Labelled Recall in the same code, {own:.0f} times as long as the addressed treebank."
+        f"Explicit fragments and {samples} samples take {alike} times as long as the reduction and "
+        f"Labelled Recall in the same code, {own} times as long as the addressed treebank."
     )
