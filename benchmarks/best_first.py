@@ -16,7 +16,8 @@ import time
 
 import numpy as np
 
-from mbrparse.decode.best_first.best_first_charts import BestFirst, BestFirstCharts, Until
+from mbrparse.decode.best_first.best_first import BestFirst, Until
+from mbrparse.decode.best_first.best_first_charts import BestFirstCharts
 from mbrparse.grammar.charts.chart import Wanted
 from mbrparse.grammar.charts.factory import ChartFactory
 from mbrparse.grammar.induce import induce

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from mbrparse.decode.scoring import score
     from mbrparse.errors import MbrparseError
     from mbrparse.evaluate.comparison import compare
+    from mbrparse.evaluate.report.in_memory import report
     from mbrparse.evaluate.risk import TreeRates
     from mbrparse.grammar.grammars import read_grammar, train, write_grammar
     from mbrparse.grammar.pcfg import PCFG
@@ -57,6 +58,7 @@ __all__ = [
     "read_posteriors",
     "read_tree",
     "read_trees",
+    "report",
     "score",
     "split",
     "train",
@@ -83,6 +85,7 @@ _MODULES = {
     "read_tree": "treebank.brackets",
     "read_parses": "treebank.tree_lists",
     "read_trees": "treebank.tree_lists",
+    "report": "evaluate.report.in_memory",
     "score": "decode.scoring",
     "split": "treebank.tree_lists",
     "train": "grammar.grammars",

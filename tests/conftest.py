@@ -2,6 +2,7 @@
 
 import gc
 import os
+from pathlib import Path
 from typing import NoReturn
 
 import pytest
@@ -50,3 +51,16 @@ def sinica_sample() -> tuple[Tree, ...]:
 def command() -> Command:
     """Run ``mbrparse`` in this process: ``command("split", path, "--test-last", 3, stdin="...")``."""
     return run
+
+
+@pytest.fixture
+def toy_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The working folder: ``grammar.txt``, counted from six trees, and ``tags.txt``, half of it parsable."""
+    monkeypatch.chdir(tmp_path)
+    trees = ["(S (NP DT JJ NN) (VP V (NP DT NN)))", "(S (NP DT NN) (VP V (NP DT JJ JJ NN) (PP P NN)))"] * 2
+    trees += ["(S (NP DT JJ NN NN) (VP V (NP DT NN (PP P NN))))", "(S (NP DT NN) (VP V DT NN))"]
+    (tmp_path / "trees.mrg").write_text("\n".join(trees) + "\n")
+    assert run("binarize", "trees.mrg", "-o", "train.mrg").code == 0
+    assert run("train", "train.mrg", "-o", "grammar.txt").code == 0
+    (tmp_path / "tags.txt").write_text("DT JJ NN V DT JJ NN P NN\n\nQQ DT\nDT NN V DT NN\n")
+    return tmp_path

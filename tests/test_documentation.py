@@ -63,7 +63,8 @@ def test_commands_of_the_page_run(page: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if ">>> " in page.read_text("utf-8")])
-def test_examples_of_the_page_run(page: Path) -> None:
+def test_examples_of_the_page_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)  # what they write is left there
     found = doctest.testfile(str(page), module_relative=False, encoding="utf-8")
     assert found.attempted
     assert not found.failed

@@ -63,7 +63,7 @@ def best_first_search(
     if engine == "exhaustive":
         refuse_options(("merit", "edges", "until", "beta_threshold", "statistics"), "--engine best-first")
         return None
-    from mbrparse.decode.best_first.best_first_charts import BestFirst, Until
+    from mbrparse.decode.best_first.best_first import BestFirst, Until
     from mbrparse.decode.best_first.merits import MERITS
     from mbrparse.errors import MbrparseError
     from mbrparse.grammar.statistics.statistics_file import read_statistics

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from mbrparse.cli.options import Finite
+
 if TYPE_CHECKING:
     from mbrparse.evaluate.risk import TreeRates
 
@@ -14,7 +16,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 def candidates_options(command: Command) -> Command:
-    """``--k-best``, ``--samples``, ``--seed``, ``--candidates`` and ``--risk``."""
+    """``--k-best``, ``--samples``, ``--candidates`` and ``--risk``; what is drawn else, and ``--seed``."""
     for option in (
         click.option(
             "--risk",
@@ -27,7 +29,26 @@ def candidates_options(command: Command) -> Command:
             metavar="FILE",
             help="Write the candidates: number of the sentence, log probability and tree, tab-separated.",
         ),
-        click.option("--seed", type=click.IntRange(min=0), help="Of --samples.  [default: 0]"),
+        click.option(
+            "--sampled-posteriors",
+            is_flag=True,
+            help="With a DOP grammar: take posteriors from --max-samples derivations, drawn, not from all.",
+        ),
+        click.option(
+            "--max-error",
+            type=Finite(min=0, max=1, max_open=True),
+            metavar="P",
+            help="With a DOP grammar: draw for most-probable-tree until the commonest tree is another with "
+            "no more than this probability (0: --max-samples in any case).  [default: 0.01]",
+        ),
+        click.option(
+            "--max-samples",
+            type=click.IntRange(min=1),
+            metavar="N",
+            help="With a DOP grammar: how many derivations are drawn at most, for most-probable-tree, "
+            "consistent-brackets and the like.  [default: 1000]",
+        ),
+        click.option("--seed", type=click.IntRange(min=0), help="Of what is drawn.  [default: 0]"),
         click.option(
             "--samples",
             type=click.IntRange(min=1),
@@ -46,13 +67,13 @@ def candidates_options(command: Command) -> Command:
 
 
 def check_candidates(
-    k_best: int | None, samples: int | None, seed: int | None, candidates: str | None
+    k_best: int | None, samples: int | None, max_samples: int | None, seed: int | None, candidates: str | None
 ) -> None:
     """A usage error for options without what they speak of."""
     if candidates is not None and k_best is None and samples is None:
         raise click.UsageError("--candidates needs --k-best or --samples.")
-    if seed is not None and samples is None:
-        raise click.UsageError("--seed goes with --samples.")
+    if seed is not None and samples is None and max_samples is None:
+        raise click.UsageError("--seed goes with --samples or --max-samples.")
 
 
 def risk_of(criterion: str, debinarize: bool) -> TreeRates:

@@ -2,27 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from contextlib import ExitStack
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from mbrparse.cli.evalb_output import evalb_parameters, print_as_evalb, write_counts
 from mbrparse.cli.options import NearestChoice, encoding_option, note, output_option, tell, with_progress
 from mbrparse.cli.outputs import check_outputs
 from mbrparse.files import STANDARD, open_output, together
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from mbrparse.evaluate.evalb.parameters import EvalbParameters
-    from mbrparse.evaluate.evalb.score import Score
     from mbrparse.evaluate.tables import Format
 
 
 @click.command()
 @click.argument("gold")
-@click.argument("parses", nargs=-1, required=True)
+@click.argument("parses", nargs=-1)
+@click.option(
+    "--runs",
+    metavar="NAME=FILE,FILE,...",
+    multiple=True,
+    help="Parse files of several runs of one system (other seeds, say): their mean, spread and tests over "
+    "sentences and runs. PARSES beside them are systems of one run.",
+)
+@click.option(
+    "--profile",
+    type=NearestChoice(["goodman", "evalb", "spmrl", "prpn", "on-lstm", "diora", "compound-pcfg"]),
+    help="What counts, as a published evaluation has it (see docs/evaluation.md; default: goodman).",
+)
+@click.option(
+    "--keep-punctuation",
+    is_flag=True,
+    help="With the profiles of unsupervised parsing: all terminals are words.",
+)
 @click.option(
     "--evalb",
     metavar="PRM",
@@ -57,9 +70,16 @@ if TYPE_CHECKING:
     "--all", "everything", is_flag=True, help="Add the bracketed tree rate, precisions and F scores."
 )
 @click.option(
+    "--criteria",
+    "criteria",
+    metavar="NAME,...",
+    help="These columns instead, such as labelled-f,leaf-ancestor,tagging-accuracy.",
+)
+@click.option(
     "--by",
-    type=NearestChoice(["length", "label", "confusions"]),
-    help="A breakdown instead: rates by sentence length, precision and recall by label, labels confused.",
+    type=NearestChoice(["length", "label", "confusions", "depth", "width", "attachment"]),
+    help="A breakdown instead: rates by sentence length; precision and recall by label, by a constituent's "
+    "depth or width; attachment of PPs and coordinations; labels confused.",
 )
 @click.option(
     "--details",
@@ -114,20 +134,49 @@ def evaluate(context: click.Context, /, gold: str, parses: tuple[str, ...], **op
     (EVALB leaves sentences without a parse out). With --format, --by or several parse files, its
     figures stand in tables like any others.
     """
-    _check(context, gold, parses, options)
-    parameters = None if options["evalb"] is None else _parameters(options["evalb"], options["encoding"])
-    tables = len(parses) > 1 or any(options[name] for name in ("format", "by", "details"))
+    runs = _runs(options["runs"])
+    _check(context, gold, parses, runs, options)
+    parameters = None if options["evalb"] is None else evalb_parameters(options["evalb"], options["encoding"])
+    tables = len(parses) != 1 or any(
+        options[name] for name in ("format", "by", "details", "criteria", "runs")
+    )
     tables = tables or options["average"] != "pooled" or _is_candidate_file(parses[0], options["encoding"])
     if parameters is None or tables:
-        complete = _print_tables(gold, parses, parameters, options)
+        complete = _print_tables(gold, parses, runs, parameters, options)
     else:
-        complete = _print_as_evalb(gold, parses[0], parameters, options)
+        complete = print_as_evalb(gold, parses[0], parameters, options)
     if options["strict"] and not complete:
         context.exit(1)
 
 
-def _check(context: click.Context, gold: str, parses: tuple[str, ...], options: dict[str, Any]) -> None:
-    if [gold, *parses].count(STANDARD) > 1:
+def _runs(given: tuple[str, ...]) -> dict[str, list[str]]:
+    """The files of each system."""
+    runs: dict[str, list[str]] = {}
+    for text in given:
+        name, equals, files = text.partition("=")
+        if not name or not equals or not all(files.split(",")):
+            raise click.UsageError(f"--runs {text!r} is not NAME=FILE,FILE,...")
+        if name in runs:
+            raise click.UsageError(f"--runs names {name!r} twice: give all its files at once.")
+        runs[name] = files.split(",")
+    return runs
+
+
+def _check(
+    context: click.Context,
+    gold: str,
+    parses: tuple[str, ...],
+    runs: dict[str, list[str]],
+    options: dict[str, Any],
+) -> None:
+    several = [path for files in runs.values() for path in files]
+    if not parses and not several:
+        raise click.UsageError("Missing argument 'PARSES...' (or --runs).")
+    if several:
+        for name in ("by", "details", "strict"):
+            if options[name]:
+                raise click.UsageError(f"--{name} means nothing with --runs.")
+    if [gold, *parses, *several].count(STANDARD) > 1:
         raise click.UsageError("standard input (-) can be read only once.")
     if options["form"] == "original" and options["crossing_reference"] == "binarized":
         raise click.UsageError("--crossing-reference binarized needs binarized trees, not --form original.")
@@ -136,20 +185,44 @@ def _check(context: click.Context, gold: str, parses: tuple[str, ...], options: 
     check_outputs(
         [("--output", options["output"]), ("--per-sentence", options["per_sentence"])],
         [("GOLD", gold), *(("PARSES", path) for path in parses), ("--evalb", options["evalb"])]
+        + [("--runs", path) for path in several]
         + [("--details", path) for path in options["details"]],
     )
     if len(options["details"]) not in (0, 1, len(parses)):
         raise click.UsageError("--details is given once for all PARSES, or once for each of them.")
     if options["criterion"] is not None and options["everything_told"]:
         raise click.UsageError("--significance tells differences by all criteria: leave --criterion out.")
+    if options["criteria"] is not None and options["everything"]:
+        raise click.UsageError("--criteria names the columns: leave --all out.")
+    _check_profile(context, options)
     if options["evalb"] is None:
         if options["strict"]:
             raise click.UsageError("--strict goes with --evalb: the other criteria leave no sentence out.")
         return
+    _refuse(
+        context,
+        ("profile", "form", "unaries", "crossing_reference", "everything"),
+        "means nothing with --evalb",
+    )
+
+
+def _check_profile(context: click.Context, options: dict[str, Any]) -> None:
+    profile = options["profile"] or "goodman"
+    spans = profile not in ("goodman", "evalb", "spmrl")
+    if profile != "goodman":
+        named = f"means nothing with --profile {profile}"
+        _refuse(context, ("form", "unaries", "crossing_reference"), named)
+        _refuse(context, ("average",) if spans else ("everything",), named)
+    if not spans:
+        _refuse(context, ("keep_punctuation",), "goes with the profiles of unsupervised parsing")
+
+
+def _refuse(context: click.Context, names: tuple[str, ...], reason: str) -> None:
+    """End with a usage error where one of these parameters was given."""
     for parameter in context.command.params:
         given = context.get_parameter_source(str(parameter.name)) is not click.core.ParameterSource.DEFAULT
-        if given and parameter.name in ("form", "unaries", "crossing_reference", "everything"):
-            raise click.UsageError(f"{parameter.opts[0]} means nothing with --evalb.")
+        if given and parameter.name in names:
+            raise click.UsageError(f"{parameter.opts[0]} {reason}.")
 
 
 def _is_candidate_file(path: str, encoding: str) -> bool:
@@ -158,90 +231,57 @@ def _is_candidate_file(path: str, encoding: str) -> bool:
     return is_candidate_file(path, encoding)
 
 
-def _parameters(path: str, encoding: str) -> EvalbParameters:
-    from mbrparse.evaluate.evalb.parameters import read_parameters
-
-    parameters = read_parameters(path, tell, encoding)
-    if parameters.debug:
-        note(f"{path}: DEBUG has no effect; --per-sentence and --by show more")
-    return parameters
-
-
-def _print_as_evalb(gold: str, parses: str, parameters: EvalbParameters, options: dict[str, Any]) -> bool:
-    """EVALB's own output, the coverage on standard error. Whether every sentence counts."""
-    from mbrparse.evaluate.counts import counts_table
-    from mbrparse.evaluate.evalb.evalb_counts import EvalbCounts, evalb_row
-    from mbrparse.evaluate.evalb.evalb_files import evalb_scores
-    from mbrparse.evaluate.evalb.report import Report
-    from mbrparse.evaluate.sources import gold_file, parse_files
-
-    report = Report(parameters.cutoff)
-    messages: list[str] = []
-    rows: list[list[EvalbCounts]] = []
-    [source] = parse_files([parses], options["encoding"])
-
-    def complain(message: str) -> None:
-        messages.append(message)
-        tell(message)
-
-    def kept(scores: Iterable[Score]) -> Iterator[Score]:
-        for number, score in enumerate(scores, start=1):
-            rows.append([evalb_row(source.name, number, score)])
-            yield score
-
-    [scores] = evalb_scores(gold_file(gold, options["encoding"]), [source], parameters, complain)
-    path = options["per_sentence"]
-    if path is not None:
-        scores = kept(scores)
-    with ExitStack() as outputs:
-        outputs.enter_context(together())
-        counts = None if path is None else outputs.enter_context(open_output(path))
-        stream = outputs.enter_context(open_output(options["output"]))
-        for line in report.lines(with_progress(scores, "evaluate")):
-            stream.write(line)
-        if counts is not None:
-            _write_counts(counts_table(rows), counts)
-    note(report.coverage())
-    return not messages and report.all.valid == report.all.sentences
-
-
 def _print_tables(
-    gold: str, parses: tuple[str, ...], parameters: EvalbParameters | None, options: dict[str, Any]
+    gold: str,
+    parses: tuple[str, ...],
+    runs: dict[str, list[str]],
+    parameters: EvalbParameters | None,
+    options: dict[str, Any],
 ) -> bool:
     """A table of rates, or a breakdown. Whether every sentence counts."""
-    from mbrparse.evaluate.criteria import COVERAGE, MORE, PAPER
-    from mbrparse.evaluate.evalb.evalb_counts import EVALB, EVALB_COVERAGE
+    from mbrparse.evaluate.evalb.parameters import EvalbParameters
     from mbrparse.evaluate.evaluation import Settings, evaluate_files
     from mbrparse.evaluate.gold import Comparison
+    from mbrparse.evaluate.profiles.profile_table import chosen_profile
 
-    paper = PAPER + MORE if options["everything"] else PAPER
-    criteria = (*paper, COVERAGE) if parameters is None else (*EVALB, EVALB_COVERAGE)
-    how = parameters or Comparison(options["form"], options["crossing_reference"], options["unaries"])
+    comparison = Comparison(options["form"], options["crossing_reference"], options["unaries"])
+    profile = chosen_profile(options["profile"], comparison, parameters)
+    if options["keep_punctuation"]:
+        profile = profile.with_punctuation()
     shared = {key: options[key] for key in ("average", "by", "baseline", "resamples", "seed")}
     asked = options["criterion"]
     criterion = None if asked is None else asked.replace("-", "_")
-    settings = Settings(how, criteria, **shared, criterion=criterion, everything=options["everything_told"])
+    named = options["criteria"]
+    chosen = profile.shown(options["everything"])
+    if named is not None:
+        wanted = [profile.called(name.strip().replace("-", "_")) for name in named.split(",")]
+        chosen = tuple(dict.fromkeys([*wanted, *profile.context]))
+    settings = Settings(
+        profile.how,
+        chosen,
+        **shared,
+        criterion=criterion,
+        everything=options["everything_told"],
+        profile=options["profile"],
+    )
     result = evaluate_files(
         gold,
         parses,
         settings,
-        note if parameters is None else tell,  # EVALB's messages begin as EVALB's
+        tell if isinstance(profile.how, EvalbParameters) else note,  # EVALB's messages begin as EVALB's
         lambda rows: with_progress(rows, "evaluate"),
         options["encoding"],
         options["details"],
+        runs,
     )
     form: Format = options["format"] or "text"
     text = result.render(form)
     with together():
         if options["per_sentence"] is not None:
             with open_output(options["per_sentence"]) as counts:
-                _write_counts(result.counts, counts)
+                write_counts(result.counts, counts)
         with open_output(options["output"]) as stream:
             stream.write(text)
     if form == "csv":
         tell(result.summary.signature)
     return bool((result.counts["parsed"] > 0).all())
-
-
-def _write_counts(counts: pd.DataFrame, stream: TextIO) -> None:
-    counts.to_csv(stream, index=False, lineterminator="\n")

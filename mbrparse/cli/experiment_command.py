@@ -12,6 +12,7 @@ EXPERIMENTS: dict[str, str] = {
     "pereira-schabes": "Goodman (1996), Table 1 and Figure 2: training from bracketed text.",
     "figures-of-merit": "Caraballo & Charniak (1998): best-first parsing, merit by merit.",
     "simaan": "Sima'an (2003), Table 2: four algorithms, three parsers, by EVALB.",
+    "dop": "Goodman (1996), DOP: fragments, their decoders, and Bod's chart.",
     "beyond-recall": "N-ary trees, F and consistent brackets beside Goodman's (1996) algorithms.",
 }
 

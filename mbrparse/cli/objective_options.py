@@ -38,14 +38,12 @@ def objective_options(command: Command) -> Command:
         ),
         click.option(
             "--pooled",
-            "f_score",
-            flag_value="pooled",
+            is_flag=True,
             help="With labelled-f or bracketed-f: the F of all sentences together, instead of each one's.",
         ),
         click.option(
             "--exact",
-            "f_score",
-            flag_value="exact",
+            is_flag=True,
             help="With labelled-f or bracketed-f: the expected F itself, no ratio of expectations; slow.",
         ),
         click.option(
@@ -80,9 +78,13 @@ def chosen_objectives(
     space: str | None,
     weights: Sequence[str] = (),
     node_cost: float | None = None,
-    f_score: FScore | None = None,
+    pooled: bool = False,
+    exact: bool = False,
 ) -> tuple[Objective, ...]:
     """The rows of the table, as options change them; a usage error for what has no meaning."""
+    if pooled and exact:
+        raise click.UsageError("--pooled and --exact are two ways to sum up an F: give one of them.")
+    f_score: FScore | None = "pooled" if pooled else "exact" if exact else None
     fs = [name for name in OBJECTIVES if OBJECTIVES[name].f_score]
     if f_score is not None and not set(names).intersection(fs):
         raise click.UsageError(f"--{f_score} goes with --objective {' or '.join(fs)}.")

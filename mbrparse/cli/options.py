@@ -44,6 +44,16 @@ def output_option(
     return click.option("-o", "--output", default=STANDARD, metavar="PATH", help=help)
 
 
+def folder_option(help: str) -> Callable[[Command], Command]:
+    """``-o/--output DIR``, a folder for several files."""
+    return click.option("-o", "--output", required=True, metavar="DIR", help=help)
+
+
+def jobs_option(help: str = "Processes.") -> Callable[[Command], Command]:
+    """``--jobs N``."""
+    return click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True, help=help)
+
+
 def encoding_option() -> Callable[[Command], Command]:
     """``--encoding NAME`` of the inputs."""
     return click.option("--encoding", default="utf-8", show_default=True, help="Encoding of the input.")

@@ -9,7 +9,15 @@ import click
 from mbrparse.cli.best_first_options import best_first_options, best_first_search
 from mbrparse.cli.candidates_options import candidates_options, check_candidates, risk_of
 from mbrparse.cli.objective_options import chosen_objectives, combinations_checked, objective_options
-from mbrparse.cli.options import Finite, NearestChoice, encoding_option, note, output_option, with_progress
+from mbrparse.cli.options import (
+    Finite,
+    NearestChoice,
+    encoding_option,
+    jobs_option,
+    note,
+    output_option,
+    with_progress,
+)
 from mbrparse.cli.outputs import check_outputs
 from mbrparse.cli.posteriors_options import (
     check_source,
@@ -80,7 +88,7 @@ PLACEHOLDER = "{objective}"
     help="With a DOP grammar: leave labels out whose posterior over a span, under the treebank's PCFG, is no "
     "more than T.  [default: 0, exact]",
 )
-@click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Processes.")
+@jobs_option()
 @click.option("--details", metavar="FILE", help="Write one JSON line a sentence: status, expected scores.")
 @click.option(
     "--write-posteriors",
@@ -101,7 +109,8 @@ def parse(
     space: str | None,
     weights: tuple[str, ...],
     node_cost: float | None,
-    f_score: Any,
+    pooled: bool,
+    exact: bool,
     items: Any,
     form: Any,
     debinarize: bool,
@@ -119,6 +128,9 @@ def parse(
     k_best: int | None,
     samples: int | None,
     seed: int | None,
+    max_samples: int | None,
+    max_error: float | None,
+    sampled_posteriors: bool,
     risk: str | None,
     candidates: str | None,
     **search: Any,
@@ -152,8 +164,8 @@ def parse(
         [("--grammar", grammar), ("--posteriors", posteriors), ("--statistics", search["statistics"])],
         [("INPUT", input)],
     )
-    check_candidates(k_best, samples, seed, candidates)
-    objectives = chosen_objectives(names, space, weights, node_cost, f_score)
+    check_candidates(k_best, samples, max_samples, seed, candidates)
+    objectives = chosen_objectives(names, space, weights, node_cost, pooled, exact)
     best_first = best_first_search(engine, **search)
     with combinations_checked():
         options = ParserOptions(
@@ -171,6 +183,9 @@ def parse(
             seed=seed or 0,
             risk=None if risk is None else risk_of(risk, debinarize),
             prune=prune,
+            max_samples=max_samples,
+            max_error=max_error,
+            sampled_posteriors=sampled_posteriors,
         )
     collected = None
     source: PCFG | DopGrammar | GivenPosteriors

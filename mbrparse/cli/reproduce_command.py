@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
 from pathlib import Path
 from typing import Any
 
 import click
 
-from mbrparse.cli.options import NearestChoice, encoding_option, label_options, note, with_progress
+from mbrparse.cli.options import (
+    NearestChoice,
+    encoding_option,
+    folder_option,
+    jobs_option,
+    label_options,
+    note,
+    with_progress,
+)
 
 
 @click.command()
 @click.argument("corpus")
-@click.option("-o", "--output", required=True, metavar="DIR", help="Folder for all files.")
+@folder_option("Folder for all files.")
 @click.option(
     "--max-length",
     type=click.IntRange(min=1),
@@ -25,7 +35,7 @@ from mbrparse.cli.options import NearestChoice, encoding_option, label_options, 
 )
 @click.option("--seed", type=int, help="Draw the trees to parse at random instead.")
 @click.option("--sections", metavar="02-21", help="Sections of wsj:DIR.")
-@click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Processes.")
+@jobs_option()
 @encoding_option()
 @click.option(
     "--on-error",
@@ -42,14 +52,19 @@ def reproduce(corpus: str, output: str, jobs: int, **which: Any) -> None:
     (mbrparse corpora lists them all). The folder
     gets binarized.mrg, train.mrg, test.mrg, grammar.txt, a file of parses for each objective (Goodman's
     1996), details.jsonl and table.txt, as the commands binarize, split, train, parse and evaluate make
-    them. A run that was interrupted goes on with the stage that it was at.
+    them; and posteriors.npz and report.html, a page with every sentence (mbrparse report). A run that was
+    interrupted goes on with the stage that it was at.
     """
     from mbrparse.experiments.goodman.reproduction import Corpus, Reproduction
     from mbrparse.grammar.kernel import announced
 
     if which["sections"] is not None and not corpus.startswith("wsj:"):
         raise click.UsageError("--sections goes with wsj:DIR.")
-    reproduction = Reproduction(Corpus(corpus, **which), Path(output), jobs, note, with_progress)
+    command = shlex.join(["mbrparse", *sys.argv[1:]])
+    reproduction = Reproduction(Corpus(corpus, **which), Path(output), jobs, note, with_progress, command)
     with announced(lambda: note("compiling kernels, once on this machine ...")):
         table = reproduction.run()
     click.echo(table, nl=False)
+    if corpus.startswith("embedded:"):
+        note(f"{corpus} was sampled from a hand-written grammar: its figures say nothing about English")
+    note(f"{reproduction.page}: every sentence behind this table, to open in a browser")

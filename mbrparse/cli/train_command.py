@@ -10,6 +10,7 @@ from mbrparse.cli.options import (
     Finite,
     NearestChoice,
     encoding_option,
+    jobs_option,
     note,
     output_option,
     refuse_options,
@@ -86,7 +87,7 @@ if TYPE_CHECKING:
 @click.option("--heldout", metavar="FILE", help="Trees whose strings' cross-entropy is shown.")
 @click.option("--curve", metavar="CSV", help="Write a row of figures for each iteration.")
 @click.option("--resume", is_flag=True, help="Go on from OUTPUT.checkpoint, to the identical result.")
-@click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Threads.")
+@jobs_option("Threads.")
 def train(
     inputs: tuple[str, ...],
     output: str,

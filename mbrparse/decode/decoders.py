@@ -1,9 +1,8 @@
 """What every decoder does: from what is known of a sentence to one tree for each of its objectives.
 
 A decoder serves objectives of one kind. It is made once, with its objectives, and knows nothing of the
-others; what it may ask of a chart is in its type. Those that stand: free.free_decoder,
-derivations.viterbi_decoder and derivations.forest_decoder. Who makes them: grammar_source and
-posteriors_source.
+others; what it may ask of a chart is in its type. Who makes them: grammar_decoders, dop.dop_decoders and
+posteriors.posteriors_source.
 """
 
 from __future__ import annotations
@@ -25,6 +24,19 @@ class Certificate(NamedTuple):
     certified: bool
 
 
+class Estimate(NamedTuple):
+    """What samples say of the tree that is the commonest among them.
+
+    ``estimate`` is its share of the ``samples``, with its ``standard_error``; ``leader_error`` about how
+    probably another would have been as common (decode.dop.leader; None: not told).
+    """
+
+    estimate: float
+    standard_error: float
+    leader_error: float | None
+    samples: int
+
+
 @dataclass(frozen=True, slots=True)
 class Decoded:
     """The best tree of one objective for one sentence.
@@ -35,7 +47,7 @@ class Decoded:
     ``--details``. A tree that is a most probable derivation has that derivation's natural ``log_prob``.
     An n-ary tree says how many ``constituents`` the true n-ary tree is expected to have, a tree that is to be
     ``consistent`` with it how probably each of its spans is. One that is right or wrong as a
-    whole has a ``certificate``.
+    whole has a ``certificate``, or an ``estimate`` from samples.
     """
 
     spans: LabelledSpans
@@ -46,6 +58,7 @@ class Decoded:
     constituents: float | None = None
     consistent: Sequence[float] | None = None
     certificate: Certificate | None = None
+    estimate: Estimate | None = None
 
 
 class Decoder(Protocol[ChartT_contra]):

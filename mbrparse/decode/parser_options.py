@@ -15,7 +15,7 @@ from mbrparse.grammar.pcfg import FloatArray
 from mbrparse.treebank.tree import Tree
 
 if TYPE_CHECKING:
-    from mbrparse.decode.best_first.best_first_charts import BestFirst
+    from mbrparse.decode.best_first.best_first import BestFirst
 
 Items = Literal["projected", "symbol"]
 
@@ -39,8 +39,10 @@ class ParserOptions:
     by the ``seed``, make the candidates of a sentence; minimum-risk chooses among them by ``risk``, which
     scores trees of one sentence, [guessed, correct].
 
-    ``prune`` is for DOP grammars: labels over spans whose posterior under the treebank's PCFG is no more are
-    left out (0: none).
+    The rest is for DOP grammars. Labels over spans whose posterior under the treebank's PCFG is no more than
+    ``prune`` are left out (0: none). ``max_samples`` bounds how many derivations are drawn (by the ``seed``)
+    for what goes by samples: c of spans, whole trees, with ``sampled_posteriors`` those of spans too;
+    most-probable-tree ends before, where its ``max_error`` is reached (decode.dop has the defaults).
 
     Raises OptionsError for what has no meaning together.
     """
@@ -60,6 +62,9 @@ class ParserOptions:
     seed: int = 0
     risk: Risk | None = None
     prune: float = 0.0
+    max_samples: int | None = None
+    max_error: float | None = None
+    sampled_posteriors: bool = False
 
     def __post_init__(self) -> None:
         names = [objective.name for objective in self.objectives]
@@ -80,6 +85,10 @@ class ParserOptions:
             raise OptionsError(f"--max-seconds is a number above zero, not {self.max_seconds:g}")
         if not 0 <= self.prune < 1:
             raise OptionsError(f"--prune is a number from 0 to below 1, not {self.prune:g}")
+        if self.max_samples is not None and self.max_samples < 1:
+            raise OptionsError(f"--max-samples is one or more, not {self.max_samples}")
+        if self.max_error is not None and not 0 <= self.max_error < 1:
+            raise OptionsError(f"--max-error is a number from 0 to below 1, not {self.max_error:g}")
         if self.unlabelled and all(o.labels_matter or o.kind is not Kind.FREE for o in self.objectives):
             raise OptionsError(
                 "--labels none needs an objective that does not look at labels, in the free space: "
@@ -119,20 +128,37 @@ class ParserOptions:
         """Whether candidates are asked for."""
         return self.k_best is not None or self.samples is not None
 
+    def check_for_pcfg(self) -> None:
+        """Raise OptionsError for what only a DOP grammar's charts can do."""
+        for option, given in (
+            ("prune", self.prune != 0),
+            ("max-samples", self.max_samples is not None),
+            ("max-error", self.max_error is not None),
+            ("sampled-posteriors", self.sampled_posteriors),
+        ):
+            if given:
+                raise OptionsError(f"--{option} needs a DOP grammar: mbrparse train --method dop")
+
     def check_for_dop(self) -> None:
-        """Raise OptionsError for what a DOP grammar's charts cannot tell: they know labels over spans."""
+        """Raise OptionsError for what a DOP grammar's charts cannot tell, and for what has no use there."""
         needs_pcfg = "needs a PCFG (mbrparse train --method counting), not a DOP grammar"
         if self.items == "symbol":
             raise OptionsError(f"--items symbol {needs_pcfg}")
         if self.best_first is not None:
             raise OptionsError(f"--engine best-first {needs_pcfg}")
-        if self.has_candidates:
-            raise OptionsError(f"--k-best or --samples {needs_pcfg}")
         if self.precision == "single":
             raise OptionsError("--precision single is not for DOP grammars: --prune is for speed")
         for objective in self.objectives:
-            if objective.kind in (Kind.FOREST, Kind.EXACT_F, Kind.WHOLE) or objective.needs_consistency:
+            if objective.kind in (Kind.FOREST, Kind.EXACT_F):
                 raise OptionsError(f"--objective {objective.name} {needs_pcfg}")
+        whole = any(objective.kind is Kind.WHOLE for objective in self.objectives)
+        if self.max_error is not None and not whole:
+            raise OptionsError("--max-error needs --objective most-probable-tree")
+        if self.max_samples is not None and not (whole or self.needs_consistency or self.sampled_posteriors):
+            raise OptionsError(
+                "--max-samples needs what goes by samples: --sampled-posteriors, or an objective such as "
+                "most-probable-tree or consistent-brackets"
+            )
 
     @property
     def needs_consistency(self) -> bool:
@@ -162,6 +188,9 @@ class Settings(TypedDict, total=False):
     seed: int
     risk: Risk | None
     prune: float
+    max_samples: int | None
+    max_error: float | None
+    sampled_posteriors: bool
 
 
 def objective_of(name: str | Objective) -> Objective:

@@ -1,25 +1,29 @@
-"""Breakdowns of a comparison: by sentence length, by label, and by which label is taken for which.
+"""Breakdowns of a comparison: by sentence length, label, depth, width, attachment, and labels confused.
 
-Conventions: lengths are terminals (EVALB's Len. under EVALB), in buckets of ten up to 40; a label's
-recall is by the gold's label, its precision by the guess's; a sentence that a set of criteria leaves
-out is left out here too. Tables are flat, one row for each file and bucket, label or confusion.
+Conventions: lengths are terminals (EVALB's Len. under EVALB), in buckets of ten up to 40; recall goes by the
+gold's label, depth or width, precision by the guess's; a sentence that a set of criteria leaves out is left
+out here too. Tables are flat, one row for each file and bucket, label or confusion.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from typing import Literal, NamedTuple
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Literal, NamedTuple
 
 import pandas as pd
 
+from mbrparse.evaluate.attachment_tally import PP, AttachmentTally
+from mbrparse.evaluate.compared import Tally
 from mbrparse.evaluate.criteria import Average, Criterion, rates, totals
 from mbrparse.evaluate.grids import LAYOUTS, Cell
 from mbrparse.evaluate.label_tally import LabelTally
+from mbrparse.evaluate.place_tally import PlaceTally, depth_name, depths, width_name, widths
 from mbrparse.evaluate.significance_report import number
 from mbrparse.evaluate.tables import Format, prose, signature_line
 
-By = Literal["length", "label", "confusions"]
+By = Literal["length", "label", "confusions", "depth", "width", "attachment"]
 
 #: How many confusions people see of each file; programs get all.
 SHOWN = 20
@@ -35,6 +39,12 @@ class Breakdown(NamedTuple):
     rates: tuple[Criterion, ...]
     names: int  #: how many columns are names
     shown: int | None = None  #: how many rows of each file people see
+    cells: Callable[[], list[list[Cell]]] | None = None  #: what they see, where that is less than the table
+
+    @property
+    def key(self) -> str:
+        """What it is called in JSON, and among an evaluation's frames."""
+        return self.title.lower().replace(" ", "_")
 
 
 def by_length(
@@ -60,12 +70,29 @@ def by_label(tallies: Mapping[str, LabelTally]) -> Breakdown:
     rows = []
     for name, tally in tallies.items():
         for label in sorted(tally.gold.keys() | tally.guess.keys(), key=lambda key: (-tally.gold[key], key)):
-            gold, guess = tally.gold[label], tally.guess[label]
-            recall, precision = _quotient(tally.found[label], gold), _quotient(tally.right[label], guess)
-            f_score = _quotient(tally.found[label] + tally.right[label], gold + guess)
-            rows.append((name, label, gold, guess, tally.found[label], precision, recall, f_score))
-    columns = ["name", "label", "gold", "guess", "matched", "precision", "recall", "f"]
-    return Breakdown("By label", pd.DataFrame(rows, columns=columns), _LABEL_RATES, 2)
+            rows.append((name, label, *_rates_of(tally, label)))
+    return Breakdown("By label", pd.DataFrame(rows, columns=_columns("label")), _LABEL_RATES, 2)
+
+
+def by_place(column: str, tallies: Mapping[str, PlaceTally], called: Callable[[int], str]) -> Breakdown:
+    """Precision, recall and F of constituents of each depth or width, the least first."""
+    rows = [
+        (name, called(number), *_rates_of(tally, number))
+        for name, tally in tallies.items()
+        for number in sorted(tally.gold.keys() | tally.guess.keys())
+    ]
+    return Breakdown(f"By {column}", pd.DataFrame(rows, columns=_columns(column)), _LABEL_RATES, 2)
+
+
+def by_attachment(tallies: Mapping[str, AttachmentTally]) -> Breakdown:
+    """How many PPs and coordinations are found, and how many are attached or joined right."""
+    rows = []
+    for name, tally in tallies.items():
+        for what in sorted(tally.gold, key=lambda key: (key.kind != PP, -tally.gold[key], key.label)):
+            gold, found, right = (counter[what] for counter in (tally.gold, tally.found, tally.right))
+            rows.append((name, *what, gold, found, right, _quotient(found, gold), _quotient(right, gold)))
+    columns = ["name", "attachment", "label", "gold", "found", "right", "found_share", "right_share"]
+    return Breakdown("By attachment", pd.DataFrame(rows, columns=columns), _SHARES, 3)
 
 
 def confusions(tallies: Mapping[str, LabelTally]) -> Breakdown:
@@ -79,17 +106,73 @@ def confusions(tallies: Mapping[str, LabelTally]) -> Breakdown:
     return Breakdown("Confusions", table, (), 3, SHOWN)
 
 
+def _columns(key: str) -> list[str]:
+    return ["name", key, "gold", "guess", "matched", "precision", "recall", "f"]
+
+
+def _rates_of(tally: LabelTally | PlaceTally, key: Any) -> tuple[float, ...]:
+    counters: tuple[Counter[Any], ...] = (tally.gold, tally.guess, tally.found, tally.right)
+    gold, guess, found, right = (counter[key] for counter in counters)
+    return (
+        gold,
+        guess,
+        found,
+        _quotient(right, guess),
+        _quotient(found, gold),
+        _quotient(found + right, gold + guess),
+    )
+
+
+class Tables(NamedTuple):
+    """A breakdown: what it sums up over each parser's sentences, and the tables that it makes of that."""
+
+    tally: Callable[[], Tally]
+    make: Callable[[Mapping[str, Any]], list[Breakdown]]
+
+
+#: All but the one by length, which goes by the table of counts.
+TABLES: dict[By, Tables] = {
+    "label": Tables(LabelTally, lambda tallies: [by_label(tallies), confusions(tallies)]),
+    "confusions": Tables(LabelTally, lambda tallies: [confusions(tallies)]),
+    "depth": Tables(lambda: PlaceTally(depths), lambda tallies: [by_place("depth", tallies, depth_name)]),
+    "width": Tables(lambda: PlaceTally(widths), lambda tallies: [by_place("width", tallies, width_name)]),
+    "attachment": Tables(AttachmentTally, lambda tallies: [by_attachment(tallies)]),
+}
+
+
 def break_down(
     by: By,
     counts: pd.DataFrame,
     criteria: Sequence[Criterion],
     average: Average,
-    tallies: Mapping[str, LabelTally],
+    tallies: Mapping[str, Any],
 ) -> list[Breakdown]:
     """The tables of a breakdown; the first is the one that CSV holds."""
-    if by == "length":
-        return [by_length(counts, criteria, average, "length" if "length" in counts else "terminals")]
-    return [by_label(tallies), confusions(tallies)] if by == "label" else [confusions(tallies)]
+    if by in TABLES:
+        return TABLES[by].make(tallies)
+    return [by_length(counts, criteria, average, "length" if "length" in counts else "terminals")]
+
+
+class Breakdowns:
+    """The breakdowns that were asked for, from their tallies to their tables."""
+
+    def __init__(self, wanted: Iterable[By], names: Sequence[str]) -> None:
+        self._wanted = list(dict.fromkeys(wanted))
+        self._tallies: dict[By, dict[str, Tally]] = {
+            by: {name: TABLES[by].tally() for name in names} for by in self._wanted if by in TABLES
+        }
+
+    def of(self, name: str) -> list[Tally]:
+        """What is fed with the sentences of one parser."""
+        return [tallies[name] for tallies in self._tallies.values()]
+
+    def tables(
+        self, counts: pd.DataFrame, criteria: Sequence[Criterion], average: Average
+    ) -> dict[By, list[Breakdown]]:
+        """The tables of each breakdown."""
+        return {
+            by: break_down(by, counts, criteria, average, self._tallies.get(by, {})) for by in self._wanted
+        }
 
 
 def render_breakdowns(breakdowns: Sequence[Breakdown], signature: str, format: Format) -> str:
@@ -98,9 +181,7 @@ def render_breakdowns(breakdowns: Sequence[Breakdown], signature: str, format: F
         text: str = breakdowns[0].table.to_csv(index=False, lineterminator="\n")
         return text
     if format == "json":
-        report: dict[str, object] = {
-            part.title.lower().replace(" ", "_"): _records(part.table) for part in breakdowns
-        }
+        report: dict[str, object] = {part.key: _records(part.table) for part in breakdowns}
         report["signature"] = signature
         return json.dumps(report, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
     lines = []
@@ -110,6 +191,8 @@ def render_breakdowns(breakdowns: Sequence[Breakdown], signature: str, format: F
 
 
 def _cells(part: Breakdown) -> list[list[Cell]]:
+    if part.cells is not None:
+        return part.cells()
     table = part.table if part.shown is None else part.table.groupby("name", sort=False).head(part.shown)
     criteria = {criterion.name: criterion for criterion in part.rates}
     columns = list(map(str, table.columns))
@@ -142,4 +225,5 @@ def _shown(name: str, heading: str) -> Criterion:
     return Criterion(name, heading, lambda table: table[name], lambda table: table[name])
 
 
+_SHARES = (_shown("found_share", "% found"), _shown("right_share", "% right"))
 _LABEL_RATES = (_shown("precision", "precision"), _shown("recall", "recall"), _shown("f", "F"))

@@ -10,11 +10,11 @@ from typing import Literal, Protocol, runtime_checkable
 from mbrparse.errors import MbrparseError, visible
 from mbrparse.evaluate.agreement import Form
 from mbrparse.evaluate.breakdowns import By
-from mbrparse.evaluate.criteria import COVERAGE, MORE, PAPER, Average, Criterion
-from mbrparse.evaluate.evalb.evalb_counts import EVALB, EVALB_COVERAGE
+from mbrparse.evaluate.criteria import Average, Criterion
 from mbrparse.evaluate.evalb.parameters import EvalbParameters, read_parameters
 from mbrparse.evaluate.evaluation import Evaluation, Settings, evaluate
-from mbrparse.evaluate.gold import PAPER_FORM, Comparison, CrossingReference
+from mbrparse.evaluate.gold import Comparison, CrossingReference
+from mbrparse.evaluate.profiles.profile_table import Profile, chosen_profile
 from mbrparse.evaluate.sources import TreesInMemory
 from mbrparse.treebank.tree import Tree
 
@@ -56,6 +56,9 @@ def compare(
     criterion: str | None = None,
     significance: bool = False,
     evalb: EvalbParameters | str | Path | None = None,
+    profile: Profile | str | None = None,
+    frames: Sequence[By] = (),
+    runs: Mapping[str, Sequence[Sequence[Tree | None]]] | None = None,
     tell: Callable[[str], None] | None = None,
 ) -> Evaluation:
     """Compare parses with gold trees, as ``mbrparse evaluate`` compares files.
@@ -69,10 +72,12 @@ def compare(
         unaries: Whether binarized trees keep their unary productions.
         crossing_reference: What consistent brackets are judged by: the gold without continuations, or
             as it is.
-        criteria: Goodman's (1996) five and the coverage, "all" there are, or some, themselves or by name.
-            With the coverage stands how many fell back, where the parses know it.
+        criteria: "paper": those of the profile's source (Goodman's (1996) five) and the coverage, "all" there
+            are, or some, themselves or by name; "leaf_ancestor" and "tagging_accuracy" are there only by
+            name. With the coverage stands how many fell back, where the parses know it.
         average: Sums over sums, or the mean of the sentences' rates.
-        by: A breakdown instead of the table: by sentence length, label, or labels confused.
+        by: A breakdown instead of the table: by sentence "length", by constituents' "label", "depth" or
+            "width", by "attachment", or "confusions" of labels.
         baseline: The name that p-values compare with (default: the first).
         resamples: How many, for the significance of differences between several parsers; 0: untested
             (default: 10,000; 1,000 with more than 10,000 sentences).
@@ -81,12 +86,16 @@ def compare(
         significance: Tell the differences by all criteria instead, and the p-values of all pairs.
         evalb: Compare as EVALB does, by these parameters or this .prm file, and with its criteria; form,
             unaries and crossing_reference then mean nothing.
+        frames: Breakdowns to have in the result's ``frames``, beside the table.
+        runs: Several runs of systems, each as parses are given; what is shown and tested is their means.
+        profile: What counts, by name (see docs/evaluation.md) or a ``Profile`` itself; default: goodman.
         tell: Called with EVALB's messages and other notes, one line each (default: they go to standard
             error).
 
     Returns:
         The table. It prints as the command line's and shows itself in a notebook; ``frame`` holds the
-        rates (0 to 1) and ``counts`` what they are made of, both as pandas data frames.
+        rates (0 to 1), ``counts`` what they are made of, ``frames`` the breakdowns by name ("by_label",
+        "confusions"), all as pandas data frames.
 
     Raises:
         MbrparseError: The trees are not of the same sentences or not in the form that was said, there
@@ -104,19 +113,38 @@ def compare(
     <BLANKLINE>
     criteria:labelled_recall|gold:memory|form:binarized|crossing:debinarized|average:pooled|sentences:2|...
     """
-    how: Comparison | EvalbParameters = Comparison(form, crossing_reference, unaries)
     tell = _to_standard_error if tell is None else tell
-    if evalb is not None:
-        if how != PAPER_FORM:
-            raise MbrparseError("form, unaries and crossing_reference mean nothing with evalb")
-        how = evalb if isinstance(evalb, EvalbParameters) else read_parameters(evalb, tell)
-    chosen = _criteria(criteria, evalb is not None)
-    settings = Settings(how, chosen, average, by, baseline, resamples, seed, criterion, significance)
+    parameters = evalb
+    if not (parameters is None or isinstance(parameters, EvalbParameters)):
+        parameters = read_parameters(parameters, tell)
+    counted = chosen_profile(profile, Comparison(form, crossing_reference, unaries), parameters)
+    chosen = _criteria(criteria, counted)
+    settings = Settings(
+        counted.how,
+        chosen,
+        average,
+        by,
+        baseline,
+        resamples,
+        seed,
+        criterion,
+        significance,
+        frames=tuple(frames),
+        profile=None if profile is None else counted.name,
+    )
     sources = [TreesInMemory(name, name, trees) for name, trees in _by_name(parses).items()]
+    several = {name: _numbered(name, each) for name, each in (runs or {}).items()}
     fell_back = None
-    if isinstance(parses, KnownFallbacks) and any(one.context for one in chosen):
+    if not several and isinstance(parses, KnownFallbacks) and any(one.context for one in chosen):
         fell_back = parses.fell_back()
-    return evaluate(TreesInMemory("memory", "the gold", gold), sources, settings, tell, fell_back=fell_back)
+    return evaluate(
+        TreesInMemory("memory", "the gold", gold),
+        sources,
+        settings,
+        tell,
+        fell_back=fell_back,
+        runs=several,
+    )
 
 
 def _by_name(parses: Parses) -> Mapping[str, Sequence[Tree | None]]:
@@ -127,21 +155,19 @@ def _by_name(parses: Parses) -> Mapping[str, Sequence[Tree | None]]:
     return {"parses": parses}
 
 
+def _numbered(system: str, runs: Sequence[Sequence[Tree | None]]) -> list[TreesInMemory]:
+    names = [f"{system}/{number}" for number in range(1, len(runs) + 1)]
+    return [TreesInMemory(name, name, trees) for name, trees in zip(names, runs, strict=True)]
+
+
 def _criteria(
-    wanted: Literal["paper", "all"] | Sequence[Criterion | str], evalb: bool
+    wanted: Literal["paper", "all"] | Sequence[Criterion | str], profile: Profile
 ) -> tuple[Criterion, ...]:
-    everything = (*EVALB, EVALB_COVERAGE) if evalb else (*PAPER, *MORE, COVERAGE)
     if isinstance(wanted, str):
         if wanted not in ("paper", "all"):
             raise MbrparseError(f"criteria are paper, all or a list, not {wanted!r}")
-        return everything if evalb or wanted == "all" else (*PAPER, COVERAGE)
-    known = {criterion.name: criterion for criterion in everything}
-    chosen = []
-    for one in wanted:
-        if isinstance(one, str) and one not in known:
-            raise MbrparseError(f"no criterion is called {one!r}", remedy=f"there are {', '.join(known)}")
-        chosen.append(known[one] if isinstance(one, str) else one)
-    return tuple(chosen)
+        return profile.shown(wanted == "all")
+    return tuple(profile.called(one) if isinstance(one, str) else one for one in wanted)
 
 
 def _to_standard_error(message: str) -> None:

@@ -20,8 +20,7 @@ from mbrparse.treebank.brackets import ReadTree
 if TYPE_CHECKING:
     import pandas as pd
 
-    from mbrparse.evaluate.evalb.evalb_counts import EvalbCounts
-    from mbrparse.evaluate.label_tally import LabelTally
+    from mbrparse.evaluate.compared import Tally
 
 
 class SentenceCounts(NamedTuple):
@@ -44,12 +43,12 @@ def count_matches(
     gold: TreeSource,
     parses: Sequence[TreeSource],
     how: Comparison = PAPER_FORM,
-    tallies: Mapping[str, LabelTally] | None = None,
+    tallies: Mapping[str, Sequence[Tally]] | None = None,
     tell: Tell = say_nothing,
 ) -> Iterator[list[SentenceCounts]]:
     """Yield, for each gold sentence, its counts in each parser's parses.
 
-    ``tallies`` (one by each name) are fed, ``tell`` hears what un-binarizing does to labels. As in a parse
+    ``tallies`` (by each name) are fed, ``tell`` hears what un-binarizing does to labels. As in a parse
     file, an empty line among gold trees of one line each is an empty tree, which a gold file must not have:
     line for line, the files stay together.
 
@@ -59,7 +58,7 @@ def count_matches(
     read = OriginalForms(tell).trees if how.form == "original" else _as_they_stand
     trees = read(gold)
     parsers = [
-        Parses(source, read(source), how, None if tallies is None else tallies[source.name])
+        Parses(source, read(source), how, () if tallies is None else tallies[source.name])
         for source in parses
     ]
     number = 0
@@ -94,7 +93,7 @@ def _as_they_stand(source: TreeSource) -> Iterator[ReadTree]:
     return source.trees()
 
 
-def counts_table(rows: Iterable[Sequence[SentenceCounts | EvalbCounts]]) -> pd.DataFrame:
+def counts_table(rows: Iterable[Sequence[NamedTuple]]) -> pd.DataFrame:
     """The table of counts, one column for each field of the rows, parser after parser."""
     import pandas as pd
 

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, get_args
 
-from mbrparse.errors import InputMismatchError, MbrparseError
-from mbrparse.evaluate.breakdowns import Breakdown, By, break_down, render_breakdowns
-from mbrparse.evaluate.counts import SentenceCounts, count_matches, counts_table
-from mbrparse.evaluate.criteria import CONSISTENT, FELL_BACK, Average, Criterion
+from mbrparse.errors import MbrparseError
+from mbrparse.evaluate.breakdowns import Breakdown, Breakdowns, By, render_breakdowns
+from mbrparse.evaluate.compared import Tally
+from mbrparse.evaluate.counted_table import Row, add_fallbacks, add_words, counted_rows, warn_of_nary
+from mbrparse.evaluate.counts import counts_table
+from mbrparse.evaluate.criteria import FELL_BACK, Average, Criterion
 from mbrparse.evaluate.details_files import read_fallbacks
-from mbrparse.evaluate.evalb.evalb_counts import EvalbCounts, count_as_evalb
-from mbrparse.evaluate.evalb.parameters import EvalbParameters
 from mbrparse.evaluate.gold import Comparison
-from mbrparse.evaluate.label_tally import LabelTally
+from mbrparse.evaluate.leaf_ancestor import OF_WORDS, WordTally
 from mbrparse.evaluate.oracle import sources_of
+from mbrparse.evaluate.profiles.profile_table import How
+from mbrparse.evaluate.profiles.span_conventions import SpanConventions
+from mbrparse.evaluate.runs import Runs
 from mbrparse.evaluate.significance import Significance, significance
-from mbrparse.evaluate.sources import TreeSource, gold_file
+from mbrparse.evaluate.sources import TreeSource, gold_file, parse_files
 from mbrparse.evaluate.tables import Format, Summary, render, summarize
 
 if TYPE_CHECKING:
@@ -27,7 +30,8 @@ if TYPE_CHECKING:
 #: The criteria by which differences between parsers are told, unless another is asked for.
 USUAL = ("labelled_recall", "bracketing_f")
 
-Rows: TypeAlias = Iterable[Sequence[SentenceCounts | EvalbCounts]]
+
+Rows: TypeAlias = Iterable[Sequence[Row]]
 
 
 @dataclass(frozen=True)
@@ -38,7 +42,7 @@ class Settings:
     MbrparseError at values that mean nothing.
     """
 
-    how: Comparison | EvalbParameters
+    how: How
     criteria: tuple[Criterion, ...]
     average: Average = "pooled"
     by: By | None = None
@@ -49,12 +53,22 @@ class Settings:
         None  #: by which differences are told; default: the first of ``USUAL`` that there is
     )
     everything: bool = False  #: tell the differences by all criteria, and the p-values of all pairs
+    frames: tuple[By, ...] = ()  #: breakdowns that are there beside the table
+    profile: str | None = None  #: the name of the profile that was asked for, for the signature
 
     def __post_init__(self) -> None:
         if self.average not in get_args(Average):
             raise MbrparseError(f"no average is called {self.average!r}", remedy="pooled or sentence")
-        if self.by not in (None, *get_args(By)):
-            raise MbrparseError(f"no breakdown by {self.by!r}", remedy=f"by one of {', '.join(get_args(By))}")
+        if self.average != "pooled" and isinstance(self.how, SpanConventions):
+            raise MbrparseError(
+                "an average means nothing here: each criterion says its own",
+                remedy="sentence_f is a mean of sentences, corpus_f is pooled",
+            )
+        for by in (self.by, *self.frames):
+            if by not in (None, *get_args(By)):
+                raise MbrparseError(f"no breakdown by {by!r}", remedy=f"by one of {', '.join(get_args(By))}")
+            if by == "attachment" and isinstance(self.how, SpanConventions):
+                raise MbrparseError("attachments go by labels, which this profile does not compare")
         if self.seed < 0 or (self.resamples or 0) < 0:
             raise MbrparseError("resamples and seed are not negative", remedy="resamples=0 tests nothing")
         if self.criterion is not None and self.criterion not in self._tested():
@@ -62,6 +76,11 @@ class Settings:
                 f"no criterion of this table is called {self.criterion!r}",
                 remedy=f"it has {', '.join(self._tested())}",
             )
+
+    def signature(self) -> dict[str, str]:
+        """What a table's signature says of how constituents are compared."""
+        profile = {} if self.profile is None else {"profile": self.profile}
+        return {**profile, **self.how.signature()}
 
     def _tested(self) -> dict[str, Criterion]:
         return {criterion.name: criterion for criterion in self.criteria if not criterion.context}
@@ -80,12 +99,15 @@ class Evaluation:
     """What came out of a comparison; it prints as the command line's table.
 
     ``counts`` is the table of counts (a row for each sentence and parser, parser after parser; see
-    ``SentenceCounts`` and ``EvalbCounts``), from which all else is made.
+    ``SentenceCounts``, ``EvalbCounts`` and ``SpanCounts``), from which all else is made.
     """
 
     counts: pd.DataFrame
     summary: Summary
     breakdowns: list[Breakdown]  #: none unless asked for with ``by``
+    #: the tables of all breakdowns that were asked for: "by_label", "confusions", "by_length" and so on
+    #: (and "means" and "runs", where systems have several)
+    frames: dict[str, pd.DataFrame] = field(default_factory=dict)
 
     @property
     def frame(self) -> pd.DataFrame:
@@ -114,42 +136,68 @@ def evaluate(
     tell: Callable[[str], None],
     progress: Callable[[Rows], Rows] = lambda rows: rows,
     fell_back: Mapping[str, Sequence[bool]] | None = None,
+    tallies: Mapping[str, Tally] | None = None,
+    runs: Mapping[str, Sequence[TreeSource]] | None = None,
 ) -> Evaluation:
     """Compare trees; ``tell`` hears what a user should know (EVALB's messages, one line each), ``progress``
     may watch the rows go by.
 
     ``fell_back`` says of each parser's sentences whether they did; they become a column of the counts, and
-    a criterion of the table. Raises MbrparseError where the trees (or the baseline's name) do not allow it.
+    a criterion of the table. ``tallies``, by each parser's name, hear of every sentence that counts. With
+    ``runs``, several of each system, what is shown and tested is their means; ``parses`` are then systems
+    of one run. Raises MbrparseError where the trees (or the names) do not allow it.
     """
-    names = [source.name for source in parses]
+    systems = {source.name: [source] for source in parses}
+    for system, sources in (runs or {}).items():
+        if system in systems or not sources:
+            wrong = "no runs" if not sources else "both parses and runs"
+            raise MbrparseError(
+                f"there are {wrong} called {system!r}", remedy="give each system its own name"
+            )
+        systems[system] = list(sources)
+    everything = [source for sources in systems.values() for source in sources]
+    names = [source.name for source in everything]
     if not names:
         raise MbrparseError("no parses to compare", remedy="give those of one parser at least")
-    baseline = names[0] if settings.baseline is None else settings.baseline
-    if baseline not in names:
+    baseline = next(iter(systems)) if settings.baseline is None else settings.baseline
+    if baseline not in systems:
         raise MbrparseError(
-            f"no parses are called {baseline!r}", remedy=f"the baseline is one of {', '.join(names)}"
+            f"no parses are called {baseline!r}", remedy=f"the baseline is one of {', '.join(systems)}"
         )
-    tallies = {name: LabelTally() for name in names} if settings.by in ("label", "confusions") else {}
-    counts = counts_table(progress(_rows(gold, parses, settings, tell, tallies)))
-    if not isinstance(settings.how, EvalbParameters):
-        _warn_of_nary(counts, settings, tell)
-
+    wanted = [*settings.frames, *([] if settings.by is None else [settings.by])]
+    broken_down = Breakdowns(wanted, names)
+    words = {name: WordTally() for name in names} if any(one in OF_WORDS for one in settings.criteria) else {}
+    heard = {
+        name: [*broken_down.of(name), *(more[name] for more in (words, tallies or {}) if name in more)]
+        for name in names
+    }
+    counts = counts_table(progress(counted_rows(gold, everything, settings.how, tell, heard)))
+    if isinstance(settings.how, Comparison) and settings.by in (None, "length"):
+        warn_of_nary(counts, settings.criteria, tell)
+    if words:
+        add_words(counts, words)
     criteria = settings.criteria
     if fell_back is not None:
-        counts["fell_back"] = _in_one_column(fell_back, names, len(counts) // len(names))
+        add_fallbacks(counts, fell_back, names)
         criteria = (*criteria, FELL_BACK)
-    tested: Significance | None = None
     resamples = settings.resamples
     if resamples is None:
         resamples = default_resamples(len(counts) // len(names))
-    if len(names) > 1 and resamples and settings.by is None:
+    tables = broken_down.tables(counts, criteria, settings.average)
+    breakdowns = [] if settings.by is None else tables[settings.by]
+    tested: Significance | None = None
+    how: dict[str, str] = {}
+    if runs:
+        of_each = {name: [source.name for source in sources] for name, sources in systems.items()}
+        means = Runs(counts, of_each, criteria, settings.average, baseline, resamples, settings.seed)
+        breakdowns = breakdowns or means.tables(settings.told())
+        how = means.signature()
+    elif len(names) > 1 and resamples and settings.by is None:
         tested = significance(counts, criteria, settings.average, baseline, resamples, settings.seed)
-    told = settings.told()
-    summary = summarize(counts, gold.name, settings.how, criteria, settings.average, tested, told)
-    breakdowns = []
-    if settings.by is not None:
-        breakdowns = break_down(settings.by, counts, criteria, settings.average, tallies)
-    return Evaluation(counts, summary, breakdowns)
+    conventions = {**settings.signature(), **how}
+    summary = summarize(counts, gold.name, conventions, criteria, settings.average, tested, settings.told())
+    shown = [*breakdowns, *(part for parts in tables.values() for part in parts)]
+    return Evaluation(counts, summary, breakdowns, {part.key: part.table for part in shown})
 
 
 def evaluate_files(
@@ -160,54 +208,27 @@ def evaluate_files(
     progress: Callable[[Rows], Rows] = lambda rows: rows,
     encoding: str = "utf-8",
     details: Sequence[str | Path] = (),
+    runs: Mapping[str, Sequence[str | Path]] | None = None,
 ) -> Evaluation:
     """Compare parse files with a gold file; see ``evaluate``.
 
     ``details`` are files of ``parse --details``, one for all parse files or one for each.
     """
+    correct, sources = file_sources(gold, parses, settings, encoding)
+    fell_back = read_fallbacks([source.name for source in sources], details) if details else None
+    several = {name: parse_files(paths, encoding, f"{name}/") for name, paths in (runs or {}).items()}
+    return evaluate(correct, sources, settings, tell, progress, fell_back, runs=several)
+
+
+def file_sources(
+    gold: str | Path, parses: Sequence[str | Path], settings: Settings, encoding: str = "utf-8"
+) -> tuple[TreeSource, Sequence[TreeSource]]:
+    """A gold file and parse files under their names; of a file of candidates, two (``sources_of``)."""
     correct = gold_file(gold, encoding)
     form = settings.how.form if isinstance(settings.how, Comparison) else "original"
-    sources = sources_of(parses, correct, settings.criterion, form, encoding)
-    fell_back = read_fallbacks([source.name for source in sources], details) if details else None
-    return evaluate(correct, sources, settings, tell, progress, fell_back)
+    return correct, sources_of(parses, correct, settings.criterion, form, encoding)
 
 
 def default_resamples(sentences: int) -> int:
     """10,000, but 1,000 where sentences are so many that p-values are clear, and resampling slow."""
     return 10_000 if sentences <= 10_000 else 1_000
-
-
-def _warn_of_nary(counts: pd.DataFrame, settings: Settings, tell: Callable[[str], None]) -> None:
-    """Say so where consistent brackets are counted of n-ary trees: the fewer there are, the fewer cross."""
-    shown = settings.by in (None, "length") and any(c.name in CONSISTENT for c in settings.criteria)
-    # A binary tree over n terminals has at least n - 1 constituents.
-    fewer = (counts["parsed"] > 0) & (counts["guess"] < counts["terminals"] - 1)
-    names = counts["name"][fewer].unique().tolist()
-    if shown and names:
-        tell(
-            f"consistent-brackets rates compare binary trees: a bare root scores 100, and there are n-ary "
-            f"trees in {', '.join(names)}"
-        )
-
-
-def _in_one_column(fell_back: Mapping[str, Sequence[bool]], names: list[str], sentences: int) -> list[int]:
-    for name in names:
-        if len(fell_back[name]) != sentences:
-            raise InputMismatchError(
-                f"the details of {name} are of {len(fell_back[name])} sentences, the gold holds {sentences}",
-                remedy="give what parse --details wrote with these parses",
-            )
-    return [int(fell) for name in names for fell in fell_back[name]]
-
-
-def _rows(
-    gold: TreeSource,
-    parses: Sequence[TreeSource],
-    settings: Settings,
-    tell: Callable[[str], None],
-    tallies: dict[str, LabelTally],
-) -> Iterator[Sequence[SentenceCounts | EvalbCounts]]:
-    if isinstance(settings.how, EvalbParameters):
-        yield from count_as_evalb(gold, parses, settings.how, tell, tallies or None)
-    else:
-        yield from count_matches(gold, parses, settings.how, tallies or None, tell)

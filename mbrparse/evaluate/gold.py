@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
 from mbrparse.errors import LabelError, MbrparseError
-from mbrparse.evaluate.agreement import Form, Place, Unit, check_gold, yields_agree
+from mbrparse.evaluate.agreement import Form, Place, Unit, check_gold
+from mbrparse.evaluate.aligned import Sentence
 from mbrparse.evaluate.matches import Reference
 from mbrparse.evaluate.outline import Brackets, Outline, Span, outline
 from mbrparse.treebank.labels import is_continuation, project
@@ -56,7 +56,7 @@ class Comparison:
 PAPER_FORM = Comparison()
 
 
-class GoldSentence:
+class GoldSentence(Sentence):
     """A gold tree made ready for comparing.
 
     Raises InputMismatchError where it is not in the form that was asked for.
@@ -65,26 +65,15 @@ class GoldSentence:
     def __init__(
         self, number: int, line: int, tree: Tree, how: Comparison, source: str, unit: Unit = "line"
     ) -> None:
-        self.number = number
-        self.line = line
-        self.place = Place(source, line, unit)
         read = outline(tree)
+        super().__init__(number, line, read.leaves, source, unit)
         if how.form == "binarized":
             check_gold(read, self.place, how.unaries)
-        self.leaves = read.leaves
         self.constituents = len(read.spans)
-        self._words = [leaf.word for leaf in read.leaves]
         labels = compared_labels(read, how.form, self.place)
-        crossing = _crossing_reference(read.spans, labels, how)
+        crossing = crossing_reference(read.spans, labels, how)
         self.brackets = Brackets(read.spans, labels)
         self.reference = Reference(read.spans, labels, crossing, len(self.leaves))
-
-    def has_yield(self, leaves: Sequence[Tree]) -> bool:
-        """Whether these terminals are the sentence's."""
-        words = [leaf.word for leaf in leaves]
-        if words == self._words and None not in words:  # most often
-            return True
-        return yields_agree(self.leaves, leaves)
 
 
 def compared_labels(tree: Outline, form: Form, place: Place) -> list[str]:
@@ -97,7 +86,7 @@ def compared_labels(tree: Outline, form: Form, place: Place) -> list[str]:
         raise place.error(LabelError, error.message, "is this tree in binarized form?") from None
 
 
-def _crossing_reference(spans: list[Span], labels: list[str], how: Comparison) -> list[Span]:
+def crossing_reference(spans: list[Span], labels: list[str], how: Comparison) -> list[Span]:
     """The spans that C is judged by; debinarizing leaves the root and what is no continuation."""
     if how.form == "original" or how.crossing_reference == "binarized":
         return spans

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
 
+from mbrparse.evaluate.compared import ComparedTrees
 from mbrparse.evaluate.outline import Brackets, Span
 
 
@@ -22,38 +22,30 @@ class LabelTally:
         self.right: Counter[str] = Counter()  #: matched, by the guess's (EVALB may have others as equal)
         self.confusions: Counter[tuple[str, str]] = Counter()
 
-    def add(
-        self,
-        gold: Brackets,
-        guess: Brackets,
-        pairs: Iterable[tuple[int, int]] | None = None,
-    ) -> None:
-        """Take a sentence in; ``pairs`` are the places of the matches (default: equal constituents)."""
-        matches = _equal(gold, guess) if pairs is None else list(pairs)
+    def add(self, trees: ComparedTrees) -> None:
+        """Take a sentence in."""
+        gold, guess, matches, *_ = trees
         self.gold.update(gold.labels)
         self.guess.update(guess.labels)
         self.found.update(gold.labels[place] for place, _ in matches)
         self.right.update(guess.labels[place] for _, place in matches)
-        extra = _by_span(guess, {place for _, place in matches})
-        for span, missed in _by_span(gold, {place for place, _ in matches}).items():
-            self.confusions.update(zip(missed, extra.get(span, ()), strict=False))
+        pairs = confused_pairs(trees)
+        self.confusions.update((gold.labels[one], guess.labels[other]) for one, other in pairs)
 
 
-def _equal(gold: Brackets, guess: Brackets) -> list[tuple[int, int]]:
-    free: dict[tuple[Span, str], list[int]] = {}
-    for place, item in reversed(list(enumerate(zip(guess.spans, guess.labels, strict=True)))):
-        free.setdefault(item, []).append(place)
+def confused_pairs(trees: ComparedTrees) -> list[tuple[int, int]]:
+    """The places, in gold and guess, of constituents that are taken for each other."""
+    extra = _by_span(trees.guess, {place for _, place in trees.pairs})
+    missed = _by_span(trees.gold, {place for place, _ in trees.pairs})
     return [
-        (place, free[item].pop())
-        for place, item in enumerate(zip(gold.spans, gold.labels, strict=True))
-        if free.get(item)
+        pair for span, places in missed.items() for pair in zip(places, extra.get(span, ()), strict=False)
     ]
 
 
-def _by_span(tree: Brackets, matched: set[int]) -> dict[Span, list[str]]:
-    """The labels of what is not matched."""
-    found: dict[Span, list[str]] = {}
-    for place, (span, label) in enumerate(zip(tree.spans, tree.labels, strict=True)):
+def _by_span(tree: Brackets, matched: set[int]) -> dict[Span, list[int]]:
+    """The places of what is not matched."""
+    found: dict[Span, list[int]] = {}
+    for place, span in enumerate(tree.spans):
         if place not in matched:
-            found.setdefault(span, []).append(label)
+            found.setdefault(span, []).append(place)
     return found

@@ -41,12 +41,16 @@ def outline(tree: Tree) -> Outline:
     >>> outline(read_tree("(TOP (S x (A x x)))"))[1:]
     ([(0, 3), (1, 3)], ['S', 'A'], [])
     """
+    return outline_whole(unwrap(tree))
+
+
+def outline_whole(root: Tree) -> Outline:
+    """Read a tree off, a wrapper around it too."""
     leaves: list[Tree] = []
     starts: list[int] = []
     ends: list[int] = []
     labels: list[str] = []
     odd: list[Tree] = []
-    root = unwrap(tree)
     if root.is_leaf:
         return Outline([root], [], [], [])
     # Nodes on the way down, each with the place that its children are read to: a leaf costs one step.

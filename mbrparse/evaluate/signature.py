@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def signature(
     gold: str | Path,
-    conventions: dict[str, str],
+    conventions: Mapping[str, str],
     criteria: Sequence[Criterion],
     average: Average,
     rates: pd.DataFrame,
@@ -26,14 +26,15 @@ def signature(
 ) -> str:
     """The signature of a table, ``key:value`` parts joined by ``|``.
 
-    ``conventions`` are how constituents are compared, ``resampled`` is how significance was found.
+    ``conventions`` are how constituents are compared (and averaged, where criteria say that for themselves),
+    ``resampled`` is how significance was found.
     Criteria that are context stand with their rates, in per cent, as a range where these differ.
     """
     parts = {
         "criteria": ",".join(criterion.name for criterion in criteria if not criterion.context),
         "gold": "stdin" if str(gold) == "-" else Path(gold).name,
         **conventions,
-        "average": average,
+        **({} if "average" in conventions else {"average": average}),
         "sentences": str(totals["sentences"].max()),
         **{criterion.name: _range(rates, criterion) for criterion in criteria if criterion.context},
         **({} if resampled is None else {"significance": resampled}),

@@ -36,7 +36,7 @@ LEVEL = 0.05
 #: How many weights are held at once: 32 MB.
 _CELLS = 2**22
 #: Differences that rounding alone makes unequal count as equal.
-_EQUAL = 1e-12
+EQUAL = 1e-12
 
 
 @dataclass(frozen=True)
@@ -74,15 +74,15 @@ def significance(
     criteria = tuple(criterion for criterion in criteria if not criterion.context)
     names = tuple(map(str, counts["name"].unique()))
     first = names.index(baseline)
-    above, below = _columns(counts, criteria, average, len(names))
-    observed = _rates(above.sum(axis=0), below.sum(axis=0))
-    sampled = _bootstrap(above, below, resamples, np.random.default_rng([seed, 0]))
+    above, below = columns(counts, criteria, average, len(names))
+    observed = quotients(above.sum(axis=0), below.sum(axis=0))
+    sampled = bootstrap(above, below, resamples, np.random.default_rng([seed, 0]))
     pairs = _randomize(above, below, observed, resamples, np.random.default_rng([seed, 1]))
-    low, high = _interval(sampled, observed)
+    low, high = interval(sampled, observed)
     difference = observed - observed[first]
     differences = sampled - sampled[:, first : first + 1]
-    difference_low, difference_high = _interval(differences, difference)
-    extreme = ~(np.abs(differences - difference) < np.abs(difference) - _EQUAL)
+    difference_low, difference_high = interval(differences, difference)
+    extreme = ~(np.abs(differences - difference) < np.abs(difference) - EQUAL)
     better = observed[:, None] > observed[None]
     lower = np.array([criterion.lower_is_better for criterion in criteria])
     better[:, :, lower] = (observed[:, None] < observed[None])[:, :, lower]
@@ -97,14 +97,14 @@ def significance(
         difference,
         difference_low,
         difference_high,
-        _p_value(extreme.sum(axis=0), difference, resamples),
+        p_value(extreme.sum(axis=0), difference, resamples),
         pairs[:, first],
         pairs,
         better & (pairs < LEVEL),
     )
 
 
-def _columns(
+def columns(
     counts: pd.DataFrame, criteria: Sequence[Criterion], average: Average, files: int
 ) -> tuple[Floats, Floats]:
     """Numerators and denominators, [sentence, file, criterion]; sums of them make rates."""
@@ -117,18 +117,18 @@ def _columns(
     ]
     above, below = sides
     if average == "sentence":
-        return np.where(below > 0, _rates(above, below), 0.0), (below > 0).astype(float)
+        return np.where(below > 0, quotients(above, below), 0.0), (below > 0).astype(float)
     return above, below
 
 
-def _rates(above: Floats, below: Floats) -> Floats:
+def quotients(above: Floats, below: Floats) -> Floats:
     """Quotients; not a number where there is nothing to divide by."""
     rates = np.full(above.shape, np.nan)
     np.divide(above, below, out=rates, where=below > 0)
     return rates
 
 
-def _bootstrap(above: Floats, below: Floats, resamples: int, random: np.random.Generator) -> Floats:
+def bootstrap(above: Floats, below: Floats, resamples: int, random: np.random.Generator) -> Floats:
     """The rates of each resample, [resample, file, criterion]."""
     sentences, *shape = above.shape
     parts = []
@@ -136,7 +136,7 @@ def _bootstrap(above: Floats, below: Floats, resamples: int, random: np.random.G
         drawn = random.integers(0, sentences, size=(size, sentences))
         drawn += np.arange(size)[:, None] * sentences
         weights = np.bincount(drawn.ravel(), minlength=size * sentences).reshape(size, sentences)
-        parts.append(_rates(*(_weighted(weights.astype(float), side, shape) for side in (above, below))))
+        parts.append(quotients(*(_weighted(weights.astype(float), side, shape) for side in (above, below))))
     return np.concatenate(parts)
 
 
@@ -153,14 +153,14 @@ def _randomize(
             for other in range(one):
                 moved = [swapped @ (side[:, other] - side[:, one]) for side in (above, below)]
                 rates = [
-                    _rates(totals[0][file] + sign * moved[0], totals[1][file] + sign * moved[1])
+                    quotients(totals[0][file] + sign * moved[0], totals[1][file] + sign * moved[1])
                     for file, sign in ((one, 1), (other, -1))
                 ]
-                least = np.abs(observed[one] - observed[other]) - _EQUAL
+                least = np.abs(observed[one] - observed[other]) - EQUAL
                 extreme[one, other] += (~(np.abs(rates[0] - rates[1]) < least)).sum(axis=0)
     extreme += extreme.transpose(1, 0, 2)
     np.einsum("iik->ik", extreme)[:] = resamples
-    return _p_value(extreme, observed[:, None] - observed[None], resamples)
+    return p_value(extreme, observed[:, None] - observed[None], resamples)
 
 
 def _weighted(weights: Floats, side: Floats, shape: list[int]) -> Floats:
@@ -174,7 +174,7 @@ def _blocks(resamples: int, sentences: int) -> Iterator[int]:
         yield min(most, resamples - done)
 
 
-def _interval(sampled: Floats, observed: Floats) -> tuple[Floats, Floats]:
+def interval(sampled: Floats, observed: Floats) -> tuple[Floats, Floats]:
     """The middle 95% of the resamples that have a rate."""
     bounds = np.full((2, *observed.shape), np.nan)
     some = ~np.isnan(sampled).all(axis=0)
@@ -182,5 +182,6 @@ def _interval(sampled: Floats, observed: Floats) -> tuple[Floats, Floats]:
     return np.fmin(bounds[0], observed), np.fmax(bounds[1], observed)
 
 
-def _p_value(extreme: NDArray[np.int64], difference: Floats, resamples: int) -> Floats:
+def p_value(extreme: NDArray[np.int64], difference: Floats, resamples: int) -> Floats:
+    """The share of as extreme resamples, the observed data being one; not a number without a difference."""
     return np.where(np.isnan(difference), np.nan, (extreme + 1) / (resamples + 1))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar, TypeAlias
+from typing import ClassVar, Protocol
 
 from mbrparse.errors import InputMismatchError
 from mbrparse.evaluate.agreement import Place, Unit
@@ -13,6 +13,37 @@ from mbrparse.evaluate.names import distinct_names
 from mbrparse.files import STANDARD, read_lines, source_name
 from mbrparse.treebank.brackets import EMPTY_PARSE, ReadTree, read_parse_file
 from mbrparse.treebank.tree import Tree
+
+
+class TreeSource(Protocol):
+    """Trees of sentences, one after the other, and what they are called."""
+
+    @property
+    def name(self) -> str:
+        """In tables and signatures."""
+        ...
+
+    @property
+    def source(self) -> str:
+        """What messages call it."""
+        ...
+
+    @property
+    def unit(self) -> Unit:
+        """What its trees are counted by."""
+        ...
+
+    def trees(self) -> Iterator[ReadTree]:
+        """Its trees (None: no parse), each with its line or number, from 1."""
+        ...
+
+    def lines(self) -> Iterator[str]:
+        """The lines of its file."""
+        ...
+
+    def place(self, number: int) -> Place:
+        """Where the tree of this line or number is."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -71,14 +102,14 @@ class TreesInMemory:
         return Place(self.source, number, self.unit)
 
 
-TreeSource: TypeAlias = TreeFile | TreesInMemory
-
-
 def gold_file(path: str | Path, encoding: str = "utf-8") -> TreeFile:
     """A gold file, under its own name."""
     return TreeFile("stdin" if str(path) == STANDARD else Path(path).name, path, encoding)
 
 
-def parse_files(paths: Sequence[str | Path], encoding: str = "utf-8") -> list[TreeFile]:
+def parse_files(paths: Sequence[str | Path], encoding: str = "utf-8", prefix: str = "") -> list[TreeFile]:
     """Parse files, under short names of their own (see ``distinct_names``)."""
-    return [TreeFile(name, path, encoding) for name, path in zip(distinct_names(paths), paths, strict=True)]
+    return [
+        TreeFile(prefix + name, path, encoding)
+        for name, path in zip(distinct_names(paths), paths, strict=True)
+    ]

@@ -9,7 +9,7 @@ full, the summed counts beside them.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any, Literal, Protocol
@@ -41,7 +41,7 @@ Format = Literal["text", "markdown", "latex", "html", "csv", "json"]
 
 
 class Conventions(Protocol):
-    """How constituents are compared: the paper's ``Comparison`` or ``EvalbParameters``."""
+    """How constituents are compared: a profile's ``how``."""
 
     def signature(self) -> dict[str, str]:
         """Its part of a table's signature."""
@@ -63,20 +63,21 @@ class Summary:
 def summarize(
     counts: pd.DataFrame,
     gold: str | Path,
-    how: Conventions,
+    how: Conventions | Mapping[str, str],
     criteria: Sequence[Criterion],
     average: Average = "pooled",
     significance: Significance | None = None,
     told: Criterion | None = None,
 ) -> Summary:
-    """Sum a table of counts up."""
+    """Sum a table of counts up; ``how`` is, or has, what its signature says of the comparison."""
+    conventions = how if isinstance(how, Mapping) else how.signature()
     found, sums = rates(counts, criteria, average), totals(counts)
     tested = None if significance is None else method(significance)
     return Summary(
         tuple(criteria),
         found,
         sums,
-        signature(gold, how.signature(), criteria, average, found, sums, tested),
+        signature(gold, conventions, criteria, average, found, sums, tested),
         significance,
         told,
     )
@@ -151,7 +152,10 @@ def _json(summary: Summary) -> str:
     rows = []
     for name in summary.rates.index:
         shares = {c.name: number(summary.rates.at[name, c.name]) for c in summary.criteria if not c.context}
-        sums = {str(column): int(count) for column, count in summary.totals.loc[name].items()}
+        sums = {
+            str(column): int(count) if count == int(count) else float(count)
+            for column, count in summary.totals.loc[name].items()
+        }
         context = {c.name: number(summary.rates.at[name, c.name]) for c in summary.criteria if c.context}
         rows.append({"name": str(name), "rates": shares, "counts": sums, **context})
     report: dict[str, Any] = {"rows": rows, "signature": summary.signature}

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from mbrparse.errors import CorpusError, shortened
 
 _FEW = 30
+_DIGITS = 16
 _FRACTION = re.compile(r"[0-9./]{1,40}(e-?[0-9]{1,3})?")
 
 
@@ -41,15 +42,19 @@ def split_fraction(count: int, fraction: str, seed: int | None = None) -> Split:
     >>> len(split_fraction(100, "0.29").test)
     29
     """
-    try:
-        # An exponent may be so large that the number never comes about.
-        share = Fraction(fraction if _FRACTION.fullmatch(fraction) else -1)
-    except (ValueError, ZeroDivisionError):
-        share = Fraction(-1)
-    if not 0 < share < 1:
-        raise CorpusError(f"a test fraction lies between 0 and 1, not {shortened(fraction)}")
-    test = math.floor(count * share)
+    test = math.floor(count * _share(fraction, "a test fraction"))
     return split_last(count, test) if seed is None else split_random(count, test, seed)
+
+
+def part_size(text: str, count: int) -> int:
+    """How many of ``count`` items a part has that is given as their number or as a fraction of them all.
+
+    >>> part_size("88", 1500), part_size("0.05", 1500), part_size("1/3", 10)
+    (88, 75, 3)
+    """
+    if text.isascii() and text.isdigit() and len(text) < _DIGITS:
+        return int(text)
+    return math.floor(count * _share(text, "a part is a number of sentences, or a fraction that"))
 
 
 def split_random(count: int, test: int, seed: int) -> Split:
@@ -91,6 +96,17 @@ def length_remark(lengths: Sequence[int], split: Split) -> str | None:
         f"warning: test sentences have {test:.1f} words, training sentences {train:.1f}: if the corpus is "
         "sorted, draw the test part at random (--seed)"
     )
+
+
+def _share(fraction: str, what: str) -> Fraction:
+    try:
+        # An exponent may be so large that the number never comes about.
+        share = Fraction(fraction if _FRACTION.fullmatch(fraction) else -1)
+    except (ValueError, ZeroDivisionError):
+        share = Fraction(-1)
+    if not 0 < share < 1:
+        raise CorpusError(f"{what} lies between 0 and 1, not {shortened(fraction)}")
+    return share
 
 
 def _check(count: int, test: int) -> None:

@@ -5,7 +5,9 @@ from collections.abc import Iterable, Sequence
 
 from naive import Grammar
 
-from mbrparse.decode.best_first.best_first_charts import BestFirst, BestFirstChart, BestFirstCharts, Until
+from mbrparse.decode.best_first.best_first import BestFirst, Until
+from mbrparse.decode.best_first.best_first_chart import BestFirstChart
+from mbrparse.decode.best_first.best_first_charts import BestFirstCharts
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.rules import Rule, RuleSet, Weight, quote
 from mbrparse.grammar.statistics.gather import BOUNDARY, Statistics

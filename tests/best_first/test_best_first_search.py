@@ -11,7 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import grammars, sentences
 
-from mbrparse.decode.best_first.best_first_charts import BestFirst, BestFirstChart, BestFirstCharts, Until
+from mbrparse.decode.best_first.best_first import BestFirst, Until
+from mbrparse.decode.best_first.best_first_chart import BestFirstChart
+from mbrparse.decode.best_first.best_first_charts import BestFirstCharts
 from mbrparse.decode.best_first.merits import MERITS
 from mbrparse.errors import MbrparseError
 from mbrparse.grammar.charts.factory import ChartFactory

@@ -176,6 +176,7 @@ def test_pooled_f_of_posteriors_from_elsewhere(command: Command, tmp_path: Path)
             ["--objective", "labelled-f", "--pooled", "--node-cost", "1"],
             "labelled-f does not add up posteriors",
         ),
+        (["--objective", "labelled-f", "--exact", "--pooled"], "give one of them"),
         (["--exact"], "--exact goes with --objective labelled-f or bracketed-f"),
         (["--objective", "labelled-f", "--exact", "--engine", "best-first"], "needs --engine exhaustive"),
         (["--objective", "labelled-f", "--exact", "--precision", "single"], "needs --precision double"),

@@ -204,6 +204,7 @@ COMMANDS = [
     "parse",
     "score",
     "posteriors",
+    "baseline",
     "evaluate",
     "show",
 ]

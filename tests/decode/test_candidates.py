@@ -69,10 +69,12 @@ def test_all_trees_with_their_probabilities(data: st.DataObject, nary: bool) -> 
     assume(expected)
     grammar = to_pcfg(twin, NAMES)
     ids = grammar.encode(words)
-    best = CandidateTrees(ForestCharts(grammar), options(nary, k_best=ALL)).of_sentence(ids)
+    best = CandidateTrees.of_forests(ForestCharts(grammar), options(nary, k_best=ALL)).of_sentence(ids)
     assert {tuple(one.spans) for one in best} == expected.keys()
     check(best, expected)
-    drawn = CandidateTrees(ForestCharts(grammar), options(nary, samples=50, seed=1)).of_sentence(ids)
+    drawn = CandidateTrees.of_forests(ForestCharts(grammar), options(nary, samples=50, seed=1)).of_sentence(
+        ids
+    )
     assert 0 < len(drawn) <= 50
     check(drawn, expected)
 
@@ -84,7 +86,7 @@ def test_unary_rules(case: tuple[naive.Grammar, list[str]], nary: bool) -> None:
     expected = masses(*case, projection_of(case[0]), nary)
     assume(expected)
     grammar = to_pcfg(case[0])
-    best = CandidateTrees(ForestCharts(grammar), options(nary, k_best=ALL))
+    best = CandidateTrees.of_forests(ForestCharts(grammar), options(nary, k_best=ALL))
     listed = best.of_sentence(grammar.encode(case[1]))
     assert {tuple(one.spans) for one in listed} == expected.keys()
     check(listed, expected)

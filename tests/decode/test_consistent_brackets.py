@@ -46,29 +46,17 @@ def test_optimum_equals_enumeration(data: st.DataObject) -> None:
     assert other.consistent is None
 
 
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    trees = ["(S (NP DT JJ NN) (VP V (NP DT NN)))", "(S (NP DT NN) (VP V (NP DT JJ JJ NN) (PP P NN)))"] * 2
-    trees += ["(S (NP DT JJ NN NN) (VP V (NP DT NN (PP P NN))))", "(S (NP DT NN) (VP V DT NN))"]
-    (tmp_path / "trees.mrg").write_text("\n".join(trees) + "\n")
-    assert run("binarize", "trees.mrg", "-o", "train.mrg").code == 0
-    assert run("train", "train.mrg", "-o", "grammar.txt").code == 0
-    (tmp_path / "tags.txt").write_text("DT JJ NN V DT JJ NN P NN\n\nQQ DT\nDT NN V DT NN\n")
-    return tmp_path
-
-
 CONSISTENT = ("--objective", "consistent-brackets")
 
 
-def test_details_and_the_way_through_a_file(folder: Path) -> None:
+def test_details_and_the_way_through_a_file(toy_folder: Path) -> None:
     both = (*CONSISTENT, "--objective", "consistent-brackets-product", "--objective", "labelled-recall")
     wrote = run(
         *("parse", "-g", "grammar.txt", "tags.txt", *both, "--details", "one.jsonl"),
         *("--write-posteriors", "posteriors.npz", "-o", "{objective}.mrg"),
     )
     assert wrote.code == 0, wrote.err
-    rows = [json.loads(line)["trees"] for line in (folder / "one.jsonl").read_text().splitlines()]
+    rows = [json.loads(line)["trees"] for line in (toy_folder / "one.jsonl").read_text().splitlines()]
     tree = rows[0]["consistent-brackets"]
     assert len(tree["consistent"]) == len(tree["nodes"]) == 8
     assert tree["expected_consistent"] == pytest.approx(tree["expected_score"])
@@ -77,15 +65,15 @@ def test_details_and_the_way_through_a_file(folder: Path) -> None:
     read = run("parse", "--posteriors", "posteriors.npz", "tags.txt", *both, "-o", "again-{objective}.mrg")
     assert read.code == 0, read.err
     for name in ("consistent-brackets", "consistent-brackets-product", "labelled-recall"):
-        lines = (folder / f"{name}.mrg").read_text().splitlines()
-        again = (folder / f"again-{name}.mrg").read_text().splitlines()
+        lines = (toy_folder / f"{name}.mrg").read_text().splitlines()
+        again = (toy_folder / f"again-{name}.mrg").read_text().splitlines()
         assert lines[0] == again[0]
         assert lines[3] == again[3]
 
 
-def test_a_file_without_what_crosses(folder: Path) -> None:
+def test_a_file_without_what_crosses(toy_folder: Path) -> None:
     run("parse", "-g", "grammar.txt", "tags.txt", "--write-posteriors", "plain.npz", "-o", "out.mrg")
-    assert "consistent" not in np.load(folder / "plain.npz").files
+    assert "consistent" not in np.load(toy_folder / "plain.npz").files
     result = run("parse", "--posteriors", "plain.npz", "tags.txt", *CONSISTENT)
     assert result.code == 2
     assert "'consistent'" in result.err
@@ -98,12 +86,12 @@ def test_a_file_without_what_crosses(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("spoil", ["short", "above", "nan", "integers"])
-def test_wrong_files_are_refused(folder: Path, spoil: str) -> None:
+def test_wrong_files_are_refused(toy_folder: Path, spoil: str) -> None:
     run(
         *("parse", "-g", "grammar.txt", "tags.txt", *CONSISTENT),
         *("--write-posteriors", "p.npz", "-o", "out.mrg"),
     )
-    arrays = dict(np.load(folder / "p.npz"))
+    arrays = dict(np.load(toy_folder / "p.npz"))
     values = arrays["consistent"]
     if spoil == "short":
         arrays["consistent"] = values[:-1]
@@ -111,20 +99,20 @@ def test_wrong_files_are_refused(folder: Path, spoil: str) -> None:
         arrays["consistent"] = values.astype(np.int64)
     else:
         values[3] = 1.1 if spoil == "above" else math.nan
-    np.savez(folder / "p.npz", **arrays)
+    np.savez(toy_folder / "p.npz", **arrays)
     result = run("parse", "--posteriors", "p.npz", "tags.txt", *CONSISTENT)
     assert result.code == 1
     assert "consistent" in result.err
 
 
-@pytest.mark.usefixtures("folder")
+@pytest.mark.usefixtures("toy_folder")
 def test_best_first_charts_do_not_tell() -> None:
     result = run("parse", "-g", "grammar.txt", "tags.txt", "--engine", "best-first", *CONSISTENT)
     assert result.code == 2
     assert "--engine exhaustive" in result.err
 
 
-@pytest.mark.usefixtures("folder")
+@pytest.mark.usefixtures("toy_folder")
 def test_single_precision_and_published_labels() -> None:
     for options in ((), ("--precision", "single"), ("--labels", "none"), ("--jobs", "2")):
         result = run("parse", "-g", "grammar.txt", "tags.txt", *CONSISTENT, *options)

@@ -31,7 +31,7 @@ from mbrparse.decode.parser import Parser
 from mbrparse.decode.parser_options import Items
 from mbrparse.decode.posteriors.span_posteriors import Posteriors
 from mbrparse.errors import ObjectiveError
-from mbrparse.grammar.charts.chart import TOO_LARGE
+from mbrparse.grammar.charts.chart import TOO_IMPROBABLE, TOO_LARGE
 from mbrparse.grammar.charts.factory import ChartFactory
 from mbrparse.grammar.charts.forest import forests
 from mbrparse.grammar.charts.span_summary import cell_of
@@ -289,6 +289,20 @@ def test_the_most_probable_derivation_has_its_probability() -> None:
         assert scores[0] is not None
         assert 0 < scores[0] < 1
         assert scores[0] == pytest.approx(scores[1], rel=1e-9)
+
+
+def test_a_forest_beyond_the_range_of_numbers_is_said_to_be_so() -> None:
+    """``x x`` has a tree of probability 0.5e-400, ``y y`` has none."""
+    tiny, one = Fraction(1, 10**200), Fraction(1)
+    grammar = naive.Grammar(
+        {"S": one},
+        {("S", "T", "T"): one / 2, ("S", "U", "V"): one / 2},
+        {("T", "x"): tiny, ("T", "z"): 1 - tiny, ("U", "x"): one, ("V", "y"): one},
+    )
+    parses = Parser(to_pcfg(grammar), "parent-child").parse(
+        [list(words) for words in ("xx", "xz", "yy", "xy")]
+    )
+    assert [parse.reason for parse in parses] == [TOO_IMPROBABLE, None, "no parse", None]
 
 
 def test_a_forest_too_large_for_memory_is_said_to_be_so(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,7 +15,8 @@ import pytest
 from commandline import Command
 
 from mbrparse.decode.best_first import best_first_charts
-from mbrparse.decode.best_first.best_first_charts import BestFirst, BestFirstCharts, Until
+from mbrparse.decode.best_first.best_first import BestFirst, Until
+from mbrparse.decode.best_first.best_first_charts import BestFirstCharts
 from mbrparse.decode.best_first.kernels import TIME_UP, run_slice
 from mbrparse.decode.derivations import label_forest, tree_search
 from mbrparse.decode.derivations.forest_search import search_forest

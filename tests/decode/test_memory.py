@@ -21,7 +21,7 @@ from children import LIMIT
 from commandline import Command
 
 from mbrparse.decode.best_first import best_first_charts
-from mbrparse.decode.best_first.best_first_charts import BestFirst, Until
+from mbrparse.decode.best_first.best_first import BestFirst, Until
 from mbrparse.decode.evidence import Evidence
 from mbrparse.decode.grammar_source import GrammarSource
 from mbrparse.decode.parser import Parser

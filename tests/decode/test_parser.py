@@ -11,7 +11,7 @@ import pytest
 from conversion import to_pcfg
 from naive import Grammar
 
-from mbrparse.decode.best_first.best_first_charts import BestFirst
+from mbrparse.decode.best_first.best_first import BestFirst
 from mbrparse.decode.derivations.forest_charts import ForestChart
 from mbrparse.decode.objectives import OBJECTIVES, Item, Kind, Objective, Space
 from mbrparse.decode.parser import Parser

@@ -8,6 +8,7 @@ import naive_unary
 import numpy as np
 import pytest
 import scipy.stats
+from chi_square import UNLIKELY, chi_square_chance
 from conversion import ANNOTATED, to_pcfg
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
@@ -22,7 +23,6 @@ from mbrparse.grammar.rules import unquote
 Listed = tuple[tuple[int, int, str], ...]
 
 COUNT = 2_000
-UNLIKELY = 1e-9  # hypothesis asks often
 LONGEST_CHAIN = 3
 
 
@@ -39,23 +39,6 @@ def drawn(grammar: PCFG, samples: Samples) -> list[Listed]:
     )
     bounds = samples.first.tolist()
     return [tuple(rows[begin:end]) for begin, end in pairwise(bounds)]
-
-
-def chi_square_chance(observed: Counter[Listed], expected: dict[Listed, float], rest: float) -> float:
-    """How often fair samples would be as far off; what is not listed has the probability ``rest``."""
-    total = observed.total()
-    bins: list[tuple[int, float]] = []
-    rare = (sum(n for tree, n in observed.items() if tree not in expected), rest)
-    for tree, probability in expected.items():
-        if probability * total < 5:
-            rare = (rare[0] + observed[tree], rare[1] + probability)
-        else:
-            bins.append((observed[tree], probability))
-    if rare[0] == 0 and rare[1] < 1e-12:
-        rare = (0, 0.0)
-    bins.append(rare)
-    statistic = sum((n - total * p) ** 2 / max(total * p, 1e-3) for n, p in bins)
-    return float(scipy.stats.chi2.sf(statistic, max(len(bins) - 1, 1)))
 
 
 def check(twin: naive.Grammar, words: list[str], chain: int | None, seed: int) -> None:

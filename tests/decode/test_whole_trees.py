@@ -140,26 +140,14 @@ def test_the_most_probable_tree_needs_a_grammar_without_unary_rules() -> None:
         Parser(to_pcfg(grammar), "most-probable-tree")
 
 
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    trees = ["(S (NP DT JJ NN) (VP V (NP DT NN)))", "(S (NP DT NN) (VP V (NP DT JJ JJ NN) (PP P NN)))"] * 2
-    trees += ["(S (NP DT JJ NN NN) (VP V (NP DT NN (PP P NN))))", "(S (NP DT NN) (VP V DT NN))"]
-    (tmp_path / "trees.mrg").write_text("\n".join(trees) + "\n")
-    assert run("binarize", "trees.mrg", "-o", "train.mrg").code == 0
-    assert run("train", "train.mrg", "-o", "grammar.txt").code == 0
-    (tmp_path / "tags.txt").write_text("DT JJ NN V DT JJ NN P NN\n\nQQ DT\nDT NN V DT NN\n")
-    return tmp_path
-
-
 WHOLE = ("--objective", "consistent-brackets-tree", "--objective", "bracketed-tree", "-o", "{objective}.mrg")
 
 
-def test_details_and_the_count_of_the_certified(folder: Path) -> None:
+def test_details_and_the_count_of_the_certified(toy_folder: Path) -> None:
     result = run("parse", "-g", "grammar.txt", "tags.txt", *WHOLE, "--details", "d.jsonl")
     assert result.code == 0, result.err
     assert "certified: consistent-brackets-tree 2 of 2, bracketed-tree 2 of 2" in result.err
-    rows = [json.loads(line)["trees"] for line in (folder / "d.jsonl").read_text().splitlines()]
+    rows = [json.loads(line)["trees"] for line in (toy_folder / "d.jsonl").read_text().splitlines()]
     for tree in rows[0].values():
         assert tree["certified"] is True
         assert tree["bound"] == pytest.approx(tree["expected_score"])
@@ -167,7 +155,7 @@ def test_details_and_the_count_of_the_certified(folder: Path) -> None:
     assert rows[0]["bracketed-tree"]["bound"] <= rows[0]["consistent-brackets-tree"]["bound"] + 1e-9
 
 
-@pytest.mark.usefixtures("folder")
+@pytest.mark.usefixtures("toy_folder")
 def test_other_engines_precisions_and_sources() -> None:
     plain = run("parse", "-g", "grammar.txt", "tags.txt", "--objective", "bracketed-tree")
     for options in (("--precision", "single"), ("--max-seconds", "20"), ("--jobs", "2")):

@@ -1,8 +1,10 @@
 """``mbrparse reproduce``: the bytes of its commands one by one, and runs that go on."""
 
 import json
+import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 from commandline import Command, Outcome
 
@@ -17,7 +19,9 @@ FILES = [
     "grammar.txt",
     *(f"{name}.mrg" for name in ALGORITHMS),
     "details.jsonl",
+    "posteriors.npz",
     "table.txt",
+    "report.html",
 ]
 
 
@@ -35,31 +39,50 @@ def reproduced(command: Command, corpus: Path, folder: Path, *arguments: object)
 
 
 def contents(folder: Path) -> dict[str, str]:
-    """What all files hold, but for times."""
-    found = {name: (folder / name).read_text() for name in FILES}
+    """What all text files hold, but for times."""
+    texts = [name for name in FILES if not name.endswith((".npz", ".html"))]
+    found = {name: (folder / name).read_text() for name in texts}
     rows = [json.loads(line) for line in found["details.jsonl"].splitlines()]
     found["details.jsonl"] = str([{**row, "seconds": None} for row in rows])
     return found
 
 
+def posteriors(path: Path) -> list[tuple[object, ...]]:
+    """The entries that a page draws."""
+    with np.load(path) as arrays:
+        labels = arrays["labels"][arrays["label"]]
+        columns = [arrays[name].tolist() for name in ("sentence", "start", "end", "g")]
+    return [row for row in zip(*columns, labels.tolist(), strict=True) if row[3] >= 0.01]
+
+
+def data(page: Path) -> list[str]:
+    """What a page shows."""
+    return re.findall(r'<script type="application/[^"]*" id="[^"]*">([^<]*)<', page.read_text("utf-8"))
+
+
 def test_the_same_as_command_by_command(command: Command, corpus: Path, tmp_path: Path) -> None:
     whole, parts = tmp_path / "whole", tmp_path / "parts"
     outcome = reproduced(command, corpus, whole)
-    assert "stage 5 of 5: evaluate" in outcome.err
+    assert "stage 6 of 6: report" in outcome.err
     parts.mkdir()
     binarized, train, test, grammar = (parts / name for name in FILES[:4])
     parses = [parts / f"{name}.mrg" for name in ALGORITHMS]
     options = [word for name in ALGORITHMS for word in ("--objective", name)]
     details = ("--details", parts / "details.jsonl")
+    chart = ("--write-posteriors", parts / "posteriors.npz")
     for line in (
         ("binarize", corpus, "--max-length", 40, "-o", binarized),
         ("split", binarized, "--test-fraction", "0.3", "--train-output", train, "--test-output", test),
         ("train", train, "-o", grammar),
-        ("parse", "-g", grammar, test, *options, *details, "-o", parts / "{objective}.mrg"),
+        ("parse", "-g", grammar, test, *options, *details, *chart, "-o", parts / "{objective}.mrg"),
         ("evaluate", test, *parses, *details, "-o", parts / "table.txt"),
+        ("report", test, *parses, *details, "--posteriors", chart[1], "-o", parts / "report.html"),
     ):
         assert command(*line).code == 0
     assert contents(whole) == contents(parts)
+    assert posteriors(whole / "posteriors.npz") == posteriors(parts / "posteriors.npz")
+    assert len(data(whole / "report.html")) == 4
+    assert data(whole / "report.html") == data(parts / "report.html")
 
 
 def test_what_is_there_is_not_done_again(
@@ -69,7 +92,14 @@ def test_what_is_there_is_not_done_again(
     reproduced(command, corpus, folder)
     expected = contents(folder)
     with monkeypatch.context() as patch:
-        for name in ("prepare_corpora", "split_fraction", "train_by_counting", "parse_all", "evaluate_files"):
+        for name in (
+            "prepare_corpora",
+            "split_fraction",
+            "train_by_counting",
+            "parse_all",
+            "evaluate_files",
+            "write_report",
+        ):
             patch.delattr(reproduction, name)
         outcome = reproduced(command, corpus, folder)
         assert "stage" not in outcome.err
@@ -93,7 +123,7 @@ def test_what_follows_from_a_lost_file_is_made_anew(command: Command, corpus: Pa
     (folder / "grammar.txt").unlink()
     (folder / "labelled-tree.mrg").write_text("stale\n")
     outcome = reproduced(command, corpus, folder)
-    assert "stage 3 of 5: train" in outcome.err
+    assert "stage 3 of 6: train" in outcome.err
     assert contents(folder) == expected
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import re
+import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -98,6 +99,39 @@ def test_significance_is_what_evaluate_gives(command: Command, finished: tuple[P
         "p_bootstrap"
     ]
     assert float(row["bracketing_f_p_bootstrap"]) == p_value
+
+
+def test_algorithms_are_compared_on_the_sentences_that_evalb_scores_for_all(
+    command: Command, finished: tuple[Path, Outcome], tmp_path: Path
+) -> None:
+    folder, done = finished
+    assert "scores for all four" not in done.out
+    assert {row["group"] for row in rows(folder)} == {"all", "short"}
+    copy = tmp_path / "copy"
+    shutil.copytree(folder, copy)
+    names = ["gold", *ALGORITHMS]
+    lines = {name: (copy / "M_H" / f"{name}.mrg").read_text().splitlines() for name in names}
+    # A word more for EVALB: MLR's first sentence, MCFP's second and third.
+    for name, spoilt in (("labelled-recall", [0]), ("productions", [1, 2])):
+        for line in spoilt:
+            lines[name][line], count = re.subn(r"\(\. (\S)\)\)$", r"(NN \1))", lines[name][line])
+            assert count == 1
+        (copy / "M_H" / f"{name}.mrg").write_text("\n".join(lines[name]) + "\n")
+    again = experiment(command, copy)
+    assert again.code == 0
+    assert "; 3 parses in error for EVALB\n" in again.out
+    assert again.out.count("Sentences that EVALB scores for all four (27):") == 1
+    common = [row for row in rows(copy) if row["group"] == "common"]
+    assert [(row["parser"], row["sentences"]) for row in common] == [("M_H", "27")] * 4
+    for name in names:
+        (tmp_path / f"{name}.mrg").write_text("\n".join(lines[name][3:]) + "\n")
+    files = [tmp_path / f"{name}.mrg" for name in names]
+    how = ("--evalb", copy / "COLLINS.prm", "--resamples", 200, "--format", "csv")
+    found = command("evaluate", *how, *files)
+    for ours, row in zip(common, csv.DictReader(found.out.splitlines()), strict=True):
+        assert {name: ours[name] for name in ("matched", "test", "bracketing_f")} == {
+            name: row[name] for name in ("matched", "test", "bracketing_f")
+        }
 
 
 def test_published_figures_stand_beside_ours(finished: tuple[Path, Outcome]) -> None:

@@ -58,6 +58,7 @@ debinarize bin.mrg -o gold.orig
 experiment palindromes --runs 2 --train 4 --test 3 --nonterminals 2 --iterations 2 -o palindromes
 experiment pereira-schabes trees.mrg --runs 1 --train 3 --test 2 --nonterminals 2 --iterations 2 -o brackets
 experiment figures-of-merit trees.mrg --sentences 2 --test-fraction 0.2 --merit boundary-trigram -o merits
+experiment dop trees.mrg --runs 1 --train 0.7 --test 0.3 --samples 5 --resamples 20 --no-speed -o dop
 experiment simaan trees.mrg --test-fraction 0.3 --resamples 20 --unknown signature -o simaan
 """
 
@@ -110,6 +111,8 @@ COMMANDS: tuple[tuple[int, str], ...] = (
     (3, "evaluate gold.orig one.orig --form original --all"),
     (6, "evaluate --evalb rules.prm gold.orig one.orig"),
     (3, "evaluate --evalb rules.prm gold.orig one.orig two.mrg --format csv --resamples 10"),
+    (4, "report bin.mrg one.mrg two.mrg --resamples 10 --posteriors posteriors.npz -o out.html"),
+    (2, "report gold.orig one.orig --form original -o out.html"),
     (4, "show bin.mrg one.mrg two.mrg --line 2 --svg out.svg"),
     (3, "show bin.mrg one.mrg two.mrg --differing --png out.png"),
     (3, "show trees.mrg"),

@@ -98,6 +98,12 @@ TASKS = (
         f"evaluate {_IN}test.mrg {_IN}labelled-tree.mrg {_IN}bracketed-recall.mrg --resamples 30000 -o out",
         ("out",),
     ),
+    Task(
+        "report",
+        f"report {_IN}test.mrg {_IN}labelled-tree.mrg {_IN}bracketed-recall.mrg -o out.html",
+        ("out.html",),
+        ("out.html",),
+    ),
     Task("palindromes", "experiment palindromes --runs 6 --iterations 40 --jobs 2 -o out"),
     Task(
         "pereira-schabes",

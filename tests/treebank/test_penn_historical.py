@@ -109,6 +109,13 @@ def test_codes_inside_words() -> None:
     assert removed["code inside a word"] == 2
 
 
+def test_characters_that_are_written_as_codes() -> None:
+    trees, _ = read(
+        "( (IP (, <dash/>-<dash/>) (N a<slash>b</dash>c-a) (N It<apostrophe>s-its) (N <dog/>-d)))"
+    )
+    assert trees == ["(IP (, -) (N a/b-c) (N It's) (N <dog/>))"]
+
+
 def test_unbalanced_brackets_are_told() -> None:
     with pytest.raises(BracketError, match=r"^a\.psd:1: unbalanced"):
         read("( (IP (N a)\n( (IP (N b) (V c)) (ID A,.2))\n")

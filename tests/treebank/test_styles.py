@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from mbrparse.errors import BracketError, MbrparseError
 from mbrparse.treebank.styles.alpino import COINDEXED, LOWERED, RAISED, read_alpino
 from mbrparse.treebank.styles.cess import read_cess
-from mbrparse.treebank.styles.floresta import read_floresta
+from mbrparse.treebank.styles.floresta import INDEX, PART, read_floresta
 from mbrparse.treebank.styles.style import Leaves, Reading, Style
 from mbrparse.treebank.tree import Tree
 
@@ -64,9 +64,37 @@ def test_floresta_has_punctuation_under_itself_and_comments() -> None:
         (
             3,
             "(UTT+np (>N+art Um) (-LRB- -LRB-) (H+n dia) (-RRB- -RRB-) (... ...) "
-            "(N</ADVL[-1]+pp (H+prp de)) (. .))",
+            "(N</ADVL+pp (H+prp de)) (. .))",
         ),
         (7, "(STA+fcl (P+v-fin é) (« «) (ACC+np x) (. .))"),
+    ]
+
+
+def test_floresta_writes_gaps_into_labels() -> None:
+    text = """(STA+fcl (P+vp- (AUX+v-fin foi))
+  (ADVL/N<[+1]+pp (H+prp de))
+  (-P+vp
+    (N<PRED/N<PRED[-12]+v-pcp dito))
+  (--) (-) (?+? -) (N<+prp- a-) (. .-))"""
+    trees, removed = read(read_floresta, text)
+    assert trees == [
+        (
+            1,
+            "(STA+fcl (P+vp (AUX+v-fin foi)) (ADVL/N<+pp (H+prp de)) (P+vp (N<PRED/N<PRED+v-pcp dito)) "
+            "(-- --) (- -) (?+? -) (N<+prp a-) (. .-))",
+        )
+    ]
+    assert removed == {PART: 3, INDEX: 2}
+
+
+def test_floresta_trees_that_are_not_closed_end_before_the_next_sentence() -> None:
+    text = "#1\n(UTT+prop Angola\n#2 (\n(UTT+np (>N+art o)\n  (H+n dia))\n(UTT+n x\n\n#3\n(UTT+n y)\n"
+    errors: list[MbrparseError] = []
+    found = read_floresta(text.splitlines(keepends=True), "file", Reading(on_error=errors.append))
+    assert [line for line, _ in found] == [4, 9]
+    assert [str(error)[:48] for error in errors] == [
+        "file:2: unbalanced brackets: 1 opened here or la",
+        "file:6: unbalanced brackets: 1 opened here or la",
     ]
 
 

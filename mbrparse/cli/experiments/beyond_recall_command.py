@@ -7,12 +7,12 @@ from typing import Any
 
 import click
 
-from mbrparse.cli.options import encoding_option, note
+from mbrparse.cli.options import encoding_option, folder_option, jobs_option, note
 
 
 @click.command()
 @click.argument("input")
-@click.option("-o", "--output", required=True, metavar="DIR", help="Folder for parses, tables and the plot.")
+@folder_option("Folder for parses, tables and the plot.")
 @click.option(
     "--test-fraction", default="0.1", show_default=True, metavar="F", help="Held-out share, the last."
 )
@@ -23,7 +23,7 @@ from mbrparse.cli.options import encoding_option, note
     "--resamples", type=click.IntRange(min=1), default=10_000, show_default=True, help="For significance."
 )
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the resamples.")
-@click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Processes.")
+@jobs_option()
 @encoding_option()
 def beyond_recall(input: str, output: str, **options: Any) -> None:
     """Compare what Goodman (1996) announced or left out with his algorithms.

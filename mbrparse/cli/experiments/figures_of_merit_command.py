@@ -7,12 +7,12 @@ from typing import Any
 
 import click
 
-from mbrparse.cli.options import Finite, encoding_option, note
+from mbrparse.cli.options import Finite, encoding_option, folder_option, jobs_option, note
 
 
 @click.command()
 @click.argument("input")
-@click.option("-o", "--output", required=True, metavar="DIR", help="Folder for figures, tables and plots.")
+@folder_option("Folder for figures, tables and plots.")
 @click.option("--grammar", metavar="GRAMMAR", help="Parse with this grammar instead of counting one.")
 @click.option("--statistics", metavar="FILE", help="Its statistics (default: by expectation).")
 @click.option("--merit", "merits", metavar="NAME", multiple=True, help="Only these (repeatable).")
@@ -24,7 +24,7 @@ from mbrparse.cli.options import Finite, encoding_option, note
 @click.option("--test-fraction", default="0.1", show_default=True, metavar="F", help="Held out, the last.")
 @click.option("--mass", type=Finite(0, 1, True, True), default=0.95, show_default=True)
 @click.option("--beta-threshold", type=Finite(min=0, max=1), default=0.01, show_default=True)
-@click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Processes.")
+@jobs_option()
 @encoding_option()
 def figures_of_merit(
     input: str,

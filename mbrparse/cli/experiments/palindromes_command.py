@@ -6,11 +6,11 @@ from pathlib import Path
 
 import click
 
-from mbrparse.cli.options import note
+from mbrparse.cli.options import folder_option, jobs_option, note
 
 
 @click.command()
-@click.option("-o", "--output", required=True, metavar="DIR", help="Folder for results and table.")
+@folder_option("Folder for results and table.")
 @click.option("--runs", type=click.IntRange(min=1), default=10, show_default=True)
 @click.option(
     "--train", type=click.IntRange(min=1), default=100, show_default=True, help="Sentences trained on."
@@ -19,7 +19,7 @@ from mbrparse.cli.options import note
 @click.option("--nonterminals", type=click.IntRange(min=1), default=5, show_default=True)
 @click.option("--iterations", type=click.IntRange(min=0), default=100, show_default=True)
 @click.option("--seed", default=0, show_default=True, help="Of sentences and random starts.")
-@click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Processes.")
+@jobs_option()
 def palindromes(output: str, runs: int, jobs: int, **numbers: int) -> None:
     """Train on palindromes over two letters, with brackets and without, from the same random grammars.
 

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import click
 
-from mbrparse.cli.options import encoding_option, note, with_progress
+from mbrparse.cli.options import encoding_option, folder_option, jobs_option, note, with_progress
 
 
 @click.command()
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
-@click.option("-o", "--output", required=True, metavar="DIR", help="Folder for results, table and figure.")
+@folder_option("Folder for results, table and figure.")
 @click.option("--runs", type=click.IntRange(min=1), default=10, show_default=True)
 @click.option(
     "--train", type=click.IntRange(min=1), default=700, show_default=True, help="Sentences trained on."
@@ -22,7 +22,7 @@ from mbrparse.cli.options import encoding_option, note, with_progress
 @click.option("--brackets/--no-brackets", default=True, show_default=True, help="In training.")
 @click.option("--max-length", type=click.IntRange(min=2), help="Leave longer sentences out.")
 @click.option("--seed", default=0, show_default=True, help="Of splits and random starts.")
-@click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Processes.")
+@jobs_option()
 @encoding_option()
 def pereira_schabes(
     inputs: tuple[str, ...],

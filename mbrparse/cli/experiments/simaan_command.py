@@ -8,14 +8,22 @@ from typing import Any
 
 import click
 
-from mbrparse.cli.options import Finite, NearestChoice, encoding_option, note, refuse_options
+from mbrparse.cli.options import (
+    Finite,
+    NearestChoice,
+    encoding_option,
+    folder_option,
+    jobs_option,
+    note,
+    refuse_options,
+)
 
 WSJ_ONLY = ("train_sections", "test_sections")
 
 
 @click.command()
 @click.argument("input")
-@click.option("-o", "--output", required=True, metavar="DIR", help="Folder for files and tables.")
+@folder_option("Folder for files and tables.")
 @click.option(
     "--unknown",
     type=NearestChoice(["collins", "signature", "none"]),
@@ -49,7 +57,7 @@ WSJ_ONLY = ("train_sections", "test_sections")
     "--resamples", type=click.IntRange(min=1), default=10_000, show_default=True, help="For significance."
 )
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the resamples.")
-@click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Processes.")
+@jobs_option()
 @encoding_option()
 def simaan(
     input: str,

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from mbrparse.decode.candidates.k_best import KBestSearch
+from mbrparse.decode.candidates.k_best import KBest, KBestSearch
 from mbrparse.decode.candidates.sampler import Sampler, Samples
 from mbrparse.decode.derivations.forest_charts import ForestCharts
 from mbrparse.decode.fallback import LabelledSpans
 from mbrparse.decode.parser_options import ParserOptions
 from mbrparse.decode.posteriors.span_posteriors import is_continuation_label
 from mbrparse.decode.tree_probability import TreeProbability
-from mbrparse.grammar.pcfg import IntArray
+from mbrparse.grammar.charts.clock import NO_LIMIT, Clock
+from mbrparse.grammar.pcfg import PCFG, IntArray
 
 
 class Candidate(NamedTuple):
@@ -30,25 +31,60 @@ class Candidate(NamedTuple):
     preterminals: Sequence[str]
 
 
+class Searching(Protocol):
+    """Finds the k best derivations of a sentence."""
+
+    def k_best(self, terminal_ids: IntArray, k: int) -> KBest: ...
+
+
+class Sampling(Protocol):
+    """Draws derivations of a sentence."""
+
+    def samples(self, terminal_ids: IntArray, count: int, seed: int) -> Samples: ...
+
+
+class Probability(Protocol):
+    """The log probability of trees; n-ary ones, with ``nary``, where it ``serves_nary``."""
+
+    serves_nary: bool
+
+    def log_prob(self, spans: LabelledSpans, terminal_ids: IntArray, nary: bool = False) -> float: ...
+
+
 class CandidateTrees:
     """Lists candidates, the most probable first.
 
     A tree's probability is exact, the sum over all its derivations, those not found too (and over the
-    preterminals of words). Where unary rules make continuations, an n-ary tree's is the sum over the binary
-    trees found, a lower bound. Equally probable ones come in the order in which they were found.
+    preterminals of words). Where unary rules make continuations, and with a DOP grammar, an n-ary tree's is
+    the sum over the binary trees found, a lower bound. Equally probable ones come in the order in which they
+    were found.
     """
 
-    def __init__(self, charts: ForestCharts, options: ParserOptions) -> None:
-        grammar = charts.grammar
+    def __init__(
+        self,
+        grammar: PCFG,
+        search: Searching,
+        sampler: Sampling,
+        probability: Probability,
+        options: ParserOptions,
+        clock: Clock = NO_LIMIT,
+    ) -> None:
+        """``search`` and ``sampler`` list the derivations of a chart, ``grammar`` has their symbols."""
         self._options = options
-        self._probability = TreeProbability(grammar)
+        self._search, self._sampler = search, sampler
+        self._probability = probability
         self._labels = grammar.labels
         self._label_ids = grammar.label_ids
-        self._clock = charts.clock
+        self._clock = clock
         self._hidden = [options.debinarized and is_continuation_label(label) for label in grammar.labels]
-        self._search, self._sampler = KBestSearch(charts), Sampler(charts)
         # The parser and the objective that chooses among them ask for the same ones.
         self._held: tuple[IntArray, list[Candidate]] | None = None
+
+    @classmethod
+    def of_forests(cls, charts: ForestCharts, options: ParserOptions) -> CandidateTrees:
+        """Those of a PCFG's forests."""
+        grammar, probability = charts.grammar, TreeProbability(charts.grammar)
+        return cls(grammar, KBestSearch(charts), Sampler(charts), probability, options, charts.clock)
 
     def of_sentence(self, terminal_ids: IntArray) -> list[Candidate]:
         """The candidates of a sentence that has a derivation.

@@ -13,7 +13,7 @@ import numpy as np
 
 from mbrparse.aside import aside
 from mbrparse.decode.candidates.best_ways import SCALE, best_ways, scores_of
-from mbrparse.decode.candidates.lazy_search import LazySearch
+from mbrparse.decode.candidates.lazy_forest import LazyForest
 from mbrparse.decode.candidates.sampler import Samples
 from mbrparse.decode.candidates.ways import ways_of
 from mbrparse.decode.derivations.forest_charts import ForestCharts
@@ -49,7 +49,7 @@ class KBestSearch:
         forests = self._charts.forests
         ways = ways_of(forests, len(terminal_ids))
         best = best_ways(ways, self._rules, self._unaries)
-        search = LazySearch(ways, best, self._rules, self._unaries, self._roots, self._charts.clock)
+        search = LazyForest(ways, best, self._rules, self._unaries, self._roots, self._charts.clock)
         found = search.root(k)
         nodes = [search.nodes(rank) for rank in range(len(found))]
         first = np.cumsum([0, *map(len, nodes)], dtype=np.int32)

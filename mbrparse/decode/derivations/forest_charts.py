@@ -14,7 +14,7 @@ import numpy as np
 from mbrparse.decode.derivations.forest_posteriors import forest_entries, forest_nodes, forest_summary
 from mbrparse.decode.parser_options import Items
 from mbrparse.errors import ChartOverflowError, TimeLimitError
-from mbrparse.grammar.charts.chart import TOO_LARGE
+from mbrparse.grammar.charts.chart import TOO_IMPROBABLE, TOO_LARGE
 from mbrparse.grammar.charts.clock import NO_LIMIT, Clock
 from mbrparse.grammar.charts.factory import TIE
 from mbrparse.grammar.charts.forest.forests import Forests
@@ -98,7 +98,8 @@ class ForestCharts:
                 yield ForestChart(self, terminal_ids, -math.inf, error.message)
             else:
                 self._held = terminal_ids
-                yield ForestChart(self, terminal_ids, log_prob)
+                lost = log_prob == -math.inf and self.forests.holds_tree(len(terminal_ids))
+                yield ForestChart(self, terminal_ids, log_prob, TOO_IMPROBABLE if lost else None)
 
     def forest_of(self, terminal_ids: IntArray) -> Forest:
         """The forest of a sentence; raises ChartOverflowError if memory does not suffice (any longer)."""

@@ -63,6 +63,10 @@ class PosteriorsSource:
             ("engine best-first", options.best_first is not None),
             ("k-best", options.k_best is not None),
             ("samples", options.samples is not None),
+            ("prune", options.prune != 0),
+            ("max-samples", options.max_samples is not None),
+            ("max-error", options.max_error is not None),
+            ("sampled-posteriors", options.sampled_posteriors),
         ):
             if asked:
                 raise OptionsError(f"--{option} needs --grammar: it speaks of charts")

@@ -13,14 +13,18 @@ from mbrparse.grammar.pcfg import FloatArray
 class PosteriorsWriter:
     """Collects the posteriors of sentences, and writes them when all are there."""
 
-    def __init__(self, labels: tuple[str, ...], consistent: bool = False) -> None:
-        """With ``consistent`` sentences come with what is known of spans that nothing crosses."""
+    def __init__(self, labels: tuple[str, ...], consistent: bool = False, least: float = 0.0) -> None:
+        """With ``consistent`` sentences come with what is known of spans that nothing crosses.
+
+        What is less probable than ``least`` is left out.
+        """
         self._labels = labels
         self._lengths: list[int] = []
         self._entries: list[SpanEntries] = []
         self._counts: list[int] = []
         self._consistent: list[FloatArray] = []
         self._crossing = consistent
+        self._least = least
 
     def add(self, length: int, entries: SpanEntries | None, consistent: FloatArray | None = None) -> None:
         """Take the next sentence in; None: nothing is known of it."""
@@ -28,10 +32,13 @@ class PosteriorsWriter:
         if self._crossing:
             unknown = np.zeros(length * (length + 1) // 2)
             self._consistent.append(unknown if consistent is None else np.minimum(consistent, 1.0))
-        self._counts.append(0 if entries is None else len(entries.g))
+        kept = 0
         if entries is not None:
-            # Charts may share memory from sentence to sentence.
-            self._entries.append(SpanEntries(*(np.array(column) for column in entries)))
+            probable = entries.g >= self._least
+            kept = int(np.count_nonzero(probable))
+            # Charts may share memory from sentence to sentence; a choice of entries is a copy.
+            self._entries.append(SpanEntries(*(np.asarray(column)[probable] for column in entries)))
+        self._counts.append(kept)
 
     def write(self, stream: BinaryIO) -> None:
         """Write the file's bytes.

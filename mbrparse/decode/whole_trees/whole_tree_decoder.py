@@ -12,31 +12,26 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from mbrparse.decode.candidates.sampler import SampledTree, Sampler, Samples
+from mbrparse.decode.candidates.sampler import Sampler, Samples
 from mbrparse.decode.decoders import Certificate, Decoded
 from mbrparse.decode.fallback import LabelledSpans
-from mbrparse.decode.free.bracketing import best_bracketing
-from mbrparse.decode.free.free_decoder import LEAST, best_preterminals, labelled
+from mbrparse.decode.free.free_decoder import LEAST, best_preterminals
 from mbrparse.decode.objectives import Item, Objective
 from mbrparse.decode.posteriors.span_posteriors import Posteriors
-from mbrparse.decode.whole_trees.agreements import Span, Uncrossed, crossing_table
+from mbrparse.decode.whole_trees.agreements import Uncrossed
 from mbrparse.decode.whole_trees.branch_and_bound import Found, Limit, best_tree
+from mbrparse.decode.whole_trees.completions import JUDGED, bracketing, completions, spans_of
 from mbrparse.decode.whole_trees.likeness import Likeness
 from mbrparse.errors import GrammarError
 from mbrparse.grammar.charts.clock import NO_LIMIT, Clock
 from mbrparse.grammar.charts.crossing.consistency import Consistency
 from mbrparse.grammar.charts.live_nodes import LiveNodes
-from mbrparse.grammar.charts.span_summary import cell_of
-from mbrparse.grammar.pcfg import PCFG, FloatArray, IntArray
+from mbrparse.grammar.pcfg import PCFG, IntArray
 
 SAMPLES = 1000
 SEED = 0
-# So many of the commonest sampled trees are completed, and of these so many are judged.
-COMPLETED = 200
-JUDGED = 20
 # Edges that may be looked at without a limit of time: some tenths of a second.
 WORK = 3e7
-_CROSSED = -1e6
 
 
 class WholeTreeChart(Protocol):
@@ -102,48 +97,20 @@ class WholeTreeDecoder:
             graph = self._of_constituents.graph(length, nodes)
             agreement = Uncrossed(self._of_constituents, graph)
             gains = np.log(np.maximum(agreement.start().masses, LEAST))
-            candidates = [_bracketing(gains, length)]
+            candidates = [bracketing(gains, length)]
             if samples is not None:
-                candidates += _completions(samples.trees(self._constituent), gains, length)
+                completed = completions(samples.trees(self._constituent), gains, length)
+                candidates += [completion.tree for completion in completed]
             crossed = best_tree(agreement, candidates, limit)
-            return _spans(crossed.tree, length, posteriors), crossed
+            return spans_of(crossed.tree, length, posteriors), crossed
         label = self._label if objective.weight(Item.PROJECTED_TREE) else self._bracket
         likeness = Likeness(self._of_nodes.graph(length, nodes), label)
         start = likeness.start()
         gains = np.log(np.maximum(likeness.masses(start, frozenset()), LEAST))
-        trees = [likeness.brackets(start, _bracketing(gains, length), frozenset())]
+        trees = [likeness.brackets(start, bracketing(gains, length), frozenset())]
         if samples is not None:
             trees += [list(map(tuple, tree.nodes.tolist())) for tree in samples.trees(label)[:JUDGED]]
         found = best_tree(likeness, trees, limit)
         if label is self._bracket:
-            return _spans([(start, end) for start, end, _ in found.tree], length, posteriors), found
+            return spans_of([(start, end) for start, end, _ in found.tree], length, posteriors), found
         return [(start, end, self._labels[shown]) for start, end, shown in found.tree], found
-
-
-def _bracketing(gains: FloatArray, length: int) -> list[Span]:
-    found = best_bracketing(gains, length)
-    return list(zip(found.starts.tolist(), found.ends.tolist(), strict=True))
-
-
-def _completions(trees: list[SampledTree], gains: FloatArray, length: int) -> list[list[Span]]:
-    """Binary trees that have all brackets of a sampled tree, those first that fewest samples cross."""
-    weights = np.array([len(tree.drawn) for tree in trees], np.float32)
-    crossing = crossing_table(length).astype(np.float32)
-    brackets = np.zeros((len(trees), len(gains)), np.float32)
-    for row, tree in enumerate(trees):
-        brackets[row, cell_of(length, tree.nodes[:, 0], tree.nodes[:, 1])] = 1.0
-    forbidden = brackets[:COMPLETED] @ crossing > 0
-    found = {tuple(_bracketing(np.where(row, _CROSSED, gains), length)): None for row in forbidden}
-    spans = np.array(list(found))
-    held = np.zeros((len(found), len(gains)), np.float32)
-    np.put_along_axis(held, cell_of(length, spans[:, :, 0], spans[:, :, 1]), 1.0, axis=1)
-    estimate = (held @ crossing @ brackets.T == 0) @ weights
-    order = np.argsort(-estimate, kind="stable")[:JUDGED]
-    return [list(map(tuple, spans[place].tolist())) for place in order]
-
-
-def _spans(tree: list[Span], length: int, posteriors: Posteriors) -> list[tuple[int, int, str]]:
-    """The tree with the most probable label on each span."""
-    chosen = np.zeros(length * (length + 1) // 2)
-    chosen[[cell_of(length, *span) for span in tree]] = 1.0
-    return labelled(best_bracketing(chosen, length), posteriors)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
+from mbrparse.evaluate.compared import ComparedTrees
 from mbrparse.evaluate.criteria import COVERAGE, Criterion, ratio
 from mbrparse.evaluate.evalb.evalb_files import evalb_scores
 from mbrparse.evaluate.evalb.parameters import EvalbParameters
@@ -19,8 +20,12 @@ from mbrparse.evaluate.sources import TreeSource
 if TYPE_CHECKING:
     import pandas as pd
 
+    from mbrparse.evaluate.compared import Tally
     from mbrparse.evaluate.criteria import Column
-    from mbrparse.evaluate.label_tally import LabelTally
+
+
+#: Only SPMRL's evaluator has the second.
+_COUNTING = (Status.VALID, Status.UNPARSED)
 
 
 class EvalbCounts(NamedTuple):
@@ -30,7 +35,7 @@ class EvalbCounts(NamedTuple):
     sentence: int  #: 1-based
     gold_line: int
     parse_line: int
-    status: int  #: EVALB's: 0 valid, 1 error, 2 skipped
+    status: int  #: EVALB's: 0 valid, 1 error, 2 skipped; SPMRL's: 3 without a parse, but counted
     length: int  #: EVALB's Len.
     parsed: int  #: 1 if valid
     matched: int
@@ -46,11 +51,11 @@ def count_as_evalb(
     parses: Sequence[TreeSource],
     parameters: EvalbParameters,
     tell: Callable[[str], None],
-    tallies: Mapping[str, LabelTally] | None = None,
+    tallies: Mapping[str, Sequence[Tally]] | None = None,
 ) -> Iterator[list[EvalbCounts]]:
     """Yield, for each gold line, its counts in each parser's parses.
 
-    ``tell`` is called with EVALB's messages, ``tallies`` (one by each name) are fed; raises as
+    ``tell`` is called with EVALB's messages, ``tallies`` (by each name) are fed; raises as
     ``evalb_scores`` does.
     """
     parsers = evalb_scores(gold, parses, parameters, tell, same_length=True)
@@ -59,13 +64,15 @@ def count_as_evalb(
         for source, score in zip(parses, scores, strict=True):
             rows.append(evalb_row(source.name, number, score))
             if tallies is not None and score.status == Status.VALID:
-                tallies[source.name].add(score.gold_brackets, score.test_brackets, score.pairs)
+                trees = ComparedTrees(score.gold_brackets, score.test_brackets, score.pairs, score.gold_tags)
+                for tally in tallies[source.name]:
+                    tally.add(trees)
         yield rows
 
 
 def evalb_row(name: str, number: int, score: Score) -> EvalbCounts:
     """The counts of one score."""
-    valid = score.status == Status.VALID
+    counts_at_all = score.status in _COUNTING
     counts = (score.matched, score.gold, score.test, score.crossing, score.words, score.correct_tags)
     return EvalbCounts(
         name,
@@ -74,19 +81,23 @@ def evalb_row(name: str, number: int, score: Score) -> EvalbCounts:
         number,
         int(score.status),
         score.length,
-        int(valid),
-        *(counts if valid else [0] * len(counts)),
+        int(score.status == Status.VALID),
+        *(counts if counts_at_all else [0] * len(counts)),
     )
 
 
 def _sentences(name: str, heading: str, passes: Callable[[pd.DataFrame], Column]) -> Criterion:
-    """The share of valid sentences that pass a test."""
+    """The share of the sentences that count that pass a test."""
     return Criterion(
         name,
         heading,
-        lambda counts: (passes(counts) & (counts["parsed"] > 0)).astype(int),
-        lambda counts: counts["parsed"],
+        lambda counts: (passes(counts) & (_counting(counts) > 0)).astype(int),
+        _counting,
     )
+
+
+def _counting(counts: pd.DataFrame) -> Column:
+    return counts["status"].isin(_COUNTING).astype(int)
 
 
 #: The share of sentences that count: EVALB leaves out more than empty parses.
@@ -111,7 +122,7 @@ EVALB: tuple[Criterion, ...] = (
         "average_crossing",
         "crossing",
         lambda counts: counts["crossing"],
-        lambda counts: counts["parsed"],
+        _counting,
         percent=False,
         lower_is_better=True,
     ),

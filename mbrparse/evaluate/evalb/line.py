@@ -89,7 +89,7 @@ def read_line(text: str, parameters: EvalbParameters, error: Callable[[str], Non
             if tag in quotes and parameters.is_quote(tag, word):
                 inside = [open_brackets[level] for level in range(depth)]
                 line.quotes.append(Quote(word, tag, len(words), len(starts), inside))
-            if tag not in parameters.deleted:
+            if parameters.terminals_stay or tag not in parameters.deleted:
                 words.append(word)
                 tags.append(tag)
         elif kind == _OPENING:

@@ -30,7 +30,7 @@ _QUOTES = frozenset(("'", '"', "/"))
 
 @dataclass(frozen=True)
 class EvalbParameters:
-    """What a parameter file says; the defaults are EVALB's own."""
+    """What a parameter file says, and where SPMRL's evaluator is another; the defaults are EVALB's own."""
 
     name: str = "none"  #: of the file, for signatures
     debug: int = 0
@@ -42,10 +42,14 @@ class EvalbParameters:
     quotes: frozenset[str] = frozenset()
     equal_labels: frozenset[tuple[str, str]] = frozenset()  #: both ways round
     equal_words: frozenset[tuple[str, str]] = frozenset()
+    label_ends: str = "-="  #: a bracket's label ends at the first of these characters
+    tags_end: bool = False  #: and so does a terminal's
+    terminals_stay: bool = False  #: deleted labels delete brackets only
+    unparsed_count: bool = False  #: a line without a parse counts against the recall (the option -X)
     _brackets: dict[str, str | None] = field(default_factory=dict, compare=False, repr=False)
 
     def bracket_label(self, label: str) -> str | None:
-        """The label that a bracket is compared by, cut at the first ``-`` or ``=``; None: deleted.
+        """The label that a bracket is compared by, cut at the first of ``label_ends``; None: deleted.
 
         >>> parameters = EvalbParameters(deleted=frozenset({"TOP", "-NONE-"}))
         >>> [parameters.bracket_label(label) for label in ("NP-SBJ=1", "TOP", "-NONE-")]
@@ -54,10 +58,19 @@ class EvalbParameters:
         try:
             return self._brackets[label]
         except KeyError:
-            cut: str | None = re.split("[-=]", label, maxsplit=1)[0]
+            cut: str | None = self._cut(label)
             if any(self.same_label(str(cut), deleted) for deleted in self.deleted):
                 cut = None
             return self._brackets.setdefault(label, cut)
+
+    def _cut(self, label: str) -> str:
+        return re.split(f"[{re.escape(self.label_ends)}]", label, maxsplit=1)[0]
+
+    def same_tag(self, one: str, other: str) -> bool:
+        """Whether the labels of two terminals count as one."""
+        if self.tags_end:
+            one, other = self._cut(one), self._cut(other)
+        return self.same_label(one, other)
 
     def same_label(self, one: str, other: str) -> bool:
         """Whether two labels count as one. Equality is by pairs: it does not carry over."""
@@ -73,7 +86,33 @@ class EvalbParameters:
 
     def signature(self) -> dict[str, str]:
         """The part of a table's signature that these parameters decide."""
-        return {"evalb": self.name, "labels": "yes" if self.labelled else "no"}
+        ends = {} if self.label_ends == "-=" else {"label-ends": self.label_ends}
+        tags = {"tags": "cut"} if self.tags_end else {}
+        terminals = {"terminals": "stay"} if self.terminals_stay else {}
+        unparsed = {"unparsed": "count"} if self.unparsed_count else {}
+        return {
+            "evalb": self.name,
+            "labels": "yes" if self.labelled else "no",
+            **ends,
+            **tags,
+            **terminals,
+            **unparsed,
+        }
+
+
+#: The evaluator of the SPMRL shared tasks (Seddah et al. 2013) with its spmrl.prm, run with -X. It cuts the
+#: labels that it deletes too, so that -NONE- stands for brackets without a label.
+SPMRL = EvalbParameters(
+    name="spmrl.prm",
+    max_error=10_000,
+    cutoff=70,
+    deleted=frozenset({"TOP", "ROOT", "S1", "VROOT", ""}),
+    deleted_for_length=frozenset({"-NONE-"}),
+    label_ends="-=#",
+    tags_end=True,
+    terminals_stay=True,
+    unparsed_count=True,
+)
 
 
 def shipped(name: str | Path) -> Path | None:

@@ -25,10 +25,11 @@ class Status(IntEnum):
     VALID = 0
     ERROR = 1
     SKIP = 2
+    UNPARSED = 3  #: SPMRL's, with -X: counts, with nothing found
 
 
 class Score(NamedTuple):
-    """A row of EVALB's table, and what its label breakdown needs.
+    """A row of EVALB's table, and what breakdowns need.
 
     ``pairs`` are the places of matched brackets, gold and parse, in ``gold_brackets`` and
     ``test_brackets``.
@@ -45,6 +46,7 @@ class Score(NamedTuple):
     gold_brackets: Brackets = Brackets([], [])
     test_brackets: Brackets = Brackets([], [])
     pairs: tuple[tuple[int, int], ...] = ()
+    gold_tags: tuple[str, ...] = ()
 
 
 def score(
@@ -59,6 +61,9 @@ def score(
     A line that was not ``well_read`` is an error, but scored all the same, as EVALB does.
     """
     if not test.words:
+        if parameters.unparsed_count:
+            count = _unparsed(gold, parameters)
+            return Score(Status.UNPARSED, gold.length, gold=count, words=len(gold.words))
         return Score(Status.SKIP, gold.length)
     if len(gold.words) != len(test.words):
         mend_quotes(gold, test, parameters)
@@ -80,11 +85,25 @@ def score(
         len(theirs.spans),
         _crossing(ours.spans, theirs.spans, len(gold.words), gold.nested and test.nested),
         len(gold.words),
-        sum(map(parameters.same_label, gold.tags, test.tags)),
+        sum(map(parameters.same_tag, gold.tags, test.tags)),
         ours,
         theirs,
         tuple(pairs),
+        tuple(gold.tags),
     )
+
+
+def _unparsed(line: EvalbLine, parameters: EvalbParameters) -> int:
+    """The brackets of a gold line without a parse, as SPMRL's evaluator counts them.
+
+    That is each bracket once, and once more for every deleted label that is not its own.
+    """
+    count = 0
+    for start, end, label in zip(line.starts, line.ends, line.labels, strict=True):
+        if start != end:
+            is_deleted = parameters.bracket_label(label) is None
+            count += 1 + len(parameters.deleted) - is_deleted
+    return count
 
 
 def _counting(line: EvalbLine, parameters: EvalbParameters) -> Brackets:

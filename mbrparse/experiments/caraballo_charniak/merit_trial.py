@@ -13,7 +13,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from mbrparse.decode.best_first.best_first_charts import BestFirst, BestFirstChart, BestFirstCharts, Until
+from mbrparse.decode.best_first.best_first import BestFirst, Until
+from mbrparse.decode.best_first.best_first_chart import BestFirstChart
+from mbrparse.decode.best_first.best_first_charts import BestFirstCharts
 from mbrparse.grammar.charts.chart import Derivation
 from mbrparse.grammar.charts.factory import ChartFactory
 from mbrparse.grammar.pcfg import PCFG

@@ -9,7 +9,8 @@ from pathlib import Path
 from mbrparse.errors import CorpusError
 from mbrparse.experiments.goodman.bracketed_trial import BracketedTrial, Design
 from mbrparse.experiments.goodman.figure2 import figure2
-from mbrparse.experiments.goodman.table1 import final_rates, summarize, table1, table1_data
+from mbrparse.experiments.goodman.table1 import final_rates, table1, table1_data
+from mbrparse.experiments.paired_runs import summarize
 from mbrparse.experiments.runs import Result, run_all
 from mbrparse.experiments.table_files import write_table
 from mbrparse.files import together

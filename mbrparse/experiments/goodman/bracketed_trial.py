@@ -17,7 +17,7 @@ import pandas as pd
 from mbrparse.decode.parser import Parser
 from mbrparse.evaluate.counts import SentenceCounts
 from mbrparse.evaluate.criteria import PAPER, rates
-from mbrparse.evaluate.gold import PAPER_FORM, GoldSentence
+from mbrparse.experiments.held_out import HeldOut
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.training.bracketed_corpus import encode_corpus
 from mbrparse.grammar.training.bracketings import bracketed_sentences
@@ -77,13 +77,15 @@ class BracketedTrial:
         alphabet = {terminal for sentence in sentences for terminal in sentence.terminals}
         grammar = PCFG.from_rules(random_grammar(how.nonterminals, alphabet, _grammar_seed(how.seed, run)))
         corpus = encode_corpus(grammar, sentences)
-        test = _Test(trees[how.train :])
+        test = HeldOut(trees[how.train :])
         rows: list[SentenceCounts] = []
         curve: list[float] = []
         estimate = first_estimate(grammar)
         for current, training in reestimate(grammar, corpus, estimate, how.iterations):
             estimate = current
-            rows.extend(test.judge(with_probabilities(grammar, estimate.rules), estimate.iteration))
+            parses = Parser(with_probabilities(grammar, estimate.rules), *DECODERS).parse(test.sentences)
+            for place, name in enumerate(DECODERS):
+                rows.extend(test.judge(f"{name} {estimate.iteration}", [one.spans[place] for one in parses]))
             curve.append(training.cross_entropy)
         strings = encode_corpus(grammar, list(bracketed_sentences(test.trees, "tags", brackets=False)))
         held_out = fit(strings, expect(grammar, estimate.rules, strings).log_probs)
@@ -97,33 +99,6 @@ class BracketedTrial:
 
 def _grammar_seed(seed: int, run: int) -> int:
     return random.Random(f"{seed}/{run}/grammar").getrandbits(32)
-
-
-class _Test:
-    """The sentences that are parsed, and their correct trees."""
-
-    def __init__(self, trees: Sequence[SourceTree]) -> None:
-        self.trees = trees
-        self.sentences = [tree.leaves() for _, _, tree in trees]
-        self.gold = [
-            GoldSentence(number, line, tree, PAPER_FORM, source)
-            for number, (source, line, tree) in enumerate(trees, start=1)
-        ]
-
-    def judge(self, grammar: PCFG, iteration: int) -> list[SentenceCounts]:
-        """A row of counts for each decoder and sentence, named by decoder and iteration."""
-        parses = Parser(grammar, *DECODERS).parse(self.sentences)
-        rows = []
-        for position, name in enumerate(DECODERS):
-            for gold, parse in zip(self.gold, parses, strict=True):
-                spans = parse.spans[position]
-                matches = gold.reference.matches(
-                    [(start, end) for start, end, _ in spans], [label for _, _, label in spans]
-                )
-                place = (gold.number, gold.line, gold.number, parse.length, 1)
-                counts = (gold.constituents, len(spans), *matches)
-                rows.append(SentenceCounts(f"{name} {iteration}", *place, *counts))
-        return rows
 
 
 def _rates(rows: list[SentenceCounts]) -> dict[str, dict[str, list[float]]]:

@@ -14,15 +14,19 @@ from typing import Any
 from mbrparse.decode.objectives import OBJECTIVES
 from mbrparse.decode.parse_files import write_parses
 from mbrparse.decode.parser_options import ParserOptions
+from mbrparse.decode.posteriors.posteriors_file import read_posteriors
+from mbrparse.decode.posteriors.posteriors_writer import PosteriorsWriter
 from mbrparse.decode.run import Job, parse_all
 from mbrparse.decode.sentences import read_chunks
 from mbrparse.evaluate.criteria import COVERAGE, PAPER
-from mbrparse.evaluate.evaluation import Settings, evaluate_files
+from mbrparse.evaluate.evaluation import Settings, evaluate_files, file_sources
 from mbrparse.evaluate.gold import Comparison
+from mbrparse.evaluate.report.chart_cells import THRESHOLD
+from mbrparse.evaluate.report.pages import Wishes, write_report
 from mbrparse.experiments.runs import claim_folder, clear_left_overs, read_json
 from mbrparse.files import open_output, read_lines, together
 from mbrparse.grammar.count_trees import train_by_counting
-from mbrparse.grammar.grammar_file import read_rules_with_tagger, write_rules
+from mbrparse.grammar.grammar_file import read_rules, read_rules_with_tagger, write_rules
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.reporting import Progress, Tell, say_nothing, show_nothing
 from mbrparse.state_files import anything, mapping
@@ -32,6 +36,8 @@ from mbrparse.treebank.corpora import SourceTree
 from mbrparse.treebank.label_map import read_label_map
 from mbrparse.treebank.prepare import Account, OnError, Preparation, prepare_corpora
 from mbrparse.treebank.splits import length_remark, split_fraction
+
+_SETTINGS = Settings(Comparison(), (*PAPER, COVERAGE))
 
 ALGORITHMS = ("labelled-tree", "labelled-recall", "bracketed-recall")
 
@@ -67,6 +73,16 @@ class Corpus:
             "drawn at random": self.seed,
         }
 
+    def described(self) -> dict[str, str]:
+        """The corpus and its division, for people."""
+        sections = "" if self.sections is None else f", sections {self.sections}"
+        longest = "" if self.max_length is None else f", up to {self.max_length} words"
+        which = "the last" if self.seed is None else f"drawn at random (seed {self.seed})"
+        return {
+            "corpus": f"{self.name}{sections}{longest}",
+            "split": f"{self.test_fraction} of the trees are parsed, {which}",
+        }
+
 
 @dataclass(frozen=True)
 class Stage:
@@ -86,6 +102,12 @@ class Reproduction:
     jobs: int = 1
     tell: Tell = say_nothing
     progress: Progress = show_nothing
+    command: str | None = None  #: how it was called, for the page
+
+    @property
+    def page(self) -> Path:
+        """The page with all sentences behind the table."""
+        return self._file("report.html")
 
     @property
     def stages(self) -> tuple[Stage, ...]:
@@ -94,8 +116,13 @@ class Reproduction:
             Stage("binarize", (self._file("binarized.mrg"),), self._binarize),
             Stage("split", (self._file("train.mrg"), self._file("test.mrg")), self._split),
             Stage("train", (self._file("grammar.txt"),), self._train),
-            Stage("parse", (*self._parses, self._file("details.jsonl")), self._parse),
+            Stage(
+                "parse",
+                (*self._parses, self._file("details.jsonl"), self._file("posteriors.npz")),
+                self._parse,
+            ),
             Stage("evaluate", (self._file("table.txt"),), self._evaluate),
+            Stage("report", (self.page,), self._report),
         )
 
     def run(self) -> str:
@@ -186,22 +213,52 @@ class Reproduction:
         grammar = PCFG.from_rules(read_rules_with_tagger(self._file("grammar.txt")))
         options = ParserOptions(tuple(OBJECTIVES[name] for name in ALGORITHMS))
         test = self._file("test.mrg")
-        results = parse_all(Job(grammar, options, details=True), read_chunks(test), self.jobs, self.tell)
+        job = Job(grammar, options, details=True, posteriors=True)
+        results = parse_all(job, read_chunks(test), self.jobs, self.tell)
         shown = self.progress(results, "parsing", self._lines(test))
-        self.tell(str(write_parses(shown, self._parses, self._file("details.jsonl"))))
+        # What a page draws of them; all would fill the disk.
+        posteriors = PosteriorsWriter(grammar.labels, least=THRESHOLD), self._file("posteriors.npz")
+        self.tell(str(write_parses(shown, self._parses, self._file("details.jsonl"), posteriors)))
 
     def _evaluate(self) -> None:
         count = self._lines(self._file("test.mrg"))
         result = evaluate_files(
             str(self._file("test.mrg")),
             [str(path) for path in self._parses],
-            Settings(Comparison(), (*PAPER, COVERAGE)),
+            _SETTINGS,
             self.tell,
             lambda rows: self.progress(rows, "evaluating", count),
             details=[str(self._file("details.jsonl"))],
         )
         with open_output(self._file("table.txt")) as stream:
             stream.write(result.render("text"))
+
+    def _report(self) -> None:
+        gold, parses = file_sources(self._file("test.mrg"), self._parses, _SETTINGS)
+        train = self._lines(self._file("train.mrg"))
+        rules = read_rules(self._file("grammar.txt"))
+        given = {"command": self.command} if self.command else {}
+        wishes = Wishes(
+            title=f"Goodman's three algorithms on {Path(self.corpus.name).name}",
+            about={
+                **given,
+                **self.corpus.described(),
+                "grammar": f"{len(rules.rules):,} rules, counted from {train:,} trees",
+            },
+            details=[self._file("details.jsonl")],
+            posteriors=read_posteriors(self._file("posteriors.npz")),
+            in_one_file=True,
+        )
+        count = self._lines(self._file("test.mrg"))
+        write_report(
+            gold,
+            parses,
+            self.page,
+            _SETTINGS,
+            wishes,
+            say_nothing,  # what there is to say evaluate has said
+            lambda rows: self.progress(rows, "report", count),
+        )
 
     def _lines(self, path: Path) -> int:
         """How many trees a file of ours holds: one stands on each line."""

@@ -43,14 +43,22 @@ class Judged:
     """A parser's parses, compared with the gold: all sentences, and those up to EVALB's cut-off length.
 
     Rows are named by objectives; ``left_out`` counts EVALB's errors, such as a word that one side has
-    tagged as punctuation, over all algorithms.
+    tagged as punctuation, over all algorithms. Where there are some, algorithms are judged on different
+    sentences; ``common`` is of those that have an error for none.
     """
 
     kind: ParserKind
     parsing: Parsing
     all: Summary
     short: Summary | None
+    common: Summary | None
     left_out: int
+
+    @property
+    def groups(self) -> dict[str, Summary]:
+        """What there is, by name."""
+        found = {"all": self.all, "short": self.short, "common": self.common}
+        return {name: summary for name, summary in found.items() if summary is not None}
 
 
 def judge(steps: Steps, parsing: Parsing, how: EvalbParameters, resamples: int, seed: int) -> Judged:
@@ -58,12 +66,20 @@ def judge(steps: Steps, parsing: Parsing, how: EvalbParameters, resamples: int, 
     messages: list[str] = []
     settings = Settings(how, (*EVALB, EVALB_COVERAGE), resamples=resamples, seed=seed)
     result = evaluate_files(steps.gold, steps.parses, settings, messages.append)
-    counts = result.counts[result.counts["length"] <= how.cutoff]
-    short = None
-    if len(counts):
-        tested = significance(counts, EVALB, "pooled", next(iter(ALGORITHMS)), resamples, seed)
-        short = summarize(counts, steps.gold, how, settings.criteria, significance=tested)
-    return Judged(steps.kind, parsing, result.summary, short, int((result.counts["status"] > 0).sum()))
+    counts = result.counts
+    in_error = counts["status"] > 0
+
+    def part(chosen: pd.DataFrame) -> Summary | None:
+        if chosen.empty:
+            return None
+        tested = significance(chosen, EVALB, "pooled", next(iter(ALGORITHMS)), resamples, seed)
+        return summarize(chosen, steps.gold, how, settings.criteria, significance=tested)
+
+    common = None
+    if in_error.any():
+        common = part(counts[~counts["sentence"].isin(counts["sentence"][in_error])])
+    short = part(counts[counts["length"] <= how.cutoff])
+    return Judged(steps.kind, parsing, result.summary, short, common, int(in_error.sum()))
 
 
 @together()
@@ -95,11 +111,18 @@ def _printed(found: Sequence[Judged], title: str, form: PrintFormat) -> str:
         lines += ["", _account(judged), ""]
         lines += LAYOUTS[form](_grid(judged.all, judged.kind.published), 2)
         if judged.short is not None:
-            sentences = int(judged.short.totals["sentences"].iloc[0])
-            lines += ["", f"Sentences of at most 40 words and punctuation marks ({sentences}):", ""]
-            lines += LAYOUTS[form](_grid(judged.short, {}), 2)
+            title = f"Sentences of at most 40 words and punctuation marks ({_sentences(judged.short)}):"
+            lines += ["", title, "", *LAYOUTS[form](_grid(judged.short, {}), 2)]
         lines += ["", "Differences of F, all sentences:", "", *LAYOUTS[form](_differences(judged.all), 1)]
+        if judged.common is not None:
+            title = f"Sentences that EVALB scores for all four ({_sentences(judged.common)}):"
+            lines += ["", title, "", *LAYOUTS[form](_grid(judged.common, {}), 2)]
+            lines += ["", "Differences of F, these:", "", *LAYOUTS[form](_differences(judged.common), 1)]
     return "\n".join([*lines, "", LEGEND, ""])
+
+
+def _sentences(summary: Summary) -> int:
+    return int(summary.totals["sentences"].iloc[0])
 
 
 def _account(judged: Judged) -> str:
@@ -156,9 +179,7 @@ def _criteria() -> Iterator[tuple[int, Criterion]]:
 def _rows(found: Sequence[Judged]) -> Iterator[dict[str, Any]]:
     """For CSV: a row for each parser, group of sentences and algorithm; rates, his too, 0 to 1."""
     for judged in found:
-        for group, summary in (("all", judged.all), ("short", judged.short)):
-            if summary is None:
-                continue
+        for group, summary in judged.groups.items():
             tested = summary.significance
             assert tested is not None
             totals = summary.totals.to_dict("records")
@@ -180,17 +201,12 @@ def _rows(found: Sequence[Judged]) -> Iterator[dict[str, Any]]:
 def _data(found: Sequence[Judged], settings: dict[str, Any]) -> dict[str, Any]:
     parsers = []
     for judged in found:
-        groups = {"all": judged.all, "short": judged.short}
         parsers.append(
             {
                 "name": judged.kind.name,
                 "description": judged.kind.description,
                 **asdict(judged.parsing),
-                **{
-                    group: json.loads(render(summary, "json"))
-                    for group, summary in groups.items()
-                    if summary is not None
-                },
+                **{group: json.loads(render(summary, "json")) for group, summary in judged.groups.items()},
                 "published": {name: row._asdict() for name, row in judged.kind.published.items()},
             }
         )

@@ -12,6 +12,7 @@ from mbrparse.grammar.charts.span_summary import SpanEntries, SpanSummary
 from mbrparse.grammar.pcfg import FloatArray, IntArray
 
 TOO_LARGE = "chart too large for memory"
+TOO_IMPROBABLE = "too improbable for a forest"
 
 
 @dataclass(frozen=True)

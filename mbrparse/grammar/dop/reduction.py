@@ -14,7 +14,8 @@ from mbrparse.files import open_output, together
 from mbrparse.grammar.dop.dop_grammar import DopGrammar
 from mbrparse.grammar.dop.fragments import NO_WORD
 from mbrparse.grammar.grammar_file import format_number
-from mbrparse.grammar.rules import Rule, is_terminal, quote, unquote
+from mbrparse.grammar.pcfg import PCFG
+from mbrparse.grammar.rules import Rule, RuleSet, Weight, is_terminal, quote, unquote
 
 
 def reduced_rules(grammar: DopGrammar) -> Iterator[tuple[Rule, float]]:
@@ -48,6 +49,14 @@ def reduced_rules(grammar: DopGrammar) -> Iterator[tuple[Rule, float]]:
                     rule = Rule(labels[address], children)
                     merged[rule] = merged.get(rule, 0.0) + up * share * other
     yield from merged.items()
+
+
+def reduced_grammar(grammar: DopGrammar) -> PCFG:
+    """The reduction as a PCFG, for the charts of any."""
+    treebank = grammar.treebank
+    rules = {rule: Weight(probability) for rule, probability in reduced_rules(grammar)}
+    start = {name: Weight(count / treebank.trees) for name, count in treebank.start.items()}
+    return PCFG.from_rules(RuleSet(treebank.terminal_kind, start, rules, treebank.unknown))
 
 
 def count_rules(grammar: DopGrammar) -> int:

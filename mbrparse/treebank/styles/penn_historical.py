@@ -27,8 +27,17 @@ _EMPTY = re.compile(r"\*[A-Za-z]*\*[-=\w]*|\*(?:[-=]\d+)?|0")
 _KIND = re.compile(r"\*[^*]*\*|\*")
 # Codes that stand in the place of a word, or inside one: <P_12>, {COM:sic}, <heading>, </paren>.
 _CODE = re.compile(r"\{[A-Za-z]+:[^{}]*\}|<[A-Z]+_[^<>]*>|</?(?:heading|font|paren|note|i|b|sup|sub)>")
-_TEXT_OF_CODE = {"<dash>": "-", "<slash>": "/", "<lparen>": "-LRB-", "<rparen>": "-RRB-", "<equal>": "="}
-_NAMED = re.compile("|".join(_TEXT_OF_CODE))
+# Characters by their names, <dash>, <dash/> or </dash>.
+_TEXT_OF_CODE = {
+    "dash": "-",
+    "slash": "/",
+    "lparen": "-LRB-",
+    "rparen": "-RRB-",
+    "equal": "=",
+    "apostrophe": "'",
+    "asterisk": "*",
+}
+_NAMED = re.compile(rf"</?({'|'.join(_TEXT_OF_CODE)})/?>")
 _COMMENT_BEGINS, _COMMENT_ENDS = ("/*", "/~*"), ("*/", "*~/")
 
 
@@ -136,7 +145,7 @@ def _is_no_text(node: Tree) -> bool:
 def _leaf_text(token: str, leaves: Leaves | None) -> str:
     if leaves in ("word", "lemma"):
         token = split_lemma(token)[leaves == "lemma"]
-    return _NAMED.sub(lambda match: _TEXT_OF_CODE[match.group()], token)
+    return _NAMED.sub(lambda match: _TEXT_OF_CODE[match[1]], token)
 
 
 def _deep_text(word: str, lemma: str | None, leaves: Leaves | None) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from mbrparse.grammar.charts.dop.dop_outside import dop_outside
 from mbrparse.grammar.charts.dop.dop_tables import LANES, DopTables, dop_tables
 from mbrparse.grammar.charts.factory import TIE, ChartFactory
 from mbrparse.grammar.charts.nodes import derivation_of
+from mbrparse.grammar.charts.rule_tables import Ints
 from mbrparse.grammar.charts.span_summary import summarize_entries
 from mbrparse.grammar.charts.vector import aligned_rows
 from mbrparse.grammar.dop.dop_grammar import DopGrammar
@@ -27,6 +29,18 @@ from mbrparse.grammar.rules import quote
 # How much lower a threshold is tried where a sentence loses all its parses to one.
 _LOWER = 1e-2
 _LOWEST = 1e-12
+
+
+class Filled(NamedTuple):
+    """A sentence's forest with inside values, for who goes down it."""
+
+    terminal_ids: IntArray
+    tables: DopTables
+    forest: DopForest
+    values: DopValues
+    log_prob: float
+    best: bool | None  # as in dop_inside
+    symbols: Ints  # of the nodes, the grammar's ids
 
 
 class DopCharts:
@@ -59,6 +73,8 @@ class DopCharts:
         self._memory = Memory(self._tables)
         # The sentence at work, and its chart under the treebank's PCFG.
         self._filtered: tuple[IntArray, Chart] | None = None
+        # What the memory holds.
+        self._held: Filled | None = None
 
     def charts(self, sentences: Sequence[IntArray]) -> Iterator[Chart]:
         """One chart after the other for sentences of known terminals (one or more each)."""
@@ -101,30 +117,52 @@ class DopCharts:
         met = values.outside[found] > 0
         return Cell((symbols, inside), (symbols[met], outside[met]))
 
+    def filled(self, terminal_ids: IntArray, best: bool | None = None) -> Filled:
+        """A sentence with its inside values, which stand until others are asked for.
+
+        ``best`` is as in dop_inside. Raises ChartOverflowError or MemoryError where they do not fit,
+        TimeLimitError, ValueError where there is no parse.
+        """
+        held = self._held
+        if held is None or held.terminal_ids is not terminal_ids or held.best is not best:
+            self._inside(terminal_ids, best, kept=True)
+            held = self._held
+        if held is None or held.log_prob == -math.inf:
+            raise ValueError("a sentence without a derivation")
+        return held
+
     def _fill(self, chart: Chart, wanted: Wanted) -> None:
         if wanted.summaries or wanted.entries:
             forest, values, log_prob = self._inside_outside(chart)
             entries = dop_entries(forest, values, self._label_of_group)
             summary = summarize_entries(chart.length, entries, self._tie)
             chart.put(log_prob=log_prob, summary=summary, entries=entries)
+        elif not wanted.derivations:
+            chart.put(log_prob=self._inside(chart.terminal_ids, None, kept=True)[2])
         if wanted.derivations:
             chart.put(derivation=self._derivation(chart))
 
     def _inside_outside(self, chart: Chart) -> tuple[DopForest, DopValues, float]:
-        forest, values, log_prob = self._inside(chart, None, kept=False)
+        forest, values, log_prob = self._inside(chart.terminal_ids, None, kept=False)
         if log_prob > -math.inf:
             dop_outside(self._tables, forest, values, self._clock.stop)
             self._clock.check()
         return forest, values, log_prob
 
-    def _inside(self, chart: Chart, best: bool | None, kept: bool) -> tuple[DopForest, DopValues, float]:
+    def _inside(
+        self, terminal_ids: IntArray, best: bool | None, kept: bool
+    ) -> tuple[DopForest, DopValues, float]:
         """``kept``: for going down it by address; else for the derivatives."""
-        for forest in self._forests(chart.terminal_ids, kept):
+        self._held = None
+        for forest in self._forests(terminal_ids, kept):
             values = self._memory.values(forest, outside=not kept)
             log_prob = float(dop_inside(self._tables, forest, values, best, self._clock.stop))
             self._clock.check()
             if log_prob > -math.inf:
                 break
+        if kept:
+            symbols = self._symbol_of[forest.group]
+            self._held = Filled(terminal_ids, self._tables, forest, values, log_prob, best, symbols)
         return forest, values, log_prob
 
     def _forests(self, terminal_ids: IntArray, kept: bool) -> Iterator[DopForest]:
@@ -149,7 +187,7 @@ class DopCharts:
             threshold = threshold * _LOWER if threshold > _LOWEST else 0.0
 
     def _derivation(self, chart: Chart) -> Derivation:
-        forest, values, log_prob = self._inside(chart, True, kept=True)
+        forest, values, log_prob = self._inside(chart.terminal_ids, True, kept=True)
         nodes = dop_derivation(self._tables, forest, values, self._tie)
         if not nodes:
             return Derivation(-math.inf, [], [])

@@ -18,7 +18,9 @@ from mbrparse.treebank.labels import project
 
 
 class DopTreeProbability:
-    """The probability of trees: an inside pass in which nothing but their constituents is alive."""
+    """The probability of binary trees: an inside pass in which nothing but their constituents is alive."""
+
+    serves_nary = False
 
     def __init__(self, grammar: DopGrammar) -> None:
         self._tables = dop_tables(grammar)
@@ -27,10 +29,13 @@ class DopTreeProbability:
         for label, name in enumerate(grammar.treebank.labels):
             self._labels.setdefault(project(name), []).append(label)
 
-    def log_prob(self, spans: Sequence[tuple[int, int, str]], terminal_ids: IntArray) -> float:
+    def log_prob(
+        self, spans: Sequence[tuple[int, int, str]], terminal_ids: IntArray, nary: bool = False
+    ) -> float:
         """The log probability of a binary tree of (start, end, label) spans; -inf if it has none.
 
-        It is summed over symbols with the labels, and over the preterminals of its words.
+        It is summed over symbols with the labels, and over the preterminals of its words. ``nary`` is never
+        true (see ``serves_nary``).
         """
         rows = [
             (start, end, label)

@@ -94,6 +94,7 @@ class Forests:
     def fill(self, terminal_ids: IntArray) -> tuple[Forest, float]:
         """The forest of a sentence, which lives until the next one, and its log probability.
 
+        That is -inf without a parse, and where values leave the range of numbers (``holds_tree`` tells).
         Raises ChartOverflowError where the forest would have more than ``max_size``, and MemoryError
         where there is not so much memory, TimeLimitError where it takes too long; the next sentence may do.
         """
@@ -109,12 +110,16 @@ class Forests:
             self._enlarge(full)
         total = forest_outside(self._state, length, self.clock.stop)
         self.clock.check()
-        if not 0 < total < math.inf:  # beyond, values have left the numbers' range
+        if not 0 < total < math.inf:
             return self.forest, -math.inf
         columns = int(self._state.columns.shift[1 : length + 1].sum())
         shift = int(self._shift[terminal_ids].sum()) - columns
         self.log_scale = shift * math.log(2.0)
         return self.forest, math.log(total) - self.log_scale
+
+    def holds_tree(self, length: int) -> bool:
+        """Whether some tree of the sentence that was filled last is there, however improbable."""
+        return bool((self.tables.root[self.root_symbols(length)] > 0).any())
 
     def root_symbols(self, length: int) -> Ints:
         """The symbols that derive the whole of the sentence that was filled last."""

@@ -1,0 +1,69 @@
+"""What ``mbrparse evaluate --evalb`` prints for one parse file: EVALB's own output."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any, TextIO
+
+from mbrparse.cli.options import note, tell, with_progress
+from mbrparse.files import open_output, together
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from mbrparse.evaluate.evalb.parameters import EvalbParameters
+    from mbrparse.evaluate.evalb.score import Score
+
+
+def evalb_parameters(path: str, encoding: str) -> EvalbParameters:
+    """A parameter file, read."""
+    from mbrparse.evaluate.evalb.parameters import read_parameters
+
+    parameters = read_parameters(path, tell, encoding)
+    if parameters.debug:
+        note(f"{path}: DEBUG has no effect; --per-sentence and --by show more")
+    return parameters
+
+
+def print_as_evalb(gold: str, parses: str, parameters: EvalbParameters, options: dict[str, Any]) -> bool:
+    """EVALB's own output, the coverage on standard error. Whether every sentence counts."""
+    from mbrparse.evaluate.counts import counts_table
+    from mbrparse.evaluate.evalb.evalb_counts import EvalbCounts, evalb_row
+    from mbrparse.evaluate.evalb.evalb_files import evalb_scores
+    from mbrparse.evaluate.evalb.report import Report
+    from mbrparse.evaluate.sources import gold_file, parse_files
+
+    report = Report(parameters.cutoff)
+    messages: list[str] = []
+    rows: list[list[EvalbCounts]] = []
+    [source] = parse_files([parses], options["encoding"])
+
+    def complain(message: str) -> None:
+        messages.append(message)
+        tell(message)
+
+    def kept(scores: Iterable[Score]) -> Iterator[Score]:
+        for number, score in enumerate(scores, start=1):
+            rows.append([evalb_row(source.name, number, score)])
+            yield score
+
+    [scores] = evalb_scores(gold_file(gold, options["encoding"]), [source], parameters, complain)
+    path = options["per_sentence"]
+    if path is not None:
+        scores = kept(scores)
+    with ExitStack() as outputs:
+        outputs.enter_context(together())
+        counts = None if path is None else outputs.enter_context(open_output(path))
+        stream = outputs.enter_context(open_output(options["output"]))
+        for line in report.lines(with_progress(scores, "evaluate")):
+            stream.write(line)
+        if counts is not None:
+            write_counts(counts_table(rows), counts)
+    note(report.coverage())
+    return not messages and report.all.valid == report.all.sentences
+
+
+def write_counts(counts: pd.DataFrame, stream: TextIO) -> None:
+    """Write a table of counts, as CSV."""
+    counts.to_csv(stream, index=False, lineterminator="\n")

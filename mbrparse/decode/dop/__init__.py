@@ -1,0 +1,1 @@
+"""Decoders over DOP grammars: what posteriors of their charts serve, and samples of their derivations."""

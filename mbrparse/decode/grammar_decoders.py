@@ -1,0 +1,153 @@
+"""The decoders of a PCFG and the charts that they ask: a table says who serves which kind of objective."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, cast
+
+from mbrparse.decode.decoders import Decoder, Place
+from mbrparse.decode.derivations.viterbi_decoder import ViterbiDecoder
+from mbrparse.decode.free.free_decoder import FreeDecoder
+from mbrparse.decode.nary.nary_decoder import NaryDecoder
+from mbrparse.decode.objectives import Kind, Objective
+from mbrparse.decode.parse_result import SentenceChart
+from mbrparse.decode.parser_options import ParserOptions
+from mbrparse.decode.posteriors.span_posteriors import Posteriors
+from mbrparse.grammar.charts.chart import Wanted
+from mbrparse.grammar.charts.clock import Clock
+from mbrparse.grammar.charts.crossing.consistency import ConsistentSpans, NodeChart
+from mbrparse.grammar.charts.factory import TIE, ChartFactory
+from mbrparse.grammar.pcfg import PCFG
+
+# Some kernels take a while to load, and many have no use for them: those are imported where they are used.
+if TYPE_CHECKING:
+    from mbrparse.decode.candidates.candidate_trees import CandidateTrees
+    from mbrparse.decode.derivations.forest_charts import ForestCharts
+
+#: From the objectives that it is to serve to a decoder.
+Maker = Callable[[list[Objective]], Decoder[Any]]
+
+_NARY = (Kind.NARY, Kind.EXACT_F)
+
+
+class GrammarDecoders:
+    """What serves a parser's objectives with one grammar.
+
+    ``charts`` are those that decoders ask, ``labels`` what the ids of their posteriors' labels stand for,
+    ``candidates`` lists those of the charts' sentences, where some are asked for.
+    """
+
+    def __init__(self, grammar: PCFG, options: ParserOptions, clock: Clock) -> None:
+        self.grammar = grammar
+        self.options = options
+        self.clock = clock
+        self.labels = grammar.labels
+        self.charts = self._charts()
+        self.candidates = self._candidates() if options.has_candidates else None
+        self.places = _places(options.objectives, self._makers())
+        self._consistent = ConsistentSpans(grammar)
+
+    def posteriors(self, chart: SentenceChart) -> Posteriors:
+        """Those of a sentence's chart, which has a parse."""
+        known = None
+        if self.options.best_first is None:
+            known = partial(self._consistent.of_chart, cast("NodeChart", chart))
+        return Posteriors.of_chart(chart, self.labels, known)
+
+    def _asked(self, *kinds: Kind) -> bool:
+        """Whether an objective is of one of these kinds."""
+        return any(objective.kind in kinds for objective in self.options.objectives)
+
+    def _makers(self) -> Mapping[Kind, Maker]:
+        """Who makes the decoder of each kind; decoders work in this order, kinds of one maker share it."""
+        # A forest has the most probable derivation too, and another chart would cost more than a lane.
+        forest = self._forest if self.options.needs_forest else self._viterbi
+        return {
+            Kind.FREE: self._free,
+            Kind.NARY: self._nary,
+            Kind.DERIVATION: forest,
+            Kind.FOREST: forest,
+            Kind.EXACT_F: self._exact_f,
+            Kind.WHOLE: self._whole,
+            Kind.RISK: self._risk,
+        }
+
+    def _charts(self) -> Any:
+        options = self.options
+        if options.needs_forest:
+            from mbrparse.decode.derivations.forest_charts import ForestCharts
+
+            forests = ForestCharts(self.grammar, options.items, self.clock)
+            self.labels = forests.labels
+            return forests
+        if options.best_first is not None:
+            from mbrparse.decode.best_first.best_first_charts import BestFirstCharts
+
+            return BestFirstCharts(self.grammar, options.best_first, self.clock)
+        return ChartFactory(self.grammar, options.precision, self._wanted(), clock=self.clock)
+
+    def _wanted(self) -> Wanted:
+        """What charts of sums are asked for in any case."""
+        entries = self._asked(Kind.NARY) or self.options.expectations
+        nodes = self.options.needs_consistency or self._asked(Kind.WHOLE)
+        sums = self._asked(Kind.FREE, Kind.WHOLE) or entries
+        return Wanted(sums, self._asked(Kind.DERIVATION), entries, nodes)
+
+    @cached_property
+    def _forests(self) -> ForestCharts:
+        """The charts' own forests or, where they have none, others."""
+        from mbrparse.decode.derivations.forest_charts import ForestCharts
+
+        if isinstance(self.charts, ForestCharts):
+            return self.charts
+        return ForestCharts(self.grammar, clock=self.clock)
+
+    def _candidates(self) -> CandidateTrees:
+        from mbrparse.decode.candidates.candidate_trees import CandidateTrees
+
+        return CandidateTrees.of_forests(self._forests, self.options)
+
+    def _free(self, objectives: list[Objective]) -> Decoder[Any]:
+        root = self.grammar.start_label if self.options.unlabelled else None
+        return FreeDecoder(objectives, TIE[self.options.precision], root, self.clock)
+
+    def _nary(self, objectives: list[Objective]) -> Decoder[Any]:
+        return NaryDecoder(objectives, TIE[self.options.precision], self.grammar.start_label, self.clock)
+
+    def _viterbi(self, objectives: list[Objective]) -> Decoder[Any]:
+        return ViterbiDecoder(self.grammar, objectives)
+
+    def _forest(self, objectives: list[Objective]) -> Decoder[Any]:
+        from mbrparse.decode.derivations.forest_decoder import ForestDecoder
+
+        return ForestDecoder(self._forests, objectives, self.options.expectations)
+
+    def _exact_f(self, objectives: list[Objective]) -> Decoder[Any]:
+        from mbrparse.decode.nary.exact_f_decoder import ExactFDecoder
+
+        return ExactFDecoder(self._forests, objectives, self.grammar.start_label)
+
+    def _whole(self, objectives: list[Objective]) -> Decoder[Any]:
+        from mbrparse.decode.candidates.sampler import Sampler
+        from mbrparse.decode.whole_trees.whole_tree_decoder import WholeTreeDecoder
+
+        return WholeTreeDecoder(self.grammar, objectives, Sampler(self._forests), self.clock)
+
+    def _risk(self, objectives: list[Objective]) -> Decoder[Any]:
+        from mbrparse.decode.candidates.risk_decoder import RiskDecoder
+
+        assert self.candidates is not None
+        assert self.options.risk is not None
+        return RiskDecoder(self.candidates, self.options, self.options.risk, TIE["double"])
+
+
+def _places(objectives: Sequence[Objective], makers: Mapping[Kind, Maker]) -> tuple[Place, ...]:
+    """The decoders, each made once with all its objectives."""
+    places = []
+    for maker in dict.fromkeys(makers.values()):
+        mine = [place for place, objective in enumerate(objectives) if makers[objective.kind] == maker]
+        if mine:
+            chosen = [objectives[place] for place in mine]
+            places.append(Place(maker(chosen), tuple(mine), chosen[0].kind in _NARY))
+    return tuple(places)

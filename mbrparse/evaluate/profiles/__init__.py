@@ -1,0 +1,1 @@
+"""Profiles: named ways of counting, each as a published evaluation has it."""

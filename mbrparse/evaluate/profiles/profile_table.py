@@ -1,0 +1,144 @@
+"""The profiles: who counts what, as the published code has it, one row each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+from mbrparse.errors import MbrparseError
+from mbrparse.evaluate.criteria import COVERAGE, MORE, PAPER, Criterion
+from mbrparse.evaluate.evalb.collins_parameters import COLLINS
+from mbrparse.evaluate.evalb.evalb_counts import EVALB, EVALB_COVERAGE
+from mbrparse.evaluate.evalb.parameters import SPMRL, EvalbParameters
+from mbrparse.evaluate.gold import PAPER_FORM, Comparison
+from mbrparse.evaluate.leaf_ancestor import OF_WORDS
+from mbrparse.evaluate.profiles.span_conventions import SpanConventions
+from mbrparse.evaluate.profiles.span_counts import (
+    COMPARED,
+    COMPLETE,
+    CORPUS_F,
+    CORPUS_PRECISION,
+    CORPUS_RECALL,
+    SENTENCE_F,
+    SENTENCE_PRECISION,
+    SENTENCE_RECALL,
+    SPAN_COVERAGE,
+    SPAN_CRITERIA,
+    WHOLE_F,
+    WHOLE_PRECISION,
+    WHOLE_RECALL,
+)
+
+How: TypeAlias = Comparison | EvalbParameters | SpanConventions
+
+
+@dataclass(frozen=True)
+class Profile:
+    """A way of counting: what counts, and the figures that are made of it."""
+
+    name: str
+    source: str  #: the code or paper that it was read from
+    how: How
+    criteria: tuple[Criterion, ...]  #: as the source prints them, the one it goes by first
+    more: tuple[Criterion, ...] = ()  #: what ``--all`` adds
+    context: tuple[Criterion, ...] = (COVERAGE,)
+    further: tuple[Criterion, ...] = ()  #: what is there only by name
+
+    def shown(self, everything: bool = False) -> tuple[Criterion, ...]:
+        """The columns of its table."""
+        return (*self.criteria, *(self.more if everything else ()), *self.context)
+
+    def called(self, name: str) -> Criterion:
+        """A criterion by its name; raises MbrparseError where it is not there."""
+        known = {one.name: one for one in (*self.shown(everything=True), *self.further)}
+        if name not in known:
+            raise MbrparseError(f"no criterion is called {name!r}", remedy=f"there are {', '.join(known)}")
+        return known[name]
+
+    def with_punctuation(self) -> Profile:
+        """The profile with every terminal a word; raises MbrparseError where tags decide nothing."""
+        if not isinstance(self.how, SpanConventions):
+            raise MbrparseError(f"the profile {self.name} leaves no word out by the gold's tags")
+        return replace(self, how=replace(self.how, words="all"))
+
+
+_SENTENCE = (SENTENCE_F, SENTENCE_PRECISION, SENTENCE_RECALL)
+_EVALB_OF_SPANS = (WHOLE_F, WHOLE_PRECISION, WHOLE_RECALL)
+_SPAN_CONTEXT = (COMPARED, SPAN_COVERAGE)
+
+#: diora.prm: what EVALB deletes; terminals with these tags are no words in the first place.
+_DIORA_DELETED = frozenset({"ROOT", "S1", "-NONE-", ",", ":", "``", "''", ".", "?", "!"})
+
+
+def _of_spans(name: str, source: str, how: SpanConventions, criteria: tuple[Criterion, ...]) -> Profile:
+    more = tuple(criterion for criterion in SPAN_CRITERIA if criterion not in criteria)
+    return Profile(name, source, how, criteria, more, _SPAN_CONTEXT)
+
+
+PROFILES = {
+    profile.name: profile
+    for profile in (
+        Profile("goodman", "Goodman 1996, section 2", PAPER_FORM, PAPER, MORE, further=OF_WORDS),
+        Profile("evalb", "EVALB 2013, COLLINS.prm", COLLINS, EVALB, (), (EVALB_COVERAGE,)),
+        Profile("spmrl", "evalb_spmrl2013, spmrl.prm, -X", SPMRL, EVALB, (), (EVALB_COVERAGE,)),
+        _of_spans(
+            "prpn",
+            "yikangshen/PRPN 42212fb, test_phrase_grammar.py and data_ptb.py",
+            SpanConventions(longest=10),
+            _SENTENCE,
+        ),
+        _of_spans(
+            "on-lstm",
+            "yikangshen/Ordered-Neurons 46d63cd, test_phrase_grammar.py, data_ptb.py and utils.py",
+            SpanConventions(),
+            (*_SENTENCE, *_EVALB_OF_SPANS),
+        ),
+        _of_spans(
+            "diora",
+            "iesl/diora 110b9b0, pytorch/diora/scripts/evalb.py and EVALB/diora.prm",
+            SpanConventions(
+                whole="yes", one_word=True, duplicates=True, deleted=_DIORA_DELETED, bare_word=True
+            ),
+            (CORPUS_F, CORPUS_PRECISION, CORPUS_RECALL, COMPLETE),
+        ),
+        _of_spans(
+            "compound-pcfg",
+            "harvardnlp/compound-pcfg 4af1eb0, compare_trees.py, utils.py and process_ptb.py",
+            SpanConventions(whole="below-root", shortest=2, longest=150),
+            (CORPUS_F, SENTENCE_F),
+        ),
+    )
+}
+
+
+def chosen_profile(
+    profile: Profile | str | None, comparison: Comparison = PAPER_FORM, evalb: EvalbParameters | None = None
+) -> Profile:
+    """The profile that was asked for; without one Goodman's (in that form), or EVALB's by its parameters.
+
+    Raises MbrparseError where what was asked for does not go together.
+    """
+    if evalb is not None and (profile is not None or comparison != PAPER_FORM):
+        raise MbrparseError("a profile, form, unaries and crossing_reference mean nothing with evalb")
+    if evalb is not None:
+        return replace(PROFILES["evalb"], how=evalb)
+    found = profile_called(profile or "goodman") if not isinstance(profile, Profile) else profile
+    if comparison == PAPER_FORM:
+        return found
+    if not isinstance(found.how, Comparison):
+        raise MbrparseError(
+            f"form, unaries and crossing_reference mean nothing with the profile {found.name}",
+            remedy="they are goodman's",
+        )
+    return replace(found, how=comparison)
+
+
+def profile_called(name: str) -> Profile:
+    """The profile of that name; raises MbrparseError where there is none.
+
+    >>> profile_called("prpn").how.signature()["lengths"]
+    '1-10'
+    """
+    if name not in PROFILES:
+        raise MbrparseError(f"no profile is called {name!r}", remedy=f"there are {', '.join(PROFILES)}")
+    return PROFILES[name]

@@ -1,0 +1,206 @@
+"""Spans without labels, counted sentence by sentence, and the figures that published scripts make of them.
+
+Conventions. A sentence whose gold and parse both have no span that counts is right: precision, recall
+and F are 1; where only the gold has none, recall is 1 and F is 0. (The scripts add 1e-8 to denominators,
+which the seventh digit shows; here nothing is added.) Sentences left out for their length have zeros in
+all columns. A sentence without a parse has no span that matches, and no rate above zero.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from mbrparse.errors import CorpusError
+from mbrparse.evaluate.agreement import empty_gold, no_trees
+from mbrparse.evaluate.aligned import AlignedParses, Sentence
+from mbrparse.evaluate.compared import ComparedTrees
+from mbrparse.evaluate.criteria import COVERAGE, Criterion, ratio
+from mbrparse.evaluate.outline import Brackets, Span
+from mbrparse.evaluate.profiles.span_conventions import SpanConventions
+from mbrparse.evaluate.sources import TreeSource
+from mbrparse.evaluate.unbinarized import OriginalForms
+from mbrparse.reporting import Tell
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from mbrparse.evaluate.compared import Tally
+    from mbrparse.evaluate.criteria import Column
+
+
+class SpanCounts(NamedTuple):
+    """One row of the table: a sentence of one parser."""
+
+    name: str  #: of the parses
+    sentence: int  #: 1-based
+    gold_line: int
+    parse_line: int
+    terminals: int  #: that count
+    counted: int  #: 0 where the sentence is left out for its length, else 1
+    parsed: int  #: 0 for an empty parse and where the sentence is left out, else 1
+    gold: int  #: spans of the gold tree
+    guess: int  #: spans of the parse
+    matched: int
+
+
+def count_spans(
+    gold: TreeSource,
+    parses: Sequence[TreeSource],
+    how: SpanConventions,
+    tallies: Mapping[str, Sequence[Tally]] | None,
+    tell: Tell,
+) -> Iterator[list[SpanCounts]]:
+    """Yield, for each gold sentence, its counts in each parser's parses.
+
+    ``tallies`` (by each name) are fed with the gold's and the parses' labels of what matches without
+    them. Raises as ``count_matches`` does, and CorpusError where no sentence counts.
+    """
+    read = OriginalForms(tell).trees
+    trees = read(gold)
+    parsers = [(source.name, AlignedParses(source, read(source))) for source in parses]
+    number = counted = 0
+    for number, (line, tree) in enumerate(trees, start=1):
+        if tree is None:
+            raise empty_gold(gold.place(line))
+        leaves = tree.leaves()
+        sentence = Sentence(number, line, leaves, gold.source, gold.unit)
+        kept = how.kept(leaves)
+        words = sum(kept)
+        takes = how.takes(words)
+        counted += takes
+        correct = how.brackets(tree, kept)
+        rows = []
+        for name, parser in parsers:
+            parse_line, parse = parser.next_of(sentence, trees)
+            guess = Brackets([], [])
+            if parse is not None:
+                parser.check(sentence, parse.leaves(), trees)
+                guess = how.brackets(parse, kept)
+                if how.bare_word and parse.is_leaf and words:
+                    guess = Brackets([(0, 1)], [""])
+            rows.append(
+                SpanCounts(
+                    name,
+                    number,
+                    line,
+                    parse_line,
+                    words,
+                    int(takes),
+                    int(takes and parse is not None),
+                    takes * len(correct.spans),
+                    takes * len(guess.spans),
+                    takes * _common(correct.spans, guess.spans),
+                )
+            )
+            if tallies is not None and takes:
+                tags = [leaf.label for leaf, keeps in zip(leaves, kept, strict=True) if keeps]
+                compared = ComparedTrees(correct, guess, _pairs(correct.spans, guess.spans), tags)
+                for tally in tallies[name]:
+                    tally.add(compared)
+        yield rows
+    if not number:
+        raise no_trees(gold.source)
+    if not counted:
+        raise CorpusError(
+            f"no sentence counts ({', '.join(f'{key} {value}' for key, value in how.signature().items())})",
+            source=gold.source,
+            remedy="keep punctuation if the tags are not the Penn Treebank's",
+        )
+    for _, parser in parsers:
+        parser.finish(gold.source, number)
+
+
+def _common(gold: list[Span], guess: list[Span]) -> int:
+    return (Counter(gold) & Counter(guess)).total()
+
+
+def _pairs(gold: list[Span], guess: list[Span]) -> list[tuple[int, int]]:
+    """The places of spans that match, from the top."""
+    free: dict[Span, list[int]] = {}
+    for place, span in reversed(list(enumerate(guess))):
+        free.setdefault(span, []).append(place)
+    return [(place, free[span].pop()) for place, span in enumerate(gold) if free.get(span)]
+
+
+def _mean(name: str, heading: str, rate: Callable[[pd.DataFrame], Column]) -> Criterion:
+    """The mean of a rate of the sentences that count."""
+    return Criterion(
+        name,
+        heading,
+        lambda counts: rate(counts).where(counts["parsed"] > 0, 0.0),
+        lambda counts: counts["counted"],
+    )
+
+
+def _quotient(above: Column, below: Column, otherwise: Column | float) -> Column:
+    return (above / below.where(below > 0, 1)).where(below > 0, otherwise)
+
+
+def _precision(counts: pd.DataFrame) -> Column:
+    nothing_to_find = (counts["gold"] == 0).astype(float)
+    return _quotient(counts["matched"], counts["guess"], nothing_to_find)
+
+
+def _recall(counts: pd.DataFrame) -> Column:
+    return _quotient(counts["matched"], counts["gold"], 1.0)
+
+
+def _f(counts: pd.DataFrame) -> Column:
+    return _quotient(2 * counts["matched"], counts["gold"] + counts["guess"], 1.0)
+
+
+def _with_whole(column: str) -> Callable[[pd.DataFrame], Column]:
+    """A count with one span more in each tree of two words at least: the whole sentence."""
+    parsed = column != "gold"
+    return lambda counts: (
+        counts[column] + ((counts["terminals"] > 1) & (counts["parsed" if parsed else "counted"] > 0))
+    )
+
+
+SENTENCE_F = _mean("sentence_f", "sent. F", _f)
+SENTENCE_PRECISION = _mean("sentence_precision", "sent. prec.", _precision)
+SENTENCE_RECALL = _mean("sentence_recall", "sent. recall", _recall)
+CORPUS_F = Criterion(
+    "corpus_f",
+    "corpus F",
+    lambda counts: 2 * counts["matched"],
+    lambda counts: counts["gold"] + counts["guess"],
+)
+CORPUS_PRECISION = ratio("corpus_precision", "corpus prec.", "matched", "guess")
+CORPUS_RECALL = ratio("corpus_recall", "corpus recall", "matched", "gold")
+COMPLETE = Criterion(
+    "complete_match",
+    "complete",
+    lambda counts: (
+        (counts["matched"] == counts["gold"]) & (counts["gold"] == counts["guess"]) & (counts["parsed"] > 0)
+    ).astype(int),
+    lambda counts: counts["counted"],
+)
+
+_matched, _gold, _guess = _with_whole("matched"), _with_whole("gold"), _with_whole("guess")
+#: What EVALB makes of the same spans and the whole sentences.
+WHOLE_F = Criterion(
+    "whole_f", "EVALB F", lambda counts: 2 * _matched(counts), lambda counts: _gold(counts) + _guess(counts)
+)
+WHOLE_PRECISION = Criterion("whole_precision", "EVALB prec.", _matched, _guess)
+WHOLE_RECALL = Criterion("whole_recall", "EVALB recall", _matched, _gold)
+
+SPAN_CRITERIA = (
+    SENTENCE_F,
+    SENTENCE_PRECISION,
+    SENTENCE_RECALL,
+    CORPUS_F,
+    CORPUS_PRECISION,
+    CORPUS_RECALL,
+    COMPLETE,
+)
+
+#: How many of the sentences that count have a parse.
+SPAN_COVERAGE = replace(COVERAGE, denominator=lambda counts: counts["counted"])
+#: How many sentences count.
+COMPARED = Criterion(
+    "compared", "compared", lambda counts: counts["counted"], COVERAGE.denominator, context=True
+)

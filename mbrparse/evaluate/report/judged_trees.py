@@ -1,0 +1,140 @@
+"""What is wrong in each tree, kept as an evaluation goes through the sentences.
+
+A tally that is fed with what the tables are made of, so that what a page marks and lists are the very matches
+that were counted. Constituents are those that count, as they are compared.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+from mbrparse.evaluate.attachment_tally import PP, AttachmentTally
+from mbrparse.evaluate.breakdowns import TABLES, By
+from mbrparse.evaluate.compared import ComparedTrees
+from mbrparse.evaluate.gold import Comparison, crossing_reference
+from mbrparse.evaluate.label_tally import LabelTally, confused_pairs
+from mbrparse.evaluate.matches import consistent, gap_owners
+from mbrparse.evaluate.place_tally import PlaceTally, depth_name, width_name
+from mbrparse.evaluate.report.label_numbers import LabelNumbers
+
+#: What a constituent of a parse is; a number from 0 is the gold's label over its span, which it should have.
+RIGHT, EXTRA, CROSSING = -1, -2, -3
+
+
+def attachment_name(what: tuple[str, str]) -> str:
+    """What an attachment is called.
+
+    >>> attachment_name(("PP", "VP")), attachment_name(("coordination", "NP"))
+    ('PP below VP', 'coordination, NP')
+    """
+    kind, label = what
+    return f"{kind} below {label}" if kind == PP else f"{kind}, {label}"
+
+
+#: By what errors are counted in groups, and what a group is called.
+GROUPS: dict[By, Callable[[Any], str]] = {
+    "label": str,
+    "depth": depth_name,
+    "width": width_name,
+    "attachment": attachment_name,
+}
+
+
+class JudgedTree(NamedTuple):
+    """A parse against its gold tree.
+
+    ``nodes``: label number, start, end and what it is, of each constituent; ``gold``: the same of the gold's,
+    where what it is for this parse is RIGHT (found), EXTRA (missed, nothing over its span is left), or the
+    number of the label that the parse has instead.
+    """
+
+    nodes: array[int]
+    gold: array[int]
+
+
+class Errors(NamedTuple):
+    """How many of a group a sentence misses, and how many of the parse's are not right."""
+
+    sentence: int
+    missed: int
+    extra: int
+
+
+class JudgedTrees:
+    """One parser's trees, judged, and in which sentences what goes wrong.
+
+    Sentences are numbered from 0 in the order in which they are heard of.
+    """
+
+    def __init__(self, labels: LabelNumbers, how: Comparison | None) -> None:
+        """``how`` says what crossing is judged by (None: by the gold tree as it is)."""
+        self._labels = labels
+        self._how = how
+        self.trees: list[JudgedTree] = []
+        #: by kind of group and its name
+        self.errors: dict[By, defaultdict[str, list[Errors]]] = {by: defaultdict(list) for by in GROUPS}
+        #: by the gold's label and the parse's: sentence, how often
+        self.confused: defaultdict[tuple[str, str], list[tuple[int, int]]] = defaultdict(list)
+
+    def add(self, trees: ComparedTrees) -> None:
+        """Take a sentence in."""
+        sentence = len(self.trees)
+        confused = confused_pairs(trees)
+        self.trees.append(self.judged(trees, confused))
+        labels = Counter((trees.gold.labels[one], trees.guess.labels[other]) for one, other in confused)
+        for pair, count in labels.items():
+            self.confused[pair].append((sentence, count))
+        for by, name, missed, extra in _errors(trees):
+            self.errors[by][name].append(Errors(sentence, missed, extra))
+
+    def judged(self, trees: ComparedTrees, confused: list[tuple[int, int]]) -> JudgedTree:
+        """A tree, its constituents of the wrong label being known."""
+        of_gold, of_guess = dict(confused), {other: place for place, other in confused}
+        found, right = {place for place, _ in trees.pairs}, {place for _, place in trees.pairs}
+        crossing = self._crossing(trees)
+        nodes, gold = array("i"), array("i")
+        for place, (span, label) in enumerate(zip(trees.gold.spans, trees.gold.labels, strict=True)):
+            what = RIGHT if place in found else EXTRA
+            if place in of_gold:
+                what = self._labels.number(trees.guess.labels[of_gold[place]])
+            gold.extend((self._labels.number(label), *span, what))
+        for place, (span, label) in enumerate(zip(trees.guess.spans, trees.guess.labels, strict=True)):
+            what = RIGHT if place in right else CROSSING if place in crossing else EXTRA
+            if place in of_guess:
+                what = self._labels.number(trees.gold.labels[of_guess[place]])
+            nodes.extend((self._labels.number(label), *span, what))
+        return JudgedTree(nodes, gold)
+
+    def _crossing(self, trees: ComparedTrees) -> set[int]:
+        """Which constituents of a parse cross one of the gold's."""
+        gold, guess = trees.gold, trees.guess
+        there = set(gold.spans)
+        wrong = [place for place, span in enumerate(guess.spans) if span not in there]
+        if not wrong:
+            return set()
+        spans = gold.spans
+        if self._how is not None:
+            spans = crossing_reference(gold.spans, gold.labels, self._how)
+        owners = gap_owners(spans, max(end for _, end in gold.spans + guess.spans))
+        return {place for place in wrong if not consistent([guess.spans[place]], owners)}
+
+
+def _errors(trees: ComparedTrees) -> Iterator[tuple[By, str, int, int]]:
+    """A sentence's errors: the kind of group, its name, how many missed, how many not right."""
+    for by, called in GROUPS.items():
+        tally = TABLES[by].tally()
+        tally.add(trees)
+        missed, extra = Counter[Any](), Counter[Any]()
+        if isinstance(tally, AttachmentTally):
+            missed = tally.gold - tally.right
+        elif isinstance(tally, LabelTally | PlaceTally):
+            missed, extra = _less(tally.gold, tally.found), _less(tally.guess, tally.right)
+        for key in missed.keys() | extra.keys():
+            yield by, called(key), missed[key], extra[key]
+
+
+def _less(some: Counter[Any], others: Counter[Any]) -> Counter[Any]:
+    return some - others

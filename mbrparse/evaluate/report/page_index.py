@@ -1,0 +1,127 @@
+"""What a page knows of all sentences at once: enough to list, sort and filter them without their trees.
+
+Numbers are those of the table of counts. Sentences are numbered from 0; lists of them are of differences
+between neighbours, which compress well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from mbrparse.evaluate.breakdowns import By
+from mbrparse.evaluate.report.judged_trees import GROUPS
+from mbrparse.evaluate.report.kept_comparison import KeptComparison
+from mbrparse.evaluate.report.sentence_records import SentenceRecords
+from mbrparse.evaluate.significance_report import letters
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def page_index(compared: KeptComparison, records: SentenceRecords, chunk: int) -> dict[str, Any]:
+    """The index, once all ``records`` are made; ``chunk`` is how many sentences lie in one.
+
+    =========  =================================================================================
+    criteria   of each its words, and by parser the numbers of the columns it divides
+    columns    numbers, one for each sentence
+    errors     by kind of group, parser and group: sentence, how many missed, how many not right (flat)
+    confused   by parser: the gold's label, the parse's, and sentence, how often (flat)
+    bins       by parser: of each sentence the calibration's bin, -1: none; null without details
+    =========  =================================================================================
+    """
+    evaluation = compared.evaluation
+    columns = _Columns()
+    criteria = [
+        {
+            "name": criterion.name,
+            "heading": criterion.heading,
+            "percent": criterion.percent,
+            "lower": criterion.lower_is_better or criterion.name == "fell_back",
+            "context": criterion.context,
+            "columns": columns.of(
+                evaluation.counts,
+                criterion.numerator(evaluation.counts),
+                criterion.denominator(evaluation.counts),
+            ),
+        }
+        for criterion in evaluation.summary.criteria
+    ]
+    told = compared.settings.told() or evaluation.summary.criteria[0]
+    counts = evaluation.counts
+    length = counts["length" if "length" in counts else "terminals"]
+    size = len(counts) // len(compared.names)
+    significance = evaluation.summary.significance
+    numbers = compared.labels
+    errors = {by: [_errors(compared, name, by) for name in compared.names] for by in GROUPS}
+    confused = [_confused(compared, name) for name in compared.names]
+    return {
+        "names": compared.names,
+        "letters": letters(significance, len(compared.names)),
+        "baseline": 0 if significance is None else compared.names.index(significance.baseline),
+        "exact": compared.exact,
+        "sentences": size,
+        "chunk": chunk,
+        "told": [one["name"] for one in criteria].index(told.name),
+        "criteria": criteria,
+        "columns": columns.columns,
+        "lengths": length.iloc[:size].tolist(),
+        "errors": errors,
+        "confused": confused,
+        "bins": [records.bins[name] for name in compared.names] if records.known else None,
+        "labels": numbers.labels,
+    }
+
+
+def texts(compared: KeptComparison) -> list[str]:
+    """The words of each sentence, for searching and for lists."""
+    return ["" if shown is None else " ".join(shown.words) for shown in compared.gold]
+
+
+class _Columns:
+    """Columns of numbers, each kept once."""
+
+    def __init__(self) -> None:
+        self.columns: list[list[float]] = []
+        self._places: dict[tuple[float, ...], int] = {}
+
+    def of(self, counts: pd.DataFrame, *sides: pd.Series[Any]) -> list[list[int]]:
+        """By parser the numbers of the columns."""
+        names = counts["name"].unique()
+        size = len(counts) // len(names)
+        found = []
+        for parser in range(len(names)):
+            rows = slice(parser * size, (parser + 1) * size)
+            found.append([self._place(_integers(side.iloc[rows].tolist())) for side in sides])
+        return found
+
+    def _place(self, column: list[float]) -> int:
+        place = self._places.setdefault(tuple(column), len(self.columns))
+        if place == len(self.columns):
+            self.columns.append(column)
+        return place
+
+
+def _integers(column: Iterable[float]) -> list[float]:
+    return [int(number) if float(number).is_integer() else float(number) for number in column]
+
+
+def _errors(compared: KeptComparison, name: str, by: By) -> dict[str, list[int]]:
+    places = compared.counted[name]
+    return {group: _flat(rows, places) for group, rows in compared.judged[name].errors[by].items()}
+
+
+def _confused(compared: KeptComparison, name: str) -> list[list[Any]]:
+    judged, places, number = compared.judged[name], compared.counted[name], compared.labels.number
+    return [
+        [number(gold), number(guess), _flat(rows, places)] for (gold, guess), rows in judged.confused.items()
+    ]
+
+
+def _flat(rows: Sequence[tuple[int, ...]], places: Sequence[int]) -> list[int]:
+    """Rows whose first number is a sentence's, one after the other, with differences between sentences."""
+    flat, before = [], 0
+    for place, *rest in rows:
+        flat += [places[place] - before, *rest]
+        before = places[place]
+    return flat

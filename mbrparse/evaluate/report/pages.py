@@ -1,0 +1,199 @@
+"""Writing the page: one file, or for many sentences a folder whose index loads the others when needed.
+
+All goes into the page as text: nothing is loaded from elsewhere, and a policy within forbids it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mbrparse.errors import FileError
+from mbrparse.evaluate.evaluation import Rows, Settings
+from mbrparse.evaluate.report import error_bars
+from mbrparse.evaluate.report.calibration_tables import calibration
+from mbrparse.evaluate.report.chart_cells import PARTS, THRESHOLD, SpanArrays, check_lengths
+from mbrparse.evaluate.report.difference_plot import differences
+from mbrparse.evaluate.report.expectations import Expectations
+from mbrparse.evaluate.report.kept_comparison import KeptComparison, compare_sources
+from mbrparse.evaluate.report.packed import packed, packed_chunks
+from mbrparse.evaluate.report.page_index import page_index, texts
+from mbrparse.evaluate.report.results_table import results
+from mbrparse.evaluate.report.run_facts import facts
+from mbrparse.evaluate.report.sentence_records import SentenceRecords
+from mbrparse.evaluate.report.wording import MEANINGS
+from mbrparse.evaluate.significance_report import LEGEND
+from mbrparse.evaluate.sources import TreeSource
+from mbrparse.evaluate.tables import render
+from mbrparse.files import open_output, together
+from mbrparse.places import is_in_place
+
+if TYPE_CHECKING:
+    import jinja2
+
+#: More sentences than these make a folder.
+MOST_IN_A_FILE = 10_000
+#: How many sentences are unpacked at a time: in a file, and from a file of a folder.
+_CHUNK, _CHUNK_OF_FOLDER = 100, 250
+_LABELS_SHOWN = 15
+_SCRIPTS = ("elements", "store", "state", "listing", "tree", "heat_map", "sentence", "start")
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What a page is to say and show beside the comparison.
+
+    ``about`` are names and texts of what was run (corpus, split, grammar); ``posteriors`` those of the
+    sentences' spans, ``details`` files of ``parse --details``, one for all parses or one for each.
+    """
+
+    title: str | None = None
+    about: Mapping[str, str] = field(default_factory=dict)
+    details: Sequence[str | Path] = ()
+    posteriors: SpanArrays | None = None
+    fell_back: Mapping[str, Sequence[bool]] | None = None  #: of each parser, where no details say it
+    in_one_file: bool = False  #: however many sentences there are
+
+
+def write_report(
+    gold: TreeSource,
+    parses: Sequence[TreeSource],
+    output: str | Path,
+    settings: Settings,
+    wishes: Wishes,
+    tell: Callable[[str], None],
+    progress: Callable[[Rows], Rows] = lambda rows: rows,
+) -> Path:
+    """Compare trees, and write the page; returns the file to open.
+
+    That is ``output`` if its name ends in .html, and there are not too many sentences for one file; else a
+    folder is written, ``output`` without that ending, and its ``index.html`` is the page. Files take their
+    places together when all are complete. Raises MbrparseError where the trees, the details or the
+    posteriors are not of the same sentences, FileError where nothing can be written.
+    """
+    compared = compare_sources(gold, parses, settings, tell, progress, wishes.details, wishes.fell_back)
+    lengths = [0 if shown is None else len(shown.words) for shown in compared.gold]
+    if wishes.posteriors is not None:
+        check_lengths(wishes.posteriors, lengths)
+    records = SentenceRecords(compared, wishes.posteriors)
+    expected = Expectations(compared.names, wishes.details).sentences(lengths)
+    folder = None if wishes.in_one_file else _folder(Path(output), len(lengths))
+    chunk = _CHUNK if folder is None else _CHUNK_OF_FOLDER
+    chunks = list(packed_chunks(records.records(expected), chunk))
+    index = packed(page_index(compared, records, chunk))
+    words = packed(texts(compared))
+    page = _page(compared, records, wishes, folder is not None)
+    if folder is None:
+        blocks = {"index": index, "texts": words}
+        blocks |= {f"chunk-{number}": block for number, block in enumerate(chunks)}
+        with open_output(output) as stream:
+            stream.writelines(page.generate(blocks=blocks))
+        return Path(output)
+    loaded = {"texts": words} | {f"chunk-{number}": block for number, block in enumerate(chunks)}
+    _write_folder(folder, page.generate(blocks={"index": index}), loaded)
+    return folder / "index.html"
+
+
+def _folder(output: Path, sentences: int) -> Path | None:
+    """The folder to be written; None: a file."""
+    if output.suffix.lower() in (".html", ".htm") or is_in_place(output):
+        return None if sentences <= MOST_IN_A_FILE else output.with_suffix("")
+    return output
+
+
+def _write_folder(folder: Path, page: Iterator[str], blocks: Mapping[str, str]) -> None:
+    """The page and a script for each block; scripts of a page that stood here before are removed."""
+    there = folder.exists()
+    if there and any(folder.iterdir()) and not (folder / "data").is_dir():
+        raise FileError(
+            "holds other files than a page's",
+            source=str(folder),
+            remedy="name a folder that is not there yet",
+        )
+    data = folder / "data"
+    data.mkdir(parents=True, exist_ok=True)
+    try:
+        with together():
+            for name, block in blocks.items():
+                with open_output(data / f"{name}.js") as stream:
+                    stream.write(f'received("{name}", "{block}");\n')
+            with open_output(folder / "index.html") as stream:
+                stream.writelines(page)
+    except BaseException:
+        if not there:
+            data.rmdir()
+            folder.rmdir()
+        raise
+    for path in data.glob("*.js"):
+        if path.stem not in blocks:
+            path.unlink()
+
+
+@dataclass(frozen=True)
+class _Page:
+    template: jinja2.Template
+    context: dict[str, Any]
+
+    def generate(self, blocks: Mapping[str, str]) -> Iterator[str]:
+        """The page's text with these blocks of data inside."""
+        return iter(self.template.generate(**self.context, blocks=blocks))
+
+
+def _page(compared: KeptComparison, records: SentenceRecords, wishes: Wishes, in_folder: bool) -> _Page:
+    import jinja2
+
+    def text(name: str) -> str:
+        return (files(__package__) / "data" / name).read_text("utf-8")
+
+    environment = jinja2.Environment(
+        autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
+    )
+    summary = compared.evaluation.summary
+    told = compared.settings.told() or summary.criteria[0]
+    names = compared.names
+    frames = compared.evaluation.frames
+    context = {
+        "title": wishes.title or _title(compared),
+        "facts": facts(compared, wishes.about),
+        "results": results(summary),
+        "tested": summary.significance is not None,
+        "legend": LEGEND,
+        "meanings": [
+            (criterion.heading, MEANINGS[criterion.name])
+            for criterion in summary.criteria
+            if criterion.name in MEANINGS
+        ],
+        "baseline": None if summary.significance is None else summary.significance.baseline,
+        "differences": differences(summary),
+        "told": told,
+        "by_length": error_bars.by_length(frames["by_length"], told, names),
+        "by_label": error_bars.by_group(frames["by_label"], "label", names, _LABELS_SHOWN),
+        "by_width": error_bars.by_group(frames["by_width"], "width", names),
+        "by_depth": error_bars.by_group(frames["by_depth"], "depth", names),
+        "by_attachment": error_bars.by_attachment(frames["by_attachment"], names)
+        if "by_attachment" in frames
+        else None,
+        "confusions": [error_bars.confusions(frames["confusions"], name) for name in names],
+        "calibrations": [
+            calibration(name, records.by_sentence[name], records.by_constituent[name], records.left_out[name])
+            for name in names
+            if records.by_constituent[name].number
+        ],
+        "json": render(summary, "json"),
+        "style": text("page.css"),
+        "script": "\n".join(text(f"{name}.js") for name in _SCRIPTS),
+        "has_posteriors": wishes.posteriors is not None,
+        "threshold": THRESHOLD,
+        "parts": PARTS,
+        "in_folder": in_folder,
+    }
+    return _Page(environment.from_string(text("page.html")), context)
+
+
+def _title(compared: KeptComparison) -> str:
+    many = "s" if len(compared.names) > 1 else ""
+    gold = compared.evaluation.summary.signature.partition("gold:")[2].partition("|")[0]
+    return f"{len(compared.names)} parser{many} on {gold}"

@@ -1,0 +1,150 @@
+"""What a page holds of each sentence, to be drawn when it is looked at.
+
+========  =============================================================================================
+words     the gold's; null where they are the text of the sentence (``page_index.texts``) cut at its spaces
+tags      label numbers of the gold's tags; null where there are no words under them
+gold      the gold's constituents, parents before children: columns of labels, starts and widths
+parses    one for each parser (below)
+cells     the model's spans (``chart_cells``): columns of labels, starts, widths, posteriors; or null
+========  =============================================================================================
+
+Of a parse: ``nodes``, the columns of its constituents and of what each is (``judged_trees``), and ``gold``,
+what each of the gold's is for it; ``tags`` where they are not the gold's; ``expected``, by name what was
+expected of the tree; ``g``, its constituents' posteriors, in PARTS of one as those of cells. Labels are
+numbers, starts are differences from the one before: columns of small numbers compress well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from mbrparse.evaluate.report.calibration_bins import CalibrationBins
+from mbrparse.evaluate.report.chart_cells import PARTS, SpanArrays, chart_cells
+from mbrparse.evaluate.report.expectations import Expected
+from mbrparse.evaluate.report.judged_trees import RIGHT, JudgedTree
+from mbrparse.evaluate.report.kept_comparison import KeptComparison
+
+#: What a page tells of the expectations.
+_SHOWN = ("reason", "log_prob", "score", "posterior", "constituents", "labelled")
+
+
+class SentenceRecords:
+    """Makes the records; meanwhile the bins of each parser's calibration fill."""
+
+    def __init__(self, compared: KeptComparison, posteriors: SpanArrays | None = None) -> None:
+        self._compared = compared
+        self._posteriors = posteriors
+        self.by_sentence = {name: CalibrationBins() for name in compared.names}
+        self.by_constituent = {name: CalibrationBins() for name in compared.names}
+        #: by parser, of each sentence its bin (-1: none)
+        self.bins: dict[str, list[int]] = {name: [] for name in compared.names}
+        #: by parser, how many expectations are about trees of another form
+        self.left_out = dict.fromkeys(compared.names, 0)
+        #: whether anything was expected of any tree
+        self.known = False
+
+    def records(self, expected: Iterator[list[Expected | None]]) -> Iterator[dict[str, Any]]:
+        """Those of all sentences, in order; ``expected`` says what was expected of each."""
+        for sentence, of_parsers in enumerate(expected):
+            yield self._record(sentence, of_parsers)
+
+    def _record(self, sentence: int, of_parsers: Sequence[Expected | None]) -> dict[str, Any]:
+        compared = self._compared
+        shown = compared.gold[sentence]
+        parses = []
+        gold = [[], [], []] if shown is None else columns(shown.nodes, 3)
+        for name, expected in zip(compared.names, of_parsers, strict=True):
+            judged = compared.tree(name, sentence)
+            if judged is not None and compared.exact:
+                gold = columns(judged.gold, 4)[:3]
+            parses.append(self._parse(name, sentence, judged, expected))
+        cells = None
+        if self._posteriors is not None:
+            cells = columns(chart_cells(self._posteriors, sentence, compared.labels), 4)
+        return {
+            "words": None if shown is None or _are_text(shown.words) else list(shown.words),
+            "tags": None if shown is None or shown.tags is None else self._numbers(shown.tags),
+            "gold": gold,
+            "parses": parses,
+            "cells": cells,
+        }
+
+    def _parse(
+        self, name: str, sentence: int, judged: JudgedTree | None, expected: Expected | None
+    ) -> dict[str, Any] | None:
+        place = -1
+        found: dict[str, Any] | None = None
+        if judged is not None:
+            found = {"nodes": columns(judged.nodes, 4), "gold": list(judged.gold[3::4])}
+            gold, parse = self._compared.gold[sentence], self._compared.parses[name][sentence]
+            if gold is not None and parse is not None and parse.tags not in (None, gold.tags):
+                found["tags"] = self._numbers(parse.tags or ())
+        if expected is not None:
+            self.known = True
+            said, g = expected._asdict(), expected.g
+            found = found or {}
+            found["expected"] = {key: _rounded(said[key]) for key in _SHOWN if said[key] is not None}
+            if judged is not None and g:
+                place = self._calibrate(name, judged, expected)
+                found["g"] = self._node_posteriors(judged, g)
+        self.bins[name].append(place)
+        return found
+
+    def _numbers(self, labels: Iterable[str]) -> list[int]:
+        return [self._compared.labels.number(label) for label in labels]
+
+    def _spans(self, judged: JudgedTree) -> list[tuple[int, int, str]]:
+        labels = self._compared.labels.labels
+        nodes = judged.nodes
+        return [
+            (start, end, labels[number])
+            for number, start, end in zip(nodes[::4], nodes[1::4], nodes[2::4], strict=True)
+        ]
+
+    def _node_posteriors(self, judged: JudgedTree, g: dict[tuple[int, int, str], float]) -> list[int | None]:
+        found = [g.get(span) for span in self._spans(judged)]
+        return [None if mass is None else round(PARTS * mass) for mass in found]
+
+    def _calibrate(self, name: str, judged: JudgedTree, expected: Expected) -> int:
+        """Take a sentence into the parser's bins; the number of its own, -1 where it is in none."""
+        spans = self._spans(judged)
+        if sorted(spans) != sorted(expected.g):
+            self.left_out[name] += 1
+            return -1
+        right = [what == RIGHT for what in judged.nodes[3::4]]
+        for span, is_right in zip(spans, right, strict=True):
+            mass = expected.g[span]
+            self.by_constituent[name].add(mass, expected=mass, found=is_right, of=1)
+        of, gold = expected.constituents, len(judged.gold) // 4
+        if not of or not gold or expected.labelled is None:
+            return -1
+        return self.by_sentence[name].add(
+            expected.labelled / of, expected=expected.labelled, found=sum(right), of=gold, expected_of=of
+        )
+
+
+def columns(nodes: Sequence[int], width: int) -> list[list[int]]:
+    """Labels, differences of starts, widths, and what else a flat list of label, start, end, ... has.
+
+    >>> columns([7, 0, 3, -1, 8, 1, 3, -2], 4)
+    [[7, 8], [0, 1], [3, 2], [-1, -2]]
+    """
+    labels, starts, ends, *others = (list(nodes[place::width]) for place in range(width))
+    before = [0, *starts]
+    return [
+        labels,
+        [start - last for last, start in zip(before, starts, strict=False)],
+        [end - start for start, end in zip(starts, ends, strict=True)],
+        *others,
+    ]
+
+
+def _are_text(words: Sequence[str]) -> bool:
+    """Whether words, joined by spaces, can be told apart again."""
+    return not any(" " in word or not word for word in words)
+
+
+def _rounded(value: float | str) -> float | str:
+    """Five digits are as many as a page shows."""
+    return float(f"{value:.5g}") if isinstance(value, float) else value

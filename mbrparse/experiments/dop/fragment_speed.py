@@ -1,0 +1,160 @@
+"""How much faster the reduction is than a chart of explicit fragments, on one split's sentences.
+
+Goodman (1996) compared his reduction, decoded by Labelled Recall, with Bod's (1993) Monte Carlo: samples of
+derivations from a chart in which every fragment has its own edges. Here all charts say the same of a
+sentence. Those of the fragments and of the reduction as it is written out are the same code on another
+grammar; the addressed treebank has charts of its own.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from mbrparse.aside import aside
+from mbrparse.decode.candidates.sampler import Sampler
+from mbrparse.decode.derivations.forest_charts import ForestCharts
+from mbrparse.decode.dop.dop_sampler import DopSampler
+from mbrparse.decode.parser import Parser
+from mbrparse.decode.sentences import Sentence
+from mbrparse.errors import CorpusError
+from mbrparse.experiments.dop.model_trial import Design, timed_parses
+from mbrparse.grammar.charts.dop.dop_charts import DopCharts
+from mbrparse.grammar.dop.addressed_treebank import AddressedTreebank, Weighting, address_trees
+from mbrparse.grammar.dop.dop_grammar import DopGrammar
+from mbrparse.grammar.dop.explicit_fragments import explicit_fragments
+from mbrparse.grammar.dop.fragments import number_of_fragments
+from mbrparse.grammar.dop.reduction import reduced_grammar
+from mbrparse.grammar.pcfg import PCFG, IntArray
+from mbrparse.state_files import Shape, number, optional, record, whole
+from mbrparse.treebank.corpora import SourceTree
+
+EXPLICIT = "explicit fragments"
+SHARED = "their equal parts shared"
+WRITTEN = "the reduction, written out"
+ADDRESSED = "the addressed treebank"
+ROWS = (EXPLICIT, SHARED, WRITTEN, ADDRESSED)
+#: Of longer sentences the forest of fragments does not fit memory.
+LONGEST = 20
+
+
+@dataclass(frozen=True)
+class SpeedTrial:
+    """The trees of all splits; calling it measures one of them.
+
+    Fragments are all of the training part's or, if they are more than ``most_fragments``, those of the
+    greatest depth that has no more.
+    """
+
+    trees: Sequence[SourceTree]
+    design: Design
+    weighting: Weighting
+    most_fragments: int
+    sentences: int
+    samples: int
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What its result depends on, beside the trees and the splits."""
+        limits = {"most fragments": self.most_fragments, "sentences": self.sentences}
+        return {"weights": self.weighting, **limits, "samples": self.samples}
+
+    @property
+    def shape(self) -> Shape:
+        """What a result is."""
+        row = {"rules": whole(), "recall": number(0), "samples": number(0)}
+        return record(
+            {
+                "depth": optional(whole(1)),
+                "fragments": whole(1),
+                "sentences": whole(1),
+                "difference": number(0),
+                "rows": record(dict.fromkeys(ROWS, record(row))),
+            }
+        )
+
+    def __call__(self, run: int) -> dict[str, Any]:
+        """Seconds of CPU time a sentence: for chart and Labelled Recall, and for chart and samples.
+
+        ``difference`` is the largest between the grammars' log probabilities of a sentence.
+        """
+        train, test = self.design.parts(self.trees, run)
+        treebank, fragments = self._treebank(train)
+        dop = DopGrammar.of_treebank(treebank)
+        sentences = self._parsable(dop.pcfg, test)
+        makers: dict[str, Callable[[], PCFG | DopGrammar]] = {
+            EXPLICIT: partial(explicit_fragments, treebank),
+            SHARED: partial(explicit_fragments, treebank, shared=True),
+            WRITTEN: partial(reduced_grammar, dop),
+            ADDRESSED: lambda: dop,
+        }
+        rows: dict[str, Any] = {}
+        log_probs: list[list[float]] = []
+        for name, make in makers.items():
+            grammar = make()
+            parses, seconds = timed_parses(Parser(grammar, "labelled-recall"), sentences)
+            log_probs.append([parse.log_prob for parse in parses])
+            rows[name] = {
+                "rules": _size(grammar),
+                "recall": seconds / len(sentences),
+                "samples": self._sampling(grammar, [parse.terminal_ids for parse in parses]),
+            }
+        spread = np.ptp(log_probs, axis=0)
+        return {
+            "depth": treebank.max_depth,
+            "fragments": fragments,
+            "sentences": len(sentences),
+            "difference": float(spread.max()),
+            "rows": rows,
+        }
+
+    def _treebank(self, train: Sequence[SourceTree]) -> tuple[AddressedTreebank, int]:
+        """The training trees with the depth that is measured, and the number of their fragments."""
+        treebank = address_trees(train, "tags", self.weighting)
+        number = number_of_fragments(treebank)
+        if number <= self.most_fragments:
+            return treebank, number
+        depth = 1
+        while number_of_fragments(replace(treebank, max_depth=depth + 1)) <= self.most_fragments:
+            depth += 1
+        limited = replace(treebank, max_depth=depth)
+        return limited, number_of_fragments(limited)
+
+    def _parsable(self, pcfg: PCFG, test: Sequence[SourceTree]) -> list[Sentence]:
+        """The first short sentences that have a parse: the trees' PCFG parses what all others do."""
+        leaves = [leaves for leaves in (tree.leaves() for _, _, tree in test) if len(leaves) <= LONGEST]
+        parses = Parser(pcfg, "labelled-tree").parse(leaves)
+        found = [one for one, parse in zip(leaves, parses, strict=True) if parse.reason is None]
+        if not found:
+            raise CorpusError(
+                f"no test sentence of up to {LONGEST} tags has a parse, to time Bod's chart with",
+                remedy="train on more sentences, or give --no-speed",
+            )
+        return found[: self.sentences]
+
+    def _sampling(self, grammar: PCFG | DopGrammar, sentences: Sequence[IntArray]) -> float:
+        """Seconds for charts, samples, and counting the trees among them."""
+        sampler: Sampler | DopSampler
+        if isinstance(grammar, DopGrammar):
+            sampler, labels = DopSampler(DopCharts(grammar)), grammar.pcfg.label_ids
+        else:
+            sampler, labels = Sampler(ForestCharts(grammar)), grammar.label_ids
+
+        def draw(some: Sequence[IntArray]) -> None:
+            for ids in some:
+                sampler.samples(ids, self.samples, self.design.seed).trees(labels)
+
+        aside(draw, [max(sentences, key=len)])  # kernels are loaded, and memory taken
+        began = time.process_time()
+        aside(draw, sentences)
+        return (time.process_time() - began) / len(sentences)
+
+
+def _size(grammar: PCFG | DopGrammar) -> int:
+    """The number of binary rules, or of addresses, which stand for eight each."""
+    return len(grammar.fragments.label) if isinstance(grammar, DopGrammar) else len(grammar.parent)

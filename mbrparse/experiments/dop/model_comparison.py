@@ -1,0 +1,163 @@
+"""Goodman's (1996) DOP experiment, from a treebank to tables, curves and the ratio of speeds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from mbrparse.errors import CorpusError
+from mbrparse.evaluate.grids import csv_grid
+from mbrparse.evaluate.significance_report import LEGEND
+from mbrparse.experiments.dop.curve_tables import HEADINGS, curve_data, curve_table, draw, points
+from mbrparse.experiments.dop.fragment_speed import SpeedTrial
+from mbrparse.experiments.dop.learning_curves import CurveTrial
+from mbrparse.experiments.dop.model_tables import (
+    judge,
+    model_data,
+    model_table,
+    paired_data,
+    paired_table,
+    split_data,
+)
+from mbrparse.experiments.dop.model_trial import Design, ModelTrial
+from mbrparse.experiments.dop.models import Model, Search
+from mbrparse.experiments.dop.speed_tables import speed_data, speed_ratio, speed_table, speed_title
+from mbrparse.experiments.runs import Result, Settings, Trial, fingerprint, run_all
+from mbrparse.experiments.table_files import write_table
+from mbrparse.files import open_output, together
+from mbrparse.grammar.dop.addressed_treebank import Weighting
+from mbrparse.reporting import Progress, Tell, say_nothing, show_nothing
+from mbrparse.treebank.corpora import SourceTree
+from mbrparse.treebank.prepare import Account, Preparation, prepare_corpora
+from mbrparse.treebank.splits import part_size
+
+
+@dataclass(frozen=True)
+class Parts:
+    """How a treebank is split: numbers of sentences, or fractions of them all, as text."""
+
+    train: str = "700"
+    test: str = "88"
+    max_length: int | None = 30
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class SpeedLimits:
+    """What Bod's chart is measured on: at most so many fragments, and sentences of one split."""
+
+    fragments: int = 100_000
+    sentences: int = 50
+
+
+class _Work(NamedTuple):
+    """Runs of one trial in their folder, and what their results depend on."""
+
+    name: str
+    trial: Trial
+    runs: int
+    settings: Settings
+
+
+def compare_models(
+    inputs: Sequence[str],
+    folder: Path,
+    parts: Parts,
+    search: Search,
+    weightings: Sequence[Weighting],
+    runs: int = 10,
+    curves: bool = True,
+    speed: SpeedLimits | None = SpeedLimits(),
+    resamples: int = 10_000,
+    jobs: int = 1,
+    encoding: str = "utf-8",
+    tell: Tell = say_nothing,
+    progress: Progress = show_nothing,
+) -> str:
+    """Run the experiment; return what people read of it.
+
+    The folder gets a folder of results for each model, one for the learning curves and one for Bod's chart
+    (``speed``, None: not measured), a file a split, and the tables ``models``, ``splits``, ``tests``,
+    ``curves`` and ``speed`` and the plot ``curves``. What is there is not done again. Raises CorpusError
+    where there are fewer sentences than a split wants, InputMismatchError at results of other settings.
+    """
+    account = Account()
+    how = Preparation(max_length=parts.max_length)
+    prepared = prepare_corpora(inputs, how, account, encoding=encoding, on_error="skip")
+    found = enumerate(progress(prepared, "reading"), start=1)
+    trees = [SourceTree(inputs[0], number, tree) for number, tree in found]
+    tell(str(account))
+    design = _design(parts, len(trees))
+    models = (Model(), *map(Model, dict.fromkeys(weightings)))
+    common = {**asdict(design), "trees": fingerprint([tree.tree for tree in trees])}
+    works = [
+        _Work(model.name, ModelTrial(trees, design, model, search), runs, common | model.settings(search))
+        for model in models
+    ]
+    if curves:
+        trial = CurveTrial(trees, design, models, search)
+        works.append(_Work("curves", trial, runs, common | trial.settings))
+    if speed is not None:
+        bod = SpeedTrial(trees, design, weightings[0], speed.fragments, speed.sentences, search.samples)
+        works.append(_Work("speed", bod, 1, common | bod.settings))
+    found_of: dict[str, dict[int, Result]] = {work.name: {} for work in works}
+    total = sum(work.runs for work in works)
+    for name, run, result in progress(_done(works, folder, jobs, tell), "splits", total):
+        found_of[name][run] = result
+    results = {name: [of[run] for run in sorted(of)] for name, of in found_of.items()}
+    title = (
+        f"{' '.join(inputs)}: {runs} split{'s' * (runs > 1)} of {design.train} and {design.test} sentences"
+    )
+    with together():
+        texts = [title, *_tables(models, results, folder, resamples, parts.seed)]
+        if curves:
+            texts += _curves(trial, results["curves"], folder, title)
+        if speed is not None:
+            [measured] = results["speed"]
+            shown, data = (form(measured, search.samples) for form in (speed_table, speed_data))
+            table = write_table(folder, "speed", shown, data)
+            texts += [speed_title(measured), table, speed_ratio(measured, search.samples)]
+    return "\n\n".join(texts)
+
+
+def _tables(
+    models: Sequence[Model], results: Mapping[str, list[Result]], folder: Path, resamples: int, seed: int
+) -> list[str]:
+    judged = judge({model: results[model.name] for model in models}, resamples, seed)
+    with open_output(folder / "splits.csv") as stream:
+        stream.write("\n".join(csv_grid(split_data(judged))) + "\n")
+    table = write_table(folder, "models", model_table(judged), model_data(judged), names=2)
+    tests = write_table(folder, "tests", paired_table(judged), paired_data(judged))
+    return [table, LEGEND, tests]
+
+
+def _curves(trial: CurveTrial, results: Sequence[Result], folder: Path, title: str) -> list[str]:
+    found = points(trial, results)
+    draw(found, [folder / "curves.svg", folder / "curves.png"], title)
+    with open_output(folder / "curves.csv") as stream:
+        stream.write("\n".join(csv_grid(curve_data(found))) + "\n")
+    texts = []
+    for curve in HEADINGS:
+        grid = curve_table(found, curve)
+        texts.append(write_table(folder, f"curve-{curve}", grid))
+    return ["Labelled Recall: labelled tree / labelled recall, means over the splits", *texts]
+
+
+def _design(parts: Parts, sentences: int) -> Design:
+    """Raises CorpusError where a split wants more sentences than there are, or has an empty part."""
+    train, test = (part_size(text, sentences) for text in (parts.train, parts.test))
+    if train + test > sentences or not train or not test:
+        raise CorpusError(
+            f"{train} training and {test} test sentences asked for, but there are {sentences} sentences",
+            remedy="change --train or --test (numbers, or fractions of all), or give more text",
+        )
+    return Design(train, test, parts.seed)
+
+
+def _done(works: Sequence[_Work], folder: Path, jobs: int, tell: Tell) -> Iterator[tuple[str, int, Result]]:
+    for work in works:
+        for run, result in run_all(work.trial, folder / work.name, work.runs, work.settings, jobs):
+            tell(f"{work.name}: split {run} of {work.runs}")
+            yield work.name, run, result

@@ -1,0 +1,151 @@
+"""The tables of models and decoders: rates over all splits with letters, and paired tests over the splits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from mbrparse.evaluate.counts import SentenceCounts
+from mbrparse.evaluate.criteria import PAPER, rates
+from mbrparse.evaluate.gold import PAPER_FORM
+from mbrparse.evaluate.grids import Cell, Grid, grid_of
+from mbrparse.evaluate.significance import significance
+from mbrparse.evaluate.tables import Summary, cells, summarize
+from mbrparse.experiments.dop.model_trial import COUNTS
+from mbrparse.experiments.dop.models import Model, row_name
+from mbrparse.experiments.paired_runs import paired_test, show_probability
+from mbrparse.experiments.paired_runs import summarize as over_runs
+
+#: The results of the splits, in their order, by model.
+Results = Mapping[Model, Sequence[dict[str, Any]]]
+
+
+class Row(NamedTuple):
+    """A row of the tables: a decoder of a model."""
+
+    model: Model
+    decoder: str
+
+    @property
+    def name(self) -> str:
+        """What tables call it."""
+        return row_name(self.model, self.decoder)
+
+
+class Judged(NamedTuple):
+    """All splits together, and the rates of each: by row, a table with a line for each split."""
+
+    rows: tuple[Row, ...]
+    summary: Summary
+    by_split: dict[Row, pd.DataFrame]
+    seconds: dict[Row, float]  #: of CPU time a sentence
+    fell_back: dict[Row, int]
+
+
+def judge(results: Results, resamples: int, seed: int) -> Judged:
+    """Put the counts of all splits together, and test the differences."""
+    rows = tuple(Row(model, decoder) for model in results for decoder in model.decoders)
+    counts = pd.concat([_counts(row, results[row.model]) for row in rows], ignore_index=True)
+    tested = significance(counts, PAPER, "pooled", rows[0].name, resamples, seed)
+    summary = summarize(counts, "splits", PAPER_FORM, PAPER, "pooled", tested)
+    by_split, seconds, fell_back = {}, {}, {}
+    for row in rows:
+        mine = results[row.model]
+        tables = [_counts(row, [result]) for result in mine]
+        by_split[row] = pd.concat([rates(table, PAPER) for table in tables], ignore_index=True)
+        parsed = [result["decoders"][row.decoder] for result in mine]
+        seconds[row] = sum(one["seconds"] for one in parsed) / sum(map(len, tables))
+        fell_back[row] = sum(one["fell_back"] for one in parsed)
+    return Judged(rows, summary, by_split, seconds, fell_back)
+
+
+def _counts(row: Row, results: Sequence[dict[str, Any]]) -> pd.DataFrame:
+    """The table of counts of one row, split after split."""
+    found: list[SentenceCounts] = []
+    for result in results:
+        matched = result["decoders"][row.decoder]["counts"]
+        for terminals, gold, values in zip(result["terminals"], result["gold"], matched, strict=True):
+            number = len(found) + 1
+            guess = dict(zip(COUNTS, values, strict=True))
+            found.append(SentenceCounts(row.name, number, number, number, terminals, 1, gold=gold, **guess))
+    return pd.DataFrame(found, columns=list(SentenceCounts._fields))
+
+
+def model_table(judged: Judged) -> Grid:
+    """What people see: rates with letters, milliseconds of CPU time a sentence, and how many fell back."""
+    heading, *rows = cells(judged.summary)
+    grid = [[*heading, Cell("ms"), Cell("fell back")]]
+    for row, shown in zip(judged.rows, rows, strict=True):
+        more = f"{1e3 * judged.seconds[row]:.2f}", str(judged.fell_back[row])
+        grid.append([*shown, *map(Cell, more)])
+    return grid
+
+
+def model_data(judged: Judged) -> Grid:
+    """The same for programs: rates from 0 to 1 in full, and their standard deviation over the splits."""
+    names = [criterion.name for criterion in PAPER]
+    rows: list[list[object]] = [
+        ["model", "decoder", *names, *(f"{name}_sd" for name in names), "seconds", "fell_back"]
+    ]
+    for row, pooled in zip(judged.rows, judged.summary.rates.to_numpy().tolist(), strict=True):
+        spread = [over_runs(judged.by_split[row][name].tolist()).sd for name in names]
+        more = judged.seconds[row], judged.fell_back[row]
+        rows.append([row.model.name, row.decoder, *pooled, *spread, *more])
+    return grid_of(rows)
+
+
+def split_data(judged: Judged) -> Grid:
+    """The rates of every split, 0 to 1, for programs."""
+    rows: list[list[object]] = [["model", "decoder", "split", *(criterion.name for criterion in PAPER)]]
+    for row, table in judged.by_split.items():
+        for number, values in enumerate(table.to_numpy().tolist(), start=1):
+            rows.append([row.model.name, row.decoder, number, *values])
+    return grid_of(rows)
+
+
+def comparisons(judged: Judged) -> list[tuple[Row, Row]]:
+    """What is tested: DOP against the PCFG, and Labelled Recall against DOP's other decoders."""
+    first = judged.rows[0]
+    found = []
+    for row in judged.rows:
+        if row.model == first.model:
+            continue
+        recall = Row(row.model, first.decoder)
+        found.append((row, first) if row == recall else (recall, row))
+    return found
+
+
+def paired_table(judged: Judged) -> Grid:
+    """A line for each comparison: mean difference over the splits, per cent, and the t-test's p."""
+    rows: list[list[str]] = [["paired t-test over the splits", *(c.heading for c in PAPER)]]
+    for one, other in comparisons(judged):
+        shown = []
+        for criterion in PAPER:
+            values = _differences(judged, one, other, criterion.name)
+            mean, p = over_runs(values).mean, paired_test(values).p
+            shown.append(f"{100 * mean:+.2f} ({show_probability(p)})")
+        rows.append([f"{one.name} - {_short(one, other)}", *shown])
+    return grid_of(rows)
+
+
+def paired_data(judged: Judged) -> Grid:
+    """The same for programs, 0 to 1, with the spread over the splits."""
+    heading = ["row", "less", "criterion", "minimum", "maximum", "mean", "sd", "t", "p"]
+    rows: list[list[object]] = [[*heading]]
+    for one, other in comparisons(judged):
+        for criterion in PAPER:
+            values = _differences(judged, one, other, criterion.name)
+            rows.append([one.name, other.name, criterion.name, *over_runs(values), *paired_test(values)])
+    return grid_of(rows)
+
+
+def _differences(judged: Judged, one: Row, other: Row, criterion: str) -> list[float]:
+    found = judged.by_split[one][criterion] - judged.by_split[other][criterion]
+    return [float(value) for value in found]
+
+
+def _short(one: Row, other: Row) -> str:
+    """The other row's name, or what of it is not the same."""
+    return other.model.name if one.decoder == other.decoder else other.name.partition(", ")[2]

@@ -1,0 +1,162 @@
+"""The k best derivations of DOP grammars against the list of all, sorted; candidates, and a choice of them.
+
+Of short sentences: of eight words there are too many derivations to list.
+"""
+
+import math
+from collections import Counter
+from fractions import Fraction
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from commandline import Command
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from naive_dop import NaiveDop, Node, words_of
+from test_dop_charts import WEIGHTINGS, _treebank, cases
+from test_dop_samples import AMBIGUOUS, CONTINUED, Listed, drawn, listed, shares, wide
+
+from mbrparse.decode.dop.dop_k_best import DopKBestSearch
+from mbrparse.decode.parser import Parser
+from mbrparse.grammar.charts.chart import Wanted
+from mbrparse.grammar.charts.dop.dop_charts import DopCharts
+from mbrparse.grammar.dop.addressed_treebank import Weighting
+from mbrparse.grammar.dop.dop_grammar import DopGrammar
+from mbrparse.grammar.rules import TerminalKind
+
+COUNT = 1_000
+short = cases.filter(lambda case: max(len(words_of(tree)) for tree in case[1]) <= 5)
+
+
+@settings(max_examples=40)
+@given(short, st.sampled_from(WEIGHTINGS), st.none() | st.integers(1, 3), st.integers(1, 60))
+def test_derivations_come_in_order(
+    case: tuple[TerminalKind, list[Node]], weighting: Weighting, depth: int | None, k: int
+) -> None:
+    kind, nodes = case
+    grammar = DopGrammar.of_treebank(_treebank(nodes, kind, weighting, depth))
+    naive = NaiveDop(nodes, weighting, depth)
+    for words in {words_of(nodes[0]), words_of(nodes[-2])}:
+        ids = grammar.pcfg.encode(words)
+        every = naive.derivations(words)
+        found = DopKBestSearch(DopCharts(grammar)).k_best(ids, k)
+        log_probs = found.log_probs.tolist()
+        best = sorted((float(p) for _, p in every), reverse=True)[:k]
+        assert log_probs == pytest.approx([math.log(p) for p in best], abs=1e-9)
+        # As many of each tree as are better than the last; of those as good as it, no more than there are.
+        derived = [
+            (nodes, log_prob)
+            for nodes, log_prob in zip(drawn(grammar, found.derivations), log_probs, strict=True)
+        ]
+        last = log_probs[-1]
+        mine = Counter((nodes, round(p, 6)) for nodes, p in derived)
+        theirs = Counter((listed(tree), round(math.log(p), 6)) for tree, p in every)
+        for key, count in mine.items():
+            assert count <= theirs[key]
+            if key[1] > last + 1e-5:
+                assert count == theirs[key]
+
+
+def test_long_sentences() -> None:
+    grammar = DopGrammar.of_treebank(_treebank(AMBIGUOUS, "tags", "plain"))
+    ids = grammar.pcfg.encode(["x"] * 150)
+    charts = DopCharts(grammar, Wanted(derivations=True))
+    found = DopKBestSearch(charts).k_best(ids, 10)
+    assert [end - begin for begin, end in pairwise(found.derivations.first.tolist())] == [299] * 10
+    [chart] = charts.charts([ids])
+    assert found.log_probs[0] == pytest.approx(chart.viterbi().log_prob, abs=1e-6)
+
+
+@settings(max_examples=20)
+@given(short, st.sampled_from(WEIGHTINGS), st.sampled_from(["k_best", "samples"]))
+def test_candidates_are_all_trees_with_their_probabilities(
+    case: tuple[TerminalKind, list[Node]], weighting: Weighting, way: str
+) -> None:
+    kind, nodes = case
+    grammar = DopGrammar.of_treebank(_treebank(nodes, kind, weighting))
+    words = words_of(nodes[0])
+    trees = NaiveDop(nodes, weighting).trees(words)
+    total = float(sum(trees.values()))
+    expected = shares(trees, wide)
+    options = {way: COUNT}
+    [parse] = Parser(grammar, "labelled-recall", **options).parse([list(words)])  # type: ignore[arg-type]
+    found: dict[Listed, float] = {}
+    for one in parse.candidates:
+        assert one.tree is not None
+        constituents = [(i, j, label) for i, j, label in _spans(one.tree)]
+        found[tuple(constituents)] = math.exp(one.log_prob) / total
+    assert list(found.values()) == sorted(found.values(), reverse=True)
+    assert found.keys() <= expected.keys()
+    for tree, share in expected.items():
+        if tree in found:
+            assert found[tree] == pytest.approx(share, rel=1e-9)
+        else:
+            # Samples lack it with a probability of 1e-11.
+            assert share < 0.025
+    if way == "k_best" and len(NaiveDop(nodes, weighting).derivations(words)) <= COUNT:
+        assert found.keys() == expected.keys()
+
+
+def _spans(tree: object) -> list[tuple[int, int, str]]:
+    found: list[tuple[int, int, str]] = []
+
+    def walk(node: object, start: int) -> int:
+        children = node.children  # type: ignore[attr-defined]
+        if not children:
+            return start + 1
+        place = len(found)
+        found.append((0, 0, ""))
+        end = start
+        for child in children:
+            end = walk(child, end)
+        found[place] = (start, end, node.label)  # type: ignore[attr-defined]
+        return end
+
+    walk(tree, 0)
+    return found
+
+
+def test_minimum_risk_and_files_of_candidates(command: Command, tmp_path: Path) -> None:
+    trees, grammar = tmp_path / "t.mrg", tmp_path / "g.dop"
+    trees.write_text("".join(f"{_written(tree)}\n" for tree in CONTINUED))
+    command("train", "--method", "dop", trees, "-o", grammar)
+    for way in (("--k-best", 500), ("--samples", 500, "--seed", 3)):
+        done = command(
+            "parse",
+            "-g",
+            grammar,
+            trees,
+            *way,
+            "--candidates",
+            tmp_path / "c.tsv",
+            "--objective",
+            "minimum-risk",
+            "--risk",
+            "labelled-f",
+        )
+        assert done.code == 0, done.err
+        rows = [line.split("\t") for line in (tmp_path / "c.tsv").read_text().splitlines()]
+        expected = shares(NaiveDop(CONTINUED, "plain").trees(words_of(CONTINUED[0])), wide)
+        first = [float(row[1]) for row in rows if row[0] == "1"]
+        assert len(first) == len(expected)
+        total = sum(map(math.exp, first))
+        assert [math.exp(p) / total for p in first] == pytest.approx(
+            sorted(expected.values(), reverse=True), rel=1e-6
+        )
+
+
+def _written(tree: Node) -> str:
+    if isinstance(tree, str):
+        return f"({tree} w)"
+    return f"({tree[0]} {' '.join(map(_written, tree[1]))})"
+
+
+def test_sums_of_derivations_are_the_trees() -> None:
+    """The twin's own sums agree."""
+    naive = NaiveDop(AMBIGUOUS, "plain")
+    words = ("x",) * 4
+    by_tree: Counter[Node] = Counter()
+    for tree, p in naive.derivations(words):
+        by_tree[tree] += p  # type: ignore[assignment]
+    assert dict(by_tree) == {tree: Fraction(p) for tree, p in naive.trees(words).items()}

@@ -1,0 +1,336 @@
+"""Samples of DOP derivations against the probabilities of all trees, and what is decided by them."""
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Callable
+from fractions import Fraction
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from chi_square import UNLIKELY, chi_square_chance
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from naive_dop import NaiveDop, Node, spans, words_of
+from test_dop_charts import TREES, WEIGHTINGS, _treebank, cases
+
+from mbrparse.decode.candidates.sampler import Samples
+from mbrparse.decode.dop.dop_sampler import DopSampler
+from mbrparse.decode.dop.leader import leader, leader_error
+from mbrparse.decode.dop.sampled_posteriors import sampled_consistency, sampled_entries
+from mbrparse.decode.parser import Parser
+from mbrparse.errors import OptionsError
+from mbrparse.grammar.charts.dop.dop_charts import DopCharts
+from mbrparse.grammar.dop.addressed_treebank import Weighting
+from mbrparse.grammar.dop.dop_grammar import DopGrammar
+from mbrparse.grammar.rules import TerminalKind
+from mbrparse.treebank.labels import is_continuation
+
+Listed = tuple[tuple[int, int, str], ...]
+COUNT = 2_000
+
+
+def listed(tree: Node) -> Listed:
+    """A tree's nodes in preorder, but for terminals by themselves."""
+    return tuple(sorted(spans(tree), key=lambda span: (span[0], -span[1])))
+
+
+def wide(tree: Node) -> Listed:
+    return tuple(span for span in listed(tree) if span[1] - span[0] > 1)
+
+
+def drawn(grammar: DopGrammar, samples: Samples) -> list[Listed]:
+    names = grammar.pcfg.symbols
+    rows = list(
+        zip(samples.start.tolist(), samples.end.tolist(), [names[x] for x in samples.symbol], strict=True)
+    )
+    bounds = samples.first.tolist()
+    return [
+        tuple(row for row in rows[begin:end] if not row[2].startswith("'")) for begin, end in pairwise(bounds)
+    ]
+
+
+def shares(trees: dict[Node, Fraction], key: Callable[[Node], Listed] = listed) -> dict[Listed, float]:
+    """The probability given the sentence of all that look alike."""
+    total = sum(trees.values())
+    found: dict[Listed, float] = defaultdict(float)
+    for tree, probability in trees.items():
+        found[key(tree)] += float(probability / total)
+    return dict(found)
+
+
+@settings(max_examples=60)
+@given(cases, st.sampled_from(WEIGHTINGS), st.none() | st.integers(1, 3), st.integers(0, 3))
+def test_trees_come_as_often_as_they_should(
+    case: tuple[TerminalKind, list[Node]], weighting: Weighting, depth: int | None, seed: int
+) -> None:
+    kind, nodes = case
+    naive = NaiveDop(nodes, weighting, depth)
+    grammar = DopGrammar.of_treebank(_treebank(nodes, kind, weighting, depth))
+    charts = DopCharts(grammar)
+    for words in {words_of(nodes[0]), words_of(nodes[-2])}:
+        [chart] = charts.charts([grammar.pcfg.encode(words)])
+        samples = DopSampler(charts).samples(chart.terminal_ids, COUNT, seed)
+        expected = shares(naive.trees(words))
+        observed = Counter(drawn(grammar, samples))
+        assert observed.keys() <= expected.keys()
+        assert chi_square_chance(observed, expected, 0.0) > UNLIKELY
+
+
+AMBIGUOUS: list[Node] = [
+    ("A", ("x", ("A", ("x", "x")))),
+    ("A", (("A", ("x", "x")), "x")),
+    ("A", (("B", ("x", "x")), ("A", ("x", "x")))),
+]
+
+
+def test_samples_are_the_same_whatever_was_asked_before_and_however_they_are_divided() -> None:
+    grammar = DopGrammar.of_treebank(_treebank(AMBIGUOUS, "tags", "plain"))
+    one, other = grammar.pcfg.encode(["x"] * 5), grammar.pcfg.encode(["x"] * 7)
+    charts = DopCharts(grammar)
+    sampler = DopSampler(charts)
+    first = sampler.samples(one, 50, 3)
+    sampler.samples(other, 50, 3)
+    charts.fill(list(charts.charts([one])), charts.wanted)
+    again = sampler.samples(one, 50, 3)
+    draws = DopSampler(DopCharts(grammar)).draws(one, 3)
+    parts = draws.more(20), draws.more(30)
+    for left, right, *divided in zip(first[1:], again[1:], parts[0][1:], parts[1][1:], strict=True):
+        assert left.tolist() == right.tolist() == np.concatenate(divided).tolist()
+    assert sampler.samples(one, 50, 4).symbol.tolist() != first.symbol.tolist()
+
+
+def test_long_sentences() -> None:
+    grammar = DopGrammar.of_treebank(_treebank(AMBIGUOUS, "tags", "plain"))
+    samples = DopSampler(DopCharts(grammar)).samples(grammar.pcfg.encode(["x"] * 200), 20, 0)
+    assert np.diff(samples.first).tolist() == [399] * 20
+    assert len({tuple(nodes) for nodes in drawn(grammar, samples)}) == 20
+
+
+def test_a_sentence_without_a_derivation_has_no_samples() -> None:
+    grammar = DopGrammar.of_treebank(_treebank(TREES, "tags", "plain"))
+    with pytest.raises(ValueError, match="without a derivation"):
+        DopSampler(DopCharts(grammar)).samples(grammar.pcfg.encode(["y", "y", "y"]), 1, 0)
+
+
+@settings(max_examples=40)
+@given(cases, st.sampled_from(WEIGHTINGS))
+def test_the_most_probable_tree_is_found_and_its_posterior_estimated(
+    case: tuple[TerminalKind, list[Node]], weighting: Weighting
+) -> None:
+    kind, nodes = case
+    grammar = DopGrammar.of_treebank(_treebank(nodes, kind, weighting))
+    words = words_of(nodes[0])
+    trees = shares(NaiveDop(nodes, weighting).trees(words), wide)
+    parser = Parser(grammar, "most-probable-tree", max_samples=4_000, max_error=0.0, seed=2)
+    [parse] = parser.parse([list(words)])
+    [found] = parse.decoded
+    assert found is not None
+    assert found.estimate is not None
+    posterior = trees[tuple(found.spans)]
+    # Five standard errors, of a tree that may be none less probable than the best.
+    error = math.sqrt(0.25 / 4_000)
+    assert found.estimate.estimate == pytest.approx(posterior, abs=5 * error)
+    assert posterior >= max(trees.values()) - 10 * error
+    assert found.estimate.samples == 4_000
+    assert found.score == found.estimate.estimate
+    share = found.estimate.estimate
+    assert found.estimate.standard_error == pytest.approx(math.sqrt(share * (1 - share) / 4_000))
+    assert len(found.preterminals) == len(words)
+
+
+class _Counted:
+    """A drawing of trees with these shares, in turn."""
+
+    def __init__(self, shares: dict[int, float]) -> None:
+        self._labels = np.repeat(list(shares), [round(100 * share) for share in shares.values()])
+        self.asked: list[int] = []
+
+    def more(self, count: int) -> Samples:
+        self.asked.append(count)
+        labels = np.resize(self._labels, count).astype(np.int32)
+        zeros = np.zeros(count, np.int32)
+        rows = np.stack(
+            [
+                np.stack([zeros, zeros + 2, labels], axis=1),
+                np.stack([zeros, zeros + 1, zeros], axis=1),
+                np.stack([zeros + 1, zeros + 2, zeros], axis=1),
+            ],
+            axis=1,
+        ).reshape(-1, 3)
+        return Samples(np.arange(count + 1, dtype=np.int32) * 3, *(column.copy() for column in rows.T))
+
+
+@pytest.mark.parametrize(
+    ("shares", "max_error", "asked"),
+    [
+        ({1: 0.9, 2: 0.1}, 0.01, [100]),
+        ({1: 0.6, 2: 0.4}, 0.02, [100, 100]),
+        ({1: 0.6, 2: 0.4}, 1e-6, [100, 100, 200, 400]),
+        ({1: 0.5, 2: 0.5}, 0.01, [100, 100, 200, 400, 200]),
+        ({1: 0.9, 2: 0.1}, 0.0, [1000]),
+    ],
+)
+def test_drawing_ends_when_the_leader_is_clear(
+    shares: dict[int, float], max_error: float, asked: list[int]
+) -> None:
+    drawing = _Counted(shares)
+    found = leader(drawing, np.arange(5, dtype=np.int32), 1000, max_error)
+    assert drawing.asked == asked
+    assert found.nodes.tolist() == [[0, 2, 1]]
+    assert found.estimate.estimate == pytest.approx(shares[1])
+    assert found.estimate.samples == sum(asked)
+    chance = sum((1 - (math.sqrt(shares[1]) - math.sqrt(q)) ** 2) ** sum(asked) for q in shares.values())
+    assert found.estimate.leader_error == pytest.approx(min(chance - 1, 1.0))
+
+
+@given(st.floats(0.05, 0.6), st.floats(0.0, 1.0), st.integers(1, 60))
+def test_the_leaders_error_is_no_less_than_the_chance_of_another(p: float, part: float, n: int) -> None:
+    """Against the sum over all outcomes of n draws."""
+    q = part * min(p, 1 - p)
+    others = 1 - p - q
+    chance = sum(
+        math.comb(n, i) * math.comb(n - i, j) * p**i * q**j * max(others, 0.0) ** (n - i - j)
+        for i in range(n + 1)
+        for j in range(i, n - i + 1)
+    )
+    assert chance <= leader_error_of(p, q, n) + 1e-9
+
+
+def leader_error_of(p: float, q: float, n: int) -> float:
+    """As if the frequencies were these probabilities."""
+    return leader_error(p * n, np.array([q * n]), n)
+
+
+CONTINUED: list[Node] = [
+    ("A", ("x", ("A_Cont", ("y", ("A_Cont", ("x", "y")))))),
+    ("A", ("x", ("B", (("B", ("y", "x")), "y")))),
+    ("A", (("B", ("x", "y")), ("B", ("x", "y")))),
+]
+
+
+@settings(max_examples=40)
+@given(
+    cases.filter(lambda case: len(words_of(case[1][0])) > 2) | st.just(("tags", CONTINUED)), st.integers(0, 3)
+)
+def test_what_samples_say_of_spans(case: tuple[TerminalKind, list[Node]], seed: int) -> None:
+    """Counted by hand in the very samples."""
+    kind, nodes = case
+    grammar = DopGrammar.of_treebank(_treebank(nodes, kind, "plain"))
+    words = words_of(nodes[0])
+    samples = DopSampler(DopCharts(grammar)).samples(grammar.pcfg.encode(words), 50, seed)
+    trees = drawn(grammar, samples)
+    g: Counter[tuple[int, int, str]] = Counter(span for tree in trees for span in tree)
+    entries = sampled_entries(samples, grammar.pcfg.label_ids)
+    rows = zip(*(column.tolist() for column in entries[:4]), strict=True)
+    told = {(i, j, grammar.pcfg.labels[x]): value for i, j, x, value in rows}
+    bare = {span for span in told if span[2] in "xy"}
+    assert {span: value for span, value in told.items() if span not in bare} == pytest.approx(
+        {span: count / 50 for span, count in g.items()}
+    )
+    assert entries.lexical.tolist() == np.where(entries.ends - entries.starts == 1, entries.g, 0).tolist()
+    labels = grammar.pcfg.labels
+    hidden = np.array([-1 if is_continuation(labels[x]) else 0 for x in grammar.pcfg.label_ids], np.int32)
+    n = len(words)
+    found = iter(sampled_consistency(samples, hidden, n).tolist())
+    for start in range(n):
+        for end in range(start + 1, n + 1):
+            free = sum(
+                not any(
+                    start < i < end < j or i < start < j < end
+                    for i, j, label in tree
+                    if not is_continuation(label)
+                )
+                for tree in trees
+            )
+            assert next(found) == pytest.approx(free / 50)
+
+
+@pytest.mark.parametrize("kind", ["tags", "words"])
+def test_objectives_that_go_by_samples_are_near_the_best(kind: TerminalKind) -> None:
+    """Against the enumeration of all trees."""
+    nodes = CONTINUED if kind == "tags" else [_with_words(tree) for tree in CONTINUED]
+    grammar = DopGrammar.of_treebank(_treebank(nodes, kind, "plain"))
+    words = words_of(nodes[0])
+    trees = shares(NaiveDop(nodes, "plain").trees(words), wide)
+    names = "most-probable-tree", "bracketed-tree", "consistent-brackets-tree", "consistent-brackets"
+    parser = Parser(grammar, *names, "labelled-recall", max_samples=3_000, max_error=0.0)
+    [parse] = parser.parse([list(words)])
+    [sampled] = Parser(grammar, "labelled-recall", max_samples=3_000, sampled_posteriors=True).parse(
+        [list(words)]
+    )
+    by_bracket: dict[tuple[tuple[int, int], ...], float] = defaultdict(float)
+    uncrossed: dict[tuple[tuple[int, int], ...], float] = defaultdict(float)
+    binary = {tuple((i, j) for i, j, _ in tree) for tree in _binary(0, len(words))}
+    for tree, p in trees.items():
+        by_bracket[tuple((i, j) for i, j, _ in tree)] += p
+        true = {(i, j) for i, j, label in tree if not is_continuation(label)}
+        for one in binary:
+            uncrossed[one] += p * (true <= set(one))
+    found = [decoded for decoded in parse.decoded if decoded is not None]
+    assert len(found) == 5
+    brackets = [tuple((i, j) for i, j, _ in decoded.spans) for decoded in found]
+    for decoded, value, best in (
+        (found[0], trees.get(tuple(found[0].spans), 0.0), max(trees.values())),
+        (found[1], by_bracket[brackets[1]], max(by_bracket.values())),
+        (found[2], uncrossed[brackets[2]], max(uncrossed.values())),
+    ):
+        assert value == pytest.approx(best, abs=0.05)
+        assert decoded.score == pytest.approx(value, abs=0.05)
+    consistent = found[3].consistent
+    assert consistent is not None
+    chances = [
+        sum(
+            p
+            for tree, p in trees.items()
+            if not any(
+                start < i < end < j or i < start < j < end
+                for i, j, label in tree
+                if not is_continuation(label)
+            )
+        )
+        for start, end in brackets[3]
+    ]
+    assert list(consistent) == pytest.approx(chances, abs=0.05)
+    assert sampled.decoded[0] is not None
+    assert sampled.decoded[0].score == pytest.approx(found[4].score, abs=0.1)
+    assert sampled.log_prob == parse.log_prob
+
+
+def _with_words(tree: Node) -> Node:
+    if isinstance(tree, str):
+        return "P", (tree,)
+    return tree[0], tuple(map(_with_words, tree[1]))
+
+
+def _binary(start: int, end: int) -> list[list[tuple[int, int, str]]]:
+    """All binary trees."""
+    if end - start == 1:
+        return [[]]
+    return [
+        [(start, end, ""), *left, *right]
+        for split in range(start + 1, end)
+        for left in _binary(start, split)
+        for right in _binary(split, end)
+    ]
+
+
+def test_options_without_a_meaning_are_refused() -> None:
+    grammar = DopGrammar.of_treebank(_treebank(TREES, "tags", "plain"))
+    for settings_, message in (
+        ({"max_samples": 10}, "max-samples needs what goes by samples"),
+        ({"max_error": 0.1}, "max-error needs objective most-probable-tree"),
+    ):
+        with pytest.raises(OptionsError, match=message):
+            Parser(grammar, "labelled-recall", **settings_)
+    for settings_, message in (
+        ({"max_samples": 0}, "max-samples is one or more"),
+        ({"max_error": 1.0}, "max-error is a number from 0 to below 1"),
+        ({"max_error": math.nan}, "max-error is a number from 0 to below 1"),
+    ):
+        with pytest.raises(OptionsError, match=message):
+            Parser(grammar, "most-probable-tree", **settings_)
+    for name, value in (("max_samples", 10), ("max_error", 0.1), ("sampled_posteriors", True)):
+        option = name.replace("_", "-")
+        with pytest.raises(OptionsError, match=f"{option} needs a DOP grammar"):
+            Parser(grammar.pcfg, "most-probable-tree", **{name: value})  # type: ignore[arg-type]

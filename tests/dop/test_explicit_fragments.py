@@ -1,0 +1,112 @@
+"""The chart of explicit fragments: against the enumeration of all derivations, and against the reduction."""
+
+import math
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from naive_dop import NaiveDop, Node, fragments, inner_nodes, words_of
+from scipy.stats import chi2
+from test_dop_charts import TREES, WEIGHTINGS, _table, _treebank, _wide, cases
+
+from mbrparse.decode.candidates.sampler import Sampler
+from mbrparse.decode.derivations.forest_charts import ForestCharts
+from mbrparse.errors import GrammarError
+from mbrparse.grammar.charts.chart import Wanted
+from mbrparse.grammar.charts.dop.dop_charts import DopCharts
+from mbrparse.grammar.charts.factory import ChartFactory
+from mbrparse.grammar.dop import explicit_fragments as module
+from mbrparse.grammar.dop.addressed_treebank import Weighting
+from mbrparse.grammar.dop.dop_grammar import DopGrammar
+from mbrparse.grammar.dop.explicit_fragments import explicit_fragments
+from mbrparse.grammar.rules import TerminalKind, is_terminal
+
+
+@settings(max_examples=60)
+@given(
+    cases,
+    st.sampled_from(WEIGHTINGS),
+    st.none() | st.integers(1, 3),
+    st.booleans(),
+    st.lists(st.sampled_from("xy"), max_size=4),
+)
+def test_the_chart_of_fragments_sums_over_all_derivations(
+    case: tuple[TerminalKind, list[Node]],
+    weighting: Weighting,
+    depth: int | None,
+    shared: bool,
+    other: list[str],
+) -> None:
+    kind, nodes = case
+    treebank = _treebank(nodes, kind, weighting, depth)
+    pcfg = explicit_fragments(treebank, shared)
+    grammar = DopGrammar.of_treebank(treebank)
+    naive = NaiveDop(nodes, weighting, depth)
+    charts = ChartFactory(pcfg, wanted=Wanted(entries=True))
+    reduction = DopCharts(grammar, Wanted(entries=True))
+    for words in {words_of(nodes[0]), words_of(nodes[-2]), tuple(other)} - {()}:
+        ids = pcfg.encode(words)
+        if ids.min() < 0:
+            continue
+        [chart] = charts.charts([ids])
+        trees = naive.trees(words)
+        if not trees:
+            assert not chart.has_parse
+            continue
+        assert chart.log_prob == pytest.approx(math.log(sum(trees.values())), abs=1e-12)
+        found = _table(chart.span_posteriors(), pcfg.labels)
+        assert found == pytest.approx(naive.posteriors(words), abs=1e-12)
+        [of_addresses] = reduction.charts([grammar.pcfg.encode(words)])
+        assert found == pytest.approx(_table(of_addresses.span_posteriors(), grammar.pcfg.labels), abs=1e-12)
+
+
+@given(cases, st.none() | st.integers(1, 3))
+def test_each_different_fragment_has_one_rule_at_its_root(
+    case: tuple[TerminalKind, list[Node]], depth: int | None
+) -> None:
+    kind, nodes = case
+    expected = {
+        fragment for tree in nodes for node in inner_nodes(tree) for fragment in fragments(node, depth)
+    }
+    for shared in (False, True):
+        rules = explicit_fragments(_treebank(nodes, kind, "plain", depth), shared).rules
+        assert rules is not None
+        roots = [rule for rule in rules.rules if "~" not in rule.parent]
+        assert len(roots) == len(expected)
+        inner = {rule.parent for rule in rules.rules} - {rule.parent for rule in roots}
+        named = [child for rule in rules.rules for child in rule.children if not is_terminal(child)]
+        if not shared:
+            # No two fragments have an inner node in common.
+            assert all(named.count(symbol) == 1 for symbol in inner)
+            assert len(inner) == sum(map(_inner, expected))
+
+
+def _inner(fragment: Node) -> int:
+    """How many nodes of a fragment are neither its root nor open."""
+    below = [child for child in fragment[1] if not isinstance(child, str) and child[1] is not None]
+    return len(below) + sum(map(_inner, below))
+
+
+@pytest.mark.parametrize("weighting", WEIGHTINGS)
+def test_samples_of_fragments_are_the_trees_of_the_model(weighting: Weighting) -> None:
+    """Bod's Monte Carlo: how often a tree is drawn, against the exact sum over its derivations."""
+    pcfg = explicit_fragments(_treebank(TREES, "tags", weighting))
+    words = words_of(TREES[0])
+    trees = NaiveDop(TREES, weighting).trees(words)
+    exact = {frozenset(_wide(tree)): float(p / sum(trees.values())) for tree, p in trees.items()}
+    drawn = Sampler(ForestCharts(pcfg)).samples(pcfg.encode(words), 10_000, 1).trees(pcfg.label_ids)
+    shares = {
+        frozenset((i, j, pcfg.labels[x]) for i, j, x in tree.nodes.tolist()): len(tree.drawn) / 10_000
+        for tree in drawn
+    }
+    assert len(exact) > 1
+    assert shares.keys() <= exact.keys()
+    chi_square = sum(10_000 * (shares.get(tree, 0.0) - p) ** 2 / p for tree, p in exact.items())
+    assert chi_square < chi2.ppf(1 - 1e-6, len(exact) - 1)
+
+
+def test_too_many_fragments_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MOST", 10)
+    with pytest.raises(GrammarError, match=r"of which 10 at most .*smaller depth"):
+        explicit_fragments(_treebank(TREES, "tags", "plain"))
+    explicit_fragments(_treebank(TREES[:1], "tags", "plain", 1))

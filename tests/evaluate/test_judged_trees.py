@@ -1,0 +1,122 @@
+"""What is marked is what was counted: against the table of counts, the tallies, and a naive twin."""
+
+import itertools
+from collections import Counter
+from typing import Any
+
+import naive_judgements
+from evaluation_cases import nary_trees, trees
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mbrparse.evaluate.breakdowns import By
+from mbrparse.evaluate.compared import ComparedTrees, equal_pairs
+from mbrparse.evaluate.comparison import compare
+from mbrparse.evaluate.criteria import COVERAGE, PAPER
+from mbrparse.evaluate.evaluation import Settings
+from mbrparse.evaluate.gold import Comparison
+from mbrparse.evaluate.outline import Brackets
+from mbrparse.evaluate.report.expectations import Expectations
+from mbrparse.evaluate.report.judged_trees import CROSSING, EXTRA, RIGHT, JudgedTrees
+from mbrparse.evaluate.report.kept_comparison import KeptComparison, compare_sources
+from mbrparse.evaluate.report.label_numbers import LabelNumbers
+from mbrparse.evaluate.report.page_index import page_index
+from mbrparse.evaluate.report.sentence_records import SentenceRecords
+from mbrparse.evaluate.sources import TreesInMemory
+from mbrparse.reporting import say_nothing
+from mbrparse.treebank.constituents import constituents
+from mbrparse.treebank.tree import Tree
+
+LENGTHS = st.lists(st.integers(2, 7), min_size=1, max_size=4)
+
+
+@st.composite
+def corpora(draw: st.DrawFn) -> tuple[list[Tree], list[Tree | None], list[Tree | None]]:
+    """Gold trees and two parsers', some without a parse."""
+    lengths = draw(LENGTHS)
+    gold = [draw(trees(length)) for length in lengths]
+    one, other = ([draw(st.none() | trees(length)) for length in lengths] for _ in range(2))
+    return gold, one, other
+
+
+def compared(gold: list[Tree], how: Comparison, **parses: list[Tree | None]) -> KeptComparison:
+    sources = [TreesInMemory(name, name, found) for name, found in parses.items()]
+    settings = Settings(how, (*PAPER, COVERAGE), resamples=0)
+    return compare_sources(TreesInMemory("gold", "gold", gold), sources, settings, say_nothing)
+
+
+@given(corpora(), st.sampled_from(["debinarized", "binarized"]))
+def test_marks_add_up_to_the_counts(
+    corpus: tuple[list[Tree], list[Tree | None], list[Tree | None]], reference: str
+) -> None:
+    gold, one, other = corpus
+    how = Comparison(crossing_reference=reference)  # type: ignore[arg-type]
+    found = compared(gold, how, one=one, other=other)
+    rows: list[Any] = list(found.evaluation.counts.itertuples())
+    for row in rows:
+        tree = found.tree(row.name, row.sentence - 1)
+        what = Counter() if tree is None else Counter(tree.nodes[3::4])
+        wrong_labels = sum(count for kind, count in what.items() if kind >= 0)
+        assert what[RIGHT] == row.labelled
+        assert what[RIGHT] + wrong_labels == row.bracketed
+        assert what.total() == row.guess
+        assert row.guess - what[CROSSING] == row.consistent
+        if tree is not None:
+            of_gold = Counter(tree.gold[3::4])
+            assert of_gold.total() == row.gold
+            assert of_gold[RIGHT] == row.labelled
+            assert of_gold.total() - of_gold[EXTRA] == row.bracketed
+
+
+@given(st.integers(2, 8).flatmap(lambda length: st.tuples(nary_trees(length), nary_trees(length))))
+def test_judgements_of_a_naive_twin(pair: tuple[Tree, Tree]) -> None:
+    spans = [list(constituents(tree)) for tree in pair]
+    if any(len({span[:2] for span in tree}) < len(tree) for tree in spans):
+        return  # chains of unary constituents: the counts above say what they are
+    labels = LabelNumbers()
+    tally = JudgedTrees(labels, None)
+    gold, guess = (Brackets([(a, b) for a, b, _ in tree], [label for *_, label in tree]) for tree in spans)
+    tally.add(ComparedTrees(gold, guess, equal_pairs(gold, guess), ()))
+    names = {RIGHT: "right", EXTRA: "extra", CROSSING: "crossing"}
+    shown = [
+        names[what] if what < 0 else f"gold {labels.labels[what]}" for what in tally.trees[0].nodes[3::4]
+    ]
+    assert shown == naive_judgements.judged(*spans)
+
+
+@given(corpora())
+def test_lists_of_sentences_add_up_to_the_tables(
+    corpus: tuple[list[Tree], list[Tree | None], list[Tree | None]],
+) -> None:
+    gold, one, other = corpus
+    found = compared(gold, Comparison(), one=one, other=other)
+    records = SentenceRecords(found)
+    list(records.records(Expectations(found.names, []).sentences([0] * len(gold))))
+    index = page_index(found, records, 10)
+    kinds: list[By] = ["label", "depth", "width", "attachment"]
+    parses = {"one": one, "other": other}
+    frames = compare(gold, parses, frames=kinds, resamples=0, tell=say_nothing).frames
+    for kind in kinds:
+        rows: list[Any] = list(frames[f"by_{kind}"].itertuples())
+        for row in rows:
+            name = getattr(row, kind)
+            if kind == "attachment":
+                name += f" below {row.label}" if name == "PP" else f", {row.label}"
+            flat = index["errors"][kind][index["names"].index(row.name)].get(name, [])
+            assert sum(flat[1::3]) == row.gold - (row.right if kind == "attachment" else row.matched)
+            if kind == "label":  # depths and widths count matches by the gold's and by the parse's
+                assert sum(flat[2::3]) == row.guess - row.matched
+            assert max(itertools.accumulate(flat[0::3]), default=0) < len(gold)
+    of_confusions: list[Any] = list(frames["confusions"].itertuples())
+    for row in of_confusions:
+        [flat] = [
+            numbers
+            for one_label, other_label, numbers in index["confused"][index["names"].index(row.name)]
+            if (index["labels"][one_label], index["labels"][other_label]) == (row.gold, row.guess)
+        ]
+        assert sum(flat[1::2]) == row.count
+    for criterion, of_page in zip(found.evaluation.summary.criteria, index["criteria"], strict=True):
+        for name, (above, below) in zip(index["names"], of_page["columns"], strict=True):
+            rate = float(found.evaluation.frame[criterion.name][name])
+            total = sum(index["columns"][below])
+            assert not total or abs(sum(index["columns"][above]) / total - rate) < 1e-12

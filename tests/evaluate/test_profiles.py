@@ -1,0 +1,220 @@
+"""``--profile``: figures equal to those of the published scripts, run on the same files."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import naive_spans
+import pytest
+from commandline import Command
+from hypothesis import given
+from hypothesis import strategies as st
+
+import mbrparse as mp
+from mbrparse.evaluate.profiles.profile_table import PROFILES
+
+DATA = Path(__file__).parent.parent / "data" / "profiles"
+FILES = DATA / "gold.txt", DATA / "parse.txt"
+
+# What each script printed. Functions were run from the commits named in ``PROFILES``, tree by tree, on gold
+# and parse without what is no word by the gold's tags; EVALB was compiled from the repository's own source.
+RECORDED = {
+    # PRPN's get_brackets and the lines below it in test(), on data_ptb.py's tree2list: means of 65 sentences
+    "prpn": {
+        "sentence_f": 0.4890529088,
+        "sentence_precision": 0.4803479846,
+        "sentence_recall": 0.6130402921,
+        "compared": 65 / 80,
+    },
+    # ON-LSTM's, and its EVALB with COLLINS.prm on the trees that utils.py's evalb writes
+    "on-lstm": {
+        "sentence_f": 0.4713865307,
+        "sentence_precision": 0.4626438485,
+        "sentence_recall": 0.5749837654,
+        "whole_f": 0.4837,
+        "whole_precision": 0.4794,
+        "whole_recall": 0.4880,
+    },
+    # DIORA's remove_punctuation_from_tree and its EVALB with diora.prm
+    "diora": {
+        "corpus_f": 0.4044,
+        "corpus_precision": 0.4898,
+        "corpus_recall": 0.3443,
+        "complete_match": 0.1875,
+    },
+    # compare_trees.py, on what process_ptb.py leaves
+    "compound-pcfg": {"corpus_f": 0.3529411765, "sentence_f": 0.3248774799},
+}
+
+
+@pytest.mark.parametrize("name", RECORDED)
+def test_figures_of_the_published_scripts(name: str) -> None:
+    gold, parses = mp.read_parses(FILES[0]), mp.read_parses(FILES[1])
+    trees = [tree for tree in gold if tree is not None]
+    found = mp.compare(trees, {"one": parses}, profile=name).frame.loc["one"]
+    digits = 5e-5 if "corpus_precision" in RECORDED[name] else 1e-8
+    for criterion, figure in RECORDED[name].items():
+        near = 5e-5 if criterion.startswith("whole") else digits
+        assert found[criterion] == pytest.approx(figure, abs=near), criterion
+
+
+def test_figures_of_the_evaluator_of_spmrl(command: Command) -> None:
+    """evalb_spmrl2013 (in nikitakit/self-attentive-parser 24435a1), compiled, with -X and spmrl.prm."""
+    paths = DATA / "spmrl-gold.txt", DATA / "spmrl-parse.txt"
+    table = command("evaluate", "--profile", "spmrl", *paths).out.splitlines()
+    figures = ["15.82", "47.25", "23.71", "30.00", "1.43", "62.50", "72.50", "70.59", "80.00"]
+    assert table[1].split()[1:] == figures
+    assert "|profile:spmrl|evalb:spmrl.prm|labels:yes|label-ends:-=#|tags:cut|terminals:stay|" in table[3]
+
+
+def test_goodman_and_evalb_are_what_they_were(command: Command) -> None:
+    for profile, options in (("goodman", ["--form", "original"]), ("evalb", [])):
+        asked = command("evaluate", "--profile", profile, *options, "--format", "csv", *FILES)
+        usual = ["--evalb", "COLLINS.prm"] if profile == "evalb" else []
+        before = command("evaluate", *usual, *options, "--format", "csv", *FILES)
+        assert asked.out == before.out
+        assert asked.err.replace(f"profile:{profile}|", "") == before.err
+        assert asked.err != before.err
+
+
+NAIVE: dict[str, tuple[Callable[[Any], naive_spans.Spans], int, int]] = {
+    "prpn": (naive_spans.prpn, 1, 10),
+    "on-lstm": (naive_spans.prpn, 1, 10_000),
+    "diora": (naive_spans.diora, 1, 10_000),
+    "compound-pcfg": (naive_spans.compound_pcfg, 2, 150),
+}
+LABELS = ["S", "NP-SBJ", "ROOT", "S1", "TOP", "-X", "=", "<script>", '"', "a|b", "NN", "é"]
+TAGS = ["NN", "DT", ".", ",", "-NONE-", "NN|JJ", "$"]
+
+
+@st.composite
+def sentences(draw: st.DrawFn) -> tuple[str, str]:
+    """A gold tree and a parse of up to 13 terminals in brackets; a parse may be empty."""
+    tags = draw(st.lists(st.sampled_from(TAGS), min_size=1, max_size=13))
+
+    def tree(start: int, end: int, tags: list[str], top: bool) -> str:
+        if end - start == 1:
+            text = f"({tags[start]} w{start})"
+        else:
+            split = draw(st.integers(start + 1, end - 1))
+            parts = tree(start, split, tags, top=False), tree(split, end, tags, top=False)
+            text = f"({draw(st.sampled_from(LABELS))} {parts[0]} {parts[1]})"
+        for _ in range(draw(st.sampled_from([0, 0, 0, 1, 2])) + (top and end - start == 1)):
+            text = f"({draw(st.sampled_from(LABELS))} {text})"
+        return text
+
+    gold = tree(0, len(tags), tags, top=True)
+    others = draw(st.lists(st.sampled_from(TAGS), min_size=len(tags), max_size=len(tags)))
+    return gold, draw(st.sampled_from(["(())", gold, tree(0, len(tags), others, top=True)]))
+
+
+@pytest.mark.parametrize("name", NAIVE)
+@given(pairs=st.lists(sentences(), min_size=1, max_size=4))
+def test_counts_are_the_naive_ones(name: str, pairs: list[tuple[str, str]]) -> None:
+    spans_of, shortest, longest = NAIVE[name]
+    rows, rates = [], []
+    for gold, parse in pairs:
+        tags = naive_spans.tags(naive_spans.read(gold))
+        correct = naive_spans.without(naive_spans.read(gold), tags)
+        words = len(naive_spans.tags(correct)) if correct else 0
+        if not shortest <= words <= longest:
+            rows.append((words, 0, 0, 0, 0, 0))
+            continue
+        spans = spans_of(correct)
+        if parse == "(())":
+            rows.append((words, 1, 0, len(spans), 0, 0))
+            rates.append((0.0, 0.0, 0.0))
+            continue
+        guess = spans_of(naive_spans.without(naive_spans.read(parse), tags))
+        rows.append((words, 1, 1, len(spans), len(guess), naive_spans.common(spans, guess)))
+        rates.append(naive_spans.sentence(spans, guess))
+    trees = [mp.read_tree(gold) for gold, _ in pairs]
+    parses = [None if parse == "(())" else mp.read_tree(parse) for _, parse in pairs]
+    if not rates:
+        with pytest.raises(mp.MbrparseError, match="no sentence counts"):
+            mp.compare(trees, parses, profile=name)
+        return
+    found = mp.compare(trees, parses, profile=name, criteria="all")
+    columns = ["terminals", "counted", "parsed", "gold", "guess", "matched"]
+    assert list(found.counts[columns].itertuples(index=False, name=None)) == rows
+    means = [sum(column) / len(rates) for column in zip(*rates, strict=True)]
+    frame = found.frame.loc["parses"]
+    assert [frame[f"sentence_{kind}"] for kind in ("precision", "recall", "f")] == pytest.approx(means)
+    gold_spans, guessed, matched = (sum(row[place] for row in rows) for place in (3, 4, 5))
+    if gold_spans + guessed:
+        assert frame["corpus_f"] == pytest.approx(2 * matched / (gold_spans + guessed))
+
+
+def test_a_bare_word_is_a_constituent_for_diora(command: Command, tmp_path: Path) -> None:
+    """Its parser's one word becomes (S (DT word)) in get_ptb_format_from_nltk_tree."""
+    gold, parse = tmp_path / "gold", tmp_path / "parse"
+    gold.write_text("(NP (NN w))\n(S (NP (DT a)) (. .))\n")
+    parse.write_text("(NN w)\n(DT a)\n")
+    assert "terminals" in command("evaluate", "--profile", "diora", gold, parse).error
+    parse.write_text("(NN w)\n(X (DT a) (. .))\n")
+    done = command("evaluate", "--profile", "diora", "--format", "csv", gold, parse)
+    assert done.out.splitlines()[1].startswith(f"parse,0.8,1.0,{2 / 3},0.5,")
+
+
+def test_keep_punctuation(command: Command, tmp_path: Path) -> None:
+    gold, parse = tmp_path / "gold", tmp_path / "parse"
+    gold.write_text("(S (NP (DT a) (NN b)) (. .))\n")
+    parse.write_text("(X (DT a) (X (NN b) (. .)))\n")
+    without = command("evaluate", "--profile", "on-lstm", gold, parse)
+    assert without.out.splitlines()[1].split()[1:4] == ["100.00"] * 3
+    kept = command("evaluate", "--profile", "on-lstm", "--keep-punctuation", gold, parse)
+    assert kept.out.splitlines()[1].split()[1:4] == ["0.00"] * 3
+    assert "|words:all|" in kept.out
+    gold.write_text("(S (NP (art a) (n b)) (punc .))\n")
+    parse.write_text("(X (art a) (X (n b) (punc .)))\n")
+    assert "keep punctuation" in command("evaluate", "--profile", "on-lstm", gold, parse).error
+
+
+def test_binarized_files_are_unbinarized(command: Command, tmp_path: Path) -> None:
+    gold, parse = tmp_path / "gold", tmp_path / "parse"
+    gold.write_text("(S (DT a) (S_Cont (NN b) (NN c)))\n")
+    parse.write_text("(X (X (DT a) (NN b)) (NN c))\n")
+    found = command("evaluate", "--profile", "prpn", "--per-sentence", tmp_path / "counts.csv", gold, parse)
+    assert found.code == 0
+    assert (tmp_path / "counts.csv").read_text().splitlines()[1] == "parse,1,1,1,3,1,1,0,1,0"
+
+
+def test_significance_and_breakdowns_are_there(command: Command) -> None:
+    gold = FILES[0]
+    done = command("evaluate", "--profile", "compound-pcfg", "--resamples", 200, gold, FILES[1], gold)
+    assert done.out.splitlines()[2].split()[:5] == ["gold", "b", "100.00", "a", "100.00"]
+    rows = command("evaluate", "--profile", "prpn", "--by", "label", "--format", "csv", *FILES).out
+    assert rows.splitlines()[0] == "name,label,gold,guess,matched,precision,recall,f"
+    lengths = command("evaluate", "--profile", "prpn", "--by", "length", "--format", "csv", *FILES).out
+    assert {line.split(",")[1] for line in lengths.splitlines()[1:]} >= {"1-10"}
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--profile", "prpn", "--form", "original"],
+        ["--profile", "evalb", "--unaries"],
+        ["--profile", "spmrl", "--all"],
+        ["--profile", "diora", "--average", "sentence"],
+        ["--profile", "evalb", "--evalb", "COLLINS.prm"],
+        ["--profile", "spmrl", "--keep-punctuation"],
+        ["--keep-punctuation"],
+        ["--profile", "nobody"],
+    ],
+)
+def test_what_does_not_go_together(command: Command, options: list[str]) -> None:
+    assert command("evaluate", *options, *FILES).code == 2
+
+
+def test_in_memory() -> None:
+    trees = [mp.read_tree("(S (NP (DT a) (NN b)) (VB c))")]
+    for wrong in ({"profile": "nobody"}, {"profile": "prpn", "form": "original"}):
+        with pytest.raises(mp.MbrparseError):
+            mp.compare(trees, trees, **wrong)  # type: ignore[arg-type]
+    with pytest.raises(mp.MbrparseError, match="average"):
+        mp.compare(trees, trees, profile="prpn", average="sentence")
+    with pytest.raises(mp.MbrparseError, match="no word"):
+        PROFILES["evalb"].with_punctuation()
+    kept = PROFILES["prpn"].with_punctuation()
+    assert "|words:all|" in str(mp.compare(trees, trees, profile=kept))
+    assert list(mp.compare(trees, trees, profile="prpn", criteria=["corpus_f"]).frame) == ["corpus_f"]

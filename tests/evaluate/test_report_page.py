@@ -1,0 +1,357 @@
+"""The page in a real browser: what it says, where its figures lead, and who can read it."""
+
+import base64
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from browser import Page, started_browser
+from commandline import run
+from selenium import webdriver
+from selenium.webdriver.common.action_chains import ActionChains
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.support.select import Select
+
+# Words in Hebrew and Chinese, and labels that mean something in HTML, in scripts and in addresses.
+ODD_GOLD = """\
+(S (NP (DT the) (NN dog)) (VP (VB saw) (NP (DT a) (NN cat))))
+(S (<script> (D הכלב) (N הגדול)) (VP (V ראה) (N חתול)))
+(S (NP (PN 我们)) (VP (V 喜欢) ("&x (A 小) (N 猫))))
+(S (A'b (X <b>bold</b>) (Y &amp;)) (%20 (Z "q") (W </script>)))
+"""
+ODD_PARSE = """\
+(S (NP (DT the) (NN dog)) (VP (NP (VB saw) (DT a)) (NN cat)))
+(S (NP (D הכלב) (N הגדול)) (VP (V ראה) (N חתול)))
+(())
+(S (X (X <b>bold</b>) (Y &amp;)) (%20 (Z "q") (W </script>)))
+"""
+TO = "\N{EN DASH}"
+PARSES = ("labelled-tree", "labelled-recall", "bracketed-recall")
+
+
+@pytest.fixture(scope="session")
+def driver() -> Iterator[webdriver.Chrome]:
+    browser = started_browser()
+    yield browser
+    browser.quit()
+
+
+def quiet(*arguments: object) -> None:
+    outcome = run(*arguments)
+    assert outcome.code == 0, outcome.err
+
+
+@pytest.fixture(scope="session")
+def flights(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with parses of flights for three objectives, details, posteriors and a page of them."""
+    folder = tmp_path_factory.mktemp("flights")
+    quiet("binarize", "embedded:flights", "-o", folder / "all.mrg")
+    trees = ["--train-output", folder / "train.mrg", "--test-output", folder / "test.mrg"]
+    quiet("split", folder / "all.mrg", "--test-last", 60, *trees)
+    quiet("train", folder / "train.mrg", "-o", folder / "grammar.txt")
+    wanted = [word for name in PARSES for word in ("--objective", name)]
+    more = ["--details", folder / "details.jsonl", "--write-posteriors", folder / "posteriors.npz"]
+    grammar = ["-g", folder / "grammar.txt", folder / "test.mrg"]
+    quiet("parse", *grammar, *wanted, "-o", folder / "{objective}.mrg", *more)
+    files = [folder / f"{name}.mrg" for name in ("test", *PARSES)]
+    given = ["--details", folder / "details.jsonl", "--posteriors", folder / "posteriors.npz"]
+    quiet("report", *files, *given, "-o", folder / "report.html", "--all")
+    return folder
+
+
+@pytest.fixture
+def page(driver: webdriver.Chrome, flights: Path) -> Page:
+    found = Page(driver, flights / "report.html")
+    found.resize(1200)
+    found.emulate()
+    return found
+
+
+@pytest.fixture(scope="session")
+def odd(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("odd")
+    (folder / "gold.mrg").write_text(ODD_GOLD, "utf-8")
+    (folder / "<i>one<i>.mrg").write_text(ODD_PARSE, "utf-8")
+    files = [folder / "gold.mrg", folder / "<i>one<i>.mrg"]
+    about = ["--title", "</title><script>alert(1)</script>", "--about", "corpus=<b>עברית</b>"]
+    quiet("report", *files, "--form", "original", *about, "-o", folder / "report.html")
+    return folder
+
+
+def test_nothing_is_complained_of(page: Page) -> None:
+    for state in ("", "#view=sentences", "#view=sentence&sentence=7", "#view=sentence&sentence=7000"):
+        page.open(state)
+        assert page.messages() == [], state
+
+
+def test_the_table_is_that_of_evaluate(page: Page, flights: Path) -> None:
+    files = [flights / f"{name}.mrg" for name in ("test", *PARSES)]
+    details = ["--details", flights / "details.jsonl"]
+    table = json.loads(run("evaluate", *files, *details, "--all", "--format", "json").out)
+    page.open()
+    assert json.loads(page.all("#table-json")[0].get_attribute("textContent")) == table
+    rows = page.all("#results tbody tr")
+    assert len(rows) == len(table["rows"])
+    for shown, row in zip(rows, table["rows"], strict=True):
+        assert shown.find_element(By.TAG_NAME, "th").text == row["name"]
+        rates = [*row["rates"].values(), row["coverage"], row["fell_back"]]
+        figures = shown.find_elements(By.CSS_SELECTOR, "td.number")
+        assert [float(figure.get_attribute("data-rate")) for figure in figures] == rates
+        links = shown.find_elements(By.CSS_SELECTOR, "td.number a")
+        assert [link.text for link in links] == [f"{100 * rate:.2f}" for rate in rates]
+    beaten = {row["name"]: row["criteria"] for row in table["significance"]["rows"]}
+    for shown in rows:
+        criteria = beaten[shown.find_element(By.TAG_NAME, "th").text].values()
+        marks = [mark.text for mark in shown.find_elements(By.CSS_SELECTOR, "td.number sup")]
+        letters = {name: "abc"[place] for place, name in enumerate(PARSES)}
+        expected = ["".join(letters[other] for other in one["beats"]) for one in criteria]
+        assert marks[: len(expected)] == expected
+    assert table["signature"] in page.one(".facts").text
+
+
+def test_three_clicks_from_a_cell_to_a_tree(page: Page) -> None:
+    page.open()
+    page.click("#results tbody tr:nth-child(2) td:nth-child(4) a")  # labelled recall of labelled recall
+    assert "labelled_recall" in page.driver.current_url
+    assert "by what they cost in lab. recall of labelled-recall" in page.one("#listed").text
+    costs = [int(text) for text in page.texts("#list tbody td:nth-child(4)")]
+    assert costs == sorted(costs, reverse=True)
+    assert costs[-1] > 0
+    page.click("#list tbody a")
+    assert "Gold" in page.texts("article h3")
+    assert page.one("article .tree svg, article .brackets")
+    page.click("article .steps a[rel=next]")
+    assert "2 of" in page.one("article .steps").text
+    page.driver.back()
+    page.settled()
+    assert "1 of" in page.one("article .steps").text
+
+
+@pytest.mark.parametrize(
+    ("figure", "said"),
+    [
+        ("#by-length tbody a", "sentences, by what they cost"),
+        ("#by-label tbody a", "with errors of labelled-tree at"),
+        ("#by-width tbody a", "in constituents of 2 words"),
+        ("#by-depth tbody tr:nth-child(2) a", "in constituents at depth 1"),
+        ("#by-attachment tbody a", "with errors of labelled-tree of attachment (PP below "),
+        ("#confusions-0 tbody a", "is taken for"),
+        (".forest tbody tr:nth-child(4) a", "differs from labelled-tree"),
+        (".calibration tbody a", "whose expected recall lies between"),
+    ],
+)
+def test_each_figure_leads_to_its_sentences(page: Page, figure: str, said: str) -> None:
+    page.open()
+    page.click(figure)
+    assert said in page.one("#listed").text
+    assert page.all("#list tbody tr")
+
+
+def test_a_confusion_lists_as_many_as_it_says(page: Page) -> None:
+    page.open()
+    times = int(page.one("#confusions-0 tbody a").text)
+    page.click("#confusions-0 tbody a")
+    counts = [text.rstrip("\N{MULTIPLICATION SIGN}") for text in page.texts("#list tbody td:nth-child(4)")]
+    assert sum(map(int, counts)) == times
+
+
+def test_filters_narrow_the_list_and_stand_in_the_address(page: Page) -> None:
+    page.open("#view=sentences")
+    everything = page.one("#listed").text
+    assert everything.startswith("60 sentences")
+    page.one("input[name=text]").send_keys("BOSTON")
+    page.wait(lambda: page.one("#listed").text != everything)
+    page.settled()
+    assert all("boston" in text.lower() for text in page.texts("#list .words a"))
+    Select(page.one("select[name=wins]")).select_by_value("equal")
+    page.settled()
+    page.one("input[name=max]").send_keys("9")
+    page.settled()
+    shown, address = page.texts("#list .words a"), page.driver.current_url
+    assert all(len(text.split()) <= 9 for text in shown)
+    assert "text=BOSTON" in address
+    assert "max=9" in address
+    page.driver.get("about:blank")
+    page.driver.get(address)
+    page.settled()
+    assert page.texts("#list .words a") == shown
+    assert page.one("input[name=text]").get_attribute("value") == "BOSTON"
+    page.one("#filters button[type=reset]").click()
+    page.wait(lambda: page.one("#listed").text == everything)
+
+
+def test_who_wins(page: Page) -> None:
+    page.open("#view=sentences&wins=bracketed-recall&criterion=bracketed_recall")
+    for row in page.all("#list tbody tr"):
+        *_, one, other, best = [cell.text.split(" (")[0] for cell in row.find_elements(By.TAG_NAME, "td")]
+        matched = [int(text.split(" of ")[0]) for text in (one, other, best)]
+        assert matched[2] > max(matched[:2])
+
+
+def test_by_keyboard_alone(page: Page) -> None:
+    page.open()
+
+    def press(*keys: str) -> None:
+        ActionChains(page.driver).send_keys(*keys).perform()
+
+    def focused() -> str:
+        return str(page.run("return document.activeElement.outerHTML.slice(0, 200)"))
+
+    for _ in range(40):
+        press(Keys.TAB)
+        if page.run("return 'rate' in document.activeElement.parentElement.dataset"):
+            break
+    assert page.run("return getComputedStyle(document.activeElement).outlineStyle") == "solid"
+    press(Keys.ENTER)
+    page.settled()
+    assert "sentences-heading" in focused()
+    for _ in range(30):
+        press(Keys.TAB)
+        if "view=sentence&amp;" in focused():
+            break
+    press(Keys.ENTER)
+    page.settled()
+    assert "sentence-heading" in focused()
+    for _ in range(40):
+        press(Keys.TAB)
+        if "Chart of posteriors" in focused():
+            break
+    readout = page.one(".readout")
+    whole = readout.text
+    words = page.one("article .text").text.split()
+    assert f"(0{TO}{len(words)})" in whole
+    press(Keys.ARROW_LEFT)
+    assert f"(0{TO}{len(words) - 1})" in readout.text
+    press(Keys.ARROW_DOWN)
+    assert f"(1{TO}{len(words) - 1})" in readout.text
+    assert readout.text.startswith(" ".join(words[1:-1]))
+
+
+def test_the_chart_says_the_file_s_posteriors(page: Page, flights: Path) -> None:
+    listed = run(
+        "posteriors", "--posteriors", flights / "posteriors.npz", "--line", 3, "--format", "tsv"
+    ).out.splitlines()[1:]
+    page.open("#view=sentence&sentence=3")
+    length = len(page.one("article .text").text.split())
+    [root] = [line.split("\t") for line in listed if line.startswith(f"0\t{length}\t")]
+    page.run("document.querySelector('.cells').focus()")
+    assert f"{root[2]} {float(root[3]):.2f}" in page.one(".readout").text
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("state", ["", "#view=sentences", "#view=sentence&sentence=7"])
+def test_axe_finds_nothing_serious(page: Page, state: str, scheme: str) -> None:
+    page.emulate(prefers_color_scheme=scheme)
+    page.open(state)
+    page.run("for (const details of document.querySelectorAll('details')) details.open = true")
+    assert page.violations() == []
+
+
+def test_dark_is_dark(page: Page) -> None:
+    page.open()
+    colours = "const style = getComputedStyle(document.body); return [style.color, style.backgroundColor]"
+    light = page.run(colours)
+    page.emulate(prefers_color_scheme="dark")
+    assert page.run(colours) != light
+    page.emulate()
+
+
+@pytest.mark.parametrize("width", [400, 640, 1600])
+def test_nothing_is_wider_than_the_window(page: Page, width: int) -> None:
+    """640 pixels are a window of 1280 at 200%; what must be wide scrolls in a frame of its own."""
+    page.resize(width)
+    for state in ("", "#view=sentences", "#view=sentence&sentence=7"):
+        page.open(state)
+        assert page.run("return document.documentElement.scrollWidth") <= width, state
+
+
+def test_it_prints(page: Page) -> None:
+    page.open()
+    printed = page.driver.execute_cdp_cmd("Page.printToPDF", {})
+    assert base64.b64decode(printed["data"]).startswith(b"%PDF")
+    page.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    assert not page.all("nav")[0].is_displayed()
+    assert page.one("#results").is_displayed()
+    page.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+
+
+def test_labels_and_words_are_text(driver: webdriver.Chrome, odd: Path) -> None:
+    page = Page(driver, odd / "report.html")
+    for sentence in range(1, 5):
+        page.open(f"#view=sentence&sentence={sentence}&form=tree")
+        assert page.all("article b") == [] or page.all("article b b") == []
+    page.open()
+    assert page.driver.title == "</title><script>alert(1)</script>"
+    assert page.one("h1").text == page.driver.title
+    assert "<b>עברית</b>" in page.one(".facts").text
+    assert "<i>one<i>" in page.texts("#results th")
+    labels = page.texts("#by-label tbody th")
+    assert {"<script>", '"&x', "A'b", "%20"} <= set(labels)
+    for label in ("<script>", '"&x', "A'b"):
+        page.open()
+        row = labels.index(label) + 1
+        page.click(f"#by-label tbody tr:nth-child({row}) a")
+        assert label in page.one("#listed").text
+        page.click("#list tbody a")
+        assert label in "".join(page.texts("article .tree"))
+    page.open("#view=sentence&sentence=4&form=brackets")
+    assert "<b>bold</b>" in page.one(".tree").text
+    assert page.messages() == []
+
+
+def test_words_from_right_to_left(driver: webdriver.Chrome, odd: Path) -> None:
+    page = Page(driver, odd / "report.html")
+    page.resize(1200)
+    page.open("#view=sentence&sentence=2&form=tree")
+    assert page.run("return getComputedStyle(document.querySelector('article .text')).direction") == "rtl"
+    places = {element.text: element.rect["x"] for element in page.all("article .tree:first-of-type svg text")}
+    assert places["הכלב"] > places["הגדול"] > places["ראה"]
+    page.open("#view=sentence&sentence=1&form=tree")
+    places = {element.text: element.rect["x"] for element in page.all("article .tree svg text")}
+    assert places["the"] < places["dog"] < places["saw"]
+    page.open("#view=sentence&sentence=3")
+    assert page.one("article .text").text == "我们 喜欢 小 猫"
+    assert "No parse." in page.one("article").text
+
+
+def test_what_is_wrong_is_named(driver: webdriver.Chrome, odd: Path) -> None:
+    page = Page(driver, odd / "report.html")
+    page.open("#view=sentence&sentence=1&form=tree")
+    gold, parse = page.texts("article .tree")
+    assert "missed" in gold
+    assert "crosses gold" in parse
+    assert f"NP over saw a (2{TO}4): crosses a constituent of the gold" in parse
+    page.open("#view=sentence&sentence=2&form=brackets")
+    assert "gold: <script>" in page.texts("article .tree")[1]
+
+
+def test_a_folder_opens_from_its_index(driver: webdriver.Chrome, flights: Path) -> None:
+    folder = flights / "page"
+    quiet("report", *(flights / f"{name}.mrg" for name in ("test", *PARSES)), "-o", folder)
+    assert (folder / "data" / "chunk-0.js").exists()
+    page = Page(driver, folder / "index.html")
+    page.open("#view=sentences&text=boston")
+    assert page.all("#list tbody tr")
+    page.click("#list tbody a")
+    assert page.one("article .tree")
+    assert page.messages() == []
+
+
+def test_two_thousand_sentences(driver: webdriver.Chrome, flights: Path, tmp_path: Path) -> None:
+    """They open and can be listed; how quickly, benchmarks/report_page.py measures."""
+    for name in ("test", *PARSES):
+        text = (flights / f"{name}.mrg").read_text("utf-8")
+        (tmp_path / f"{name}.mrg").write_text(text * 34, "utf-8")
+    files = [tmp_path / f"{name}.mrg" for name in ("test", *PARSES)]
+    quiet("report", *files, "--resamples", 100, "-o", tmp_path / "report.html")
+    assert (tmp_path / "report.html").stat().st_size < 2_000_000
+    page = Page(driver, tmp_path / "report.html")
+    page.open("#view=sentences")
+    assert page.one("#listed").text.startswith("2,040 sentences")
+    assert len(page.all("#list tbody tr")) == 50
+    page.one("#more-sentences").click()
+    assert len(page.all("#list tbody tr")) == 100
+    page.open("#view=sentence&sentence=2040")
+    assert page.one("article .tree")

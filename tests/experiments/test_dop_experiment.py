@@ -1,0 +1,200 @@
+"""``mbrparse experiment dop``, on a part of the embedded treebank."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+from commandline import Command, Outcome
+
+from mbrparse.experiments.dop.model_tables import Row, comparisons, judge, paired_data
+from mbrparse.experiments.dop.model_trial import Design
+from mbrparse.experiments.dop.models import Model
+from mbrparse.treebank.brackets import write_tree
+from mbrparse.treebank.corpora import SourceTree, read_corpus
+from mbrparse.treebank.prepare import Account, Preparation, prepare
+
+SMALL = ("--train", 100, "--test", "0.01", "--samples", 20, "--resamples", 50, "--fragments", 3000)
+MODELS = ("PCFG", "DOP-plain", "DOP-equal", "DOP-bonnema")
+
+
+def experiment(command: Command, folder: Path, *more: object) -> Outcome:
+    return command("experiment", "dop", "embedded:flights", *SMALL, "-o", folder, *more)
+
+
+@pytest.fixture(scope="module")
+def finished(command: Command, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Outcome]:
+    folder = tmp_path_factory.mktemp("dop")
+    done = experiment(command, folder, "--runs", 2)
+    assert done.code == 0, done.err
+    return folder, done
+
+
+def rows(path: Path) -> list[dict[str, str]]:
+    return list(csv.DictReader(path.open(encoding="utf-8")))
+
+
+def split(run: int) -> tuple[list[SourceTree], list[SourceTree]]:
+    """The trees of a split, as the experiment draws them."""
+    how = Preparation(max_length=30)
+    trees = [
+        SourceTree("embedded:flights", 1, tree)
+        for tree in prepare(read_corpus("embedded:flights"), how, Account())
+    ]
+    return Design(100, len(trees) // 100).parts(trees, run)
+
+
+@pytest.mark.parametrize("model", ["PCFG", "DOP-plain", "DOP-bonnema"])
+def test_rates_are_those_of_the_commands(
+    command: Command, finished: tuple[Path, Outcome], tmp_path: Path, model: str
+) -> None:
+    for name, part in zip(("train.mrg", "test.mrg"), split(2), strict=True):
+        with (tmp_path / name).open("w", encoding="utf-8") as stream:
+            for tree in part:
+                write_tree(tree.tree, stream)
+    grammar = tmp_path / "grammar"
+    _, of_fragments, weights = model.partition("-")
+    how = ("--method", "dop", "--weights", weights) if of_fragments else ()
+    assert command("train", tmp_path / "train.mrg", *how, "-o", grammar).code == 0
+    decoders = ["labelled-recall", "labelled-tree", *["most-probable-tree"] * bool(of_fragments)]
+    objectives = [word for name in decoders for word in ("--objective", name)]
+    if of_fragments:
+        objectives += ["--max-samples", "20", "--max-error", "0"]
+    files = tmp_path / "{objective}.mrg"
+    assert command("parse", "-g", grammar, tmp_path / "test.mrg", *objectives, "-o", files).code == 0
+    parses = [tmp_path / f"{name}.mrg" for name in decoders]
+    told = json.loads(command("evaluate", tmp_path / "test.mrg", *parses, "--format", "json").out)
+    found = {
+        row["decoder"]: row
+        for row in rows(finished[0] / "splits.csv")
+        if (row["model"], row["split"]) == (model, "2")
+    }
+    for name, row in zip(decoders, told["rows"], strict=True):
+        for criterion, rate in row["rates"].items():
+            assert float(found[name][criterion]) == pytest.approx(rate, abs=1e-12)
+
+
+def test_what_is_printed_is_what_the_folder_holds(finished: tuple[Path, Outcome]) -> None:
+    folder, done = finished
+    assert done.out.startswith("embedded:flights: 2 splits of 100 and 14 sentences\n")
+    for table in ("models", "tests", "curve-sizes", "curve-depths", "speed"):
+        assert (folder / f"{table}.txt").read_text("utf-8") in done.out + "\n"
+        for suffix in ("md", "tex", "csv"):
+            assert (folder / f"{table}.{suffix}").stat().st_size > 0
+    assert (folder / "curves.svg").read_text("utf-8").count("<text") > 10
+    assert (folder / "curves.png").stat().st_size > 0
+    for row in rows(folder / "models.csv"):
+        assert float(row["seconds"]) > 0
+
+
+def test_curves_begin_at_the_pcfg_and_end_at_the_models(finished: tuple[Path, Outcome]) -> None:
+    """Fragments of a depth of one are the PCFG's rules; the last size is that of the split."""
+    folder, _ = finished
+    points = [row for row in rows(folder / "curves.csv") if row["criterion"] == "labelled_recall"]
+    at = {(row["curve"], row["model"], int(row["place"])): float(row["mean"]) for row in points}
+    of_split = [row for row in rows(folder / "splits.csv") if row["decoder"] == "labelled-recall"]
+    for model in MODELS:
+        rates = [float(row["labelled_recall"]) for row in of_split if row["model"] == model]
+        assert at["sizes", model, 100] == pytest.approx(sum(rates) / 2)
+        if model != "PCFG":
+            assert at["depths", model, 1] == pytest.approx(at["sizes", "PCFG", 100])
+            assert at["depths", model, 1] != at["depths", model, 6]
+
+
+def test_all_charts_of_the_fragments_say_the_same(finished: tuple[Path, Outcome]) -> None:
+    folder, _ = finished
+    result = json.loads((folder / "speed" / "run-01.json").read_text())["result"]
+    assert result["difference"] < 1e-9
+    assert result["fragments"] <= 3000
+    assert result["depth"] == 3
+    explicit, shared, written, addressed = (row["rules"] for row in result["rows"].values())
+    assert explicit > shared > written > addressed > 0
+
+
+def test_results_do_not_depend_on_jobs_and_are_not_made_again(
+    command: Command, finished: tuple[Path, Outcome], tmp_path: Path
+) -> None:
+    folder, done = finished
+    made = sorted(folder.glob("*/run-*.json"))
+    assert len(made) == 2 * len(MODELS) + 2 + 1
+    before = [path.stat().st_mtime_ns for path in made]
+    assert experiment(command, folder, "--runs", 2).out == done.out
+    assert [path.stat().st_mtime_ns for path in made] == before
+    options = ("--runs", 2, "--jobs", 2, "--weights", "equal", "--no-curves", "--no-speed")
+    assert experiment(command, tmp_path, *options).code == 0
+    assert {path.name for path in tmp_path.iterdir() if path.is_dir()} == {"PCFG", "DOP-equal"}
+    for name in ("PCFG", "DOP-equal"):
+        for run in ("run-01.json", "run-02.json"):
+            assert parsed(tmp_path / name / run) == parsed(folder / name / run)
+
+
+def parsed(path: Path) -> dict[str, Any]:
+    """A result without its seconds."""
+    result: dict[str, Any] = json.loads(path.read_text())["result"]
+    for decoder in result["decoders"].values():
+        del decoder["seconds"]
+    return result
+
+
+def test_results_of_other_settings_are_refused(command: Command, finished: tuple[Path, Outcome]) -> None:
+    folder, _ = finished
+    done = experiment(command, folder, "--runs", 2, "--prune", "1e-3")
+    assert (done.code, done.out) == (1, "")
+    assert "DOP-plain/run-01.json: made with other settings (prune: 0.0, now 0.001)" in done.err
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--train", 1490), "1490 training and 14 test sentences asked for, but there are 1498 sentences; "),
+        (("--test", 0), "100 training and 0 test sentences asked for"),
+        (
+            ("--test", "1.5"),
+            "sentences, or a fraction that lies between 0 and 1, not 1.5",
+        ),
+    ],
+)
+def test_parts_that_cannot_be(
+    command: Command, tmp_path: Path, options: tuple[object, ...], message: str
+) -> None:
+    done = experiment(command, tmp_path, *options)
+    assert (done.code, done.out) == (1, "")
+    assert message in done.err.splitlines()[-1]
+
+
+def test_the_paired_test_by_hand() -> None:
+    """Of three splits of two sentences each, with ten constituents in all."""
+
+    def result(decoders: dict[str, int]) -> dict[str, Any]:
+        return {
+            "terminals": [6, 6],
+            "gold": [5, 5],
+            "decoders": {
+                name: {"counts": [[5, right, 5, 5], [5, 0, 5, 5]], "seconds": 1.0, "fell_back": 0}
+                for name, right in decoders.items()
+            },
+        }
+
+    pcfg, plain = Model(), Model("plain")
+    matches = {
+        pcfg: [dict.fromkeys(pcfg.decoders, 1)] * 3,
+        plain: [dict.fromkeys(plain.decoders, 0) | {"labelled-recall": right} for right in (2, 1, 3)],
+    }
+    judged = judge({model: list(map(result, of)) for model, of in matches.items()}, 10, 0)
+    assert comparisons(judged)[0] == (Row(plain, "labelled-recall"), Row(pcfg, "labelled-recall"))
+    assert all(judged.seconds[row] == pytest.approx(0.5) for row in judged.rows)
+    heading, *lines = [[cell.text for cell in row] for row in paired_data(judged)]
+    table = [dict(zip(heading, line, strict=True)) for line in lines]
+    [tested] = [
+        row
+        for row in table
+        if row["criterion"] == "labelled_recall" and row["less"].startswith("PCFG, labelled recall")
+    ]
+    # Differences of .1, 0 and .2: their mean .1, its standard error .1 / sqrt(3).
+    assert float(tested["mean"]) == pytest.approx(0.1)
+    assert float(tested["t"]) == pytest.approx(math.sqrt(3))
+    assert float(tested["p"]) == pytest.approx(0.2254, abs=1e-4)

@@ -1,0 +1,108 @@
+"""``mbrparse baseline``: trees of the right kind over the same terminals, with the right probabilities."""
+
+from collections import Counter
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from commandline import Command
+from hypothesis import given
+from hypothesis import strategies as st
+
+import mbrparse as mp
+from mbrparse.errors import MbrparseError
+from mbrparse.treebank.baselines import Kind, Labels, baseline_trees, most_frequent_labels
+from mbrparse.treebank.tree import Tree
+
+
+def naive(words: list[str], kind: str) -> str:
+    """By recursion on the words."""
+    if len(words) == 1:
+        return words[0]
+    cut = {"left": len(words) - 1, "right": 1, "balanced": len(words) // 2}[kind]
+    return f"(X {naive(words[:cut], kind)} {naive(words[cut:], kind)})"
+
+
+@given(length=st.integers(2, 12), kind=st.sampled_from(["left", "right", "balanced"]))
+def test_shapes(length: int, kind: Kind) -> None:
+    words = [f"(T w{place})" for place in range(length)]
+    [tree] = baseline_trees([mp.read_tree(f"(S {' '.join(words)})")], kind)
+    assert str(tree) == naive(words, kind)
+
+
+def joined(trees: tuple[str, ...]) -> dict[str, Fraction]:
+    """Neighbours joined, evenly drawn, until one is left: each tree with its probability."""
+    if len(trees) == 1:
+        return {trees[0]: Fraction(1)}
+    found: dict[str, Fraction] = {}
+    for place in range(len(trees) - 1):
+        pair = f"(X {trees[place]} {trees[place + 1]})"
+        for tree, share in joined((*trees[:place], pair, *trees[place + 2 :])).items():
+            found[tree] = found.get(tree, Fraction(0)) + share / (len(trees) - 1)
+    return found
+
+
+def test_random_trees_are_those_of_joining_neighbours() -> None:
+    """As parse_comparison.py of ON-LSTM joins them: frequencies over 5,000 sentences, by chi-square."""
+    sentence = mp.read_tree("(S a b c d e)")
+    drawn = Counter(str(tree) for tree in baseline_trees([sentence] * 5000, "random", seed=1))
+    expected = {tree: float(5000 * share) for tree, share in joined(("a", "b", "c", "d", "e")).items()}
+    assert drawn.keys() == expected.keys()
+    distance = sum((drawn[tree] - count) ** 2 / count for tree, count in expected.items())
+    assert distance < 34.5  # 13 degrees of freedom, p = 0.001
+    assert drawn != Counter(str(tree) for tree in baseline_trees([sentence] * 5000, "random", seed=2))
+
+
+def test_one_word_none_and_thousands() -> None:
+    trees = baseline_trees([mp.read_tree("(S (NP (NN dog)))"), None], "random")
+    assert [str(tree) for tree in trees] == ["(X (NN dog))", "None"]
+    long = Tree("S", [Tree("x")] * 5000)
+    for kind in ("left", "right", "random", "balanced"):
+        [tree] = baseline_trees([long], kind)
+        assert tree is not None
+        assert len(tree.leaves()) == 5000
+        assert sum(len(node.children) == 2 for node in tree.preorder()) == 4999
+    with pytest.raises(MbrparseError, match="no baseline"):
+        baseline_trees([], "middle")  # type: ignore[arg-type]
+
+
+def test_labels() -> None:
+    trees = [mp.read_tree(text) for text in ("(S (B a b) (A c d))", "( (S (A a b)))", "(T (B a b) c)")]
+    assert most_frequent_labels(trees) == Labels("S", "A")
+    assert most_frequent_labels([None, mp.read_tree("(NN x)")]) == Labels("X", "X")
+    [tree] = baseline_trees(trees[:1], "left", labels=Labels("R", "B"))
+    assert str(tree) == "(R (B (B a b) c) d)"
+
+
+def test_the_command(command: Command, tmp_path: Path) -> None:
+    gold = tmp_path / "gold.mrg"
+    gold.write_text("(S (NP a b) c d)\n\n(S (VB e) (NP f g))\n")
+    done = command("baseline", "--kind", "right", "--frequent-labels", gold)
+    assert done.out == "(S a (NP b (NP c d)))\n(())\n(S (VB e) (NP f g))\n"
+    left = command("baseline", "--kind", "left", "--label", "<b>", "-", stdin="(S a b c)\n")
+    assert left.out == "(<b> (<b> a b) c)\n"
+    runs = ["baseline", "--kind", "random", "--seed", 3, "--runs", 2, gold, "-o"]
+    assert command(*runs, tmp_path / "r{seed}.mrg").code == 0
+    for seed in (3, 4):
+        alone = command("baseline", "--kind", "random", "--seed", seed, gold)
+        assert alone.out == (tmp_path / f"r{seed}.mrg").read_text()
+    assert "no trees" in command("baseline", "--kind", "left", "-", stdin="").error
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--kind", "left", "--seed", 1],
+        ["--kind", "random", "--runs", 2],
+        ["--kind", "left", "--label", "a b"],
+        ["--kind", "left", "--label", ""],
+        ["--kind", "left", "--frequent-labels", "--label", "A"],
+        ["--kind", "middle"],
+        [],
+    ],
+)
+def test_usage(command: Command, tmp_path: Path, options: list[object]) -> None:
+    gold = tmp_path / "gold.mrg"
+    gold.write_text("(S a b)\n")
+    assert command("baseline", *options, gold).code == 2
+    assert command("baseline", "--kind", "left", gold, "-o", gold).code == 2
