@@ -97,10 +97,10 @@ $(VENV)/installed-docs: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
 	@touch $@
 
-# A link that leads nowhere, or a name that is not there, is an error.
+# A link that leads nowhere, or a name that is not there, is an error (but not with --quiet, which counts no warnings).
 .PHONY: docs
 docs: $(VENV)/installed-docs
-	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 
 clean:
 	rm -rf build dist
