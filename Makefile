@@ -1,4 +1,4 @@
-# make demo        sets up an environment, runs the pipeline on the embedded treebank, prints the table
+# make demo        sets up an environment, runs the pipeline on the embedded treebank, prints the table, names a page
 # make reproduce   the same on a real treebank: CORPUS=nltk:treebank, craft:PATH, wsj:DIR, a file, a folder
 #                  (MAX_LENGTH=40 TEST_FRACTION=0.1 JOBS=1; SPLIT_SEED=1 ENCODING=latin-1 ON_ERROR=skip
 #                  FUNCTIONS=before:+ LABEL_MAP=FILE BUILD=build)
