@@ -1,4 +1,4 @@
-# make demo        sets up an environment, runs the pipeline on the embedded treebank, prints the table
+# make demo        sets up an environment, runs the pipeline on the embedded treebank, prints the table, names a page
 # make reproduce   the same on a real treebank: CORPUS=nltk:treebank, craft:PATH, wsj:DIR, a file, a folder
 #                  (MAX_LENGTH=40 TEST_FRACTION=0.1 JOBS=1; SPLIT_SEED=1 ENCODING=latin-1 ON_ERROR=skip
 #                  FUNCTIONS=before:+ LABEL_MAP=FILE BUILD=build)
@@ -97,10 +97,10 @@ $(VENV)/installed-docs: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
 	@touch $@
 
-# A link that leads nowhere, or a name that is not there, is an error.
+# A link that leads nowhere, or a name that is not there, is an error (but not with --quiet, which counts no warnings).
 .PHONY: docs
 docs: $(VENV)/installed-docs
-	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 
 clean:
 	rm -rf build dist

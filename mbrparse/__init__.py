@@ -28,10 +28,12 @@ if TYPE_CHECKING:
     from mbrparse.decode.scoring import score
     from mbrparse.errors import MbrparseError
     from mbrparse.evaluate.comparison import compare
+    from mbrparse.evaluate.profiles.profile_table import PROFILES
     from mbrparse.evaluate.report.in_memory import report
     from mbrparse.evaluate.risk import TreeRates
     from mbrparse.grammar.grammars import read_grammar, train, write_grammar
     from mbrparse.grammar.pcfg import PCFG
+    from mbrparse.treebank.baselines import baseline_trees
     from mbrparse.treebank.binarize import Binarization, binarize, debinarize
     from mbrparse.treebank.brackets import read_tree
     from mbrparse.treebank.tree import Tree
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
 __all__ = [
     "OBJECTIVES",
     "PCFG",
+    "PROFILES",
     "Binarization",
     "Item",
     "MbrparseError",
@@ -50,6 +53,7 @@ __all__ = [
     "Tree",
     "TreeRates",
     "__version__",
+    "baseline_trees",
     "binarize",
     "compare",
     "debinarize",
@@ -68,6 +72,7 @@ __all__ = [
 _MODULES = {
     "OBJECTIVES": "decode.objectives",
     "PCFG": "grammar.pcfg",
+    "PROFILES": "evaluate.profiles.profile_table",
     "Binarization": "treebank.binarize",
     "Item": "decode.objectives",
     "MbrparseError": "errors",
@@ -77,6 +82,7 @@ _MODULES = {
     "Space": "decode.objectives",
     "Tree": "treebank.tree",
     "TreeRates": "evaluate.risk",
+    "baseline_trees": "treebank.baselines",
     "binarize": "treebank.binarize",
     "compare": "evaluate.comparison",
     "debinarize": "treebank.binarize",

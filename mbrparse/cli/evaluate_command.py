@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mbrparse.cli.evalb_output import evalb_parameters, print_as_evalb, write_counts
+from mbrparse.cli.evaluate_checks import check_options, files_of_runs
 from mbrparse.cli.options import NearestChoice, encoding_option, note, output_option, tell, with_progress
-from mbrparse.cli.outputs import check_outputs
-from mbrparse.files import STANDARD, open_output, together
+from mbrparse.files import open_output, together
 
 if TYPE_CHECKING:
     from mbrparse.evaluate.evalb.parameters import EvalbParameters
@@ -134,8 +134,8 @@ def evaluate(context: click.Context, /, gold: str, parses: tuple[str, ...], **op
     (EVALB leaves sentences without a parse out). With --format, --by or several parse files, its
     figures stand in tables like any others.
     """
-    runs = _runs(options["runs"])
-    _check(context, gold, parses, runs, options)
+    runs = files_of_runs(options["runs"])
+    check_options(context, gold, parses, runs, options)
     parameters = None if options["evalb"] is None else evalb_parameters(options["evalb"], options["encoding"])
     tables = len(parses) != 1 or any(
         options[name] for name in ("format", "by", "details", "criteria", "runs")
@@ -147,82 +147,6 @@ def evaluate(context: click.Context, /, gold: str, parses: tuple[str, ...], **op
         complete = print_as_evalb(gold, parses[0], parameters, options)
     if options["strict"] and not complete:
         context.exit(1)
-
-
-def _runs(given: tuple[str, ...]) -> dict[str, list[str]]:
-    """The files of each system."""
-    runs: dict[str, list[str]] = {}
-    for text in given:
-        name, equals, files = text.partition("=")
-        if not name or not equals or not all(files.split(",")):
-            raise click.UsageError(f"--runs {text!r} is not NAME=FILE,FILE,...")
-        if name in runs:
-            raise click.UsageError(f"--runs names {name!r} twice: give all its files at once.")
-        runs[name] = files.split(",")
-    return runs
-
-
-def _check(
-    context: click.Context,
-    gold: str,
-    parses: tuple[str, ...],
-    runs: dict[str, list[str]],
-    options: dict[str, Any],
-) -> None:
-    several = [path for files in runs.values() for path in files]
-    if not parses and not several:
-        raise click.UsageError("Missing argument 'PARSES...' (or --runs).")
-    if several:
-        for name in ("by", "details", "strict"):
-            if options[name]:
-                raise click.UsageError(f"--{name} means nothing with --runs.")
-    if [gold, *parses, *several].count(STANDARD) > 1:
-        raise click.UsageError("standard input (-) can be read only once.")
-    if options["form"] == "original" and options["crossing_reference"] == "binarized":
-        raise click.UsageError("--crossing-reference binarized needs binarized trees, not --form original.")
-    if options["form"] == "original" and options["unaries"]:
-        raise click.UsageError("--unaries speaks of binarized trees: original ones may always have them.")
-    check_outputs(
-        [("--output", options["output"]), ("--per-sentence", options["per_sentence"])],
-        [("GOLD", gold), *(("PARSES", path) for path in parses), ("--evalb", options["evalb"])]
-        + [("--runs", path) for path in several]
-        + [("--details", path) for path in options["details"]],
-    )
-    if len(options["details"]) not in (0, 1, len(parses)):
-        raise click.UsageError("--details is given once for all PARSES, or once for each of them.")
-    if options["criterion"] is not None and options["everything_told"]:
-        raise click.UsageError("--significance tells differences by all criteria: leave --criterion out.")
-    if options["criteria"] is not None and options["everything"]:
-        raise click.UsageError("--criteria names the columns: leave --all out.")
-    _check_profile(context, options)
-    if options["evalb"] is None:
-        if options["strict"]:
-            raise click.UsageError("--strict goes with --evalb: the other criteria leave no sentence out.")
-        return
-    _refuse(
-        context,
-        ("profile", "form", "unaries", "crossing_reference", "everything"),
-        "means nothing with --evalb",
-    )
-
-
-def _check_profile(context: click.Context, options: dict[str, Any]) -> None:
-    profile = options["profile"] or "goodman"
-    spans = profile not in ("goodman", "evalb", "spmrl")
-    if profile != "goodman":
-        named = f"means nothing with --profile {profile}"
-        _refuse(context, ("form", "unaries", "crossing_reference"), named)
-        _refuse(context, ("average",) if spans else ("everything",), named)
-    if not spans:
-        _refuse(context, ("keep_punctuation",), "goes with the profiles of unsupervised parsing")
-
-
-def _refuse(context: click.Context, names: tuple[str, ...], reason: str) -> None:
-    """End with a usage error where one of these parameters was given."""
-    for parameter in context.command.params:
-        given = context.get_parameter_source(str(parameter.name)) is not click.core.ParameterSource.DEFAULT
-        if given and parameter.name in names:
-            raise click.UsageError(f"{parameter.opts[0]} {reason}.")
 
 
 def _is_candidate_file(path: str, encoding: str) -> bool:

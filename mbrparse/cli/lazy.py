@@ -4,23 +4,9 @@ from __future__ import annotations
 
 import difflib
 import importlib
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import click
-
-from mbrparse.errors import visible
-
-
-@contextmanager
-def _visible_errors() -> Iterator[None]:
-    """Usage errors quote arguments, which may hold anything."""
-    try:
-        yield
-    except click.ClickException as error:
-        error.message = visible(error.message)  # type: ignore[misc]  # final, yet shown as it is
-        raise
 
 
 class LazyGroup(click.Group):
@@ -35,16 +21,10 @@ class LazyGroup(click.Group):
         self._package = package
         self._lines = lines
 
-    def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
-        """Read the group's own arguments."""
-        with _visible_errors():
-            return super().make_context(*args, **kwargs)
-
     def invoke(self, ctx: click.Context) -> Any:
         """Read a command's arguments and call it."""
         try:
-            with _visible_errors():
-                return super().invoke(ctx)
+            return super().invoke(ctx)
         except KeyboardInterrupt as interruption:
             # click would write an empty line first.
             raise click.Abort(*interruption.args) from None

@@ -15,7 +15,7 @@ from typing import Any, Literal, NamedTuple
 import pandas as pd
 
 from mbrparse.evaluate.attachment_tally import PP, AttachmentTally
-from mbrparse.evaluate.compared import Tally
+from mbrparse.evaluate.compared_trees import Tally
 from mbrparse.evaluate.criteria import Average, Criterion, rates, totals
 from mbrparse.evaluate.grids import LAYOUTS, Cell
 from mbrparse.evaluate.label_tally import LabelTally

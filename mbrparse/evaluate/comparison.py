@@ -113,12 +113,12 @@ def compare(
     <BLANKLINE>
     criteria:labelled_recall|gold:memory|form:binarized|crossing:debinarized|average:pooled|sentences:2|...
     """
-    tell = _to_standard_error if tell is None else tell
+    tell = to_standard_error if tell is None else tell
     parameters = evalb
     if not (parameters is None or isinstance(parameters, EvalbParameters)):
         parameters = read_parameters(parameters, tell)
     counted = chosen_profile(profile, Comparison(form, crossing_reference, unaries), parameters)
-    chosen = _criteria(criteria, counted)
+    chosen = chosen_criteria(criteria, counted)
     settings = Settings(
         counted.how,
         chosen,
@@ -132,7 +132,7 @@ def compare(
         frames=tuple(frames),
         profile=None if profile is None else counted.name,
     )
-    sources = [TreesInMemory(name, name, trees) for name, trees in _by_name(parses).items()]
+    sources = [TreesInMemory(name, name, trees) for name, trees in trees_by_name(parses).items()]
     several = {name: _numbered(name, each) for name, each in (runs or {}).items()}
     fell_back = None
     if not several and isinstance(parses, KnownFallbacks) and any(one.context for one in chosen):
@@ -147,7 +147,8 @@ def compare(
     )
 
 
-def _by_name(parses: Parses) -> Mapping[str, Sequence[Tree | None]]:
+def trees_by_name(parses: Parses) -> Mapping[str, Sequence[Tree | None]]:
+    """One tree (None: no parse) for each sentence, by the parsers' names."""
     if isinstance(parses, ParsedTrees):
         return parses.by_objective()
     if isinstance(parses, Mapping):
@@ -160,9 +161,10 @@ def _numbered(system: str, runs: Sequence[Sequence[Tree | None]]) -> list[TreesI
     return [TreesInMemory(name, name, trees) for name, trees in zip(names, runs, strict=True)]
 
 
-def _criteria(
+def chosen_criteria(
     wanted: Literal["paper", "all"] | Sequence[Criterion | str], profile: Profile
 ) -> tuple[Criterion, ...]:
+    """The criteria that were asked for; raises MbrparseError where the profile has none of that name."""
     if isinstance(wanted, str):
         if wanted not in ("paper", "all"):
             raise MbrparseError(f"criteria are paper, all or a list, not {wanted!r}")
@@ -170,5 +172,6 @@ def _criteria(
     return tuple(profile.called(one) if isinstance(one, str) else one for one in wanted)
 
 
-def _to_standard_error(message: str) -> None:
+def to_standard_error(message: str) -> None:
+    """Tell people."""
     print(visible(message), file=sys.stderr)

@@ -21,6 +21,13 @@ def test_help_lists_the_commands(command: Command) -> None:
     assert command("-h") == outcome
 
 
+@pytest.mark.parametrize("words", [[], ["experiment"], ["grammar"]], ids=" ".join)
+def test_without_a_command_the_help_comes_as_it_is(command: Command, words: list[str]) -> None:
+    outcome = command(*words)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert outcome.err == command(*words, "--help").out
+
+
 def test_version(command: Command) -> None:
     outcome = command("--version")
     assert (outcome.code, outcome.out, outcome.err) == (0, f"mbrparse {__version__}\n", "")

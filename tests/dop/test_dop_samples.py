@@ -1,14 +1,17 @@
 """Samples of DOP derivations against the probabilities of all trees, and what is decided by them."""
 
+import json
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable
 from fractions import Fraction
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pytest
 from chi_square import UNLIKELY, chi_square_chance
+from commandline import Command
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from naive_dop import NaiveDop, Node, spans, words_of
@@ -334,3 +337,43 @@ def test_options_without_a_meaning_are_refused() -> None:
         option = name.replace("_", "-")
         with pytest.raises(OptionsError, match=f"{option} needs a DOP grammar"):
             Parser(grammar.pcfg, "most-probable-tree", **{name: value})  # type: ignore[arg-type]
+
+
+def test_the_commands_options(command: Command, tmp_path: Path) -> None:
+    trees, grammar, pcfg = tmp_path / "t.mrg", tmp_path / "g.dop", tmp_path / "g.txt"
+    trees.write_text("(A (x w) (B (B (y w) (x w)) (y w)))\n(A (B (x w) (y w)) (B (x w) (y w)))\n")
+    command("train", "--method", "dop", trees, "-o", grammar)
+    command("train", trees, "-o", pcfg)
+    likeliest = "--objective", "most-probable-tree"
+    details = tmp_path / "d.jsonl"
+    done = command("parse", "-g", grammar, trees, *likeliest, "--max-samples", 150, "--details", details)
+    assert done.code == 0
+    assert "certified" not in done.err
+    for line in details.read_text().splitlines():
+        row = json.loads(line)["trees"]["most-probable-tree"]
+        assert row["samples"] in (100, 150)
+        assert abs(row["estimate"] - row["posterior"]) <= 6 * max(row["standard_error"], 0.02)
+        assert 0 <= row["leader_error"] <= 1
+        assert row["expected_score"] == row["estimate"]
+    seeds = ("--seed", 1), ("--seed", 2), ("--seed", 1)
+    sampled = "--sampled-posteriors", "--max-samples", 20
+    one, other, again = (
+        command(
+            "parse", "-g", grammar, trees, *sampled, *seed, "--write-posteriors", tmp_path / f"{place}.npz"
+        )
+        for place, seed in enumerate(seeds)
+    )
+    assert one.code == other.code == again.code == 0
+    written = [np.load(tmp_path / f"{place}.npz")["g"].tolist() for place in range(3)]
+    assert written[0] == written[2] != written[1]
+    for arguments, message in (
+        (("-g", pcfg, *likeliest, "--max-samples", 10), "--max-samples needs a DOP grammar"),
+        (("-g", pcfg, "--sampled-posteriors"), "--sampled-posteriors needs a DOP grammar"),
+        (("-g", grammar, "--max-samples", 10), "--max-samples needs what goes by samples"),
+        (("-g", grammar, *likeliest, "--seed", 1), "--seed goes with --samples or --max-samples"),
+        (("-g", grammar, *likeliest, "--max-error", 1), "is not in the range"),
+        (("-g", grammar, "--objective", "max-rule-sum"), "--objective max-rule-sum needs a PCFG"),
+    ):
+        refused = command("parse", trees, *arguments)
+        assert refused.code == 2, refused
+        assert message in refused.err, refused.err

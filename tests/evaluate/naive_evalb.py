@@ -20,6 +20,7 @@ class Rules:
     deleted_for_length: set[str] = field(default_factory=set)
     equal_labels: list[tuple[str, str]] = field(default_factory=list)
     equal_words: list[tuple[str, str]] = field(default_factory=list)
+    spmrl: bool = False  #: what evalb_spmrl2013 -X does otherwise
 
     def text(self) -> str:
         """The file itself."""
@@ -83,7 +84,7 @@ def read(text: str, rules: Rules) -> Read:
         after_word = name(word_at)
         if word_at > after_label and text[after_word] == ")":
             length += label not in rules.deleted_for_length
-            if label not in rules.deleted:
+            if rules.spmrl or label not in rules.deleted:
                 terminals.append((label, text[word_at:after_word]))
             return after_word + 1
         place = len(brackets)
@@ -106,27 +107,33 @@ def same(one: str, other: str, equal: list[tuple[str, str]]) -> bool:
     return one == other or (one, other) in equal or (other, one) in equal
 
 
-def cut(label: str) -> str:
-    """The label up to its first - or =."""
+def cut(label: str, rules: Rules) -> str:
+    """The label up to its first - or =, or SPMRL's #."""
     for place, character in enumerate(label):
-        if character in "-=":
+        if character in ("-=#" if rules.spmrl else "-="):
             return label[:place]
     return label
 
 
 def counting(brackets: list[Bracket], rules: Rules) -> list[Bracket]:
     """Those that are neither empty nor deleted."""
-    trimmed = [Bracket(cut(one.label), one.start, one.end) for one in brackets if one.start < one.end]
+    trimmed = [Bracket(cut(one.label, rules), one.start, one.end) for one in brackets if one.start < one.end]
+    deleted = [cut(label, rules) if rules.spmrl else label for label in rules.deleted]
     return [
-        one
-        for one in trimmed
-        if not any(same(one.label, label, rules.equal_labels) for label in rules.deleted)
+        one for one in trimmed if not any(same(one.label, label, rules.equal_labels) for label in deleted)
     ]
 
 
 def compare(gold: str, test: str, rules: Rules) -> Row:
     """A line of EVALB's table."""
     ours, theirs = read(gold, rules), read(test, rules)
+    if not theirs.terminals and rules.spmrl:
+        count = 0
+        for bracket in ours.brackets:
+            if bracket.start < bracket.end:
+                own = cut(bracket.label, rules)
+                count += 1 + sum(cut(label, rules) != own for label in rules.deleted)
+        return Row(ours.length, 3, gold=count, words=len(ours.terminals))
     if not theirs.terminals:
         return Row(ours.length, 2)
     if len(ours.terminals) != len(theirs.terminals):
@@ -152,5 +159,6 @@ def compare(gold: str, test: str, rules: Rules) -> Row:
         )
         for other in guessed
     )
-    tags = sum(same(one[0], other[0], rules.equal_labels) for one, other in pairs)
+    names = [[cut(tag, rules) if rules.spmrl else tag for tag, _ in pair] for pair in pairs]
+    tags = sum(same(one, other, rules.equal_labels) for one, other in names)
     return Row(ours.length, 0, matched, len(right), len(guessed), crossing, len(pairs), tags)

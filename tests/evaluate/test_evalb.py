@@ -14,7 +14,7 @@ from naive_evalb import Row, Rules, compare
 from mbrparse.errors import FileError
 from mbrparse.evaluate.evalb import collins_parameters
 from mbrparse.evaluate.evalb.evalb_files import evalb_scores
-from mbrparse.evaluate.evalb.parameters import SHIPPED, read_parameters
+from mbrparse.evaluate.evalb.parameters import SHIPPED, SPMRL, read_parameters
 from mbrparse.evaluate.evalb.report import HEADING
 from mbrparse.evaluate.sources import gold_file, parse_files
 
@@ -330,6 +330,23 @@ def test_against_the_naive_twin(tmp_path_factory: pytest.TempPathFactory, rules:
     parameters = read_parameters(folder / "rules.prm", pytest.fail)
     sources = gold_file(folder / "gold"), parse_files([folder / "test"])
     [scores] = evalb_scores(*sources, parameters, lambda _: None)
+    found = [Row(score.length, score.status, *score[2:8]) for score in scores]
+    assert found == [compare(gold, test, rules) for gold, test in lines]
+
+
+@given(seed=st.integers(0, 2**32))
+def test_spmrl_against_the_naive_twin(tmp_path_factory: pytest.TempPathFactory, seed: int) -> None:
+    folder = tmp_path_factory.getbasetemp()
+    marks = str.maketrans({"X": "#", "N": "N#"})
+    lines = [
+        tuple(text.translate(marks) for text in pair(random.Random(seed + number))) for number in range(20)
+    ]
+    for place, name in enumerate(("gold", "test")):
+        (folder / name).write_text("".join(f"{line[place]}\n" for line in lines), "utf-8")
+    deleted = {"TOP", "ROOT", "S1", "-NONE-", "VROOT"}
+    rules = Rules(deleted=deleted, deleted_for_length={"-NONE-"}, spmrl=True)
+    sources = gold_file(folder / "gold"), parse_files([folder / "test"])
+    [scores] = evalb_scores(*sources, SPMRL, lambda _: None)
     found = [Row(score.length, score.status, *score[2:8]) for score in scores]
     assert found == [compare(gold, test, rules) for gold, test in lines]
 

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import click
 import naive_spans
 import pytest
 from commandline import Command
@@ -11,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import mbrparse as mp
+from mbrparse.cli.evaluate_command import evaluate
 from mbrparse.evaluate.profiles.profile_table import PROFILES
 
 DATA = Path(__file__).parent.parent / "data" / "profiles"
@@ -204,6 +206,12 @@ def test_significance_and_breakdowns_are_there(command: Command) -> None:
 )
 def test_what_does_not_go_together(command: Command, options: list[str]) -> None:
     assert command("evaluate", *options, *FILES).code == 2
+
+
+def test_the_command_knows_every_profile() -> None:
+    [option] = [parameter for parameter in evaluate.params if parameter.name == "profile"]
+    assert isinstance(option.type, click.Choice)
+    assert list(option.type.choices) == list(PROFILES)
 
 
 def test_in_memory() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -43,11 +43,12 @@ class DopDecoders(GrammarDecoders):
         consistent = partial(self._consistency, chart)
         if not self.options.sampled_posteriors:
             return Posteriors.of_chart(chart, self.labels, consistent)
+        # Asked again when the samples are those of another sentence.
+        entries = cache(partial(self._entries, chart))
 
         def summary() -> SpanSummary:
-            return summarize_entries(chart.length, self._entries(chart), TIE["double"])
+            return summarize_entries(chart.length, entries(), TIE["double"])
 
-        entries = partial(self._entries, chart)
         return Posteriors(chart.length, self.labels, summary, entries, consistent=consistent)
 
     def _makers(self) -> Mapping[Kind, Maker]:

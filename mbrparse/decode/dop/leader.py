@@ -83,7 +83,7 @@ def leader_error(count: float, others: FloatArray, drawn: int) -> float:
     """The bound of how probably another tree is drawn no less often, from counts; at most one.
 
     >>> round(leader_error(60, np.array([30.0, 10.0]), 100), 4)
-    0.0356
+    0.0051
     """
     apart = (math.sqrt(count / drawn) - np.sqrt(others / drawn)) ** 2
     return min(float(np.sum((1 - apart) ** drawn)), 1.0)

@@ -10,9 +10,9 @@ from mbrparse.evaluate.agreement import Form
 from mbrparse.evaluate.comparison import (
     KnownFallbacks,
     Parses,
-    _by_name,
-    _criteria,
-    _to_standard_error,
+    chosen_criteria,
+    to_standard_error,
+    trees_by_name,
 )
 from mbrparse.evaluate.criteria import Average, Criterion
 from mbrparse.evaluate.evaluation import Settings
@@ -66,7 +66,7 @@ def report(
     counted = chosen_profile(profile, Comparison(form, unaries=unaries))
     settings = Settings(
         counted.how,
-        _criteria(criteria, counted),
+        chosen_criteria(criteria, counted),
         average,
         baseline=baseline,
         resamples=resamples,
@@ -77,9 +77,9 @@ def report(
     fell_back = parses.fell_back() if isinstance(parses, KnownFallbacks) and not details else None
     return write_report(
         TreesInMemory("memory", "the gold", gold),
-        [TreesInMemory(name, name, trees) for name, trees in _by_name(parses).items()],
+        [TreesInMemory(name, name, trees) for name, trees in trees_by_name(parses).items()],
         path,
         settings,
         Wishes(title, about or {}, details, posteriors, fell_back),
-        _to_standard_error if tell is None else tell,
+        to_standard_error if tell is None else tell,
     )

@@ -33,7 +33,8 @@ function remarkOfGold(record, place) {
     by.set(said, [...(by.get(said) || []), index.letter(system)]);
   });
   const alone = index.names.length === 1;
-  const remarks = [...by].map(([said, who]) => (alone ? said.replace(/ (by|in)$/, "") : `${said} ${who.join(", ")}`));
+  const remarks = [...by].map(([said, who]) =>
+    !alone ? `${said} ${who.join(", ")}` : said === "missed by" ? "missed" : `parse: ${said.slice(0, -3)}`);
   return remarks.length ? { kind: "missed", remark: remarks.join("; ") } : { kind: "", remark: "" };
 }
 

@@ -116,7 +116,8 @@ def dop_inside(
                     mass = add(mass, part) if best is None else maximum(mass, part)
                     store(node_rows, row, 0, multiply(load(keeps, row, 0), q))
             whole = total_of(total) if best is None else largest_of(total)
-            shift = int(np.ceil(np.log2(whole)))
+            # Nothing where all that is below can neither end nor go on (of a treebank cut off at a depth).
+            shift = int(np.ceil(np.log2(whole))) if whole > 0 else 0
             scale = np.ldexp(1.0, -shift)
             exponent[node] = top + shift
             inside[node] = scale * (total_of(mass) if best is None else largest_of(mass))
