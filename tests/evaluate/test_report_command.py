@@ -184,6 +184,7 @@ def test_details_and_posteriors_of_others_are_refused(
         ("--about", "corpus"),
         ("--details", "a", "--details", "b", "--details", "c"),
         ("--profile", "goodmann"),
+        ("--criteria", "labelled-f", "--all"),
     ],
 )
 def test_wrong_usage(command: Command, files: list[Path], tmp_path: Path, wrong: tuple[str, ...]) -> None:
@@ -215,6 +216,11 @@ def test_by_another_profile(command: Command, tmp_path: Path) -> None:
     text = page.read_text("utf-8")
     assert json.loads(re.search(r'id="table-json">([^<]*)<', text)[1]) == table  # type: ignore[index]
     assert [one["name"] for one in blocks(page)["index"]["criteria"]][:2] == ["corpus_f", "sentence_f"]
+    wanted = ["--criteria", "corpus-f", "--keep-punctuation", "--profile", "compound-pcfg"]
+    assert command("report", *files, *wanted, "-o", page).code == 0
+    held = blocks(page)["index"]
+    assert held["criteria"][0]["name"] == "corpus_f"
+    assert [len(held["criteria"]), held["exact"]] == [3, False]
 
 
 def test_no_input_is_overwritten(command: Command, tmp_path: Path) -> None:
