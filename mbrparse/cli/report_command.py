@@ -117,7 +117,8 @@ def report(gold: str, parses: tuple[str, ...], output: str, **options: Any) -> N
         tell if isinstance(settings.how, EvalbParameters) else note,
         lambda rows: with_progress(rows, "evaluate"),
     )
-    note(f"{page}: open it in a browser")
+    if output != STANDARD:
+        note(f"{page}: open it in a browser")
 
 
 def _check(gold: str, parses: tuple[str, ...], output: str, options: dict[str, Any]) -> None:

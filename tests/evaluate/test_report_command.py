@@ -12,7 +12,9 @@ import pytest
 from commandline import Command
 from evaluation_cases import GOLD, ORIGINAL_GOLD, PARSE, write
 
+from mbrparse.errors import FileError
 from mbrparse.evaluate.report import pages
+from mbrparse.files import open_output
 
 
 def blocks(page: Path) -> dict[str, Any]:
@@ -135,6 +137,26 @@ def test_many_sentences_make_a_folder(
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "letter.txt").write_text("dear")
     assert "holds other files than a page's" in command("report", *files, "-o", tmp_path / "mine").error
+
+
+def test_a_folder_is_complete_or_absent(
+    command: Command, files: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full_disk(path: Path) -> Any:
+        if path.name == "index.html":
+            raise FileError("no room", source=str(path))
+        return open_output(path)
+
+    monkeypatch.setattr(pages, "open_output", full_disk)
+    assert "no room" in command("report", *files, "-o", tmp_path / "page").error
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["gold.mrg", "one.mrg"]
+
+
+def test_a_page_on_standard_output(command: Command, files: list[Path]) -> None:
+    outcome = command("report", *files, "-o", "-")
+    assert (outcome.code, outcome.err) == (0, "")
+    assert outcome.out.startswith("<!DOCTYPE html>")
+    assert outcome.out.endswith("</html>\n")
 
 
 @pytest.mark.parametrize(
