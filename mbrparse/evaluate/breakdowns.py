@@ -25,6 +25,9 @@ from mbrparse.evaluate.tables import Format, prose, signature_line
 
 By = Literal["length", "label", "confusions", "depth", "width", "attachment"]
 
+#: Those that mean nothing where labels are not compared.
+OF_LABELS: tuple[By, ...] = ("confusions", "attachment")
+
 #: How many confusions people see of each file; programs get all.
 SHOWN = 20
 
@@ -140,19 +143,6 @@ TABLES: dict[By, Tables] = {
 }
 
 
-def break_down(
-    by: By,
-    counts: pd.DataFrame,
-    criteria: Sequence[Criterion],
-    average: Average,
-    tallies: Mapping[str, Any],
-) -> list[Breakdown]:
-    """The tables of a breakdown; the first is the one that CSV holds."""
-    if by in TABLES:
-        return TABLES[by].make(tallies)
-    return [by_length(counts, criteria, average, "length" if "length" in counts else "terminals")]
-
-
 class Breakdowns:
     """The breakdowns that were asked for, from their tallies to their tables."""
 
@@ -169,9 +159,13 @@ class Breakdowns:
     def tables(
         self, counts: pd.DataFrame, criteria: Sequence[Criterion], average: Average
     ) -> dict[By, list[Breakdown]]:
-        """The tables of each breakdown."""
+        """The tables of each breakdown; the first is the one that CSV holds."""
+        lengths = "length" if "length" in counts else "terminals"
         return {
-            by: break_down(by, counts, criteria, average, self._tallies.get(by, {})) for by in self._wanted
+            by: TABLES[by].make(self._tallies[by])
+            if by in TABLES
+            else [by_length(counts, criteria, average, lengths)]
+            for by in self._wanted
         }
 
 
