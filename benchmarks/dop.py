@@ -22,9 +22,8 @@ from mbrparse.grammar.charts.dop.dop_charts import DopCharts
 from mbrparse.grammar.charts.factory import ChartFactory
 from mbrparse.grammar.dop.addressed_treebank import Weighting, address_trees
 from mbrparse.grammar.dop.dop_grammar import DopGrammar
-from mbrparse.grammar.dop.reduction import reduced_rules
-from mbrparse.grammar.pcfg import PCFG, IntArray
-from mbrparse.grammar.rules import RuleSet, Weight
+from mbrparse.grammar.dop.reduction import reduced_grammar
+from mbrparse.grammar.pcfg import IntArray
 from mbrparse.treebank.corpora import SourceTree, read_corpus
 from mbrparse.treebank.prepare import Account, Preparation, prepare
 
@@ -49,7 +48,7 @@ def main(corpus: str, count: int, of_reduction: int, weighting: Weighting) -> No
         for prune in THRESHOLDS
     }
     if first:
-        written = _written(grammar)
+        written = reduced_grammar(grammar)
         plain = _seconds(ChartFactory(written, wanted=Wanted(entries=True), kernel="sparse"), first)
         print(f"the plain reduction, {len(written.parent)} rules: {1e3 * plain:.0f} ms a sentence")
         for prune, spent in seconds.items():
@@ -60,13 +59,6 @@ def main(corpus: str, count: int, of_reduction: int, weighting: Weighting) -> No
         print(
             f"{len(sentences)} sentences, pruned at {prune:g}: {1e3 * spent:.2f} ms each, peak {peak:.0f} MB"
         )
-
-
-def _written(grammar: DopGrammar) -> PCFG:
-    rules = {rule: Weight(probability) for rule, probability in reduced_rules(grammar)}
-    treebank = grammar.treebank
-    start = {name: Weight(number / treebank.trees) for name, number in treebank.start.items()}
-    return PCFG.from_rules(RuleSet(treebank.terminal_kind, start, rules))
 
 
 def _seconds(charts: DopCharts | ChartFactory, sentences: list[IntArray]) -> float:

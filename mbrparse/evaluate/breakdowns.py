@@ -15,7 +15,7 @@ from typing import Any, Literal, NamedTuple
 import pandas as pd
 
 from mbrparse.evaluate.attachment_tally import PP, AttachmentTally
-from mbrparse.evaluate.compared_trees import Tally
+from mbrparse.evaluate.compared import Tally
 from mbrparse.evaluate.criteria import Average, Criterion, rates, totals
 from mbrparse.evaluate.grids import LAYOUTS, Cell
 from mbrparse.evaluate.label_tally import LabelTally
@@ -160,11 +160,11 @@ class Breakdowns:
         self, counts: pd.DataFrame, criteria: Sequence[Criterion], average: Average
     ) -> dict[By, list[Breakdown]]:
         """The tables of each breakdown; the first is the one that CSV holds."""
-        lengths = "length" if "length" in counts else "terminals"
+        length = "length" if "length" in counts else "terminals"
         return {
             by: TABLES[by].make(self._tallies[by])
             if by in TABLES
-            else [by_length(counts, criteria, average, lengths)]
+            else [by_length(counts, criteria, average, length)]
             for by in self._wanted
         }
 

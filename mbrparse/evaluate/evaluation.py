@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias, get_args
 
 from mbrparse.errors import MbrparseError
 from mbrparse.evaluate.breakdowns import OF_LABELS, Breakdown, Breakdowns, By, render_breakdowns
-from mbrparse.evaluate.compared_trees import Tally
+from mbrparse.evaluate.compared import Tally
 from mbrparse.evaluate.counted_table import Row, add_fallbacks, add_words, counted_rows, warn_of_nary
 from mbrparse.evaluate.counts import counts_table
 from mbrparse.evaluate.criteria import FELL_BACK, Average, Criterion
