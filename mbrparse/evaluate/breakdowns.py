@@ -25,6 +25,9 @@ from mbrparse.evaluate.tables import Format, prose, signature_line
 
 By = Literal["length", "label", "confusions", "depth", "width", "attachment"]
 
+#: Those that mean nothing where labels are not compared.
+OF_LABELS: tuple[By, ...] = ("confusions", "attachment")
+
 #: How many confusions people see of each file; programs get all.
 SHOWN = 20
 
