@@ -27,16 +27,18 @@ from mbrparse.treebank.tree import Tree
 WEIGHTINGS: tuple[Weighting, ...] = ("plain", "equal", "bonnema")
 
 
+def _node(label: str, *children: Node) -> Node:
+    return label, children
+
+
 def _nodes(kind: TerminalKind) -> st.SearchStrategy[Node]:
     leaves: st.SearchStrategy[Node] = st.sampled_from(["x", "y"])
     if kind == "words":
         leaves |= st.builds(lambda tag, word: (tag, (word,)), st.sampled_from(["P", "A"]), leaves)
     pairs = st.recursive(
-        leaves,
-        lambda below: st.builds(lambda label, *pair: (label, pair), st.sampled_from("AB"), below, below),
-        max_leaves=4,
+        leaves, lambda below: st.builds(_node, st.sampled_from("AB"), below, below), max_leaves=4
     )
-    return st.builds(lambda label, *pair: (label, pair), st.sampled_from(["A", "S"]), pairs, pairs)
+    return st.builds(_node, st.sampled_from(["A", "S"]), pairs, pairs)
 
 
 def _tree(node: Node) -> Tree:

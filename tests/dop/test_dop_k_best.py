@@ -86,7 +86,8 @@ def test_candidates_are_all_trees_with_their_probabilities(
         assert one.tree is not None
         constituents = [(i, j, label) for i, j, label in _spans(one.tree)]
         found[tuple(constituents)] = math.exp(one.log_prob) / total
-    assert list(found.values()) == sorted(found.values(), reverse=True)
+    # In order, but for rounding.
+    assert all(first >= (1 - 1e-12) * then for first, then in pairwise(found.values()))
     assert found.keys() <= expected.keys()
     for tree, share in expected.items():
         if tree in found:
