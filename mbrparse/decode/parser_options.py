@@ -150,7 +150,10 @@ class ParserOptions:
             raise OptionsError("--precision single is not for DOP grammars: --prune is for speed")
         for objective in self.objectives:
             if objective.kind in (Kind.FOREST, Kind.EXACT_F):
-                raise OptionsError(f"--objective {objective.name} {needs_pcfg}")
+                usual = OBJECTIVES.get(objective.name, objective)
+                how = " --space grammar" if objective.space is not usual.space else ""
+                how = " --exact" if objective.kind is Kind.EXACT_F else how
+                raise OptionsError(f"--objective {objective.name}{how} {needs_pcfg}")
         whole = any(objective.kind is Kind.WHOLE for objective in self.objectives)
         if self.max_error is not None and not whole:
             raise OptionsError("--max-error needs --objective most-probable-tree")
