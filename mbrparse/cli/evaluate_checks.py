@@ -75,6 +75,11 @@ def _check_profile(context: click.Context, options: dict[str, Any]) -> None:
         named = f"means nothing with --profile {profile}"
         _refuse(context, ("form", "unaries", "crossing_reference"), named)
         _refuse(context, ("average",) if spans else ("everything",), named)
+    if spans and options["by"] in ("confusions", "attachment"):
+        raise click.UsageError(
+            f"--by {options['by']} goes by labels, which --profile {profile} does not compare: "
+            "--by length, label, depth or width."
+        )
     if not spans:
         _refuse(context, ("keep_punctuation",), "goes with the profiles of unsupervised parsing")
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from mbrparse.cli.comparison_settings import settings_of
 from mbrparse.cli.evalb_output import evalb_parameters, print_as_evalb, write_counts
 from mbrparse.cli.evaluate_checks import check_options, files_of_runs
 from mbrparse.cli.options import NearestChoice, encoding_option, note, output_option, tell, with_progress
@@ -164,35 +165,14 @@ def _print_tables(
 ) -> bool:
     """A table of rates, or a breakdown. Whether every sentence counts."""
     from mbrparse.evaluate.evalb.parameters import EvalbParameters
-    from mbrparse.evaluate.evaluation import Settings, evaluate_files
-    from mbrparse.evaluate.gold import Comparison
-    from mbrparse.evaluate.profiles.profile_table import chosen_profile
+    from mbrparse.evaluate.evaluation import evaluate_files
 
-    comparison = Comparison(options["form"], options["crossing_reference"], options["unaries"])
-    profile = chosen_profile(options["profile"], comparison, parameters)
-    if options["keep_punctuation"]:
-        profile = profile.with_punctuation()
-    shared = {key: options[key] for key in ("average", "by", "baseline", "resamples", "seed")}
-    asked = options["criterion"]
-    criterion = None if asked is None else asked.replace("-", "_")
-    named = options["criteria"]
-    chosen = profile.shown(options["everything"])
-    if named is not None:
-        wanted = [profile.called(name.strip().replace("-", "_")) for name in named.split(",")]
-        chosen = tuple(dict.fromkeys([*wanted, *profile.context]))
-    settings = Settings(
-        profile.how,
-        chosen,
-        **shared,
-        criterion=criterion,
-        everything=options["everything_told"],
-        profile=options["profile"],
-    )
+    settings = settings_of(options, parameters, by=options["by"], everything=options["everything_told"])
     result = evaluate_files(
         gold,
         parses,
         settings,
-        tell if isinstance(profile.how, EvalbParameters) else note,  # EVALB's messages begin as EVALB's
+        tell if isinstance(settings.how, EvalbParameters) else note,  # EVALB's messages begin as EVALB's
         lambda rows: with_progress(rows, "evaluate"),
         options["encoding"],
         options["details"],

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from mbrparse.cli.comparison_settings import settings_of
 from mbrparse.cli.options import NearestChoice, encoding_option, note, tell, with_progress
 from mbrparse.cli.outputs import check_outputs
 from mbrparse.files import STANDARD
@@ -57,6 +58,7 @@ def _named(texts: tuple[str, ...]) -> dict[str, str]:
     type=NearestChoice(["goodman", "evalb", "spmrl", "prpn", "on-lstm", "diora", "compound-pcfg"]),
     help="What counts, as in evaluate (default: goodman).",
 )
+@click.option("--keep-punctuation", is_flag=True, help="All terminals are words, as in evaluate.")
 @click.option(
     "--form",
     type=NearestChoice(["binarized", "original"]),
@@ -83,6 +85,7 @@ def _named(texts: tuple[str, ...]) -> dict[str, str]:
     help="Sums over sums, or the mean of the sentences' rates.",
 )
 @click.option("--all", "everything", is_flag=True, help="All criteria of evaluate --all.")
+@click.option("--criteria", metavar="NAME,...", help="These columns instead, as in evaluate.")
 @click.option("--criterion", metavar="NAME", help="By which breakdowns are drawn (default: labelled-recall).")
 @click.option("--baseline", metavar="NAME", help="What differences are to (default: the first of PARSES).")
 @click.option("--resamples", type=click.IntRange(min=0), help="For intervals and p-values, as in evaluate.")
@@ -97,23 +100,13 @@ def report(gold: str, parses: tuple[str, ...], output: str, **options: Any) -> N
     """
     from mbrparse.cli.posteriors_options import read_given
     from mbrparse.evaluate.evalb.parameters import EvalbParameters, read_parameters
-    from mbrparse.evaluate.evaluation import Settings, file_sources
-    from mbrparse.evaluate.gold import Comparison
-    from mbrparse.evaluate.profiles.profile_table import chosen_profile
+    from mbrparse.evaluate.evaluation import file_sources
     from mbrparse.evaluate.report.pages import Wishes, write_report
 
     _check(gold, parses, output, options)
-    evalb, asked = options["evalb"], options["criterion"]
+    evalb = options["evalb"]
     parameters = None if evalb is None else read_parameters(evalb, tell, options["encoding"])
-    comparison = Comparison(options["form"], options["crossing_reference"], options["unaries"])
-    profile = chosen_profile(options["profile"], comparison, parameters)
-    settings = Settings(
-        profile.how,
-        profile.shown(options["everything"]),
-        criterion=None if asked is None else asked.replace("-", "_"),
-        profile=options["profile"],
-        **{key: options[key] for key in ("average", "baseline", "resamples", "seed")},
-    )
+    settings = settings_of(options, parameters)
     about = {"command": shlex.join(["mbrparse", *sys.argv[1:]]), "corpus": gold, **options["about"]}
     given = None if options["posteriors"] is None else read_given(options["posteriors"])
     page = write_report(
@@ -121,15 +114,18 @@ def report(gold: str, parses: tuple[str, ...], output: str, **options: Any) -> N
         output,
         settings,
         Wishes(options["title"], about, options["details"], given),
-        tell if isinstance(profile.how, EvalbParameters) else note,
+        tell if isinstance(settings.how, EvalbParameters) else note,
         lambda rows: with_progress(rows, "evaluate"),
     )
-    note(f"{page}: open it in a browser")
+    if output != STANDARD:
+        note(f"{page}: open it in a browser")
 
 
 def _check(gold: str, parses: tuple[str, ...], output: str, options: dict[str, Any]) -> None:
     if [gold, *parses].count(STANDARD) > 1:
         raise click.UsageError("standard input (-) can be read only once.")
+    if options["criteria"] is not None and options["everything"]:
+        raise click.UsageError("--criteria names the columns: leave --all out.")
     if STANDARD in options["details"]:
         raise click.UsageError("--details is read twice: give a file, not standard input.")
     if len(options["details"]) not in (0, 1, len(parses)):

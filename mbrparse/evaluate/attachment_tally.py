@@ -13,8 +13,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from mbrparse.evaluate.compared_trees import debinarized, mothers
-from mbrparse.evaluate.outline import Brackets, ComparedTrees
+from mbrparse.evaluate.compared import ComparedTrees, debinarized, mothers
+from mbrparse.evaluate.outline import Brackets
 from mbrparse.treebank.categories import Categories
 
 CONJUNCTIONS = frozenset({"CC", "CCONJ", "CONJ", "KON"})
@@ -38,7 +38,7 @@ class AttachmentTally:
         self.found: Counter[Attachment] = Counter()  #: the PP, the coordinated constituent
         self.right: Counter[Attachment] = Counter()  #: and where it is attached, and what it joins
 
-    def hear(self, trees: ComparedTrees) -> None:
+    def add(self, trees: ComparedTrees) -> None:
         """Take a sentence in."""
         trees = debinarized(trees)
         partner = dict(trees.pairs)

@@ -15,7 +15,7 @@ from typing import Any, Literal, NamedTuple
 import pandas as pd
 
 from mbrparse.evaluate.attachment_tally import PP, AttachmentTally
-from mbrparse.evaluate.compared_trees import Tally
+from mbrparse.evaluate.compared import Tally
 from mbrparse.evaluate.criteria import Average, Criterion, rates, totals
 from mbrparse.evaluate.grids import LAYOUTS, Cell
 from mbrparse.evaluate.label_tally import LabelTally
@@ -24,6 +24,9 @@ from mbrparse.evaluate.significance_report import number
 from mbrparse.evaluate.tables import Format, prose, signature_line
 
 By = Literal["length", "label", "confusions", "depth", "width", "attachment"]
+
+#: Those that mean nothing where labels are not compared.
+OF_LABELS: tuple[By, ...] = ("confusions", "attachment")
 
 #: How many confusions people see of each file; programs get all.
 SHOWN = 20
@@ -140,19 +143,6 @@ TABLES: dict[By, Tables] = {
 }
 
 
-def break_down(
-    by: By,
-    counts: pd.DataFrame,
-    criteria: Sequence[Criterion],
-    average: Average,
-    tallies: Mapping[str, Any],
-) -> list[Breakdown]:
-    """The tables of a breakdown; the first is the one that CSV holds."""
-    if by in TABLES:
-        return TABLES[by].make(tallies)
-    return [by_length(counts, criteria, average, "length" if "length" in counts else "terminals")]
-
-
 class Breakdowns:
     """The breakdowns that were asked for, from their tallies to their tables."""
 
@@ -169,9 +159,13 @@ class Breakdowns:
     def tables(
         self, counts: pd.DataFrame, criteria: Sequence[Criterion], average: Average
     ) -> dict[By, list[Breakdown]]:
-        """The tables of each breakdown."""
+        """The tables of each breakdown; the first is the one that CSV holds."""
+        length = "length" if "length" in counts else "terminals"
         return {
-            by: break_down(by, counts, criteria, average, self._tallies.get(by, {})) for by in self._wanted
+            by: TABLES[by].make(self._tallies[by])
+            if by in TABLES
+            else [by_length(counts, criteria, average, length)]
+            for by in self._wanted
         }
 
 

@@ -87,7 +87,8 @@ def compare(
         evalb: Compare as EVALB does, by these parameters or this .prm file, and with its criteria; form,
             unaries and crossing_reference then mean nothing.
         frames: Breakdowns to have in the result's ``frames``, beside the table.
-        runs: Several runs of systems, each as parses are given; what is shown and tested is their means.
+        runs: Several runs of systems, by name, each as a list of trees; what is shown and tested is their
+            means. ``parses`` ({} where there are none) are systems of one run.
         profile: What counts, by name (see docs/evaluation.md) or a ``Profile`` itself; default: goodman.
         tell: Called with EVALB's messages and other notes, one line each (default: they go to standard
             error).
@@ -157,6 +158,8 @@ def trees_by_name(parses: Parses) -> Mapping[str, Sequence[Tree | None]]:
 
 
 def _numbered(system: str, runs: Sequence[Sequence[Tree | None]]) -> list[TreesInMemory]:
+    if any(one is None or isinstance(one, Tree) for one in runs):
+        raise MbrparseError(f"the runs of {system!r} are trees", remedy="give a list of trees for each run")
     names = [f"{system}/{number}" for number in range(1, len(runs) + 1)]
     return [TreesInMemory(name, name, trees) for name, trees in zip(names, runs, strict=True)]
 
@@ -169,7 +172,7 @@ def chosen_criteria(
         if wanted not in ("paper", "all"):
             raise MbrparseError(f"criteria are paper, all or a list, not {wanted!r}")
         return profile.shown(wanted == "all")
-    return tuple(profile.called(one) if isinstance(one, str) else one for one in wanted)
+    return tuple(dict.fromkeys(profile.called(one) if isinstance(one, str) else one for one in wanted))
 
 
 def to_standard_error(message: str) -> None:

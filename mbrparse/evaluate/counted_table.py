@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 from mbrparse.errors import InputMismatchError
-from mbrparse.evaluate.compared_trees import Tally
+from mbrparse.evaluate.compared import Tally
 from mbrparse.evaluate.counts import SentenceCounts, count_matches
 from mbrparse.evaluate.criteria import CONSISTENT, Criterion
 from mbrparse.evaluate.evalb.evalb_counts import EvalbCounts, count_as_evalb

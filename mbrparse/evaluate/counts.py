@@ -20,7 +20,7 @@ from mbrparse.treebank.brackets import ReadTree
 if TYPE_CHECKING:
     import pandas as pd
 
-    from mbrparse.evaluate.compared_trees import Tally
+    from mbrparse.evaluate.compared import Tally
 
 
 class SentenceCounts(NamedTuple):

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, get_args
 
 from mbrparse.errors import MbrparseError
-from mbrparse.evaluate.breakdowns import Breakdown, Breakdowns, By, render_breakdowns
-from mbrparse.evaluate.compared_trees import Tally
+from mbrparse.evaluate.breakdowns import OF_LABELS, Breakdown, Breakdowns, By, render_breakdowns
+from mbrparse.evaluate.compared import Tally
 from mbrparse.evaluate.counted_table import Row, add_fallbacks, add_words, counted_rows, warn_of_nary
 from mbrparse.evaluate.counts import counts_table
 from mbrparse.evaluate.criteria import FELL_BACK, Average, Criterion
@@ -67,14 +68,22 @@ class Settings:
         for by in (self.by, *self.frames):
             if by not in (None, *get_args(By)):
                 raise MbrparseError(f"no breakdown by {by!r}", remedy=f"by one of {', '.join(get_args(By))}")
-            if by == "attachment" and isinstance(self.how, SpanConventions):
-                raise MbrparseError("attachments go by labels, which this profile does not compare")
+            if by in OF_LABELS and isinstance(self.how, SpanConventions):
+                raise MbrparseError(
+                    f"a breakdown by {by} goes by labels, which this profile does not compare",
+                    remedy="by one of length, label, depth, width",
+                )
+        if not isinstance(self.how, Comparison) and any(one in OF_WORDS for one in self.criteria):
+            raise MbrparseError(
+                f"{' and '.join(one.name for one in OF_WORDS)} are not among this profile's criteria",
+                remedy="they are goodman's",
+            )
         if self.seed < 0 or (self.resamples or 0) < 0:
             raise MbrparseError("resamples and seed are not negative", remedy="resamples=0 tests nothing")
-        if self.criterion is not None and self.criterion not in self._tested():
+        if self.criterion is not None and self.criterion not in self.tested():
             raise MbrparseError(
                 f"no criterion of this table is called {self.criterion!r}",
-                remedy=f"it has {', '.join(self._tested())}",
+                remedy=f"it has {', '.join(self.tested())}",
             )
 
     def signature(self) -> dict[str, str]:
@@ -82,12 +91,13 @@ class Settings:
         profile = {} if self.profile is None else {"profile": self.profile}
         return {**profile, **self.how.signature()}
 
-    def _tested(self) -> dict[str, Criterion]:
+    def tested(self) -> dict[str, Criterion]:
+        """The criteria by which parsers are told apart, by name: all but the context."""
         return {criterion.name: criterion for criterion in self.criteria if not criterion.context}
 
     def told(self) -> Criterion | None:
         """The criterion by which differences are told; None: all of them."""
-        tested = self._tested()
+        tested = self.tested()
         if self.everything or not tested:
             return None
         usual = next((name for name in USUAL if name in tested), next(iter(tested)))
@@ -149,16 +159,20 @@ def evaluate(
     """
     systems = {source.name: [source] for source in parses}
     for system, sources in (runs or {}).items():
-        if system in systems or not sources:
-            wrong = "no runs" if not sources else "both parses and runs"
+        if system in systems:
             raise MbrparseError(
-                f"there are {wrong} called {system!r}", remedy="give each system its own name"
+                f"there are both parses and runs called {system!r}", remedy="give each system its own name"
             )
+        if not sources:
+            raise MbrparseError(f"{system!r} has no runs", remedy="give the parses of one at least")
         systems[system] = list(sources)
     everything = [source for sources in systems.values() for source in sources]
     names = [source.name for source in everything]
     if not names:
         raise MbrparseError("no parses to compare", remedy="give those of one parser at least")
+    twice = next((name for name, times in Counter(names).items() if times > 1), None)
+    if twice is not None:
+        raise MbrparseError(f"two parsers are called {twice!r}", remedy="give each its own name")
     baseline = next(iter(systems)) if settings.baseline is None else settings.baseline
     if baseline not in systems:
         raise MbrparseError(
@@ -187,16 +201,18 @@ def evaluate(
     breakdowns = [] if settings.by is None else tables[settings.by]
     tested: Significance | None = None
     how: dict[str, str] = {}
+    of_runs: list[Breakdown] = []
     if runs:
         of_each = {name: [source.name for source in sources] for name, sources in systems.items()}
         means = Runs(counts, of_each, criteria, settings.average, baseline, resamples, settings.seed)
-        breakdowns = breakdowns or means.tables(settings.told())
+        of_runs = means.tables(settings.told())
+        breakdowns = breakdowns or of_runs
         how = means.signature()
-    elif len(names) > 1 and resamples and settings.by is None:
+    elif len(names) > 1 and resamples and settings.by is None and settings.tested():
         tested = significance(counts, criteria, settings.average, baseline, resamples, settings.seed)
     conventions = {**settings.signature(), **how}
     summary = summarize(counts, gold.name, conventions, criteria, settings.average, tested, settings.told())
-    shown = [*breakdowns, *(part for parts in tables.values() for part in parts)]
+    shown = [*of_runs, *(part for parts in tables.values() for part in parts)]
     return Evaluation(counts, summary, breakdowns, {part.key: part.table for part in shown})
 
 

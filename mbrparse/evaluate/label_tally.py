@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 
-from mbrparse.evaluate.outline import Brackets, ComparedTrees, Span
+from mbrparse.evaluate.compared import ComparedTrees
+from mbrparse.evaluate.outline import Brackets, Span
 
 
 class LabelTally:
@@ -21,7 +22,7 @@ class LabelTally:
         self.right: Counter[str] = Counter()  #: matched, by the guess's (EVALB may have others as equal)
         self.confusions: Counter[tuple[str, str]] = Counter()
 
-    def hear(self, trees: ComparedTrees) -> None:
+    def add(self, trees: ComparedTrees) -> None:
         """Take a sentence in."""
         gold, guess, matches, *_ = trees
         self.gold.update(gold.labels)
@@ -30,18 +31,6 @@ class LabelTally:
         self.right.update(guess.labels[place] for _, place in matches)
         pairs = confused_pairs(trees)
         self.confusions.update((gold.labels[one], guess.labels[other]) for one, other in pairs)
-
-
-def equal_constituents(gold: Brackets, guess: Brackets) -> list[tuple[int, int]]:
-    """The places, in gold and guess, of constituents with one span and label; each is matched once."""
-    free: dict[tuple[Span, str], list[int]] = {}
-    for place, item in reversed(list(enumerate(zip(guess.spans, guess.labels, strict=True)))):
-        free.setdefault(item, []).append(place)
-    return [
-        (place, free[item].pop())
-        for place, item in enumerate(zip(gold.spans, gold.labels, strict=True))
-        if free.get(item)
-    ]
 
 
 def confused_pairs(trees: ComparedTrees) -> list[tuple[int, int]]:

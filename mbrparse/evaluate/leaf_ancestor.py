@@ -13,9 +13,9 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from mbrparse.evaluate.compared_trees import debinarized
+from mbrparse.evaluate.compared import ComparedTrees, debinarized
 from mbrparse.evaluate.criteria import Criterion, ratio
-from mbrparse.evaluate.outline import Brackets, ComparedTrees
+from mbrparse.evaluate.outline import Brackets
 
 #: No label: labels are strings of at least no characters.
 _BEGINS, _ENDS = 0, 1
@@ -29,7 +29,7 @@ class WordTally:
         self.lineages: list[float] = []
         self.correct_tags: list[int] = []
 
-    def hear(self, trees: ComparedTrees) -> None:
+    def add(self, trees: ComparedTrees) -> None:
         """Take a sentence in."""
         trees = debinarized(trees)
         words = len(trees.gold_tags)

@@ -6,7 +6,7 @@ Conventions: spans are 0-based and half-open; terminals are no constituents; a w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import NamedTuple
 
 from mbrparse.treebank.clean import unwrap
@@ -20,20 +20,6 @@ class Brackets(NamedTuple):
 
     spans: list[Span]
     labels: list[str]
-
-
-class ComparedTrees(NamedTuple):
-    """A gold tree and a parse: the constituents of both that count, and the places of those that match.
-
-    ``pairs`` are places in gold and guess. The tags are those of the terminals that spans count; the
-    parse's may be missing where nobody asks for them. Without a parse ``guess`` and its tags are empty.
-    """
-
-    gold: Brackets
-    guess: Brackets
-    pairs: Sequence[tuple[int, int]]
-    gold_tags: Sequence[str]
-    guess_tags: Sequence[str] = ()
 
 
 class Outline(NamedTuple):

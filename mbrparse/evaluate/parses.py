@@ -7,11 +7,10 @@ from typing import NamedTuple
 
 from mbrparse.evaluate.agreement import BinarizedForm
 from mbrparse.evaluate.aligned import AlignedParses
-from mbrparse.evaluate.compared_trees import Tally
+from mbrparse.evaluate.compared import ComparedTrees, Tally, equal_pairs
 from mbrparse.evaluate.gold import Comparison, GoldSentence, compared_labels
-from mbrparse.evaluate.label_tally import equal_constituents
 from mbrparse.evaluate.matches import Matches
-from mbrparse.evaluate.outline import Brackets, ComparedTrees, outline
+from mbrparse.evaluate.outline import Brackets, outline
 from mbrparse.evaluate.sources import TreeSource
 from mbrparse.treebank.brackets import ReadTree
 from mbrparse.treebank.tree import Tree
@@ -62,9 +61,9 @@ class Parses:
         if not self._tallies:
             return
         tags = [[leaf.label for leaf in terminals] for terminals in (gold.leaves, leaves)]
-        trees = ComparedTrees(gold.brackets, guess, equal_constituents(gold.brackets, guess), *tags)
+        trees = ComparedTrees(gold.brackets, guess, equal_pairs(gold.brackets, guess), *tags)
         for tally in self._tallies:
-            tally.hear(trees)
+            tally.add(trees)
 
     def finish(self, gold_source: str, sentences: int) -> None:
         """Raise where there are more parses than gold sentences, or all are in the other form."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 
-from mbrparse.evaluate.compared_trees import mothers
-from mbrparse.evaluate.outline import ComparedTrees, Span
+from mbrparse.evaluate.compared import ComparedTrees, mothers
+from mbrparse.evaluate.outline import Span
 
 #: From here on all depths are one.
 DEEPEST = 10
@@ -24,7 +24,7 @@ class PlaceTally:
         self.found: Counter[int] = Counter()  #: matched, by the gold's number
         self.right: Counter[int] = Counter()  #: matched, by the guess's
 
-    def hear(self, trees: ComparedTrees) -> None:
+    def add(self, trees: ComparedTrees) -> None:
         """Take a sentence in."""
         gold, guess = self._numbers(trees.gold.spans), self._numbers(trees.guess.spans)
         self.gold.update(gold)

@@ -15,6 +15,7 @@ from mbrparse.errors import MbrparseError
 from mbrparse.evaluate.comparison import compare
 from mbrparse.evaluate.criteria import MORE
 from mbrparse.evaluate.evalb.evalb_counts import EvalbCounts
+from mbrparse.evaluate.leaf_ancestor import LEAF_ANCESTOR
 from mbrparse.treebank.brackets import read_trees
 from mbrparse.treebank.tree import Tree
 
@@ -172,6 +173,14 @@ def test_chosen_criteria() -> None:
     assert "not empty" not in str(alone)
 
 
+def test_criteria_once_and_none_to_tell_parsers_apart_by() -> None:
+    gold, guesses = trees(GOLD), {"one": trees(GOLD), "two": trees(GOLD)}
+    assert list(compare(gold, guesses, criteria=["labelled_f", "labelled_f"]).frame) == ["labelled_f"]
+    found = compare(gold, guesses, criteria=["coverage"])
+    assert found.summary.significance is None
+    assert str(found).splitlines()[1].split() == ["one", "100.00"]
+
+
 def test_a_table_in_a_notebook() -> None:
     names = ("<script>alert('x')</script>", 'a & "b"')
     better, worse = trees(GOLD) * 20, [None] * 60
@@ -246,6 +255,18 @@ BAD: dict[str, tuple[Sequence[Any], Any, dict[str, Any], str]] = {
         "no criterion of this table is called 'f'",
     ),
     "criteria": (trees(GOLD), trees(GOLD), {"criteria": "most"}, "criteria are paper, all or a list"),
+    "criteria of words": (
+        trees(GOLD),
+        trees(GOLD),
+        {"profile": "prpn", "criteria": [LEAF_ANCESTOR]},
+        "are not among this profile's criteria",
+    ),
+    "labels that do not count": (
+        trees(GOLD),
+        trees(GOLD),
+        {"profile": "prpn", "by": "confusions"},
+        "by confusions goes by labels, which this profile does not compare; by one of length",
+    ),
     "form of EVALB": (
         trees(GOLD),
         trees(GOLD),

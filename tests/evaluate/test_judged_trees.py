@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mbrparse.evaluate.breakdowns import By
+from mbrparse.evaluate.compared import ComparedTrees, equal_pairs
 from mbrparse.evaluate.comparison import compare
 from mbrparse.evaluate.criteria import COVERAGE, PAPER
 from mbrparse.evaluate.evaluation import Settings
 from mbrparse.evaluate.gold import Comparison
-from mbrparse.evaluate.label_tally import equal_constituents
-from mbrparse.evaluate.outline import Brackets, ComparedTrees
+from mbrparse.evaluate.outline import Brackets
 from mbrparse.evaluate.report.expectations import Expectations
 from mbrparse.evaluate.report.judged_trees import CROSSING, EXTRA, RIGHT, JudgedTrees
 from mbrparse.evaluate.report.kept_comparison import KeptComparison, compare_sources
@@ -76,7 +76,7 @@ def test_judgements_of_a_naive_twin(pair: tuple[Tree, Tree]) -> None:
     labels = LabelNumbers()
     tally = JudgedTrees(labels, None)
     gold, guess = (Brackets([(a, b) for a, b, _ in tree], [label for *_, label in tree]) for tree in spans)
-    tally.hear(ComparedTrees(gold, guess, equal_constituents(gold, guess), ()))
+    tally.add(ComparedTrees(gold, guess, equal_pairs(gold, guess), ()))
     names = {RIGHT: "right", EXTRA: "extra", CROSSING: "crossing"}
     shown = [
         names[what] if what < 0 else f"gold {labels.labels[what]}" for what in tally.trees[0].nodes[3::4]

@@ -202,6 +202,8 @@ def test_significance_and_breakdowns_are_there(command: Command) -> None:
         ["--profile", "spmrl", "--keep-punctuation"],
         ["--keep-punctuation"],
         ["--profile", "nobody"],
+        ["--profile", "prpn", "--by", "attachment"],
+        ["--profile", "compound-pcfg", "--by", "confusions"],
     ],
 )
 def test_what_does_not_go_together(command: Command, options: list[str]) -> None:

@@ -12,7 +12,9 @@ import pytest
 from commandline import Command
 from evaluation_cases import GOLD, ORIGINAL_GOLD, PARSE, write
 
+from mbrparse.errors import FileError
 from mbrparse.evaluate.report import pages
+from mbrparse.files import open_output
 
 
 def blocks(page: Path) -> dict[str, Any]:
@@ -137,6 +139,26 @@ def test_many_sentences_make_a_folder(
     assert "holds other files than a page's" in command("report", *files, "-o", tmp_path / "mine").error
 
 
+def test_a_folder_is_complete_or_absent(
+    command: Command, files: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full_disk(path: Path) -> Any:
+        if path.name == "index.html":
+            raise FileError("no room", source=str(path))
+        return open_output(path)
+
+    monkeypatch.setattr(pages, "open_output", full_disk)
+    assert "no room" in command("report", *files, "-o", tmp_path / "page").error
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["gold.mrg", "one.mrg"]
+
+
+def test_a_page_on_standard_output(command: Command, files: list[Path]) -> None:
+    outcome = command("report", *files, "-o", "-")
+    assert (outcome.code, outcome.err) == (0, "")
+    assert outcome.out.startswith("<!DOCTYPE html>")
+    assert outcome.out.endswith("</html>\n")
+
+
 @pytest.mark.parametrize(
     ("texts", "said"),
     [
@@ -184,6 +206,7 @@ def test_details_and_posteriors_of_others_are_refused(
         ("--about", "corpus"),
         ("--details", "a", "--details", "b", "--details", "c"),
         ("--profile", "goodmann"),
+        ("--criteria", "labelled-f", "--all"),
     ],
 )
 def test_wrong_usage(command: Command, files: list[Path], tmp_path: Path, wrong: tuple[str, ...]) -> None:
@@ -215,6 +238,11 @@ def test_by_another_profile(command: Command, tmp_path: Path) -> None:
     text = page.read_text("utf-8")
     assert json.loads(re.search(r'id="table-json">([^<]*)<', text)[1]) == table  # type: ignore[index]
     assert [one["name"] for one in blocks(page)["index"]["criteria"]][:2] == ["corpus_f", "sentence_f"]
+    wanted = ["--criteria", "corpus-f", "--keep-punctuation", "--profile", "compound-pcfg"]
+    assert command("report", *files, *wanted, "-o", page).code == 0
+    held = blocks(page)["index"]
+    assert held["criteria"][0]["name"] == "corpus_f"
+    assert [len(held["criteria"]), held["exact"]] == [3, False]
 
 
 def test_no_input_is_overwritten(command: Command, tmp_path: Path) -> None:

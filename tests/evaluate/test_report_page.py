@@ -240,9 +240,10 @@ def test_the_chart_says_the_file_s_posteriors(page: Page, flights: Path) -> None
     assert f"{root[2]} {float(root[3]):.2f}" in page.one(".readout").text
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(("scheme", "width"), [("light", 400), ("light", 1000), ("dark", 1600)])
 @pytest.mark.parametrize("state", ["", "#view=sentences", "#view=sentence&sentence=7"])
-def test_axe_finds_nothing_serious(page: Page, state: str, scheme: str) -> None:
+def test_axe_finds_nothing_serious(page: Page, state: str, scheme: str, width: int) -> None:
+    page.resize(width)
     page.emulate(prefers_color_scheme=scheme)
     page.open(state)
     page.run("for (const details of document.querySelectorAll('details')) details.open = true")

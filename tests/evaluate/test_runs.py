@@ -168,10 +168,21 @@ def test_in_memory() -> None:
     assert means.loc["two", "labelled_recall"] == pytest.approx((each["two/1"] + each["two/2"]) / 2)
     with pytest.raises(mp.MbrparseError, match="both parses and runs"):
         mp.compare(gold, {"two": gold}, runs={"two": [gold]})
-    with pytest.raises(mp.MbrparseError, match="no runs called 'none'"):
+    with pytest.raises(mp.MbrparseError, match="'none' has no runs"):
         mp.compare(gold, {}, runs={"none": []})
+    with pytest.raises(mp.MbrparseError, match="two parsers are called 'two/1'"):
+        mp.compare(gold, {"two/1": gold}, runs={"two": [gold]})
+    with pytest.raises(mp.MbrparseError, match="a list of trees for each run"):
+        mp.compare(gold, {}, runs={"two": gold})  # type: ignore[dict-item]
     with pytest.raises(mp.MbrparseError, match="the baseline is one of two"):
         mp.compare(gold, {}, runs={"two": [gold]}, baseline="two/1")
+
+
+def test_frames_beside_a_breakdown() -> None:
+    gold = [mp.read_tree(text) for text in GOLD.splitlines()]
+    found = mp.compare(gold, {}, runs={"two": [gold, gold]}, by="length", resamples=20)
+    assert str(found).startswith("By length")
+    assert list(found.frames) == ["runs", "means", "by_length"]
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 from commandline import Command, Outcome
 
+from mbrparse.decode.candidates.sampler import Sampler
+from mbrparse.errors import ChartOverflowError
 from mbrparse.experiments.dop.model_tables import Row, comparisons, judge, paired_data
 from mbrparse.experiments.dop.model_trial import Design
 from mbrparse.experiments.dop.models import Model
@@ -165,6 +167,18 @@ def test_parts_that_cannot_be(
     done = experiment(command, tmp_path, *options)
     assert (done.code, done.out) == (1, "")
     assert message in done.err.splitlines()[-1]
+
+
+def test_fragments_that_leave_memory_are_an_error_with_a_remedy(
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise ChartOverflowError("a forest too large for memory")
+
+    monkeypatch.setattr(Sampler, "samples", full)
+    done = experiment(command, tmp_path, "--runs", 1, "--no-curves", "--weights", "plain")
+    assert (done.code, done.out) == (1, "")
+    assert "explicit fragments: a forest too large for memory; lower --fragments" in done.err
 
 
 def test_an_experiment_goes_on_with_another_weighting(command: Command, tmp_path: Path) -> None:

@@ -71,7 +71,9 @@ def _of_streams(trial: Trial, outcome: Outcome, command: str) -> str | None:
     if outcome.code == 1 and "--strict" not in trial.arguments:
         if not lines or not lines[-1].startswith("mbrparse: "):
             return f"no message {command}"
-        if "--evalb" not in trial.arguments and not all(line.startswith("mbrparse: ") for line in lines):
+        # EVALB's own messages begin as EVALB's.
+        as_evalb = {"--evalb", "evalb", "spmrl"} & set(trial.arguments)
+        if not as_evalb and not all(line.startswith("mbrparse: ") for line in lines):
             return f"message of several lines {command}"
     if outcome.code == 2 and "Error: " not in outcome.err:
         return f"no usage error {command}"

@@ -7,14 +7,22 @@ from typing import Any
 
 import click
 
-from mbrparse.cli.options import Finite, NearestChoice, encoding_option, note, with_progress
+from mbrparse.cli.options import (
+    Finite,
+    NearestChoice,
+    encoding_option,
+    folder_option,
+    jobs_option,
+    note,
+    with_progress,
+)
 
 WEIGHTINGS: Any = ("plain", "equal", "bonnema")
 
 
 @click.command()
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
-@click.option("-o", "--output", required=True, metavar="DIR", help="Folder for results, tables and the plot.")
+@folder_option("Folder for results, tables and the plot.")
 @click.option("--runs", type=click.IntRange(min=1), default=10, show_default=True, help="Random splits.")
 @click.option(
     "--train", default="700", show_default=True, metavar="N|F", help="Sentences trained on, or their share."
@@ -61,7 +69,7 @@ WEIGHTINGS: Any = ("plain", "equal", "bonnema")
 @click.option(
     "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of splits and samples."
 )
-@click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Processes.")
+@jobs_option()
 @encoding_option()
 def dop(
     inputs: tuple[str, ...],

@@ -10,17 +10,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
+from mbrparse.evaluate.compared import ComparedTrees
 from mbrparse.evaluate.criteria import COVERAGE, Criterion, ratio
 from mbrparse.evaluate.evalb.evalb_files import evalb_scores
 from mbrparse.evaluate.evalb.parameters import EvalbParameters
 from mbrparse.evaluate.evalb.score import Score, Status
-from mbrparse.evaluate.outline import ComparedTrees
 from mbrparse.evaluate.sources import TreeSource
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from mbrparse.evaluate.compared_trees import Tally
+    from mbrparse.evaluate.compared import Tally
     from mbrparse.evaluate.criteria import Column
 
 
@@ -66,7 +66,7 @@ def count_as_evalb(
             if tallies is not None and score.status == Status.VALID:
                 trees = ComparedTrees(score.gold_brackets, score.test_brackets, score.pairs, score.gold_tags)
                 for tally in tallies[source.name]:
-                    tally.hear(trees)
+                    tally.add(trees)
         yield rows
 
 

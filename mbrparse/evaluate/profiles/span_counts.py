@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from mbrparse.errors import CorpusError
 from mbrparse.evaluate.agreement import empty_gold, no_trees
 from mbrparse.evaluate.aligned import AlignedParses, Sentence
+from mbrparse.evaluate.compared import ComparedTrees
 from mbrparse.evaluate.criteria import COVERAGE, Criterion, ratio
-from mbrparse.evaluate.outline import Brackets, ComparedTrees, Span
+from mbrparse.evaluate.outline import Brackets, Span
 from mbrparse.evaluate.profiles.span_conventions import SpanConventions
 from mbrparse.evaluate.sources import TreeSource
 from mbrparse.evaluate.unbinarized import OriginalForms
@@ -26,7 +27,7 @@ from mbrparse.reporting import Tell
 if TYPE_CHECKING:
     import pandas as pd
 
-    from mbrparse.evaluate.compared_trees import Tally
+    from mbrparse.evaluate.compared import Tally
     from mbrparse.evaluate.criteria import Column
 
 
@@ -98,7 +99,7 @@ def count_spans(
                 tags = [leaf.label for leaf, keeps in zip(leaves, kept, strict=True) if keeps]
                 compared = ComparedTrees(correct, guess, _pairs(correct.spans, guess.spans), tags)
                 for tally in tallies[name]:
-                    tally.hear(compared)
+                    tally.add(compared)
         yield rows
     if not number:
         raise no_trees(gold.source)

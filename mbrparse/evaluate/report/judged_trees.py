@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 
 from mbrparse.evaluate.attachment_tally import PP, AttachmentTally
 from mbrparse.evaluate.breakdowns import TABLES, By
+from mbrparse.evaluate.compared import ComparedTrees
 from mbrparse.evaluate.gold import Comparison, crossing_reference
 from mbrparse.evaluate.label_tally import LabelTally, confused_pairs
 from mbrparse.evaluate.matches import consistent, gap_owners
-from mbrparse.evaluate.outline import ComparedTrees
 from mbrparse.evaluate.place_tally import PlaceTally, depth_name, width_name
 from mbrparse.evaluate.report.label_numbers import LabelNumbers
 
@@ -79,7 +79,7 @@ class JudgedTrees:
         #: by the gold's label and the parse's: sentence, how often
         self.confused: defaultdict[tuple[str, str], list[tuple[int, int]]] = defaultdict(list)
 
-    def hear(self, trees: ComparedTrees) -> None:
+    def add(self, trees: ComparedTrees) -> None:
         """Take a sentence in."""
         sentence = len(self.trees)
         confused = confused_pairs(trees)
@@ -126,7 +126,7 @@ def _errors(trees: ComparedTrees) -> Iterator[tuple[By, str, int, int]]:
     """A sentence's errors: the kind of group, its name, how many missed, how many not right."""
     for by, called in GROUPS.items():
         tally = TABLES[by].tally()
-        tally.hear(trees)
+        tally.add(trees)
         missed, extra = Counter[Any](), Counter[Any]()
         if isinstance(tally, AttachmentTally):
             missed = tally.gold - tally.right

@@ -6,11 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from mbrparse.evaluate.compared import ComparedTrees, equal_pairs
 from mbrparse.evaluate.details_files import read_fallbacks
 from mbrparse.evaluate.evaluation import Evaluation, Rows, Settings, evaluate
 from mbrparse.evaluate.gold import Comparison
-from mbrparse.evaluate.label_tally import confused_pairs, equal_constituents
-from mbrparse.evaluate.outline import Brackets, ComparedTrees
+from mbrparse.evaluate.label_tally import confused_pairs
+from mbrparse.evaluate.outline import Brackets
 from mbrparse.evaluate.profiles.span_conventions import SpanConventions
 from mbrparse.evaluate.report.judged_trees import GROUPS, JudgedTree, JudgedTrees
 from mbrparse.evaluate.report.kept_source import KeptSource, Shown
@@ -48,7 +49,7 @@ class KeptComparison:
         if self.exact:
             return self.judged[name].trees[sentence]
         brackets = self._brackets(gold), self._brackets(parse)
-        trees = ComparedTrees(*brackets, equal_constituents(*brackets), ())
+        trees = ComparedTrees(*brackets, equal_pairs(*brackets), ())
         return JudgedTrees(self.labels, None).judged(trees, confused_pairs(trees))
 
     def _brackets(self, tree: Shown) -> Brackets:

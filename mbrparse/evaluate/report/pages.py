@@ -29,7 +29,7 @@ from mbrparse.evaluate.significance_report import LEGEND
 from mbrparse.evaluate.sources import TreeSource
 from mbrparse.evaluate.tables import render
 from mbrparse.files import open_output, together
-from mbrparse.places import is_in_place
+from mbrparse.places import is_file
 
 if TYPE_CHECKING:
     import jinja2
@@ -99,7 +99,9 @@ def write_report(
 
 def _folder(output: Path, sentences: int) -> Path | None:
     """The folder to be written; None: a file."""
-    if output.suffix.lower() in (".html", ".htm") or is_in_place(output):
+    if not is_file(output):
+        return None
+    if output.suffix.lower() in (".html", ".htm"):
         return None if sentences <= MOST_IN_A_FILE else output.with_suffix("")
     return output
 
@@ -149,7 +151,11 @@ def _page(compared: KeptComparison, records: SentenceRecords, wishes: Wishes, in
         return (files(__package__) / "data" / name).read_text("utf-8")
 
     environment = jinja2.Environment(
-        autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        undefined=jinja2.StrictUndefined,
     )
     summary = compared.evaluation.summary
     told = compared.settings.told() or summary.criteria[0]

@@ -22,7 +22,7 @@ from mbrparse.decode.derivations.forest_charts import ForestCharts
 from mbrparse.decode.dop.dop_sampler import DopSampler
 from mbrparse.decode.parser import Parser
 from mbrparse.decode.sentences import Sentence
-from mbrparse.errors import CorpusError
+from mbrparse.errors import ChartOverflowError, CorpusError
 from mbrparse.experiments.dop.model_trial import Design, timed_parses
 from mbrparse.grammar.charts.dop.dop_charts import DopCharts
 from mbrparse.grammar.dop.addressed_treebank import AddressedTreebank, address_trees
@@ -95,14 +95,12 @@ class SpeedTrial:
         rows: dict[str, Any] = {}
         log_probs: list[list[float]] = []
         for name, make in makers.items():
-            grammar = make()
-            parses, seconds = timed_parses(Parser(grammar, "labelled-recall"), sentences)
-            log_probs.append([parse.log_prob for parse in parses])
-            rows[name] = {
-                "rules": _size(grammar),
-                "recall": seconds / len(sentences),
-                "samples": self._sampling(grammar, [parse.terminal_ids for parse in parses]),
-            }
+            try:
+                rows[name], found = self._measured(make(), sentences)
+            except ChartOverflowError as error:
+                remedy = "lower --fragments, or give --no-speed"
+                raise ChartOverflowError(f"{name}: {error.message}", remedy=remedy) from None
+            log_probs.append(found)
         spread = np.ptp(log_probs, axis=0)
         return {
             "depth": treebank.max_depth,
@@ -135,6 +133,21 @@ class SpeedTrial:
                 remedy="train on more sentences, or give --no-speed",
             )
         return found[: self.sentences]
+
+    def _measured(
+        self, grammar: PCFG | DopGrammar, sentences: Sequence[Sentence]
+    ) -> tuple[dict[str, Any], list[float]]:
+        """A row, and the sentences' log probabilities."""
+        parses, seconds = timed_parses(Parser(grammar, "labelled-recall"), sentences)
+        refused = [parse.reason for parse in parses if parse.reason is not None]
+        if refused:
+            raise ChartOverflowError(refused[0])
+        row = {
+            "rules": _size(grammar),
+            "recall": seconds / len(sentences),
+            "samples": self._sampling(grammar, [parse.terminal_ids for parse in parses]),
+        }
+        return row, [parse.log_prob for parse in parses]
 
     def _sampling(self, grammar: PCFG | DopGrammar, sentences: Sequence[IntArray]) -> float:
         """Seconds for charts, samples, and counting the trees among them."""

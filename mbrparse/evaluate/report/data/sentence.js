@@ -69,7 +69,7 @@ function errorsInWords(record, parse, places) {
 // A row for each parser; columns are headings and what stands below them for a parser.
 function parserTable(name, columns) {
   const letter = (system) => (index.letters[system] ? html("span", { class: "letter" }, ` ${index.letters[system]}`) : null);
-  return html("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": name },
+  return html("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": name },
     html("table", { class: "results" },
       html("thead", {}, html("tr", {}, html("th", { scope: "col" }, name), columns.map(([heading]) => html("th", { scope: "col", class: "number" }, heading)))),
       html("tbody", {}, index.names.map((parser, system) => html("tr", {},

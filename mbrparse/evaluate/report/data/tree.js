@@ -153,5 +153,5 @@ function shownTree(found, name, form, room, rightToLeft) {
   let tree = laidOut(found.top);
   if (!form && tree.width > room) tree = laidOut(folded(found.top));
   if (form === "brackets" || (!form && tree.width > 1.3 * room)) return foldedBrackets(found.top);
-  return html("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": `Tree: ${name}` }, drawnTree(tree, name, rightToLeft));
+  return html("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": `Tree: ${name}` }, drawnTree(tree, name, rightToLeft));
 }
