@@ -157,11 +157,17 @@ class ParserOptions:
         whole = any(objective.kind is Kind.WHOLE for objective in self.objectives)
         if self.max_error is not None and not whole:
             raise OptionsError("--max-error needs --objective most-probable-tree")
-        if self.max_samples is not None and not (whole or self.needs_consistency or self.sampled_posteriors):
+        if self.max_samples is not None and not self.draws:
             raise OptionsError(
                 "--max-samples needs what goes by samples: --sampled-posteriors, or an objective such as "
                 "most-probable-tree or consistent-brackets"
             )
+
+    @property
+    def draws(self) -> bool:
+        """Whether a DOP grammar's derivations are drawn, candidates aside."""
+        whole = any(objective.kind is Kind.WHOLE for objective in self.objectives)
+        return whole or self.needs_consistency or self.sampled_posteriors
 
     @property
     def needs_consistency(self) -> bool:
