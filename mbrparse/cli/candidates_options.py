@@ -10,6 +10,7 @@ import click
 from mbrparse.cli.options import Finite
 
 if TYPE_CHECKING:
+    from mbrparse.decode.parser_options import ParserOptions
     from mbrparse.evaluate.risk import TreeRates
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -66,14 +67,15 @@ def candidates_options(command: Command) -> Command:
     return command
 
 
-def check_candidates(
-    k_best: int | None, samples: int | None, max_samples: int | None, seed: int | None, candidates: str | None
-) -> None:
-    """A usage error for options without what they speak of."""
-    if candidates is not None and k_best is None and samples is None:
+def check_candidates(drawn: bool, seed: int | None, candidates: str | None, options: ParserOptions) -> None:
+    """A usage error for options without what they speak of; ``drawn``: what a DOP grammar draws."""
+    if candidates is not None and not options.has_candidates:
         raise click.UsageError("--candidates needs --k-best or --samples.")
-    if seed is not None and samples is None and max_samples is None:
-        raise click.UsageError("--seed goes with --samples or --max-samples.")
+    if seed is not None and options.samples is None and not drawn:
+        raise click.UsageError(
+            "--seed goes with --samples, and with what a DOP grammar draws (--sampled-posteriors, "
+            "most-probable-tree and the like)."
+        )
 
 
 def risk_of(criterion: str, debinarize: bool) -> TreeRates:

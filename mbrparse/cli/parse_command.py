@@ -30,7 +30,6 @@ from mbrparse.cli.posteriors_options import (
 
 if TYPE_CHECKING:
     from mbrparse.decode.posteriors.posteriors_file import GivenPosteriors
-    from mbrparse.grammar.dop.dop_grammar import DopGrammar
     from mbrparse.grammar.pcfg import PCFG
 
 PLACEHOLDER = "{objective}"
@@ -146,6 +145,7 @@ def parse(
     from mbrparse.decode.parser_options import ParserOptions
     from mbrparse.decode.run import Job, parse_all
     from mbrparse.decode.sentences import read_chunks
+    from mbrparse.grammar.dop.dop_grammar import DopGrammar
     from mbrparse.grammar.grammars import read_any_grammar
     from mbrparse.grammar.kernel import announced
 
@@ -164,7 +164,6 @@ def parse(
         [("--grammar", grammar), ("--posteriors", posteriors), ("--statistics", search["statistics"])],
         [("INPUT", input)],
     )
-    check_candidates(k_best, samples, max_samples, seed, candidates)
     objectives = chosen_objectives(names, space, weights, node_cost, pooled, exact)
     best_first = best_first_search(engine, **search)
     with combinations_checked():
@@ -195,6 +194,7 @@ def parse(
         source = known = read_any_grammar(grammar)
         if write_posteriors is not None:
             collected = posteriors_writer(write_posteriors, known, options), write_posteriors
+    check_candidates(isinstance(source, DopGrammar) and options.draws, seed, candidates, options)
     job = Job(source, options, details is not None, collected is not None)
     with combinations_checked():
         results = parse_all(job, read_chunks(input, form, encoding), jobs, note, with_progress)

@@ -107,7 +107,7 @@ def train(
     --method inside-outside the trees' brackets, but not their labels, guide the re-estimation of a
     random grammar (Pereira & Schabes 1992), or of another without unary rules. A flat tree is a sentence
     without brackets. With --method dop all their fragments are kept, as a treebank whose equal subtrees
-    are written once (Goodman 1996); parse and grammar read it.
+    are written once (Goodman 1996); parse, posteriors and grammar read it.
     """
     if method != "dop":
         refuse_options(["weights", "max_depth"], "--method dop")

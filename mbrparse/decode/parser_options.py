@@ -150,15 +150,24 @@ class ParserOptions:
             raise OptionsError("--precision single is not for DOP grammars: --prune is for speed")
         for objective in self.objectives:
             if objective.kind in (Kind.FOREST, Kind.EXACT_F):
-                raise OptionsError(f"--objective {objective.name} {needs_pcfg}")
+                usual = OBJECTIVES.get(objective.name, objective)
+                how = " --space grammar" if objective.space is not usual.space else ""
+                how = " --exact" if objective.kind is Kind.EXACT_F else how
+                raise OptionsError(f"--objective {objective.name}{how} {needs_pcfg}")
         whole = any(objective.kind is Kind.WHOLE for objective in self.objectives)
         if self.max_error is not None and not whole:
             raise OptionsError("--max-error needs --objective most-probable-tree")
-        if self.max_samples is not None and not (whole or self.needs_consistency or self.sampled_posteriors):
+        if self.max_samples is not None and not self.draws:
             raise OptionsError(
                 "--max-samples needs what goes by samples: --sampled-posteriors, or an objective such as "
                 "most-probable-tree or consistent-brackets"
             )
+
+    @property
+    def draws(self) -> bool:
+        """Whether a DOP grammar's derivations are drawn, candidates aside."""
+        whole = any(objective.kind is Kind.WHOLE for objective in self.objectives)
+        return whole or self.needs_consistency or self.sampled_posteriors
 
     @property
     def needs_consistency(self) -> bool:

@@ -122,7 +122,7 @@ def test_show_draws_all_of_a_sentence(command: Command, grammar: Path, tmp_path:
     [
         (["--candidates", "c.tsv"], "--candidates needs --k-best or --samples"),
         (["--k-best", "2", "--samples", "2"], "give one"),
-        (["--k-best", "2", "--seed", "1"], "--seed goes with --samples or --max-samples"),
+        (["--k-best", "2", "--seed", "1"], "--seed goes with --samples, and with"),
         (["--k-best", "2", "--engine", "best-first"], "exhaustive"),
         (["--objective", "minimum-risk"], "needs candidates"),
         (["--objective", "minimum-risk", "--k-best", "2"], "go together"),

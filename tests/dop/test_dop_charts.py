@@ -11,7 +11,12 @@ from naive_dop import NaiveDop, Node, fragments, inner_nodes, spans, words_of
 from mbrparse.decode.parser import Parser
 from mbrparse.errors import GrammarError, OptionsError
 from mbrparse.grammar.charts.chart import Wanted
-from mbrparse.grammar.charts.dop.dop_charts import DopCharts
+from mbrparse.grammar.charts.clock import NO_LIMIT
+from mbrparse.grammar.charts.dop.dop_charts import DopCharts, Memory
+from mbrparse.grammar.charts.dop.dop_inside import dop_inside
+from mbrparse.grammar.charts.dop.dop_outside import dop_outside
+from mbrparse.grammar.charts.dop.dop_productions import dop_forest
+from mbrparse.grammar.charts.dop.dop_tables import dop_tables
 from mbrparse.grammar.charts.dop.dop_tree_probability import DopTreeProbability
 from mbrparse.grammar.charts.factory import ChartFactory
 from mbrparse.grammar.dop.addressed_treebank import AddressedTreebank, Weighting, address_trees
@@ -210,6 +215,27 @@ def test_a_long_sentence_has_its_chart() -> None:
     assert chart.viterbi().log_prob <= chart.log_prob
     assert len(chart.viterbi().nodes) == 199
     assert chart.span_summary().total[199] == pytest.approx(1)
+
+
+def test_a_dead_root_of_an_improbable_sentence_has_no_posterior() -> None:
+    """Of all labels over the sentence one is alive, whose probability is below the numbers' range."""
+    length = 120
+    names = [f"t{place}" for place in range(length)]
+    chain: Node = names[-1]
+    for name in reversed(names[:-1]):
+        chain = ("S", (name, chain))
+    grammar = DopGrammar.of_treebank(_treebank([chain, ("T", (names[0], names[1]))], "tags", "plain"))
+    tables = dop_tables(grammar)
+    # In another order than in the treebank, so that no larger fragment fits.
+    ids = grammar.pcfg.encode([*reversed(names[:-2]), *names[-2:]])
+    rows = [(start, length, 0) for start in range(length - 1)]
+    starts, ends, labels = np.array([rows[0], (0, length, 1), *rows[1:]], np.int32).T.copy()
+    forest = dop_forest(tables, ids, starts, ends, labels)
+    values = Memory(tables).values(forest, outside=True)
+    assert -math.inf < dop_inside(tables, forest, values, None, NO_LIMIT.stop) < math.log(5e-324)
+    dop_outside(tables, forest, values, NO_LIMIT.stop)
+    roots = np.flatnonzero(forest.end - forest.start == length)
+    assert values.posterior[roots] == pytest.approx([1, 0])
 
 
 def test_a_sentence_whose_time_is_up_falls_back() -> None:

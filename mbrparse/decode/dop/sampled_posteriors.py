@@ -31,19 +31,18 @@ def sampled_consistency(samples: Samples, constituent: Ints, length: int) -> Flo
     trees = samples.trees(constituent)
     first = np.cumsum([0, *(len(tree.nodes) for tree in trees)])
     nodes = np.concatenate([tree.nodes for tree in trees])
-    shares = np.array([len(tree.drawn) for tree in trees]) / (len(samples.first) - 1)
-    consistent = np.zeros(length * (length + 1) // 2)
-    _add_uncrossed(first, nodes[:, 0].copy(), nodes[:, 1].copy(), shares, length, consistent)
-    return consistent
+    drawn = np.array([len(tree.drawn) for tree in trees], np.int32)
+    uncrossed = np.zeros(length * (length + 1) // 2, np.int32)
+    _add_uncrossed(first, nodes[:, 0].copy(), nodes[:, 1].copy(), drawn, length, uncrossed)
+    # Divided at the end: a sum of shares may be more than one.
+    return uncrossed / (len(samples.first) - 1)
 
 
 @kernel
-def _add_uncrossed(
-    first: Ints, starts: Ints, ends: Ints, shares: FloatArray, n: int, consistent: FloatArray
-) -> None:
-    """Add the share of each tree to the cells that nothing of it crosses."""
-    crossed = np.full(len(consistent), -1, np.int32)
-    for tree in range(len(shares)):
+def _add_uncrossed(first: Ints, starts: Ints, ends: Ints, drawn: Ints, n: int, uncrossed: Ints) -> None:
+    """Add how often each tree was drawn to the cells that nothing of it crosses."""
+    crossed = np.full(len(uncrossed), -1, np.int32)
+    for tree in range(len(drawn)):
         for node in range(first[tree], first[tree + 1]):
             low, high = starts[node], ends[node]
             # One end of what crosses it lies within it, the other beyond.
@@ -52,6 +51,6 @@ def _add_uncrossed(
                     crossed[start * n - start * (start - 1) // 2 + inner - start - 1] = tree
                 for end in range(high + 1, n + 1):
                     crossed[inner * n - inner * (inner - 1) // 2 + end - inner - 1] = tree
-        for cell in range(len(consistent)):
+        for cell in range(len(uncrossed)):
             if crossed[cell] != tree:
-                consistent[cell] += shares[tree]
+                uncrossed[cell] += drawn[tree]

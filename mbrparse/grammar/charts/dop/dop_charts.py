@@ -13,9 +13,10 @@ from mbrparse.grammar.charts.chart import TOO_LARGE, Cell, Chart, Derivation, Wa
 from mbrparse.grammar.charts.clock import NO_LIMIT, Clock
 from mbrparse.grammar.charts.dop.dop_derivation import dop_derivation
 from mbrparse.grammar.charts.dop.dop_entries import dop_entries
-from mbrparse.grammar.charts.dop.dop_forest import DopForest, dop_forest
+from mbrparse.grammar.charts.dop.dop_forest import DopForest
 from mbrparse.grammar.charts.dop.dop_inside import DopValues, dop_inside
 from mbrparse.grammar.charts.dop.dop_outside import dop_outside
+from mbrparse.grammar.charts.dop.dop_productions import dop_forest
 from mbrparse.grammar.charts.dop.dop_tables import LANES, DopTables, dop_tables
 from mbrparse.grammar.charts.factory import TIE, ChartFactory
 from mbrparse.grammar.charts.nodes import derivation_of

@@ -180,7 +180,7 @@ def _roots(tables: DopTables, forest: DopForest, values: DopValues) -> tuple[Int
     roots, masses = np.empty(tables.n_labels, np.int32), np.empty(tables.n_labels)
     count, total = 0, 0.0
     for node in range(len(forest.group)):
-        if is_root(tables, forest, node) and values.inside[node] > 0:
+        if is_root(tables, forest, values, node):
             scale = power(values.exponent[node] - top)
             total += tables.root[forest.group[node]] * values.inside[node] * scale
             roots[count], masses[count] = node, total

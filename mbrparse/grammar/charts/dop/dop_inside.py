@@ -253,19 +253,24 @@ def root_value(
     """The sentence's probability: a number, and the power of two that it is relative to."""
     top = -(1 << 30)
     for node in range(len(forest.group)):
-        if is_root(tables, forest, node) and values.inside[node] > 0:
+        if is_root(tables, forest, values, node):
             top = max(top, values.exponent[node])
     total = 0.0
     for node in range(len(forest.group)):
-        if is_root(tables, forest, node) and values.inside[node] > 0:
+        if is_root(tables, forest, values, node):
             mass = tables.root[forest.group[node]] * values.inside[node] * power(values.exponent[node] - top)
             total = total + mass if best is None else max(total, mass)
     return total, top
 
 
 @kernel
-def is_root(tables: DopTables, forest: DopForest, node: int) -> bool:
-    """Whether a node's label may stand over the whole sentence, and does."""
+def is_root(tables: DopTables, forest: DopForest, values: DopValues, node: int) -> bool:
+    """Whether a node's label may stand over the whole sentence, and is made of something there.
+
+    A dead node has no part in ``root_value``, and its exponent may be far above that of the living.
+    """
+    if values.inside[node] == 0:
+        return False
     if forest.end[node] - forest.start[node] < forest.n or forest.group[node] >= tables.n_labels:
         return False
     return bool(tables.root[forest.group[node]] > 0)

@@ -53,7 +53,7 @@ def dop_outside(tables: DopTables, forest: DopForest, values: DopValues, stop: I
                 for row in range(first[last] // LANES, first[last + 1] // LANES):
                     store(node_rows, row, 0, zero)
         posterior[node] = 0
-        if is_root(tables, forest, node):
+        if is_root(tables, forest, values, node):
             outside[node] += tables.root[group[node]] / total * power(exponent[node] - top)
         posterior[node] = inside[node] * outside[node]
         vector = vectors.first_left[node]

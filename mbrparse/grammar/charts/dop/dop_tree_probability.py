@@ -9,8 +9,8 @@ import numpy as np
 
 from mbrparse.grammar.charts.clock import NO_LIMIT
 from mbrparse.grammar.charts.dop.dop_charts import Memory
-from mbrparse.grammar.charts.dop.dop_forest import dop_forest
 from mbrparse.grammar.charts.dop.dop_inside import dop_inside
+from mbrparse.grammar.charts.dop.dop_productions import dop_forest
 from mbrparse.grammar.charts.dop.dop_tables import dop_tables
 from mbrparse.grammar.dop.dop_grammar import DopGrammar
 from mbrparse.grammar.pcfg import IntArray
