@@ -58,6 +58,8 @@ class Settings:
     profile: str | None = None  #: the name of the profile that was asked for, for the signature
 
     def __post_init__(self) -> None:
+        if not self.criteria:
+            raise MbrparseError("no criteria to compare by", remedy="name one at least")
         if self.average not in get_args(Average):
             raise MbrparseError(f"no average is called {self.average!r}", remedy="pooled or sentence")
         if self.average != "pooled" and isinstance(self.how, SpanConventions):
@@ -179,7 +181,7 @@ def evaluate(
             f"no parses are called {baseline!r}", remedy=f"the baseline is one of {', '.join(systems)}"
         )
     wanted = [*settings.frames, *([] if settings.by is None else [settings.by])]
-    broken_down = Breakdowns(wanted, names)
+    broken_down = Breakdowns(wanted, names, labelled=not isinstance(settings.how, SpanConventions))
     words = {name: WordTally() for name in names} if any(one in OF_WORDS for one in settings.criteria) else {}
     heard = {
         name: [*broken_down.of(name), *(more[name] for more in (words, tallies or {}) if name in more)]

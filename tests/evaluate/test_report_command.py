@@ -207,25 +207,19 @@ def test_details_and_posteriors_of_others_are_refused(
         ("--details", "a", "--details", "b", "--details", "c"),
         ("--profile", "goodmann"),
         ("--criteria", "labelled-f", "--all"),
+        ("--evalb", "COLLINS.prm", "--form", "original"),
+        ("--evalb", "COLLINS.prm", "--all"),
+        ("--form", "original", "--unaries"),
+        ("--profile", "prpn", "--unaries"),
+        ("--profile", "prpn", "--average", "sentence"),
+        ("--profile", "evalb", "--all"),
+        ("--keep-punctuation",),
     ],
 )
 def test_wrong_usage(command: Command, files: list[Path], tmp_path: Path, wrong: tuple[str, ...]) -> None:
     outcome = command("report", *files, *wrong, "-o", tmp_path / "page.html")
     assert outcome.code == 2, outcome
     assert "Error: " in outcome.err
-
-
-def test_what_means_nothing_together(command: Command, files: list[Path], tmp_path: Path) -> None:
-    page = ("-o", tmp_path / "page.html")
-    assert (
-        "mean nothing with evalb"
-        in command("report", *files, "--evalb", "COLLINS.prm", "--form", "original", *page).error
-    )
-    assert "unaries" in command("report", *files, "--form", "original", "--unaries", *page).error
-    assert (
-        "mean nothing with the profile prpn"
-        in command("report", *files, "--profile", "prpn", "--unaries", *page).error
-    )
 
 
 def test_by_another_profile(command: Command, tmp_path: Path) -> None:
@@ -238,6 +232,7 @@ def test_by_another_profile(command: Command, tmp_path: Path) -> None:
     text = page.read_text("utf-8")
     assert json.loads(re.search(r'id="table-json">([^<]*)<', text)[1]) == table  # type: ignore[index]
     assert [one["name"] for one in blocks(page)["index"]["criteria"]][:2] == ["corpus_f", "sentence_f"]
+    assert "Labels confused" not in text
     wanted = ["--criteria", "corpus-f", "--keep-punctuation", "--profile", "compound-pcfg"]
     assert command("report", *files, *wanted, "-o", page).code == 0
     held = blocks(page)["index"]

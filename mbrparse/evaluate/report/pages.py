@@ -182,7 +182,9 @@ def _page(compared: KeptComparison, records: SentenceRecords, wishes: Wishes, in
         "by_attachment": error_bars.by_attachment(frames["by_attachment"], names)
         if "by_attachment" in frames
         else None,
-        "confusions": [error_bars.confusions(frames["confusions"], name) for name in names],
+        "confusions": [error_bars.confusions(frames["confusions"], name) for name in names]
+        if "confusions" in frames
+        else None,
         "calibrations": [
             calibration(name, records.by_sentence[name], records.by_constituent[name], records.left_out[name])
             for name in names
