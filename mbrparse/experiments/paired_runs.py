@@ -10,6 +10,9 @@ import numpy as np
 
 from mbrparse.evaluate.criteria import DASH
 
+# What subtracting rates leaves, and no rates of sentences come near.
+_ROUNDING = 1e-12
+
 
 class Summary(NamedTuple):
     """Of one criterion over the runs; rates 0 to 1, ``sd`` that of a sample (divided by runs - 1)."""
@@ -39,10 +42,13 @@ def summarize(values: Sequence[float]) -> Summary:
 
 
 def paired_test(values: Sequence[float]) -> PairedTest:
-    """Student's paired t-test, from the differences of the pairs."""
+    """Student's paired t-test, from the differences of the pairs.
+
+    Differences that only rounding tells apart are one.
+    """
     from scipy.stats import ttest_rel
 
-    if len(values) < 2 or min(values) == max(values):
+    if len(values) < 2 or max(values) - min(values) < _ROUNDING:
         return PairedTest(math.nan, math.nan)
     result: Any = ttest_rel(values, np.zeros(len(values)))
     return PairedTest(float(result.statistic), float(result.pvalue))

@@ -96,7 +96,14 @@ def read_result(path: Path, settings: Settings, shape: Shape) -> Result | None:
     """
     if not path.exists():
         return None
-    content = read_json(path, record({"settings": mapping(anything), "result": shape}))
+
+    def of_settings(content: Any) -> None:
+        record({"settings": mapping(anything), "result": anything})(content)
+        # With others a result may well be of another shape, and that is then not what is wrong with it.
+        if content["settings"] == settings:
+            record({"settings": mapping(anything), "result": shape})(content)
+
+    content = read_json(path, of_settings)
     _check(path, settings, content["settings"])
     result: Result = content["result"]
     return result

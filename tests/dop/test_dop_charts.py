@@ -16,7 +16,8 @@ from mbrparse.grammar.charts.dop.dop_tree_probability import DopTreeProbability
 from mbrparse.grammar.charts.factory import ChartFactory
 from mbrparse.grammar.dop.addressed_treebank import AddressedTreebank, Weighting, address_trees
 from mbrparse.grammar.dop.dop_grammar import DopGrammar
-from mbrparse.grammar.dop.fragments import number_of_fragments
+from mbrparse.grammar.dop.explicit_fragments import explicit_fragments
+from mbrparse.grammar.dop.fragments import fragments_of, number_of_fragments
 from mbrparse.grammar.dop.reduction import reduced_rules
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.rules import RuleSet, TerminalKind, Weight
@@ -132,6 +133,16 @@ def test_fragments_are_counted_at_every_node(
     kind, nodes = case
     expected = sum(len(list(fragments(node, depth))) for tree in nodes for node in inner_nodes(tree))
     assert number_of_fragments(_treebank(nodes, kind, "plain", depth)) == expected
+
+
+@given(cases)
+def test_a_depth_beyond_the_trees_leaves_nothing_out(case: tuple[TerminalKind, list[Node]]) -> None:
+    """And takes no longer, however large it is."""
+    kind, nodes = case
+    every, deep = (fragments_of(_treebank(nodes, kind, "plain", depth)) for depth in (None, 10**12))
+    assert all(map(np.array_equal, every, deep))
+    one_by_one = (explicit_fragments(_treebank(nodes, kind, "plain", depth)) for depth in (None, 10**12))
+    assert len({grammar.log_prob.tobytes() for grammar in one_by_one}) == 1
 
 
 TREES: list[Node] = [

@@ -16,6 +16,7 @@ from mbrparse.errors import ChartOverflowError
 from mbrparse.experiments.dop.model_tables import Row, comparisons, judge, paired_data
 from mbrparse.experiments.dop.model_trial import Design
 from mbrparse.experiments.dop.models import Model
+from mbrparse.experiments.paired_runs import paired_test
 from mbrparse.treebank.brackets import write_tree
 from mbrparse.treebank.corpora import SourceTree, read_corpus
 from mbrparse.treebank.prepare import Account, Preparation, prepare
@@ -121,8 +122,8 @@ def test_results_do_not_depend_on_jobs_and_are_not_made_again(
     command: Command, finished: tuple[Path, Outcome], tmp_path: Path
 ) -> None:
     folder, done = finished
-    made = sorted(folder.glob("*/run-*.json"))
-    assert len(made) == 2 * len(MODELS) + 2 + 1
+    made = sorted(folder.glob("**/run-*.json"))
+    assert len(made) == 2 * len(MODELS) + 2 * len(MODELS) + 1
     before = [path.stat().st_mtime_ns for path in made]
     assert experiment(command, folder, "--runs", 2).out == done.out
     assert [path.stat().st_mtime_ns for path in made] == before
@@ -178,6 +179,36 @@ def test_fragments_that_leave_memory_are_an_error_with_a_remedy(
     done = experiment(command, tmp_path, "--runs", 1, "--no-curves", "--weights", "plain")
     assert (done.code, done.out) == (1, "")
     assert "explicit fragments: a forest too large for memory; lower --fragments" in done.err
+
+
+def test_an_experiment_goes_on_with_another_weighting(command: Command, tmp_path: Path) -> None:
+    first = experiment(command, tmp_path, "--runs", 1, "--weights", "equal")
+    assert first.code == 0, first.err
+    made = sorted(tmp_path.glob("**/run-*.json"))
+    before = [path.stat().st_mtime_ns for path in made]
+    both = experiment(command, tmp_path, "--runs", 1, "--weights", "equal", "--weights", "bonnema")
+    assert both.code == 0, both.err
+    assert [path.stat().st_mtime_ns for path in made] == before
+    new = set(tmp_path.glob("**/run-*.json")) - set(made)
+    assert {path.parent.relative_to(tmp_path).as_posix() for path in new} == {
+        "DOP-bonnema",
+        "curves/DOP-bonnema",
+    }
+    assert {row["model"] for row in rows(tmp_path / "curves.csv")} == {"PCFG", "DOP-equal", "DOP-bonnema"}
+
+
+def test_a_result_of_other_parts_is_one_of_other_settings(
+    command: Command, finished: tuple[Path, Outcome]
+) -> None:
+    """Though it has another number of sentences."""
+    done = experiment(command, finished[0], "--runs", 2, "--test", 20)
+    assert (done.code, done.out) == (1, "")
+    assert "PCFG/run-01.json: made with other settings (test: 14, now 20)" in done.err
+
+
+@pytest.mark.parametrize("values", [[0.02] * 3, [0.48 - 0.46, 0.5 - 0.48, 0.44 - 0.42]])
+def test_differences_that_are_one_have_no_test(values: list[float]) -> None:
+    assert all(map(math.isnan, paired_test(values)))
 
 
 def test_the_paired_test_by_hand() -> None:

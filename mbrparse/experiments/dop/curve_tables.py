@@ -31,17 +31,17 @@ class Point(NamedTuple):
     rates: dict[str, Summary]
 
 
-def points(trial: CurveTrial, results: Sequence[dict[str, Any]]) -> list[Point]:
-    """Every point of both curves."""
+def points(done: Sequence[tuple[CurveTrial, Sequence[dict[str, Any]]]]) -> list[Point]:
+    """Every point of both curves, from the results of each model."""
     found = []
-    for curve, places in (("sizes", trial.sizes), ("depths", DEPTHS)):
-        for model in results[0][curve]:
-            for at, place in enumerate(places):
+    for curve in HEADINGS:
+        for trial, results in done:
+            for at, place in enumerate(trial.places[curve]):
                 summary = {
-                    name: summarize([result[curve][model][at][name] for result in results])
+                    name: summarize([result[curve][at][name] for result in results])
                     for name in CURVE_CRITERIA
                 }
-                found.append(Point(curve, model, place, summary))
+                found.append(Point(curve, trial.model.name, place, summary))
     return found
 
 

@@ -25,7 +25,7 @@ from mbrparse.decode.sentences import Sentence
 from mbrparse.errors import ChartOverflowError, CorpusError
 from mbrparse.experiments.dop.model_trial import Design, timed_parses
 from mbrparse.grammar.charts.dop.dop_charts import DopCharts
-from mbrparse.grammar.dop.addressed_treebank import AddressedTreebank, Weighting, address_trees
+from mbrparse.grammar.dop.addressed_treebank import AddressedTreebank, address_trees
 from mbrparse.grammar.dop.dop_grammar import DopGrammar
 from mbrparse.grammar.dop.explicit_fragments import explicit_fragments
 from mbrparse.grammar.dop.fragments import number_of_fragments
@@ -45,7 +45,7 @@ LONGEST = 20
 
 @dataclass(frozen=True)
 class SpeedTrial:
-    """The trees of all splits; calling it measures one of them.
+    """The trees of all splits; calling it measures one of them, with plain weights, as the paper had.
 
     Fragments are all of the training part's or, if they are more than ``most_fragments``, those of the
     greatest depth that has no more.
@@ -53,7 +53,6 @@ class SpeedTrial:
 
     trees: Sequence[SourceTree]
     design: Design
-    weighting: Weighting
     most_fragments: int
     sentences: int
     samples: int
@@ -62,7 +61,7 @@ class SpeedTrial:
     def settings(self) -> dict[str, Any]:
         """What its result depends on, beside the trees and the splits."""
         limits = {"most fragments": self.most_fragments, "sentences": self.sentences}
-        return {"weights": self.weighting, **limits, "samples": self.samples}
+        return {**limits, "samples": self.samples}
 
     @property
     def shape(self) -> Shape:
@@ -113,7 +112,7 @@ class SpeedTrial:
 
     def _treebank(self, train: Sequence[SourceTree]) -> tuple[AddressedTreebank, int]:
         """The training trees with the depth that is measured, and the number of their fragments."""
-        treebank = address_trees(train, "tags", self.weighting)
+        treebank = address_trees(train, "tags")
         number = number_of_fragments(treebank)
         if number <= self.most_fragments:
             return treebank, number

@@ -26,65 +26,47 @@ CURVE_CRITERIA = ("labelled_tree", "labelled_recall")
 
 @dataclass(frozen=True)
 class CurveTrial:
-    """The trees of all splits; calling it does all points of one of them."""
+    """A model and the trees of all splits; calling it does all points of one of them."""
 
     trees: Sequence[SourceTree]
     design: Design
-    models: tuple[Model, ...]
+    model: Model
     search: Search
 
     @property
-    def sizes(self) -> list[int]:
-        """Numbers of training sentences; all of a split's are the last."""
+    def places(self) -> dict[str, list[int]]:
+        """Numbers of training sentences, of which all of a split's are the last, and depths of fragments."""
         found = (self.design.train >> step for step in reversed(range(DOUBLINGS)))
-        return sorted({size for size in found if size > 0})
+        sizes = sorted({size for size in found if size > 0})
+        return {"sizes": sizes, "depths": [] if self.model.weighting is None else list(DEPTHS)}
 
     @property
     def shape(self) -> Shape:
-        """What a result is: of each model, for each point, the rates of ``CURVE_CRITERIA``."""
+        """What a result is: for each point the rates of ``CURVE_CRITERIA``."""
         point = record(dict.fromkeys(CURVE_CRITERIA, number(0, 1)))
-        sizes = record({model.name: listed(point, len(self.sizes)) for model in self.models})
-        depths = record({model.name: listed(point, len(DEPTHS)) for model in self._of_fragments})
-        return record({"sizes": sizes, "depths": depths})
+        return record({curve: listed(point, len(places)) for curve, places in self.places.items()})
 
     @property
     def settings(self) -> dict[str, Any]:
         """What its results depend on, beside the trees and the splits."""
-        models = [model.name for model in self.models]
-        places = {"sizes": self.sizes, "depths": list(DEPTHS)}
-        return {
-            "models": models,
-            **places,
-            "depth": self.search.max_depth or "none",
-            "prune": self.search.prune,
-        }
-
-    @property
-    def _of_fragments(self) -> list[Model]:
-        return [model for model in self.models if model.weighting is not None]
+        of_model = self.model.settings(self.search)
+        of_model.pop("samples", None)  # Labelled Recall draws none
+        return of_model | self.places
 
     def __call__(self, run: int) -> dict[str, Any]:
         """The rates of one split, 0 to 1; training sentences are the first so many of its training part."""
         train, test = self.design.parts(self.trees, run)
         held_out = HeldOut(test)
-        treebanks = [address_trees(train[:size], "tags") for size in self.sizes]
+        treebanks = [address_trees(train[:size], "tags") for size in self.places["sizes"]]
         depth = self.search.max_depth
         return {
-            "sizes": {
-                model.name: [self._rates(model, treebank, held_out, depth) for treebank in treebanks]
-                for model in self.models
-            },
-            "depths": {
-                model.name: [self._rates(model, treebanks[-1], held_out, depth) for depth in DEPTHS]
-                for model in self._of_fragments
-            },
+            "sizes": [self._rates(treebank, held_out, depth) for treebank in treebanks],
+            "depths": [self._rates(treebanks[-1], held_out, depth) for depth in self.places["depths"]],
         }
 
-    def _rates(
-        self, model: Model, treebank: AddressedTreebank, test: HeldOut, depth: int | None
-    ) -> dict[str, float]:
-        parser = model.parser(model.grammar(treebank, depth), _DECODER, self.search)
+    def _rates(self, treebank: AddressedTreebank, test: HeldOut, depth: int | None) -> dict[str, float]:
+        parser = self.model.parser(self.model.grammar(treebank, depth), _DECODER, self.search)
         parses, _ = timed_parses(parser, test.sentences)
-        rows = test.judge(model.name, [parse.spans[0] for parse in parses])
+        rows = test.judge(self.model.name, [parse.spans[0] for parse in parses])
         found = rates(pd.DataFrame(rows), [c for c in PAPER if c.name in CURVE_CRITERIA])
         return {name: found[name].tolist()[0] for name in CURVE_CRITERIA}

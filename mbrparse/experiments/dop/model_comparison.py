@@ -78,7 +78,7 @@ def compare_models(
 ) -> str:
     """Run the experiment; return what people read of it.
 
-    The folder gets a folder of results for each model, one for the learning curves and one for Bod's chart
+    The folder gets a folder of results for each model, another for its learning curves, one for Bod's chart
     (``speed``, None: not measured), a file a split, and the tables ``models``, ``splits``, ``tests``,
     ``curves`` and ``speed`` and the plot ``curves``. What is there is not done again. Raises CorpusError
     where there are fewer sentences than a split wants, InputMismatchError at results of other settings.
@@ -92,15 +92,16 @@ def compare_models(
     design = _design(parts, len(trees))
     models = (Model(), *map(Model, dict.fromkeys(weightings)))
     common = {**asdict(design), "trees": fingerprint([tree.tree for tree in trees])}
+    trials = [CurveTrial(trees, design, model, search) for model in models]
     works = [
         _Work(model.name, ModelTrial(trees, design, model, search), runs, common | model.settings(search))
         for model in models
     ]
     if curves:
-        trial = CurveTrial(trees, design, models, search)
-        works.append(_Work("curves", trial, runs, common | trial.settings))
+        for trial in trials:
+            works.append(_Work(_of_curves(trial.model), trial, runs, common | trial.settings))
     if speed is not None:
-        bod = SpeedTrial(trees, design, weightings[0], speed.fragments, speed.sentences, search.samples)
+        bod = SpeedTrial(trees, design, speed.fragments, speed.sentences, search.samples)
         works.append(_Work("speed", bod, 1, common | bod.settings))
     found_of: dict[str, dict[int, Result]] = {work.name: {} for work in works}
     total = sum(work.runs for work in works)
@@ -113,7 +114,7 @@ def compare_models(
     with together():
         texts = [title, *_tables(models, results, folder, resamples, parts.seed)]
         if curves:
-            texts += _curves(trial, results["curves"], folder, title)
+            texts += _curves([(one, results[_of_curves(one.model)]) for one in trials], folder, title)
         if speed is not None:
             [measured] = results["speed"]
             shown, data = (form(measured, search.samples) for form in (speed_table, speed_data))
@@ -133,8 +134,12 @@ def _tables(
     return [table, LEGEND, tests]
 
 
-def _curves(trial: CurveTrial, results: Sequence[Result], folder: Path, title: str) -> list[str]:
-    found = points(trial, results)
+def _of_curves(model: Model) -> str:
+    return f"curves/{model.name}"
+
+
+def _curves(done: Sequence[tuple[CurveTrial, Sequence[Result]]], folder: Path, title: str) -> list[str]:
+    found = points(done)
     draw(found, [folder / "curves.svg", folder / "curves.png"], title)
     with open_output(folder / "curves.csv") as stream:
         stream.write("\n".join(csv_grid(curve_data(found))) + "\n")

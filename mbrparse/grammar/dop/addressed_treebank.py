@@ -60,6 +60,15 @@ class AddressedTreebank:
         """How many trees there are."""
         return sum(self.start.values())
 
+    @property
+    def bound(self) -> int | None:
+        """The depth of fragments, where there are deeper ones that it leaves out; else None."""
+        heights: list[int] = []
+        for left, right in zip(self.left.tolist(), self.right.tolist(), strict=True):
+            below = (heights[child] for child in (left, right) if 0 <= child != NO_CHILD)
+            heights.append(1 + max(below, default=0))
+        return self.max_depth if self.max_depth is not None and self.max_depth < max(heights) else None
+
     def treebank_rules(self) -> RuleSet:
         """The PCFG of the same trees: relative frequencies of their nodes' rules."""
         names = [*self.labels, *map(quote, self.terminals)]

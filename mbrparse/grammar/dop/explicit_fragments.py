@@ -98,13 +98,14 @@ class _Fragments:
         rows = list(
             zip(treebank.label.tolist(), treebank.left.tolist(), treebank.right.tolist(), strict=True)
         )
-        if treebank.max_depth is None:
+        depth = treebank.bound
+        if depth is None:
             found: list[list[int]] = []
             for row in rows:  # children before parents
                 found.append(self._at(row, rows, found))
             return found
         found = [[] for _ in rows]
-        for _ in range(treebank.max_depth):
+        for _ in range(depth):
             found = [self._at(row, rows, found) for row in rows]
         return found
 

@@ -56,10 +56,7 @@ class Fragments(NamedTuple):
 
 def fragments_of(treebank: AddressedTreebank) -> Fragments:
     """The fragments of a treebank, in its own weighting and up to its own depth."""
-    if treebank.max_depth is None:
-        label, left, right, count = treebank.label, treebank.left, treebank.right, treebank.count
-    else:
-        label, left, right, count = _cut_off(treebank, treebank.max_depth)
+    label, left, right, count = _subtrees(treebank)
     is_cut = right == _CUT_OFF
     half = math.log(0.5) if treebank.weighting == "bonnema" else 0.0
     log_number = np.array(_log_numbers(left.tolist(), right.tolist(), half))
@@ -81,10 +78,7 @@ def fragments_of(treebank: AddressedTreebank) -> Fragments:
 
 def number_of_fragments(treebank: AddressedTreebank) -> int:
     """How many fragments the nodes of the treebank have, each counted at each of its nodes."""
-    if treebank.max_depth is None:
-        left, right, count = treebank.left, treebank.right, treebank.count
-    else:
-        _, left, right, count = _cut_off(treebank, treebank.max_depth)
+    _, left, right, count = _subtrees(treebank)
     numbers: list[int] = []
     for first, second in zip(left.tolist(), right.tolist(), strict=True):
         if second == _CUT_OFF:
@@ -96,6 +90,16 @@ def number_of_fragments(treebank: AddressedTreebank) -> int:
                 number *= 1 + numbers[child]
         numbers.append(number)
     return sum(int(c) * number for c, number in zip(count.tolist(), numbers, strict=True))
+
+
+_Subtrees = tuple[IntArray, IntArray, IntArray, FloatArray]
+
+
+def _subtrees(treebank: AddressedTreebank) -> _Subtrees:
+    """Labels, children and counts of what fragments are made of: the trees, or these cut off at the depth."""
+    if treebank.bound is None:
+        return treebank.label, treebank.left, treebank.right, treebank.count
+    return _cut_off(treebank, treebank.bound)
 
 
 def _log_numbers(left: list[int], right: list[int], half: float) -> list[float]:
@@ -126,7 +130,7 @@ def _shares(label: IntArray, log_weight: FloatArray, n_labels: int) -> FloatArra
     return shares
 
 
-def _cut_off(treebank: AddressedTreebank, depth: int) -> tuple[IntArray, IntArray, IntArray, FloatArray]:
+def _cut_off(treebank: AddressedTreebank, depth: int) -> _Subtrees:
     """The treebank's subtrees cut off at every depth up to ``depth``, equal ones once.
 
     Those of the full depth have the treebank's counts, others none: no fragment begins there.
