@@ -8,7 +8,7 @@ import click
 
 if TYPE_CHECKING:
     from mbrparse.evaluate.evalb.parameters import EvalbParameters
-    from mbrparse.evaluate.evaluation import Settings
+    from mbrparse.evaluate.settings import Settings
 
 
 def check_comparison(context: click.Context, options: dict[str, Any]) -> None:
@@ -50,9 +50,9 @@ def settings_of(options: dict[str, Any], parameters: EvalbParameters | None, **m
 
     Raises MbrparseError where the options mean nothing together.
     """
-    from mbrparse.evaluate.evaluation import Settings
     from mbrparse.evaluate.gold import Comparison
     from mbrparse.evaluate.profiles.profile_table import chosen_profile
+    from mbrparse.evaluate.settings import Settings
 
     comparison = Comparison(options["form"], options["crossing_reference"], options["unaries"])
     profile = chosen_profile(options["profile"], comparison, parameters)

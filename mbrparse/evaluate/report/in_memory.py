@@ -15,11 +15,11 @@ from mbrparse.evaluate.comparison import (
     trees_by_name,
 )
 from mbrparse.evaluate.criteria import Average, Criterion
-from mbrparse.evaluate.evaluation import Settings
 from mbrparse.evaluate.gold import Comparison
 from mbrparse.evaluate.profiles.profile_table import Profile, chosen_profile
 from mbrparse.evaluate.report.chart_cells import SpanArrays
 from mbrparse.evaluate.report.pages import Wishes, write_report
+from mbrparse.evaluate.settings import Settings
 from mbrparse.evaluate.sources import TreesInMemory
 from mbrparse.treebank.tree import Tree
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mbrparse.errors import FileError
-from mbrparse.evaluate.evaluation import Rows, Settings
+from mbrparse.evaluate.evaluation import Rows
 from mbrparse.evaluate.report import error_bars
 from mbrparse.evaluate.report.calibration_tables import calibration
 from mbrparse.evaluate.report.chart_cells import PARTS, THRESHOLD, SpanArrays, check_lengths
@@ -25,6 +25,7 @@ from mbrparse.evaluate.report.results_table import results
 from mbrparse.evaluate.report.run_facts import facts
 from mbrparse.evaluate.report.sentence_records import SentenceRecords
 from mbrparse.evaluate.report.wording import MEANINGS
+from mbrparse.evaluate.settings import Settings
 from mbrparse.evaluate.significance_report import LEGEND
 from mbrparse.evaluate.sources import TreeSource
 from mbrparse.evaluate.tables import render
