@@ -152,6 +152,12 @@ def test_a_folder_is_complete_or_absent(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["gold.mrg", "one.mrg"]
 
 
+def test_a_file_is_no_folder(command: Command, files: list[Path]) -> None:
+    before = files[1].read_text("utf-8")
+    assert "would be written there; name a folder" in command("report", *files, "-o", files[1]).error
+    assert files[1].read_text("utf-8") == before
+
+
 def test_a_page_on_standard_output(command: Command, files: list[Path]) -> None:
     outcome = command("report", *files, "-o", "-")
     assert (outcome.code, outcome.err) == (0, "")

@@ -109,6 +109,12 @@ def _folder(output: Path, sentences: int) -> Path | None:
 
 def _write_folder(folder: Path, page: Iterator[str], blocks: Mapping[str, str]) -> None:
     """The page and a script for each block; scripts of a page that stood here before are removed."""
+    if folder.is_file():
+        raise FileError(
+            "is a file, and a folder of pages would be written there",
+            source=str(folder),
+            remedy="name a folder that is not there yet, or a page that ends in .html",
+        )
     there = folder.exists()
     if there and any(folder.iterdir()) and not (folder / "data").is_dir():
         raise FileError(
