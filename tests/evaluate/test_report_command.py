@@ -12,6 +12,7 @@ import pytest
 from commandline import Command
 from evaluation_cases import GOLD, ORIGINAL_GOLD, PARSE, write
 
+import mbrparse as mp
 from mbrparse.errors import FileError
 from mbrparse.evaluate.report import pages
 from mbrparse.files import open_output
@@ -244,6 +245,21 @@ def test_by_another_profile(command: Command, tmp_path: Path) -> None:
     held = blocks(page)["index"]
     assert held["criteria"][0]["name"] == "corpus_f"
     assert [len(held["criteria"]), held["exact"]] == [3, False]
+
+
+@pytest.mark.parametrize("options", [{"evalb": "COLLINS.prm"}, {"profile": "spmrl"}, {"form": "original"}])
+def test_in_memory(command: Command, tmp_path: Path, options: dict[str, str]) -> None:
+    gold, one = files = write(
+        tmp_path, gold="(S (NP (DT a) (NN b)) (VBZ c))\n" * 2, one="(S (DT a) (NN b) (VBZ c))\n\n"
+    )
+    page = tmp_path / "page.html"
+    trees = mp.read_trees(gold)
+    written = mp.report(trees, {"one": mp.read_parses(one)}, page, tell=[].append, **options)  # type: ignore[arg-type]
+    assert written == page
+    asked = [part for name, value in options.items() for part in (f"--{name}", value)]
+    table = json.loads(command("evaluate", *files, *asked, "--format", "json").out)
+    held = json.loads(re.search(r'id="table-json">([^<]*)<', page.read_text("utf-8"))[1])  # type: ignore[index]
+    assert held["rows"] == table["rows"]
 
 
 def test_no_input_is_overwritten(command: Command, tmp_path: Path) -> None:
