@@ -4,9 +4,45 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import click
+
 if TYPE_CHECKING:
     from mbrparse.evaluate.evalb.parameters import EvalbParameters
-    from mbrparse.evaluate.evaluation import Settings
+    from mbrparse.evaluate.settings import Settings
+
+
+def check_comparison(context: click.Context, options: dict[str, Any]) -> None:
+    """End with a usage error where options do not go together."""
+    if options["form"] == "original" and options["crossing_reference"] == "binarized":
+        raise click.UsageError("--crossing-reference binarized needs binarized trees, not --form original.")
+    if options["form"] == "original" and options["unaries"]:
+        raise click.UsageError("--unaries speaks of binarized trees: original ones may always have them.")
+    if options["criteria"] is not None and options["everything"]:
+        raise click.UsageError("--criteria names the columns: leave --all out.")
+    profile = options["profile"] or "goodman"
+    spans = profile not in ("goodman", "evalb", "spmrl")
+    if profile != "goodman":
+        named = f"means nothing with --profile {profile}"
+        _refuse(context, ("form", "unaries", "crossing_reference"), named)
+        _refuse(context, ("average",) if spans else ("everything",), named)
+    if spans and options.get("by") in ("confusions", "attachment"):
+        raise click.UsageError(
+            f"--by {options['by']} goes by labels, which --profile {profile} does not compare: "
+            "--by length, label, depth or width."
+        )
+    if not spans:
+        _refuse(context, ("keep_punctuation",), "goes with the profiles of unsupervised parsing")
+    if options["evalb"] is not None:
+        unmeant = ("profile", "form", "unaries", "crossing_reference", "everything")
+        _refuse(context, unmeant, "means nothing with --evalb")
+
+
+def _refuse(context: click.Context, names: tuple[str, ...], reason: str) -> None:
+    """End with a usage error where one of these parameters was given."""
+    for parameter in context.command.params:
+        given = context.get_parameter_source(str(parameter.name)) is not click.core.ParameterSource.DEFAULT
+        if given and parameter.name in names:
+            raise click.UsageError(f"{parameter.opts[0]} {reason}.")
 
 
 def settings_of(options: dict[str, Any], parameters: EvalbParameters | None, **more: Any) -> Settings:
@@ -14,9 +50,9 @@ def settings_of(options: dict[str, Any], parameters: EvalbParameters | None, **m
 
     Raises MbrparseError where the options mean nothing together.
     """
-    from mbrparse.evaluate.evaluation import Settings
     from mbrparse.evaluate.gold import Comparison
     from mbrparse.evaluate.profiles.profile_table import chosen_profile
+    from mbrparse.evaluate.settings import Settings
 
     comparison = Comparison(options["form"], options["crossing_reference"], options["unaries"])
     profile = chosen_profile(options["profile"], comparison, parameters)

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from mbrparse.cli.comparison_settings import settings_of
+from mbrparse.cli.comparison_settings import check_comparison, settings_of
 from mbrparse.cli.options import NearestChoice, encoding_option, note, tell, with_progress
 from mbrparse.cli.outputs import check_outputs
 from mbrparse.files import STANDARD
@@ -91,7 +91,10 @@ def _named(texts: tuple[str, ...]) -> dict[str, str]:
 @click.option("--resamples", type=click.IntRange(min=0), help="For intervals and p-values, as in evaluate.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the resamples.")
 @encoding_option()
-def report(gold: str, parses: tuple[str, ...], output: str, **options: Any) -> None:
+@click.pass_context
+def report(
+    context: click.Context, /, gold: str, parses: tuple[str, ...], output: str, **options: Any
+) -> None:
     """Write a page to look at: evaluate's table, in which each figure leads to its sentences.
 
     GOLD and PARSES are as in evaluate. The page opens in any browser, without a network: the table,
@@ -103,7 +106,7 @@ def report(gold: str, parses: tuple[str, ...], output: str, **options: Any) -> N
     from mbrparse.evaluate.evaluation import file_sources
     from mbrparse.evaluate.report.pages import Wishes, write_report
 
-    _check(gold, parses, output, options)
+    _check(context, gold, parses, output, options)
     evalb = options["evalb"]
     parameters = None if evalb is None else read_parameters(evalb, tell, options["encoding"])
     settings = settings_of(options, parameters)
@@ -121,11 +124,12 @@ def report(gold: str, parses: tuple[str, ...], output: str, **options: Any) -> N
         note(f"{page}: open it in a browser")
 
 
-def _check(gold: str, parses: tuple[str, ...], output: str, options: dict[str, Any]) -> None:
+def _check(
+    context: click.Context, gold: str, parses: tuple[str, ...], output: str, options: dict[str, Any]
+) -> None:
     if [gold, *parses].count(STANDARD) > 1:
         raise click.UsageError("standard input (-) can be read only once.")
-    if options["criteria"] is not None and options["everything"]:
-        raise click.UsageError("--criteria names the columns: leave --all out.")
+    check_comparison(context, options)
     if STANDARD in options["details"]:
         raise click.UsageError("--details is read twice: give a file, not standard input.")
     if len(options["details"]) not in (0, 1, len(parses)):

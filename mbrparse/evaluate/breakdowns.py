@@ -146,8 +146,10 @@ TABLES: dict[By, Tables] = {
 class Breakdowns:
     """The breakdowns that were asked for, from their tallies to their tables."""
 
-    def __init__(self, wanted: Iterable[By], names: Sequence[str]) -> None:
+    def __init__(self, wanted: Iterable[By], names: Sequence[str], labelled: bool = True) -> None:
+        """``labelled``: whether labels are compared; where they are not, none are confused."""
         self._wanted = list(dict.fromkeys(wanted))
+        self._labelled = labelled
         self._tallies: dict[By, dict[str, Tally]] = {
             by: {name: TABLES[by].tally() for name in names} for by in self._wanted if by in TABLES
         }
@@ -162,11 +164,13 @@ class Breakdowns:
         """The tables of each breakdown; the first is the one that CSV holds."""
         length = "length" if "length" in counts else "terminals"
         return {
-            by: TABLES[by].make(self._tallies[by])
-            if by in TABLES
-            else [by_length(counts, criteria, average, length)]
+            by: self._of(by) if by in TABLES else [by_length(counts, criteria, average, length)]
             for by in self._wanted
         }
+
+    def _of(self, by: By) -> list[Breakdown]:
+        made = TABLES[by].make(self._tallies[by])
+        return [part for part in made if self._labelled or part.key not in OF_LABELS]
 
 
 def render_breakdowns(breakdowns: Sequence[Breakdown], signature: str, format: Format) -> str:

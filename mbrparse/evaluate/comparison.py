@@ -12,9 +12,10 @@ from mbrparse.evaluate.agreement import Form
 from mbrparse.evaluate.breakdowns import By
 from mbrparse.evaluate.criteria import Average, Criterion
 from mbrparse.evaluate.evalb.parameters import EvalbParameters, read_parameters
-from mbrparse.evaluate.evaluation import Evaluation, Settings, evaluate
+from mbrparse.evaluate.evaluation import Evaluation, evaluate
 from mbrparse.evaluate.gold import Comparison, CrossingReference
 from mbrparse.evaluate.profiles.profile_table import Profile, chosen_profile
+from mbrparse.evaluate.settings import Settings
 from mbrparse.evaluate.sources import TreesInMemory
 from mbrparse.treebank.tree import Tree
 
@@ -115,10 +116,7 @@ def compare(
     criteria:labelled_recall|gold:memory|form:binarized|crossing:debinarized|average:pooled|sentences:2|...
     """
     tell = to_standard_error if tell is None else tell
-    parameters = evalb
-    if not (parameters is None or isinstance(parameters, EvalbParameters)):
-        parameters = read_parameters(parameters, tell)
-    counted = chosen_profile(profile, Comparison(form, crossing_reference, unaries), parameters)
+    counted = asked_profile(profile, Comparison(form, crossing_reference, unaries), evalb, tell)
     chosen = chosen_criteria(criteria, counted)
     settings = Settings(
         counted.how,
@@ -146,6 +144,18 @@ def compare(
         fell_back=fell_back,
         runs=several,
     )
+
+
+def asked_profile(
+    profile: Profile | str | None,
+    comparison: Comparison,
+    evalb: EvalbParameters | str | Path | None,
+    tell: Callable[[str], None],
+) -> Profile:
+    """What counts; ``evalb`` may be a .prm file. Raises MbrparseError where that does not go together."""
+    if not (evalb is None or isinstance(evalb, EvalbParameters)):
+        evalb = read_parameters(evalb, tell)
+    return chosen_profile(profile, comparison, evalb)
 
 
 def trees_by_name(parses: Parses) -> Mapping[str, Sequence[Tree | None]]:

@@ -6,21 +6,20 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias, get_args
+from typing import TYPE_CHECKING, TypeAlias
 
 from mbrparse.errors import MbrparseError
-from mbrparse.evaluate.breakdowns import OF_LABELS, Breakdown, Breakdowns, By, render_breakdowns
+from mbrparse.evaluate.breakdowns import Breakdown, Breakdowns, render_breakdowns
 from mbrparse.evaluate.compared import Tally
 from mbrparse.evaluate.counted_table import Row, add_fallbacks, add_words, counted_rows, warn_of_nary
 from mbrparse.evaluate.counts import counts_table
-from mbrparse.evaluate.criteria import FELL_BACK, Average, Criterion
+from mbrparse.evaluate.criteria import FELL_BACK
 from mbrparse.evaluate.details_files import read_fallbacks
 from mbrparse.evaluate.gold import Comparison
 from mbrparse.evaluate.leaf_ancestor import OF_WORDS, WordTally
 from mbrparse.evaluate.oracle import sources_of
-from mbrparse.evaluate.profiles.profile_table import How
-from mbrparse.evaluate.profiles.span_conventions import SpanConventions
 from mbrparse.evaluate.runs import Runs
+from mbrparse.evaluate.settings import Settings
 from mbrparse.evaluate.significance import Significance, significance
 from mbrparse.evaluate.sources import TreeSource, gold_file, parse_files
 from mbrparse.evaluate.tables import Format, Summary, render, summarize
@@ -28,80 +27,7 @@ from mbrparse.evaluate.tables import Format, Summary, render, summarize
 if TYPE_CHECKING:
     import pandas as pd
 
-#: The criteria by which differences between parsers are told, unless another is asked for.
-USUAL = ("labelled_recall", "bracketing_f")
-
-
 Rows: TypeAlias = Iterable[Sequence[Row]]
-
-
-@dataclass(frozen=True)
-class Settings:
-    """How trees are compared, and what is made of it.
-
-    With several parsers and ``resamples``, differences between them are tested. Raises
-    MbrparseError at values that mean nothing.
-    """
-
-    how: How
-    criteria: tuple[Criterion, ...]
-    average: Average = "pooled"
-    by: By | None = None
-    baseline: str | None = None  #: default: the first of the parsers
-    resamples: int | None = None  #: default: see ``default_resamples``
-    seed: int = 0
-    criterion: str | None = (
-        None  #: by which differences are told; default: the first of ``USUAL`` that there is
-    )
-    everything: bool = False  #: tell the differences by all criteria, and the p-values of all pairs
-    frames: tuple[By, ...] = ()  #: breakdowns that are there beside the table
-    profile: str | None = None  #: the name of the profile that was asked for, for the signature
-
-    def __post_init__(self) -> None:
-        if self.average not in get_args(Average):
-            raise MbrparseError(f"no average is called {self.average!r}", remedy="pooled or sentence")
-        if self.average != "pooled" and isinstance(self.how, SpanConventions):
-            raise MbrparseError(
-                "an average means nothing here: each criterion says its own",
-                remedy="sentence_f is a mean of sentences, corpus_f is pooled",
-            )
-        for by in (self.by, *self.frames):
-            if by not in (None, *get_args(By)):
-                raise MbrparseError(f"no breakdown by {by!r}", remedy=f"by one of {', '.join(get_args(By))}")
-            if by in OF_LABELS and isinstance(self.how, SpanConventions):
-                raise MbrparseError(
-                    f"a breakdown by {by} goes by labels, which this profile does not compare",
-                    remedy="by one of length, label, depth, width",
-                )
-        if not isinstance(self.how, Comparison) and any(one in OF_WORDS for one in self.criteria):
-            raise MbrparseError(
-                f"{' and '.join(one.name for one in OF_WORDS)} are not among this profile's criteria",
-                remedy="they are goodman's",
-            )
-        if self.seed < 0 or (self.resamples or 0) < 0:
-            raise MbrparseError("resamples and seed are not negative", remedy="resamples=0 tests nothing")
-        if self.criterion is not None and self.criterion not in self.tested():
-            raise MbrparseError(
-                f"no criterion of this table is called {self.criterion!r}",
-                remedy=f"it has {', '.join(self.tested())}",
-            )
-
-    def signature(self) -> dict[str, str]:
-        """What a table's signature says of how constituents are compared."""
-        profile = {} if self.profile is None else {"profile": self.profile}
-        return {**profile, **self.how.signature()}
-
-    def tested(self) -> dict[str, Criterion]:
-        """The criteria by which parsers are told apart, by name: all but the context."""
-        return {criterion.name: criterion for criterion in self.criteria if not criterion.context}
-
-    def told(self) -> Criterion | None:
-        """The criterion by which differences are told; None: all of them."""
-        tested = self.tested()
-        if self.everything or not tested:
-            return None
-        usual = next((name for name in USUAL if name in tested), next(iter(tested)))
-        return tested[self.criterion or usual]
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -179,7 +105,7 @@ def evaluate(
             f"no parses are called {baseline!r}", remedy=f"the baseline is one of {', '.join(systems)}"
         )
     wanted = [*settings.frames, *([] if settings.by is None else [settings.by])]
-    broken_down = Breakdowns(wanted, names)
+    broken_down = Breakdowns(wanted, names, labelled=settings.labelled)
     words = {name: WordTally() for name in names} if any(one in OF_WORDS for one in settings.criteria) else {}
     heard = {
         name: [*broken_down.of(name), *(more[name] for more in (words, tallies or {}) if name in more)]

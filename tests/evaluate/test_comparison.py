@@ -255,6 +255,7 @@ BAD: dict[str, tuple[Sequence[Any], Any, dict[str, Any], str]] = {
         "no criterion of this table is called 'f'",
     ),
     "criteria": (trees(GOLD), trees(GOLD), {"criteria": "most"}, "criteria are paper, all or a list"),
+    "no criteria": (trees(GOLD), trees(GOLD), {"criteria": []}, "no criteria to compare by"),
     "criteria of words": (
         trees(GOLD),
         trees(GOLD),

@@ -13,7 +13,6 @@ from mbrparse.evaluate.breakdowns import By
 from mbrparse.evaluate.compared import ComparedTrees, equal_pairs
 from mbrparse.evaluate.comparison import compare
 from mbrparse.evaluate.criteria import COVERAGE, PAPER
-from mbrparse.evaluate.evaluation import Settings
 from mbrparse.evaluate.gold import Comparison
 from mbrparse.evaluate.outline import Brackets
 from mbrparse.evaluate.report.expectations import Expectations
@@ -22,6 +21,7 @@ from mbrparse.evaluate.report.kept_comparison import KeptComparison, compare_sou
 from mbrparse.evaluate.report.label_numbers import LabelNumbers
 from mbrparse.evaluate.report.page_index import page_index
 from mbrparse.evaluate.report.sentence_records import SentenceRecords
+from mbrparse.evaluate.settings import Settings
 from mbrparse.evaluate.sources import TreesInMemory
 from mbrparse.reporting import say_nothing
 from mbrparse.treebank.constituents import constituents

@@ -187,6 +187,7 @@ def test_significance_and_breakdowns_are_there(command: Command) -> None:
     assert done.out.splitlines()[2].split()[:5] == ["gold", "b", "100.00", "a", "100.00"]
     rows = command("evaluate", "--profile", "prpn", "--by", "label", "--format", "csv", *FILES).out
     assert rows.splitlines()[0] == "name,label,gold,guess,matched,precision,recall,f"
+    assert "Confusions" not in command("evaluate", "--profile", "prpn", "--by", "label", *FILES).out
     lengths = command("evaluate", "--profile", "prpn", "--by", "length", "--format", "csv", *FILES).out
     assert {line.split(",")[1] for line in lengths.splitlines()[1:]} >= {"1-10"}
 

@@ -12,6 +12,7 @@ import pytest
 from commandline import Command
 from evaluation_cases import GOLD, ORIGINAL_GOLD, PARSE, write
 
+import mbrparse as mp
 from mbrparse.errors import FileError
 from mbrparse.evaluate.report import pages
 from mbrparse.files import open_output
@@ -152,6 +153,12 @@ def test_a_folder_is_complete_or_absent(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["gold.mrg", "one.mrg"]
 
 
+def test_a_file_is_no_folder(command: Command, files: list[Path]) -> None:
+    before = files[1].read_text("utf-8")
+    assert "would be written there; name a folder" in command("report", *files, "-o", files[1]).error
+    assert files[1].read_text("utf-8") == before
+
+
 def test_a_page_on_standard_output(command: Command, files: list[Path]) -> None:
     outcome = command("report", *files, "-o", "-")
     assert (outcome.code, outcome.err) == (0, "")
@@ -207,25 +214,19 @@ def test_details_and_posteriors_of_others_are_refused(
         ("--details", "a", "--details", "b", "--details", "c"),
         ("--profile", "goodmann"),
         ("--criteria", "labelled-f", "--all"),
+        ("--evalb", "COLLINS.prm", "--form", "original"),
+        ("--evalb", "COLLINS.prm", "--all"),
+        ("--form", "original", "--unaries"),
+        ("--profile", "prpn", "--unaries"),
+        ("--profile", "prpn", "--average", "sentence"),
+        ("--profile", "evalb", "--all"),
+        ("--keep-punctuation",),
     ],
 )
 def test_wrong_usage(command: Command, files: list[Path], tmp_path: Path, wrong: tuple[str, ...]) -> None:
     outcome = command("report", *files, *wrong, "-o", tmp_path / "page.html")
     assert outcome.code == 2, outcome
     assert "Error: " in outcome.err
-
-
-def test_what_means_nothing_together(command: Command, files: list[Path], tmp_path: Path) -> None:
-    page = ("-o", tmp_path / "page.html")
-    assert (
-        "mean nothing with evalb"
-        in command("report", *files, "--evalb", "COLLINS.prm", "--form", "original", *page).error
-    )
-    assert "unaries" in command("report", *files, "--form", "original", "--unaries", *page).error
-    assert (
-        "mean nothing with the profile prpn"
-        in command("report", *files, "--profile", "prpn", "--unaries", *page).error
-    )
 
 
 def test_by_another_profile(command: Command, tmp_path: Path) -> None:
@@ -238,11 +239,27 @@ def test_by_another_profile(command: Command, tmp_path: Path) -> None:
     text = page.read_text("utf-8")
     assert json.loads(re.search(r'id="table-json">([^<]*)<', text)[1]) == table  # type: ignore[index]
     assert [one["name"] for one in blocks(page)["index"]["criteria"]][:2] == ["corpus_f", "sentence_f"]
+    assert "Labels confused" not in text
     wanted = ["--criteria", "corpus-f", "--keep-punctuation", "--profile", "compound-pcfg"]
     assert command("report", *files, *wanted, "-o", page).code == 0
     held = blocks(page)["index"]
     assert held["criteria"][0]["name"] == "corpus_f"
     assert [len(held["criteria"]), held["exact"]] == [3, False]
+
+
+@pytest.mark.parametrize("options", [{"evalb": "COLLINS.prm"}, {"profile": "spmrl"}, {"form": "original"}])
+def test_in_memory(command: Command, tmp_path: Path, options: dict[str, str]) -> None:
+    gold, one = files = write(
+        tmp_path, gold="(S (NP (DT a) (NN b)) (VBZ c))\n" * 2, one="(S (DT a) (NN b) (VBZ c))\n\n"
+    )
+    page = tmp_path / "page.html"
+    trees = mp.read_trees(gold)
+    written = mp.report(trees, {"one": mp.read_parses(one)}, page, tell=[].append, **options)  # type: ignore[arg-type]
+    assert written == page
+    asked = [part for name, value in options.items() for part in (f"--{name}", value)]
+    table = json.loads(command("evaluate", *files, *asked, "--format", "json").out)
+    held = json.loads(re.search(r'id="table-json">([^<]*)<', page.read_text("utf-8"))[1])  # type: ignore[index]
+    assert held["rows"] == table["rows"]
 
 
 def test_no_input_is_overwritten(command: Command, tmp_path: Path) -> None:

@@ -297,6 +297,8 @@ def test_labels_and_words_are_text(driver: webdriver.Chrome, odd: Path) -> None:
         assert label in page.one("#listed").text
         page.click("#list tbody a")
         assert label in "".join(page.texts("article .tree"))
+    page.open("#view=sentences&label=constructor")
+    assert page.one("#listed").text.startswith("0 sentences")
     page.open("#view=sentence&sentence=4&form=brackets")
     assert "<b>bold</b>" in page.one(".tree").text
     assert page.messages() == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -32,6 +33,8 @@ def by_length(table: pd.DataFrame, criterion: Criterion, names: Sequence[str]) -
                 min=least if least != "1" else "0",
                 **ends,
             )
+            if not math.isnan(rates[name])
+            else Figure("-")
             for name in names
         ]
         rows.append(Row([_range(bucket), f"{int(of_bucket['sentences'].iloc[0]):,}"], figures))

@@ -10,16 +10,18 @@ from mbrparse.evaluate.agreement import Form
 from mbrparse.evaluate.comparison import (
     KnownFallbacks,
     Parses,
+    asked_profile,
     chosen_criteria,
     to_standard_error,
     trees_by_name,
 )
 from mbrparse.evaluate.criteria import Average, Criterion
-from mbrparse.evaluate.evaluation import Settings
-from mbrparse.evaluate.gold import Comparison
-from mbrparse.evaluate.profiles.profile_table import Profile, chosen_profile
+from mbrparse.evaluate.evalb.parameters import EvalbParameters
+from mbrparse.evaluate.gold import Comparison, CrossingReference
+from mbrparse.evaluate.profiles.profile_table import Profile
 from mbrparse.evaluate.report.chart_cells import SpanArrays
 from mbrparse.evaluate.report.pages import Wishes, write_report
+from mbrparse.evaluate.settings import Settings
 from mbrparse.evaluate.sources import TreesInMemory
 from mbrparse.treebank.tree import Tree
 
@@ -35,12 +37,14 @@ def report(
     posteriors: SpanArrays | None = None,
     form: Form = "binarized",
     unaries: bool = False,
+    crossing_reference: CrossingReference = "debinarized",
     criteria: Literal["paper", "all"] | Sequence[Criterion | str] = "paper",
     average: Average = "pooled",
     baseline: str | None = None,
     resamples: int | None = None,
     seed: int = 0,
     criterion: str | None = None,
+    evalb: EvalbParameters | str | Path | None = None,
     profile: Profile | str | None = None,
     tell: Callable[[str], None] | None = None,
 ) -> Path:
@@ -63,7 +67,8 @@ def report(
         MbrparseError: What ``compare`` raises; or details or posteriors are of other sentences, or nothing
             can be written there.
     """
-    counted = chosen_profile(profile, Comparison(form, unaries=unaries))
+    tell = to_standard_error if tell is None else tell
+    counted = asked_profile(profile, Comparison(form, crossing_reference, unaries), evalb, tell)
     settings = Settings(
         counted.how,
         chosen_criteria(criteria, counted),
@@ -81,5 +86,5 @@ def report(
         path,
         settings,
         Wishes(title, about or {}, details, posteriors, fell_back),
-        to_standard_error if tell is None else tell,
+        tell,
     )

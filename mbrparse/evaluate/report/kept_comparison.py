@@ -6,16 +6,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from mbrparse.evaluate.breakdowns import OF_LABELS
 from mbrparse.evaluate.compared import ComparedTrees, equal_pairs
 from mbrparse.evaluate.details_files import read_fallbacks
-from mbrparse.evaluate.evaluation import Evaluation, Rows, Settings, evaluate
+from mbrparse.evaluate.evaluation import Evaluation, Rows, evaluate
 from mbrparse.evaluate.gold import Comparison
 from mbrparse.evaluate.label_tally import confused_pairs
 from mbrparse.evaluate.outline import Brackets
-from mbrparse.evaluate.profiles.span_conventions import SpanConventions
 from mbrparse.evaluate.report.judged_trees import GROUPS, JudgedTree, JudgedTrees
 from mbrparse.evaluate.report.kept_source import KeptSource, Shown
 from mbrparse.evaluate.report.label_numbers import LabelNumbers
+from mbrparse.evaluate.settings import Settings
 from mbrparse.evaluate.sources import TreeSource
 
 
@@ -75,8 +76,7 @@ def compare_sources(
     judged = {name: JudgedTrees(labels, how) for name in names}
     if details:
         fell_back = read_fallbacks(names, details)
-    # Attachments go by labels, which some profiles do not compare.
-    kinds = [by for by in GROUPS if by != "attachment" or not isinstance(settings.how, SpanConventions)]
+    kinds = [by for by in GROUPS if by not in OF_LABELS or settings.labelled]
     settings = replace(settings, frames=("length", *kinds))
     result = evaluate(correct, kept, settings, tell, progress, fell_back, judged)
     return KeptComparison(

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mbrparse.errors import FileError
-from mbrparse.evaluate.evaluation import Rows, Settings
+from mbrparse.evaluate.evaluation import Rows
 from mbrparse.evaluate.report import error_bars
 from mbrparse.evaluate.report.calibration_tables import calibration
 from mbrparse.evaluate.report.chart_cells import PARTS, THRESHOLD, SpanArrays, check_lengths
@@ -25,6 +25,7 @@ from mbrparse.evaluate.report.results_table import results
 from mbrparse.evaluate.report.run_facts import facts
 from mbrparse.evaluate.report.sentence_records import SentenceRecords
 from mbrparse.evaluate.report.wording import MEANINGS
+from mbrparse.evaluate.settings import Settings
 from mbrparse.evaluate.significance_report import LEGEND
 from mbrparse.evaluate.sources import TreeSource
 from mbrparse.evaluate.tables import render
@@ -108,6 +109,12 @@ def _folder(output: Path, sentences: int) -> Path | None:
 
 def _write_folder(folder: Path, page: Iterator[str], blocks: Mapping[str, str]) -> None:
     """The page and a script for each block; scripts of a page that stood here before are removed."""
+    if folder.is_file():
+        raise FileError(
+            "is a file, and a folder of pages would be written there",
+            source=str(folder),
+            remedy="name a folder that is not there yet, or a page that ends in .html",
+        )
     there = folder.exists()
     if there and any(folder.iterdir()) and not (folder / "data").is_dir():
         raise FileError(
@@ -182,7 +189,9 @@ def _page(compared: KeptComparison, records: SentenceRecords, wishes: Wishes, in
         "by_attachment": error_bars.by_attachment(frames["by_attachment"], names)
         if "by_attachment" in frames
         else None,
-        "confusions": [error_bars.confusions(frames["confusions"], name) for name in names],
+        "confusions": [error_bars.confusions(frames["confusions"], name) for name in names]
+        if "confusions" in frames
+        else None,
         "calibrations": [
             calibration(name, records.by_sentence[name], records.by_constituent[name], records.left_out[name])
             for name in names

@@ -8,9 +8,10 @@ from typing import NamedTuple
 import pandas as pd
 
 from mbrparse.evaluate.criteria import DASH, Average, Criterion
-from mbrparse.evaluate.evaluation import Settings, evaluate_files
+from mbrparse.evaluate.evaluation import evaluate_files
 from mbrparse.evaluate.gold import Comparison
 from mbrparse.evaluate.grids import Cell, Grid, grid_of
+from mbrparse.evaluate.settings import Settings
 from mbrparse.evaluate.significance import significance
 from mbrparse.evaluate.tables import Summary, cells, summarize
 from mbrparse.experiments.beyond_recall.contest_parses import ContestParses

@@ -13,8 +13,9 @@ import pandas as pd
 from mbrparse.evaluate.criteria import DASH, Criterion
 from mbrparse.evaluate.evalb.evalb_counts import EVALB, EVALB_COVERAGE
 from mbrparse.evaluate.evalb.parameters import EvalbParameters
-from mbrparse.evaluate.evaluation import Settings, evaluate_files
+from mbrparse.evaluate.evaluation import evaluate_files
 from mbrparse.evaluate.grids import LAYOUTS, Cell, Grid, PrintFormat, grid_of
+from mbrparse.evaluate.settings import Settings
 from mbrparse.evaluate.significance import significance
 from mbrparse.evaluate.significance_report import LEGEND, letters, mark
 from mbrparse.evaluate.tables import Format, Summary, render, summarize

@@ -98,7 +98,7 @@ function heatMap(record, trees) {
   readout.append(html("p", { class: "note" }, "Point at a cell, or move over the chart with the arrow keys."));
   return html("section", { "aria-labelledby": "chart-heading" },
     html("h3", { id: "chart-heading" }, "Posteriors"),
-    html("p", {}, `Rows are first words, columns last ones; the darker a cell, the more probable the likeliest label over its span. Posteriors below ${THRESHOLD} are left out.`),
+    html("p", {}, `Rows are first words, columns last ones; the stronger the colour of a cell, the more probable the likeliest label over its span. Posteriors below ${THRESHOLD} are left out.`),
     html("p", { class: "tools" }, html("span", {}, html("span", { class: "key gold" }), "in the gold tree"),
       parses.length ? html("label", {}, html("span", { class: "key parse" }), "in the parse of ", choice) : null),
     html("div", { class: "chart" }, cells, readout));

@@ -46,8 +46,9 @@ function costs(state) {
           for (const [sentence, [count]] of unflattened(numbers, 2)) add(sentence, count, `${of(place)}${count}×`);
   } else if (groupOf(state)) {
     const kind = groupOf(state);
+    const numbers = (place) => new Map(Object.entries(index.errors[kind][place])).get(state[kind]) || [];
     for (const place of systems)
-      for (const [sentence, [missed, extra]] of unflattened(index.errors[kind][place][state[kind]] || [], 3))
+      for (const [sentence, [missed, extra]] of unflattened(numbers(place), 3))
         add(sentence, missed + extra, of(place) + [missed && `${missed} missed`, extra && `${extra} not right`].filter(Boolean).join(", "));
   } else if (systemOf(state, "versus") >= 0 && system >= 0) {
     const other = systemOf(state, "versus");

@@ -1,0 +1,94 @@
+"""How trees are compared, and what is made of it: the settings of one evaluation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import get_args
+
+from mbrparse.errors import MbrparseError
+from mbrparse.evaluate.breakdowns import OF_LABELS, By
+from mbrparse.evaluate.criteria import Average, Criterion
+from mbrparse.evaluate.gold import Comparison
+from mbrparse.evaluate.leaf_ancestor import OF_WORDS
+from mbrparse.evaluate.profiles.profile_table import How
+from mbrparse.evaluate.profiles.span_conventions import SpanConventions
+
+#: The criteria by which differences between parsers are told, unless another is asked for.
+USUAL = ("labelled_recall", "bracketing_f")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How trees are compared, and what is made of it.
+
+    With several parsers and ``resamples``, differences between them are tested. Raises
+    MbrparseError at values that mean nothing.
+    """
+
+    how: How
+    criteria: tuple[Criterion, ...]
+    average: Average = "pooled"
+    by: By | None = None
+    baseline: str | None = None  #: default: the first of the parsers
+    resamples: int | None = None  #: default: see ``default_resamples``
+    seed: int = 0
+    criterion: str | None = None  #: by which differences are told; default: see ``told``
+    everything: bool = False  #: tell the differences by all criteria, and the p-values of all pairs
+    frames: tuple[By, ...] = ()  #: breakdowns that are there beside the table
+    profile: str | None = None  #: the name of the profile that was asked for, for the signature
+
+    def __post_init__(self) -> None:
+        if not self.criteria:
+            raise MbrparseError("no criteria to compare by", remedy="name one at least")
+        if self.average not in get_args(Average):
+            raise MbrparseError(f"no average is called {self.average!r}", remedy="pooled or sentence")
+        if self.average != "pooled" and isinstance(self.how, SpanConventions):
+            raise MbrparseError(
+                "an average means nothing here: each criterion says its own",
+                remedy="sentence_f is a mean of sentences, corpus_f is pooled",
+            )
+        for by in (self.by, *self.frames):
+            if by not in (None, *get_args(By)):
+                raise MbrparseError(f"no breakdown by {by!r}", remedy=f"by one of {', '.join(get_args(By))}")
+            if by in OF_LABELS and not self.labelled:
+                raise MbrparseError(
+                    f"a breakdown by {by} goes by labels, which this profile does not compare",
+                    remedy="by one of length, label, depth, width",
+                )
+        if not isinstance(self.how, Comparison) and any(one in OF_WORDS for one in self.criteria):
+            raise MbrparseError(
+                f"{' and '.join(one.name for one in OF_WORDS)} are not among this profile's criteria",
+                remedy="they are goodman's",
+            )
+        if self.seed < 0 or (self.resamples or 0) < 0:
+            raise MbrparseError("resamples and seed are not negative", remedy="resamples=0 tests nothing")
+        if self.criterion is not None and self.criterion not in self.tested():
+            raise MbrparseError(
+                f"no criterion of this table is called {self.criterion!r}",
+                remedy=f"it has {', '.join(self.tested())}",
+            )
+
+    @property
+    def labelled(self) -> bool:
+        """Whether labels are compared."""
+        return not isinstance(self.how, SpanConventions)
+
+    def signature(self) -> dict[str, str]:
+        """What a table's signature says of how constituents are compared."""
+        profile = {} if self.profile is None else {"profile": self.profile}
+        return {**profile, **self.how.signature()}
+
+    def tested(self) -> dict[str, Criterion]:
+        """The criteria by which parsers are told apart, by name: all but the context."""
+        return {criterion.name: criterion for criterion in self.criteria if not criterion.context}
+
+    def told(self) -> Criterion | None:
+        """The criterion by which differences are told; None: all of them.
+
+        Unless one was asked for, the first of ``USUAL`` that there is, or the first of all.
+        """
+        tested = self.tested()
+        if self.everything or not tested:
+            return None
+        usual = next((name for name in USUAL if name in tested), next(iter(tested)))
+        return tested[self.criterion or usual]
