@@ -37,11 +37,12 @@ def _node(label: str, *children: Node) -> Node:
 
 
 def _nodes(kind: TerminalKind) -> st.SearchStrategy[Node]:
+    """Trees of up to six leaves: those of eight have too many derivations to list."""
     leaves: st.SearchStrategy[Node] = st.sampled_from(["x", "y"])
     if kind == "words":
         leaves |= st.builds(lambda tag, word: (tag, (word,)), st.sampled_from(["P", "A"]), leaves)
     pairs = st.recursive(
-        leaves, lambda below: st.builds(_node, st.sampled_from("AB"), below, below), max_leaves=4
+        leaves, lambda below: st.builds(_node, st.sampled_from("AB"), below, below), max_leaves=3
     )
     return st.builds(_node, st.sampled_from(["A", "S"]), pairs, pairs)
 
