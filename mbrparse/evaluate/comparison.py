@@ -177,11 +177,13 @@ def _numbered(system: str, runs: Sequence[Sequence[Tree | None]]) -> list[TreesI
 def chosen_criteria(
     wanted: Literal["paper", "all"] | Sequence[Criterion | str], profile: Profile
 ) -> tuple[Criterion, ...]:
-    """The criteria that were asked for; raises MbrparseError where the profile has none of that name."""
+    """The criteria that were asked for; raises MbrparseError for none, or one that is not the profile's."""
     if isinstance(wanted, str):
         if wanted not in ("paper", "all"):
             raise MbrparseError(f"criteria are paper, all or a list, not {wanted!r}")
         return profile.shown(wanted == "all")
+    if not wanted:
+        raise MbrparseError("no criteria to compare by", remedy="name one at least")
     return tuple(dict.fromkeys(profile.called(one) if isinstance(one, str) else one for one in wanted))
 
 

@@ -38,8 +38,6 @@ class Settings:
     profile: str | None = None  #: the name of the profile that was asked for, for the signature
 
     def __post_init__(self) -> None:
-        if not self.criteria:
-            raise MbrparseError("no criteria to compare by", remedy="name one at least")
         if self.average not in get_args(Average):
             raise MbrparseError(f"no average is called {self.average!r}", remedy="pooled or sentence")
         if self.average != "pooled" and isinstance(self.how, SpanConventions):
