@@ -2,13 +2,61 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from mbrparse.cli.options import Command, NearestChoice
+
 if TYPE_CHECKING:
     from mbrparse.evaluate.evalb.parameters import EvalbParameters
     from mbrparse.evaluate.settings import Settings
+
+
+def profile_options() -> Callable[[Command], Command]:
+    """``--profile`` and ``--keep-punctuation``."""
+    profile = click.option(
+        "--profile",
+        type=NearestChoice(["goodman", "evalb", "spmrl", "prpn", "on-lstm", "diora", "compound-pcfg"]),
+        help="What counts, as a published evaluation has it (see docs/evaluation.md; default: goodman).",
+    )
+    punctuation = click.option(
+        "--keep-punctuation",
+        is_flag=True,
+        help="With the profiles of unsupervised parsing: all terminals are words.",
+    )
+    return lambda command: profile(punctuation(command))
+
+
+def form_options() -> Callable[[Command], Command]:
+    """``--form``, ``--unaries``, ``--crossing-reference`` and ``--average``."""
+    form = click.option(
+        "--form",
+        type=NearestChoice(["binarized", "original"]),
+        default="binarized",
+        show_default=True,
+        help="The form that is compared: of binarized trees, or of original ones (binarized files are "
+        "un-binarized first).",
+    )
+    unaries = click.option(
+        "--unaries", is_flag=True, help="Trees keep unary productions (binarize --unary keep)."
+    )
+    crossing = click.option(
+        "--crossing-reference",
+        type=NearestChoice(["debinarized", "binarized"]),
+        default="debinarized",
+        show_default=True,
+        help="What consistent brackets are judged against: the gold without continuations, or as it is.",
+    )
+    average = click.option(
+        "--average",
+        type=NearestChoice(["pooled", "sentence"]),
+        default="pooled",
+        show_default=True,
+        help="Sums over sums, or the mean of the sentences' rates (without those that have none).",
+    )
+    return lambda command: form(unaries(crossing(average(command))))
 
 
 def check_comparison(context: click.Context, options: dict[str, Any]) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mbrparse.cli.comparison_settings import settings_of
+from mbrparse.cli.comparison_settings import form_options, profile_options, settings_of
 from mbrparse.cli.evalb_output import evalb_parameters, print_as_evalb, write_counts
 from mbrparse.cli.evaluate_checks import check_options, files_of_runs
 from mbrparse.cli.options import NearestChoice, encoding_option, note, output_option, tell, with_progress
@@ -27,16 +27,7 @@ if TYPE_CHECKING:
     help="Parse files of several runs of one system (other seeds, say): their mean, spread and tests over "
     "sentences and runs. PARSES beside them are systems of one run.",
 )
-@click.option(
-    "--profile",
-    type=NearestChoice(["goodman", "evalb", "spmrl", "prpn", "on-lstm", "diora", "compound-pcfg"]),
-    help="What counts, as a published evaluation has it (see docs/evaluation.md; default: goodman).",
-)
-@click.option(
-    "--keep-punctuation",
-    is_flag=True,
-    help="With the profiles of unsupervised parsing: all terminals are words.",
-)
+@profile_options()
 @click.option(
     "--evalb",
     metavar="PRM",
@@ -44,29 +35,7 @@ if TYPE_CHECKING:
     "new.prm or sample.prm.",
 )
 @click.option("--strict", is_flag=True, help="With --evalb: sentences left out mean exit code 1.")
-@click.option(
-    "--form",
-    type=NearestChoice(["binarized", "original"]),
-    default="binarized",
-    show_default=True,
-    help="The form that is compared: of binarized trees, or of original ones (binarized files are "
-    "un-binarized first).",
-)
-@click.option("--unaries", is_flag=True, help="Trees keep unary productions (binarize --unary keep).")
-@click.option(
-    "--crossing-reference",
-    type=NearestChoice(["debinarized", "binarized"]),
-    default="debinarized",
-    show_default=True,
-    help="What consistent brackets are judged against: the gold without continuations, or as it is.",
-)
-@click.option(
-    "--average",
-    type=NearestChoice(["pooled", "sentence"]),
-    default="pooled",
-    show_default=True,
-    help="Sums over sums, or the mean of the sentences' rates (without those that have none).",
-)
+@form_options()
 @click.option(
     "--all", "everything", is_flag=True, help="Add the bracketed tree rate, precisions and F scores."
 )

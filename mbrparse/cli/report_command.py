@@ -8,8 +8,8 @@ from typing import Any
 
 import click
 
-from mbrparse.cli.comparison_settings import check_comparison, settings_of
-from mbrparse.cli.options import NearestChoice, encoding_option, note, tell, with_progress
+from mbrparse.cli.comparison_settings import check_comparison, form_options, profile_options, settings_of
+from mbrparse.cli.options import encoding_option, note, tell, with_progress
 from mbrparse.cli.outputs import check_outputs
 from mbrparse.files import STANDARD
 
@@ -53,37 +53,11 @@ def _named(texts: tuple[str, ...]) -> dict[str, str]:
     callback=lambda _context, _parameter, texts: _named(texts),
     help="What was run, to stand on top: --about corpus=... --about split=... --about grammar=...",
 )
-@click.option(
-    "--profile",
-    type=NearestChoice(["goodman", "evalb", "spmrl", "prpn", "on-lstm", "diora", "compound-pcfg"]),
-    help="What counts, as in evaluate (default: goodman).",
-)
-@click.option("--keep-punctuation", is_flag=True, help="All terminals are words, as in evaluate.")
-@click.option(
-    "--form",
-    type=NearestChoice(["binarized", "original"]),
-    default="binarized",
-    show_default=True,
-    help="The form that is compared, as in evaluate.",
-)
-@click.option("--unaries", is_flag=True, help="Trees keep unary productions (binarize --unary keep).")
-@click.option(
-    "--crossing-reference",
-    type=NearestChoice(["debinarized", "binarized"]),
-    default="debinarized",
-    show_default=True,
-    help="What consistent brackets are judged against, as in evaluate.",
-)
+@profile_options()
 @click.option(
     "--evalb", metavar="PRM", help="Compare as EVALB does, with this parameter file, as in evaluate."
 )
-@click.option(
-    "--average",
-    type=NearestChoice(["pooled", "sentence"]),
-    default="pooled",
-    show_default=True,
-    help="Sums over sums, or the mean of the sentences' rates.",
-)
+@form_options()
 @click.option("--all", "everything", is_flag=True, help="All criteria of evaluate --all.")
 @click.option("--criteria", metavar="NAME,...", help="These columns instead, as in evaluate.")
 @click.option("--criterion", metavar="NAME", help="By which breakdowns are drawn (default: labelled-recall).")
