@@ -12,7 +12,7 @@ from functools import partial
 from mbrparse.decode.details import Details
 from mbrparse.decode.grammar_source import GrammarSource
 from mbrparse.decode.lines import Lines
-from mbrparse.decode.parallel import DIED, Part, in_order
+from mbrparse.decode.parallel import DIED, Part, Parts, in_order
 from mbrparse.decode.parse_result import Parse
 from mbrparse.decode.parser import Parser
 from mbrparse.decode.parser_options import ParserOptions
@@ -25,7 +25,8 @@ from mbrparse.grammar.dop.dop_grammar import DopGrammar
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.reporting import Progress, Tell, say_nothing, show_nothing
 from mbrparse.treebank.brackets import EMPTY_PARSE
-from mbrparse.workers import Workers
+from mbrparse.workers.executor import Jobs, executor
+from mbrparse.workers.work import Work
 
 
 @dataclass(frozen=True)
@@ -41,17 +42,17 @@ class Job:
 def parse_all(
     job: Job,
     chunks: Iterable[Chunk],
-    jobs: int = 1,
+    jobs: Jobs = 1,
     tell: Tell = say_nothing,
     progress: Progress = show_nothing,
 ) -> Iterator[Lines]:
     """Parse chunks of sentences and yield their lines in input order, with a pooled F when all are parsed.
 
-    A grammar may do so on ``jobs`` processes; a sentence that they die of falls back, and ``tell`` is told.
+    A grammar may do so on ``jobs`` workers; a sentence that they die of falls back, and ``tell`` is told.
     Raises InputMismatchError, before anything is yielded, if no sentence of the first chunk (with a word in
     it) holds a single terminal that the grammar knows; and where the input's sentences are not those of
     given posteriors: before any line of the chunk, and at the end for sentences that the input lacks. Raises
-    OptionsError for objectives that posteriors do not serve, WorkersError where processes cannot start.
+    OptionsError for objectives that posteriors do not serve, WorkersError where workers cannot start.
     """
     worker = Worker(job)
     source = worker.source
@@ -65,26 +66,32 @@ def parse_all(
 
 
 def _with_grammar(
-    job: Job, worker: Worker, source: GrammarSource, chunks: Iterable[Chunk], jobs: int, tell: Tell
+    job: Job, worker: Worker, source: GrammarSource, chunks: Iterable[Chunk], jobs: Jobs, tell: Tell
 ) -> Iterator[Lines]:
     stream = iter(chunks)
     first: list[Chunk] = []
+    shortest = Batch([])
     for chunk in stream:
         first.append(chunk)
         spoken = [sentence for sentence in batch_of(chunk, 0).sentences if sentence]
         check_fit(source, spoken)
         if spoken:
-            if jobs > 1:
-                # Kernels are compiled here, once, and are then there in all processes.
-                worker.lines(Batch([min(spoken, key=len)], tokens=chunk.form == "tokens"))
+            shortest = Batch([min(spoken, key=len)], tokens=chunk.form == "tokens")
             break
-    chunks = itertools.chain(first, stream)
-    if jobs == 1:
-        yield from worker.all(chunks)
-        return
-    refused = worker.refused
-    with Workers(partial(_begin, job), jobs) as workers:
-        yield from in_order(workers, chunks, 2 * jobs + 1, refused, tell)
+    for lines in lines_of_chunks(job, worker, itertools.chain(first, stream), jobs, tell, shortest):
+        yield from lines
+
+
+def lines_of_chunks(
+    job: Job, worker: Worker, chunks: Iterable[Chunk], jobs: Jobs, tell: Tell, sample: Batch
+) -> Iterator[list[Lines]]:
+    """Yield the lines of each chunk, in order; ``worker`` stands for those of ``jobs`` that are this process.
+
+    Kernels are compiled here, once, where others then find them: with ``sample``.
+    """
+    work = Work(partial(_begin, job), worker.parts, partial(worker.lines, sample))
+    with executor(jobs, work) as pool:
+        yield from in_order(pool, work, ((Part(chunk),) for chunk in chunks), worker.refused, tell)
 
 
 def _with_posteriors(worker: Worker, source: PosteriorsSource, chunks: Iterable[Chunk]) -> Iterator[Lines]:
@@ -159,10 +166,9 @@ class Worker:
         grammar = None if isinstance(job.source, GivenPosteriors) else job.source
         self._details = Details(grammar) if job.details else None
 
-    def all(self, chunks: Iterable[Chunk]) -> Iterator[Lines]:
-        """The lines of chunk after chunk."""
-        for chunk in chunks:
-            yield from self.lines(batch_of(chunk, 0))
+    def parts(self, parts: Parts) -> list[list[Lines]]:
+        """The lines of each part of the input."""
+        return [self.lines(part.batch()) for part in parts]
 
     def lines(self, batch: Batch) -> list[Lines]:
         """The lines of a batch."""
@@ -193,7 +199,6 @@ class Worker:
         return lines._replace(length=parse.length, entries=known.entries, consistent=consistent)
 
 
-def _begin(job: Job) -> Callable[[Part], list[Lines]]:
-    """What a process does with its parts of the input."""
-    worker = Worker(job)
-    return lambda part: worker.lines(part.batch())
+def _begin(job: Job) -> Callable[[Parts], list[list[Lines]]]:
+    """What a worker does with parts of the input."""
+    return Worker(job).parts
