@@ -44,14 +44,17 @@ def parse_all(
     jobs: int = 1,
     tell: Tell = say_nothing,
     progress: Progress = show_nothing,
+    kept: Callable[[Iterator[Lines]], Iterator[Lines]] = iter,
 ) -> Iterator[Lines]:
     """Parse chunks of sentences and yield their lines in input order, with a pooled F when all are parsed.
 
-    A grammar may do so on ``jobs`` processes; a sentence that they die of falls back, and ``tell`` is told.
-    Raises InputMismatchError, before anything is yielded, if no sentence of the first chunk (with a word in
-    it) holds a single terminal that the grammar knows; and where the input's sentences are not those of
-    given posteriors: before any line of the chunk, and at the end for sentences that the input lacks. Raises
-    OptionsError for objectives that posteriors do not serve, WorkersError where processes cannot start.
+    What comes of the chunks that are wanted goes through ``kept``, which may put before it what came of
+    others earlier. A grammar may parse on ``jobs`` processes; a sentence that they die of falls back, and
+    ``tell`` is told. Raises InputMismatchError, before anything is yielded, if no sentence of the first
+    chunk (with a word in it) holds a single terminal that the grammar knows; and where the input's sentences
+    are not those of given posteriors: before any line of the chunk, and at the end for sentences that the
+    input lacks. Raises OptionsError for objectives that posteriors do not serve, WorkersError where
+    processes cannot start.
     """
     worker = Worker(job)
     source = worker.source
@@ -59,6 +62,7 @@ def parse_all(
         results = _with_posteriors(worker, source, chunks)
     else:
         results = _with_grammar(job, worker, source, chunks, jobs, tell)
+    results = kept(results)
     if worker.pooling is not None:
         return numbered(worker.pooling.of_lines(results, progress, tell))
     return numbered(progress(results, "parsing"))
@@ -78,7 +82,7 @@ def _with_grammar(
                 # Kernels are compiled here, once, and are then there in all processes.
                 worker.lines(Batch([min(spoken, key=len)], tokens=chunk.form == "tokens"))
             break
-    chunks = itertools.chain(first, stream)
+    chunks = (chunk for chunk in itertools.chain(first, stream) if chunk.wanted)
     if jobs == 1:
         yield from worker.all(chunks)
         return
@@ -91,7 +95,8 @@ def _with_posteriors(worker: Worker, source: PosteriorsSource, chunks: Iterable[
     done, name = 0, ""
     for chunk in chunks:
         batch = batch_of(chunk, done)
-        yield from worker.lines(batch)
+        if chunk.wanted:
+            yield from worker.lines(batch)
         done, name = done + len(batch.sentences), chunk.source
     source.check_end(done, name)
 
