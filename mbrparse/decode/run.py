@@ -45,14 +45,17 @@ def parse_all(
     jobs: Jobs = 1,
     tell: Tell = say_nothing,
     progress: Progress = show_nothing,
+    kept: Callable[[Iterator[Lines]], Iterator[Lines]] = iter,
 ) -> Iterator[Lines]:
     """Parse chunks of sentences and yield their lines in input order, with a pooled F when all are parsed.
 
-    A grammar may do so on ``jobs`` workers; a sentence that they die of falls back, and ``tell`` is told.
-    Raises InputMismatchError, before anything is yielded, if no sentence of the first chunk (with a word in
-    it) holds a single terminal that the grammar knows; and where the input's sentences are not those of
-    given posteriors: before any line of the chunk, and at the end for sentences that the input lacks. Raises
-    OptionsError for objectives that posteriors do not serve, WorkersError where workers cannot start.
+    What comes of the chunks that are wanted goes through ``kept``, which may put before it what came of
+    others earlier. A grammar may parse on ``jobs`` workers; a sentence that they die of falls back, and
+    ``tell`` is told. Raises InputMismatchError, before anything is yielded, if no sentence of the first
+    chunk (with a word in it) holds a single terminal that the grammar knows; and where the input's sentences
+    are not those of given posteriors: before any line of the chunk, and at the end for sentences that the
+    input lacks. Raises OptionsError for objectives that posteriors do not serve, WorkersError where
+    workers cannot start.
     """
     worker = Worker(job)
     source = worker.source
@@ -60,6 +63,7 @@ def parse_all(
         results = _with_posteriors(worker, source, chunks)
     else:
         results = _with_grammar(job, worker, source, chunks, jobs, tell)
+    results = kept(results)
     if worker.pooling is not None:
         return numbered(worker.pooling.of_lines(results, progress, tell))
     return numbered(progress(results, "parsing"))
@@ -78,7 +82,8 @@ def _with_grammar(
         if spoken:
             shortest = Batch([min(spoken, key=len)], tokens=chunk.form == "tokens")
             break
-    for lines in lines_of_chunks(job, worker, itertools.chain(first, stream), jobs, tell, shortest):
+    wanted = (chunk for chunk in itertools.chain(first, stream) if chunk.wanted)
+    for lines in lines_of_chunks(job, worker, wanted, jobs, tell, shortest):
         yield from lines
 
 
@@ -98,7 +103,8 @@ def _with_posteriors(worker: Worker, source: PosteriorsSource, chunks: Iterable[
     done, name = 0, ""
     for chunk in chunks:
         batch = batch_of(chunk, done)
-        yield from worker.lines(batch)
+        if chunk.wanted:
+            yield from worker.lines(batch)
         done, name = done + len(batch.sentences), chunk.source
     source.check_end(done, name)
 
