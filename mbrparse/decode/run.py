@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 
+from mbrparse.decode.bracket_text import BracketText
 from mbrparse.decode.details import Details
 from mbrparse.decode.grammar_source import GrammarSource
 from mbrparse.decode.lines import Lines
@@ -109,13 +110,10 @@ def _with_posteriors(worker: Worker, source: PosteriorsSource, chunks: Iterable[
     source.check_end(done, name)
 
 
-def lines_of(parse: Parse, details: Details | None) -> Lines:
-    """What is written of a parse; its details lack the sentence's number (``numbered``)."""
-    # Objectives that agree share their tree.
-    distinct = {id(tree): tree for tree in parse.trees}
-    texts = {key: EMPTY_PARSE if tree is None else str(tree) for key, tree in distinct.items()}
+def lines_of(parse: Parse, trees: Sequence[str], details: Details | None) -> Lines:
+    """What is written of a parse, its trees as they are; the details lack its number (``numbered``)."""
     return Lines(
-        tuple(texts[id(tree)] for tree in parse.trees),
+        tuple(trees),
         None if details is None else json.dumps(details.row(parse), allow_nan=False),
         parse.reason,
         certified=_certified(parse),
@@ -168,6 +166,7 @@ class Worker:
         self.source = self._parser.source
         self.pooling = self._parser.pooling
         self._posteriors = job.posteriors
+        self._text = BracketText()
         self._consistent = job.options.needs_consistency
         grammar = None if isinstance(job.source, GivenPosteriors) else job.source
         self._details = Details(grammar) if job.details else None
@@ -182,18 +181,24 @@ class Worker:
 
     def refused(self, batch: Batch) -> list[Lines]:
         """The lines of sentences that processes died of."""
-        return [self._line(self._parser.fallen_back(sentence, DIED)) for sentence in batch.sentences]
+        return [self._fallen_back(sentence, DIED) for sentence in batch.sentences]
 
     def _lines(self, batch: Batch) -> Iterator[Lines]:
         parses = self._parser.parse_batch(batch)
-        for sentence, parse in zip(batch.sentences, parses, strict=True):
+        trees = self._text.lines([parts for parse in parses for parts in parse.parts])
+        count = len(self._parser.options.objectives)
+        for place, (sentence, parse) in enumerate(zip(batch.sentences, parses, strict=True)):
             lines: Lines | None = None
             with suppress(ChartOverflowError, MemoryError):
-                lines = self._line(parse)
-            yield lines or self._line(self._parser.fallen_back(sentence, TOO_LARGE))
+                lines = self._line(parse, trees[place * count : (place + 1) * count])
+            yield lines or self._fallen_back(sentence, TOO_LARGE)
 
-    def _line(self, parse: Parse) -> Lines:
-        lines = lines_of(parse, self._details)
+    def _fallen_back(self, sentence: Sentence, reason: str) -> Lines:
+        parse = self._parser.fallen_back(sentence, reason)
+        return self._line(parse, self._text.lines(parse.parts))
+
+    def _line(self, parse: Parse, trees: Sequence[str]) -> Lines:
+        lines = lines_of(parse, trees, self._details)
         if self.pooling is not None and (held := self.pooling.held(parse)) is not None:
             lines = lines._replace(held=held.alone())
         if not self._posteriors:

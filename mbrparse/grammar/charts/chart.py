@@ -29,8 +29,8 @@ class Derivation:
     """
 
     log_prob: float
-    nodes: list[tuple[int, int, int]]
-    preterminals: list[int]
+    nodes: Sequence[tuple[int, int, int]]
+    preterminals: Sequence[int]
 
 
 class Wanted(NamedTuple):
