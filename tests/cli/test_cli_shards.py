@@ -185,3 +185,190 @@ def test_a_process_that_is_killed_from_outside(
     expected = command("parse", "-g", "g.txt", stdin=text)
     done = command("parse", "-g", "g.txt", "--work", "w", "--resume", stdin=text)
     assert (done.out, done.err) == (expected.out, expected.err)
+
+
+def test_a_pooled_f_is_resumed(command: Command) -> None:
+    """What is held of sentences until all are seen is kept, too."""
+    pooled = ("parse", "-g", "g.txt", "trees", "--objective", "labelled-f", "--pooled")
+    one = command(*pooled, "-o", "one.trees", "--details", "one.d")
+
+    def resumed() -> Outcome:
+        return command(*pooled, "-o", "two.trees", "--details", "two.d", "--work", "w", "--resume")
+
+    def child() -> None:
+        in_block(7, None)()
+        resumed()
+
+    process = multiprocessing.get_context("fork").Process(target=child)
+    process.start()
+    process.join()
+    assert process.exitcode == -signal.SIGKILL
+    assert resumed().err == one.err
+    assert written("two") == written("one")
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_posteriors_from_elsewhere_in_shards(command: Command, count: int) -> None:
+    """Their file speaks of all sentences, of which each shard decodes its own."""
+    command("parse", "-g", "g.txt", "tokens", "--write-posteriors", "p.npz", "-o", "grammars")
+    decode = ("parse", "--posteriors", "p.npz", "tokens", "--objective", "labelled-f")
+    one = command(*decode)
+    for number in range(1, count + 1):
+        done = command(*decode, "--shard", f"{number}/{count}", "--work", f"p{number}")
+        assert (done.code, done.out) == (0, "")
+    merged = command("merge", *(f"p{number}" for number in range(1, count + 1)))
+    assert (merged.out, merged.err) == (one.out, one.err)
+    lines = Path("tokens").read_text().splitlines(keepends=True)
+    short = command(*decode[:3], "--shard", "1/2", "--work", "short", stdin="".join(lines[:-1]))
+    assert "p.npz: there are 200 sentences here, but <stdin> ends after sentence 199" in short.error
+
+
+def test_a_dop_grammar_in_shards(command: Command) -> None:
+    Path("t.mrg").write_text("(S (A x x) (A x x))\n(S x (S x x))\n(S (S x x) x)\n")
+    command("train", "t.mrg", "--method", "dop", "-o", "dop.txt")
+    objectives = [f"--objective={name}" for name in ("labelled-recall", "most-probable-tree")]
+    parse = ("parse", "-g", "dop.txt", "tokens", *objectives, "--max-samples", 20)
+    one = command(*parse, "-o", "one.{objective}")
+    for number in (1, 2):
+        assert command(*parse, "--shard", f"{number}/2", "--work", f"p{number}").code == 0
+    merged = command("merge", "p1", "p2", "-o", "two.{objective}")
+    assert (merged.err, written("two")) == (one.err, written("one"))
+    command("train", "t.mrg", "--method", "dop", "--max-depth", 2, "-o", "dop.txt")
+    again = command(*parse, "--shard", "1/2", "--work", "p1", "--resume")
+    assert re.search(
+        r'p1: made with other settings \(grammar: "\w{16}", not "\w{16}"\); give the', again.error
+    )
+
+
+def test_what_changes_the_output_may_not_change(command: Command) -> None:
+    """The grammar's content counts, not its name; so do options, but not how the work is done."""
+    assert command("parse", "-g", "g.txt", "tokens", "--work", "w", "-o", "one").code == 0
+    Path("renamed.txt").write_text(GRAMMAR)
+    same = command(
+        "parse", "-g", "renamed.txt", "tokens", "--work", "w", "--resume", "--jobs", 2, "-o", "two"
+    )
+    assert same.code == 0
+    assert Path("two").read_bytes() == Path("one").read_bytes()
+    Path("other.txt").write_text(GRAMMAR.replace("- 5", "- 4"))
+    for changed, name in (
+        (("-g", "other.txt"), "grammar"),
+        (("--fallback", "flat"), "fallback"),
+        (("--details", "d"), "details"),
+        (("--objective", "labelled-tree"), "objectives"),
+        (("--node-cost", "0.5"), "labelled-recall"),
+        (("--write-posteriors", "p.npz"), "posteriors written"),
+        (("--k-best", "2", "--candidates", "c"), "k best"),
+        (("--engine", "best-first", "--merit", "beta"), "best first"),
+    ):
+        done = command("parse", "-g", "g.txt", "tokens", "--work", "w", "--resume", *changed)
+        assert f"w: made with other settings ({name}: " in done.error
+        assert done.error.endswith("give the same grammar and options, or another --work FOLDER")
+
+
+def test_criteria_of_minimum_risk_and_statistics_are_settings(command: Command) -> None:
+    risk = ("parse", "-g", "g.txt", "tokens", "--work", "w", "--k-best", 2, "--objective", "minimum-risk")
+    assert command(*risk, "--risk", "labelled_f", "-o", "one").code == 0
+    again = command(*risk, "--risk", "labelled_tree", "--resume")
+    assert "(risk: \"TreeRates('labelled_f', 'binarized')\", not \"TreeRates('labelled_tree'" in again.error
+    Path("t.mrg").write_text("(S (A x x) (A x x))\n(S x (S x x))\n(S (S x x) x)\n")
+    for name, count in (("one", 3), ("two", 2)):
+        Path("t.mrg").write_text("(S (A x x) (A x x))\n(S x (S x x))\n(S (S x x) x)\n" * count)
+        command("train", "t.mrg", "-o", "t.txt", "--statistics", name)
+    best = ("parse", "-g", "t.txt", "tokens", "--work", "b", "--engine", "best-first", "--statistics")
+    assert command(*best, "one", "-o", "out").code == 0
+    assert 'b: made with other settings (best first: {"merit":' in command(*best, "two", "--resume").error
+
+
+def test_candidates_that_are_not_asked_for_are_not_kept(command: Command) -> None:
+    sizes = []
+    for name, more in (("without", ()), ("with", ("--candidates", "c"))):
+        command("parse", "-g", "g.txt", "trees", "--k-best", 9, "--work", name, "-o", "out", *more)
+        sizes.append((Path(name) / "blocks").stat().st_size)
+    assert sizes[0] < sizes[1]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (["--resume"], "--resume needs --work FOLDER."),
+        (["--shard", "1/2"], "--shard needs --work FOLDER."),
+        (["--shard", "3/2", "--work", "w"], "--shard is I/N, the I-th of N from 1/N to N/N, not '3/2'."),
+        (
+            ["--shard", "1/2", "--work", "w", "--pooled", "--objective", "labelled-f"],
+            "--pooled looks at all sentences, of which a --shard has some",
+        ),
+    ],
+)
+def test_options_without_what_they_need(command: Command, arguments: list[str], text: str) -> None:
+    done = command("parse", "-g", "g.txt", "tokens", *arguments)
+    assert done.code == 2
+    assert text in " ".join(done.err.split())
+    assert not Path("w").exists()
+
+
+def test_errors_leave_a_folder_that_can_be_used(command: Command) -> None:
+    Path("bad.mrg").write_text("(S x x)\n" * 40 + "(S x\n")
+    bad = ("parse", "-g", "g.txt", "bad.mrg", "--work", "w")
+    assert "bad.mrg:41: unbalanced brackets" in command(*bad, "-o", "out").error
+    Path("bad.mrg").write_text("(S x x)\n" * 41)
+    assert "w: there is work in this folder already; --resume goes on with it" in command(*bad).error
+    done = command(*bad, "--resume")
+    assert (done.code, done.out) == (0, "(S x x)\n" * 41)
+    nothing = ("parse", "-g", "g.txt", "empty", "--work", "n")
+    Path("empty").touch()
+    assert "no sentences in the input" in command(*nothing).error
+    Path("empty").write_text("z z\n" * 20)
+    for part in ("1/2", "2/2"):
+        # Each shard looks at the input's first sentences, whoever parses them.
+        assert "grammar and input do not fit" in command(*nothing, "--shard", part).error
+    Path("empty").write_text("x x\n")
+    assert command(*nothing, "-o", "out").code == 0
+
+
+def test_an_interrupted_run_says_how_to_go_on(folder: Path) -> None:
+    os.mkfifo("pipe")
+    with (
+        started("parse", "-g", "g.txt", "pipe", "--work", "w", "-o", "out") as process,
+        open("pipe", "w") as pipe,
+    ):
+        pipe.write((folder / "tokens").read_text())
+        pipe.flush()
+        while process.poll() is None and not list(BlocksFile(Path("w/blocks")).records()):
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        process.wait()
+        assert process.returncode == 130
+        assert process.stderr is not None
+        last = process.stderr.read().splitlines()[-1]
+    assert last == "mbrparse: interrupted after 128 sentences: w keeps them, --resume goes on"
+
+
+def test_merge_writes_what_was_kept(command: Command) -> None:
+    for number in (1, 2):
+        command(
+            "parse",
+            "-g",
+            "g.txt",
+            "tokens",
+            "--details",
+            "d",
+            "--shard",
+            f"{number}/2",
+            "--work",
+            f"p{number}",
+        )
+    merge = ("merge", "p1", "p2")
+    for option in ("--candidates", "--write-posteriors"):
+        refused = command(*merge, option, "file")
+        assert refused.code == 2
+        assert f"{option}: the parts have none, since parse was not given {option} either." in refused.err
+    told = command(*merge, "-o", "out").err.splitlines()
+    assert told[0] == "mbrparse: not written, though the parts have it: --details FILE"
+    assert len(told) == 2
+    over = command(*merge, "-o", "p1/blocks")
+    assert over.code == 2
+    assert "--output would overwrite PART, which is read: p1/blocks" in over.err
+    assert command("merge").code == 2
+    command("parse", "-g", "g.txt", *OBJECTIVES, "tokens", "--shard", "1/1", "--work", "several")
+    assert "must hold {objective}" in command("merge", "several").err
+    assert command("merge", "p1").error.startswith("1 of 2 shards is missing: 2; parse them (--shard 2/2)")
