@@ -11,12 +11,12 @@ from mbrparse.cli.best_first_options import best_first_options, best_first_searc
 from mbrparse.cli.candidates_options import candidates_options, check_candidates, risk_of
 from mbrparse.cli.objective_options import chosen_objectives, combinations_checked, objective_options
 from mbrparse.cli.options import (
-    Finite,
     NearestChoice,
     encoding_option,
     jobs_option,
     note,
     output_option,
+    prune_option,
     with_progress,
 )
 from mbrparse.cli.outputs import check_outputs
@@ -81,14 +81,7 @@ PLACEHOLDER = "{objective}"
     show_default=True,
     help="Of the charts' numbers; single is for speed.",
 )
-@click.option(
-    "--prune",
-    type=Finite(min=0, max=1, max_open=True),
-    default=0.0,
-    metavar="T",
-    help="With a DOP grammar: leave labels out whose posterior over a span, under the treebank's PCFG, is no "
-    "more than T.  [default: 0, exact]",
-)
+@prune_option()
 @jobs_option()
 @click.option("--details", metavar="FILE", help="Write one JSON line a sentence: status, expected scores.")
 @click.option(
