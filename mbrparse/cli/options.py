@@ -59,6 +59,19 @@ def encoding_option() -> Callable[[Command], Command]:
     return click.option("--encoding", default="utf-8", show_default=True, help="Encoding of the input.")
 
 
+def prune_option() -> Callable[[Command], Command]:
+    """``--prune T``."""
+    return click.option(
+        "--prune",
+        type=Finite(min=0, max=1, max_open=True),
+        default=0.0,
+        metavar="T",
+        help="For large grammars: leave labels out whose posterior over a span is no more than T under the "
+        "grammar without annotations; with a DOP grammar, under the treebank's PCFG (docs/pruning.md).  "
+        "[default: 0, exact]",
+    )
+
+
 def _functions(text: str) -> str:
     from mbrparse.treebank.categories import categories
 

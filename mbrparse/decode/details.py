@@ -12,6 +12,7 @@ from mbrparse.decode.parse_result import Parse
 from mbrparse.decode.posteriors.span_posteriors import Posteriors
 from mbrparse.decode.tree_probability import TreeProbability
 from mbrparse.grammar.charts.span_summary import cell_of
+from mbrparse.grammar.charts.sparse.pruned_charts import PrunedChart
 from mbrparse.grammar.pcfg import PCFG
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ class Details:
             "seconds": parse.seconds,
             # Where there is no limit of time, or it suffices, nothing is said of it.
             **({"unfinished": True} if parse.unfinished else {}),
+            **self._pruned(parse),
             "trees": {
                 objective.name: None
                 if parse.posteriors is None
@@ -54,6 +56,13 @@ class Details:
                 for objective, spans, decoded in rows
             },
         }
+
+    @staticmethod
+    def _pruned(parse: Parse) -> dict[str, Any]:
+        """Where something was left out of the chart, what is known of that (grammar.charts.pruning)."""
+        if not isinstance(parse.chart, PrunedChart):
+            return {}
+        return {"pruned": parse.chart.pruned._asdict()}
 
     def _tree(
         self, parse: Parse, posteriors: Posteriors, spans: LabelledSpans, decoded: Decoded | None

@@ -14,16 +14,19 @@ from mbrparse.decode.objectives import Kind, Objective
 from mbrparse.decode.parse_result import SentenceChart
 from mbrparse.decode.parser_options import ParserOptions
 from mbrparse.decode.posteriors.span_posteriors import Posteriors
+from mbrparse.errors import OptionsError
 from mbrparse.grammar.charts.chart import Wanted
 from mbrparse.grammar.charts.clock import Clock
 from mbrparse.grammar.charts.crossing.consistency import ConsistentSpans, NodeChart
 from mbrparse.grammar.charts.factory import TIE, ChartFactory
 from mbrparse.grammar.pcfg import PCFG
+from mbrparse.grammar.projection import has_annotations
 
 # Some kernels take a while to load, and many have no use for them: those are imported where they are used.
 if TYPE_CHECKING:
     from mbrparse.decode.candidates.candidate_trees import CandidateTrees
     from mbrparse.decode.derivations.forest_charts import ForestCharts
+    from mbrparse.grammar.charts.sparse.pruned_charts import PrunedCharts
 
 #: From the objectives that it is to serve to a decoder.
 Maker = Callable[[list[Objective]], Decoder[Any]]
@@ -85,7 +88,20 @@ class GrammarDecoders:
             from mbrparse.decode.best_first.best_first_charts import BestFirstCharts
 
             return BestFirstCharts(self.grammar, options.best_first, self.clock)
+        if options.prune:
+            return self._pruned_charts()
         return ChartFactory(self.grammar, options.precision, self._wanted(), clock=self.clock)
+
+    def _pruned_charts(self) -> PrunedCharts:
+        from mbrparse.grammar.charts.sparse.pruned_charts import PrunedCharts
+
+        if not has_annotations(self.grammar):
+            raise OptionsError(
+                "--prune has nothing to project: no label of this grammar has annotations; leave it out, or train "
+                "on trees of mbrparse binarize --vmarkov 2, --hmarkov 1 or --head-rules collins --annotate head-tag"
+            )
+        options = self.options
+        return PrunedCharts(self.grammar, options.prune, options.precision, self._wanted(), self.clock)
 
     def _wanted(self) -> Wanted:
         """What charts of sums are asked for in any case."""

@@ -1,15 +1,16 @@
-"""Chunks of sentences on several processes, results in order; a sentence that processes die of is found."""
+"""Chunks of sentences on several workers, results in order; a sentence that workers die of is found."""
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple, TypeAlias, TypeVar
 
 from mbrparse.decode.sentences import Batch, Chunk, batch_of
 from mbrparse.reporting import Tell
-from mbrparse.workers import WorkerDied, Workers
+from mbrparse.workers.pool import Pool, WorkerDied
+from mbrparse.workers.work import Work
 
 Line = TypeVar("Line")
 
@@ -17,11 +18,15 @@ DIED = "worker died"
 
 
 class Part(NamedTuple):
-    """Some sentences of a chunk: those from ``first`` up to ``last`` (None: its end)."""
+    """Some sentences of a chunk: those from ``first`` up to ``last`` (None: its end).
+
+    ``ends``: whether the input's chunk ends with them.
+    """
 
     chunk: Chunk
     first: int = 0
     last: int | None = None
+    ends: bool = True
 
     def batch(self) -> Batch:
         """The sentences; raises BracketError."""
@@ -29,37 +34,41 @@ class Part(NamedTuple):
         return whole._replace(sentences=whole.sentences[self.first : self.last])
 
 
+#: What a worker is given at a time, and what it gives back: the lines of each part.
+Parts: TypeAlias = tuple[Part, ...]
+
+
 def in_order(
-    workers: Workers[Part, list[Line]],
-    chunks: Iterator[Chunk],
-    under_way: int,
+    pool: Pool,
+    work: Work[Parts, list[list[Line]]],
+    tasks: Iterable[Parts],
     refused: Callable[[Batch], list[Line]],
     tell: Tell,
-) -> Iterator[Line]:
-    """Yield the lines of each chunk's sentences, no more than ``under_way`` chunks at a time.
+) -> Iterator[list[Line]]:
+    """Yield the lines of each chunk's sentences, in the order of the chunks.
 
-    What a process died of is tried once more; then it is halved, until one sentence is left, which gets the
-    line of ``refused`` where it is the end of two processes by itself.
+    What a worker died of is tried once more; then it is halved, until one sentence is left, which gets the
+    line of ``refused`` where it is the end of two workers by itself.
     """
-    waiting: deque[tuple[Part, int, Future[list[Line]]]] = deque()
-
+    waiting: deque[tuple[Parts, int, Future[list[list[Line]]]]] = deque()
+    stream = iter(tasks)
+    held: list[Line] = []
     done = 0
     while True:
-        # Few chunks under way: memory stays flat however long the input.
-        while len(waiting) < under_way and (chunk := next(chunks, None)) is not None:
-            part = Part(chunk)
-            waiting.append((part, 0, workers.submit(part)))
+        # Few tasks under way: memory stays flat however long the input.
+        while len(waiting) < under_way(pool) and (parts := next(stream, None)) is not None:
+            waiting.append((parts, 0, pool.submit(work, parts)))
         if not waiting:
             return
-        part, deaths, future = waiting.popleft()
+        parts, deaths, future = waiting.popleft()
         try:
-            lines = workers.result(future)
+            found = future.result()
         except WorkerDied as death:
-            batch = part.batch()
-            count, deaths = len(batch.sentences), deaths + 1
+            sizes = [len(part.batch().sentences) for part in parts]
+            count, deaths = sum(sizes), deaths + 1
             if deaths > 1 and count == 1:
                 tell(f"sentence {done + 1} falls back: {DIED} twice ({death})")
-                lines = refused(batch)
+                found = [refused(part.batch()) for part in parts]
             else:
                 tell(
                     f"{DIED} ({death}) in {_numbers(done + 1, count)}, parsed again"
@@ -67,22 +76,35 @@ def in_order(
                 )
                 # A half is halved at its first death; a sentence by itself has two.
                 again = (
-                    [(part, 1)]
+                    [(parts, 1)]
                     if deaths == 1
-                    else [(half, int(size > 1)) for half, size in _halves(part, count)]
+                    else [(half, int(size > 1)) for half, size in _halves(parts, sizes)]
                 )
-                waiting.extendleft(reversed([(one, past, workers.submit(one)) for one, past in again]))
+                waiting.extendleft(reversed([(one, past, pool.submit(work, one)) for one, past in again]))
                 continue
-        done += len(lines)
-        yield from lines
+        for part, lines in zip(parts, found, strict=True):
+            done += len(lines)
+            held += lines
+            if part.ends:
+                yield held
+                held = []
 
 
-def _halves(part: Part, count: int) -> list[tuple[Part, int]]:
-    """Both, and how many sentences they have."""
+def under_way(pool: Pool) -> int:
+    """How many tasks are handed out at a time: one is worked at, and one waits for each worker."""
+    return 1 if pool.size == 1 and not pool.far else 2 * pool.size + 1
+
+
+def _halves(parts: Parts, sizes: list[int]) -> list[tuple[Parts, int]]:
+    """Both, and how many sentences they have; what has several parts is cut between two of them."""
+    if len(parts) > 1:
+        middle = len(parts) // 2
+        return [(parts[:middle], sum(sizes[:middle])), (parts[middle:], sum(sizes[middle:]))]
+    [part], [count] = parts, sizes
     middle, last = part.first + count // 2, part.first + count
     return [
-        (part._replace(last=middle), middle - part.first),
-        (part._replace(first=middle, last=last), last - middle),
+        ((part._replace(last=middle, ends=False),), middle - part.first),
+        ((part._replace(first=middle, last=last),), last - middle),
     ]
 
 

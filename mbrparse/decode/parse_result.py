@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple, Protocol, overload
 
 from mbrparse.decode.decoders import Decoded
 from mbrparse.decode.fallback import LabelledSpans
 from mbrparse.decode.objectives import Objective
 from mbrparse.decode.posteriors.span_posteriors import Posteriors, SpanChart
+from mbrparse.decode.trees import TreeParts
 from mbrparse.errors import ObjectiveError
 from mbrparse.grammar.pcfg import IntArray
 from mbrparse.treebank.tree import Tree
@@ -50,11 +52,11 @@ class ScoredTree(NamedTuple):
     tree: Tree | None
 
 
-@dataclass(frozen=True, slots=True, repr=False, eq=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class Parse:
     """What came of one sentence.
 
-    ``trees`` and ``decoded`` are parallel to the ``objectives``: the tree as it is written (None: the
+    ``parts`` and ``decoded`` are parallel to the ``objectives``: what the tree is made of (None: the
     empty parse), and what the search said of it (None: it is a fall-back). ``reason`` says why a fall-back
     was taken (None: there is none among the trees). ``chart`` is there where the grammar has a parse,
     ``posteriors`` (of constituents, projected) where some were asked for. ``candidates``, where they were
@@ -65,7 +67,7 @@ class Parse:
 
     objectives: tuple[Objective, ...]
     terminal_ids: IntArray
-    trees: tuple[Tree | None, ...]
+    parts: tuple[TreeParts | None, ...]
     decoded: tuple[Decoded | None, ...]
     fallback: LabelledSpans
     reason: str | None = None
@@ -78,6 +80,17 @@ class Parse:
     def tree(self) -> Tree | None:
         """The first objective's tree."""
         return self.trees[0]
+
+    @cached_property
+    def trees(self) -> tuple[Tree | None, ...]:
+        """The tree of each objective as it is written (None: the empty parse), built when it is asked for."""
+        # Objectives often agree: the same tree is built once.
+        built: dict[object, Tree | None] = {None: None}
+        keys = [None if parts is None else parts.key() for parts in self.parts]
+        for key, parts in zip(keys, self.parts, strict=True):
+            if key not in built and parts is not None:
+                built[key] = parts.build()
+        return tuple(built[key] for key in keys)
 
     @property
     def length(self) -> int:
@@ -97,7 +110,7 @@ class Parse:
     @property
     def spans(self) -> tuple[LabelledSpans, ...]:
         """The constituents of each tree: (start, end, projected label) in preorder."""
-        return tuple(self.fallback if found is None else found.spans for found in self.decoded)
+        return tuple(self.fallback if found is None else list(found.spans) for found in self.decoded)
 
     @property
     def expected_scores(self) -> dict[str, float | None]:

@@ -21,12 +21,16 @@ Sentence = tuple[Tree, ...]
 
 
 class Chunk(NamedTuple):
-    """Whole sentences as lines of text: little to hand to another process, which reads them itself."""
+    """Whole sentences as lines of text: little to hand to another process, which reads them itself.
+
+    One that is not ``wanted`` is not parsed: its sentences only count.
+    """
 
     source: str
     first_line: int
     form: InputForm
     lines: list[str]
+    wanted: bool = True
 
 
 class Batch(NamedTuple):

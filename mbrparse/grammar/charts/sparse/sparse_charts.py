@@ -16,6 +16,7 @@ from mbrparse.grammar.charts.lexicon import Words, lexicon, words_of
 from mbrparse.grammar.charts.nodes import derivation_of
 from mbrparse.grammar.charts.rule_tables import Floats, Ints, chart_rules, sparse_tables
 from mbrparse.grammar.charts.span_summary import empty_summary
+from mbrparse.grammar.charts.sparse.alive import Alive, alive_words
 from mbrparse.grammar.charts.sparse.sparse_derivation import sparse_derivation
 from mbrparse.grammar.charts.sparse.sparse_entries import sparse_entries
 from mbrparse.grammar.charts.sparse.sparse_inside import sparse_inside, sparse_viterbi
@@ -67,7 +68,7 @@ class SparseCharts:
             self._powers = np.ldexp(1.0, np.arange(-MAX_SHIFT, MAX_SHIFT + 1)).astype(dtype)
         self._memory = self._allocated(32, 1 << 14)
         # The sentence whose nodes are in memory, and its log probability (a chart would hold this in turn).
-        self._held: tuple[IntArray, float] | None = None
+        self._held: tuple[IntArray, Alive | None, float] | None = None
 
     def fill(self, chart: Chart, wanted: Wanted) -> None:
         """Fill one chart; a chart that would not fit is left without a parse. Raises TimeLimitError."""
@@ -110,23 +111,24 @@ class SparseCharts:
 
     def _inside_outside(self, chart: Chart) -> float:
         """Fill in a chart's nodes, which live until the next one's; returns its log probability."""
-        if self._held is not None and self._held[0] is chart.terminal_ids:
-            return self._held[1]
+        held = self._held
+        if held is not None and held[0] is chart.terminal_ids and held[1] is chart.alive:
+            return held[2]
         self._held = None
         state = self._state(chart)
-        while not sparse_inside(state, self._clock.stop):
+        while not sparse_inside(state, chart.alive, self._clock.stop):
             self._clock.check()
             self._enlarge()
             state = self._state(chart)
         log_prob = float(sparse_outside(state, self._clock.stop))
         self._clock.check()
-        self._held = (chart.terminal_ids, log_prob)
+        self._held = (chart.terminal_ids, chart.alive, log_prob)
         return log_prob
 
     def _derivation(self, chart: Chart) -> Derivation:
         self._held = None
         state = self._state(chart)
-        while not sparse_viterbi(state, self._best(), self._clock.stop):
+        while not sparse_viterbi(state, self._best(), chart.alive, self._clock.stop):
             self._clock.check()
             self._enlarge()
             state = self._state(chart)
@@ -134,7 +136,8 @@ class SparseCharts:
         return derivation_of(*nodes, log_prob)
 
     def _words(self, chart: Chart) -> Words:
-        return words_of(self._lexicon, self._entry_prob, chart.terminal_ids)
+        words = words_of(self._lexicon, self._entry_prob, chart.terminal_ids)
+        return words if chart.alive is None else alive_words(words, chart.alive)
 
     def _state(self, chart: Chart) -> SparseState:
         if chart.length > self._memory.length:
@@ -168,7 +171,7 @@ class SparseCharts:
             start=ints(capacity),
             symbol=ints(capacity),
             inside=floats(capacity),
-            outside=floats(capacity),
+            outside=floats(capacity + 1),
             column_start=ints(length + 2),
             cell_first=ints(length + 1, length + 1),
             cell_next=ints(capacity),

@@ -19,6 +19,7 @@ algorithm (see ``packed_forest``).
 from __future__ import annotations
 
 from mbrparse.grammar.charts.rule_tables import Ints
+from mbrparse.grammar.charts.sparse.alive import Alive, is_alive
 from mbrparse.grammar.charts.sparse.sparse_state import (
     BestPaths,
     SparseChart,
@@ -32,28 +33,28 @@ from mbrparse.grammar.kernel import kernel
 
 
 @kernel
-def sparse_inside(state: SparseState, stop: Ints) -> bool:
-    """Fill the chart with all nodes of a sentence.
+def sparse_inside(state: SparseState, alive: Alive | None, stop: Ints) -> bool:
+    """Fill the chart with all nodes of a sentence, or with those that are alive (the words' are, too).
 
     False when they do not fit, and where ``stop`` (``Clock.stop``) is set.
     """
-    full: bool = _fill(state, None, stop)
+    full: bool = _fill(state, None, alive, stop)
     return full
 
 
 @kernel
-def sparse_viterbi(state: SparseState, best: BestPaths, stop: Ints) -> bool:
+def sparse_viterbi(state: SparseState, best: BestPaths, alive: Alive | None, stop: Ints) -> bool:
     """The same with maxima, and the way to each in ``best``.
 
     Ties as in ``dense_derivation``; among chains of unary rules over a span the one with the fewest
     nodes comes first, then the one over the earliest split, then the first in order of symbols.
     """
-    full: bool = _fill(state, best, stop)
+    full: bool = _fill(state, best, alive, stop)
     return full
 
 
 @kernel
-def _fill(state: SparseState, best: BestPaths | None, stop: Ints) -> bool:
+def _fill(state: SparseState, best: BestPaths | None, alive: Alive | None, stop: Ints) -> bool:
     tables, unary, words, chart, buckets = state
     n = len(words.entry_start) - 1
     chains = len(unary.rule_parent) > 0
@@ -82,7 +83,7 @@ def _fill(state: SparseState, best: BestPaths | None, stop: Ints) -> bool:
             if chains:
                 if best is None:
                     normalize(chart, split, end)  # sums over chains may be large: first make room
-                count = _close(state, best, split, end, count)
+                count = _close(state, best, alive, (split, end), count)
                 if count < 0:
                     return False
             normalize(chart, split, end)
@@ -101,6 +102,9 @@ def _fill(state: SparseState, best: BestPaths | None, stop: Ints) -> bool:
                         weight = tables.rule_prob[rule] * inside[right]
                         for member in range(first, last):
                             start = buckets.start[member]
+                            if alive is not None:
+                                if not is_alive(alive, start, end, parent):
+                                    continue
                             value = weight * buckets.value[member] * factor[start]
                             node = slots[parent, start]
                             is_new = node < 0
@@ -140,7 +144,7 @@ def _fill(state: SparseState, best: BestPaths | None, stop: Ints) -> bool:
         if chains:
             if best is None:
                 normalize(chart, 0, end)
-            count = _close(state, best, 0, end, count)
+            count = _close(state, best, alive, (0, end), count)
             if count < 0:
                 return False
         normalize(chart, 0, end)
@@ -152,8 +156,11 @@ def _fill(state: SparseState, best: BestPaths | None, stop: Ints) -> bool:
 
 
 @kernel
-def _close(state: SparseState, best: BestPaths | None, start: int, end: int, count: int) -> int:
+def _close(
+    state: SparseState, best: BestPaths | None, alive: Alive | None, span: tuple[int, int], count: int
+) -> int:
     """Close a complete cell under unary rules; return the new number of nodes, -1 if they do not fit."""
+    start, end = span
     unary, chart, slots, mass = state.unary, state.chart, state.buckets.slots, state.buckets.mass
     inside = chart.inside
     newest = chart.cell_first[start, end]  # new nodes come before it
@@ -166,6 +173,9 @@ def _close(state: SparseState, best: BestPaths | None, start: int, end: int, cou
     while node >= 0:
         symbol = chart.symbol[node]
         for entry in range(unary.closure_start[symbol], unary.closure_start[symbol + 1]):
+            if alive is not None:
+                if not is_alive(alive, start, end, unary.closure_top[entry]):
+                    continue
             top = slots[unary.closure_top[entry], start]
             if top < 0:
                 if count == len(inside):
@@ -199,6 +209,8 @@ def _keep_chains(state: SparseState, best: BestPaths, newest: int, start: int, e
         symbol = chart.symbol[node]
         for entry in range(unary.closure_start[symbol], unary.closure_start[symbol + 1]):
             top = slots[unary.closure_top[entry], start]
+            if top < 0:
+                continue  # pruned
             if chains.prob[entry] * mass[symbol] >= chart.inside[top] * (1 - best.tolerance):
                 old = back[top, 2]
                 if old >= 0:
