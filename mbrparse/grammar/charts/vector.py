@@ -12,20 +12,30 @@ explicit operations.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from llvmlite import ir
-from numba import types
-from numba.core import cgutils
-from numba.core.datamodel import models
-from numba.extending import intrinsic as _intrinsic
-from numba.extending import register_model
 from numpy.typing import NDArray
 
-# A function of a typing context and argument types becomes one that kernels call with values.
-intrinsic: Callable[[Callable[..., Any]], Callable[..., Any]] = _intrinsic
+from mbrparse.grammar.kernel import Later, intrinsic
+
+# What compiles kernels; where they are compiled, nothing of it is imported.
+ir: Any = Later("llvmlite.ir")
+types: Any = Later("numba.core.types")
+cgutils: Any = Later("numba.core.cgutils")
+
+if TYPE_CHECKING:
+    from mbrparse.grammar.charts.vector_type import Vector
+    from mbrparse.grammar.charts.vector_type import llvm_type as _llvm_type
+else:
+    _vector_type = Later("mbrparse.grammar.charts.vector_type")
+
+    def Vector(dtype):  # noqa: N802  # it stands for the class
+        return _vector_type.Vector(dtype)
+
+    def _llvm_type(vector):
+        return _vector_type.llvm_type(vector)
+
 
 VECTOR_BYTES = 64  # a cache line, and one AVX-512 register
 
@@ -37,26 +47,6 @@ def aligned_rows(rows: int, dtype: Any) -> NDArray[Any]:
     lanes = VECTOR_BYTES // np.dtype(dtype).itemsize
     aligned: NDArray[Any] = raw[offset : offset + rows * VECTOR_BYTES].view(dtype).reshape(rows, lanes)
     return aligned
-
-
-class Vector(types.Type):
-    """Type of a vector of floats, as many as fit into ``VECTOR_BYTES``."""
-
-    def __init__(self, dtype: types.Float) -> None:
-        self.dtype = dtype
-        self.lanes = VECTOR_BYTES * 8 // dtype.bitwidth
-        super().__init__(name=f"Vector({dtype} x {self.lanes})")
-
-
-def _llvm_type(vector: Vector) -> ir.VectorType:
-    element = ir.DoubleType() if vector.dtype.bitwidth == 64 else ir.FloatType()
-    return ir.VectorType(element, vector.lanes)
-
-
-@register_model(Vector)
-class _VectorModel(models.PrimitiveModel):
-    def __init__(self, manager: Any, vector: Vector) -> None:
-        super().__init__(manager, vector, _llvm_type(vector))
 
 
 def _pointer(
