@@ -215,7 +215,7 @@ def on_paper(folder: Path, measured: list[tuple[int, Run]]) -> None:
     written = sum((folder / f"{name}.mrg").stat().st_size for name in OBJECTIVES) / words
     print(
         f"\nOn paper: {BILLION:,} words, {words / count:.1f} a sentence, at {1e6 * seconds:.1f} microseconds "
-        f"of CPU a word\n(measured from {few:,} to {count:,} sentences): {BILLION * seconds / 3600:.1f} core-hours"
+        f"of CPU a word\n(from {few:,} to {count:,} sentences): {BILLION * seconds / 3600:.1f} core-hours"
         f", {BILLION * written / 1e9:.0f} GB of trees\nfor three objectives ({written:.1f} bytes a word), "
         f"{last.memory:.0f} MB a process"
     )
