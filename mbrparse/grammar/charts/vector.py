@@ -5,8 +5,9 @@ A chart array has the shape ``[rows, lanes]``; a row is one vector register
 
     total = multiply_add(load(inside, left), load(inside, right), total)
 
-and works on all sentences of the group at once.  numba's own vectorizer
-does not touch loops this short; hence these few explicit operations.
+and works on all sentences of the group at once.  Or the values lie side by side, and a vector begins at
+any of them (``load_from``).  numba's own vectorizer does not touch loops this short; hence these few
+explicit operations.
 """
 
 from __future__ import annotations
@@ -48,17 +49,19 @@ def aligned_rows(rows: int, dtype: Any) -> NDArray[Any]:
     return aligned
 
 
-def _pointer(context: Any, builder: Any, signature: Any, arguments: Any, vector: Vector) -> Any:
+def _pointer(
+    context: Any, builder: Any, signature: Any, arguments: Any, vector: Vector, unit: int | None = None
+) -> Any:
     """Address of the row ``row + offset`` of an array (the first three arguments).
 
     The offset is added first, so that a loop that changes only the row finds
-    this part done before it begins.
+    this part done before it begins. Both count in rows, or in ``unit`` numbers.
     """
     pointer = context.make_array(signature.args[0])(context, builder, arguments[0]).data
     for index in (2, 1):
         position = context.cast(builder, arguments[index], signature.args[index], types.intp)
-        lanes = ir.Constant(position.type, vector.lanes)
-        pointer = builder.gep(pointer, [builder.mul(position, lanes)])
+        size = ir.Constant(position.type, unit or vector.lanes)
+        pointer = builder.gep(pointer, [builder.mul(position, size)])
     return builder.bitcast(pointer, _llvm_type(vector).as_pointer())
 
 
@@ -91,6 +94,30 @@ def store(typing: Any, array: Any, row: Any, offset: Any, value: Any) -> Any:
         return context.get_dummy_value()
 
     return types.void(array, row, offset, value), generate
+
+
+@intrinsic
+def load_from(typing: Any, array: Any, place: Any, offset: Any) -> Any:
+    """The vector of the numbers from ``place + offset`` on, whatever the array's axes."""
+    vector = Vector(array.dtype)
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        pointer = _pointer(context, builder, signature, arguments, vector, unit=1)
+        return builder.load(pointer, align=vector.dtype.bitwidth // 8)
+
+    return vector(array, place, offset), generate
+
+
+@intrinsic
+def store_to(typing: Any, array: Any, place: Any, offset: Any, value: Any) -> Any:
+    """Set the numbers from ``place + offset`` on."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        pointer = _pointer(context, builder, signature, arguments, value, unit=1)
+        builder.store(arguments[3], pointer, align=value.dtype.bitwidth // 8)
+        return context.get_dummy_value()
+
+    return types.void(array, place, offset, value), generate
 
 
 @intrinsic
