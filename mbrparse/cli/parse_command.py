@@ -114,7 +114,7 @@ def parse(
     max_length: int | None,
     max_seconds: float | None,
     prune: float,
-    jobs: int,
+    jobs: Any,
     details: str | None,
     write_posteriors: str | None,
     encoding: str,

@@ -10,10 +10,11 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from mbrparse.decode.bracket_text import BracketText
+from mbrparse.decode.chunk_costs import Packer
 from mbrparse.decode.details import Details
 from mbrparse.decode.grammar_source import GrammarSource
 from mbrparse.decode.lines import Lines
-from mbrparse.decode.parallel import DIED, Part, Parts, in_order
+from mbrparse.decode.parallel import DIED, Part, Parts, Task, in_order
 from mbrparse.decode.parse_result import Parse
 from mbrparse.decode.parser import Parser
 from mbrparse.decode.parser_options import ParserOptions
@@ -96,8 +97,9 @@ def lines_of_chunks(
     Kernels are compiled here, once, where others then find them: with ``sample``.
     """
     work = Work(partial(_begin, job), worker.parts, partial(worker.lines, sample))
-    with executor(jobs, work) as pool:
-        yield from in_order(pool, work, ((Part(chunk),) for chunk in chunks), worker.refused, tell)
+    with executor(jobs, work, tell) as pool:
+        tasks = Packer(pool, chunks) if pool.far else (Task((Part(chunk),)) for chunk in chunks)
+        yield from in_order(pool, work, tasks, worker.refused, tell)
 
 
 def _with_posteriors(worker: Worker, source: PosteriorsSource, chunks: Iterable[Chunk]) -> Iterator[Lines]:

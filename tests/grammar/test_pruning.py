@@ -135,7 +135,9 @@ def check(grammar: Grammar, words: list[str], place: float) -> None:
     for start in range(len(words)):
         for end in range(start + 1, len(words) + 1):
             symbols, logs = chart.outside(start, end)
-            there = {pcfg.symbols[x] for x, log in zip(symbols.tolist(), logs.tolist(), strict=True) if log > -700}
+            there = {
+                pcfg.symbols[x] for x, log in zip(symbols.tolist(), logs.tolist(), strict=True) if log > -700
+            }
             names = {unquote(name) if is_terminal(name) else name for name in there}
             assert names == {symbol for i, j, symbol in inside if (i, j) == (start, end)}
     listed_nodes = chart.live_nodes()
@@ -155,7 +157,9 @@ def test_pruned_charts_hold_the_trees_of_what_is_alive(data: st.DataObject, plac
 
 @given(unary_cases(cyclic=False, longest=4), st.floats(0, 0.999))
 @settings(max_examples=60)
-def test_chains_of_unary_rules_are_judged_by_their_ends(case: tuple[Grammar, list[str]], place: float) -> None:
+def test_chains_of_unary_rules_are_judged_by_their_ends(
+    case: tuple[Grammar, list[str]], place: float
+) -> None:
     grammar, words = case
     try:
         check(grammar, words, place)
