@@ -19,7 +19,9 @@ from mbrparse.workers.pool import Pool
 FIRST, MOST = 1.0, 60.0
 TASKS_A_WORKER = 4
 #: Sentences whose text or trees are held here at a time: a few hundred megabytes.
-HELD = 2**19
+HELD = 2**20
+#: Of so many sentences are tasks until it is known what they cost.
+UNKNOWN = 200
 #: After so many tasks they grow, to twice the size each so many more: there are never ten thousand of them.
 MANY, DOUBLES = 7000, 250
 #: A guess until the first task is done: a hundredth of a second for twenty words.
@@ -128,7 +130,8 @@ class Packer:
         before = self.costs.expected(self._handed_out)
         seconds = min(MOST, max(FIRST, before / (TASKS_A_WORKER * max(1, self._pool.size))))
         growth = 2.0 ** max(0.0, (self._tasks - MANY) / DOUBLES)
-        return growth * seconds, growth * max(16, HELD / under_way(self._pool))
+        most = HELD / under_way(self._pool) if self.costs.fitted else UNKNOWN
+        return growth * seconds, growth * max(16, most)
 
 
 def _piece(chunk: Chunk, begin: int, end: int) -> Part:

@@ -114,7 +114,7 @@ def under_way(pool: Pool) -> int:
     Those of workers that are far away differ more, and what is behind the slowest of them waits to be told.
     """
     if pool.far:
-        return 3 * pool.size + 2
+        return 2 * pool.size + 2
     return 1 if pool.size == 1 else 2 * pool.size + 1
 
 

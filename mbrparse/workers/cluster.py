@@ -26,7 +26,7 @@ from mbrparse.workers.work import Work
 
 #: Seconds for which a scheduler that is gone may come back, and between two looks for it.
 PATIENCE = 600.0
-_LOOK = 1.0
+LOOK = 1.0
 #: Of each worker, how many tasks there should be: fewer, and all would wait for the last.
 TASKS_A_WORKER = 4
 #: So many workers may die of a task.
@@ -124,7 +124,7 @@ class Cluster(Pool):
         alone = any(call.alone for call in self._under_way.values())
         while not alone and self._queue and not self._suspects:
             call = self._queue.popleft()
-            if call.future.set_running_or_notify_cancel():
+            if call.future.running() or call.future.set_running_or_notify_cancel():
                 self._hand(call)
         if self._suspects and not self._under_way:
             self._hand(self._suspects.popleft())
@@ -237,7 +237,7 @@ class Cluster(Pool):
                         source=str(self._scheduler),
                         remedy="parse --work FOLDER keeps what is finished, and --resume goes on from there",
                     ) from error
-                time.sleep(_LOOK)
+                time.sleep(LOOK)
         self._tell(f"the scheduler {self._scheduler} is back")
         self.retries += len(waiting)
         self._under_way.clear()

@@ -27,7 +27,7 @@ ANSWER = 10.0
 LEAVE = 2.0
 #: How often workers are counted, in seconds.
 _COUNTED = 2.0
-_NEEDED = far_side.versions()
+NEEDED = far_side.versions()
 _LOGGERS = (
     "distributed",
     "distributed.client",
@@ -89,7 +89,7 @@ class Connection:
 
     def submit(self, number: int, key: str, begin: Any, call: bytes, shared: Sequence[Any]) -> None:
         """Hand a task out; events of it have its number."""
-        future = self._submit(far_side.perform, _NEEDED, key, begin, call, *shared, key=(self._name, number))
+        future = self._submit(far_side.perform, NEEDED, key, begin, call, *shared, key=(self._name, number))
         self._futures[number] = future
         self._client.loop.add_callback(self._watch, number, future)
 
