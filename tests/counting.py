@@ -15,7 +15,6 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
-from numba.core.dispatcher import Dispatcher
 from numpy.typing import NDArray
 
 from mbrparse.grammar import kernel
@@ -82,7 +81,7 @@ def _module(name: str, **members: Any) -> ModuleType:
 
 def uncompiled(user: ModuleType, counts: Counter[str]) -> dict[str, Any]:
     """The kernels that a module calls, by their names there, in plain Python as is all that they call."""
-    kernels = {name: value for name, value in vars(user).items() if isinstance(value, Dispatcher)}
+    kernels = {name: value for name, value in vars(user).items() if isinstance(value, kernel.Kernel)}
     with _plain_kernel_files(counts):
         return {
             name: getattr(import_module(kernel.py_func.__module__), kernel.py_func.__name__)
@@ -112,7 +111,7 @@ def _plain_kernel_files(counts: Counter[str]) -> Iterator[None]:
 
 def _defines_kernels(module: ModuleType) -> bool:
     values = list(vars(module).values())
-    return any(isinstance(value, Dispatcher) and value.__module__ == module.__name__ for value in values)
+    return any(isinstance(value, kernel.Kernel) and value.__module__ == module.__name__ for value in values)
 
 
 def _put_back(name: str, module: ModuleType | None) -> None:

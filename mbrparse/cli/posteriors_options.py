@@ -26,6 +26,7 @@ CHART_OPTIONS = (
     "items",
     "precision",
     "jobs",
+    "scheduler",
     "write_posteriors",
     "engine",
     "agenda",

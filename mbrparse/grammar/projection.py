@@ -39,19 +39,27 @@ def has_annotations(grammar: PCFG) -> bool:
 def projected_grammar(grammar: PCFG) -> PCFG:
     """The grammar of the projected labels, over the same terminals; its ``labels`` are the same, too."""
     names = _names(grammar)
-    symbols = sorted(set(names), key=lambda name: (unquote(name), True) if is_terminal(name) else (name, False))
+    symbols = sorted(
+        set(names), key=lambda name: (unquote(name), True) if is_terminal(name) else (name, False)
+    )
     ids = {name: place for place, name in enumerate(symbols)}
     above = np.array([ids[name] for name in names], np.int32)
     weight = _weights(grammar, above, len(symbols))
 
-    def summed(parents: IntArray, log_prob: FloatArray, others: Sequence[IntArray]) -> tuple[IntArray, FloatArray]:
-        keys = np.stack((above[parents], *others)) if len(parents) else np.empty((1 + len(others), 0), np.int32)
+    def summed(
+        parents: IntArray, log_prob: FloatArray, others: Sequence[IntArray]
+    ) -> tuple[IntArray, FloatArray]:
+        keys = (
+            np.stack((above[parents], *others)) if len(parents) else np.empty((1 + len(others), 0), np.int32)
+        )
         rows, place = np.unique(keys, axis=1, return_inverse=True)
         mass = np.bincount(place.ravel(), weight[parents] * np.exp(log_prob), rows.shape[1])
         return rows.astype(np.int32), np.log(mass)
 
     binary, log_prob = summed(grammar.parent, grammar.log_prob, (above[grammar.left], above[grammar.right]))
-    unary, unary_log_prob = summed(grammar.unary_parent, grammar.unary_log_prob, (above[grammar.unary_child],))
+    unary, unary_log_prob = summed(
+        grammar.unary_parent, grammar.unary_log_prob, (above[grammar.unary_child],)
+    )
     lexical, lexical_log_prob = summed(
         grammar.lexical_symbol, grammar.lexical_log_prob, (grammar.lexical_terminal,)
     )
@@ -107,6 +115,6 @@ def expected_symbols(grammar: PCFG) -> FloatArray:
         size = generation.sum()
         if size <= _NEGLIGIBLE * expected.sum():
             break
-        if size > 1.0 / np.finfo(np.float64).tiny**0.5:
+        if size > 1.0 / np.finfo(np.float64).tiny ** 0.5:
             generation, expected = generation / size, expected / size
     return expected

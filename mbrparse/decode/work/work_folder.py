@@ -18,7 +18,7 @@ from pathlib import Path
 from mbrparse.decode.lines import Lines
 from mbrparse.decode.sentences import Chunk, InputForm, read_chunks, sentences_of
 from mbrparse.decode.work.blocks_file import Block, BlocksFile, End
-from mbrparse.decode.work.manifest import BLOCK, Manifest
+from mbrparse.decode.work.manifest import Manifest
 from mbrparse.errors import FileError, InputMismatchError
 from mbrparse.reporting import Tell, say_nothing
 
@@ -49,6 +49,7 @@ class WorkFolder:
         self.folder = folder
         self.sentences = 0
         self._shard = manifest.shard
+        self._block = manifest.block
         self._candidates = manifest.settings["candidates"]
         self._blocks = BlocksFile(folder / BLOCKS)
         self._finished = 0
@@ -71,7 +72,7 @@ class WorkFolder:
 
         Raises InputMismatchError where the input is not that of the finished ones.
         """
-        blocks = read_chunks(path, form, encoding, first_size=BLOCK, size=BLOCK)
+        blocks = read_chunks(path, form, encoding, first_size=self._block, size=self._block)
         digest = hashlib.sha256()
         there = islice(self._blocks.records(), self._finished)
         count, left, read = 0, self._finished, ""

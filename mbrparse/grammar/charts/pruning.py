@@ -13,6 +13,7 @@ from mbrparse.grammar.charts.span_summary import SpanEntries
 from mbrparse.grammar.charts.sparse.alive import Alive, alive_labels
 from mbrparse.grammar.pcfg import PCFG, IntArray
 
+
 class Pruned(NamedTuple):
     """The threshold that a sentence was parsed with (0: nothing was left out), and the share of its
     probability under the coarser grammar that is in derivations of which something was left out."""
