@@ -40,8 +40,8 @@ class PrunedCharts(ChartFactory):
     """Fills charts for one grammar of annotated labels, by the sparse kernel.
 
     A symbol has no place over a span where the posterior of its label (how often it is expected there) under
-    the projected grammar is no more than ``threshold``; of a chain of unary rules this is asked of its first
-    and its last symbol. A sentence that would lose all its parses gets a lower threshold, and at last none.
+    the projected grammar is no more than ``threshold``; of a chain of unary rules this is asked of its last
+    symbol only, the one that binary and lexical rules make. A sentence that would lose all its parses gets a lower threshold, and at last none.
     """
 
     def __init__(

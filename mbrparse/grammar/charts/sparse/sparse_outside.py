@@ -23,8 +23,6 @@ def sparse_outside(state: SparseState, stop: Ints) -> float:
     outside, slots, factor = chart.outside, buckets.slots, buckets.factor
     outside[: chart.column_start[n + 1]] = 0
     outside[-1] = 0  # what is said of a node that was pruned
-    if chains:
-        buckets.mass[:] = 0
     total = 0.0
     node = chart.cell_first[0, n]
     while node >= 0:
@@ -74,12 +72,10 @@ def _close_outside(state: SparseState, start: int, end: int) -> None:
         symbol = chart.symbol[node]
         received = outside[node] * 0
         for entry in range(unary.closure_start[symbol], unary.closure_start[symbol + 1]):
-            received += mass[unary.closure_top[entry]] * unary.closure_value[entry]
+            received += (
+                mass[unary.closure_top[entry]] * unary.closure_value[entry]
+            )  # the cell holds all these tops
         outside[node] = received
-        node = chart.cell_next[node]
-    node = chart.cell_first[start, end]
-    while node >= 0:
-        mass[chart.symbol[node]] = 0  # another cell need not hold all tops of its nodes
         node = chart.cell_next[node]
 
 
