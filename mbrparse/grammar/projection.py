@@ -1,10 +1,10 @@
 """The projected grammar: that of a grammar's labels without their annotations.
 
-A rule's probability is that of all rules which it projects, each weighed by how often its parent is expected in
-a derivation, over how often all parents with this label are. Of all grammars of these labels it is the nearest
-to the finer one (in Kullback-Leibler divergence). Where probabilities are relative frequencies, expected numbers
-are the treebank's own (Chi & Geman 1998), and so it is the grammar that is read off the projected trees; no
-counts are needed, which other processes and other programs' files do not have.
+A rule's probability is the mean of those that it projects, each weighed by how often its parent is expected
+in a derivation. Of all grammars of these labels this is the nearest to the finer one (in Kullback-Leibler
+divergence). Where probabilities are relative frequencies, expected numbers are the treebank's own (Chi &
+Geman 1998), and so it is the grammar that is read off the projected trees; it needs no counts, which other
+processes and other programs' files do not have.
 """
 
 from __future__ import annotations
@@ -39,19 +39,27 @@ def has_annotations(grammar: PCFG) -> bool:
 def projected_grammar(grammar: PCFG) -> PCFG:
     """The grammar of the projected labels, over the same terminals; its ``labels`` are the same, too."""
     names = _names(grammar)
-    symbols = sorted(set(names), key=lambda name: (unquote(name), True) if is_terminal(name) else (name, False))
+    symbols = sorted(
+        set(names), key=lambda name: (unquote(name), True) if is_terminal(name) else (name, False)
+    )
     ids = {name: place for place, name in enumerate(symbols)}
     above = np.array([ids[name] for name in names], np.int32)
     weight = _weights(grammar, above, len(symbols))
 
-    def summed(parents: IntArray, log_prob: FloatArray, others: Sequence[IntArray]) -> tuple[IntArray, FloatArray]:
-        keys = np.stack((above[parents], *others)) if len(parents) else np.empty((1 + len(others), 0), np.int32)
+    def summed(
+        parents: IntArray, log_prob: FloatArray, others: Sequence[IntArray]
+    ) -> tuple[IntArray, FloatArray]:
+        keys = (
+            np.stack((above[parents], *others)) if len(parents) else np.empty((1 + len(others), 0), np.int32)
+        )
         rows, place = np.unique(keys, axis=1, return_inverse=True)
         mass = np.bincount(place.ravel(), weight[parents] * np.exp(log_prob), rows.shape[1])
         return rows.astype(np.int32), np.log(mass)
 
     binary, log_prob = summed(grammar.parent, grammar.log_prob, (above[grammar.left], above[grammar.right]))
-    unary, unary_log_prob = summed(grammar.unary_parent, grammar.unary_log_prob, (above[grammar.unary_child],))
+    unary, unary_log_prob = summed(
+        grammar.unary_parent, grammar.unary_log_prob, (above[grammar.unary_child],)
+    )
     lexical, lexical_log_prob = summed(
         grammar.lexical_symbol, grammar.lexical_log_prob, (grammar.lexical_terminal,)
     )
@@ -62,10 +70,8 @@ def projected_grammar(grammar: PCFG) -> PCFG:
         grammar.terminal_kind,
         tuple(symbols),
         grammar.terminals,
-        *binary,
-        log_prob,
-        *unary,
-        unary_log_prob,
+        *(binary[0], binary[1], binary[2], log_prob),
+        *(unary[0], unary[1], unary_log_prob),
         lexical[0, order],
         lexical[1, order],
         lexical_log_prob[order],
@@ -100,13 +106,13 @@ def expected_symbols(grammar: PCFG) -> FloatArray:
     children = np.concatenate((grammar.left, grammar.right, grammar.unary_child))
     probs = np.exp(np.concatenate((grammar.log_prob, grammar.log_prob, grammar.unary_log_prob)))
     generation: FloatArray = np.exp(grammar.root_log_prob)
-    expected = generation.copy()
+    expected: FloatArray = generation.copy()
     for _ in range(_GENERATIONS):
-        generation = np.bincount(children, generation[parents] * probs, len(expected))
+        generation = np.bincount(children, generation[parents] * probs, len(expected)).astype(np.float64)
         expected += generation
         size = generation.sum()
         if size <= _NEGLIGIBLE * expected.sum():
             break
-        if size > 1.0 / np.finfo(np.float64).tiny**0.5:
+        if size > 1.0 / np.finfo(np.float64).tiny ** 0.5:
             generation, expected = generation / size, expected / size
     return expected

@@ -93,7 +93,7 @@ def _best_split(state: SearchState, lane: int, node: int, end: int) -> tuple[int
     while group >= 0:
         for place in range(forest.production_first[group], forest.production_last[group]):
             if forest.production_parent[place] == node:
-                rule = forest.group_rule[group] + place - forest.production_first[group]
+                rule = forest.production_rule[place]
                 found = values.shared[place] if lane == edge_gains.share_lane else values.split[group, lane]
                 wanted = max(wanted, found + production_gain(gains, place, rule, here, lane))
         group = forest.group_next[group]
@@ -106,7 +106,7 @@ def _best_split(state: SearchState, lane: int, node: int, end: int) -> tuple[int
         for place in range(forest.production_first[group], forest.production_last[group]):
             if forest.production_parent[place] != node:
                 continue
-            rule = forest.group_rule[group] + place - forest.production_first[group]
+            rule = forest.production_rule[place]
             gain = production_gain(gains, place, rule, here, lane)
             found = values.shared[place] if lane == edge_gains.share_lane else values.split[group, lane]
             if found + gain < least:

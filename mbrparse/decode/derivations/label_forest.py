@@ -105,7 +105,7 @@ def _project_groups(source: ItemForest, labels: LabelForest, scratch: Projection
         for production in range(forest.production_first[group], forest.production_last[group]):
             scratch.label_group[production] = -1
             parent = forest.production_parent[production]
-            rule = forest.group_rule[group] + production - forest.production_first[group]
+            rule = forest.production_rule[production]
             if label_node[parent] < 0:
                 continue
             name = items.production[rule]
@@ -180,10 +180,10 @@ def _project_edges(source: ItemForest, labels: LabelForest, scratch: ProjectionS
                 if label_node[left] < 0:  # its posterior is too small for a number
                     continue
                 below = inside[left] * inside[node]
-                rule = forest.group_rule[group]
                 for production in range(forest.production_first[group], forest.production_last[group]):
                     chosen = label_group[production]
                     if chosen >= 0:
+                        rule = forest.production_rule[production]
                         mass = rule_prob[rule] * outside[forest.production_parent[production]] * below
                         if mass > 0:
                             entry = entry_of_group[chosen]
@@ -196,7 +196,6 @@ def _project_edges(source: ItemForest, labels: LabelForest, scratch: ProjectionS
                                 edge_group[entry], edge_left[entry] = chosen, label_node[left]
                                 mass_of[entry] = 0
                             mass_of[entry] += mass
-                    rule += 1
     edge_first[into.node_first[cell + 1]] = edges
     scratch.counts[2] = edges
     return True
