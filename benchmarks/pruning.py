@@ -139,10 +139,7 @@ def main() -> None:
     for corpus, title, share, longest in corpora:
         for name in options.only:
             grammar, gold = sample(corpus, settings()[name], share, options.sentences, longest)
-            rules = len(grammar.parent)
-            print(
-                f"{title}, {name}: {len(grammar.symbols)} symbols, {rules} binary rules, {len(gold)} sentences"
-            )
+            print(f"{title}, {name}: {grammar}, {len(gold)} sentences")
             for objective in options.objectives:
                 found = curves[f"{title}, {name}, {OBJECTIVES[objective]}"] = []
                 for point in points(grammar, gold, objective):

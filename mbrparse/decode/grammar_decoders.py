@@ -106,6 +106,11 @@ class GrammarDecoders:
                 "--prune has nothing to project: no labels of this grammar differ in annotations alone; "
                 "leave it out, or train on trees of mbrparse binarize --vmarkov 2 or --hmarkov 1"
             )
+        whole = self.options.needs_consistency or self._asked(Kind.WHOLE)
+        if whole and self.grammar.has_unaries:
+            raise OptionsError(
+                "--prune cannot tell what crosses a span where there are unary rules: leave it out"
+            )
         return Pruning(self.grammar, self.options.prune, self.clock)
 
     def _wanted(self) -> Wanted:

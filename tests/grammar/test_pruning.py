@@ -330,6 +330,9 @@ def test_what_cannot_be_pruned(grammar: PCFG) -> None:
         Parser(grammar, prune=0.1, best_first=BestFirst("normalized-beta", Until("exhausted")))
     with pytest.raises(OptionsError, match="from 0 to below 1"):
         Parser(grammar, prune=1.0)
+    unary = PCFG.from_rules(counted([read_tree("(S (NP^S (NN x)) (VP^S (NP^VP (NN x)) (VB x)))")]))
+    with pytest.raises(OptionsError, match="cannot tell what crosses a span"):
+        Parser(unary, "consistent-brackets", prune=0.1)
 
 
 def test_commands_prune(command: Command, tmp_path: Path, grammar: PCFG) -> None:
