@@ -215,7 +215,7 @@ def test_dense_kernels_stop_at_the_first_cell(
 
 
 def test_the_kernel_of_a_sentence_alone_stops_at_the_first_cell(monkeypatch: pytest.MonkeyPatch) -> None:
-    kernel, found = diagonal_charts.diagonal_inside, []
+    kernel, found = getattr(diagonal_charts, "diagonal_inside"), []  # noqa: B009
 
     def late(*arguments: Any) -> Any:
         kept = kernel(*arguments[:-1], np.ones(1, np.int32))
