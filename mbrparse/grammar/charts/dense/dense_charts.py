@@ -161,16 +161,22 @@ class DenseCharts:
 
     def _arrange(self, sentences: Sequence[IntArray]) -> tuple[DenseState, Ints]:
         """Sentences by lane, and the powers of two by word; one sentence is alone."""
-        lanes = self.lanes if len(sentences) > 1 else 1
-        length = np.zeros(lanes, np.int32)
-        length[: len(sentences)] = [len(tokens) for tokens in sentences]
-        tokens = np.concatenate(sentences)
-        entries, begin = lexical_entries(self._lexicon, tokens)
-        first = np.concatenate(([0], np.cumsum(length)[:-1]))
-        position = first[:, None] + np.minimum(np.arange(length.max() + 1)[None, :], length[:, None])
+        if len(sentences) == 1:
+            [tokens] = sentences
+            length = np.array([len(tokens)], np.int32)
+            entries, begin = lexical_entries(self._lexicon, tokens)
+            entry_start = begin[None, :]
+        else:
+            length = np.zeros(self.lanes, np.int32)
+            length[: len(sentences)] = [len(tokens) for tokens in sentences]
+            tokens = np.concatenate(sentences)
+            entries, begin = lexical_entries(self._lexicon, tokens)
+            first = np.concatenate(([0], np.cumsum(length)[:-1]))
+            ends = np.minimum(np.arange(length.max() + 1)[None, :], length[:, None])
+            entry_start = begin[first[:, None] + ends]
         group = Group(
             length,
-            begin[position],
+            entry_start,
             self._lexicon.symbol[entries],
             self._entry_prob[entries],
             self._entry_wide[entries],
