@@ -11,7 +11,8 @@ import numpy.typing as npt
 
 from mbrparse.grammar.charts.chart import Chart, Derivation, Wanted
 from mbrparse.grammar.charts.clock import Clock
-from mbrparse.grammar.charts.dense.dense_derivation import dense_derivation
+from mbrparse.grammar.charts.columns import Spans
+from mbrparse.grammar.charts.dense.dense_derivation import dense_derivations, lane_nodes
 from mbrparse.grammar.charts.dense.dense_inside import dense_inside, dense_roots, dense_viterbi
 from mbrparse.grammar.charts.dense.dense_nodes import dense_nodes
 from mbrparse.grammar.charts.dense.dense_outside import dense_outside
@@ -30,7 +31,7 @@ from mbrparse.grammar.charts.dense.dense_words import certain_words, dense_words
 from mbrparse.grammar.charts.dense.diagonal_charts import DiagonalCharts
 from mbrparse.grammar.charts.lexicon import lexical_entries, lexicon, scaled_entries
 from mbrparse.grammar.charts.live_nodes import LiveNodes
-from mbrparse.grammar.charts.nodes import derivation_of
+from mbrparse.grammar.charts.nodes import SYMBOL_IDS
 from mbrparse.grammar.charts.rule_tables import Floats, Ints, chart_rules
 from mbrparse.grammar.charts.span_summary import SpanEntries, SpanSummary, cell_of
 from mbrparse.grammar.charts.vector import VECTOR_BYTES, aligned_rows
@@ -330,15 +331,19 @@ class DenseCharts:
             best = self._chart(0, state.longest * (state.longest + 1) // 2)
             dense_viterbi(state, best, self._clock.stop)
             self._clock.check()
+        nodes = lane_nodes(len(state.group.length), state.longest)
+        dense_derivations(state, best, self._tie, np.empty((state.longest + 1, 3), np.int32), nodes)
         powers = self._powers(state.group, shift)
         found: list[Derivation | None] = []
         for lane in range(len(sentences)):
-            nodes, prob = dense_derivation(state, best, lane, self._tie)
+            prob, n = float(nodes.top[lane]), len(sentences[lane])
             if not 0 < prob < math.inf:
                 found.append(None)
                 continue
             log_prob = math.log(prob) - float(powers[lane]) * math.log(2.0)
-            found.append(derivation_of(*nodes, log_prob))
+            start, end, symbol = (column[lane, : n - 1] for column in nodes[:3])
+            inner = Spans(start, end, symbol, SYMBOL_IDS)
+            found.append(Derivation(log_prob, inner, nodes.tag[lane, :n].tolist()))
         return found
 
 
