@@ -170,11 +170,11 @@ def by_states(folder: Path, quick: bool) -> list[Point]:
     return points
 
 
-def by_sentences(folder: Path, quick: bool) -> dict[str, list[tuple[int, Run]]]:
+def by_sentences(folder: Path, most: int) -> dict[str, list[tuple[int, Run]]]:
     """The commands that a treebank goes through, on more and more sampled trees."""
     found: dict[str, list[tuple[int, Run]]] = {}
     grammar = folder / f"{SMALL.name}.txt"
-    for count in [count for count in SENTENCES if not quick or count <= 10**4]:
+    for count in [count for count in SENTENCES if count <= most]:
         trees = sampled(grammar, count, folder / "sampled.mrg")
         stages = {
             "train": ("train", trees, "-o", folder / "again.txt"),
@@ -232,6 +232,7 @@ def main() -> None:
     parser.add_argument(
         "--only", choices=parts, nargs="+", default=parts, metavar="PART", help=", ".join(parts)
     )
+    parser.add_argument("--sentences", type=int, default=10**6, help="so many at most (default: %(default)s)")
     options = parser.parse_args()
     pinned.pin()
     print(pinned.machine())
@@ -246,7 +247,7 @@ def main() -> None:
             show("Against the rules: more and more trees, parents annotated", by_training(corpus, folder))
             show("Against the rules: split states, 20 tags", by_states(folder, options.quick))
         if "sentences" in options.only:
-            stages = by_sentences(folder, options.quick)
+            stages = by_sentences(folder, 10**4 if options.quick else options.sentences)
             for stage, runs in stages.items():
                 points = [Point(count, 1e3 * run.cpu, run.memory) for count, run in runs]
                 show(f"Against the number of sentences: {stage}", points, "ms of CPU, all")

@@ -85,12 +85,18 @@ class Parse:
     def trees(self) -> tuple[Tree | None, ...]:
         """The tree of each objective as it is written (None: the empty parse), built when it is asked for."""
         # Objectives often agree: the same tree is built once.
-        built: dict[object, Tree | None] = {None: None}
-        keys = [None if parts is None else parts.key() for parts in self.parts]
-        for key, parts in zip(keys, self.parts, strict=True):
-            if key not in built and parts is not None:
-                built[key] = parts.build()
-        return tuple(built[key] for key in keys)
+        built: dict[object, Tree] = {}
+        trees: list[Tree | None] = []
+        for parts in self.parts:
+            if parts is None:
+                trees.append(None)
+                continue
+            listed = parts.listed()
+            key = listed.form, id(listed.leaves), listed.spans, listed.tags
+            if key not in built:
+                built[key] = listed.build()
+            trees.append(built[key])
+        return tuple(trees)
 
     @property
     def length(self) -> int:

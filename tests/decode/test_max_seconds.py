@@ -29,7 +29,7 @@ from mbrparse.errors import OptionsError, TimeLimitError
 from mbrparse.grammar.charts import clock as clocks
 from mbrparse.grammar.charts.chart import Chart, Wanted
 from mbrparse.grammar.charts.clock import Clock
-from mbrparse.grammar.charts.dense import dense_charts
+from mbrparse.grammar.charts.dense import dense_charts, diagonal_charts
 from mbrparse.grammar.charts.factory import ChartFactory
 from mbrparse.grammar.charts.forest import forests
 from mbrparse.grammar.charts.forest.forests import Forests
@@ -215,8 +215,23 @@ def test_dense_kernels_stop_at_the_first_cell(
         found.append(int(np.count_nonzero(arguments[which])))
 
     monkeypatch.setattr(dense_charts, name, late)
+    group = [GRAMMAR.encode(["x"] * 6)] * 8
+    ChartFactory(GRAMMAR, wanted=wanted, kernel="dense").charts(group)
+    assert found == [8 * entered]
+
+
+def test_the_kernel_of_a_sentence_alone_stops_at_the_first_cell(monkeypatch: pytest.MonkeyPatch) -> None:
+    kernel, found = getattr(diagonal_charts, "diagonal_inside"), []  # noqa: B009
+
+    def late(*arguments: Any) -> Any:
+        kept = kernel(*arguments[:-1], np.ones(1, np.int32))
+        found.append((kept, int(np.count_nonzero(arguments[2]))))
+        return kept
+
+    monkeypatch.setattr(diagonal_charts, "diagonal_inside", late)
+    wanted = Wanted(summaries=False, derivations=True)
     ChartFactory(GRAMMAR, wanted=wanted, kernel="dense").charts([GRAMMAR.encode(["x"] * 6)])
-    assert found == [entered]
+    assert found == [(False, 0)]
 
 
 @pytest.mark.parametrize("search", [best_bracketing, best_constituents])
