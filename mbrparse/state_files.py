@@ -68,9 +68,14 @@ def state_of(text: str, shape: Shape) -> dict[str, Any]:
 
 def write_state(path: str | Path, content: dict[str, Any]) -> None:
     """Write an object and its digest, complete or not at all."""
-    text = json.dumps(content)
     with open_output(path) as stream:
-        stream.write(f'{text[:-1]}, "{DIGEST}": "{_digest(text)}"}}\n')
+        stream.write(state_text(content))
+
+
+def state_text(content: dict[str, Any]) -> str:
+    """An object and its digest in one line, as ``state_of`` reads them."""
+    text = json.dumps(content)
+    return f'{text[:-1]}, "{DIGEST}": "{_digest(text)}"}}\n'
 
 
 def _digest(text: str) -> str:

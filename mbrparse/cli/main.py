@@ -30,6 +30,7 @@ COMMANDS = {
     "grammar": "Show, or convert, a grammar.",
     "sample": "Sample trees from a grammar.",
     "parse": "Parse sentences for one objective or several.",
+    "merge": "Merge the parts of a parsing into the files of one run.",
     "score": "Score given trees: log probabilities and expectations.",
     "posteriors": "Show a sentence's chart: the posteriors of its spans.",
     "baseline": "Binary trees that know nothing: left, right, random, balanced.",

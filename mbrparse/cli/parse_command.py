@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -10,13 +11,12 @@ from mbrparse.cli.best_first_options import best_first_options, best_first_searc
 from mbrparse.cli.candidates_options import candidates_options, check_candidates, risk_of
 from mbrparse.cli.objective_options import chosen_objectives, combinations_checked, objective_options
 from mbrparse.cli.options import (
-    Finite,
     NearestChoice,
     encoding_option,
     jobs_option,
     note,
     output_option,
-    with_progress,
+    prune_option,
 )
 from mbrparse.cli.outputs import check_outputs
 from mbrparse.cli.posteriors_options import (
@@ -27,6 +27,8 @@ from mbrparse.cli.posteriors_options import (
     posteriors_writer,
     read_given,
 )
+from mbrparse.cli.watching import Watch, log_option
+from mbrparse.cli.work_options import chosen_shard, opened, work_options
 
 if TYPE_CHECKING:
     from mbrparse.decode.posteriors.posteriors_file import GivenPosteriors
@@ -79,21 +81,16 @@ PLACEHOLDER = "{objective}"
     show_default=True,
     help="Of the charts' numbers; single is for speed.",
 )
-@click.option(
-    "--prune",
-    type=Finite(min=0, max=1, max_open=True),
-    default=0.0,
-    metavar="T",
-    help="With a DOP grammar: leave labels out whose posterior over a span, under the treebank's PCFG, is no "
-    "more than T.  [default: 0, exact]",
-)
+@prune_option()
 @jobs_option()
+@log_option()
 @click.option("--details", metavar="FILE", help="Write one JSON line a sentence: status, expected scores.")
 @click.option(
     "--write-posteriors",
     metavar="FILE.npz",
     help="Write the posteriors of labelled spans, in the form that --posteriors reads.",
 )
+@work_options
 @candidates_options
 @best_first_options
 @encoding_option()
@@ -118,7 +115,8 @@ def parse(
     max_length: int | None,
     max_seconds: float | None,
     prune: float,
-    jobs: int,
+    jobs: Any,
+    log: str | None,
     details: str | None,
     write_posteriors: str | None,
     encoding: str,
@@ -132,6 +130,9 @@ def parse(
     sampled_posteriors: bool,
     risk: str | None,
     candidates: str | None,
+    shard: str | None,
+    work: str | None,
+    resume: bool,
     **search: Any,
 ) -> None:
     """Parse sentences for one objective or several; the charts are computed once for all.
@@ -141,7 +142,7 @@ def parse(
     INPUT holds trees, whose tags or words are parsed, or lines of tokens. There is exactly one line of
     output for each sentence, in order, whatever happens to any one of them.
     """
-    from mbrparse.decode.parse_files import write_parses
+    from mbrparse.decode.parse_files import ParseAccount, write_parses
     from mbrparse.decode.parser_options import ParserOptions
     from mbrparse.decode.run import Job, parse_all
     from mbrparse.decode.sentences import read_chunks
@@ -151,16 +152,12 @@ def parse(
 
     check_source(input, grammar, posteriors)
     names = tuple(dict.fromkeys(names))
-    if len(names) > 1 and PLACEHOLDER not in output:
-        raise click.UsageError(f"With several objectives, --output must hold {PLACEHOLDER}.")
-    paths = [output.replace(PLACEHOLDER, name) for name in names]
+    part = chosen_shard(shard, work, resume, pooled)
+    paths = [] if part is not None else output_paths(output, names)
+    files = [("--details", details), ("--write-posteriors", write_posteriors)]
+    files += [("--candidates", candidates), ("--log", log)]
     check_outputs(
-        [
-            *(("--output", path) for path in paths),
-            ("--details", details),
-            ("--write-posteriors", write_posteriors),
-            ("--candidates", candidates),
-        ],
+        [] if part is not None else [*(("--output", path) for path in paths), *files],
         [("--grammar", grammar), ("--posteriors", posteriors), ("--statistics", search["statistics"])],
         [("INPUT", input)],
     )
@@ -196,8 +193,28 @@ def parse(
             collected = posteriors_writer(write_posteriors, known, options), write_posteriors
     check_candidates(isinstance(source, DopGrammar) and options.draws, seed, candidates, options)
     job = Job(source, options, details is not None, collected is not None)
-    with combinations_checked():
-        results = parse_all(job, read_chunks(input, form, encoding), jobs, note, with_progress)
-    with announced(lambda: note("compiling kernels, once on this machine ...")):
-        account = write_parses(results, paths, details, collected, candidates=candidates)
+    watch = Watch(input, log)
+    with (
+        announced(lambda: note("compiling kernels, once on this machine ...")),
+        opened(work, resume, part, job, candidates is not None) as folder,
+    ):
+        chunks = (
+            read_chunks(input, form, encoding) if folder is None else folder.chunks(input, form, encoding)
+        )
+        with combinations_checked():
+            results = parse_all(
+                job, chunks, jobs, note, watch, iter if folder is None else folder.kept, watch.standing
+            )
+        if part is None:
+            account = write_parses(results, paths, details, collected, candidates=candidates)
+        else:
+            account = ParseAccount.of(results)
+            note(f"shard {part} is done; when all are, mbrparse merge writes their files")
     note(str(account))
+
+
+def output_paths(output: str, names: Sequence[str]) -> list[str]:
+    """Where the trees of each objective are written; a usage error where all would go to one place."""
+    if len(names) > 1 and PLACEHOLDER not in output:
+        raise click.UsageError(f"With several objectives, --output must hold {PLACEHOLDER}.")
+    return [output.replace(PLACEHOLDER, name) for name in names]

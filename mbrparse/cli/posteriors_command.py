@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mbrparse.cli.options import Finite, NearestChoice, encoding_option, output_option
+from mbrparse.cli.objective_options import combinations_checked
+from mbrparse.cli.options import Finite, NearestChoice, encoding_option, output_option, prune_option
 from mbrparse.cli.outputs import check_outputs
 from mbrparse.cli.posteriors_options import posteriors_option, read_given
 from mbrparse.files import STANDARD, open_output, open_output_bytes, together
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
 @click.option(
     "--input", "form", type=NearestChoice(["trees", "tokens"]), help="Default: told by the first character."
 )
+@prune_option()
 @output_option()
 @encoding_option()
 def posteriors(
@@ -58,6 +60,7 @@ def posteriors(
     svg: str | None,
     png: str | None,
     form: Any,
+    prune: float,
     output: str,
     encoding: str,
 ) -> None:
@@ -79,7 +82,7 @@ def posteriors(
         [("--output", output), ("--svg", svg), ("--png", png)],
         [("INPUT", text), ("--grammar", grammar), ("--posteriors", posteriors)],
     )
-    batch, reason, found = _of_sentence(text, grammar, posteriors, line, form, encoding)
+    batch, reason, found = _of_sentence(text, grammar, posteriors, line, form, prune, encoding)
     if found is None:
         raise MbrparseError(
             f"sentence {line} has no chart: {reason}", source=batch.source, remedy="show another: --line N"
@@ -104,7 +107,13 @@ def posteriors(
 
 
 def _of_sentence(
-    input: str | None, grammar: str | None, given: str | None, line: int, form: Any, encoding: str
+    input: str | None,
+    grammar: str | None,
+    given: str | None,
+    line: int,
+    form: Any,
+    prune: float,
+    encoding: str,
 ) -> tuple[Batch, str | None, Any]:
     """The sentence, why it has no chart, and its posteriors."""
     from mbrparse.aside import aside
@@ -119,13 +128,16 @@ def _of_sentence(
     from mbrparse.grammar.kernel import announced
     from mbrparse.treebank.tree import Tree
 
-    options = ParserOptions((OBJECTIVES["labelled-recall"],), expectations=True)
+    options = ParserOptions((OBJECTIVES["labelled-recall"],), expectations=True, prune=prune)
     source: GrammarSource | PosteriorsSource
     if grammar is not None:
-        source = GrammarSource(read_any_grammar(grammar), options)
+        known = read_any_grammar(grammar)
+        with combinations_checked():
+            source = GrammarSource(known, options)
     else:
         posteriors = read_given(str(given))
-        source = PosteriorsSource(posteriors, options)
+        with combinations_checked():
+            source = PosteriorsSource(posteriors, options)
         if input is None:
             if line > len(posteriors.lengths):
                 raise CorpusError(

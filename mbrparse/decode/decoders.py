@@ -7,9 +7,9 @@ posteriors.posteriors_source.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeVar, runtime_checkable
 
 from mbrparse.decode.fallback import LabelledSpans
 from mbrparse.decode.posteriors.span_posteriors import Posteriors
@@ -70,6 +70,26 @@ class Decoder(Protocol[ChartT_contra]):
         Charts of sentences without a parse are not to be asked.
         """
         ...
+
+
+@runtime_checkable
+class BatchDecoder(Decoder[ChartT_contra], Protocol[ChartT_contra]):
+    """One that has less to do for many sentences at once."""
+
+    def decode_all(
+        self, charts: Sequence[ChartT_contra], posteriors: Sequence[Posteriors]
+    ) -> Sequence[Sequence[Decoded | None]]:
+        """What ``decode`` finds for each."""
+        ...
+
+
+def decode_all(
+    decoder: Decoder[ChartT_contra], charts: Sequence[ChartT_contra], posteriors: Sequence[Posteriors]
+) -> Iterable[Sequence[Decoded | None]]:
+    """What a decoder finds for each of several sentences."""
+    if isinstance(decoder, BatchDecoder):
+        return decoder.decode_all(charts, posteriors)
+    return map(decoder.decode, charts, posteriors)
 
 
 class Place(NamedTuple):

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 from mbrparse.treebank.labels import continuation_of
 
 Fallback = Literal["right-branching", "flat", "empty"]
-LabelledSpans = list[tuple[int, int, str]]
+LabelledSpans = Sequence[tuple[int, int, str]]
 
 
 def fallback_spans(

@@ -109,7 +109,7 @@ def labelled_spans(given: GivenTree, form: Form, labels: frozenset[str], unaries
 
 def _original(found: list[Constituent], joined_labels: frozenset[str]) -> LabelledSpans:
     """Labels as binarizing writes them; chains of unary nodes joined (--unary join) where that is a label."""
-    spans: LabelledSpans = []
+    spans: list[tuple[int, int, str]] = []
     for (start, end), chain in itertools.groupby(found, key=lambda one: one[:2]):
         labels = tuple(one.label for one in chain)
         joined = join_chain(labels)

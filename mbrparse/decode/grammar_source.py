@@ -11,9 +11,8 @@ from mbrparse.decode.grammar_decoders import GrammarDecoders
 from mbrparse.decode.parse_result import SentenceChart
 from mbrparse.decode.parser_options import ParserOptions
 from mbrparse.decode.sentences import Batch, Sentence
-from mbrparse.decode.trees import tagged
 from mbrparse.grammar.charts.clock import Clock
-from mbrparse.grammar.charts.factory import default_max_length
+from mbrparse.grammar.charts.factory import ChartFactory, default_max_length
 from mbrparse.grammar.pcfg import PCFG, UNKNOWN_TERMINAL, IntArray
 from mbrparse.grammar.rules import is_terminal, unquote
 from mbrparse.treebank.labels import unescape
@@ -45,8 +44,9 @@ class GrammarSource:
         self.clock = Clock(options.max_seconds)
         self.renew()
         self._max_length = options.max_length or default_max_length(grammar)
-        self._words = grammar.terminal_kind == "words"
-        self._untagged = frozenset(unquote(name) for name in grammar.symbols if is_terminal(name))
+        #: Whether words get the tags of their tree; those that rules name themselves have none.
+        self.retags = grammar.terminal_kind == "words"
+        self.bare = frozenset(unquote(name) for name in grammar.symbols if is_terminal(name))
 
     def renew(self) -> None:
         """Make charts and decoders, and the memory that they work in, anew."""
@@ -61,9 +61,14 @@ class GrammarSource:
         made = self._made
         self.charts, self.places, self.candidates = made.charts, made.places, made.candidates
 
+    @property
+    def together(self) -> bool:
+        """Whether evidence of sentence after sentence stays true: other charts share their memory."""
+        return isinstance(self.charts, ChartFactory)
+
     def terminals(self, sentence: Sentence) -> list[str]:
         """What of a sentence the grammar speaks of: its tags, or its words and what stands for them."""
-        if self._words:
+        if self.retags:
             words = [leaf.label if leaf.word is None else leaf.word for leaf in sentence]
             return self.grammar.terminals_of(words)
         return [leaf.label for leaf in sentence]
@@ -97,26 +102,21 @@ class GrammarSource:
             return "empty sentence"
         if len(terminals) > self._max_length:
             return f"longer than {self._max_length} terminals"
-        for terminal, terminal_id in zip(terminals, ids, strict=True):
-            if terminal_id == UNKNOWN_TERMINAL:
-                return f"unknown terminal {terminal}"
+        if UNKNOWN_TERMINAL in ids:
+            return f"unknown terminal {terminals[ids.index(UNKNOWN_TERMINAL)]}"
         return None
 
-    def leaves(self, evidence: Evidence, preterminals: Sequence[str | None] | None) -> Sentence:
-        """The leaves of a tree with these preterminals (None: of a fall-back).
+    def fallback_leaves(self, evidence: Evidence) -> Sentence:
+        """The leaves of a fall-back.
 
-        Words get the preterminals of their tree. In a fall-back a word without a tag gets its usual one, and
-        one that the grammar does not know is its own: readers of trees over words want one.
+        A word without a tag gets its usual one, and one that the grammar does not know is its own: readers of
+        trees over words want one.
         """
-        if not self._words:
+        if not self.retags:
             return evidence.sentence
-        if preterminals is not None:
-            # Terminals that rules name themselves have no tag.
-            shown = [None if tag in self._untagged else tag for tag in preterminals]
-            return tagged(evidence.sentence, shown)
         return tuple(
             Tree(self._usual_tag(leaf.label, terminal_id), word=leaf.label)
-            if leaf.word is None and leaf.label not in self._untagged
+            if leaf.word is None and leaf.label not in self.bare
             else leaf
             for leaf, terminal_id in zip(evidence.sentence, evidence.terminal_ids.tolist(), strict=True)
         )

@@ -35,6 +35,22 @@ class ParseAccount:
         counts = [f"{name} {sum(found)} of {len(found)}" for name, found in self.certified.items()]
         return f"{text}; certified: {', '.join(counts)}" if counts else text
 
+    @classmethod
+    def of(cls, results: Iterable[Lines]) -> ParseAccount:
+        """Count what is written elsewhere."""
+        account = cls()
+        for lines in results:
+            account.add(lines)
+        return account
+
+    def add(self, lines: Lines) -> None:
+        """Count a sentence."""
+        self.sentences += 1
+        for name, certified in lines.certified:
+            self.certified.setdefault(name, []).append(certified)
+        if lines.reason is not None:
+            self.reasons[lines.reason] += 1
+
 
 def write_parses(
     results: Iterable[Lines],
@@ -65,13 +81,9 @@ def write_parses(
                 detail_stream.write(f"{lines.details}\n")
             if posteriors is not None:
                 posteriors[0].add(lines.length, lines.entries, lines.consistent)
-            account.sentences += 1
-            for name, certified in lines.certified:
-                account.certified.setdefault(name, []).append(certified)
+            account.add(lines)
             if candidate_stream is not None:
                 candidate_stream.writelines(f"{account.sentences}\t{one}\n" for one in lines.candidates)
-            if lines.reason is not None:
-                account.reasons[lines.reason] += 1
         if posteriors is not None and entries is not None:
             posteriors[0].write(entries)
     return account

@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple, Protocol, overload
 
 from mbrparse.decode.decoders import Decoded
 from mbrparse.decode.fallback import LabelledSpans
 from mbrparse.decode.objectives import Objective
 from mbrparse.decode.posteriors.span_posteriors import Posteriors, SpanChart
+from mbrparse.decode.trees import TreeParts
 from mbrparse.errors import ObjectiveError
 from mbrparse.grammar.pcfg import IntArray
 from mbrparse.treebank.tree import Tree
@@ -50,11 +52,11 @@ class ScoredTree(NamedTuple):
     tree: Tree | None
 
 
-@dataclass(frozen=True, slots=True, repr=False, eq=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class Parse:
     """What came of one sentence.
 
-    ``trees`` and ``decoded`` are parallel to the ``objectives``: the tree as it is written (None: the
+    ``parts`` and ``decoded`` are parallel to the ``objectives``: what the tree is made of (None: the
     empty parse), and what the search said of it (None: it is a fall-back). ``reason`` says why a fall-back
     was taken (None: there is none among the trees). ``chart`` is there where the grammar has a parse,
     ``posteriors`` (of constituents, projected) where some were asked for. ``candidates``, where they were
@@ -65,7 +67,7 @@ class Parse:
 
     objectives: tuple[Objective, ...]
     terminal_ids: IntArray
-    trees: tuple[Tree | None, ...]
+    parts: tuple[TreeParts | None, ...]
     decoded: tuple[Decoded | None, ...]
     fallback: LabelledSpans
     reason: str | None = None
@@ -79,6 +81,23 @@ class Parse:
         """The first objective's tree."""
         return self.trees[0]
 
+    @cached_property
+    def trees(self) -> tuple[Tree | None, ...]:
+        """The tree of each objective as it is written (None: the empty parse), built when it is asked for."""
+        # Objectives often agree: the same tree is built once.
+        built: dict[object, Tree] = {}
+        trees: list[Tree | None] = []
+        for parts in self.parts:
+            if parts is None:
+                trees.append(None)
+                continue
+            listed = parts.listed()
+            key = listed.form, id(listed.leaves), listed.spans, listed.tags
+            if key not in built:
+                built[key] = listed.build()
+            trees.append(built[key])
+        return tuple(trees)
+
     @property
     def length(self) -> int:
         """The number of terminals."""
@@ -86,7 +105,10 @@ class Parse:
 
     @property
     def log_prob(self) -> float:
-        """The natural logarithm of the sentence's probability; -inf where it has no chart."""
+        """The natural logarithm of the sentence's probability.
+
+        -inf where it has no chart; nan where the search of it kept no sums (best_first.viterbi).
+        """
         return -math.inf if self.chart is None else self.chart.log_prob
 
     @property
@@ -97,14 +119,15 @@ class Parse:
     @property
     def spans(self) -> tuple[LabelledSpans, ...]:
         """The constituents of each tree: (start, end, projected label) in preorder."""
-        return tuple(self.fallback if found is None else found.spans for found in self.decoded)
+        return tuple(self.fallback if found is None else list(found.spans) for found in self.decoded)
 
     @property
     def expected_scores(self) -> dict[str, float | None]:
         """By objective, what it is expected to score with its tree (None: with a fall-back, nothing).
 
         For the recalls the expected number of right constituents or brackets, for other objectives the sum
-        of their gains, for the most probable derivation its probability given the sentence.
+        of their gains, for the most probable derivation its probability given the sentence (None where that
+        is not known).
         """
         rows = zip(self.objectives, self.decoded, strict=True)
         return {objective.name: self._score(found) for objective, found in rows}
@@ -112,6 +135,8 @@ class Parse:
     def _score(self, found: Decoded | None) -> float | None:
         if found is None or found.log_prob is None:
             return None if found is None else found.score
+        if math.isnan(self.log_prob):
+            return None
         return math.exp(found.log_prob - self.log_prob)
 
     def __repr__(self) -> str:

@@ -6,12 +6,12 @@ import gc
 import math
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, NamedTuple, Unpack
 
 from mbrparse.aside import aside, at_once
-from mbrparse.decode.decoders import Decoded
+from mbrparse.decode.decoders import Decoded, decode_all
 from mbrparse.decode.evidence import Evidence
 from mbrparse.decode.fallback import LabelledSpans, fallback_spans
 from mbrparse.decode.grammar_source import GrammarSource
@@ -23,7 +23,7 @@ from mbrparse.decode.pooling import Pooling
 from mbrparse.decode.posteriors.posteriors_file import GivenPosteriors
 from mbrparse.decode.posteriors.posteriors_source import PosteriorsSource
 from mbrparse.decode.sentences import Batch, Sentence, batch_of_sentences
-from mbrparse.decode.trees import build_tree, nary_tree
+from mbrparse.decode.trees import TreeForm, TreeParts
 from mbrparse.errors import ChartOverflowError, OptionsError, TimeLimitError
 from mbrparse.grammar.charts.chart import TOO_LARGE
 from mbrparse.grammar.dop.dop_grammar import DopGrammar
@@ -36,6 +36,13 @@ if TYPE_CHECKING:
     from mbrparse.decode.candidates.candidate_trees import Candidate
 
 
+class _Found(NamedTuple):
+    """What decoders find for a sentence: a tree for each objective, and candidates."""
+
+    decoded: list[Decoded | None]
+    candidates: list[Candidate]
+
+
 class Parser:
     """Parses for one objective or several, with a grammar or with another model's posteriors.
 
@@ -43,8 +50,8 @@ class Parser:
     rows of one's own, by default Labelled Recall. ``settings`` are what the command line calls --fallback
     ("right-branching", "flat", "empty"), ``unlabelled`` (--labels none), ``debinarized``, ``max_length``,
     ``max_seconds``, ``precision`` ("double", "single"), ``items`` ("projected", "symbol"), ``best_first``,
-    ``expectations``, for candidates ``k_best``, ``samples``, ``seed`` and ``risk``, and for DOP grammars
-    ``prune``, ``max_samples``, ``max_error`` and ``sampled_posteriors`` (see ``ParserOptions``, which may be
+    ``expectations``, ``prune``, for candidates ``k_best``, ``samples``, ``seed`` and ``risk``, and for DOP
+    grammars ``max_samples``, ``max_error`` and ``sampled_posteriors`` (see ``ParserOptions``, which may be
     handed over whole, as ``options``). Raises ObjectiveError or OptionsError for what has no meaning.
 
     >>> from mbrparse.grammar.grammars import train
@@ -84,7 +91,10 @@ class Parser:
         places = self.source.places
         nary = {position for place in places if place.nary for position in place.positions}
         # Trees of n-ary objectives are written un-binarized, fall-backs too.
-        self._nary = [position in nary for position in range(len(options.objectives))]
+        self._forms = [
+            TreeForm(self.source.root, position in nary or options.debinarized, self.source.bare)
+            for position in range(len(options.objectives))
+        ]
         decoder = next((place.decoder for place in places if isinstance(place.decoder, NaryDecoder)), None)
         pooled = decoder is not None and any(row.f_score == "pooled" for row in options.objectives)
         self.pooling = Pooling(options.objectives, decoder, self.source.root) if decoder and pooled else None
@@ -124,11 +134,11 @@ class Parser:
 
     def fallen_back(self, sentence: Sentence, reason: str) -> Parse:
         """The fall-back of a sentence, for this reason."""
-        return self._parse(self.source.refused(sentence, reason))
+        return self._alone(self.source.refused(sentence, reason))
 
     def _parses(self, batch: Batch) -> list[Parse]:
         try:
-            return [self._parse(evidence) for evidence in self.source.evidence(batch)]
+            return list(self._decoded(batch))
         except MemoryError:
             pass
         # Some kernel may have been left half-way: nothing of what it worked on is used again. And what other
@@ -138,81 +148,91 @@ class Parser:
             return [parse for one in batch.apart() for parse in self._parses(one)]
         return [self.fallen_back(sentence, TOO_LARGE) for sentence in batch.sentences]
 
-    def _parse(self, evidence: Evidence) -> Parse:
-        objectives = self.options.objectives
-        decoded: list[Decoded | None] = [None] * len(objectives)
-        reason = evidence.reason
-        listed: list[Candidate] = []
-        if evidence.posteriors is not None:
-            try:
-                with self.source.clock.running(evidence.spent):
-                    for decoder, positions, _ in self.source.places:
-                        found = decoder.decode(evidence.chart, evidence.posteriors)
-                        for position, one in zip(positions, found, strict=True):
-                            decoded[position] = one
-                    if self.source.candidates is not None and evidence.chart is not None:
-                        listed = self.source.candidates.of_sentence(evidence.chart.terminal_ids)
-            except ChartOverflowError:
-                return self._parse(replace(evidence, posteriors=None, chart=None, reason=TOO_LARGE))
-            except TimeLimitError as error:
-                return self._parse(replace(evidence, posteriors=None, chart=None, reason=error.message))
-            lost = [row.name for row, one in zip(objectives, decoded, strict=True) if one is None]
-            if lost:
-                reason = f"no tree for {lost[0]}"
-        fallback: LabelledSpans | None = None
+    def _decoded(self, batch: Batch) -> Iterator[Parse]:
+        """Parse sentences together where they may be, else one after the other."""
+        evidence = self.source.evidence(batch)
+        if self.source.together and self.options.max_seconds is None:
+            together = list(evidence)
+            # Where one has no tree for a reason of its own, each is told its own.
+            with suppress(ChartOverflowError):
+                yield from map(self._parse, together, self._found(together))
+                return
+            evidence = iter(together)
+        for one in evidence:
+            yield self._alone(one)
+
+    def _alone(self, evidence: Evidence) -> Parse:
+        try:
+            with self.source.clock.running(evidence.spent):
+                [found] = self._found([evidence])
+        except ChartOverflowError:
+            reason = TOO_LARGE
+        except TimeLimitError as error:
+            reason = error.message
+        else:
+            return self._parse(evidence, found)
+        lost = replace(evidence, posteriors=None, chart=None, reason=reason)
+        return self._parse(lost, _Found([None] * len(self._forms), []))
+
+    def _found(self, group: Sequence[Evidence]) -> list[_Found]:
+        """What decoders find for sentences, nothing for those without posteriors."""
+        found = [_Found([None] * len(self._forms), []) for _ in group]
+        known = [(one, row) for one, row in zip(group, found, strict=True) if one.posteriors is not None]
+        charts = [one.chart for one, _ in known]
+        posteriors = [one.posteriors for one, _ in known if one.posteriors is not None]
+        for decoder, positions, _ in self.source.places:
+            for (_, row), trees in zip(known, decode_all(decoder, charts, posteriors), strict=True):
+                for position, tree in zip(positions, trees, strict=True):
+                    row.decoded[position] = tree
+        if self.source.candidates is not None:
+            for one, row in known:
+                if one.chart is not None:
+                    row.candidates.extend(self.source.candidates.of_sentence(one.chart.terminal_ids))
+        return found
+
+    def _parse(self, evidence: Evidence, found: _Found) -> Parse:
+        objectives, reason, source = self.options.objectives, evidence.reason, self.source
+        if evidence.posteriors is not None and None in found.decoded:
+            reason = f"no tree for {objectives[found.decoded.index(None)].name}"
+        fallback, leaves = None, evidence.sentence
         if reason is not None:
-            length = len(evidence.sentence)
-            fallback = fallback_spans(length, self.options.fallback, self.source.root, self.source.labels)
-        # Objectives often agree: the same tree is built, and written, once.
-        built: dict[tuple[object, ...], Tree | None] = {}
-        trees = []
-        for one, nary in zip(decoded, self._nary, strict=True):
-            key = (nary,) if one is None else (nary, *one.spans, *one.preterminals)
-            if key not in built:
-                built[key] = self._tree(evidence, one, fallback, nary)
-            trees.append(built[key])
-        candidates: tuple[ScoredTree, ...] = ()
-        if self.options.has_candidates:
-            candidates = self._candidates(evidence, listed)
+            fallback, leaves = self._fallback(evidence), source.fallback_leaves(evidence)
+        parts: list[TreeParts | None] = []
+        for one, form in zip(found.decoded, self._forms, strict=True):
+            if one is not None:
+                tags = one.preterminals if source.retags else None
+                parts.append(TreeParts(one.spans, evidence.sentence, tags, form))
+            else:
+                parts.append(None if fallback is None else TreeParts(fallback, leaves, None, form))
         return Parse(
             objectives,
             evidence.terminal_ids,
-            tuple(trees),
-            tuple(decoded),
+            tuple(parts),
+            tuple(found.decoded),
             fallback or [],
             reason,
             evidence.chart,
             evidence.posteriors,
-            candidates=candidates,
+            candidates=self._candidates(evidence, found) if self.options.has_candidates else (),
         )
 
-    def _candidates(self, evidence: Evidence, listed: Sequence[Candidate]) -> tuple[ScoredTree, ...]:
+    def _fallback(self, evidence: Evidence) -> LabelledSpans | None:
+        source = self.source
+        return fallback_spans(len(evidence.sentence), self.options.fallback, source.root, source.labels)
+
+    def _candidates(self, evidence: Evidence, found: _Found) -> tuple[ScoredTree, ...]:
         """The candidates as they are written; where there are none the fall-back is the only one."""
-        if not listed:
-            length, kind = len(evidence.sentence), self.options.fallback
-            spans = fallback_spans(length, kind, self.source.root, self.source.labels)
-            return (ScoredTree(-math.inf, self._tree(evidence, None, spans, nary=False)),)
-        return tuple(
-            ScoredTree(one.log_prob, self._tree(evidence, Decoded(one.spans, one.preterminals), None, False))
-            for one in listed
-        )
-
-    def _tree(
-        self, evidence: Evidence, decoded: Decoded | None, fallback: LabelledSpans | None, nary: bool
-    ) -> Tree | None:
-        """The tree as it is written; None: the empty parse."""
-        leaves: Sentence
-        if decoded is not None:
-            leaves = self.source.leaves(evidence, decoded.preterminals)
-            # A single terminal is no constituent; in writing the root stands over it.
-            spans = decoded.spans or [(0, 1, self.source.root)]
-        elif fallback is not None:
-            leaves, spans = self.source.leaves(evidence, None), fallback
-        else:
-            return None
-        if nary or self.options.debinarized:
-            return nary_tree(spans, leaves, self.source.root)
-        return build_tree(spans, leaves)
+        form = TreeForm(self.source.root, self.options.debinarized, self.source.bare)
+        if not found.candidates:
+            spans, leaves = self._fallback(evidence), self.source.fallback_leaves(evidence)
+            tree = None if spans is None else TreeParts(spans, leaves, None, form).build()
+            return (ScoredTree(-math.inf, tree),)
+        listed = []
+        for one in found.candidates:
+            tags = one.preterminals if self.source.retags else None
+            tree = TreeParts(one.spans, evidence.sentence, tags, form).build()
+            listed.append(ScoredTree(one.log_prob, tree))
+        return tuple(listed)
 
 
 @contextmanager

@@ -37,10 +37,11 @@ class ParserOptions:
     (grammar.charts.clock): where an exhaustive chart, or a search of one, is not finished by then, the
     sentence falls back; a best-first chart is taken as far as it got. ``k_best`` derivations, or ``samples``
     by the ``seed``, make the candidates of a sentence; minimum-risk chooses among them by ``risk``, which
-    scores trees of one sentence, [guessed, correct].
+    scores trees of one sentence, [guessed, correct]. Labels over spans whose posterior is no more than
+    ``prune`` are left out (0: none): under the projected grammar (grammar.charts.pruning), or with a DOP
+    grammar under the treebank's PCFG.
 
-    The rest is for DOP grammars. Labels over spans whose posterior under the treebank's PCFG is no more than
-    ``prune`` are left out (0: none). ``max_samples`` bounds how many derivations are drawn (by the ``seed``)
+    The rest is for DOP grammars. ``max_samples`` bounds how many derivations are drawn (by the ``seed``)
     for what goes by samples: c of spans, whole trees, with ``sampled_posteriors`` those of spans too;
     most-probable-tree ends before, where its ``max_error`` is reached (decode.dop has the defaults).
 
@@ -100,6 +101,11 @@ class ParserOptions:
         crossing = self.needs_consistency or any(o.kind is Kind.WHOLE for o in self.objectives)
         if crossing and self.best_first is not None:
             raise OptionsError("What crosses a span is told with --engine exhaustive")
+        if not self.has_sums and any(o.kind is not Kind.DERIVATION for o in self.objectives):
+            raise OptionsError(
+                "--agenda viterbi finds the most probable derivation and no posteriors: "
+                "give --objective labelled-tree"
+            )
         if self.needs_forest:
             what = "--items symbol" if self.items == "symbol" else "This objective"
             if self.best_first is not None:
@@ -124,6 +130,11 @@ class ParserOptions:
             raise OptionsError("--objective minimum-risk and --risk go together")
 
     @property
+    def has_sums(self) -> bool:
+        """Whether charts know the sentence's probability and posteriors."""
+        return self.best_first is None or self.best_first.agenda == "paper"
+
+    @property
     def has_candidates(self) -> bool:
         """Whether candidates are asked for."""
         return self.k_best is not None or self.samples is not None
@@ -131,13 +142,14 @@ class ParserOptions:
     def check_for_pcfg(self) -> None:
         """Raise OptionsError for what only a DOP grammar's charts can do."""
         for option, given in (
-            ("prune", self.prune != 0),
             ("max-samples", self.max_samples is not None),
             ("max-error", self.max_error is not None),
             ("sampled-posteriors", self.sampled_posteriors),
         ):
             if given:
                 raise OptionsError(f"--{option} needs a DOP grammar: mbrparse train --method dop")
+        if self.prune and self.best_first is not None:
+            raise OptionsError("--prune is for exhaustive charts: leave out --engine best-first")
 
     def check_for_dop(self) -> None:
         """Raise OptionsError for what a DOP grammar's charts cannot tell, and for what has no use there."""

@@ -52,15 +52,14 @@ class Pooling:
         return done, {self._rows[place].name: pooled.cost for place, pooled in found.items()}
 
     def _changed(self, parse: Parse, held: HeldConstituents, found: dict[int, PooledF]) -> Parse:
-        trees, decoded = list(parse.trees), list(parse.decoded)
+        parts, decoded = list(parse.parts), list(parse.decoded)
         for place, pooled in found.items():
-            there, before = trees[place], decoded[place]
+            there, before = parts[place], decoded[place]
             if there is not None and before is not None:
                 best = self._decoder.at_cost(self._rows[place], held, pooled.cost)
-                # The tree that was there has the leaves that this one needs.
-                trees[place] = nary_tree(best.spans, there.leaves(), self._root)
+                parts[place] = replace(there, spans=best.spans)
                 decoded[place] = replace(best, preterminals=before.preterminals)
-        return replace(parse, trees=tuple(trees), decoded=tuple(decoded))
+        return replace(parse, parts=tuple(parts), decoded=tuple(decoded))
 
     def of_lines(self, results: Iterable[Lines], progress: Progress, tell: Tell) -> Iterator[Lines]:
         """The same with lines, which wait in a temporary file; ``tell`` hears of the cost.

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import itertools
 import json
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 
+from mbrparse.decode.bracket_text import BracketText
+from mbrparse.decode.chunk_costs import Packer
 from mbrparse.decode.details import Details
 from mbrparse.decode.grammar_source import GrammarSource
 from mbrparse.decode.lines import Lines
-from mbrparse.decode.parallel import DIED, Part, in_order
+from mbrparse.decode.parallel import DIED, Part, Parts, Task, in_order
 from mbrparse.decode.parse_result import Parse
 from mbrparse.decode.parser import Parser
 from mbrparse.decode.parser_options import ParserOptions
@@ -23,9 +26,10 @@ from mbrparse.errors import ChartOverflowError, InputMismatchError
 from mbrparse.grammar.charts.chart import TOO_LARGE
 from mbrparse.grammar.dop.dop_grammar import DopGrammar
 from mbrparse.grammar.pcfg import PCFG
-from mbrparse.reporting import Progress, Tell, say_nothing, show_nothing
+from mbrparse.reporting import Progress, Standing, Tell, say_nothing, show_nothing
 from mbrparse.treebank.brackets import EMPTY_PARSE
-from mbrparse.workers import Workers
+from mbrparse.workers.executor import Jobs, executor
+from mbrparse.workers.work import Work
 
 
 @dataclass(frozen=True)
@@ -41,68 +45,87 @@ class Job:
 def parse_all(
     job: Job,
     chunks: Iterable[Chunk],
-    jobs: int = 1,
+    jobs: Jobs = 1,
     tell: Tell = say_nothing,
     progress: Progress = show_nothing,
+    kept: Callable[[Iterator[list[Lines]]], Iterator[list[Lines]]] = iter,
+    standing: Standing | None = None,
 ) -> Iterator[Lines]:
     """Parse chunks of sentences and yield their lines in input order, with a pooled F when all are parsed.
 
-    A grammar may do so on ``jobs`` processes; a sentence that they die of falls back, and ``tell`` is told.
-    Raises InputMismatchError, before anything is yielded, if no sentence of the first chunk (with a word in
-    it) holds a single terminal that the grammar knows; and where the input's sentences are not those of
-    given posteriors: before any line of the chunk, and at the end for sentences that the input lacks. Raises
-    OptionsError for objectives that posteriors do not serve, WorkersError where processes cannot start.
+    What comes of each chunk that is wanted goes through ``kept``, which may put before it what came of
+    others earlier. A grammar may parse on ``jobs`` workers; a sentence that they die of falls back, and
+    ``tell`` is told; ``standing`` says how far they are. Raises InputMismatchError, before anything is
+    yielded, if no sentence of the first chunk (with a word in it) holds a single terminal that the grammar
+    knows; and where the input's sentences are not those of given posteriors: before any line of the chunk,
+    and at the end for sentences that the input lacks. Raises OptionsError for objectives that posteriors do
+    not serve, WorkersError where workers cannot start.
     """
     worker = Worker(job)
     source = worker.source
     if isinstance(source, PosteriorsSource):
-        results = _with_posteriors(worker, source, chunks)
+        found = _with_posteriors(worker, source, chunks)
     else:
-        results = _with_grammar(job, worker, source, chunks, jobs, tell)
+        found = _with_grammar(job, worker, source, chunks, jobs, tell, standing or Standing())
+    results = itertools.chain.from_iterable(kept(found))
     if worker.pooling is not None:
         return numbered(worker.pooling.of_lines(results, progress, tell))
     return numbered(progress(results, "parsing"))
 
 
 def _with_grammar(
-    job: Job, worker: Worker, source: GrammarSource, chunks: Iterable[Chunk], jobs: int, tell: Tell
-) -> Iterator[Lines]:
+    job: Job,
+    worker: Worker,
+    source: GrammarSource,
+    chunks: Iterable[Chunk],
+    jobs: Jobs,
+    tell: Tell,
+    standing: Standing,
+) -> Iterator[list[Lines]]:
     stream = iter(chunks)
     first: list[Chunk] = []
+    shortest = Batch([])
     for chunk in stream:
         first.append(chunk)
         spoken = [sentence for sentence in batch_of(chunk, 0).sentences if sentence]
         check_fit(source, spoken)
         if spoken:
-            if jobs > 1:
-                # Kernels are compiled here, once, and are then there in all processes.
-                worker.lines(Batch([min(spoken, key=len)], tokens=chunk.form == "tokens"))
+            shortest = Batch([min(spoken, key=len)], tokens=chunk.form == "tokens")
             break
-    chunks = itertools.chain(first, stream)
-    if jobs == 1:
-        yield from worker.all(chunks)
-        return
-    refused = worker.refused
-    with Workers(partial(_begin, job), jobs) as workers:
-        yield from in_order(workers, chunks, 2 * jobs + 1, refused, tell)
+    wanted = (chunk for chunk in itertools.chain(first, stream) if chunk.wanted)
+    sizes: deque[int] = deque()
+
+    def measured() -> Iterator[Chunk]:
+        for chunk in wanted:
+            sizes.append(sum(map(len, chunk.lines)))
+            yield chunk
+
+    # Kernels are compiled here, once, where other processes then find them.
+    work = Work(partial(_begin, job), worker.parts, partial(worker.lines, shortest))
+    with executor(jobs, work, tell) as pool:
+        tasks = Packer(pool, measured()) if pool.far else (Task((Part(chunk),)) for chunk in measured())
+        for lines in in_order(pool, work, tasks, worker.refused, tell):
+            standing.workers, standing.retries = pool.size, pool.retries
+            standing.read += sizes.popleft()
+            yield lines
 
 
-def _with_posteriors(worker: Worker, source: PosteriorsSource, chunks: Iterable[Chunk]) -> Iterator[Lines]:
+def _with_posteriors(
+    worker: Worker, source: PosteriorsSource, chunks: Iterable[Chunk]
+) -> Iterator[list[Lines]]:
     done, name = 0, ""
     for chunk in chunks:
         batch = batch_of(chunk, done)
-        yield from worker.lines(batch)
+        if chunk.wanted:
+            yield worker.lines(batch)
         done, name = done + len(batch.sentences), chunk.source
     source.check_end(done, name)
 
 
-def lines_of(parse: Parse, details: Details | None) -> Lines:
-    """What is written of a parse; its details lack the sentence's number (``numbered``)."""
-    # Objectives that agree share their tree.
-    distinct = {id(tree): tree for tree in parse.trees}
-    texts = {key: EMPTY_PARSE if tree is None else str(tree) for key, tree in distinct.items()}
+def lines_of(parse: Parse, trees: Sequence[str], details: Details | None) -> Lines:
+    """What is written of a parse, its trees as they are; the details lack its number (``numbered``)."""
     return Lines(
-        tuple(texts[id(tree)] for tree in parse.trees),
+        tuple(trees),
         None if details is None else json.dumps(details.row(parse), allow_nan=False),
         parse.reason,
         certified=_certified(parse),
@@ -155,14 +178,14 @@ class Worker:
         self.source = self._parser.source
         self.pooling = self._parser.pooling
         self._posteriors = job.posteriors
+        self._text = BracketText()
         self._consistent = job.options.needs_consistency
         grammar = None if isinstance(job.source, GivenPosteriors) else job.source
         self._details = Details(grammar) if job.details else None
 
-    def all(self, chunks: Iterable[Chunk]) -> Iterator[Lines]:
-        """The lines of chunk after chunk."""
-        for chunk in chunks:
-            yield from self.lines(batch_of(chunk, 0))
+    def parts(self, parts: Parts) -> list[list[Lines]]:
+        """The lines of each part of the input."""
+        return [self.lines(part.batch()) for part in parts]
 
     def lines(self, batch: Batch) -> list[Lines]:
         """The lines of a batch."""
@@ -170,18 +193,24 @@ class Worker:
 
     def refused(self, batch: Batch) -> list[Lines]:
         """The lines of sentences that processes died of."""
-        return [self._line(self._parser.fallen_back(sentence, DIED)) for sentence in batch.sentences]
+        return [self._fallen_back(sentence, DIED) for sentence in batch.sentences]
 
     def _lines(self, batch: Batch) -> Iterator[Lines]:
         parses = self._parser.parse_batch(batch)
-        for sentence, parse in zip(batch.sentences, parses, strict=True):
+        trees = self._text.lines([parts for parse in parses for parts in parse.parts])
+        count = len(self._parser.options.objectives)
+        for place, (sentence, parse) in enumerate(zip(batch.sentences, parses, strict=True)):
             lines: Lines | None = None
             with suppress(ChartOverflowError, MemoryError):
-                lines = self._line(parse)
-            yield lines or self._line(self._parser.fallen_back(sentence, TOO_LARGE))
+                lines = self._line(parse, trees[place * count : (place + 1) * count])
+            yield lines or self._fallen_back(sentence, TOO_LARGE)
 
-    def _line(self, parse: Parse) -> Lines:
-        lines = lines_of(parse, self._details)
+    def _fallen_back(self, sentence: Sentence, reason: str) -> Lines:
+        parse = self._parser.fallen_back(sentence, reason)
+        return self._line(parse, self._text.lines(parse.parts))
+
+    def _line(self, parse: Parse, trees: Sequence[str]) -> Lines:
+        lines = lines_of(parse, trees, self._details)
         if self.pooling is not None and (held := self.pooling.held(parse)) is not None:
             lines = lines._replace(held=held.alone())
         if not self._posteriors:
@@ -193,7 +222,6 @@ class Worker:
         return lines._replace(length=parse.length, entries=known.entries, consistent=consistent)
 
 
-def _begin(job: Job) -> Callable[[Part], list[Lines]]:
-    """What a process does with its parts of the input."""
-    worker = Worker(job)
-    return lambda part: worker.lines(part.batch())
+def _begin(job: Job) -> Callable[[Parts], list[list[Lines]]]:
+    """What a worker does with parts of the input."""
+    return Worker(job).parts

@@ -21,12 +21,16 @@ Sentence = tuple[Tree, ...]
 
 
 class Chunk(NamedTuple):
-    """Whole sentences as lines of text: little to hand to another process, which reads them itself."""
+    """Whole sentences as lines of text: little to hand to another process, which reads them itself.
+
+    One that is not ``wanted`` is not parsed: its sentences only count.
+    """
 
     source: str
     first_line: int
     form: InputForm
     lines: list[str]
+    wanted: bool = True
 
 
 class Batch(NamedTuple):
@@ -133,6 +137,25 @@ def sentences_of(chunk: Chunk) -> Iterator[Sentence]:
     else:
         for line in chunk.lines:
             yield tuple(map(Tree, _tokens(line.replace("(", "-LRB-").replace(")", "-RRB-"))))
+
+
+def stretches(chunk: Chunk) -> Iterator[tuple[int, int]]:
+    """Where in a chunk's lines sentences end, and about how many words each has: quickly, from brackets."""
+    depth, words = 0, 0
+    trees = chunk.form == "trees"
+    for end, line in enumerate(chunk.lines, start=1):
+        if trees:
+            if depth == 0 and is_comment(line):
+                continue
+            opened = line.count("(")
+            depth += opened - line.count(")")
+            words += max(0, len(line.split()) - opened)
+            if depth != 0 or not words:
+                continue
+        else:
+            words = len(line.split())
+        yield end, words
+        words = 0
 
 
 def read_sentences(

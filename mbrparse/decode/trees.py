@@ -3,10 +3,57 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from mbrparse.treebank.binarize import debinarize
 from mbrparse.treebank.labels import unescape
 from mbrparse.treebank.tree import Tree
+
+
+@dataclass(frozen=True, slots=True)
+class TreeForm:
+    """How the trees of an objective are written.
+
+    ``nary`` ones without continuations, chains expanded. ``root`` stands over a single terminal, which is no
+    constituent. Words get the tags of their tree but those named in ``bare``: terminals that rules name
+    themselves have no tag.
+    """
+
+    root: str
+    nary: bool = False
+    bare: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TreeParts:
+    """What a tree is made of; most trees are only written (decode.bracket_text), and never built.
+
+    ``spans`` are nested, in preorder. With ``tags`` the leaves get these; None is a word without one.
+    """
+
+    spans: Sequence[tuple[int, int, str]]
+    leaves: Sequence[Tree]
+    tags: Sequence[str | None] | None
+    form: TreeForm
+
+    @property
+    def constituents(self) -> Sequence[tuple[int, int, str]]:
+        """The spans, with the root over a single terminal."""
+        return self.spans or [(0, 1, self.form.root)]
+
+    def build(self) -> Tree:
+        """The tree as it is written."""
+        leaves, form = self.leaves, self.form
+        if self.tags is not None:
+            leaves = tagged(leaves, [None if tag in form.bare else tag for tag in self.tags])
+        if form.nary:
+            return nary_tree(self.spans, leaves, form.root)
+        return build_tree(self.constituents, leaves)
+
+    def listed(self) -> TreeParts:
+        """The same, spans and tags as tuples."""
+        tags = None if self.tags is None else tuple(self.tags)
+        return TreeParts(tuple(self.spans), self.leaves, tags, self.form)
 
 
 def build_tree(spans: Sequence[tuple[int, int, str]], leaves: Sequence[Tree]) -> Tree:

@@ -40,6 +40,9 @@ class TreeRates:
         self._criterion = known[name]
         self._how = Comparison(form, unaries=form == "binarized")
 
+    def __repr__(self) -> str:
+        return f"TreeRates({self._criterion.name!r}, {self._how.form!r})"
+
     def __call__(self, trees: Sequence[Tree]) -> FloatArray:
         """The rates [guessed, correct], 0 to 1; 1 where there is nothing to count."""
         guessed = [self._read(tree) for tree in trees]

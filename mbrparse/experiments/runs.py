@@ -11,6 +11,7 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from concurrent.futures import Future
 from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
@@ -18,9 +19,12 @@ from typing import Any, Protocol
 from mbrparse.aside import aside
 from mbrparse.errors import FileError, InputMismatchError
 from mbrparse.files import open_output
+from mbrparse.reporting import Tell, say_nothing
 from mbrparse.state_files import Shape, anything, mapping, read_state, record, write_state
 from mbrparse.treebank.tree import Tree
-from mbrparse.workers import WorkerDied, Workers, WorkersError
+from mbrparse.workers.executor import Jobs, executor
+from mbrparse.workers.pool import WorkerDied, WorkersError
+from mbrparse.workers.work import Work
 
 # A result, as JSON has it; what a result depends on, by the name that messages call it.
 Result = dict[str, Any]
@@ -127,11 +131,12 @@ def write_json(path: Path, content: dict[str, Any]) -> None:
 
 
 def run_all(
-    work: Trial, folder: Path, runs: int, settings: Settings, jobs: int
+    work: Trial, folder: Path, runs: int, settings: Settings, jobs: Jobs, tell: Tell = say_nothing
 ) -> Iterator[tuple[int, Result]]:
     """Yield every run (from 1) and its result: those that are there first, then the others as they finish.
 
-    Raises FileError for a result there that is not one of the trial's.
+    ``tell`` hears of workers that are lost. Raises FileError for a result there that is not one of the
+    trial's.
     """
     make_folder(folder)
     files = {run: folder / f"run-{run:02}.json" for run in range(1, runs + 1)}
@@ -139,7 +144,7 @@ def run_all(
     there = {run: read_result(path, settings, work.shape) for run, path in files.items()}
     yield from ((run, result) for run, result in there.items() if result is not None)
     missing = [run for run, result in there.items() if result is None]
-    for run, result in _in_order(work, missing) if jobs == 1 else _in_parallel(work, missing, jobs):
+    for run, result in _done(work, missing, jobs, tell):
         write_result(files[run], settings, result)
         yield run, result
 
@@ -154,27 +159,28 @@ def _check(path: Path, settings: Settings, there: Settings) -> None:
             )
 
 
-def _in_order(work: Callable[[int], Result], runs: list[int]) -> Iterator[tuple[int, Result]]:
-    return ((run, aside(work, run)) for run in runs)
-
-
-def _in_parallel(work: Callable[[int], Result], runs: list[int], jobs: int) -> Iterator[tuple[int, Result]]:
-    """Yield runs as they finish. One that a process died of is tried once more, and named at the end."""
+def _done(
+    work: Callable[[int], Result], runs: list[int], jobs: Jobs, tell: Tell
+) -> Iterator[tuple[int, Result]]:
+    """Yield runs as they finish. One that a worker died of is tried once more, and named at the end."""
+    if not runs:
+        return
     died: set[int] = set()
     lost: dict[int, str] = {}
-    with Workers(partial(_begin, work), jobs) as workers:
-        under_way = {workers.submit(run): run for run in runs}
+    begun = Work(partial(_begin, work), partial(aside, work))
+    with executor(jobs, begun, tell) as pool:
+        under_way: dict[Future[Result], int] = {pool.submit(begun, run): run for run in runs}
         waiting = set(under_way)
-        for future in workers.completed(waiting):
+        for future in pool.completed(waiting):
             run = under_way[future]
             try:
-                result = workers.result(future)
+                result = future.result()
             except WorkerDied as death:
                 if run in died:
                     lost[run] = str(death)
                 else:
                     died.add(run)
-                    again = workers.submit(run)
+                    again = pool.submit(begun, run)
                     under_way[again] = run
                     waiting.add(again)
                 continue

@@ -119,9 +119,9 @@ class Tree:
             if isinstance(item, str):
                 parts.append(item)
             elif not item.children:
-                parts.append(_leaf_text(item))
+                parts.append(leaf_text(item))
             else:
-                parts.append("(" + _escape(item.label) + " ")
+                parts.append("(" + bracket_free(item.label) + " ")
                 stack.append(")")
                 children = item.children
                 for position in range(len(children) - 1, 0, -1):
@@ -186,16 +186,18 @@ class Tree:
 _set_label, _set_children, _set_word = (vars(Tree)[name].__set__ for name in ("label", "children", "word"))
 
 
-def _escape(text: str) -> str:
+def bracket_free(text: str) -> str:
+    """A label or word as it is written: with names for brackets."""
     if "(" in text or ")" in text:
         return text.replace("(", "-LRB-").replace(")", "-RRB-")
     return text
 
 
-def _leaf_text(leaf: Tree) -> str:
+def leaf_text(leaf: Tree) -> str:
+    """A leaf as it is written."""
     if leaf.word is None:
-        return _escape(leaf.label)
-    return f"({_escape(leaf.label)} {_escape(leaf.word)})"
+        return bracket_free(leaf.label)
+    return f"({bracket_free(leaf.label)} {bracket_free(leaf.word)})"
 
 
 def _from_preorder(nodes: list[tuple[str, str | None, int]]) -> Tree:

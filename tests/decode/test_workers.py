@@ -15,18 +15,21 @@ from children import LIMIT
 from conversion import to_pcfg
 from naive import Grammar
 
-from mbrparse import workers
 from mbrparse.decode import run
 from mbrparse.decode.lines import Lines
 from mbrparse.decode.objectives import OBJECTIVES
-from mbrparse.decode.parallel import Part
+from mbrparse.decode.parallel import Parts
 from mbrparse.decode.parser_options import ParserOptions
 from mbrparse.decode.run import Job, parse_all
 from mbrparse.decode.sentences import read_chunks
 from mbrparse.errors import BracketError
 from mbrparse.experiments.runs import run_all
 from mbrparse.state_files import Shape, anything
-from mbrparse.workers import Workers, WorkersError
+from mbrparse.workers import processes
+from mbrparse.workers.in_process import InProcess, Threads
+from mbrparse.workers.pool import Pool, WorkersError
+from mbrparse.workers.processes import Processes
+from mbrparse.workers.work import Work
 
 GRAMMAR = to_pcfg(
     Grammar({"S": 1.0}, {("S", "x", "S"): 0.4, ("S", "S", "x"): 0.2, ("S", "x", "x"): 0.4}, {("x", "x"): 1.0})
@@ -40,7 +43,7 @@ LENGTHS[KILLER] = 12
 @pytest.fixture(autouse=True)
 def forked(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is patched here holds in the processes too."""
-    monkeypatch.setattr(workers, "multiprocessing", multiprocessing.get_context("fork"))
+    monkeypatch.setattr(processes, "multiprocessing", multiprocessing.get_context("fork"))
 
 
 @pytest.fixture
@@ -53,13 +56,13 @@ def sentences(tmp_path: Path) -> Path:
 def killed_by(harm: Callable[[], None], wanted: Callable[[int], bool]) -> Callable[[Job], Any]:
     """A worker that comes to harm where a batch has a sentence of such a length."""
 
-    def begin(job: Job) -> Callable[[Part], list[Lines]]:
+    def begin(job: Job) -> Callable[[Parts], list[list[Lines]]]:
         worker = run.Worker(job)
 
-        def work(part: Part) -> list[Lines]:
-            if any(wanted(len(sentence)) for sentence in part.batch().sentences):
+        def work(parts: Parts) -> list[list[Lines]]:
+            if any(wanted(len(sentence)) for part in parts for sentence in part.batch().sentences):
                 harm()
-            return worker.lines(part.batch())
+            return worker.parts(parts)
 
         return work
 
@@ -146,17 +149,27 @@ def test_what_a_task_or_a_start_raises_is_raised_here(
 
 
 def test_what_cannot_be_sent_is_an_error() -> None:
-    with Workers[int, Any](lambda: lambda task: lambda: task, 1) as pool:
-        future = pool.submit(1)
-        with pytest.raises(RuntimeError, match="cannot be sent"):
-            pool.result(future)
+    work = Work[[int], Any](lambda: lambda task: lambda: task)
+    with Processes(work, 1) as pool, pytest.raises(RuntimeError, match="cannot be sent"):
+        pool.submit(work, 1).result()
 
 
-def test_results_in_any_order_of_asking() -> None:
-    with Workers[int, int](lambda: lambda task: task * task, 3) as pool:
-        futures = [pool.submit(task) for task in range(20)]
-        assert [pool.result(future) for future in reversed(futures)] == [n * n for n in range(19, -1, -1)]
-        assert {future.result() for future in pool.completed(set(futures))} == {n * n for n in range(20)}
+SQUARES = Work[[int], int](lambda: lambda task: task * task)
+
+
+@pytest.mark.parametrize("pool", [partial(Processes, SQUARES, 3), InProcess, partial(Threads, 2)])
+def test_results_in_any_order_of_asking(pool: Callable[[], Pool]) -> None:
+    with pool() as those:
+        futures = [those.submit(SQUARES, task) for task in range(20)]
+        assert [future.result() for future in reversed(futures)] == [n * n for n in range(19, -1, -1)]
+        assert {future.result() for future in those.completed(set(futures))} == {n * n for n in range(20)}
+        assert list(those.map(SQUARES, range(5))) == [0, 1, 4, 9, 16]
+        # Any other function will do, as with any executor.
+        assert those.submit(divmod, 7, 2).result() == (3, 1)
+        assert isinstance(those.submit(divmod, 7, 0).exception(), ZeroDivisionError)
+        last = those.submit(SQUARES, 7)
+        those.shutdown()
+        assert last.result() == 49
 
 
 class Runs(NamedTuple):
@@ -196,7 +209,8 @@ def test_a_run_whose_worker_was_killed_by_chance_is_tried_again(tmp_path: Path) 
 
 PARENT = """
 import time
-from mbrparse.workers import Workers
+from mbrparse.workers.processes import Processes
+from mbrparse.workers.work import Work
 
 def begin():
     def work(task):
@@ -205,9 +219,10 @@ def begin():
     return work
 
 if __name__ == "__main__":
-    with Workers(begin, 2) as pool:
-        pool.submit(1)
-        pool.result(pool.submit(2))
+    work = Work(begin)
+    with Processes(work, 2) as pool:
+        pool.submit(work, 1)
+        pool.submit(work, 2).result()
 """
 
 

@@ -114,6 +114,6 @@ class TreeSearch:
                 found.append(None)
                 continue
             derivation = derivation_of(starts[begin:end], stops[begin:end], symbols[begin:end], score)
-            found.append(GrammarTree(score, derivation.nodes, derivation.preterminals))
+            found.append(GrammarTree(score, list(derivation.nodes), list(derivation.preterminals)))
             begin = end
         return found

@@ -68,9 +68,9 @@ class MonteCarloDecoder:
             return self._uncrossed(chart, posteriors)
         if objective.weight(Item.PROJECTED_TREE):
             found = self._leader(chart, self._label_ids)
-            spans = [(start, end, self._labels[label]) for start, end, label in found.nodes.tolist()]
+            named = [(start, end, self._labels[label]) for start, end, label in found.nodes.tolist()]
             preterminals = self._preterminals(found)
-            return Decoded(spans, preterminals, found.estimate.estimate, estimate=found.estimate)
+            return Decoded(named, preterminals, found.estimate.estimate, estimate=found.estimate)
         found = self._leader(chart, self._bracket)
         brackets = [(start, end) for start, end, _ in found.nodes.tolist()]
         spans = spans_of(brackets, chart.length, posteriors)

@@ -12,6 +12,7 @@ import numpy as np
 
 from mbrparse.decode.splits import SpanTable, best_split, span_table
 from mbrparse.grammar.charts.clock import NO_LIMIT, Clock
+from mbrparse.grammar.charts.rule_tables import Ints, Offsets
 from mbrparse.grammar.kernel import kernel
 from mbrparse.grammar.pcfg import FloatArray, IntArray
 
@@ -25,46 +26,89 @@ class Bracketing(NamedTuple):
     parents: IntArray
 
 
+class Bracketings(NamedTuple):
+    """Those of several sentences; the spans of sentence s are ``first[s]`` .. ``first[s + 1]``."""
+
+    first: Offsets
+    scores: FloatArray
+    starts: Ints
+    ends: Ints
+    parents: Ints
+
+
 def best_bracketing(gains: FloatArray, length: int, tie: float = 1e-9, clock: Clock = NO_LIMIT) -> Bracketing:
     """The bracketing with the largest sum of gains, which are by cell (grammar.charts.span_summary).
 
     Of those within ``tie`` (relative) of each other, the one that splits first. Raises TimeLimitError.
     """
-    table = span_table(length)
-    found = _best_bracketing(gains.astype(np.float64, copy=False), length, tie, table, clock.stop)
+    _, scores, *spans = best_bracketings(gains, np.array([length]), tie, clock)
+    return Bracketing(float(scores[0]), *spans)
+
+
+def best_bracketings(
+    gains: FloatArray, lengths: Offsets, tie: float = 1e-9, clock: Clock = NO_LIMIT
+) -> Bracketings:
+    """The best one of each sentence; the gains of their cells stand one after the other."""
+    first = np.zeros(len(lengths) + 1, np.int64)
+    np.cumsum(np.maximum(lengths - 1, 0), out=first[1:])
+    starts, ends, parents = np.zeros((3, first[-1]), np.int32)
+    found = Bracketings(first, np.zeros(len(lengths)), starts, ends, parents)
+    longest = int(lengths.max(initial=0))
+    stack = np.zeros((longest + 1, 3), np.int32)
+    _search(gains.astype(np.float64, copy=False), lengths, tie, span_table(longest), stack, found, clock.stop)
     clock.check()
-    return Bracketing(*found)
+    return found
 
 
 @kernel
-def _best_bracketing(
-    gains: FloatArray, length: int, tie: float, table: SpanTable, stop: IntArray
-) -> tuple[float, IntArray, IntArray, IntArray]:
+def _search(
+    gains: FloatArray,
+    lengths: Offsets,
+    tie: float,
+    table: SpanTable,
+    stack: Ints,
+    found: Bracketings,
+    stop: IntArray,
+) -> None:
+    cell = 0
+    for sentence in range(len(lengths)):
+        length = lengths[sentence]
+        cells = length * (length + 1) // 2
+        found.scores[sentence] = _fill(gains[cell : cell + cells], length, tie, table, stop)
+        if stop[0]:
+            return
+        _read_off(length, table.split, stack, found, found.first[sentence])
+        cell += cells
+
+
+@kernel
+def _fill(gains: FloatArray, length: int, tie: float, table: SpanTable, stop: IntArray) -> float:
+    """Fill the table in; single terminals have nothing in it, whatever sentence came before."""
     score, score_by_end, split_of = table.score, table.score_by_end, table.split
-    count = max(length - 1, 0)
-    starts = np.zeros(count, np.int32)
-    ends = np.zeros(count, np.int32)
-    parents = np.zeros(count, np.int32)
     for start in range(length - 2, -1, -1):
         if stop[0]:
-            return 0.0, starts, ends, parents
+            return 0.0
         row = start * length - start * (start - 1) // 2 - start - 1
         for end in range(start + 2, length + 1):
             best, split_of[start, end] = best_split(table, start, end, tie)
             best += gains[row + end]
             score[start, end] = best
             score_by_end[end, start] = best
-    # Preorder with a stack of (start, end, parent).
-    stack = np.zeros((length + 1, 3), np.int32)
-    height = 0
-    if count:
+    return score[0, length] if length > 1 else 0.0
+
+
+@kernel
+def _read_off(length: int, split_of: Ints, stack: Ints, found: Bracketings, first: int) -> None:
+    """Enter the spans from ``first`` on, in preorder; the stack has rows of start, end, parent."""
+    height, node = 0, 0
+    if length > 1:
         stack[0, 0], stack[0, 1], stack[0, 2] = 0, length, -1
         height = 1
-    node = 0
     while height:
         height -= 1
-        start, end, parent = stack[height, 0], stack[height, 1], stack[height, 2]
-        starts[node], ends[node], parents[node] = start, end, parent
+        start, end = stack[height, 0], stack[height, 1]
+        place = first + node
+        found.starts[place], found.ends[place], found.parents[place] = start, end, stack[height, 2]
         split = split_of[start, end]
         if end - split > 1:
             stack[height, 0], stack[height, 1], stack[height, 2] = split, end, node
@@ -73,4 +117,3 @@ def _best_bracketing(
             stack[height, 0], stack[height, 1], stack[height, 2] = start, split, node
             height += 1
         node += 1
-    return score[0, length], starts, ends, parents

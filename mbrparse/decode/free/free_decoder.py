@@ -1,27 +1,55 @@
 """The decoder of the free space: posteriors in, the labelled spans of the best binary tree out.
 
-Nothing here asks for a grammar: the posteriors may come from a chart or from any other model.
+Nothing here asks for a grammar: the posteriors may come from a chart or from any other model. Sentences are
+decoded together: what is done for each of them is done once for all of their cells or spans.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from mbrparse.decode.decoders import Decoded
-from mbrparse.decode.fallback import LabelledSpans
-from mbrparse.decode.free.bracketing import Bracketing, best_bracketing
+from mbrparse.decode.free.bracketing import Bracketings, best_bracketings
 from mbrparse.decode.objectives import Item, Objective
-from mbrparse.decode.posteriors.span_posteriors import NO_LABEL, Posteriors
+from mbrparse.decode.posteriors.span_posteriors import Posteriors
 from mbrparse.grammar.charts.clock import NO_LIMIT, Clock
-from mbrparse.grammar.charts.span_summary import cell_of
+from mbrparse.grammar.charts.columns import NO_LABEL, Labels, Names, Spans
+from mbrparse.grammar.charts.rule_tables import Ints, Offsets
+from mbrparse.grammar.charts.span_summary import SpanSummary, cell_of
 from mbrparse.grammar.pcfg import FloatArray
 from mbrparse.treebank.labels import continuation_of
 
 UNLABELLED = "X"
 # Spans that are surely crossed have a logarithm too: a tree may be in want of them.
 LEAST = 1e-300
+
+
+class Sentences(NamedTuple):
+    """The posteriors of several sentences, cell after cell; sentence s begins with cell ``first[s]``."""
+
+    lengths: Offsets
+    first: Offsets
+    spans: SpanSummary
+
+    @classmethod
+    def of(cls, posteriors: Sequence[Posteriors]) -> Sentences:
+        """Those of a batch."""
+        lengths = np.array([one.length for one in posteriors], np.int64)
+        summaries = [one.spans for one in posteriors]
+        if len(summaries) == 1:
+            return cls(lengths, np.zeros(1, np.int64), summaries[0])
+        first = np.cumsum(lengths * (lengths + 1) // 2) - lengths * (lengths + 1) // 2
+        return cls(lengths, first, SpanSummary(*map(np.concatenate, zip(*summaries, strict=True))))
+
+    def cells(self, counts: Offsets, starts: Ints, ends: Ints) -> Offsets:
+        """The cells of spans, of which each sentence in its turn has so many."""
+        sentence = np.repeat(np.arange(len(counts)), counts)
+        lengths: Any = self.lengths[sentence]  # arrays will do
+        cells: Offsets = self.first[sentence] + cell_of(lengths, starts, ends)
+        return cells
 
 
 class FreeDecoder:
@@ -42,62 +70,91 @@ class FreeDecoder:
         self._tie = tie
         self._clock = clock
         self._rows = [(objective, None if objective.labels_matter else root) for objective in objectives]
+        self._names = Names()
 
     def decode(self, chart: object, posteriors: Posteriors) -> list[Decoded]:
         """The best trees; raises TimeLimitError."""
-        preterminals = best_preterminals(posteriors)
-        found = []
+        return self.decode_all([chart], [posteriors])[0]
+
+    def decode_all(self, charts: Sequence[object], posteriors: Sequence[Posteriors]) -> list[list[Decoded]]:
+        """The best trees of several sentences, whose labels are the same; raises TimeLimitError."""
+        found: list[list[Decoded]] = [[] for _ in posteriors]
+        if not (posteriors and self._rows):
+            return found
+        if self._names.labels is not posteriors[0].labels:
+            self._names = Names(posteriors[0].labels)
+        names = self._names.names
+        sentences = Sentences.of(posteriors)
+        tags = _tags(sentences, names)
         for objective, root in self._rows:
-            gains = _gains(objective, posteriors)
-            bracketing = best_bracketing(gains, posteriors.length, self._tie, self._clock)
-            spans = labelled(bracketing, posteriors) if root is None else _unlabelled(bracketing, root)
-            consistent = _consistent(bracketing, posteriors) if objective.needs_consistency else None
-            found.append(Decoded(spans, preterminals, bracketing.score, consistent=consistent))
+            consistent = None
+            if objective.needs_consistency:
+                consistent = np.concatenate([one.consistent for one in posteriors])
+            gains = _gains(objective, sentences.spans, consistent)
+            best = best_bracketings(gains, sentences.lengths, self._tie, self._clock)
+            cells = sentences.cells(np.diff(best.first), best.starts, best.ends)
+            if root is None:
+                ids = _label_ids(best, sentences.spans.label[cells], self._names)
+            else:
+                ids = np.where(best.parents < 0, self._names.id_of(root), self._names.id_of(UNLABELLED))
+            crossing = None if consistent is None else consistent[cells].tolist()
+            bounds = best.first.tolist()
+            for place, score in enumerate(best.scores.tolist()):
+                one = slice(bounds[place], bounds[place + 1])
+                spans = Spans(best.starts[one], best.ends[one], ids[one], names)
+                likely = None if crossing is None else crossing[one]
+                found[place].append(Decoded(spans, tags[place], score, consistent=likely))
         return found
 
 
-def _gains(objective: Objective, posteriors: Posteriors) -> FloatArray:
+def _gains(objective: Objective, spans: SpanSummary, consistent: FloatArray | None) -> FloatArray:
     """By cell, what a node with the best label gains."""
-    weights = objective.weight(Item.LABELLED_SPAN), objective.weight(Item.SPAN), objective.node_constant
-    gains = posteriors.gains(*weights)
+    labelled, span = objective.weight(Item.LABELLED_SPAN), objective.weight(Item.SPAN)
+    weights = labelled, span, objective.node_constant
+    # Goodman's two objectives need no arithmetic.
+    if weights == (1.0, 0.0, 0.0):
+        gains: FloatArray = spans.best
+    elif weights == (0.0, 1.0, 0.0):
+        gains = spans.total
+    else:
+        gains = labelled * spans.best + span * spans.total + objective.node_constant
     plain, log = objective.weight(Item.CONSISTENT_SPAN), objective.weight(Item.LOG_CONSISTENT_SPAN)
-    if plain:
-        gains = gains + plain * posteriors.consistent
-    if log:
-        gains = gains + log * np.log(np.maximum(posteriors.consistent, LEAST))
+    if plain and consistent is not None:
+        gains = gains + plain * consistent
+    if log and consistent is not None:
+        gains = gains + log * np.log(np.maximum(consistent, LEAST))
     return gains
 
 
-def _consistent(bracketing: Bracketing, posteriors: Posteriors) -> list[float]:
-    cells = cell_of(posteriors.length, bracketing.starts, bracketing.ends)
-    values: list[float] = posteriors.consistent[cells].tolist()
-    return values
+def _tags(sentences: Sentences, names: Sequence[str]) -> list[Labels]:
+    """For each terminal of each sentence the preterminal with the largest posterior."""
+    until = np.cumsum(sentences.lengths)
+    position = np.arange(until[-1]) - np.repeat(until - sentences.lengths, sentences.lengths)
+    ids = sentences.spans.label[sentences.cells(sentences.lengths, position, position + 1)]
+    return [Labels(part, names) for part in np.split(ids, until[:-1])]
 
 
-def best_preterminals(posteriors: Posteriors) -> list[str | None]:
+def best_preterminals(posteriors: Posteriors) -> Sequence[str | None]:
     """For each terminal the preterminal with the largest posterior (None: it has none)."""
-    position = np.arange(posteriors.length)
-    best = posteriors.spans.label[cell_of(posteriors.length, position, position + 1)].tolist()
-    return [None if label_id == NO_LABEL else posteriors.labels[label_id] for label_id in best]
+    return _tags(Sentences.of([posteriors]), posteriors.labels)[0]
 
 
-def _unlabelled(bracketing: Bracketing, root: str) -> LabelledSpans:
-    rows = zip(bracketing.starts.tolist(), bracketing.ends.tolist(), strict=True)
-    return [(start, end, UNLABELLED if position else root) for position, (start, end) in enumerate(rows)]
+def labelled(found: Bracketings, posteriors: Posteriors) -> Spans[str]:
+    """The spans of one sentence's bracketing, each with its most probable label."""
+    sentences, names = Sentences.of([posteriors]), Names(posteriors.labels)
+    cells = sentences.cells(sentences.lengths - 1, found.starts, found.ends)
+    ids = _label_ids(found, sentences.spans.label[cells], names)
+    return Spans(found.starts, found.ends, ids, names.names)
 
 
-def labelled(bracketing: Bracketing, posteriors: Posteriors) -> LabelledSpans:
-    """Give each span of a bracketing its most probable label.
+def _label_ids(found: Bracketings, best: Ints, names: Names) -> Ints:
+    """The label of each span: ``best`` where there is one.
 
     A span of zero mass takes its parent's continuation (a root of zero mass cannot be: the sentence
     has a parse).
     """
-    labels = posteriors.labels
-    starts, ends = bracketing.starts, bracketing.ends
-    best = posteriors.spans.label[cell_of(posteriors.length, starts, ends)].tolist()
-    names = [labels[label_id] for label_id in best]
-    if NO_LABEL in best:
-        for position, parent in enumerate(bracketing.parents.tolist()):
-            if best[position] == NO_LABEL:
-                names[position] = continuation_of(names[parent])
-    return list(zip(starts.tolist(), ends.tolist(), names, strict=True))
+    ids = best.copy()
+    for span in np.flatnonzero(best == NO_LABEL).tolist():
+        first = found.first[np.searchsorted(found.first, span, side="right") - 1]
+        ids[span] = names.id_of(continuation_of(names.names[ids[first + found.parents[span]]]))
+    return ids

@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbrparse.decode.posteriors.span_posteriors import NO_LABEL, Posteriors
+from mbrparse.decode.posteriors.span_posteriors import Posteriors
+from mbrparse.grammar.charts.columns import NO_LABEL
 from mbrparse.grammar.charts.span_summary import SpanSummary
 
 

@@ -20,8 +20,9 @@ from mbrparse.decode.free.free_decoder import UNLABELLED, best_preterminals
 from mbrparse.decode.nary.constituent_search import Constituents, best_constituents
 from mbrparse.decode.nary.held_constituents import HeldConstituents, held_constituents
 from mbrparse.decode.objectives import Item, Objective
-from mbrparse.decode.posteriors.span_posteriors import NO_LABEL, Posteriors
+from mbrparse.decode.posteriors.span_posteriors import Posteriors
 from mbrparse.grammar.charts.clock import NO_LIMIT, Clock
+from mbrparse.grammar.charts.columns import NO_LABEL
 from mbrparse.grammar.charts.span_summary import SpanSummary, cell_of
 from mbrparse.grammar.pcfg import FloatArray
 

@@ -17,11 +17,12 @@ from mbrparse.decode.nary.nary_decoder import NaryDecoder
 from mbrparse.decode.objectives import OBJECTIVES, Kind
 from mbrparse.decode.parser_options import ParserOptions
 from mbrparse.decode.posteriors.posteriors_file import GivenPosteriors
-from mbrparse.decode.posteriors.span_posteriors import NO_LABEL, Posteriors
+from mbrparse.decode.posteriors.span_posteriors import Posteriors
 from mbrparse.decode.sentences import Batch, Sentence
 from mbrparse.decode.trees import tagged
 from mbrparse.errors import InputMismatchError, OptionsError
 from mbrparse.grammar.charts.clock import Clock
+from mbrparse.grammar.charts.columns import NO_LABEL
 from mbrparse.grammar.charts.span_summary import cell_of
 from mbrparse.grammar.pcfg import UNKNOWN_TERMINAL, IntArray
 from mbrparse.treebank.labels import unescape
@@ -72,6 +73,8 @@ class PosteriorsSource:
                 raise OptionsError(f"--{option} needs --grammar: it speaks of charts")
         #: Posteriors know no derivations.
         self.candidates = None
+        #: They stay what they are, and words keep their tags.
+        self.together, self.retags, self.bare = True, False, frozenset[str]()
         self._given = given
         self.clock = Clock(options.max_seconds)
         self.labels = frozenset(given.labels)
@@ -128,7 +131,7 @@ class PosteriorsSource:
             summary.label[whole] = self._root_id
         return Evidence(leaves, _no_ids(leaves), posteriors)
 
-    def leaves(self, evidence: Evidence, preterminals: Sequence[str | None] | None) -> Sentence:
+    def fallback_leaves(self, evidence: Evidence) -> Sentence:
         """The sentence's own: its words have their tags already."""
         return evidence.sentence
 

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from mbrparse.decode.posteriors.posterior_plot import ChartPicture
 
-NO_LABEL = -1
-
 
 class SpanChart(Protocol):
     """A chart that knows the posteriors of labelled spans."""
@@ -223,17 +221,6 @@ class Posteriors:
         if not nary:
             return self.bracketed(start, end)
         return float(self.constituents.total[cell_of(self.length, start, end)])
-
-    def gains(self, labelled: float, span: float, constant: float) -> FloatArray:
-        """The gain, by cell, of a node with the best label on it."""
-        summary = self.spans
-        # Goodman's two objectives need no arithmetic.
-        if (labelled, span, constant) == (1.0, 0.0, 0.0):
-            return summary.best
-        if (labelled, span, constant) == (0.0, 1.0, 0.0):
-            return summary.total
-        gains: FloatArray = labelled * summary.best + span * summary.total + constant
-        return gains
 
 
 @lru_cache(maxsize=16)

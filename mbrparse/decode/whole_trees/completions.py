@@ -7,7 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from mbrparse.decode.candidates.sampler import SampledTree
-from mbrparse.decode.free.bracketing import best_bracketing
+from mbrparse.decode.fallback import LabelledSpans
+from mbrparse.decode.free.bracketing import best_bracketing, best_bracketings
 from mbrparse.decode.free.free_decoder import labelled
 from mbrparse.decode.posteriors.span_posteriors import Posteriors
 from mbrparse.decode.whole_trees.agreements import Span, crossing_table
@@ -50,8 +51,8 @@ def completions(trees: list[SampledTree], gains: FloatArray, length: int) -> lis
     return [Completion(list(map(tuple, spans[place].tolist())), float(estimate[place])) for place in order]
 
 
-def spans_of(tree: list[Span], length: int, posteriors: Posteriors) -> list[tuple[int, int, str]]:
+def spans_of(tree: list[Span], length: int, posteriors: Posteriors) -> LabelledSpans:
     """The tree with the most probable label on each span."""
     chosen = np.zeros(length * (length + 1) // 2)
     chosen[[cell_of(length, *span) for span in tree]] = 1.0
-    return labelled(best_bracketing(chosen, length), posteriors)
+    return labelled(best_bracketings(chosen, np.array([length])), posteriors)

@@ -5,11 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from mbrparse.grammar.charts.live_nodes import LiveNodes
 from mbrparse.grammar.charts.span_summary import SpanEntries, SpanSummary
 from mbrparse.grammar.pcfg import FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from mbrparse.grammar.charts.sparse.alive import Alive
 
 TOO_LARGE = "chart too large for memory"
 TOO_IMPROBABLE = "too improbable for a forest"
@@ -26,8 +29,8 @@ class Derivation:
     """
 
     log_prob: float
-    nodes: list[tuple[int, int, int]]
-    preterminals: list[int]
+    nodes: Sequence[tuple[int, int, int]]
+    preterminals: Sequence[int]
 
 
 class Wanted(NamedTuple):
@@ -61,6 +64,8 @@ class Chart:
         self._factory = factory
         self.terminal_ids = terminal_ids
         self.length = len(terminal_ids)
+        self.alive: Alive | None = None
+        """The labels that may stand over its spans (None: any)."""
         self.refusal: str | None = None
         """Why the chart was given up (memory, time); it is then without a parse."""
         self.spent = 0.0

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
+import numpy as np
+
 from mbrparse.grammar.charts.chart import Derivation
+from mbrparse.grammar.charts.columns import Spans
 from mbrparse.grammar.charts.rule_tables import Ints
+
+#: Each id is its own name.
+SYMBOL_IDS = range(1 << 31)
 
 
 class Nodes(NamedTuple):
@@ -23,5 +30,13 @@ def derivation_of(start: Ints, end: Ints, symbol: Ints, log_prob: float) -> Deri
     """
     inner = end - start > 1
     inner[:-1] |= (start[1:] == start[:-1]) & (end[1:] == end[:-1])
-    nodes = zip(start[inner].tolist(), end[inner].tolist(), symbol[inner].tolist(), strict=True)
-    return Derivation(log_prob, list(nodes), symbol[~inner].tolist())
+    nodes = Spans(start[inner], end[inner], symbol[inner], SYMBOL_IDS)
+    return Derivation(log_prob, nodes, symbol[~inner].tolist())
+
+
+def columns_of(nodes: Sequence[tuple[int, int, int]]) -> Spans[int]:
+    """The nodes of a derivation as columns."""
+    if isinstance(nodes, Spans):
+        return nodes
+    starts, ends, ids = np.array(nodes, np.int32).reshape(-1, 3).T
+    return Spans(starts, ends, ids, SYMBOL_IDS)

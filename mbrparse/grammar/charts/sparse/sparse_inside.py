@@ -19,6 +19,7 @@ algorithm (see ``packed_forest``).
 from __future__ import annotations
 
 from mbrparse.grammar.charts.rule_tables import Ints
+from mbrparse.grammar.charts.sparse.alive import Alive, is_alive
 from mbrparse.grammar.charts.sparse.sparse_state import (
     BestPaths,
     SparseChart,
@@ -32,28 +33,30 @@ from mbrparse.grammar.kernel import kernel
 
 
 @kernel
-def sparse_inside(state: SparseState, stop: Ints) -> bool:
+def sparse_inside(state: SparseState, alive: Alive | None, stop: Ints) -> bool:
     """Fill the chart with all nodes of a sentence.
+
+    With ``alive`` binary rules make nothing else. (Words do not, either; and unary rules are above what is.)
 
     False when they do not fit, and where ``stop`` (``Clock.stop``) is set.
     """
-    full: bool = _fill(state, None, stop)
+    full: bool = _fill(state, None, alive, stop)
     return full
 
 
 @kernel
-def sparse_viterbi(state: SparseState, best: BestPaths, stop: Ints) -> bool:
+def sparse_viterbi(state: SparseState, best: BestPaths, alive: Alive | None, stop: Ints) -> bool:
     """The same with maxima, and the way to each in ``best``.
 
-    Ties as in ``dense_derivation``; among chains of unary rules over a span the one with the fewest
+    Ties as in ``dense_derivations``; among chains of unary rules over a span the one with the fewest
     nodes comes first, then the one over the earliest split, then the first in order of symbols.
     """
-    full: bool = _fill(state, best, stop)
+    full: bool = _fill(state, best, alive, stop)
     return full
 
 
 @kernel
-def _fill(state: SparseState, best: BestPaths | None, stop: Ints) -> bool:
+def _fill(state: SparseState, best: BestPaths | None, alive: Alive | None, stop: Ints) -> bool:
     tables, unary, words, chart, buckets = state
     n = len(words.entry_start) - 1
     chains = len(unary.rule_parent) > 0
@@ -101,6 +104,9 @@ def _fill(state: SparseState, best: BestPaths | None, stop: Ints) -> bool:
                         weight = tables.rule_prob[rule] * inside[right]
                         for member in range(first, last):
                             start = buckets.start[member]
+                            if alive is not None:
+                                if not is_alive(alive, start, end, parent):
+                                    continue
                             value = weight * buckets.value[member] * factor[start]
                             node = slots[parent, start]
                             is_new = node < 0

@@ -1,7 +1,6 @@
 """Processes that work for this one. What one of them dies of costs the task it had, and nothing else.
 
-A task is a call of one function, which each process makes for itself as it starts (a parser, say). Processes
-end with the one that started them, however that ends, and leave Ctrl-C to it.
+Processes end with the one that started them, however that ends, and leave Ctrl-C to it.
 """
 
 from __future__ import annotations
@@ -12,15 +11,12 @@ import signal
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from multiprocessing.connection import Connection, wait
-from typing import Any, Generic, TypeVar
+from typing import Any, NamedTuple
 
-from mbrparse.errors import MbrparseError
-
-Task = TypeVar("Task")
-Result = TypeVar("Result")
+from mbrparse.workers.pool import Awaited, Pool, WorkerDied, WorkersError
+from mbrparse.workers.work import Work
 
 #: So many processes in a row that die before they have started are enough.
 MOST_FALSE_STARTS = 2
@@ -28,80 +24,68 @@ _OUT_OF_MEMORY = 77
 _REMEDY = "is there memory for so many --jobs? --jobs 1 starts none"
 
 
-class WorkersError(MbrparseError):
-    """Processes that cannot do what they are for."""
+class _Call(NamedTuple):
+    """What a process is to do; without a function, the work that it began with."""
+
+    function: Callable[..., Any] | None
+    arguments: tuple[Any, ...]
+    named: dict[str, Any]
 
 
-class WorkerDied(Exception):  # noqa: N818  # the field says so of processes
-    """The process that had a task ended before it was done; the text says how."""
+class Processes(Pool):
+    """Up to ``jobs`` processes, started when there is something to do for them, each with this work begun."""
 
-
-class Workers(Generic[Task, Result]):
-    """Up to ``jobs`` processes, started when there is work for them; to be used in a ``with`` block.
-
-    ``begin`` is called in each of them and returns the function that does the tasks. Nothing is taken in or
-    handed out but while the caller waits (``result``, ``completed``): there is no thread here that it would
-    have to share the processes with.
-    """
-
-    def __init__(self, begin: Callable[[], Callable[[Task], Result]], jobs: int) -> None:
-        self._begin = begin
+    def __init__(self, work: Work[..., Any], jobs: int) -> None:
+        self._work = work
         self._jobs = jobs
-        self._queue: deque[tuple[Task, Future[Result]]] = deque()
-        self._workers: list[_Worker[Task, Result]] = []
+        self._queue: deque[tuple[_Call, Awaited[Any]]] = deque()
+        self._workers: list[_Worker] = []
         self._false_starts = 0
+        self._prepared = False
 
-    def __enter__(self) -> Workers[Task, Result]:
-        return self
+    @property
+    def size(self) -> int:
+        """The number of processes that there may be."""
+        return self._jobs
 
-    def __exit__(self, *error: object) -> None:
-        """Nothing of a task that is under way is wanted any more."""
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """End the processes; what is under way is waited for, or lost with them."""
+        if cancel_futures:
+            self._queue.clear()
+        while wait and (self._queue or any(worker.future is not None for worker in self._workers)):
+            self._go_on(None)
         for worker in self._workers:
             worker.process.kill()
         for worker in self._workers:
             worker.process.join()
 
-    def submit(self, task: Task) -> Future[Result]:
-        """A result to come: WorkerDied, where a process died of it, or what the function raised."""
-        future: Future[Result] = Future()
-        self._queue.append((task, future))
-        return future
+    def _take(self, fn: Callable[..., Any], args: Any, kwargs: Any, future: Awaited[Any]) -> None:
+        self._queue.append((_Call(None if fn is self._work else fn, args, kwargs), future))
 
-    def result(self, future: Future[Result]) -> Result:
-        """Wait for a result; raises WorkersError where processes die as they start."""
-        while not future.done():
-            self._go_on()
-        return future.result()
-
-    def completed(self, futures: set[Future[Result]]) -> Iterator[Future[Result]]:
-        """Yield what is submitted as it gets done; the set may grow meanwhile."""
-        while futures:
-            for future in [future for future in futures if future.done()]:
-                futures.remove(future)
-                yield future
-            if futures:
-                self._go_on()
-
-    def _go_on(self) -> None:
-        """Hand tasks out, and wait for an answer."""
-        idle = [worker for worker in self._workers if worker.idle]
-        for worker in idle[: len(self._queue)]:
-            worker.take(*self._queue.popleft())
+    def _go_on(self, seconds: float | None) -> None:
+        for worker in [worker for worker in self._workers if worker.idle]:
+            while self._queue and worker.idle:
+                call, future = self._queue.popleft()
+                if future.set_running_or_notify_cancel():
+                    worker.take(call, future)
         starting = sum(not worker.ready for worker in self._workers)
         for _ in range(min(self._jobs - len(self._workers), len(self._queue) - starting)):
             self._start()
-        there: dict[object, _Worker[Task, Result]] = {w.connection: w for w in self._workers}
-        for connection in wait([w.connection for w in self._workers if not w.idle]):
+        there: dict[object, _Worker] = {w.connection: w for w in self._workers}
+        for connection in wait([w.connection for w in self._workers if not w.idle], seconds):
             self._hear(there[connection])
 
     def _start(self) -> None:
+        if not self._prepared and self._work.before is not None:
+            self._work.before()
+        self._prepared = True
         with _signals_held():
             try:
-                self._workers.append(_Worker(self._begin))
+                self._workers.append(_Worker(self._work.begin))
             except OSError as error:
                 raise WorkersError(f"no process can be started ({error.strerror})", remedy=_REMEDY) from None
 
-    def _hear(self, worker: _Worker[Task, Result]) -> None:
+    def _hear(self, worker: _Worker) -> None:
         try:
             result, error = worker.connection.recv()
         except (EOFError, OSError):
@@ -119,12 +103,13 @@ class Workers(Generic[Task, Result]):
             else:
                 future.set_exception(error)
 
-    def _bury(self, worker: _Worker[Task, Result]) -> None:
+    def _bury(self, worker: _Worker) -> None:
         self._workers.remove(worker)
         worker.connection.close()
         worker.process.join()
         death = _cause(worker.process.exitcode)
         if worker.future is not None:
+            self.retries += 1
             worker.future.set_exception(WorkerDied(death))
             return
         self._false_starts += 1
@@ -135,12 +120,12 @@ class Workers(Generic[Task, Result]):
             )
 
 
-class _Worker(Generic[Task, Result]):
+class _Worker:
     """A process as its parent sees it, and the future of the task that it has."""
 
-    def __init__(self, begin: Callable[[], Callable[[Task], Result]]) -> None:
+    def __init__(self, begin: Callable[[], Callable[[Any], Any]]) -> None:
         self.ready = False
-        self.future: Future[Result] | None = None
+        self.future: Awaited[Any] | None = None
         self.connection, theirs = multiprocessing.Pipe()
         self.process = multiprocessing.Process(target=_serve, args=(begin, theirs), daemon=True)
         self.process.start()
@@ -151,11 +136,11 @@ class _Worker(Generic[Task, Result]):
     def idle(self) -> bool:
         return self.ready and self.future is None
 
-    def take(self, task: Task, future: Future[Result]) -> None:
+    def take(self, call: _Call, future: Awaited[Any]) -> None:
         self.future = future
         # Where it has died meanwhile, waiting for an answer shows it.
         with suppress(OSError):
-            self.connection.send(task)
+            self.connection.send(call)
 
 
 @contextmanager
@@ -177,22 +162,25 @@ def _serve(begin: Callable[[], Callable[[Any], Any]], connection: Connection) ->
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     work: Callable[[Any], Any] | None = None
 
-    def set_up(_: None) -> None:
+    def set_up() -> None:
         nonlocal work
         threading.Thread(target=_end_with_parent, daemon=True).start()
         work = begin()
 
-    _answer(connection, set_up, None)
+    _answer(connection, set_up, (), {})
     with suppress(EOFError):
         while work is not None:
-            _answer(connection, work, connection.recv())
+            function, arguments, named = connection.recv()
+            _answer(connection, work if function is None else function, arguments, named)
 
 
-def _answer(connection: Connection, work: Callable[[Any], Any], task: Any) -> None:
+def _answer(
+    connection: Connection, work: Callable[..., Any], arguments: tuple[Any, ...], named: dict[str, Any]
+) -> None:
     """Do a task, and say what came of it: a result, or an error."""
     answer: tuple[Any, Exception | None]
     try:
-        answer = work(task), None
+        answer = work(*arguments, **named), None
     except MemoryError:
         # A new process has what this one can no longer use.
         os._exit(_OUT_OF_MEMORY)

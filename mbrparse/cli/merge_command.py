@@ -1,0 +1,59 @@
+"""``mbrparse merge``: what shards have left, as the files that one run would have written."""
+
+from __future__ import annotations
+
+import click
+
+from mbrparse.cli.options import note, output_option, with_progress
+from mbrparse.cli.outputs import check_outputs
+
+
+@click.command()
+@click.argument("parts", metavar="PART...", nargs=-1, required=True)
+@output_option("Where to write; with several objectives a pattern such as build/{objective}.mrg.")
+@click.option("--details", metavar="FILE", help="Write the details, which parse --details kept.")
+@click.option("--write-posteriors", metavar="FILE.npz", help="Write the posteriors that were kept.")
+@click.option("--candidates", metavar="FILE", help="Write the candidates that were kept.")
+def merge(
+    parts: tuple[str, ...],
+    output: str,
+    details: str | None,
+    write_posteriors: str | None,
+    candidates: str | None,
+) -> None:
+    """Merge the parts of a parsing into the files that one run would have written.
+
+    PARTs are the folders that mbrparse parse --shard I/N --work FOLDER has left, for each I from 1 to N, in
+    any order. They are checked first: none missing, none twice, all finished and whole, all parsed by one
+    version with the same grammar, input and options.
+    """
+    from mbrparse.cli.parse_command import output_paths
+    from mbrparse.decode.parse_files import write_parses
+    from mbrparse.decode.work.manifest import NAME
+    from mbrparse.decode.work.parts import Parts
+    from mbrparse.decode.work.work_folder import BLOCKS
+
+    merged = Parts(parts, with_progress)
+    paths = output_paths(output, merged.manifest.objectives)
+    kept = {
+        "--details": (details, merged.manifest.settings["details"]),
+        "--write-posteriors": (write_posteriors, merged.writer() is not None),
+        "--candidates": (candidates, merged.manifest.settings["candidates"]),
+    }
+    for option, (path, there) in kept.items():
+        if path is not None and not there:
+            raise click.UsageError(
+                f"{option}: the parts have none, since parse was not given {option} either."
+            )
+    check_outputs(
+        [*(("--output", path) for path in paths), *((option, path) for option, (path, _) in kept.items())],
+        [("PART", f"{part}/{name}") for part in parts for name in (NAME, BLOCKS)],
+    )
+    writer = merged.writer()
+    collected = None if writer is None or write_posteriors is None else (writer, write_posteriors)
+    results = with_progress(merged.lines(), "merging", merged.sentences)
+    account = write_parses(results, paths, details, collected, candidates=candidates)
+    for option, (path, there) in kept.items():
+        if there and path is None:
+            note(f"not written, though the parts have it: {option} FILE")
+    note(str(account))
