@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 Item = TypeVar("Item")
@@ -17,6 +18,18 @@ class Progress(Protocol):
     def __call__(self, items: Iterable[Item], title: str, total: int | None = None) -> Iterator[Item]:
         """Yield each item."""
         ...
+
+
+@dataclass
+class Standing:
+    """How far long work has come: who does it writes here, who watches it reads.
+
+    ``read`` is how many characters of the input are done, ``retries`` how many tasks were handed out anew.
+    """
+
+    read: int = 0
+    workers: int = 1
+    retries: int = 0
 
 
 def say_nothing(line: str) -> None:

@@ -15,7 +15,6 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
-from numba.core.dispatcher import Dispatcher
 from numpy.typing import NDArray
 
 from mbrparse.grammar import kernel
@@ -48,6 +47,14 @@ def counting_vectors(counts: Counter[str]) -> ModuleType:
         counts["store"] += 1
         array[int(row) + int(offset)] = value
 
+    def load_from(array: Any, place: int, offset: int) -> Any:
+        counts["load"] += 1
+        return _from(array, place, offset).copy()
+
+    def store_to(array: Any, place: int, offset: int, value: Any) -> None:
+        counts["store"] += 1
+        _from(array, place, offset)[:] = value
+
     def multiply_add(first: Any, second: Any, total: Any) -> Any:
         counts["multiply_add"] += 1
         return first * second + total
@@ -63,15 +70,24 @@ def counting_vectors(counts: Counter[str]) -> ModuleType:
         vector.__name__,
         load=load,
         store=store,
+        load_from=load_from,
+        store_to=store_to,
         multiply_add=multiply_add,
         multiply=multiply,
         choose_greater=choose_greater,
         zeros=lambda array: np.zeros(array.shape[1], array.dtype),
+        repeated=lambda array, value: np.full(array.shape[1], value, array.dtype),
         spread=lambda array, index: array[int(index)],
         add=lambda first, second: first + second,
         maximum=np.maximum,
         any_positive=lambda value: bool((value > 0).any()),
     )
+
+
+def _from(array: Any, place: int, offset: int) -> Any:
+    """A view of the numbers of one vector."""
+    begin = int(place) + int(offset)
+    return array.reshape(-1)[begin : begin + vector.VECTOR_BYTES // array.itemsize]
 
 
 def _module(name: str, **members: Any) -> ModuleType:
@@ -82,7 +98,7 @@ def _module(name: str, **members: Any) -> ModuleType:
 
 def uncompiled(user: ModuleType, counts: Counter[str]) -> dict[str, Any]:
     """The kernels that a module calls, by their names there, in plain Python as is all that they call."""
-    kernels = {name: value for name, value in vars(user).items() if isinstance(value, Dispatcher)}
+    kernels = {name: value for name, value in vars(user).items() if isinstance(value, kernel.Kernel)}
     with _plain_kernel_files(counts):
         return {
             name: getattr(import_module(kernel.py_func.__module__), kernel.py_func.__name__)
@@ -112,7 +128,7 @@ def _plain_kernel_files(counts: Counter[str]) -> Iterator[None]:
 
 def _defines_kernels(module: ModuleType) -> bool:
     values = list(vars(module).values())
-    return any(isinstance(value, Dispatcher) and value.__module__ == module.__name__ for value in values)
+    return any(isinstance(value, kernel.Kernel) and value.__module__ == module.__name__ for value in values)
 
 
 def _put_back(name: str, module: ModuleType | None) -> None:

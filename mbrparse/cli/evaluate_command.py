@@ -9,7 +9,15 @@ import click
 from mbrparse.cli.comparison_settings import form_options, profile_options, settings_of
 from mbrparse.cli.evalb_output import evalb_parameters, print_as_evalb, write_counts
 from mbrparse.cli.evaluate_checks import check_options, files_of_runs
-from mbrparse.cli.options import NearestChoice, encoding_option, note, output_option, tell, with_progress
+from mbrparse.cli.options import (
+    NearestChoice,
+    encoding_option,
+    note,
+    output_option,
+    scheduler_option,
+    tell,
+    with_progress,
+)
 from mbrparse.files import open_output, together
 
 if TYPE_CHECKING:
@@ -84,6 +92,7 @@ if TYPE_CHECKING:
     help="How the table is written (default: text); csv and json have rates of 0 to 1.",
 )
 @click.option("--per-sentence", metavar="PATH", help="Write the table of counts here, as CSV.")
+@scheduler_option("whose workers resample")
 @output_option()
 @encoding_option()
 @click.pass_context
@@ -146,6 +155,7 @@ def _print_tables(
         options["encoding"],
         options["details"],
         runs,
+        options.get("jobs", 1),
     )
     form: Format = options["format"] or "text"
     text = result.render(form)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import difflib
+import functools
 import math
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import click
 
@@ -50,8 +51,46 @@ def folder_option(help: str) -> Callable[[Command], Command]:
 
 
 def jobs_option(help: str = "Processes.") -> Callable[[Command], Command]:
-    """``--jobs N``."""
-    return click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True, help=help)
+    """``--jobs N`` and ``--scheduler ADDRESS|FILE``."""
+    option = click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True, help=help)
+    return lambda command: option(scheduler_option()(command))
+
+
+def scheduler_option(
+    does: str = "whose workers do the work, instead of --jobs",
+) -> Callable[[Command], Command]:
+    """``--scheduler ADDRESS|FILE`` instead of ``--jobs``: the command's ``jobs`` is then the Scheduler."""
+
+    def add(command: Command) -> Command:
+        @functools.wraps(command)
+        def with_scheduler(*arguments: Any, scheduler: str | None = None, **options: Any) -> Any:
+            if scheduler is not None and _scheduler_counts():
+                from mbrparse.workers.scheduler import Scheduler
+
+                options["jobs"] = Scheduler(scheduler)
+            return command(*arguments, **options)
+
+        option = click.option(
+            "--scheduler",
+            metavar="ADDRESS|FILE",
+            help=f"The scheduler of a Dask cluster that runs already, {does}.",
+        )
+        return cast("Command", option(with_scheduler))
+
+    return add
+
+
+def _scheduler_counts() -> bool:
+    """Whether --scheduler is nearer than --jobs, which may stand in a configuration file."""
+    context = click.get_current_context()
+    given = [
+        name
+        for name in ("jobs", "scheduler")
+        if (source := context.get_parameter_source(name)) is not None and source.name == "COMMANDLINE"
+    ]
+    if len(given) == 2:
+        raise click.UsageError("Say --jobs or --scheduler, not both.")
+    return given != ["jobs"]
 
 
 def encoding_option() -> Callable[[Command], Command]:

@@ -17,7 +17,6 @@ from mbrparse.cli.options import (
     note,
     output_option,
     prune_option,
-    with_progress,
 )
 from mbrparse.cli.outputs import check_outputs
 from mbrparse.cli.posteriors_options import (
@@ -28,6 +27,7 @@ from mbrparse.cli.posteriors_options import (
     posteriors_writer,
     read_given,
 )
+from mbrparse.cli.watching import Watch, log_option
 from mbrparse.cli.work_options import chosen_shard, opened, work_options
 
 if TYPE_CHECKING:
@@ -83,6 +83,7 @@ PLACEHOLDER = "{objective}"
 )
 @prune_option()
 @jobs_option()
+@log_option()
 @click.option("--details", metavar="FILE", help="Write one JSON line a sentence: status, expected scores.")
 @click.option(
     "--write-posteriors",
@@ -114,7 +115,8 @@ def parse(
     max_length: int | None,
     max_seconds: float | None,
     prune: float,
-    jobs: int,
+    jobs: Any,
+    log: str | None,
     details: str | None,
     write_posteriors: str | None,
     encoding: str,
@@ -152,7 +154,8 @@ def parse(
     names = tuple(dict.fromkeys(names))
     part = chosen_shard(shard, work, resume, pooled)
     paths = [] if part is not None else output_paths(output, names)
-    files = [("--details", details), ("--write-posteriors", write_posteriors), ("--candidates", candidates)]
+    files = [("--details", details), ("--write-posteriors", write_posteriors)]
+    files += [("--candidates", candidates), ("--log", log)]
     check_outputs(
         [] if part is not None else [*(("--output", path) for path in paths), *files],
         [("--grammar", grammar), ("--posteriors", posteriors), ("--statistics", search["statistics"])],
@@ -190,6 +193,7 @@ def parse(
             collected = posteriors_writer(write_posteriors, known, options), write_posteriors
     check_candidates(isinstance(source, DopGrammar) and options.draws, seed, candidates, options)
     job = Job(source, options, details is not None, collected is not None)
+    watch = Watch(input, log)
     with (
         announced(lambda: note("compiling kernels, once on this machine ...")),
         opened(work, resume, part, job, candidates is not None) as folder,
@@ -199,7 +203,7 @@ def parse(
         )
         with combinations_checked():
             results = parse_all(
-                job, chunks, jobs, note, with_progress, iter if folder is None else folder.kept
+                job, chunks, jobs, note, watch, iter if folder is None else folder.kept, watch.standing
             )
         if part is None:
             account = write_parses(results, paths, details, collected, candidates=candidates)

@@ -45,7 +45,7 @@ from mbrparse.cli.options import (
     help="At a malformed tree: end with an error, or leave it out and count it.",
 )
 @label_options()
-def reproduce(corpus: str, output: str, jobs: int, **which: Any) -> None:
+def reproduce(corpus: str, output: str, jobs: Any, **which: Any) -> None:
     """Binarize a treebank, split it, train, parse for three objectives, and print their table.
 
     CORPUS is a file, a folder, a zip, a glob, nltk:treebank, craft:PATH, wsj:DIR or embedded:flights

@@ -118,7 +118,7 @@ def train(
     if method == "inside-outside":
         _inside_outside(inputs, output, terminals, encoding, statistics=statistics, **options)
         return
-    _refuse_unused(options)
+    _refuse_unused([*options, "scheduler"])
     from mbrparse.treebank.inputs import read_inputs
 
     model: UnknownKind | None = None if terminals != "words" or unknown == "none" else unknown or "signature"
@@ -201,6 +201,7 @@ def _inside_outside(
             name_left_out,
             with_progress,
             name_too_long,
+            note,
         )
     except Interrupted as interruption:
         done = interruption.result.iterations
@@ -256,7 +257,7 @@ def _check_places(
     )
 
 
-def _refuse_unused(options: dict[str, Any]) -> None:
+def _refuse_unused(options: Iterable[str]) -> None:
     """An option of the other method is a mistake, not a detail."""
     context = click.get_current_context()
     for name in options:

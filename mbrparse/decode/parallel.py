@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future
+from contextlib import suppress
 from typing import NamedTuple, TypeAlias, TypeVar
 
 from mbrparse.decode.sentences import Batch, Chunk, batch_of
 from mbrparse.reporting import Tell
-from mbrparse.workers.pool import Pool, WorkerDied
+from mbrparse.workers.pool import Awaited, Pool, WorkerDied
 from mbrparse.workers.work import Work
 
 Line = TypeVar("Line")
+Result = TypeVar("Result")
 
 DIED = "worker died"
+#: Seconds between two looks at the clock.
+_TICK = 1.0
 
 
 class Part(NamedTuple):
@@ -34,14 +38,22 @@ class Part(NamedTuple):
         return whole._replace(sentences=whole.sentences[self.first : self.last])
 
 
-#: What a worker is given at a time, and what it gives back: the lines of each part.
+#: What a worker is given at a time; it gives the lines of each part back.
 Parts: TypeAlias = tuple[Part, ...]
+
+
+class Task(NamedTuple):
+    """What is handed out: ``learn`` is told how many seconds it took, ``limit`` says how many it may."""
+
+    parts: Parts
+    learn: Callable[[float], None] | None = None
+    limit: Callable[[], float | None] | None = None
 
 
 def in_order(
     pool: Pool,
-    work: Work[Parts, list[list[Line]]],
-    tasks: Iterable[Parts],
+    work: Work[[Parts], list[list[Line]]],
+    tasks: Iterable[Task],
     refused: Callable[[Batch], list[Line]],
     tell: Tell,
 ) -> Iterator[list[Line]]:
@@ -50,22 +62,23 @@ def in_order(
     What a worker died of is tried once more; then it is halved, until one sentence is left, which gets the
     line of ``refused`` where it is the end of two workers by itself.
     """
-    waiting: deque[tuple[Parts, int, Future[list[list[Line]]]]] = deque()
+    waiting: deque[tuple[Task, int, Awaited[list[list[Line]]]]] = deque()
     stream = iter(tasks)
     held: list[Line] = []
     done = 0
     while True:
         # Few tasks under way: memory stays flat however long the input.
-        while len(waiting) < under_way(pool) and (parts := next(stream, None)) is not None:
-            waiting.append((parts, 0, pool.submit(work, parts)))
+        while len(waiting) < under_way(pool) and (task := next(stream, None)) is not None:
+            waiting.append((task, 0, pool.submit(work, task.parts)))
         if not waiting:
             return
-        parts, deaths, future = waiting.popleft()
+        task, deaths, future = waiting.popleft()
+        parts = task.parts
         try:
-            found = future.result()
+            found = _result(pool, future, task.limit)
         except WorkerDied as death:
             sizes = [len(part.batch().sentences) for part in parts]
-            count, deaths = sum(sizes), deaths + 1
+            count, deaths = sum(sizes), deaths + death.deaths
             if deaths > 1 and count == 1:
                 tell(f"sentence {done + 1} falls back: {DIED} twice ({death})")
                 found = [refused(part.batch()) for part in parts]
@@ -80,8 +93,13 @@ def in_order(
                     if deaths == 1
                     else [(half, int(size > 1)) for half, size in _halves(parts, sizes)]
                 )
-                waiting.extendleft(reversed([(one, past, pool.submit(work, one)) for one, past in again]))
+                waiting.extendleft(
+                    (Task(one, limit=task.limit), past, pool.submit(work, one))
+                    for one, past in reversed(again)
+                )
                 continue
+        if task.learn is not None and future.seconds is not None:
+            task.learn(future.seconds)
         for part, lines in zip(parts, found, strict=True):
             done += len(lines)
             held += lines
@@ -91,8 +109,28 @@ def in_order(
 
 
 def under_way(pool: Pool) -> int:
-    """How many tasks are handed out at a time: one is worked at, and one waits for each worker."""
-    return 1 if pool.size == 1 and not pool.far else 2 * pool.size + 1
+    """How many tasks are handed out at a time: one is worked at, and one waits for each worker.
+
+    Those of workers that are far away differ more, and what is behind the slowest of them waits to be told.
+    """
+    if pool.far:
+        return 2 * pool.size + 2
+    return 1 if pool.size == 1 else 2 * pool.size + 1
+
+
+def _result(pool: Pool, future: Awaited[Result], limit: Callable[[], float | None] | None) -> Result:
+    """Wait for a result, as long as there are workers; one that takes too long is taken for dead."""
+    waited = 0.0
+    while limit is not None and not future.done():
+        before = time.monotonic()
+        with suppress(TimeoutError):
+            return future.result(_TICK)
+        # Not the time for which the scheduler was gone.
+        waited += min(time.monotonic() - before, 2 * _TICK) if pool.size else 0.0
+        most = limit()
+        if most is not None and waited > most:
+            pool.abandon(future, f"no answer in {most:.0f} seconds")
+    return future.result()
 
 
 def _halves(parts: Parts, sizes: list[int]) -> list[tuple[Parts, int]]:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import itertools
 import json
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 
 from mbrparse.decode.bracket_text import BracketText
+from mbrparse.decode.chunk_costs import Packer
 from mbrparse.decode.details import Details
 from mbrparse.decode.grammar_source import GrammarSource
 from mbrparse.decode.lines import Lines
-from mbrparse.decode.parallel import DIED, Part, Parts, in_order
+from mbrparse.decode.parallel import DIED, Part, Parts, Task, in_order
 from mbrparse.decode.parse_result import Parse
 from mbrparse.decode.parser import Parser
 from mbrparse.decode.parser_options import ParserOptions
@@ -24,7 +26,7 @@ from mbrparse.errors import ChartOverflowError, InputMismatchError
 from mbrparse.grammar.charts.chart import TOO_LARGE
 from mbrparse.grammar.dop.dop_grammar import DopGrammar
 from mbrparse.grammar.pcfg import PCFG
-from mbrparse.reporting import Progress, Tell, say_nothing, show_nothing
+from mbrparse.reporting import Progress, Standing, Tell, say_nothing, show_nothing
 from mbrparse.treebank.brackets import EMPTY_PARSE
 from mbrparse.workers.executor import Jobs, executor
 from mbrparse.workers.work import Work
@@ -46,33 +48,40 @@ def parse_all(
     jobs: Jobs = 1,
     tell: Tell = say_nothing,
     progress: Progress = show_nothing,
-    kept: Callable[[Iterator[Lines]], Iterator[Lines]] = iter,
+    kept: Callable[[Iterator[list[Lines]]], Iterator[list[Lines]]] = iter,
+    standing: Standing | None = None,
 ) -> Iterator[Lines]:
     """Parse chunks of sentences and yield their lines in input order, with a pooled F when all are parsed.
 
-    What comes of the chunks that are wanted goes through ``kept``, which may put before it what came of
+    What comes of each chunk that is wanted goes through ``kept``, which may put before it what came of
     others earlier. A grammar may parse on ``jobs`` workers; a sentence that they die of falls back, and
-    ``tell`` is told. Raises InputMismatchError, before anything is yielded, if no sentence of the first
-    chunk (with a word in it) holds a single terminal that the grammar knows; and where the input's sentences
-    are not those of given posteriors: before any line of the chunk, and at the end for sentences that the
-    input lacks. Raises OptionsError for objectives that posteriors do not serve, WorkersError where
-    workers cannot start.
+    ``tell`` is told; ``standing`` says how far they are. Raises InputMismatchError, before anything is
+    yielded, if no sentence of the first chunk (with a word in it) holds a single terminal that the grammar
+    knows; and where the input's sentences are not those of given posteriors: before any line of the chunk,
+    and at the end for sentences that the input lacks. Raises OptionsError for objectives that posteriors do
+    not serve, WorkersError where workers cannot start.
     """
     worker = Worker(job)
     source = worker.source
     if isinstance(source, PosteriorsSource):
-        results = _with_posteriors(worker, source, chunks)
+        found = _with_posteriors(worker, source, chunks)
     else:
-        results = _with_grammar(job, worker, source, chunks, jobs, tell)
-    results = kept(results)
+        found = _with_grammar(job, worker, source, chunks, jobs, tell, standing or Standing())
+    results = itertools.chain.from_iterable(kept(found))
     if worker.pooling is not None:
         return numbered(worker.pooling.of_lines(results, progress, tell))
     return numbered(progress(results, "parsing"))
 
 
 def _with_grammar(
-    job: Job, worker: Worker, source: GrammarSource, chunks: Iterable[Chunk], jobs: Jobs, tell: Tell
-) -> Iterator[Lines]:
+    job: Job,
+    worker: Worker,
+    source: GrammarSource,
+    chunks: Iterable[Chunk],
+    jobs: Jobs,
+    tell: Tell,
+    standing: Standing,
+) -> Iterator[list[Lines]]:
     stream = iter(chunks)
     first: list[Chunk] = []
     shortest = Batch([])
@@ -84,28 +93,31 @@ def _with_grammar(
             shortest = Batch([min(spoken, key=len)], tokens=chunk.form == "tokens")
             break
     wanted = (chunk for chunk in itertools.chain(first, stream) if chunk.wanted)
-    for lines in lines_of_chunks(job, worker, wanted, jobs, tell, shortest):
-        yield from lines
+    sizes: deque[int] = deque()
+
+    def measured() -> Iterator[Chunk]:
+        for chunk in wanted:
+            sizes.append(sum(map(len, chunk.lines)))
+            yield chunk
+
+    # Kernels are compiled here, once, where other processes then find them.
+    work = Work(partial(_begin, job), worker.parts, partial(worker.lines, shortest))
+    with executor(jobs, work, tell) as pool:
+        tasks = Packer(pool, measured()) if pool.far else (Task((Part(chunk),)) for chunk in measured())
+        for lines in in_order(pool, work, tasks, worker.refused, tell):
+            standing.workers, standing.retries = pool.size, pool.retries
+            standing.read += sizes.popleft()
+            yield lines
 
 
-def lines_of_chunks(
-    job: Job, worker: Worker, chunks: Iterable[Chunk], jobs: Jobs, tell: Tell, sample: Batch
+def _with_posteriors(
+    worker: Worker, source: PosteriorsSource, chunks: Iterable[Chunk]
 ) -> Iterator[list[Lines]]:
-    """Yield the lines of each chunk, in order; ``worker`` stands for those of ``jobs`` that are this process.
-
-    Kernels are compiled here, once, where others then find them: with ``sample``.
-    """
-    work = Work(partial(_begin, job), worker.parts, partial(worker.lines, sample))
-    with executor(jobs, work) as pool:
-        yield from in_order(pool, work, ((Part(chunk),) for chunk in chunks), worker.refused, tell)
-
-
-def _with_posteriors(worker: Worker, source: PosteriorsSource, chunks: Iterable[Chunk]) -> Iterator[Lines]:
     done, name = 0, ""
     for chunk in chunks:
         batch = batch_of(chunk, done)
         if chunk.wanted:
-            yield from worker.lines(batch)
+            yield worker.lines(batch)
         done, name = done + len(batch.sentences), chunk.source
     source.check_end(done, name)
 

@@ -139,6 +139,25 @@ def sentences_of(chunk: Chunk) -> Iterator[Sentence]:
             yield tuple(map(Tree, _tokens(line.replace("(", "-LRB-").replace(")", "-RRB-"))))
 
 
+def stretches(chunk: Chunk) -> Iterator[tuple[int, int]]:
+    """Where in a chunk's lines sentences end, and about how many words each has: quickly, from brackets."""
+    depth, words = 0, 0
+    trees = chunk.form == "trees"
+    for end, line in enumerate(chunk.lines, start=1):
+        if trees:
+            if depth == 0 and is_comment(line):
+                continue
+            opened = line.count("(")
+            depth += opened - line.count(")")
+            words += max(0, len(line.split()) - opened)
+            if depth != 0 or not words:
+                continue
+        else:
+            words = len(line.split())
+        yield end, words
+        words = 0
+
+
 def read_sentences(
     path: str | Path, form: InputForm | None = None, encoding: str = "utf-8"
 ) -> Iterator[Sentence]:

@@ -23,6 +23,7 @@ from mbrparse.evaluate.settings import Settings
 from mbrparse.evaluate.significance import Significance, significance
 from mbrparse.evaluate.sources import TreeSource, gold_file, parse_files
 from mbrparse.evaluate.tables import Format, Summary, render, summarize
+from mbrparse.workers.executor import Jobs
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -74,6 +75,7 @@ def evaluate(
     fell_back: Mapping[str, Sequence[bool]] | None = None,
     tallies: Mapping[str, Tally] | None = None,
     runs: Mapping[str, Sequence[TreeSource]] | None = None,
+    jobs: Jobs = 1,
 ) -> Evaluation:
     """Compare trees; ``tell`` hears what a user should know (EVALB's messages, one line each), ``progress``
     may watch the rows go by.
@@ -81,7 +83,8 @@ def evaluate(
     ``fell_back`` says of each parser's sentences whether they did; they become a column of the counts, and
     a criterion of the table. ``tallies``, by each parser's name, hear of every sentence that counts. With
     ``runs``, several of each system, what is shown and tested is their means; ``parses`` are then systems
-    of one run. Raises MbrparseError where the trees (or the names) do not allow it.
+    of one run. A scheduler's workers resample, if ``jobs``
+    names one. Raises MbrparseError where the trees (or the names) do not allow it.
     """
     systems = {source.name: [source] for source in parses}
     for system, sources in (runs or {}).items():
@@ -130,12 +133,12 @@ def evaluate(
     of_runs: list[Breakdown] = []
     if runs:
         of_each = {name: [source.name for source in sources] for name, sources in systems.items()}
-        means = Runs(counts, of_each, criteria, settings.average, baseline, resamples, settings.seed)
+        means = Runs(counts, of_each, criteria, settings.average, baseline, resamples, settings.seed, jobs)
         of_runs = means.tables(settings.told())
         breakdowns = breakdowns or of_runs
         how = means.signature()
     elif len(names) > 1 and resamples and settings.by is None and settings.tested():
-        tested = significance(counts, criteria, settings.average, baseline, resamples, settings.seed)
+        tested = significance(counts, criteria, settings.average, baseline, resamples, settings.seed, jobs)
     conventions = {**settings.signature(), **how}
     summary = summarize(counts, gold.name, conventions, criteria, settings.average, tested, settings.told())
     shown = [*of_runs, *(part for parts in tables.values() for part in parts)]
@@ -151,6 +154,7 @@ def evaluate_files(
     encoding: str = "utf-8",
     details: Sequence[str | Path] = (),
     runs: Mapping[str, Sequence[str | Path]] | None = None,
+    jobs: Jobs = 1,
 ) -> Evaluation:
     """Compare parse files with a gold file; see ``evaluate``.
 
@@ -159,7 +163,7 @@ def evaluate_files(
     correct, sources = file_sources(gold, parses, settings, encoding)
     fell_back = read_fallbacks([source.name for source in sources], details) if details else None
     several = {name: parse_files(paths, encoding, f"{name}/") for name, paths in (runs or {}).items()}
-    return evaluate(correct, sources, settings, tell, progress, fell_back, runs=several)
+    return evaluate(correct, sources, settings, tell, progress, fell_back, runs=several, jobs=jobs)
 
 
 def file_sources(

@@ -19,13 +19,15 @@ import numpy as np
 from mbrparse.evaluate.breakdowns import Breakdown
 from mbrparse.evaluate.criteria import DASH
 from mbrparse.evaluate.grids import Cell
-from mbrparse.evaluate.significance import EQUAL, bootstrap, columns, interval, p_value, quotients
+from mbrparse.evaluate.resamples import EQUAL, quotients
+from mbrparse.evaluate.significance import bootstrap, columns, interval, p_value
+from mbrparse.workers.executor import Jobs, executor
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from mbrparse.evaluate.criteria import Average, Criterion
-    from mbrparse.evaluate.significance import Floats
+    from mbrparse.evaluate.resamples import Floats
 
 
 class Runs:
@@ -40,6 +42,7 @@ class Runs:
         baseline: str,
         resamples: int = 10_000,
         seed: int = 0,
+        jobs: Jobs = 1,
     ) -> None:
         """``systems`` are the names of each system's runs, one after the other as in the counts."""
         self.systems = systems
@@ -56,16 +59,17 @@ class Runs:
         self.deviation = np.stack([_deviation(self.rates[runs]) for runs in self._runs])
         self.difference = self.mean - self.mean[self._first]
         self.low, self.high, self.difference_low, self.difference_high, self.p_bootstrap = (
-            self._resampled(above, below) if resamples else np.full((5, *self.mean.shape), np.nan)
+            self._resampled(above, below, jobs) if resamples else np.full((5, *self.mean.shape), np.nan)
         )
         self.p_wilcoxon = self._wilcoxon(quotients(above, below))
 
     def _means(self, rates: Floats) -> Floats:
         return np.stack([rates[runs].mean(axis=0) for runs in self._runs])
 
-    def _resampled(self, above: Floats, below: Floats) -> Floats:
+    def _resampled(self, above: Floats, below: Floats, jobs: Jobs) -> Floats:
         """Intervals of the means and of the differences, and p-values: [5, system, criterion]."""
-        sampled = bootstrap(above, below, self.resamples, np.random.default_rng([self.seed, 0]))
+        with executor(jobs) as pool:
+            sampled = bootstrap(above, below, self.resamples, np.random.default_rng([self.seed, 0]), pool)
         random = np.random.default_rng([self.seed, 2])
         each = np.arange(self.resamples)[:, None]
         means = []

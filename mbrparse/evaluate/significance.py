@@ -17,26 +17,24 @@ denominator counts against a difference. Units: rates as in ``criteria.rates``, 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
+
+from mbrparse.evaluate.resamples import EQUAL, Bootstrap, Floats, Randomization, of_blocks, quotients
+from mbrparse.workers.executor import Jobs, executor
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from mbrparse.evaluate.criteria import Average, Criterion
-
-Floats: TypeAlias = NDArray[np.float64]
+    from mbrparse.workers.pool import Pool
 
 #: Below this p-value of the randomization test, a difference is marked.
 LEVEL = 0.05
-#: How many weights are held at once: 32 MB.
-_CELLS = 2**22
-#: Differences that rounding alone makes unequal count as equal.
-EQUAL = 1e-12
 
 
 @dataclass(frozen=True)
@@ -69,15 +67,20 @@ def significance(
     baseline: str,
     resamples: int = 10_000,
     seed: int = 0,
+    jobs: Jobs = 1,
 ) -> Significance:
-    """Resample a table of counts of several files over the same sentences; context is not tested."""
+    """Resample a table of counts of several files over the same sentences; context is not tested.
+
+    A scheduler's workers do the work, if ``jobs`` names one.
+    """
     criteria = tuple(criterion for criterion in criteria if not criterion.context)
     names = tuple(map(str, counts["name"].unique()))
     first = names.index(baseline)
     above, below = columns(counts, criteria, average, len(names))
     observed = quotients(above.sum(axis=0), below.sum(axis=0))
-    sampled = bootstrap(above, below, resamples, np.random.default_rng([seed, 0]))
-    pairs = _randomize(above, below, observed, resamples, np.random.default_rng([seed, 1]))
+    with executor(jobs) as pool:
+        sampled = bootstrap(above, below, resamples, np.random.default_rng([seed, 0]), pool)
+        pairs = _randomize(above, below, observed, resamples, np.random.default_rng([seed, 1]), pool)
     low, high = interval(sampled, observed)
     difference = observed - observed[first]
     differences = sampled - sampled[:, first : first + 1]
@@ -121,57 +124,29 @@ def columns(
     return above, below
 
 
-def quotients(above: Floats, below: Floats) -> Floats:
-    """Quotients; not a number where there is nothing to divide by."""
-    rates = np.full(above.shape, np.nan)
-    np.divide(above, below, out=rates, where=below > 0)
-    return rates
-
-
-def bootstrap(above: Floats, below: Floats, resamples: int, random: np.random.Generator) -> Floats:
-    """The rates of each resample, [resample, file, criterion]."""
-    sentences, *shape = above.shape
-    parts = []
-    for size in _blocks(resamples, sentences):
-        drawn = random.integers(0, sentences, size=(size, sentences))
-        drawn += np.arange(size)[:, None] * sentences
-        weights = np.bincount(drawn.ravel(), minlength=size * sentences).reshape(size, sentences)
-        parts.append(quotients(*(_weighted(weights.astype(float), side, shape) for side in (above, below))))
-    return np.concatenate(parts)
+def bootstrap(
+    above: Floats, below: Floats, resamples: int, random: np.random.Generator, pool: Pool | None = None
+) -> Floats:
+    """The rates of each resample, [resample, file, criterion]; ``pool`` does the work, or this process."""
+    return np.concatenate(list(of_blocks(Bootstrap(above, below), resamples, random, pool)))
 
 
 def _randomize(
-    above: Floats, below: Floats, observed: Floats, resamples: int, random: np.random.Generator
+    above: Floats,
+    below: Floats,
+    observed: Floats,
+    resamples: int,
+    random: np.random.Generator,
+    pool: Pool | None,
 ) -> Floats:
     """The p-values of all pairs of files, [file, file, criterion]."""
-    sentences, files, criteria = above.shape
+    _, files, criteria = above.shape
     extreme = np.zeros((files, files, criteria), dtype=int)
-    totals = above.sum(axis=0), below.sum(axis=0)
-    for size in _blocks(resamples, sentences):
-        swapped = (random.random((size, sentences), dtype=np.float32) < 0.5).astype(float)
-        for one in range(files):
-            for other in range(one):
-                moved = [swapped @ (side[:, other] - side[:, one]) for side in (above, below)]
-                rates = [
-                    quotients(totals[0][file] + sign * moved[0], totals[1][file] + sign * moved[1])
-                    for file, sign in ((one, 1), (other, -1))
-                ]
-                least = np.abs(observed[one] - observed[other]) - EQUAL
-                extreme[one, other] += (~(np.abs(rates[0] - rates[1]) < least)).sum(axis=0)
+    for found in of_blocks(Randomization(above, below, observed), resamples, random, pool):
+        extreme += found
     extreme += extreme.transpose(1, 0, 2)
     np.einsum("iik->ik", extreme)[:] = resamples
     return p_value(extreme, observed[:, None] - observed[None], resamples)
-
-
-def _weighted(weights: Floats, side: Floats, shape: list[int]) -> Floats:
-    return (weights @ side.reshape(len(side), -1)).reshape(len(weights), *shape)
-
-
-def _blocks(resamples: int, sentences: int) -> Iterator[int]:
-    """How many resamples to make at a time, so that memory stays bounded."""
-    most = max(1, _CELLS // sentences)
-    for done in range(0, resamples, most):
-        yield min(most, resamples - done)
 
 
 def interval(sampled: Floats, observed: Floats) -> tuple[Floats, Floats]:

@@ -19,6 +19,7 @@ from typing import Any, Protocol
 from mbrparse.aside import aside
 from mbrparse.errors import FileError, InputMismatchError
 from mbrparse.files import open_output
+from mbrparse.reporting import Tell, say_nothing
 from mbrparse.state_files import Shape, anything, mapping, read_state, record, write_state
 from mbrparse.treebank.tree import Tree
 from mbrparse.workers.executor import Jobs, executor
@@ -130,11 +131,12 @@ def write_json(path: Path, content: dict[str, Any]) -> None:
 
 
 def run_all(
-    work: Trial, folder: Path, runs: int, settings: Settings, jobs: Jobs
+    work: Trial, folder: Path, runs: int, settings: Settings, jobs: Jobs, tell: Tell = say_nothing
 ) -> Iterator[tuple[int, Result]]:
     """Yield every run (from 1) and its result: those that are there first, then the others as they finish.
 
-    Raises FileError for a result there that is not one of the trial's.
+    ``tell`` hears of workers that are lost. Raises FileError for a result there that is not one of the
+    trial's.
     """
     make_folder(folder)
     files = {run: folder / f"run-{run:02}.json" for run in range(1, runs + 1)}
@@ -142,7 +144,7 @@ def run_all(
     there = {run: read_result(path, settings, work.shape) for run, path in files.items()}
     yield from ((run, result) for run, result in there.items() if result is not None)
     missing = [run for run, result in there.items() if result is None]
-    for run, result in _done(work, missing, jobs):
+    for run, result in _done(work, missing, jobs, tell):
         write_result(files[run], settings, result)
         yield run, result
 
@@ -157,14 +159,16 @@ def _check(path: Path, settings: Settings, there: Settings) -> None:
             )
 
 
-def _done(work: Callable[[int], Result], runs: list[int], jobs: Jobs) -> Iterator[tuple[int, Result]]:
+def _done(
+    work: Callable[[int], Result], runs: list[int], jobs: Jobs, tell: Tell
+) -> Iterator[tuple[int, Result]]:
     """Yield runs as they finish. One that a worker died of is tried once more, and named at the end."""
     if not runs:
         return
     died: set[int] = set()
     lost: dict[int, str] = {}
     begun = Work(partial(_begin, work), partial(aside, work))
-    with executor(jobs, begun) as pool:
+    with executor(jobs, begun, tell) as pool:
         under_way: dict[Future[Result], int] = {pool.submit(begun, run): run for run in runs}
         waiting = set(under_way)
         for future in pool.completed(waiting):

@@ -4,17 +4,26 @@ from __future__ import annotations
 
 from typing import Any, TypeAlias
 
+from mbrparse.reporting import Tell, say_nothing
 from mbrparse.workers.in_process import InProcess, Threads
 from mbrparse.workers.pool import Pool
 from mbrparse.workers.processes import Processes
+from mbrparse.workers.scheduler import Scheduler
 from mbrparse.workers.work import Work
 
-#: How many work.
-Jobs: TypeAlias = int
+#: How many work: so many of this machine, or those of a cluster.
+Jobs: TypeAlias = int | Scheduler
 
 
-def executor(jobs: Jobs, work: Work[Any, Any], *, threads: bool = False) -> Pool:
-    """The pool that is to do some work; with ``threads``, those of this machine are threads."""
+def executor(jobs: Jobs, work: Work[..., Any] | None = None, tell: Tell = say_nothing) -> Pool:
+    """The pool that is to do some work; without it, any, for which threads are used on this machine.
+
+    ``tell`` hears of workers that are lost. Raises WorkersError where a cluster cannot be reached.
+    """
+    if isinstance(jobs, Scheduler):
+        from mbrparse.workers.cluster import Cluster
+
+        return Cluster(jobs, tell)
     if jobs == 1:
         return InProcess()
-    return Threads(jobs) if threads else Processes(work, jobs)
+    return Threads(jobs) if work is None else Processes(work, jobs)

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, TypeAlias
 
 from mbrparse.aside import all_aside
 from mbrparse.workers.pool import Awaited, Pool
+
+_Call: TypeAlias = tuple[Callable[..., Any], Any, Any, Awaited[Any]]
 
 
 class InProcess(Pool):
     """Does a task when somebody waits for it: one after the other, in the order of asking for work."""
 
     def __init__(self) -> None:
-        self._queue: deque[tuple[Callable[..., Any], Any, Any, Awaited[Any]]] = deque()
+        self._queue: deque[_Call] = deque()
 
     @property
     def size(self) -> int:
@@ -44,18 +46,37 @@ class InProcess(Pool):
 
 
 class Threads(InProcess):
-    """So many threads for ``map``: for kernels, which let go of the interpreter's lock."""
+    """So many threads, for kernels, which let go of the interpreter; an interruption waits for none."""
 
     def __init__(self, jobs: int) -> None:
         super().__init__()
         self._jobs = jobs
+        self._under_way: Iterator[tuple[Awaited[Any], tuple[Any, Exception | None]]] = iter(())
 
     @property
     def size(self) -> int:
         """The number of threads."""
         return self._jobs
 
-    def map(self, fn: Callable[..., Any], *iterables: Iterable[Any], **how: Any) -> Iterator[Any]:
-        """Yield the results in order; an interruption waits for none."""
-        tasks = list(zip(*iterables, strict=False))
-        return all_aside(lambda task: fn(*task), tasks, self._jobs)
+    def _go_on(self, seconds: float | None) -> None:
+        done = next(self._under_way, None)
+        if done is None:
+            calls = [call for call in self._queue if call[-1].set_running_or_notify_cancel()]
+            self._queue.clear()
+            self._under_way = zip(
+                [call[-1] for call in calls], all_aside(_outcome, calls, self._jobs), strict=True
+            )
+            return
+        future, (result, error) = done
+        if error is None:
+            future.set_result(result)
+        else:
+            future.set_exception(error)
+
+
+def _outcome(call: _Call) -> tuple[Any, Exception | None]:
+    fn, args, kwargs, _ = call
+    try:
+        return fn(*args, **kwargs), None
+    except Exception as error:
+        return None, error

@@ -23,7 +23,14 @@ class WorkersError(MbrparseError):
 
 
 class WorkerDied(Exception):  # noqa: N818  # the field says so of processes
-    """The worker that had a task ended before it was done; the text says how."""
+    """The worker that had a task ended before it was done; the text says how.
+
+    ``deaths``: so many workers did, one after the other.
+    """
+
+    def __init__(self, how: str, deaths: int = 1) -> None:
+        super().__init__(how)
+        self.deaths = deaths
 
 
 class Pool(Executor):
@@ -78,7 +85,12 @@ class Pool(Executor):
 
 
 class Awaited(Future[Result]):
-    """A future for which its pool is kept busy by who waits."""
+    """A future for which its pool is kept busy by who waits.
+
+    ``seconds`` is what the task took, where that was measured.
+    """
+
+    seconds: float | None = None
 
     def __init__(self, pool: Pool) -> None:
         super().__init__()

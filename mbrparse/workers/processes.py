@@ -35,7 +35,7 @@ class _Call(NamedTuple):
 class Processes(Pool):
     """Up to ``jobs`` processes, started when there is something to do for them, each with this work begun."""
 
-    def __init__(self, work: Work[Any, Any], jobs: int) -> None:
+    def __init__(self, work: Work[..., Any], jobs: int) -> None:
         self._work = work
         self._jobs = jobs
         self._queue: deque[tuple[_Call, Awaited[Any]]] = deque()

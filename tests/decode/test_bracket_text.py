@@ -1,4 +1,6 @@
-"""Lines of brackets against those of the trees that are built: whatever labels, words and shapes there are."""
+"""Lines of brackets against those of the trees that are built: whatever labels, words and shapes."""
+
+import itertools
 
 import numpy as np
 from hypothesis import given, settings
@@ -28,7 +30,7 @@ def nested(draw: st.DrawFn, start: int, end: int) -> list[tuple[int, int, str]]:
     if end - start > 1:
         cuts = draw(st.sets(st.integers(start + 1, end - 1), min_size=1))
         bounds = [start, *sorted(cuts), end]
-        for first, last in zip(bounds, bounds[1:], strict=False):
+        for first, last in itertools.pairwise(bounds):
             found += draw(nested(first, last))
     return found
 
@@ -74,8 +76,8 @@ def in_columns(tree: TreeParts, names: list[str]) -> TreeParts:
     if tree.tags is not None:
         names.extend(tag for tag in dict.fromkeys(tree.tags) if tag is not None and tag not in names)
         tags = Labels(np.array([-1 if tag is None else names.index(tag) for tag in tree.tags]), names)
-    columns = [np.array(column, np.int32) for column in (starts, ends, ids)]
-    return TreeParts(Spans(*columns, names), tree.leaves, tags, tree.form)
+    columns = np.array([starts, ends, ids], np.int32)
+    return TreeParts(Spans(columns[0], columns[1], columns[2], names), tree.leaves, tags, tree.form)
 
 
 @settings(max_examples=300, deadline=None)

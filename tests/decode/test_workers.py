@@ -149,12 +149,12 @@ def test_what_a_task_or_a_start_raises_is_raised_here(
 
 
 def test_what_cannot_be_sent_is_an_error() -> None:
-    work = Work[int, Any](lambda: lambda task: lambda: task)
+    work = Work[[int], Any](lambda: lambda task: lambda: task)
     with Processes(work, 1) as pool, pytest.raises(RuntimeError, match="cannot be sent"):
         pool.submit(work, 1).result()
 
 
-SQUARES = Work[int, int](lambda: lambda task: task * task)
+SQUARES = Work[[int], int](lambda: lambda task: task * task)
 
 
 @pytest.mark.parametrize("pool", [partial(Processes, SQUARES, 3), InProcess, partial(Threads, 2)])

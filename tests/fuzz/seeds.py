@@ -53,6 +53,7 @@ grammar convert tags.txt --to bitpar -o rules.bitpar --lexicon-output lexicon.bi
 grammar convert words.txt --to nltk -o words.nltk
 parse bin.mrg -g tags.txt --objective labelled-tree -o one.mrg
 parse bin.mrg -g tags.txt --objective bracketed-recall --write-posteriors posteriors.npz -o two.mrg
+parse bin.mrg -g tags.txt --objective labelled-recall --details out --shard 1/1 --work work
 debinarize one.mrg -o one.orig
 debinarize bin.mrg -o gold.orig
 experiment palindromes --runs 2 --train 4 --test 3 --nonterminals 2 --iterations 2 -o palindromes
@@ -96,6 +97,8 @@ COMMANDS: tuple[tuple[int, str], ...] = (
     (4, "parse bin.mrg -g head.txt --objective productions --debinarize -o out"),
     (3, "parse bin.mrg -g tags.txt --write-posteriors out.npz -o out"),
     (1, "parse bin.mrg -g tags.txt --jobs 2 -o out"),
+    (6, "parse bin.mrg -g tags.txt --work work --resume --details out.json -o out"),
+    (6, "merge work --details out.json -o out"),
     (10, "parse bin.mrg --posteriors posteriors.npz --details out.json -o out"),
     (4, "parse bin.tokens --posteriors posteriors.npz --debinarize"),
     (6, "parse bin.mrg -g tags.txt --engine best-first --statistics bin.stat -o out"),

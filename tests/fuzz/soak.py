@@ -89,6 +89,11 @@ TASKS = (
         ("out",),
     ),
     Task(
+        "parse, resumed",
+        f"parse {_IN}some.mrg -g {_IN}grammar.txt --jobs 2 --work work --resume --details out.jsonl -o out",
+        ("out", "out.jsonl"),
+    ),
+    Task(
         "parse best-first",
         f"parse {_IN}test.mrg -g {_IN}grammar.txt --engine best-first --statistics {_IN}train.stat -o out",
         ("out",),
@@ -181,7 +186,10 @@ def contents(folder: Path, task: Task) -> dict[str, bytes]:
     return {
         str(path.relative_to(folder)): b"" if path.name in task.timed else CLOCK.sub(b"", path.read_bytes())
         for path in sorted(folder.rglob("*"))
-        if path.is_file() and not TEMPORARY.fullmatch(path.name) and path.suffix not in STATE
+        if path.is_file()
+        and not TEMPORARY.fullmatch(path.name)
+        and path.suffix not in STATE
+        and path.parent.name != "work"
     }
 
 

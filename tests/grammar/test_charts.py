@@ -178,7 +178,7 @@ def test_five_hundred_ambiguous_tokens_sum_to_one_tree() -> None:
 
 def test_choice_of_the_kernel() -> None:
     assert choose_kernel(46, 40) == "dense"
-    assert choose_kernel(46, 400) == "sparse"
+    assert choose_kernel(46, 400) == "dense"
     assert choose_kernel(4_600, 40) == "sparse"
     assert choose_kernel(46, 1) == "sparse"
 

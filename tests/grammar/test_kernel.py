@@ -7,11 +7,13 @@ import sys
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 from children import LIMIT
 
-from mbrparse.grammar import kernel
+from mbrparse.grammar import kernel, kernel_cache
 
+ROOT = str(kernel_cache.PACKAGE.parent)
 CALLEE = """
 from little.grammar.kernel import kernel
 from little.steps import STEP
@@ -36,7 +38,9 @@ def little(tmp_path: Path) -> Path:
     """A folder that holds a package of two kernels, in two files."""
     room = tmp_path / "here" / "little" / "grammar"
     room.mkdir(parents=True)
-    shutil.copy(kernel.__file__, room / "kernel.py")
+    for name in ("kernel", "kernel_cache", "kernel_compiler", "machine_code"):
+        text = (kernel_cache.PACKAGE / "grammar" / f"{name}.py").read_text(encoding="utf-8")
+        (room / f"{name}.py").write_text(text.replace("mbrparse.grammar", "little.grammar"))
     for name, text in {"callee": CALLEE, "caller": CALLER, "steps": "STEP = 1\n", "notes": ""}.items():
         (room.parent / f"{name}.py").write_text(text)
     return tmp_path / "here"
@@ -50,15 +54,24 @@ def cache(tmp_path: Path) -> Path:
 
 def show(folder: Path, cache: Path, before: str = "pass") -> tuple[str, str]:
     """What the outer kernel makes of 1, and stderr; the output says whether it had to be compiled."""
-    done = subprocess.run(
-        [sys.executable, "-c", f"from little.caller import show; {before}; show()"],
-        env={**os.environ, "PYTHONPATH": str(folder), "NUMBA_CACHE_DIR": str(cache)},
+    done = child(folder, cache, f"from little.caller import show, twice; {before}; show()")
+    return done.stdout.strip(), done.stderr
+
+
+def run(folder: Path, cache: Path, script: str) -> str:
+    """What a script prints."""
+    return child(folder, cache, script).stdout
+
+
+def child(folder: Path, cache: Path, script: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", script],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(folder), ROOT]), "NUMBA_CACHE_DIR": str(cache)},
         capture_output=True,
         text=True,
         check=True,
         timeout=LIMIT,
     )
-    return done.stdout.strip(), done.stderr
 
 
 def edit(path: Path, old: str, new: str) -> None:
@@ -96,7 +109,7 @@ def test_folders_that_nobody_used_for_long_are_removed(little: Path, cache: Path
     for folder in (old, recent, other):
         folder.mkdir(parents=True)
         (folder / "code.bin").touch()
-    long_ago = time.time() - kernel.MAX_AGE - 1000
+    long_ago = time.time() - kernel_cache.MAX_AGE - 1000
     for folder in (old, other):
         os.utime(folder, (long_ago, long_ago))
     show(little, cache)
@@ -130,20 +143,112 @@ def test_what_was_edited_under_a_running_process_is_not_kept(little: Path, cache
 def test_a_spoilt_file_is_compiled_anew(little: Path, cache: Path) -> None:
     show(little, cache)
     [folder] = folders(cache)
-    files = list(folder.iterdir())
-    assert len(files) == 2
-    for path in files:
-        path.write_bytes(path.read_bytes()[:100])
+    [path] = folder.iterdir()
+    path.write_bytes(path.read_bytes()[:100])
     assert show(little, cache) == ("compiled 4", "")
     assert show(little, cache) == ("4", "")
 
 
+def test_code_that_needs_what_is_not_there_is_compiled_anew(little: Path, cache: Path) -> None:
+    """LLVM would end the process."""
+    show(little, cache)
+    [folder] = folders(cache)
+    [path] = folder.iterdir()
+    script = f"""
+import pathlib, pickle
+path = pathlib.Path({str(path)!r})
+types, code = pickle.loads(path.read_bytes())
+path.write_bytes(pickle.dumps((types, code._replace(needed=(*code.needed, "nobody_has_this")))))
+print("PyArg_UnpackTuple" in code.needed)
+"""
+    assert run(little, cache, script) == "True\n"
+    assert show(little, cache) == ("compiled 4", "")
+
+
+ANSWERS = """
+from typing import NamedTuple
+import numpy as np
+from little.grammar.kernel import kernel
+class Pair(NamedTuple):
+    first: np.ndarray
+    second: float
+@kernel
+def paired(values, factor):
+    return Pair(values * factor, values.sum())
+@kernel
+def kinds(number, array, pair):
+    if number < 0:
+        raise ValueError("negative")
+    return array[0] + number, pair.first[::2], number > 1
+@kernel
+def later(array):
+    return array.sum()
+values = np.arange(4.0)
+fixed = np.arange(4.0)
+fixed.flags.writeable = False
+"""
+
+
+def test_what_is_kept_runs_without_numba_and_gives_the_same(little: Path, cache: Path) -> None:
+    (little / "little" / "answers.py").write_text(ANSWERS)
+    script = """
+import sys
+from little.answers import *
+for array in (values, fixed, values[::2], values.astype(np.float32)):
+    pair = paired(array, 2)
+    print(type(pair).__name__, type(pair.first).__name__, pair.first, pair.second, pair.first.dtype)
+    print(*kinds(np.int32(1), array, pair), *kinds(True, array, pair), *kinds(2, array, pair))
+print("numba" in sys.modules)
+try:
+    kinds(-1, values, Pair(values, 1.0))
+except ValueError as error:
+    print(error)
+held = [paired(np.full(1000, 7.0), n).first for n in range(50)]
+print(sum(array.sum() for array in held))
+"""
+    first, second = run(little, cache, script), run(little, cache, script)
+    assert "True" in first
+    assert first.splitlines()[:-3] == second.splitlines()[:-3]
+    assert first.splitlines()[-3:] == ["True", "negative", "8575000.0"]
+    assert second.splitlines()[-3:] == ["False", "negative", "8575000.0"]
+    # What is compiled after something was loaded does not mind.
+    after = run(little, cache, script + "print(later(values), 'numba' in sys.modules, later(values[::2]))")
+    assert after.splitlines()[-1] == "6.0 True 2.0"
+
+
+def test_a_kernel_takes_arrays_numbers_tuples_and_what_draws() -> None:
+    @kernel.kernel
+    def drawn(random: np.random.Generator) -> float:
+        return random.random()
+
+    assert drawn(np.random.default_rng(3)) == np.random.default_rng(3).random()
+
+    @kernel.kernel
+    def same(value: object) -> object:
+        return value
+
+    with pytest.raises(TypeError, match="no kernel takes a dict"):
+        same({})
+    assert same(3) == 3
+    assert isinstance(same(np.float64(3)), float)
+
+
+def test_who_debugs_runs_python(little: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")
+    assert show(little, cache, before="print(type(twice).__name__, end=' ')") == ("function 4", "")
+    assert not cache.exists()
+
+
 def test_the_key_holds_every_file_that_kernels_load() -> None:
-    sources = kernel.kernel_sources()
+    sources = kernel_cache.kernel_sources()
     decorated = [
-        path for path in kernel.PACKAGE.rglob("*.py") if "\n@kernel\n" in path.read_text(encoding="utf-8")
+        path
+        for path in kernel_cache.PACKAGE.rglob("*.py")
+        if "\n@kernel\n" in path.read_text(encoding="utf-8")
     ]
-    names = [".".join(path.relative_to(kernel.PACKAGE.parent).with_suffix("").parts) for path in decorated]
+    names = [
+        ".".join(path.relative_to(kernel_cache.PACKAGE.parent).with_suffix("").parts) for path in decorated
+    ]
     assert len(names) > 20
     script = f"""
 import importlib, sys

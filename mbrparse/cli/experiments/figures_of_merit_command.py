@@ -34,7 +34,7 @@ def figures_of_merit(
     merits: tuple[str, ...],
     mass: float,
     beta_threshold: float,
-    jobs: int,
+    jobs: Any,
     **selection: Any,
 ) -> None:
     """Compare figures of merit by the work that they need to find most of a sentence's probability.

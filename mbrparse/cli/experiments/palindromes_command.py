@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -20,7 +21,7 @@ from mbrparse.cli.options import folder_option, jobs_option, note
 @click.option("--iterations", type=click.IntRange(min=0), default=100, show_default=True)
 @click.option("--seed", default=0, show_default=True, help="Of sentences and random starts.")
 @jobs_option()
-def palindromes(output: str, runs: int, jobs: int, **numbers: int) -> None:
+def palindromes(output: str, runs: int, jobs: Any, **numbers: int) -> None:
     """Train on palindromes over two letters, with brackets and without, from the same random grammars.
 
     The table has a row for each run: the cross-entropy (bits a letter) of test strings under the source

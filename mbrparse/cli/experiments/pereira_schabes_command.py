@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -30,7 +31,7 @@ def pereira_schabes(
     runs: int,
     brackets: bool,
     max_length: int | None,
-    jobs: int,
+    jobs: Any,
     encoding: str,
     **numbers: int,
 ) -> None:

@@ -68,7 +68,7 @@ def simaan(
     encoding: str,
     resamples: int,
     seed: int,
-    jobs: int,
+    jobs: Any,
     **division: Any,
 ) -> None:
     """Compare four algorithms that search a grammar's own trees, on words, by EVALB's criteria.

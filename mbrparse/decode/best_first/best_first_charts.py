@@ -22,7 +22,7 @@ from mbrparse.decode.best_first.kernels import (
     propose_terminals,
     run_slice,
 )
-from mbrparse.decode.best_first.merits import MERIT_IDS, MERITS
+from mbrparse.decode.best_first.merits import MERIT_IDS
 from mbrparse.decode.best_first.prefix import left_corners, no_corners, start_prefix
 from mbrparse.decode.best_first.state import empty_search, rules_of, with_more_constituents, with_more_edges
 from mbrparse.errors import GrammarError, MbrparseError
@@ -48,6 +48,19 @@ def refuse_unary_rules(grammar: PCFG, source: str | None = None) -> None:
         )
 
 
+def statistics_tables(grammar: PCFG, how: BestFirst) -> StatisticsTables | None:
+    """What the merit looks up, if anything; raises MbrparseError where that is not there."""
+    if not how.figure.needs_statistics:
+        return None
+    if how.statistics is None:
+        raise MbrparseError(
+            f"the merit {how.merit} needs statistics that the grammar alone does not have",
+            remedy="gather them with mbrparse train --statistics FILE, and give mbrparse parse "
+            "--statistics FILE (or take a merit without: normalized-beta)",
+        )
+    return StatisticsTables(how.statistics, grammar)
+
+
 class BestFirstCharts:
     """Fills best-first charts for one grammar: what ChartFactory is for exhaustive ones."""
 
@@ -60,15 +73,8 @@ class BestFirstCharts:
         self.grammar = grammar
         self.how = how
         self.clock = clock
-        merit = MERITS[how.merit]
-        if merit.needs_statistics and how.statistics is None:
-            raise MbrparseError(
-                f"the merit {merit.name} needs statistics that the grammar alone does not have",
-                remedy="gather them with mbrparse train --statistics FILE, and give mbrparse parse "
-                "--statistics FILE (or take a merit without: normalized-beta)",
-            )
-        tables = how.statistics if merit.needs_statistics else None
-        self._tables = None if tables is None else StatisticsTables(tables, grammar)
+        merit = how.figure
+        self._tables = statistics_tables(grammar, how)
         self._prefix = merit.needs_prefix
         self._corners = left_corners(grammar) if merit.needs_prefix else no_corners()
         self.rules = rules_of(grammar)

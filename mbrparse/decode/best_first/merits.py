@@ -58,6 +58,8 @@ MERITS = {
 }
 DEFAULT_MERIT = "boundary-trigram"
 MERIT_IDS = {name: position for position, name in enumerate(MERITS)}
+#: Of --agenda viterbi alone: beta is there the best derivation's, and alpha cannot be more (outside_bounds).
+A_STAR = Merit("a-star", "beta times what alpha is at most")
 
 
 @kernel

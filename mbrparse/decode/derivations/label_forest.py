@@ -201,23 +201,42 @@ def _project_edges(source: ItemForest, labels: LabelForest, scratch: ProjectionS
     return True
 
 
+def largest_edges(labels: LabelForest, length: int) -> Floats:
+    """By cell the largest posterior of its edges."""
+    most = np.zeros(length * (length + 1) // 2)
+    _measure_edges(labels, most, length)
+    return most
+
+
+@kernel
+def _measure_edges(labels: LabelForest, most: Floats, n: int) -> None:
+    forest, posterior = labels.forest, labels.edge_posterior
+    node_start, parent, edge_group = forest.node_start, forest.production_parent, forest.edge_group
+    for end in range(1, n + 1):
+        first = forest.node_first[forest_cell(end - 1, end)]
+        last = forest.node_first[forest_cell(0, end) + 1]
+        for edge in range(forest.edge_first[first], forest.edge_first[last]):
+            cell = forest_cell(node_start[parent[edge_group[edge]]], end)
+            most[cell] = max(most[cell], posterior[edge])
+
+
 class LabelForests:
     """Projects one forest after the other, in the same memory."""
 
     def __init__(self, forests: Forests, items: ItemTables) -> None:
         self._forests = forests
         self._items = items
-        self._edges = 1 << 19
+        self._edges = 1 << 14
         self._room: tuple[Forest, LabelForest, ProjectionScratch] | None = None
 
-    def project(self, length: int) -> LabelForest:
-        """The forest of labels of the forest that was filled last; it lives until the next one.
+    def project(self, forest: Forest, length: int) -> LabelForest:
+        """The forest of labels of a forest; it lives until the next one.
 
         Posteriors are cut to what is in use. Raises ChartOverflowError where memory does not suffice, and
         TimeLimitError.
         """
         forests = self._forests
-        source = ItemForest(forests.forest, forests.tables, forests.unaries, self._items)
+        source = ItemForest(forest, forests.tables, forests.unaries, self._items)
         if self._room is None or self._room[0] is not source.forest:
             self._room = self._allocate(source.forest, self._edges)
         while not project_forest(source, *self._room[1:], length, forests.clock.stop):

@@ -26,18 +26,21 @@ from mbrparse.state_files import (
     record,
     text,
     truth,
+    whole,
     write_state,
 )
 from mbrparse.version import __version__
 
 NAME = "manifest.json"
 FORMAT = 1
+_NAMED = 3
 #: Sentences of a block: enough that their charts are made together, few enough that shards are alike.
 BLOCK = 128
 
 # What merging looks at; the other settings are only compared.
 _SETTINGS = {
-    "objectives": listed(mapping(anything), least=1),
+    "sentences a block": whole(1),
+    "objectives": listed(text, least=1),
     "details": truth,
     "candidates": truth,
     "posteriors written": optional(record({"labels": listed(text), "consistent": truth})),
@@ -60,6 +63,8 @@ class Manifest:
             "sentences a block": BLOCK,
             "posteriors" if isinstance(source, GivenPosteriors) else "grammar": _content(source),
             **_plain(options),
+            "objectives": [row.name for row in options.objectives],
+            **{row.name: _plain(row) for row in options.objectives},
             "details": job.details,
             "candidates": candidates,
             "posteriors written": None,
@@ -88,9 +93,14 @@ class Manifest:
         write_state(folder / NAME, content)
 
     @property
+    def block(self) -> int:
+        """How many sentences a block has."""
+        return int(self.settings["sentences a block"])
+
+    @property
     def objectives(self) -> list[str]:
         """The names of the objectives, in their order."""
-        return [row["name"] for row in self.settings["objectives"]]
+        return list(self.settings["objectives"])
 
     def unlike(self, other: Manifest) -> str:
         """What differs from another's settings, in words; empty where nothing does.
@@ -99,11 +109,12 @@ class Manifest:
         >>> one.unlike(Manifest({"fallback": "empty", "details": True}))
         'fallback: "flat", not "empty"'
         """
-        return ", ".join(
-            f"{name.replace('_', ' ')}: {_shown(self.settings, name)}, not {_shown(other.settings, name)}"
-            for name in {**self.settings, **other.settings}
-            if self.settings.get(name) != other.settings.get(name)
-        )
+        here, there = self.settings, other.settings
+        names = [name for name in {**here, **there} if here.get(name) != there.get(name)]
+        differing = [
+            f"{name.replace('_', ' ')}: {_shown(here, name)}, not {_shown(there, name)}" for name in names
+        ]
+        return "; ".join((*differing[:_NAMED], *(["..."] if len(names) > _NAMED else [])))
 
 
 def _shape(content: Any) -> None:
@@ -141,4 +152,4 @@ def _plain(value: Any) -> Any:
 
 
 def _shown(settings: Mapping[str, Any], name: str) -> str:
-    return shortened(json.dumps(settings.get(name)), 200)
+    return shortened(json.dumps(settings.get(name)), 60)

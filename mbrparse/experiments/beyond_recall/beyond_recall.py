@@ -17,6 +17,7 @@ from mbrparse.experiments.beyond_recall.precision_curve import curve, curve_tabl
 from mbrparse.experiments.table_files import write_table
 from mbrparse.files import together
 from mbrparse.reporting import Tell, say_nothing
+from mbrparse.workers.executor import Jobs
 
 
 def compare_beyond_recall(
@@ -26,7 +27,7 @@ def compare_beyond_recall(
     max_length: int = 40,
     resamples: int = 10_000,
     seed: int = 0,
-    jobs: int = 1,
+    jobs: Jobs = 1,
     encoding: str = "utf-8",
     tell: Tell = say_nothing,
 ) -> str:

@@ -23,6 +23,7 @@ from mbrparse.treebank.corpora import SourceTree
 from mbrparse.treebank.prepare import Account, Preparation, prepare_corpora
 from mbrparse.treebank.splits import split_fraction
 from mbrparse.treebank.tree import Tree
+from mbrparse.workers.executor import Jobs
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,7 @@ class ContestParses:
         """The parses of one objective of the sweep."""
         return self._folder / "sweep" / f"{objective.name}.mrg"
 
-    def make(self, treebank: Treebank, jobs: int, tell: Tell) -> None:
+    def make(self, treebank: Treebank, jobs: Jobs, tell: Tell) -> None:
         """Make what is not there yet; raises InputMismatchError where that is of other settings."""
         settings = {"training trees": fingerprint(treebank.train), "test trees": fingerprint(treebank.test)}
         claim_folder(self._folder, settings, ["gold.mrg", "details.jsonl"])
@@ -100,7 +101,7 @@ class ContestParses:
         rows: Sequence[Objective],
         paths: Sequence[Path],
         details: Path | None,
-        jobs: int,
+        jobs: Jobs,
         tell: Tell,
     ) -> ParseAccount:
         job = Job(grammar, ParserOptions(tuple(rows)), details is not None)

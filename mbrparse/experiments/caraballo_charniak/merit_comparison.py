@@ -29,6 +29,7 @@ from mbrparse.treebank.corpora import SourceTree
 from mbrparse.treebank.prepare import Account, Preparation, prepare_corpora
 from mbrparse.treebank.splits import split_fraction
 from mbrparse.treebank.tree import Tree
+from mbrparse.workers.executor import Jobs
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,7 @@ def compare_merits(
     selection: Selection,
     model: Model,
     search: Search,
-    jobs: int = 1,
+    jobs: Jobs = 1,
     tell: Tell = say_nothing,
 ) -> str:
     """Run the comparison on a treebank; return what people read of it.
@@ -94,7 +95,7 @@ def compare_merits(
         "sentences": _digest([str(tree) for tree in test]),
     }
     results: dict[int, Result] = {}
-    for number, result in run_all(trial, folder / "sentences", len(gold), settings, jobs):
+    for number, result in run_all(trial, folder / "sentences", len(gold), settings, jobs, tell):
         results[number] = result
         if len(results) % 10 == 0 or len(results) == len(gold):
             tell(f"{len(results)} of {len(gold)} sentences")

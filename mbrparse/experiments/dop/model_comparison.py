@@ -32,6 +32,7 @@ from mbrparse.reporting import Progress, Tell, say_nothing, show_nothing
 from mbrparse.treebank.corpora import SourceTree
 from mbrparse.treebank.prepare import Account, Preparation, prepare_corpora
 from mbrparse.treebank.splits import part_size
+from mbrparse.workers.executor import Jobs
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,7 @@ def compare_models(
     curves: bool = True,
     speed: SpeedLimits | None = SpeedLimits(),
     resamples: int = 10_000,
-    jobs: int = 1,
+    jobs: Jobs = 1,
     encoding: str = "utf-8",
     tell: Tell = say_nothing,
     progress: Progress = show_nothing,
@@ -161,8 +162,8 @@ def _design(parts: Parts, sentences: int) -> Design:
     return Design(train, test, parts.seed)
 
 
-def _done(works: Sequence[_Work], folder: Path, jobs: int, tell: Tell) -> Iterator[tuple[str, int, Result]]:
+def _done(works: Sequence[_Work], folder: Path, jobs: Jobs, tell: Tell) -> Iterator[tuple[str, int, Result]]:
     for work in works:
-        for run, result in run_all(work.trial, folder / work.name, work.runs, work.settings, jobs):
+        for run, result in run_all(work.trial, folder / work.name, work.runs, work.settings, jobs, tell):
             tell(f"{work.name}: split {run} of {work.runs}")
             yield work.name, run, result

@@ -19,6 +19,7 @@ from mbrparse.grammar.training.checkpoint import digest
 from mbrparse.reporting import Progress, Tell, say_nothing, show_nothing
 from mbrparse.treebank.corpora import SourceTree
 from mbrparse.treebank.prepare import Account, Preparation, prepare_corpora
+from mbrparse.workers.executor import Jobs
 
 
 def compare_decoders(
@@ -27,7 +28,7 @@ def compare_decoders(
     design: Design,
     runs: int = 10,
     max_length: int | None = None,
-    jobs: int = 1,
+    jobs: Jobs = 1,
     encoding: str = "utf-8",
     tell: Tell = say_nothing,
     progress: Progress = show_nothing,
@@ -51,7 +52,7 @@ def compare_decoders(
         )
     settings = {**asdict(design), "text": digest(bracketed_sentences(trees, "tags"))}
     results: dict[int, Result] = {}
-    for run, result in run_all(BracketedTrial(trees, design), folder, runs, settings, jobs):
+    for run, result in run_all(BracketedTrial(trees, design), folder, runs, settings, jobs, tell):
         results[run] = result
         tell(f"run {run} of {runs}: cross-entropy {result['cross_entropy'][-1]:.4f} bits a terminal")
     mode = "bracketed" if design.brackets else "raw"

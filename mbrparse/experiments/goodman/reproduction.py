@@ -37,6 +37,7 @@ from mbrparse.treebank.corpora import SourceTree
 from mbrparse.treebank.label_map import read_label_map
 from mbrparse.treebank.prepare import Account, OnError, Preparation, prepare_corpora
 from mbrparse.treebank.splits import length_remark, split_fraction
+from mbrparse.workers.executor import Jobs
 
 _SETTINGS = Settings(Comparison(), (*PAPER, COVERAGE))
 
@@ -100,7 +101,7 @@ class Reproduction:
 
     corpus: Corpus
     folder: Path
-    jobs: int = 1
+    jobs: Jobs = 1
     tell: Tell = say_nothing
     progress: Progress = show_nothing
     command: str | None = None  #: how it was called, for the page

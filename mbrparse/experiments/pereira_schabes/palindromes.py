@@ -10,19 +10,20 @@ from mbrparse.experiments.pereira_schabes.palindrome_trial import PalindromeTria
 from mbrparse.experiments.runs import Result, run_all
 from mbrparse.experiments.table_files import write_table
 from mbrparse.reporting import Tell, say_nothing
+from mbrparse.workers.executor import Jobs
 
 HEADING = ("run", "source: bits", "bracketed: bits", "accuracy", "raw: bits", "accuracy")
 
 
 def compare_trainings(
-    trial: PalindromeTrial, folder: Path, runs: int = 10, jobs: int = 1, tell: Tell = say_nothing
+    trial: PalindromeTrial, folder: Path, runs: int = 10, jobs: Jobs = 1, tell: Tell = say_nothing
 ) -> str:
     """Train on palindromes with brackets and without, run by run; return the table.
 
     The folder gets a result for each run, and the table as ``palindromes`` in all formats.
     """
     results: dict[int, Result] = {}
-    for run, result in run_all(trial, folder, runs, asdict(trial), jobs):
+    for run, result in run_all(trial, folder, runs, asdict(trial), jobs, tell):
         results[run] = result
         tell(f"run {run} of {runs}")
     means = {

@@ -13,6 +13,7 @@ from mbrparse.experiments.simaan.table2 import judge, write_tables
 from mbrparse.grammar.words.unknown import UnknownKind
 from mbrparse.reporting import Tell, say_nothing
 from mbrparse.treebank.prepare import Account
+from mbrparse.workers.executor import Jobs
 
 
 def compare_algorithms(
@@ -24,7 +25,7 @@ def compare_algorithms(
     node_cost: float = 0.0,
     resamples: int = 10_000,
     seed: int = 0,
-    jobs: int = 1,
+    jobs: Jobs = 1,
     encoding: str = "utf-8",
     tell: Tell = say_nothing,
 ) -> str:

@@ -31,6 +31,7 @@ from mbrparse.treebank.corpora import SourceTree
 from mbrparse.treebank.labels import project
 from mbrparse.treebank.prepare import Account, prepare
 from mbrparse.treebank.tree import Tree
+from mbrparse.workers.executor import Jobs
 
 #: Sentences that a process gets at a time.
 CHUNK = 20
@@ -43,7 +44,7 @@ _PARSING = record(
         "unknown": whole(),
         "fallbacks": mapping(whole()),
         "seconds": number(1e-9),
-        "jobs": whole(1),
+        "jobs": whole(),
     }
 )
 
@@ -54,7 +55,7 @@ class Parsing:
 
     Of the ``words``, ``unknown`` are no terminals of the grammar: unseen, or rare in training.
     ``fallbacks`` counts the reasons; ``seconds`` are those of the clock, the loading of kernels and
-    grammar apart.
+    grammar apart; ``jobs`` is 0 where a cluster did it.
     """
 
     sentences: int
@@ -116,7 +117,7 @@ class Steps:
     def _files(self) -> tuple[Path, ...]:
         return self.gold, self.grammar, tagger_path(self.grammar), *self.parses, self.report
 
-    def run(self, jobs: int) -> Parsing:
+    def run(self, jobs: Jobs) -> Parsing:
         """Do what is not done yet."""
         make_folder(self.folder)
         clear_left_overs(self.folder, {path.name for path in self._files})
@@ -142,7 +143,7 @@ class Steps:
         if not account.kept:
             raise CorpusError(f"the {part} part has no tree left", remedy="give a larger treebank")
 
-    def _parsed(self, jobs: int) -> Parsing:
+    def _parsed(self, jobs: Jobs) -> Parsing:
         if self.report.exists():
             return Parsing.read(self.report)
         options = ParserOptions(objectives(self.node_cost), debinarized=self.kind.debinarized, items="symbol")
@@ -159,7 +160,8 @@ class Steps:
         account = write_parses(lines, self.parses, form=lambda line: str(_bracketed(read_tree(line))))
         seconds = time.perf_counter() - began
         reasons = _by_kind(account.reasons)
-        parsing = Parsing(account.sentences, len(words), unknown, reasons, seconds, jobs)
+        processes = jobs if isinstance(jobs, int) else 0
+        parsing = Parsing(account.sentences, len(words), unknown, reasons, seconds, processes)
         write_json(self.report, asdict(parsing))
         self.tell(f"{self.kind.name}: {parsing.sentences} sentences parsed in {parsing.seconds:.1f} s")
         return parsing

@@ -132,7 +132,7 @@ def _account(judged: Judged) -> str:
     text += f"{parsing.fell_back} fell back"
     if parsing.fallbacks:
         text += " (" + ", ".join(f"{why}: {count}" for why, count in parsing.fallbacks.items()) + ")"
-    processes = f", {parsing.jobs} processes" * (parsing.jobs > 1)
+    processes = f", {parsing.jobs} processes" if parsing.jobs > 1 else ", on a cluster" * (not parsing.jobs)
     text += f"; {parsing.speed:.1f} sentences a second (the four algorithms together{processes})"
     return text + f"; {judged.left_out} parses in error for EVALB" * bool(judged.left_out)
 

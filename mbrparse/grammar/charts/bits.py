@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from llvmlite import ir
-from numba import types
+from mbrparse.grammar.kernel import Later, intrinsic
 
-from mbrparse.grammar.charts.vector import intrinsic
+ir: Any = Later("llvmlite.ir")
+types: Any = Later("numba.core.types")
 
 
 @intrinsic

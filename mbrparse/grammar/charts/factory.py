@@ -24,8 +24,6 @@ TIE = {"double": 1e-9, "single": 1e-5}
 _DTYPES = {"double": np.float64, "single": np.float32}
 
 MAX_DENSE_SYMBOLS = 400  # beyond, most symbols of most cells are zero
-MAX_DENSE_LENGTH = {"double": 100, "single": 48}  # beyond, values may leave the numbers' range
-
 
 # What the chart of a longest sentence may take, with as many symbols in a cell as are likely.
 _CHART_BYTES = 2 << 30
@@ -39,11 +37,9 @@ def default_max_length(grammar: PCFG) -> int:
     return math.isqrt(2 * _CHART_BYTES // (_NODE_BYTES * symbols))
 
 
-def choose_kernel(wide_symbols: int, length: int, precision: Precision = "double") -> Kernel:
-    """Which kernel parses a sentence: it depends on nothing but grammar, length and precision."""
-    if length > 1 and wide_symbols <= MAX_DENSE_SYMBOLS and length <= MAX_DENSE_LENGTH[precision]:
-        return "dense"
-    return "sparse"
+def choose_kernel(wide_symbols: int, length: int) -> Kernel:
+    """Which kernel parses a sentence: it depends on nothing but grammar and length."""
+    return "dense" if length > 1 and wide_symbols <= MAX_DENSE_SYMBOLS else "sparse"
 
 
 class ChartFactory:
@@ -90,7 +86,8 @@ class ChartFactory:
     def _groups(self, charts: Sequence[Chart]) -> Iterator[list[Chart]]:
         """The charts that are filled together, all by one kernel."""
         dense = [chart for chart in charts if self._kernel(chart) == "dense"]
-        yield from _groups_of_like_length(dense, self._dense.lanes if dense else 1)
+        if dense:
+            yield from self._dense.groups(dense)
         for chart in charts:
             if self._kernel(chart) == "sparse":
                 yield [chart]
@@ -130,7 +127,7 @@ class ChartFactory:
     def _kernel(self, chart: Chart) -> Kernel:
         if self._forced is not None and chart.length > 1:
             return self._forced
-        return choose_kernel(self._wide, chart.length, self.precision)
+        return choose_kernel(self._wide, chart.length)
 
     @property
     def _dense(self) -> DenseCharts:
@@ -147,13 +144,3 @@ class ChartFactory:
                 self.grammar, _DTYPES[self.precision], TIE[self.precision], self._clock
             )
         return self._sparse_charts
-
-
-def _groups_of_like_length(charts: Sequence[Chart], size: int) -> Iterator[list[Chart]]:
-    ordered = sorted(charts, key=_length)
-    for begin in range(0, len(ordered), size):
-        yield ordered[begin : begin + size]
-
-
-def _length(chart: Chart) -> int:
-    return chart.length

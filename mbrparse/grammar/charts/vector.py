@@ -5,26 +5,37 @@ A chart array has the shape ``[rows, lanes]``; a row is one vector register
 
     total = multiply_add(load(inside, left), load(inside, right), total)
 
-and works on all sentences of the group at once.  numba's own vectorizer
-does not touch loops this short; hence these few explicit operations.
+and works on all sentences of the group at once.  Or the values lie side by side, and a vector begins at
+any of them (``load_from``).  numba's own vectorizer does not touch loops this short; hence these few
+explicit operations.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from llvmlite import ir
-from numba import types
-from numba.core import cgutils
-from numba.core.datamodel import models
-from numba.extending import intrinsic as _intrinsic
-from numba.extending import register_model
 from numpy.typing import NDArray
 
-# A function of a typing context and argument types becomes one that kernels call with values.
-intrinsic: Callable[[Callable[..., Any]], Callable[..., Any]] = _intrinsic
+from mbrparse.grammar.kernel import Later, intrinsic
+
+# What compiles kernels; where they are compiled, nothing of it is imported.
+ir: Any = Later("llvmlite.ir")
+types: Any = Later("numba.core.types")
+cgutils: Any = Later("numba.core.cgutils")
+
+if TYPE_CHECKING:
+    from mbrparse.grammar.charts.vector_type import Vector
+    from mbrparse.grammar.charts.vector_type import llvm_type as _llvm_type
+else:
+    _vector_type = Later("mbrparse.grammar.charts.vector_type")
+
+    def Vector(dtype):  # noqa: N802  # it stands for the class
+        return _vector_type.Vector(dtype)
+
+    def _llvm_type(vector):
+        return _vector_type.llvm_type(vector)
+
 
 VECTOR_BYTES = 64  # a cache line, and one AVX-512 register
 
@@ -38,37 +49,19 @@ def aligned_rows(rows: int, dtype: Any) -> NDArray[Any]:
     return aligned
 
 
-class Vector(types.Type):
-    """Type of a vector of floats, as many as fit into ``VECTOR_BYTES``."""
-
-    def __init__(self, dtype: types.Float) -> None:
-        self.dtype = dtype
-        self.lanes = VECTOR_BYTES * 8 // dtype.bitwidth
-        super().__init__(name=f"Vector({dtype} x {self.lanes})")
-
-
-def _llvm_type(vector: Vector) -> ir.VectorType:
-    element = ir.DoubleType() if vector.dtype.bitwidth == 64 else ir.FloatType()
-    return ir.VectorType(element, vector.lanes)
-
-
-@register_model(Vector)
-class _VectorModel(models.PrimitiveModel):
-    def __init__(self, manager: Any, vector: Vector) -> None:
-        super().__init__(manager, vector, _llvm_type(vector))
-
-
-def _pointer(context: Any, builder: Any, signature: Any, arguments: Any, vector: Vector) -> Any:
+def _pointer(
+    context: Any, builder: Any, signature: Any, arguments: Any, vector: Vector, unit: int | None = None
+) -> Any:
     """Address of the row ``row + offset`` of an array (the first three arguments).
 
     The offset is added first, so that a loop that changes only the row finds
-    this part done before it begins.
+    this part done before it begins. Both count in rows, or in ``unit`` numbers.
     """
     pointer = context.make_array(signature.args[0])(context, builder, arguments[0]).data
     for index in (2, 1):
         position = context.cast(builder, arguments[index], signature.args[index], types.intp)
-        lanes = ir.Constant(position.type, vector.lanes)
-        pointer = builder.gep(pointer, [builder.mul(position, lanes)])
+        size = ir.Constant(position.type, unit or vector.lanes)
+        pointer = builder.gep(pointer, [builder.mul(position, size)])
     return builder.bitcast(pointer, _llvm_type(vector).as_pointer())
 
 
@@ -101,6 +94,30 @@ def store(typing: Any, array: Any, row: Any, offset: Any, value: Any) -> Any:
         return context.get_dummy_value()
 
     return types.void(array, row, offset, value), generate
+
+
+@intrinsic
+def load_from(typing: Any, array: Any, place: Any, offset: Any) -> Any:
+    """The vector of the numbers from ``place + offset`` on, whatever the array's axes."""
+    vector = Vector(array.dtype)
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        pointer = _pointer(context, builder, signature, arguments, vector, unit=1)
+        return builder.load(pointer, align=vector.dtype.bitwidth // 8)
+
+    return vector(array, place, offset), generate
+
+
+@intrinsic
+def store_to(typing: Any, array: Any, place: Any, offset: Any, value: Any) -> Any:
+    """Set the numbers from ``place + offset`` on."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        pointer = _pointer(context, builder, signature, arguments, value, unit=1)
+        builder.store(arguments[3], pointer, align=value.dtype.bitwidth // 8)
+        return context.get_dummy_value()
+
+    return types.void(array, place, offset, value), generate
 
 
 @intrinsic

@@ -20,8 +20,9 @@ from mbrparse.grammar.training.iterations import Interrupted, Row, Trained, Trai
 from mbrparse.grammar.training.long_sentences import Divided, divide_by_length
 from mbrparse.grammar.training.random_grammar import random_grammar
 from mbrparse.places import is_file
-from mbrparse.reporting import Progress, show_nothing
+from mbrparse.reporting import Progress, Tell, say_nothing, show_nothing
 from mbrparse.treebank.inputs import read_inputs
+from mbrparse.workers.executor import Jobs
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ class InsideOutside:
     curve: str | None = None
     statistics: str | None = None
     resume: bool = False
-    jobs: int = 1
+    jobs: Jobs = 1
     max_length: int | None = None
 
 
@@ -59,6 +60,7 @@ def train_files(
     left_out: Callable[[list[BracketedSentence]], None] | None = None,
     progress: Progress = show_nothing,
     too_long: Callable[[Divided], None] | None = None,
+    tell: Tell = say_nothing,
 ) -> Trained:
     """Train on treebanks and write the grammar, and the checkpoint OUTPUT.checkpoint on the way.
 
@@ -98,7 +100,7 @@ def train_files(
     )
     initial = given if given is not None else _random(how, sentences, kind)
     try:
-        trained = train(initial, training, how.resume, report, left_out)
+        trained = train(initial, training, how.resume, report, left_out, tell)
     except Interrupted as interruption:
         if training.checkpoint is not None:
             _write(interruption.result, output, how.curve)

@@ -15,8 +15,10 @@ from mbrparse.grammar.rules import RuleSet
 from mbrparse.grammar.training.bracketed_corpus import BracketedCorpus, encode_corpus
 from mbrparse.grammar.training.bracketings import BracketedSentence
 from mbrparse.grammar.training.checkpoint import Checkpoint, Settings, read_checkpoint, write_checkpoint
-from mbrparse.grammar.training.expectation import expect
+from mbrparse.grammar.training.expectation import EStep
 from mbrparse.grammar.training.reestimate import Estimate, Fit, first_estimate, fit, reestimate, to_rules
+from mbrparse.reporting import Tell, say_nothing
+from mbrparse.workers.executor import Jobs, executor
 
 COLUMNS = (
     "iteration",
@@ -45,7 +47,7 @@ class Training:
     heldout: Sequence[BracketedSentence] = ()
     checkpoint: Path | None = None
     settings: Settings | None = None
-    jobs: int = 1
+    jobs: Jobs = 1
 
 
 class Interrupted(Exception):  # noqa: N818  # nothing went wrong
@@ -75,8 +77,11 @@ def train(
     resume: bool = False,
     report: Callable[[Row], None] | None = None,
     left_out: Callable[[list[BracketedSentence]], None] | None = None,
+    tell: Tell = say_nothing,
 ) -> Trained:
     """Re-estimate a grammar; ``report`` is given each row, ``left_out`` the sentences not derivable.
+
+    ``tell`` hears of workers that are lost.
 
     Raises CorpusError without sentences, or where none can be derived, GrammarError for unary rules;
     Interrupted on Ctrl-C, with the last complete estimate.
@@ -99,25 +104,28 @@ def train(
     begun = estimate
     known: tuple[int, ...] = ()
     try:
-        for current, training_fit in reestimate(grammar, corpus, estimate, how.iterations, how.jobs):
-            if training_fit.left_out != known:
-                if left_out is not None:
-                    left_out([how.sentences[i] for i in training_fit.left_out if i not in known])
-                known = training_fit.left_out
-            if not training_fit.terminals:
-                raise CorpusError(
-                    "the grammar can derive none of the bracketed sentences",
-                    remedy="do its terminals fit, and its rules the brackets? (--no-brackets ignores them)",
-                )
-            estimate = current
-            if how.checkpoint is not None:
-                write_checkpoint(how.checkpoint, Checkpoint(how.settings or {}, curve, estimate))
-            row = _row(estimate.iteration, training_fit, _heldout_fit(grammar, estimate, heldout, how.jobs))
-            if report is not None:
-                report(row)
-            curve = [*curve, row]
-            if how.tolerance is not None and _converged(curve, how.tolerance):
-                break
+        with executor(how.jobs, tell=tell) as pool:
+            of_heldout = EStep(grammar, heldout, pool) if heldout.sentences else None
+            for current, training_fit in reestimate(grammar, corpus, estimate, how.iterations, pool):
+                if training_fit.left_out != known:
+                    if left_out is not None:
+                        left_out([how.sentences[i] for i in training_fit.left_out if i not in known])
+                    known = training_fit.left_out
+                if not training_fit.terminals:
+                    raise CorpusError(
+                        "the grammar can derive none of the bracketed sentences",
+                        remedy="do its terminals fit, and its rules the brackets? (--no-brackets ignores "
+                        "them)",
+                    )
+                estimate = current
+                if how.checkpoint is not None:
+                    write_checkpoint(how.checkpoint, Checkpoint(how.settings or {}, curve, estimate))
+                row = _row(estimate.iteration, training_fit, _fit(heldout, of_heldout, estimate))
+                if report is not None:
+                    report(row)
+                curve = [*curve, row]
+                if how.tolerance is not None and _converged(curve, how.tolerance):
+                    break
     except KeyboardInterrupt:
         if estimate is begun and not resume and how.checkpoint is not None:
             # Before the first estimate was done; an older run's checkpoint may stand there.
@@ -135,10 +143,8 @@ def write_curve(curve: Sequence[Row], path: str | Path) -> None:
         writer.writerows(curve)
 
 
-def _heldout_fit(grammar: PCFG, estimate: Estimate, heldout: BracketedCorpus, jobs: int) -> Fit | None:
-    if not heldout.sentences:
-        return None
-    return fit(heldout, expect(grammar, estimate.rules, heldout, jobs).log_probs)
+def _fit(heldout: BracketedCorpus, step: EStep | None, estimate: Estimate) -> Fit | None:
+    return None if step is None else fit(heldout, step.expect(estimate.rules).log_probs)
 
 
 def _row(iteration: int, training: Fit, heldout: Fit | None) -> Row:

@@ -17,7 +17,9 @@ import numpy as np
 from mbrparse.grammar.pcfg import PCFG, FloatArray
 from mbrparse.grammar.rules import Rule, RuleSet, Weight, is_terminal, quote
 from mbrparse.grammar.training.bracketed_corpus import BracketedCorpus
-from mbrparse.grammar.training.expectation import Expectations, RuleValues, expect, probabilities
+from mbrparse.grammar.training.expectation import EStep, Expectations, RuleValues, probabilities
+from mbrparse.workers.in_process import InProcess
+from mbrparse.workers.pool import Pool
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,15 +60,17 @@ def first_estimate(grammar: PCFG) -> Estimate:
 
 
 def reestimate(
-    grammar: PCFG, corpus: BracketedCorpus, begin: Estimate, iterations: int, jobs: int = 1
+    grammar: PCFG, corpus: BracketedCorpus, begin: Estimate, iterations: int, pool: Pool | None = None
 ) -> Iterator[tuple[Estimate, Fit]]:
     """Yield ``begin`` and each later estimate up to ``iterations``, with its fit to the corpus.
 
-    The likelihood never falls from one to the next. The caller may stop at any of them.
+    The likelihood never falls from one to the next. The caller may stop at any of them. ``pool``: who does
+    the work, if not this process alone.
     """
     estimate = begin
+    step = EStep(grammar, corpus, pool or InProcess())
     while True:
-        expectations = expect(grammar, estimate.rules, corpus, jobs)
+        expectations = step.expect(estimate.rules)
         yield estimate, fit(corpus, expectations.log_probs)
         if estimate.iteration >= iterations:
             return

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Container, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,24 +11,28 @@ import numpy.typing as npt
 
 from mbrparse.grammar.charts.chart import Chart, Derivation, Wanted
 from mbrparse.grammar.charts.clock import Clock
-from mbrparse.grammar.charts.dense.dense_derivation import dense_derivation
+from mbrparse.grammar.charts.columns import Spans
+from mbrparse.grammar.charts.dense.dense_derivation import dense_derivations, lane_nodes
 from mbrparse.grammar.charts.dense.dense_inside import dense_inside, dense_roots, dense_viterbi
 from mbrparse.grammar.charts.dense.dense_nodes import dense_nodes
 from mbrparse.grammar.charts.dense.dense_outside import dense_outside
 from mbrparse.grammar.charts.dense.dense_state import DenseState, Group, dense_state
 from mbrparse.grammar.charts.dense.dense_summary import (
+    EntryRoom,
     WordEntries,
     dense_entries,
+    dense_entries_alone,
     dense_summary,
     entry_room,
     wide_labels,
 )
 from mbrparse.grammar.charts.dense.dense_tables import dense_tables
 from mbrparse.grammar.charts.dense.dense_words import certain_words, dense_words
+from mbrparse.grammar.charts.dense.diagonal_charts import DiagonalCharts
 from mbrparse.grammar.charts.lexicon import lexical_entries, lexicon, scaled_entries
 from mbrparse.grammar.charts.live_nodes import LiveNodes
-from mbrparse.grammar.charts.nodes import derivation_of
-from mbrparse.grammar.charts.rule_tables import Floats, chart_rules
+from mbrparse.grammar.charts.nodes import SYMBOL_IDS
+from mbrparse.grammar.charts.rule_tables import Floats, Ints, chart_rules
 from mbrparse.grammar.charts.span_summary import SpanEntries, SpanSummary, cell_of
 from mbrparse.grammar.charts.vector import VECTOR_BYTES, aligned_rows
 from mbrparse.grammar.pcfg import PCFG, IntArray
@@ -39,20 +43,19 @@ WordMasses = list[list[dict[int, float]]]  # [lane][position]: posteriors of pre
 # So many labels of a cell, in the mean, have room for their posteriors at once.
 _LIKELY_LABELS = 16
 
-
-class _Arranged(NamedTuple):
-    """Sentences by lane, and each lane's power of two."""
-
-    state: DenseState
-    shift: npt.NDArray[np.int64]
+# Beyond, charts are filled one by one: it takes less time, and the scales of words are not enough.
+_LONGEST_IN_COMPANY = 64
+_LONGEST_UNSCALED = {"float64": 100, "float32": 48}
 
 
 class _Filled(NamedTuple):
     """The charts of a group; they live until the next group is filled."""
 
     state: DenseState
+    shift: Ints  # by word, sentence after sentence: the power of two in the values of all that spans it
     inside: Floats
     outside: Floats
+    joint: SpanSummary  # arrays [lane, cell]; of cells of width two and more at first
     total: Floats  # scaled probabilities by lane
     log_prob: npt.NDArray[np.float64]
     sound: npt.NDArray[np.bool_]  # whether no value of weight left the numbers' range
@@ -79,33 +82,40 @@ class DenseCharts:
         self._labels = wide_labels(grammar.label_ids[self._tables.symbol], tie, self.dtype)
         self._scratch = aligned_rows(max(len(self._tables.tile_right), 4), self.dtype)
         self._rows = np.zeros((3, self.lanes), self.dtype)
+        self._diagonals = DiagonalCharts(self._labels, self._scratch, clock)
         self._charts = [aligned_rows(0, self.dtype), aligned_rows(0, self.dtype)]
         # What was last asked for a cell: its sentence, since charts that are held would hold this in turn.
         self._held: tuple[IntArray, _Filled] | None = None
 
+    def groups(self, charts: Sequence[Chart]) -> Iterator[list[Chart]]:
+        """Which charts are filled at once: those of like length, one a lane.
+
+        Where there are few, or long ones, each for itself: by diagonals (``diagonal_state``), which takes an
+        eighth of the memory, and from some length on less time.
+        """
+        ordered = sorted(charts, key=_length)
+        short = [chart for chart in ordered if chart.length <= _LONGEST_IN_COMPANY]
+        number = -(-len(short) // self.lanes) if 2 * len(short) > self.lanes else len(short)
+        for group in range(number):
+            yield short[group * len(short) // number : (group + 1) * len(short) // number]
+        for chart in ordered[len(short) :]:
+            yield [chart]
+
     def fill(self, charts: Sequence[Chart], wanted: Wanted) -> list[Chart]:
-        """Fill up to ``lanes`` charts; returns those that need a kernel with more range.
+        """Fill the charts of a group; returns those that need a kernel with more range.
 
         Raises TimeLimitError.
         """
         self._held = None
         failed: dict[int, Chart] = {}
-        arranged = self._group([chart.terminal_ids for chart in charts])
+        sentences = [chart.terminal_ids for chart in charts]
         if wanted.summaries or wanted.entries or wanted.nodes:
-            filled = self._inside_outside(arranged)
+            filled = self._inside_outside(sentences, wanted.entries or wanted.nodes)
             failed.update((lane, chart) for lane, chart in enumerate(charts) if not filled.sound[lane])
-            words = None if self._certain(filled.state.group) else self._word_masses(filled)
-            summaries = self._summaries(filled, words)
-            entries = self._entries(filled, summaries, words) if wanted.entries else None
-            for lane, chart in enumerate(charts):
-                if lane not in failed:
-                    chart.put(log_prob=float(filled.log_prob[lane]), summary=summaries[lane])
-                    if entries is not None:
-                        chart.put(entries=entries[lane])
-                    if wanted.nodes:
-                        chart.put(nodes=self._nodes(filled, lane))
+            if len(failed) < len(charts):
+                self._put(filled, charts, failed, wanted)
         if wanted.derivations:
-            for lane, derivation in enumerate(self._derivations(arranged, len(charts))):
+            for lane, derivation in enumerate(self._derivations(sentences)):
                 # Zero may be an underflow: only the sparse kernel knows.
                 if derivation is None:
                     failed[lane] = charts[lane]
@@ -113,81 +123,125 @@ class DenseCharts:
                     charts[lane].put(derivation=derivation)
         return list(failed.values())
 
+    def _put(self, filled: _Filled, charts: Sequence[Chart], failed: Container[int], wanted: Wanted) -> None:
+        """Tell charts what was found, but those that failed."""
+        words = None if self._certain(filled.state.group) else self._word_masses(filled)
+        summaries = self._summaries(filled, words)
+        entries = self._entries(filled, summaries, words) if wanted.entries else None
+        for lane, chart in enumerate(charts):
+            if lane not in failed:
+                chart.put(log_prob=float(filled.log_prob[lane]), summary=summaries[lane])
+                if entries is not None:
+                    chart.put(entries=entries[lane])
+                if wanted.nodes:
+                    chart.put(nodes=self._nodes(filled, lane))
+
     def cell(self, chart: Chart, start: int, end: int) -> tuple[IntArray, Scaled, Scaled]:
         """Wide symbols of a span, their inside and outside values, each with its log scale."""
         if self._held is None or self._held[0] is not chart.terminal_ids:
             self._held = None
-            self._held = (chart.terminal_ids, self._inside_outside(self._group([chart.terminal_ids])))
+            self._held = (chart.terminal_ids, self._inside_outside([chart.terminal_ids], with_cells=True))
         filled = self._held[1]
         count = len(self._tables.symbol)
         base = cell_of(chart.length, start, end) * count
-        shift = float(self._token_shift[chart.terminal_ids[start:end]].sum()) * math.log(2.0)
+        shift = float(filled.shift[start:end].sum()) * math.log(2.0)
         return (
             self._tables.symbol,
             (filled.inside[base : base + count, 0].astype(np.float64), -shift),
             (filled.outside[base : base + count, 0].astype(np.float64), shift + float(filled.log_prob[0])),
         )
 
-    def _chart(self, which: int, longest: int) -> Floats:
-        """A zeroed chart for sentences of up to ``longest`` tokens."""
-        rows = longest * (longest + 1) // 2 * len(self._tables.symbol)
+    def _chart(self, which: int, cells: int) -> Floats:
+        """A zeroed chart of so many cells."""
+        rows = cells * len(self._tables.symbol)
         if len(self._charts[which]) < rows:
             self._charts[which] = aligned_rows(rows, self.dtype)
         chart = self._charts[which][:rows]
         chart[:] = 0
         return chart
 
-    def _group(self, sentences: Sequence[IntArray]) -> _Arranged:
-        """Arrange sentences by lane."""
-        length = np.zeros(self.lanes, np.int32)
-        length[: len(sentences)] = [len(tokens) for tokens in sentences]
-        tokens = np.concatenate(sentences)
-        entries, begin = lexical_entries(self._lexicon, tokens)
-        first = np.concatenate(([0], np.cumsum(length)[:-1]))
-        position = first[:, None] + np.minimum(np.arange(length.max() + 1)[None, :], length[:, None])
-        shift = np.add.reduceat(self._token_shift[tokens], first[: len(sentences)])
+    def _arrange(self, sentences: Sequence[IntArray]) -> tuple[DenseState, Ints]:
+        """Sentences by lane, and the powers of two by word; one sentence is alone."""
+        if len(sentences) == 1:
+            [tokens] = sentences
+            length = np.array([len(tokens)], np.int32)
+            entries, begin = lexical_entries(self._lexicon, tokens)
+            entry_start = begin[None, :]
+        else:
+            length = np.zeros(self.lanes, np.int32)
+            length[: len(sentences)] = [len(tokens) for tokens in sentences]
+            tokens = np.concatenate(sentences)
+            entries, begin = lexical_entries(self._lexicon, tokens)
+            first = np.concatenate(([0], np.cumsum(length)[:-1]))
+            ends = np.minimum(np.arange(length.max() + 1)[None, :], length[:, None])
+            entry_start = begin[first[:, None] + ends]
         group = Group(
             length,
-            begin[position],
+            entry_start,
             self._lexicon.symbol[entries],
             self._entry_prob[entries],
             self._entry_wide[entries],
         )
-        state = dense_state(self._tables, group, self._scratch)
-        return _Arranged(state, np.pad(shift, (0, self.lanes - len(sentences))))
+        return dense_state(self._tables, group, self._scratch), self._token_shift[tokens]
 
-    def _inside_outside(self, arranged: _Arranged) -> _Filled:
-        state, shift = arranged
-        inside, outside = self._chart(0, state.longest), self._chart(1, state.longest)
+    def _inside_outside(self, sentences: Sequence[IntArray], with_cells: bool) -> _Filled:
+        """Fill charts; those of one sentence are of use ``with_cells`` only, its summary is anyway."""
+        state, shift = self._arrange(sentences)
+        n_cells = state.longest * (state.longest + 1) // 2
+        joint = _no_summary(len(state.group.length), n_cells, self.dtype)
+        if len(sentences) == 1:
+            return self._alone(state, shift, joint, with_cells)
+        inside, outside = self._chart(0, n_cells), self._chart(1, n_cells + state.longest + 1)
         dense_inside(state, inside, self._clock.stop)
         self._clock.check()
         total = dense_roots(state, inside)
         peak = aligned_rows(1, self.dtype)
         dense_outside(state, inside, outside, total, peak, self._clock.stop)
         self._clock.check()
+        dense_summary(state, self._labels, inside, outside, joint, self._rows)
+        log_prob, sound = self._judged(state.group, shift, total, peak[0])
+        return _Filled(state, shift, inside, outside, joint, total, log_prob, sound)
+
+    def _alone(self, state: DenseState, shift: Ints, joint: SpanSummary, with_cells: bool) -> _Filled:
+        group, diagonals = state.group, self._diagonals
+        summary = SpanSummary(joint.label[0], joint.best[0], joint.total[0])
+        total, peak = diagonals.posteriors(state, shift, summary, self._long(group))
+        log_prob, sound = self._judged(group, shift, total, peak)
+        inside = outside = self._rows[:0]
+        if sound[0] and (with_cells or not self._certain(group)):
+            inside, outside = diagonals.rows(0, state), diagonals.rows(1, state)
+        return _Filled(state, shift, inside, outside, joint, total, log_prob, sound)
+
+    def _long(self, group: Group) -> bool:
+        """Whether a sentence is so long that its words' powers of two may not fit them."""
+        return int(group.length[0]) > _LONGEST_UNSCALED[self.dtype.name]
+
+    def _judged(
+        self, group: Group, shift: Ints, total: Floats, peak: Floats
+    ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
+        """By lane the log probability, and whether no value of weight left the numbers' range."""
         with np.errstate(divide="ignore", invalid="ignore"):
-            log_prob = np.log(total.astype(np.float64)) - shift * math.log(2.0)
+            log_prob = np.log(total.astype(np.float64)) - self._powers(group, shift) * math.log(2.0)
         # An outside value near the largest number may have met inside values below the smallest.
-        sound = (total > 0) & np.isfinite(total) & (peak[0] < np.sqrt(np.finfo(self.dtype).max))
-        return _Filled(state, inside, outside, total, log_prob, sound)
+        return log_prob, (total > 0) & np.isfinite(total) & (peak < np.sqrt(np.finfo(self.dtype).max))
+
+    def _powers(self, group: Group, shift: Ints) -> npt.NDArray[np.int64]:
+        """The power of two of each lane's sentence."""
+        until: npt.NDArray[np.int64] = np.cumsum(np.concatenate(([0], shift)))
+        return np.diff(until[np.concatenate(([0], np.cumsum(group.length)))])
 
     def _certain(self, group: Group) -> bool:
         """Whether each word has one preterminal."""
         return len(group.entry_symbol) == group.length.sum() and not self._tables.wide_at_one
 
     def _summaries(self, filled: _Filled, words: WordMasses | None) -> list[SpanSummary]:
-        group, longest = filled.state.group, filled.state.longest
-        shape = (self.lanes, longest * (longest + 1) // 2)
-        joint = SpanSummary(
-            np.full(shape, -1, np.int32), np.zeros(shape, self.dtype), np.zeros(shape, self.dtype)
-        )
-        dense_summary(filled.state, self._labels, filled.inside, filled.outside, joint, self._rows)
+        group, joint = filled.state.group, filled.joint
         if words is None:
             certain_words(group, self._label_ids, joint)
         else:
             self._word_summary(group, words, joint)
         cells = group.length * (group.length + 1) // 2
-        return [SpanSummary(*(array[lane, : cells[lane]] for array in joint)) for lane in range(self.lanes)]
+        return [SpanSummary(*(array[lane, : cells[lane]] for array in joint)) for lane in range(len(cells))]
 
     def _word_summary(self, group: Group, words: WordMasses, joint: SpanSummary) -> None:
         for lane, lane_words in enumerate(words):
@@ -203,7 +257,7 @@ class DenseCharts:
         """For each word of each lane the posteriors of its preterminals' labels."""
         group, longest = filled.state.group, filled.state.longest
         narrow = dense_words(filled.state, filled.inside, filled.outside, filled.total)
-        lanes: WordMasses = [[] for _ in range(self.lanes)]
+        lanes: WordMasses = [[] for _ in group.length]
         for lane, masses in enumerate(lanes):
             for position in range(int(group.length[lane])):
                 row = cell_of(longest, position, position + 1) * len(self._tables.symbol)
@@ -223,7 +277,7 @@ class DenseCharts:
     ) -> list[SpanEntries]:
         """All posteriors, by lane."""
         state, length = filled.state, filled.state.group.length
-        start = np.zeros((self.lanes, state.longest + 1), np.int32)
+        start = np.zeros((len(length), state.longest + 1), np.int32)
         if words is None:
             found = [
                 [(int(label), 1.0)]
@@ -244,12 +298,19 @@ class DenseCharts:
             np.array([label for label, _ in flat], np.int32),
             np.array([g for _, g in flat], np.float64),
         )
-        charts = filled.inside, filled.outside
-        room = entry_room(self.lanes, _LIKELY_LABELS * state.longest * (state.longest + 1) // 2)
-        dense_entries(state, self._labels, *charts, by_word, room, self._rows)
+
+        def enter(room: EntryRoom) -> None:
+            given = state, self._labels, filled.inside, filled.outside, by_word, room
+            if len(length) == 1:
+                dense_entries_alone(*given)
+            else:
+                dense_entries(*given, self._rows)
+
+        room = entry_room(len(length), _LIKELY_LABELS * state.longest * (state.longest + 1) // 2)
+        enter(room)
         if room.used.max() > room.g.shape[1]:
-            room = entry_room(self.lanes, int(room.used.max()))
-            dense_entries(state, self._labels, *charts, by_word, room, self._rows)
+            room = entry_room(len(length), int(room.used.max()))
+            enter(room)
         *columns, counts = room
         return [
             SpanEntries(*(column[lane, :count].copy() for column in columns))
@@ -259,17 +320,38 @@ class DenseCharts:
     def _nodes(self, filled: _Filled, lane: int) -> LiveNodes:
         return dense_nodes(filled.state, self._tables.symbol, filled.inside, filled.outside, lane)
 
-    def _derivations(self, arranged: _Arranged, count: int) -> list[Derivation | None]:
-        state, shift = arranged
-        best = self._chart(0, state.longest)
-        dense_viterbi(state, best, self._clock.stop)
-        self._clock.check()
+    def _derivations(self, sentences: Sequence[IntArray]) -> list[Derivation | None]:
+        state, shift = self._arrange(sentences)
+        best: Floats | None
+        if len(sentences) == 1:
+            best = self._diagonals.best(state, shift, self._long(state.group))
+            if best is None:
+                return [None]
+        else:
+            best = self._chart(0, state.longest * (state.longest + 1) // 2)
+            dense_viterbi(state, best, self._clock.stop)
+            self._clock.check()
+        nodes = lane_nodes(len(state.group.length), state.longest)
+        dense_derivations(state, best, self._tie, np.empty((state.longest + 1, 3), np.int32), nodes)
+        powers = self._powers(state.group, shift)
         found: list[Derivation | None] = []
-        for lane in range(count):
-            nodes, prob = dense_derivation(state, best, lane, self._tie)
+        for lane in range(len(sentences)):
+            prob, n = float(nodes.top[lane]), len(sentences[lane])
             if not 0 < prob < math.inf:
                 found.append(None)
                 continue
-            log_prob = math.log(prob) - float(shift[lane]) * math.log(2.0)
-            found.append(derivation_of(*nodes, log_prob))
+            log_prob = math.log(prob) - float(powers[lane]) * math.log(2.0)
+            start, end, symbol = (column[lane, : n - 1] for column in nodes[:3])
+            inner = Spans(start, end, symbol, SYMBOL_IDS)
+            found.append(Derivation(log_prob, inner, nodes.tag[lane, :n].tolist()))
         return found
+
+
+def _no_summary(lanes: int, n_cells: int, dtype: npt.DTypeLike) -> SpanSummary:
+    """Room for the summaries of a group, arrays [lane, cell]."""
+    shape = (lanes, n_cells)
+    return SpanSummary(np.full(shape, -1, np.int32), np.zeros(shape, dtype), np.zeros(shape, dtype))
+
+
+def _length(chart: Chart) -> int:
+    return chart.length

@@ -2,24 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from mbrparse.grammar.charts.dense.dense_inside import splits_of
+from mbrparse.grammar.charts.dense.dense_splits import Families, pass_splits
 from mbrparse.grammar.charts.dense.dense_state import DenseState
-from mbrparse.grammar.charts.dense.dense_tables import DenseTables
 from mbrparse.grammar.charts.rule_tables import Floats, Ints
-from mbrparse.grammar.charts.vector import (
-    add,
-    any_positive,
-    load,
-    maximum,
-    multiply,
-    multiply_add,
-    spread,
-    store,
-    zeros,
-)
+from mbrparse.grammar.charts.vector import add, any_positive, load, maximum, multiply, store, zeros
 from mbrparse.grammar.kernel import kernel
 
 
@@ -29,6 +18,7 @@ def dense_outside(
 ) -> None:
     """Fill ``outside`` (zero before) with outside / probability of the sentence, until ``stop``.
 
+    It has a row more for each wide symbol and each end from 0 on.
     inside * outside is then the posterior of a node.  Nodes without an
     inside value pass nothing on; a lane without a parse stays zero.  The one
     row of ``peak`` (zero before) takes the largest outside value of each lane:
@@ -41,72 +31,55 @@ def dense_outside(
             for symbol in range(state.n_wide):
                 outside[base + symbol, lane] = tables.root[symbol] / total[lane]
     for start in range(state.longest - 1):
-        for end in range(state.longest, start + 1, -1):
+        for end in range(state.longest, start + state.least - 1, -1):
             if stop[0]:
                 return
-            _pass_wide(state, inside, outside, peak, start, end)
+            live = _complete(state, inside, outside, peak, start, end)
+            if end == start + 1:
+                continue
+            if live and end - start >= 2 * state.least:
+                _pass_wide(state, inside, outside, start, end)
             _pass_narrow_right(state, outside, start, end)
         _pass_narrow_left(state, outside, start)
 
 
 @kernel
-def _pass_wide(
-    state: DenseState, inside: Floats, outside: Floats, peak: Floats, start: int, end: int
-) -> None:
-    """Pass to all pairs of wide children what the cell's nodes have."""
-    tables, offsets, n_wide, least = state.tables, state.offsets, state.n_wide, state.least
-    base = offsets[start] + end * n_wide
+def _as_left(state: DenseState, end: int) -> int:
+    """The row of what a cell has as a left child of those that start where it does; it ends at ``end``.
+
+    What a node has as a right child is complete before any comes to it as a left one: the two are summed
+    apart, so that the sums are the same in whichever order the cells are visited.
+    """
+    return (state.longest * (state.longest + 1) // 2 + end) * state.n_wide
+
+
+@kernel
+def _complete(state: DenseState, inside: Floats, outside: Floats, peak: Floats, start: int, end: int) -> bool:
+    """Add what a cell's nodes have as left children; returns whether some node is part of a parse."""
+    base, as_left = state.offsets[start] + end * state.n_wide, _as_left(state, end)
     live = False
     largest = load(peak, 0, 0)
-    for symbol in range(n_wide):
-        value = load(outside, base, symbol)
+    nothing = zeros(peak)
+    for symbol in range(state.n_wide):
+        value = add(load(outside, base, symbol), load(outside, as_left, symbol))
+        store(outside, as_left, symbol, nothing)
+        store(outside, base, symbol, value)
         largest = maximum(largest, value)
         if any_positive(multiply(value, load(inside, base, symbol))):
             live = True
     store(peak, 0, 0, largest)
-    first = start + least
-    count = end - start - 2 * least + 1
-    if not live or count <= 0:
-        return
-    for tile in range(len(tables.tile_left)):
-        slot = 4 * tile
-        weight0 = _receive(tables, outside, base, slot)
-        weight1 = _receive(tables, outside, base, slot + 1)
-        weight2 = _receive(tables, outside, base, slot + 2)
-        weight3 = _receive(tables, outside, base, slot + 3)
-        if not any_positive(add(add(weight0, weight1), add(weight2, weight3))):
-            continue
-        left = tables.tile_left[tile]
-        right0, right1 = tables.tile_right[slot], tables.tile_right[slot + 1]
-        right2, right3 = tables.tile_right[slot + 2], tables.tile_right[slot + 3]
-        here = offsets[start] + first * n_wide
-        there = offsets[first] + end * n_wide
-        step = offsets[first + 1] - offsets[first]
-        for _ in range(count):
-            value = load(inside, here, left)
-            total = load(outside, here, left)
-            total = multiply_add(weight0, load(inside, there, right0), total)
-            total = multiply_add(weight1, load(inside, there, right1), total)
-            total = multiply_add(weight2, load(inside, there, right2), total)
-            total = multiply_add(weight3, load(inside, there, right3), total)
-            store(outside, here, left, total)
-            store(outside, there, right0, multiply_add(weight0, value, load(outside, there, right0)))
-            store(outside, there, right1, multiply_add(weight1, value, load(outside, there, right1)))
-            store(outside, there, right2, multiply_add(weight2, value, load(outside, there, right2)))
-            store(outside, there, right3, multiply_add(weight3, value, load(outside, there, right3)))
-            here += n_wide
-            there += step
-            step -= n_wide
+    return live
 
 
 @kernel
-def _receive(tables: DenseTables, outside: Floats, base: int, pair: int) -> Any:
-    """What a pair of children receives from its parents in this cell."""
-    total = zeros(outside)
-    for rule in range(tables.pair_start[pair], tables.pair_start[pair + 1]):
-        parent = load(outside, base, tables.pair_parent[rule])
-        total = multiply_add(spread(tables.pair_prob, rule), parent, total)
-    return total
+def _pass_wide(state: DenseState, inside: Floats, outside: Floats, start: int, end: int) -> None:
+    """Pass to all pairs of wide children what the cell's nodes have."""
+    lanes = state.scratch.shape[1]
+    base = (state.offsets[start] + end * state.n_wide) * lanes
+    family = Families(
+        inside, inside, outside, outside, _as_left(state, 0) * lanes - state.offsets[start] * lanes
+    )
+    pass_splits(state.tables, family, outside, base, lanes, splits_of(state, start, end))
 
 
 @kernel
@@ -147,7 +120,7 @@ def _pass_narrow_right(state: DenseState, outside: Floats, start: int, end: int)
     if end - start <= state.least:
         return
     base = np.uint64(offsets[start] + end * n_wide)
-    front = base - np.uint64(n_wide)
+    front = np.uint64(_as_left(state, end - 1))
     for lane in range(len(group.length)):
         if end > group.length[lane]:
             continue

@@ -7,6 +7,7 @@ a group; no lane ever sees another one, hence the values of a sentence do not de
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -40,6 +41,11 @@ class DenseState(NamedTuple):
 def dense_state(tables: DenseTables, group: Group, scratch: Floats) -> DenseState:
     """The state for a group."""
     longest, n_wide = int(group.length.max()), len(tables.symbol)
-    start = np.arange(longest + 1)
-    offsets = (start * longest - start * (start - 1) // 2 - start - 1) * n_wide
+    offsets = _offsets(longest, n_wide)
     return DenseState(tables, group, scratch, offsets, longest, n_wide, 1 if tables.wide_at_one else 2)
+
+
+@lru_cache(64)
+def _offsets(longest: int, n_wide: int) -> Offsets:
+    start = np.arange(longest + 1)
+    return (start * longest - start * (start - 1) // 2 - start - 1) * n_wide

@@ -157,3 +157,38 @@ def dense_entries(
                             starts[lane, place], ends[lane, place] = start, end
                             label_ids[lane, place] = labels.label[index]
                             g[lane, place], lexical[lane, place] = rows[0, lane], 0
+
+
+@kernel
+def dense_entries_alone(
+    state: DenseState,
+    labels: WideLabels,
+    inside: Floats,
+    outside: Floats,
+    words: WordEntries,
+    room: EntryRoom,
+) -> None:
+    """The same for one sentence, whose charts are [rows, 1]."""
+    starts, ends, label_ids, g, lexical, count = room
+    size, place = g.shape[1], 0
+    for start in range(state.longest):
+        for word in range(words.start[0, start], words.start[0, start + 1]):
+            if place < size:
+                starts[0, place], ends[0, place] = start, start + 1
+                label_ids[0, place] = words.label_id[word]
+                g[0, place] = lexical[0, place] = words.g[word]
+            place += 1
+        for end in range(start + 2, state.longest + 1):
+            base = state.offsets[start] + end * state.n_wide
+            for index in range(len(labels.label)):
+                mass = inside[0, 0] * 0
+                for at in range(labels.start[index], labels.start[index + 1]):
+                    row = base + labels.member[at]
+                    mass += inside[row, 0] * outside[row, 0]
+                if mass > 0:
+                    if place < size:
+                        starts[0, place], ends[0, place] = start, end
+                        label_ids[0, place] = labels.label[index]
+                        g[0, place], lexical[0, place] = mass, 0
+                    place += 1
+    count[0] = place

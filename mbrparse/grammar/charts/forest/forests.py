@@ -68,6 +68,8 @@ class Forests:
         self._n_symbols = len(grammar.symbols)
         #: The natural logarithm of what the inside values of the last sentence are multiplied by.
         self.log_scale = 0.0
+        #: That of its probability, so multiplied.
+        self.log_total = -math.inf
         self._max_size = dict(max_size or MAX_SIZE)
         self._size = {part: min(first, self._max_size[part]) for part, first in _FIRST_SIZE.items()}
         self._state = self._allocated(32, self._size)
@@ -120,7 +122,8 @@ class Forests:
         columns = int(self._state.columns.shift[1 : length + 1].sum())
         shift = int(self._shift[terminal_ids].sum()) - columns
         self.log_scale = shift * math.log(2.0)
-        return self.forest, math.log(total) - self.log_scale
+        self.log_total = math.log(total)
+        return self.forest, self.log_total - self.log_scale
 
     def holds_tree(self, length: int) -> bool:
         """Whether some tree of the sentence that was filled last is there, however improbable."""

@@ -1,0 +1,116 @@
+"""What is read off the charts of one sentence that lie by diagonals (see ``diagonal_state``)."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from mbrparse.grammar.charts.dense.dense_state import DenseState
+from mbrparse.grammar.charts.dense.dense_summary import WideLabels
+from mbrparse.grammar.charts.dense.diagonal_inside import diagonal_inside
+from mbrparse.grammar.charts.dense.diagonal_outside import diagonal_outside
+from mbrparse.grammar.charts.dense.diagonal_state import Diagonals
+from mbrparse.grammar.charts.rule_tables import Floats, Ints
+from mbrparse.grammar.charts.span_summary import SpanSummary
+from mbrparse.grammar.charts.vector import (
+    add,
+    choose_greater,
+    load_from,
+    multiply,
+    multiply_add,
+    spread,
+    store,
+    zeros,
+)
+from mbrparse.grammar.kernel import kernel
+
+
+class InsideOutside(NamedTuple):
+    """The two charts of a sentence; of the total and the peak that go with them there is one row each."""
+
+    inside: Floats
+    outside: Floats
+    figures: Floats  # [2, lanes]: the scaled probability (in lane 0); the largest outside values
+
+
+@kernel
+def diagonal_posteriors(
+    state: DenseState,
+    layout: Diagonals,
+    labels: WideLabels,
+    charts: InsideOutside,
+    summary: SpanSummary,
+    stop: Ints,
+) -> bool:
+    """Fill both charts of a sentence, and summarize its cells of width two and more.
+
+    False where values may have left the numbers' range.
+    """
+    inside, outside, figures = charts
+    figures[:] = 0
+    if not diagonal_inside(state, layout, inside, None, stop):
+        return False
+    figures[0, 0] = _root(state, layout, inside)
+    if figures[0, 0] > 0:
+        diagonal_outside(state, layout, inside, outside, figures, stop)
+        _summarize(state, layout, labels, charts, summary)
+    return True
+
+
+@kernel
+def _root(state: DenseState, layout: Diagonals, chart: Floats) -> Any:
+    """The scaled probability of the sentence."""
+    n = state.longest
+    total = chart[0] * 0
+    if n > 1 or state.least == 1:
+        for symbol in range(state.n_wide):
+            place = symbol * layout.plane + n * layout.pitch + layout.pad + n
+            total += state.tables.root[symbol] * chart[place]
+    return total
+
+
+@kernel
+def _summarize(
+    state: DenseState, layout: Diagonals, labels: WideLabels, charts: InsideOutside, summary: SpanSummary
+) -> None:
+    inside, outside, _ = charts
+    n, rows, lanes = state.longest, layout.rows, layout.rows.shape[1]
+    factor = spread(labels.number, len(labels.label))
+    for width in range(2, n + 1):
+        for block in range((layout.pad + width) // lanes, (layout.pad + n) // lanes + 1):
+            base = width * layout.pitch + block * lanes
+            best = zeros(rows)
+            total = best
+            chosen = best
+            for index in range(len(labels.label)):
+                mass = zeros(rows)
+                for place in range(labels.start[index], labels.start[index + 1]):
+                    member = labels.member[place] * layout.plane
+                    mass = multiply_add(
+                        load_from(inside, base, member), load_from(outside, base, member), mass
+                    )
+                total = add(total, mass)
+                bound = multiply(best, factor)
+                chosen = choose_greater(mass, bound, spread(labels.number, index), chosen)
+                best = choose_greater(mass, bound, mass, best)
+            store(rows, 0, 0, best)
+            store(rows, 0, 1, total)
+            store(rows, 0, 2, chosen)
+            for lane in range(lanes):
+                start = block * lanes + lane - layout.pad - width
+                if start >= 0:
+                    cell = start * n - start * (start - 1) // 2 + width - 1
+                    summary.best[cell] = rows[0, lane]
+                    summary.total[cell] = rows[1, lane]
+                    summary.label[cell] = labels.label[int(rows[2, lane])] if rows[0, lane] > 0 else -1
+
+
+@kernel
+def rows_of(state: DenseState, layout: Diagonals, chart: Floats, rows: Floats) -> None:
+    """Copy a chart into ``rows`` [rows, 1], which lie as those of a group of one lane do."""
+    n = state.longest
+    for width in range(1, n + 1):
+        for end in range(width, n + 1):
+            row = state.offsets[end - width] + end * state.n_wide
+            place = width * layout.pitch + layout.pad + end
+            for symbol in range(state.n_wide):
+                rows[row + symbol, 0] = chart[symbol * layout.plane + place]

@@ -1,0 +1,334 @@
+"""Whatever runs on a cluster gives the bytes that one process gives, with workers lost on the way."""
+
+import json
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+import toy_work
+from children import started
+from commandline import Command
+from distributed import LocalCluster
+from distributed.core import Status
+
+from mbrparse.decode.chunk_costs import Packer
+from mbrparse.decode.parallel import in_order
+from mbrparse.decode.sentences import read_chunks
+from mbrparse.reporting import Tell, say_nothing
+from mbrparse.workers import cluster as clusters
+from mbrparse.workers import connection
+from mbrparse.workers.executor import executor
+from mbrparse.workers.pool import WorkersError
+from mbrparse.workers.scheduler import Scheduler
+from mbrparse.workers.work import Work
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[LocalCluster]:
+    """Two processes of one thread each, which a nanny begins anew where they die."""
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs=50) as made:
+        yield made
+
+
+@pytest.fixture
+def address(cluster: LocalCluster) -> str:
+    """What ``--scheduler`` takes."""
+    place: str = cluster.scheduler_address
+    return place
+
+
+def files(folder: Path) -> dict[str, str]:
+    """The texts in a folder; how many seconds a sentence took is nobody's bytes."""
+    found = {}
+    for path in sorted(folder.rglob("*")):
+        if path.is_file() and path.suffix not in (".png", ".svg"):
+            text = path.read_text()
+            if path.suffix == ".jsonl":
+                rows = [json.loads(line) for line in text.splitlines()]
+                text = "\n".join(str({**row, "seconds": None}) for row in rows)
+            found[str(path.relative_to(folder))] = text
+    return found
+
+
+@pytest.fixture
+def treebank(tmp_path: Path, command: Command) -> Path:
+    """Trees of the embedded grammar, and one counted from them."""
+    assert command("sample", "embedded:flights", "-n", 150, "--seed", 4, "-o", tmp_path / "trees").code == 0
+    assert command("binarize", tmp_path / "trees", "-o", tmp_path / "binary").code == 0
+    assert command("train", tmp_path / "binary", "-o", tmp_path / "grammar").code == 0
+    return tmp_path
+
+
+def both(treebank: Path, address: str, act: Callable[[Path, tuple[object, ...]], None]) -> dict[str, str]:
+    """What is left by a command in one process; the same must be left by workers."""
+    left = []
+    for name, how in (("alone", ()), ("cluster", ("--scheduler", address))):
+        folder = treebank / name
+        folder.mkdir()
+        act(folder, how)
+        left.append(files(folder))
+    assert left[0] == left[1]
+    return left[0]
+
+
+def test_parses_are_the_same(treebank: Path, address: str, command: Command) -> None:
+    def parse(folder: Path, how: tuple[object, ...]) -> None:
+        arguments = ("-g", treebank / "grammar", "--details", folder / "d.jsonl", "-o", folder / "parses")
+        done = command("parse", treebank / "binary", *arguments, *how)
+        assert (done.code, done.err) == (0, "mbrparse: 150 sentences, 0 fell back\n"), done
+
+    assert len(both(treebank, address, parse)["parses"].splitlines()) == 150
+
+
+def test_trained_grammars_are_the_same(treebank: Path, address: str, command: Command) -> None:
+    def train(folder: Path, how: tuple[object, ...]) -> None:
+        arguments = ("--nonterminals", 3, "--iterations", 2, "--heldout", treebank / "binary")
+        method = ("train", "--method", "inside-outside", treebank / "trees", "--curve", folder / "curve")
+        assert command(*method, *arguments, "-o", folder / "trained", *how).code == 0
+
+    assert both(treebank, address, train).keys() == {"curve", "trained", "trained.checkpoint"}
+
+
+def test_resamples_are_the_same(treebank: Path, address: str, command: Command) -> None:
+    parses = treebank / "parses-{objective}"
+    objectives = ("--objective", "labelled-tree", "--objective", "bracketed-recall")
+    assert (
+        command("parse", treebank / "binary", "-g", treebank / "grammar", *objectives, "-o", parses).code == 0
+    )
+
+    def compare(folder: Path, how: tuple[object, ...]) -> None:
+        two = [str(parses).format(objective=name) for name in ("labelled-tree", "bracketed-recall")]
+        arguments = ("--significance", "--resamples", 2000, "-o", folder / "table")
+        done = command("evaluate", treebank / "binary", *two, *arguments, *how)
+        assert done.code == 0, done
+        runs = ("--runs", f"both={two[0]},{two[1]}", "--resamples", 50, "-o", folder / "runs")
+        assert command("evaluate", treebank / "binary", *runs, *how).code == 0
+
+    assert "randomization" in both(treebank, address, compare)["table"]
+
+
+def test_experiments_are_the_same(tmp_path: Path, address: str, command: Command) -> None:
+    def run(folder: Path, how: tuple[object, ...]) -> None:
+        size = ("--train", 10, "--test", 5, "--iterations", 2, "--nonterminals", 2, "--runs", 3)
+        assert command("experiment", "palindromes", *size, "-o", folder / "p", *how).code == 0
+
+    assert "p/run-03.json" in both(tmp_path, address, run)
+
+
+WORDS = ["ant", "bee", "cat", "dog", "eel", "fox"]
+
+
+def lines(path: Path, place: str, begin: Callable[..., Any], tell: Tell = say_nothing) -> list[str]:
+    """The lines of a file's sentences, by the workers of a cluster."""
+    work = Work(begin)
+    with executor(Scheduler(place), work, tell) as pool:
+        tasks = Packer(pool, read_chunks(path, "tokens"))
+        return [line for found in in_order(pool, work, tasks, toy_work.refused, tell) for line in found]
+
+
+@pytest.fixture
+def words(tmp_path: Path) -> Path:
+    path = tmp_path / "words"
+    path.write_text("".join(f"{word}\n" for word in WORDS))
+    return path
+
+
+def test_a_sentence_that_workers_die_of_falls_back_and_no_other(words: Path, address: str) -> None:
+    told: list[str] = []
+    found = lines(words, address, partial(toy_work.begin, "dog"), told.append)
+    assert found == ["ant", "bee", "cat", "refused dog", "eel", "fox"]
+    assert told[-1] == "sentence 4 falls back: worker died twice (on the cluster)"
+    assert sum(" is gone; its tasks (1) are done again" in line for line in told) >= 6
+
+
+def test_a_worker_killed_in_the_middle_costs_nothing(words: Path, address: str, tmp_path: Path) -> None:
+    told: list[str] = []
+    begin = partial(toy_work.begin, "dog", tmp_path / "marker")
+    assert lines(words, address, begin, told.append) == WORDS
+    assert sum("is gone; its tasks (1) are done again" in line for line in told) == 1
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody waits long for what does not come."""
+    monkeypatch.setattr(connection, "ANSWER", 0.3)
+    monkeypatch.setattr(clusters, "PATIENCE", 0.0)
+    monkeypatch.setattr(clusters, "LOOK", 0.01)
+
+
+def in_process() -> LocalCluster:
+    """A cluster of one thread of this process, which sees what tests set."""
+    return LocalCluster(
+        n_workers=1,
+        threads_per_worker=1,
+        processes=False,
+        protocol="tcp",
+        dashboard_address=None,
+        silence_logs=50,
+    )
+
+
+def ended(cluster: LocalCluster) -> None:
+    """End what is left of a cluster; one without its scheduler would wait for it."""
+    for worker in cluster.workers.values():
+        cluster.sync(worker.close, nanny=False)
+    with suppress(TimeoutError):
+        cluster.close(timeout=0.5)
+    cluster.status = Status.closed  # or the end of this process would try again
+
+
+class Gate:
+    """Work that begins at the first cluster and is done at the second."""
+
+    entered = threading.Event()
+    opened = threading.Event()
+
+    @classmethod
+    def begin(cls) -> Callable[..., Any]:
+        def work(parts: Any) -> Any:
+            cls.entered.set()
+            cls.opened.wait(60)
+            return toy_work.begin()(parts)
+
+        return work
+
+
+@pytest.fixture
+def gate() -> Iterator[type[Gate]]:
+    Gate.entered.clear()
+    Gate.opened.clear()
+    yield Gate
+    Gate.opened.set()
+
+
+def test_the_scheduler_may_come_back(
+    words: Path, tmp_path: Path, gate: type[Gate], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connection, "ANSWER", 1.0)
+    file, told = tmp_path / "scheduler.json", list[str]()
+    first = in_process()
+    file.write_text(json.dumps({"address": first.scheduler_address}))
+    made: list[LocalCluster] = []
+
+    def replace() -> None:
+        gate.entered.wait(60)
+        first.sync(first.scheduler.close)
+        made.append(in_process())
+        gate.opened.set()
+        file.write_text(json.dumps({"address": made[0].scheduler_address}))
+
+    thread = threading.Thread(target=replace)
+    thread.start()
+    try:
+        assert lines(words, str(file), gate.begin, told.append) == WORDS
+    finally:
+        thread.join()
+        for one in (*made, first):
+            ended(one)
+    assert told == [
+        f"lost the scheduler {file}; 1 tasks wait until it is back",
+        f"the scheduler {file} is back",
+    ]
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_scheduler_that_stays_away_is_an_error(words: Path, gate: type[Gate]) -> None:
+    gone = in_process()
+    place = gone.scheduler_address
+
+    def end() -> None:
+        gate.entered.wait(60)
+        gone.sync(gone.scheduler.close)
+
+    thread = threading.Thread(target=end)
+    thread.start()
+    with pytest.raises(
+        WorkersError, match=r"was lost, and is not back .*; parse --work FOLDER keeps what is"
+    ):
+        lines(words, place, gate.begin)
+    gate.opened.set()
+    thread.join()
+
+
+@pytest.mark.usefixtures("quick")
+def test_what_is_no_scheduler_is_one_line(toy_folder: Path, command: Command) -> None:
+    (toy_folder / "other.json").write_text('{"addresses": []}')
+    (toy_folder / "text").write_text("tcp")
+    for place, error in {
+        "nowhere": "nowhere: neither a scheduler's address nor its file; give tcp://HOST:PORT, or the ",
+        "other.json": "other.json: no scheduler's file: it names no address; give the file of: ",
+        "text": "text: no scheduler's file: it names no address; ",
+        ".": ".: cannot be read (Is a directory)",
+        "tcp://127.0.0.1:9": "tcp://127.0.0.1:9: no scheduler answers (",
+        "127.0.0.1:9": "127.0.0.1:9: no scheduler answers (",
+        "carrier://pigeon:1": "carrier://pigeon:1: no scheduler answers (",
+    }.items():
+        done = command("parse", "-g", "grammar.txt", "tags.txt", "--scheduler", place)
+        assert done.error.startswith(error), done
+
+
+@pytest.mark.usefixtures("toy_folder")
+def test_without_dask_one_line_says_so(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("mbrparse.workers.connection", "mbrparse.workers.cluster"):
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "dask", None)
+    done = command("parse", "-g", "grammar.txt", "tags.txt", "--scheduler", "tcp://127.0.0.1:9")
+    assert done.error == "--scheduler needs Dask, which is not installed; pip install 'mbrparse[cluster]'"
+
+
+@pytest.mark.usefixtures("toy_folder")
+def test_workers_of_another_version_are_refused(
+    address: str, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connection, "NEEDED", {**connection.NEEDED, "mbrparse": "0.0.1"})
+    done = command("parse", "-g", "grammar.txt", "tags.txt", "--scheduler", address)
+    assert f"a worker of {address} has mbrparse" in done.error
+    assert ", not 0.0.1; install the same versions" in done.error
+
+
+def test_jobs_or_a_scheduler(toy_folder: Path, command: Command) -> None:
+    arguments = ("parse", "-g", "grammar.txt", "tags.txt")
+    done = command(*arguments, "--jobs", 2, "--scheduler", "x")
+    assert done.code == 2
+    assert "Say --jobs or --scheduler, not both." in done.err
+    # The command line is nearer than a file of settings.
+    (toy_folder / "mbrparse.toml").write_text('[parse]\nscheduler = "nowhere"\n')
+    assert command(*arguments, "--jobs", 1).code == 0
+    assert "nowhere: neither a scheduler's address" in command(*arguments).err
+    assert "--method inside-outside" in command("train", "train.mrg", "--scheduler", "x").err
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT")
+def test_ctrl_c_ends_with_one_line(treebank: Path, cluster: LocalCluster) -> None:
+    pipe = treebank / "pipe"
+    os.mkfifo(pipe)
+    text = (treebank / "binary").read_text()
+    seen = set(cluster.scheduler.clients)
+    with started(
+        "parse",
+        pipe,
+        "-g",
+        treebank / "grammar",
+        "-o",
+        treebank / "o",
+        "--scheduler",
+        cluster.scheduler_address,
+    ) as child:
+        with pipe.open("w") as stream:
+            stream.write(text)
+            stream.flush()
+            while not any("mbrparse" in name for name in set(cluster.scheduler.clients) - seen):
+                assert child.poll() is None, child.stderr and child.stderr.read()
+                threading.Event().wait(0.05)
+            child.send_signal(signal.SIGINT)
+            assert child.wait() == 130
+        assert child.stderr is not None
+        assert child.stderr.read() == "mbrparse: interrupted\n"
+    assert not (treebank / "o").exists()

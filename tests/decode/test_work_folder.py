@@ -1,0 +1,280 @@
+"""Work in blocks: whatever is killed when, and however many shards there are, the lines of all sentences come
+out once and in order."""
+
+import random
+import tempfile
+from collections.abc import Iterator
+from itertools import chain
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mbrparse.decode.lines import Lines
+from mbrparse.decode.work.manifest import Manifest
+from mbrparse.decode.work.parts import Parts
+from mbrparse.decode.work.shard import WHOLE, Shard
+from mbrparse.decode.work.work_folder import WorkFolder, work_folder
+from mbrparse.errors import FileError, InputMismatchError, MbrparseError, OptionsError
+
+SIZE = 3
+SETTINGS = {
+    "sentences a block": SIZE,
+    "objectives": ["labelled-recall"],
+    "details": False,
+    "candidates": False,
+    "posteriors written": None,
+}
+
+
+class Killed(Exception):  # noqa: N818  # it is no mistake
+    """In the middle of the work."""
+
+
+def parsed(folder: WorkFolder, path: Path, limit: int | None = None) -> Iterator[Lines]:
+    """What a parser would find that gives words back; it dies after some blocks."""
+    wanted = (chunk for chunk in folder.chunks(path, "tokens") if chunk.wanted)
+    results = ([Lines((line.rstrip("\n"),), None, None) for line in chunk.lines] for chunk in wanted)
+    return chain.from_iterable(folder.kept(results if limit is None else dying(results, limit)))
+
+
+def dying(results: Iterator[list[Lines]], limit: int) -> Iterator[list[Lines]]:
+    for number, lines in enumerate(results):
+        if number == limit:
+            raise Killed
+        yield lines
+
+
+def trees(results: Iterator[Lines]) -> list[str]:
+    return [lines.trees[0] for lines in results]
+
+
+@given(st.integers(1, 9), st.integers(0, 40))
+def test_each_block_is_one_shards(of: int, total: int) -> None:
+    shards = [Shard(number, of) for number in range(1, of + 1)]
+    assert all(sum(shard.has(block) for shard in shards) == 1 for block in range(total))
+    for shard in shards:
+        assert list(shard.blocks(total)) == [block for block in range(total) if shard.has(block)]
+    sizes = [len(shard.blocks(total)) for shard in shards]
+    assert max(sizes) - min(sizes) <= 1
+    assert [Shard.parse(str(shard)) for shard in shards] == shards
+
+
+@pytest.mark.parametrize("text", ["0/3", "4/3", "3", "1/0", "a/b", "1/2/3", "-1/2", "01/2", "1 /2", ""])
+def test_what_is_no_shard(text: str) -> None:
+    with pytest.raises(OptionsError, match="shard is I/N"):
+        Shard.parse(text)
+
+
+@settings(max_examples=60)
+@given(
+    st.integers(1, 40),
+    st.integers(1, 7),
+    st.lists(st.integers(0, 8), max_size=6),
+    st.randoms(use_true_random=False),
+)
+def test_killed_resumed_and_merged(count: int, of: int, limits: list[int], chance: random.Random) -> None:
+    """Sentence by sentence the same as the input, however often a shard was killed, in any order."""
+    sentences = [f"w{number}" for number in range(count)]
+    with tempfile.TemporaryDirectory() as place:
+        path = Path(place) / "input"
+        path.write_text("".join(f"{sentence}\n" for sentence in sentences))
+        shards = [Shard(number, of) for number in range(1, of + 1)]
+        chance.shuffle(shards)
+        for shard in shards:
+            manifest, part = Manifest(SETTINGS, shard), Path(place) / str(shard.number)
+            mine = [name for k, name in enumerate(sentences) if k // SIZE % of == shard.number - 1]
+            before = 0
+            for limit in limits:
+                try:
+                    with work_folder(part, manifest, resume=True) as folder:
+                        assert folder.sentences >= before
+                        before = folder.sentences
+                        assert trees(parsed(folder, path, limit)) == mine
+                except Killed:
+                    pass
+            with work_folder(part, manifest, resume=True) as folder:
+                assert trees(parsed(folder, path)) == mine
+            with work_folder(part, manifest, resume=True) as folder:
+                # All is there, and nothing is parsed.
+                assert trees(parsed(folder, path, 0)) == mine
+        chance.shuffle(shards)
+        parts = Parts(Path(place) / str(shard.number) for shard in shards)
+        assert parts.sentences == count
+        assert trees(parts.lines()) == sentences
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    path = tmp_path / "input"
+    path.write_text("".join(f"w{number}\n" for number in range(20)))
+    return path
+
+
+def work(folder: Path, path: Path, shard: Shard = WHOLE, limit: int | None = None, **changed: object) -> None:
+    manifest = Manifest({**SETTINGS, **changed}, shard)
+    with work_folder(folder, manifest, resume=True) as opened:
+        list(parsed(opened, path, limit))
+
+
+def begun(folder: Path, path: Path, limit: int = 3) -> None:
+    with pytest.raises(Killed):
+        work(folder, path, limit=limit)
+
+
+@pytest.mark.parametrize(
+    ("change", "where"),
+    [
+        (lambda lines: ["other\n", *lines[1:]], "differs before line 4"),
+        (lambda lines: [*lines[:7], "w\n", *lines[8:]], "differs before line 10"),
+        (lambda lines: lines[:6], "differs at its end"),
+        (lambda lines: lines[:8], "differs before line 9"),
+    ],
+)
+def test_another_input_is_told_before_anything_is_parsed(
+    tmp_path: Path, path: Path, change: object, where: str
+) -> None:
+    begun(tmp_path / "work", path)
+    lines = path.read_text().splitlines(keepends=True)
+    path.write_text("".join(change(lines)))  # type: ignore[operator]
+    with pytest.raises(InputMismatchError, match=where):
+        work(tmp_path / "work", path, limit=0)
+
+
+@pytest.mark.parametrize("more", ["w20\n", "w20\nw21\nw22\nw23\nw24\n"])
+def test_an_input_that_has_grown(tmp_path: Path, path: Path, more: str) -> None:
+    work(tmp_path / "work", path)
+    path.write_text(path.read_text() + more)
+    with pytest.raises(InputMismatchError, match="the input is another"):
+        work(tmp_path / "work", path)
+
+
+def test_an_input_that_differs_in_another_shards_block(tmp_path: Path, path: Path) -> None:
+    """A shard's digests speak of what is not its own, too."""
+    with pytest.raises(Killed):
+        work(tmp_path / "work", path, Shard(2, 2), limit=1)
+    path.write_text("W" + path.read_text()[1:])
+    with pytest.raises(InputMismatchError, match="before line 7"):
+        work(tmp_path / "work", path, Shard(2, 2))
+
+
+def test_folders_that_cannot_be_gone_on_with(tmp_path: Path, path: Path) -> None:
+    folder = tmp_path / "work"
+    begun(folder, path)
+    for changed, message in (
+        ({"fallback": "flat"}, 'work: made with other settings (fallback: null, not "flat"); give'),
+        ({"a": 1, "b": 2, "c": 3, "d": 4}, "(a: null, not 1; b: null, not 2; c: null, not 3; ...)"),
+        ({"details": True}, "(details: false, not true)"),
+    ):
+        with pytest.raises(InputMismatchError) as raised:
+            work(folder, path, **changed)
+        assert message in str(raised.value)
+    with pytest.raises(InputMismatchError, match="this folder is shard 1/1's, not 2/3's"):
+        work(folder, path, Shard(2, 3))
+    again = work_folder(folder, Manifest(SETTINGS))
+    with (
+        pytest.raises(FileError, match="there is work in this folder already; --resume goes on with it"),
+        again,
+    ):
+        pass
+    (tmp_path / "file").touch()
+    with pytest.raises(FileError, match="file: folder cannot be made or used"):
+        work(tmp_path / "file", path)
+
+
+def test_a_folder_in_which_nothing_is_finished_is_as_good_as_new(tmp_path: Path, path: Path) -> None:
+    begun(tmp_path / "work", path, 0)
+    with work_folder(tmp_path / "work", Manifest({**SETTINGS, "fallback": "flat"})) as folder:
+        assert len(trees(parsed(folder, path))) == 20
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{", "not a work folder's manifest: it is no JSON"),
+        ('{"format": 2, "what": "ever"}', "work of another format (2, where 1 is read)"),
+        ("{}", "there is no 'format'"),
+        ('{"format": 1, "shard": "1/1"}', "there is no 'settings'"),
+        ('{"format": 1, "shard": "1/1", "settings": {}}', "there is no 'sentences a block'"),
+        ('{"format": 1, "shard": "9/1", "settings": 1}', "settings: 1, where an object is wanted"),
+    ],
+)
+def test_manifests_that_are_none(tmp_path: Path, path: Path, text: str, message: str) -> None:
+    begun(tmp_path / "work", path)
+    (tmp_path / "work" / "manifest.json").write_text(text)
+    with pytest.raises(FileError) as raised:
+        work(tmp_path / "work", path)
+    assert message in str(raised.value)
+
+
+def test_what_was_cut_off_is_parsed_again(tmp_path: Path, path: Path) -> None:
+    folder, told = tmp_path / "work", list[str]()
+    begun(folder, path)
+    blocks = folder / "blocks"
+    blocks.write_bytes(blocks.read_bytes()[:-1])
+    with work_folder(folder, Manifest(SETTINGS), resume=True, tell=told.append) as opened:
+        assert opened.sentences == 6
+        assert len(trees(parsed(opened, path))) == 20
+    assert told == [f"{blocks}: what stood after 2 whole blocks is parsed again"]
+    assert Parts([folder]).sentences == 20
+
+
+def parts(tmp_path: Path, path: Path, of: int = 3) -> list[Path]:
+    folders = [tmp_path / f"part-{number}" for number in range(1, of + 1)]
+    for number, folder in enumerate(folders, start=1):
+        work(folder, path, Shard(number, of))
+    return folders
+
+
+def refused(folders: list[Path], *messages: str) -> None:
+    with pytest.raises(MbrparseError) as raised:
+        Parts(folders)
+    for message in messages:
+        assert message in str(raised.value)
+
+
+def test_parts_that_are_not_all_of_one_run(tmp_path: Path, path: Path) -> None:
+    one, two, three = parts(tmp_path, path)
+    refused([one, two], "1 of 3 shards is missing: 3; parse them (--shard 3/3)")
+    refused([two], "2 of 3 shards are missing: 1, 3")
+    refused([one, two, three, two], "shard 2/3 is there twice, here and in", "part-2; give one")
+    work(tmp_path / "other", path, Shard(2, 4))
+    refused([one, two, three, tmp_path / "other"], "other: this is shard 2/4, but", "part-1 is 1/3")
+    work(tmp_path / "flat", path, Shard(2, 3), fallback="flat")
+    refused(
+        [one, tmp_path / "flat", three],
+        "flat: parsed with other settings than",
+        '(fallback: "flat", not null)',
+    )
+    path.write_text(path.read_text() + "more\n")
+    work(tmp_path / "more", path, Shard(2, 3))
+    refused([one, tmp_path / "more", three], "more: parsed from another input than", "parse shard 2/3 again")
+    refused([one, tmp_path / "none"], "none: not a part: no such folder; a part is")
+    refused([one, tmp_path], "not a part: there is no manifest.json")
+    assert Parts([three, one, two]).sentences == 20
+
+
+def test_parts_that_are_not_whole(tmp_path: Path, path: Path) -> None:
+    one, two, three = parts(tmp_path, path)
+    blocks = two / "blocks"
+    data = blocks.read_bytes()
+    blocks.write_bytes(data[:-1])
+    refused(
+        [one, two, three], "part-2: shard 2/3 is not finished, or was damaged, after 2 blocks", "--resume"
+    )
+    middle = bytearray(data)
+    middle[len(data) // 2] ^= 1
+    blocks.write_bytes(middle)
+    refused([one, two, three], "part-2: shard 2/3 is not finished, or was damaged, after")
+    blocks.unlink()
+    refused([one, two, three], "part-2: shard 2/3 is not finished, or was damaged, after 0 blocks")
+    work(two, path, Shard(2, 3))
+    # Another shard's blocks under this one's manifest.
+    (two / "blocks").write_bytes((three / "blocks").read_bytes())
+    refused([one, two, three], "part-2: shard 2/3 is not finished, or was damaged, after 0 blocks")
+    blocks.write_bytes(data)
+    merged = Parts([one, two, three])
+    blocks.write_bytes(data[:20])
+    with pytest.raises(FileError, match="part-2: shard 2/3 is not finished"):
+        list(merged.lines())
