@@ -13,6 +13,7 @@
 # make fuzz-minute a minute of them at a fixed seed: what continuous integration tries
 # make soak        signals at random instants of every long command, resumed: SHOTS=200 SEED=1
 # make bench       speed, as ratios within one run (QUICK=1: in minutes), tables and plots in build/bench
+# make bench-cluster  what a cluster costs beside processes of one machine, and up to 200 simulated workers
 # make clean       removes build/ (make distclean: the environment too)
 
 PYTHON ?= python3
@@ -79,7 +80,14 @@ bench: $(VENV)/installed-dev
 	$(BIN)/python benchmarks/charts.py $(if $(call given,CORPUS),--corpus $(CORPUS)) $(if $(QUICK),--quick)
 	$(BIN)/python benchmarks/reestimation.py
 	$(BIN)/python benchmarks/grammar_space.py $(if $(QUICK),--sentences 10 --repetitions 1)
+	$(BIN)/python benchmarks/lengths.py $(if $(call given,CORPUS),--corpus $(CORPUS)) $(if $(QUICK),--quick)
+	$(BIN)/python benchmarks/best_first.py $(if $(call given,CORPUS),$(CORPUS),nltk:treebank) $(if $(QUICK),5)
+	$(BIN)/python benchmarks/pruning.py $(if $(QUICK),--sentences 20)
 	$(BIN)/python benchmarks/growth.py $(if $(call given,CORPUS),--corpus $(CORPUS)) $(if $(QUICK),--quick)
+
+.PHONY: bench-cluster
+bench-cluster: $(VENV)/installed-dev
+	$(BIN)/python benchmarks/cluster.py $(if $(QUICK),--sentences 20000 --simulated 100000 --tasks 500)
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

@@ -30,6 +30,20 @@ from mbrparse.workers.scheduler import Scheduler
 from mbrparse.workers.work import Work
 
 
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[LocalCluster]:
+    """Two processes of one thread each, which a nanny begins anew where they die."""
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs=50) as made:
+        yield made
+
+
+@pytest.fixture
+def address(cluster: LocalCluster) -> str:
+    """What ``--scheduler`` takes."""
+    place: str = cluster.scheduler_address
+    return place
+
+
 def files(folder: Path) -> dict[str, str]:
     """The texts in a folder; how many seconds a sentence took is nobody's bytes."""
     found = {}
