@@ -202,11 +202,16 @@ def draw(points: Sequence[Point], axis: str, path: Path) -> None:
         axes.plot([x for x, _ in rows], [y for _, y in rows], label=curve, **style)
     axes.set_xscale("log")
     axes.set_yscale("log")
+    for side in (axes.xaxis, axes.yaxis):
+        side.set_major_formatter("{x:g}")
     if all(point.x in LENGTHS for point in points):
         axes.set_xticks(LENGTHS, [str(length) for length in LENGTHS])
         axes.minorticks_off()
+    else:
+        for side in (axes.xaxis, axes.yaxis):
+            side.set_minor_formatter("{x:g}")
     axes.set_xlabel(axis)
-    axes.set_ylabel("milliseconds a sentence")
+    axes.set_ylabel("milliseconds of CPU time a sentence")
     axes.grid(visible=True, linewidth=0.3)
     axes.legend(fontsize="small", frameon=False)
     for suffix, metadata in ((".svg", {"Date": None}), (".png", {})):

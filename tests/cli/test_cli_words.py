@@ -229,6 +229,21 @@ def test_help_loads_no_heavy_library(arguments: list[str]) -> None:
     assert done.stdout.splitlines()[-1] == "[]"
 
 
+def test_what_was_compiled_parses_without_numba(command: Command, trees: Path) -> None:
+    grammar = trained(command, trees)
+    script = (
+        "import sys; from mbrparse.cli.main import main\n"
+        f"sys.argv = ['mbrparse', 'parse', '-g', {str(grammar)!r}, {str(trees)!r}, '-o', {os.devnull!r}]\n"
+        "try: main()\n"
+        "except SystemExit: print(sorted({'numba', 'pandas', 'nltk', 'scipy'} & sys.modules.keys()))\n"
+    )
+    for _ in range(2):  # the first may have to compile
+        done = subprocess.run(
+            [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=LIMIT
+        )
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
 def test_signatures_need_no_nltk(trees: Path) -> None:
     script = (
         "import sys; from mbrparse.cli.main import main\n"
