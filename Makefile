@@ -80,6 +80,7 @@ bench: $(VENV)/installed-dev
 	$(BIN)/python benchmarks/charts.py $(if $(call given,CORPUS),--corpus $(CORPUS)) $(if $(QUICK),--quick)
 	$(BIN)/python benchmarks/reestimation.py
 	$(BIN)/python benchmarks/grammar_space.py $(if $(QUICK),--sentences 10 --repetitions 1)
+	$(BIN)/python benchmarks/growth.py $(if $(call given,CORPUS),--corpus $(CORPUS)) $(if $(QUICK),--quick)
 
 .PHONY: bench-cluster
 bench-cluster: $(VENV)/installed-dev

@@ -9,17 +9,18 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+from families import FRACTIONS, trained
 from plain import PlainCharts
 from samples import (
     LARGE,
-    SETTINGS,
     SMALL,
     Sample,
     Setting,
     encoded,
     of_length,
     read_sample,
-    write_sample,
+    training_and_test,
 )
 
 from mbrparse.grammar.charts.chart import Wanted
@@ -29,6 +30,8 @@ from mbrparse.grammar.pcfg import PCFG, IntArray
 
 LENGTHS = (10, 20, 30, 40, 50, 60, 70, 80)
 GROUP = 8  # sentences of each length: as many as fill the lanes of the dense kernel
+FAMILY = Setting("family", 1, 1)
+SAMPLES = 3  # random parts of the treebank of each size
 DENSE_LIMIT = 700  # wide symbols beyond which the dense kernel is not tried
 
 Work = Callable[[], object]
@@ -104,23 +107,33 @@ def parsable(sample: Sample, length: int) -> list[IntArray]:
     return found
 
 
-def against_size(corpus: str, folder: Path, repetitions: int, settings: Sequence[Setting]) -> list[Point]:
-    """The treebank's grammars under several markovizations, every sixth test sentence."""
+def against_size(corpus: str, repetitions: int, samples: int) -> list[Point]:
+    """One family: the treebank's grammars of one markovization, from more and more of its trees.
+
+    Several random parts of each size, each measured on the same test sentences (every sixth).
+    """
     points = []
-    for setting in settings:
-        write_sample(corpus, setting, folder)
-        sample = read_sample(folder, setting.name)
-        sentences = encoded(Sample(sample.grammar, sample.sentences[::6]))
-        symbols = len(wide_symbols(chart_rules(sample.grammar)))
-        works = {"plain kernel": plainly(sample.grammar, sentences)}
-        works["sparse kernel"] = filling(sample.grammar, sentences, INSIDE_OUTSIDE, "sparse")
+    training, test = training_and_test(corpus, FAMILY)
+    grammars = [
+        PCFG.from_rules(trained(training, fraction, seed))
+        for fraction in FRACTIONS
+        for seed in range(samples if fraction < 1 else 1)
+    ]
+    # Those whose tags all grammars know.
+    tags = set.intersection(*(set(grammar.terminals) for grammar in grammars))
+    known = [tree.leaves() for tree in test[::6] if tags.issuperset(leaf.label for leaf in tree.leaves())]
+    for grammar in grammars:
+        sentences = encoded(Sample(grammar, known))
+        symbols = len(wide_symbols(chart_rules(grammar)))
+        works = {"plain kernel": plainly(grammar, sentences)}
+        works["sparse kernel"] = filling(grammar, sentences, INSIDE_OUTSIDE, "sparse")
         if symbols <= DENSE_LIMIT:
-            works["dense kernel"] = filling(sample.grammar, sentences, INSIDE_OUTSIDE, "dense")
+            works["dense kernel"] = filling(grammar, sentences, INSIDE_OUTSIDE, "dense")
         figures = medians(works, repetitions)
-        rules = len(sample.grammar.parent)
+        rules = len(grammar.parent)
         chosen = choose_kernel(symbols, 20)
         shown = ", ".join(f"{curve} {1e3 * value / len(sentences):.2f}" for curve, value in figures.items())
-        print(f"  {setting!s:<27}{symbols:>6}{rules:>7}  {shown} (chosen: {chosen})", flush=True)
+        print(f"  {symbols:>6}{rules:>7}  {shown} (chosen: {chosen})", flush=True)
         for curve, seconds in figures.items():
             points.append(Point(curve, rules, 1e3 * seconds / len(sentences), len(sentences)))
     return points
@@ -144,11 +157,11 @@ def report(corpus: str, folder: Path, output: Path, quick: bool) -> None:
     by_length = against_length(folder, repetitions)
     table(by_length)
     print(
-        f"\nMilliseconds a sentence, inside and outside, against the grammar (wide symbols, rules; up to "
-        f"{MAX_DENSE_SYMBOLS} wide symbols the dense kernel is chosen)"
+        f"\nMilliseconds of CPU time a sentence, inside and outside, against the grammar: {FAMILY!s}, from\n"
+        f"more and more trees (wide symbols, rules; up to {MAX_DENSE_SYMBOLS} wide symbols the dense kernel "
+        "is chosen)"
     )
-    settings = [setting for setting in SETTINGS if not quick or setting.hmarkov < 2 or setting == LARGE]
-    by_size = against_size(corpus, folder, repetitions, settings)
+    by_size = against_size(corpus, repetitions, 1 if quick else SAMPLES)
     for name, points, axis in (
         ("cost-by-length", by_length, "terminals"),
         ("cost-by-size", by_size, "binary rules of the grammar"),
@@ -180,6 +193,12 @@ def draw(points: Sequence[Point], axis: str, path: Path) -> None:
             style |= {"linestyle": ":", "marker": "s"}
         # A colour for each grammar, or else for each kernel.
         style["color"] = colours.setdefault(curve.partition(",")[0], f"C{len(colours)}")
+        if any(point.x not in LENGTHS for point in points):
+            # Samples of one size lie side by side: points, and the parabola of least squares.
+            style["linestyle"] = ""
+            fit = np.poly1d(np.polyfit(*np.log(rows).T, min(2, len(rows) - 1)))
+            through = np.geomspace(rows[0][0], rows[-1][0], 50)
+            axes.plot(through, np.exp(fit(np.log(through))), color=style["color"], linewidth=1)
         axes.plot([x for x, _ in rows], [y for _, y in rows], label=curve, **style)
     axes.set_xscale("log")
     axes.set_yscale("log")

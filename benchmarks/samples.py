@@ -36,18 +36,6 @@ class Setting(NamedTuple):
 
 SMALL = Setting("small", 1, 0)
 LARGE = Setting("large", 2, math.inf)
-#: For the cost against the grammar's size.
-SETTINGS = [
-    SMALL,
-    Setting("v1h1", 1, 1),
-    Setting("v1h2", 1, 2),
-    Setting("v2h0", 2, 0),
-    Setting("v3h0", 3, 0),
-    Setting("v1hinf", 1, math.inf),
-    Setting("v2h1", 2, 1),
-    LARGE,
-    Setting("v3hinf", 3, math.inf),
-]
 
 
 class Sample(NamedTuple):
@@ -75,16 +63,22 @@ def binarized(corpus: str, setting: Setting, max_length: int | None = MAX_LENGTH
     return list(prepare(read_corpus(corpus, on_error=account.skip), how, account))
 
 
-def write_sample(corpus: str, setting: Setting, folder: Path) -> tuple[Path, Path]:
-    """A grammar of the first nine tenths of the trees, and the last tenth to parse, as files."""
+def training_and_test(corpus: str, setting: Setting) -> tuple[list[Tree], list[Tree]]:
+    """The first nine tenths of the trees, and the rest."""
     trees = binarized(corpus, setting)
     split = split_fraction(len(trees), "0.1")
+    return [trees[place] for place in split.train], [trees[place] for place in split.test]
+
+
+def write_sample(corpus: str, setting: Setting, folder: Path) -> tuple[Path, Path]:
+    """A grammar of the first nine tenths of the trees, and the last tenth to parse, as files."""
+    training, tests = training_and_test(corpus, setting)
     grammar, test = folder / f"{setting.name}.txt", folder / f"{setting.name}.mrg"
-    source = (SourceTree(corpus, position, trees[position]) for position in split.train)
+    source = (SourceTree(corpus, position, tree) for position, tree in enumerate(training))
     write_rules(induce(source, "tags"), grammar)
     with test.open("w", encoding="utf-8") as stream:
-        for position in split.test:
-            write_tree(trees[position], stream)
+        for tree in tests:
+            write_tree(tree, stream)
     return grammar, test
 
 

@@ -12,11 +12,11 @@ from mbrparse.decode.parse_result import Parse
 from mbrparse.decode.posteriors.span_posteriors import Posteriors
 from mbrparse.decode.tree_probability import TreeProbability
 from mbrparse.grammar.charts.span_summary import cell_of
-from mbrparse.grammar.charts.sparse.pruned_charts import PrunedChart
 from mbrparse.grammar.pcfg import PCFG
 
 if TYPE_CHECKING:
     from mbrparse.grammar.charts.dop.dop_tree_probability import DopTreeProbability
+    from mbrparse.grammar.charts.pruning import Pruned
     from mbrparse.grammar.dop.dop_grammar import DopGrammar
 
 
@@ -59,10 +59,9 @@ class Details:
 
     @staticmethod
     def _pruned(parse: Parse) -> dict[str, Any]:
-        """Where something was left out of the chart, what is known of that (grammar.charts.pruning)."""
-        if not isinstance(parse.chart, PrunedChart):
-            return {}
-        return {"pruned": parse.chart.pruned._asdict()}
+        """Where something was to be left out of the chart, what is known of that (grammar.charts.pruning)."""
+        pruned: Pruned | None = getattr(parse.chart, "pruned", None)
+        return {} if pruned is None else {"pruned": pruned._asdict()}
 
     def _tree(
         self, parse: Parse, posteriors: Posteriors, spans: LabelledSpans, decoded: Decoded | None

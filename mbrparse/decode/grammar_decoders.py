@@ -26,7 +26,7 @@ from mbrparse.grammar.projection import has_annotations
 if TYPE_CHECKING:
     from mbrparse.decode.candidates.candidate_trees import CandidateTrees
     from mbrparse.decode.derivations.forest_charts import ForestCharts
-    from mbrparse.grammar.charts.sparse.pruned_charts import PrunedCharts
+    from mbrparse.grammar.charts.pruning import Pruning
 
 #: From the objectives that it is to serve to a decoder.
 Maker = Callable[[list[Objective]], Decoder[Any]]
@@ -81,27 +81,37 @@ class GrammarDecoders:
         if options.needs_forest:
             from mbrparse.decode.derivations.forest_charts import ForestCharts
 
-            forests = ForestCharts(self.grammar, options.items, self.clock)
+            forests = ForestCharts(self.grammar, options.items, self.clock, self._pruning)
             self.labels = forests.labels
             return forests
         if options.best_first is not None:
             from mbrparse.decode.best_first.best_first_charts import BestFirstCharts
 
             return BestFirstCharts(self.grammar, options.best_first, self.clock)
-        if options.prune:
-            return self._pruned_charts()
+        if self._pruning is not None:
+            from mbrparse.grammar.charts.sparse.pruned_charts import PrunedCharts
+
+            return PrunedCharts(self.grammar, self._pruning, options.precision, self._wanted(), self.clock)
         return ChartFactory(self.grammar, options.precision, self._wanted(), clock=self.clock)
 
-    def _pruned_charts(self) -> PrunedCharts:
-        from mbrparse.grammar.charts.sparse.pruned_charts import PrunedCharts
+    @cached_property
+    def _pruning(self) -> Pruning | None:
+        """What rules items out, where something is to."""
+        if not self.options.prune:
+            return None
+        from mbrparse.grammar.charts.pruning import Pruning
 
         if not has_annotations(self.grammar):
             raise OptionsError(
-                "--prune has nothing to project: no label of this grammar has annotations; leave it out, or train "
-                "on trees of mbrparse binarize --vmarkov 2, --hmarkov 1 or --head-rules collins --annotate head-tag"
+                "--prune has nothing to project: no labels of this grammar differ in annotations alone; "
+                "leave it out, or train on trees of mbrparse binarize --vmarkov 2 or --hmarkov 1"
             )
-        options = self.options
-        return PrunedCharts(self.grammar, options.prune, options.precision, self._wanted(), self.clock)
+        whole = self.options.needs_consistency or self._asked(Kind.WHOLE)
+        if whole and self.grammar.has_unaries:
+            raise OptionsError(
+                "--prune cannot tell what crosses a span where there are unary rules: leave it out"
+            )
+        return Pruning(self.grammar, self.options.prune, self.clock)
 
     def _wanted(self) -> Wanted:
         """What charts of sums are asked for in any case."""
@@ -117,7 +127,7 @@ class GrammarDecoders:
 
         if isinstance(self.charts, ForestCharts):
             return self.charts
-        return ForestCharts(self.grammar, clock=self.clock)
+        return ForestCharts(self.grammar, clock=self.clock, pruning=self._pruning)
 
     def _candidates(self) -> CandidateTrees:
         from mbrparse.decode.candidates.candidate_trees import CandidateTrees

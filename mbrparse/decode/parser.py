@@ -50,8 +50,8 @@ class Parser:
     rows of one's own, by default Labelled Recall. ``settings`` are what the command line calls --fallback
     ("right-branching", "flat", "empty"), ``unlabelled`` (--labels none), ``debinarized``, ``max_length``,
     ``max_seconds``, ``precision`` ("double", "single"), ``items`` ("projected", "symbol"), ``best_first``,
-    ``expectations``, for candidates ``k_best``, ``samples``, ``seed`` and ``risk``, and for DOP grammars
-    ``prune``, ``max_samples``, ``max_error`` and ``sampled_posteriors`` (see ``ParserOptions``, which may be
+    ``expectations``, ``prune``, for candidates ``k_best``, ``samples``, ``seed`` and ``risk``, and for DOP
+    grammars ``max_samples``, ``max_error`` and ``sampled_posteriors`` (see ``ParserOptions``, which may be
     handed over whole, as ``options``). Raises ObjectiveError or OptionsError for what has no meaning.
 
     >>> from mbrparse.grammar.grammars import train

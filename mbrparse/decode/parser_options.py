@@ -37,9 +37,9 @@ class ParserOptions:
     (grammar.charts.clock): where an exhaustive chart, or a search of one, is not finished by then, the
     sentence falls back; a best-first chart is taken as far as it got. ``k_best`` derivations, or ``samples``
     by the ``seed``, make the candidates of a sentence; minimum-risk chooses among them by ``risk``, which
-    scores trees of one sentence, [guessed, correct]. Labels over spans whose posterior is no more than ``prune``
-    are left out (0: none): under the projected grammar (grammar.projection), of a DOP grammar under the
-    treebank's PCFG.
+    scores trees of one sentence, [guessed, correct]. Labels over spans whose posterior is no more than
+    ``prune`` are left out (0: none): under the projected grammar (grammar.charts.pruning), or with a DOP
+    grammar under the treebank's PCFG.
 
     The rest is for DOP grammars. ``max_samples`` bounds how many derivations are drawn (by the ``seed``)
     for what goes by samples: c of spans, whole trees, with ``sampled_posteriors`` those of spans too;
@@ -138,23 +138,8 @@ class ParserOptions:
         ):
             if given:
                 raise OptionsError(f"--{option} needs a DOP grammar: mbrparse train --method dop")
-        if self.prune:
-            self._check_pruned()
-
-    def _check_pruned(self) -> None:
-        """Raise OptionsError for what asks other charts than those that are pruned."""
-        exhaustive = "--prune is for charts of sums and the most probable derivation"
-        if self.best_first is not None:
-            raise OptionsError(f"{exhaustive}: leave out --engine best-first")
-        if self.has_candidates:
-            raise OptionsError(f"{exhaustive}: leave out --k-best or --samples, whose candidates are exact")
-        if self.items == "symbol":
-            raise OptionsError(f"{exhaustive}: leave out --items symbol")
-        for objective in self.objectives:
-            if objective.kind in (Kind.FOREST, Kind.EXACT_F, Kind.WHOLE):
-                usual = OBJECTIVES.get(objective.name, objective)
-                how = " --space grammar" if objective.space is not usual.space else ""
-                raise OptionsError(f"{exhaustive}: leave it out with --objective {objective.name}{how}")
+        if self.prune and self.best_first is not None:
+            raise OptionsError("--prune is for exhaustive charts: leave out --engine best-first")
 
     def check_for_dop(self) -> None:
         """Raise OptionsError for what a DOP grammar's charts cannot tell, and for what has no use there."""

@@ -48,12 +48,12 @@ def parse_all(
     jobs: Jobs = 1,
     tell: Tell = say_nothing,
     progress: Progress = show_nothing,
-    kept: Callable[[Iterator[Lines]], Iterator[Lines]] = iter,
+    kept: Callable[[Iterator[list[Lines]]], Iterator[list[Lines]]] = iter,
     standing: Standing | None = None,
 ) -> Iterator[Lines]:
     """Parse chunks of sentences and yield their lines in input order, with a pooled F when all are parsed.
 
-    What comes of the chunks that are wanted goes through ``kept``, which may put before it what came of
+    What comes of each chunk that is wanted goes through ``kept``, which may put before it what came of
     others earlier. A grammar may parse on ``jobs`` workers; a sentence that they die of falls back, and
     ``tell`` is told; ``standing`` says how far they are. Raises InputMismatchError, before anything is
     yielded, if no sentence of the first chunk (with a word in it) holds a single terminal that the grammar
@@ -64,10 +64,10 @@ def parse_all(
     worker = Worker(job)
     source = worker.source
     if isinstance(source, PosteriorsSource):
-        results = _with_posteriors(worker, source, chunks)
+        found = _with_posteriors(worker, source, chunks)
     else:
-        results = _with_grammar(job, worker, source, chunks, jobs, tell, standing or Standing())
-    results = kept(results)
+        found = _with_grammar(job, worker, source, chunks, jobs, tell, standing or Standing())
+    results = itertools.chain.from_iterable(kept(found))
     if worker.pooling is not None:
         return numbered(worker.pooling.of_lines(results, progress, tell))
     return numbered(progress(results, "parsing"))
@@ -81,7 +81,7 @@ def _with_grammar(
     jobs: Jobs,
     tell: Tell,
     standing: Standing,
-) -> Iterator[Lines]:
+) -> Iterator[list[Lines]]:
     stream = iter(chunks)
     first: list[Chunk] = []
     shortest = Batch([])
@@ -107,15 +107,17 @@ def _with_grammar(
         for lines in in_order(pool, work, tasks, worker.refused, tell):
             standing.workers, standing.retries = pool.size, pool.retries
             standing.read += sizes.popleft()
-            yield from lines
+            yield lines
 
 
-def _with_posteriors(worker: Worker, source: PosteriorsSource, chunks: Iterable[Chunk]) -> Iterator[Lines]:
+def _with_posteriors(
+    worker: Worker, source: PosteriorsSource, chunks: Iterable[Chunk]
+) -> Iterator[list[Lines]]:
     done, name = 0, ""
     for chunk in chunks:
         batch = batch_of(chunk, done)
         if chunk.wanted:
-            yield from worker.lines(batch)
+            yield worker.lines(batch)
         done, name = done + len(batch.sentences), chunk.source
     source.check_end(done, name)
 

@@ -1,10 +1,10 @@
 """The projected grammar: that of a grammar's labels without their annotations.
 
-A rule's probability is that of all rules which it projects, each weighed by how often its parent is expected in
-a derivation, over how often all parents with this label are. Of all grammars of these labels it is the nearest
-to the finer one (in Kullback-Leibler divergence). Where probabilities are relative frequencies, expected numbers
-are the treebank's own (Chi & Geman 1998), and so it is the grammar that is read off the projected trees; no
-counts are needed, which other processes and other programs' files do not have.
+A rule's probability is the mean of those that it projects, each weighed by how often its parent is expected
+in a derivation. Of all grammars of these labels this is the nearest to the finer one (in Kullback-Leibler
+divergence). Where probabilities are relative frequencies, expected numbers are the treebank's own (Chi &
+Geman 1998), and so it is the grammar that is read off the projected trees; it needs no counts, which other
+processes and other programs' files do not have.
 """
 
 from __future__ import annotations
@@ -70,10 +70,8 @@ def projected_grammar(grammar: PCFG) -> PCFG:
         grammar.terminal_kind,
         tuple(symbols),
         grammar.terminals,
-        *binary,
-        log_prob,
-        *unary,
-        unary_log_prob,
+        *(binary[0], binary[1], binary[2], log_prob),
+        *(unary[0], unary[1], unary_log_prob),
         lexical[0, order],
         lexical[1, order],
         lexical_log_prob[order],
@@ -108,9 +106,9 @@ def expected_symbols(grammar: PCFG) -> FloatArray:
     children = np.concatenate((grammar.left, grammar.right, grammar.unary_child))
     probs = np.exp(np.concatenate((grammar.log_prob, grammar.log_prob, grammar.unary_log_prob)))
     generation: FloatArray = np.exp(grammar.root_log_prob)
-    expected = generation.copy()
+    expected: FloatArray = generation.copy()
     for _ in range(_GENERATIONS):
-        generation = np.bincount(children, generation[parents] * probs, len(expected))
+        generation = np.bincount(children, generation[parents] * probs, len(expected)).astype(np.float64)
         expected += generation
         size = generation.sum()
         if size <= _NEGLIGIBLE * expected.sum():

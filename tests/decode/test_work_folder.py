@@ -4,6 +4,7 @@ out once and in order."""
 import random
 import tempfile
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -32,14 +33,13 @@ class Killed(Exception):  # noqa: N818  # it is no mistake
 
 
 def parsed(folder: WorkFolder, path: Path, limit: int | None = None) -> Iterator[Lines]:
-    """What a parser would make of the sentences, were it to give their words back; it dies after some."""
+    """What a parser would find that gives words back; it dies after some blocks."""
     wanted = (chunk for chunk in folder.chunks(path, "tokens") if chunk.wanted)
-    words = (line.rstrip("\n") for chunk in wanted for line in chunk.lines)
-    results = (Lines((line,), None, None) for line in words)
-    return folder.kept(results if limit is None else dying(results, limit))
+    results = ([Lines((line.rstrip("\n"),), None, None) for line in chunk.lines] for chunk in wanted)
+    return chain.from_iterable(folder.kept(results if limit is None else dying(results, limit)))
 
 
-def dying(results: Iterator[Lines], limit: int) -> Iterator[Lines]:
+def dying(results: Iterator[list[Lines]], limit: int) -> Iterator[list[Lines]]:
     for number, lines in enumerate(results):
         if number == limit:
             raise Killed
@@ -71,7 +71,7 @@ def test_what_is_no_shard(text: str) -> None:
 @given(
     st.integers(1, 40),
     st.integers(1, 7),
-    st.lists(st.integers(0, 20), max_size=6),
+    st.lists(st.integers(0, 8), max_size=6),
     st.randoms(use_true_random=False),
 )
 def test_killed_resumed_and_merged(count: int, of: int, limits: list[int], chance: random.Random) -> None:
@@ -118,7 +118,7 @@ def work(folder: Path, path: Path, shard: Shard = WHOLE, limit: int | None = Non
         list(parsed(opened, path, limit))
 
 
-def begun(folder: Path, path: Path, limit: int = 10) -> None:
+def begun(folder: Path, path: Path, limit: int = 3) -> None:
     with pytest.raises(Killed):
         work(folder, path, limit=limit)
 
@@ -153,7 +153,7 @@ def test_an_input_that_has_grown(tmp_path: Path, path: Path, more: str) -> None:
 def test_an_input_that_differs_in_another_shards_block(tmp_path: Path, path: Path) -> None:
     """A shard's digests speak of what is not its own, too."""
     with pytest.raises(Killed):
-        work(tmp_path / "work", path, Shard(2, 2), limit=4)
+        work(tmp_path / "work", path, Shard(2, 2), limit=1)
     path.write_text("W" + path.read_text()[1:])
     with pytest.raises(InputMismatchError, match="before line 7"):
         work(tmp_path / "work", path, Shard(2, 2))
@@ -184,7 +184,7 @@ def test_folders_that_cannot_be_gone_on_with(tmp_path: Path, path: Path) -> None
 
 
 def test_a_folder_in_which_nothing_is_finished_is_as_good_as_new(tmp_path: Path, path: Path) -> None:
-    begun(tmp_path / "work", path, 2)
+    begun(tmp_path / "work", path, 0)
     with work_folder(tmp_path / "work", Manifest({**SETTINGS, "fallback": "flat"})) as folder:
         assert len(trees(parsed(folder, path))) == 20
 

@@ -29,6 +29,18 @@ def best_trees(state: SearchState, root_gains: Floats, lanes: int, n: int) -> No
 
 
 @kernel
+def best_values(state: SearchState, root_gains: Floats, n: int) -> Floats:
+    """By lane what its best tree earns, -inf where there is none."""
+    forest, best = state.forest, state.values.best
+    found = np.full(best.shape[1], -np.inf)
+    first, last = forest.node_first[forest_cell(0, n)], forest.node_first[forest_cell(0, n) + 1]
+    for node in range(first, last):
+        for lane in range(best.shape[1]):
+            found[lane] = max(found[lane], best[node, lane] + root_gains[node - first, lane])
+    return found
+
+
+@kernel
 def _best_tree(state: SearchState, root_gains: Floats, lane: int, n: int, count: int) -> tuple[int, float]:
     """One of them, its nodes from place ``count`` on; returns the place after them, and its value."""
     forest, values, chains, tie = state.forest, state.values, state.chains, state.tie
@@ -93,7 +105,7 @@ def _best_split(state: SearchState, lane: int, node: int, end: int) -> tuple[int
     while group >= 0:
         for place in range(forest.production_first[group], forest.production_last[group]):
             if forest.production_parent[place] == node:
-                rule = forest.group_rule[group] + place - forest.production_first[group]
+                rule = forest.production_rule[place]
                 found = values.shared[place] if lane == edge_gains.share_lane else values.split[group, lane]
                 wanted = max(wanted, found + production_gain(gains, place, rule, here, lane))
         group = forest.group_next[group]
@@ -106,7 +118,7 @@ def _best_split(state: SearchState, lane: int, node: int, end: int) -> tuple[int
         for place in range(forest.production_first[group], forest.production_last[group]):
             if forest.production_parent[place] != node:
                 continue
-            rule = forest.group_rule[group] + place - forest.production_first[group]
+            rule = forest.production_rule[place]
             gain = production_gain(gains, place, rule, here, lane)
             found = values.shared[place] if lane == edge_gains.share_lane else values.split[group, lane]
             if found + gain < least:

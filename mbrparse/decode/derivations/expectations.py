@@ -99,12 +99,11 @@ def _item_mass(source: ItemForest, of_rule: tuple[Ints, Ints], of_unary: Ints, c
     mass = 0.0
     group = forest.cell_group[cell]
     while group >= 0:
-        rule = forest.group_rule[group]
         for place in range(forest.production_first[group], forest.production_last[group]):
+            rule = forest.production_rule[place]
             if one[rule] == item or other[rule] == item:
                 parent = forest.production_parent[place]
                 mass += tables.rule_prob[rule] * forest.outside[parent] * forest.group_sum[group]
-            rule += 1
         group = forest.group_next[group]
     for place in range(forest.unary_first[cell], forest.unary_first[cell + 1]):
         rule = forest.unary_rule[place]
@@ -129,11 +128,10 @@ def _split_mass(source: ItemForest, cell: int, item: int, right_cell: int) -> fl
             if forest.group_start[group] != start:
                 continue
             passed = 0.0
-            rule = forest.group_rule[group]
             for place in range(forest.production_first[group], forest.production_last[group]):
+                rule = forest.production_rule[place]
                 if items.production[rule] == item:
                     passed += source.tables.rule_prob[rule] * forest.outside[forest.production_parent[place]]
-                rule += 1
             left = forest.left_node[forest.left_first[right] + edge - forest.edge_first[right]]
             mass += passed * forest.inside[right] * forest.inside[left]
     return mass

@@ -7,32 +7,19 @@ from collections.abc import Sequence
 import numpy as np
 
 from mbrparse.decode.decoders import Decoded
+from mbrparse.decode.derivations.bounds import Bounds, CellMasses, likely, measure, new_bounds, new_masses
 from mbrparse.decode.derivations.expectations import ItemPosteriors, item_nodes
 from mbrparse.decode.derivations.forest_charts import ForestChart, ForestCharts
-from mbrparse.decode.derivations.gains import (
-    CONSTANT,
-    LANES,
-    LOG_NODE,
-    RULE,
-    SPLIT,
-    WEIGHTS,
-    item_gains,
-    lexical_gains,
-    new_sums,
-)
-from mbrparse.decode.derivations.item_forest import ItemForest
-from mbrparse.decode.derivations.item_kinds import ITEM_KINDS, expected_items
+from mbrparse.decode.derivations.gains import LANES
+from mbrparse.decode.derivations.grammar_lanes import GrammarLanes
+from mbrparse.decode.derivations.item_kinds import expected_items
 from mbrparse.decode.derivations.item_tables import item_tables
+from mbrparse.decode.derivations.kept_forest import KeptForests, Selection
 from mbrparse.decode.derivations.max_rule import MaxRule
-from mbrparse.decode.derivations.search_state import NO_NUMBERS, EdgeGains
-from mbrparse.decode.derivations.tree_search import GrammarTree, TreeSearch
+from mbrparse.decode.derivations.tree_search import GrammarTree
 from mbrparse.decode.objectives import Item, Kind, Objective, Space
 from mbrparse.grammar.charts.factory import TIE
-from mbrparse.grammar.charts.forest.packed_forest import forest_cell
-from mbrparse.grammar.charts.rule_tables import Floats, Ints
-from mbrparse.grammar.pcfg import PCFG
-
-_SMALL = 1e-300  # in place of zero, whose logarithm would only be in the way
+from mbrparse.grammar.charts.rule_tables import Ints
 
 
 class ForestDecoder:
@@ -46,34 +33,29 @@ class ForestDecoder:
         self.items = item_tables(grammar, forests, label)
         self._names = [grammar.labels[label_id] for label_id in grammar.label_ids.tolist()]
         self._posteriors = ItemPosteriors(forests, self.items) if expectations else None
-        self._sums = new_sums(self.items)
-        self._search = TreeSearch(
-            self.items.label,
-            self.items.rule_log_prob,
-            grammar.unary_parent,
-            grammar.unary_child,
-            tie,
-            clock=forests.clock,
-        )
         # Where every label is one symbol's, max-rule's space is the grammar's.
-        self._plain = len(np.unique(self.items.label)) == len(label)
+        plain = len(np.unique(self.items.label)) == len(label)
         together = [
             index
             for index, objective in enumerate(objectives)
-            if objective.space is Space.GRAMMAR or (objective.space is Space.ITEMS and self._plain)
+            if objective.space is Space.GRAMMAR or (objective.space is Space.ITEMS and plain)
         ]
-        self._batches = [
-            (batch, weights, _share_lane(weights), _roots(grammar, weights))
+        labelled = [
+            index
+            for index, row in enumerate(objectives)
+            if row.space is Space.ITEMS and index not in together
+        ]
+        self._lanes = [
+            GrammarLanes(grammar, forests, self.items, {index: objectives[index] for index in batch}, tie)
             for batch in _batched(objectives, together)
-            for weights in [_weights([objectives[index] for index in batch])]
         ]
-        max_rule = {i: o for i, o in enumerate(objectives) if o.space is Space.ITEMS and i not in together}
-        places = list(max_rule)
         self._max_rule = [
-            MaxRule(grammar, forests, self.items, {place: max_rule[place] for place in batch}, tie)
-            for batch in (places[begin : begin + LANES] for begin in range(0, len(places), LANES))
+            MaxRule(grammar, forests, self.items, {index: objectives[index] for index in batch}, tie)
+            for batch in (labelled[begin : begin + LANES] for begin in range(0, len(labelled), LANES))
         ]
         self._label_of = _representatives(self.items.label, label)
+        self._kept = KeptForests(forests, self.items.label, self.items.n_labels)
+        self._by_label = np.zeros(self.items.n_labels)
 
     def decode(self, chart: ForestChart, posteriors: object) -> list[Decoded | None]:
         """The best trees.
@@ -110,33 +92,36 @@ class ForestDecoder:
         found = self._found(chart.length)
         return [found[index] for index in range(len(self._objectives))]
 
+    def _bounding(self, cells: int) -> tuple[CellMasses, Bounds, Selection, Selection]:
+        """Room for what is known of cells, and what is selected of them."""
+        core, selection = (
+            Selection(np.zeros(cells, np.int32), np.zeros(cells), np.zeros(cells)) for _ in range(2)
+        )
+        return new_masses(cells), new_bounds(cells), core, selection
+
     def _found(self, length: int) -> dict[int, GrammarTree | None]:
-        forest = self._forests.forest
-        source = ItemForest(forest, self._forests.tables, self._forests.unaries, self.items)
+        cells = length * (length + 1) // 2
+        masses, bounds, core, selection = self._bounding(cells)
+        measure(self._forests.forest, self.items, masses, self._by_label, length)
+        likely(masses, core, selection, length)
+        # What is best in the core says how much of the rest could be better.
+        kept = self._kept.keep(core, length)
+        searches: list[GrammarLanes | MaxRule] = [*self._lanes, *self._max_rule]
+        for search in searches:
+            search.narrow(kept, masses, core, selection, bounds, length)
+        self._forests.clock.check()
+        kept = self._kept.keep(selection, length)
         found: dict[int, GrammarTree | None] = {}
-        for batch, weights, share_lane, roots in self._batches:
-            edge_gains = EdgeGains(NO_NUMBERS, NO_NUMBERS, weights, share_lane)
-            left_value, group_share = self._forests.partner_value, self._forests.weight
-            state = self._search.state(forest, edge_gains, left_value, group_share)
-            state.gains.weights[:] = weights
-            item_gains(source, self._sums, state.gains, length)
-            lexical_gains(forest, self.items, weights, state.values.lexical, length)
-            cell = forest_cell(0, length)
-            root = slice(forest.node_first[cell], forest.node_first[cell + 1])
-            earned = roots[forest.node_symbol[root]]
-            if weights[LOG_NODE].any():
-                # What the factors of a product telescope to but for the root's inside value.
-                earned -= np.log(np.maximum(forest.inside[root], _SMALL))[:, None] * weights[LOG_NODE]
-            trees = self._search.trees(state, earned, len(batch), length)
-            found.update(zip(batch, trees, strict=True))
+        for lanes in self._lanes:
+            found.update(lanes.trees(kept, length))
         for max_rule in self._max_rule:
-            for index, tree in max_rule.trees(length).items():
+            for index, tree in max_rule.trees(kept, length).items():
                 if tree is None:
                     found[index] = None
                     continue
-                nodes = [(start, end, self._label_of[label]) for start, end, label in tree.nodes]
+                nodes_of = [(start, end, self._label_of[label]) for start, end, label in tree.nodes]
                 tags = [self._label_of[label] for label in tree.preterminals]
-                found[index] = GrammarTree(tree.score, nodes, tags)
+                found[index] = GrammarTree(tree.score, nodes_of, tags)
         return found
 
 
@@ -153,30 +138,6 @@ def _batched(objectives: Sequence[Objective], chosen: Sequence[int]) -> list[lis
         else:
             batches.append([index])
     return batches
-
-
-def _share_lane(weights: Floats) -> int:
-    lanes = np.flatnonzero(weights[SPLIT])
-    return int(lanes[0]) if len(lanes) else -1
-
-
-def _weights(objectives: Sequence[Objective]) -> Floats:
-    """Weights [what earns, lane]; lanes without an objective weigh nothing."""
-    weights = np.zeros((WEIGHTS, LANES))
-    for lane, objective in enumerate(objectives):
-        for item, weight in objective.gains:
-            weights[list(ITEM_KINDS[item].weights), lane] += weight
-        weights[CONSTANT, lane] = objective.node_constant
-    return weights
-
-
-def _roots(grammar: PCFG, weights: Floats) -> Floats:
-    """What each symbol earns at the root [symbol, lane]; -inf for what is no root."""
-    is_root = np.isfinite(grammar.root_log_prob)
-    gains: Floats = np.full((len(is_root), LANES), -np.inf)
-    # A product of posteriors has none for the root.
-    gains[is_root] = np.outer(grammar.root_log_prob[is_root], weights[RULE] - weights[LOG_NODE])
-    return gains
 
 
 def _representatives(item_label: Ints, label: Ints) -> list[int]:

@@ -14,7 +14,7 @@ from mbrparse.decode.derivations.gains import CHILD, LANES, PRODUCTION, RULE, SP
 from mbrparse.decode.derivations.label_chains import close_labels
 from mbrparse.decode.derivations.search_state import SearchState
 from mbrparse.grammar.charts.forest.packed_forest import ONE, Index, forest_cell
-from mbrparse.grammar.charts.rule_tables import Floats
+from mbrparse.grammar.charts.rule_tables import Floats, Ints
 from mbrparse.grammar.charts.vector import add, load, maximum, multiply, multiply_add, spread, store
 from mbrparse.grammar.kernel import kernel
 
@@ -79,6 +79,40 @@ def search_forest(state: SearchState, n: int) -> None:
                         total = multiply_add(load(weights, 0, 0), spread(edge_gains.mass, edge), total)
                         total = multiply_add(load(weights, 1, 0), spread(edge_gains.log_mass, edge), total)
                     store(split, group, 0, maximum(load(split, group, 0), total))
+
+
+@kernel
+def earned_in_cells(state: SearchState, chosen: Ints, most: Floats, n: int) -> None:
+    """What a tree earns in each of some cells at most [cell, lane], in lanes that do not look at rules.
+
+    Of these cells the forest is to have all productions.
+    """
+    forest, gains, edge_gains, values = state.forest, state.gains, state.edge_gains, state.values
+    share, shared = gains.share, values.shared
+    for end in range(1, n + 1):
+        for start in range(end):
+            cell = forest_cell(start, end)
+            first, last = forest.node_first[cell], forest.node_first[cell + 1]
+            if not chosen[cell] or first == last or state.stop[0]:
+                continue
+            group = forest.cell_group[cell]
+            while group >= 0:
+                for lane in range(LANES):
+                    values.split[Index(group), lane] = 0
+                if edge_gains.share_lane >= 0:
+                    for place in range(forest.production_first[group], forest.production_last[group]):
+                        shared[place] = share[place] * forest.group_sum[group]
+                group = forest.group_next[group]
+            _complete(state, cell, end - start == 1)
+            if forest.unary_first[cell + 1] > forest.unary_first[cell]:
+                _close(state, cell)
+            elif len(forest.unary_rule):
+                for node in range(first, last):
+                    store(values.best, node, 0, load(values.own, node, 0))
+            best = load(values.best, first, 0)
+            for node in range(first + 1, last):
+                best = maximum(best, load(values.best, node, 0))
+            store(most, cell, 0, best)
 
 
 @kernel

@@ -105,7 +105,7 @@ def _project_groups(source: ItemForest, labels: LabelForest, scratch: Projection
         for production in range(forest.production_first[group], forest.production_last[group]):
             scratch.label_group[production] = -1
             parent = forest.production_parent[production]
-            rule = forest.group_rule[group] + production - forest.production_first[group]
+            rule = forest.production_rule[production]
             if label_node[parent] < 0:
                 continue
             name = items.production[rule]
@@ -180,10 +180,10 @@ def _project_edges(source: ItemForest, labels: LabelForest, scratch: ProjectionS
                 if label_node[left] < 0:  # its posterior is too small for a number
                     continue
                 below = inside[left] * inside[node]
-                rule = forest.group_rule[group]
                 for production in range(forest.production_first[group], forest.production_last[group]):
                     chosen = label_group[production]
                     if chosen >= 0:
+                        rule = forest.production_rule[production]
                         mass = rule_prob[rule] * outside[forest.production_parent[production]] * below
                         if mass > 0:
                             entry = entry_of_group[chosen]
@@ -196,10 +196,33 @@ def _project_edges(source: ItemForest, labels: LabelForest, scratch: ProjectionS
                                 edge_group[entry], edge_left[entry] = chosen, label_node[left]
                                 mass_of[entry] = 0
                             mass_of[entry] += mass
-                    rule += 1
     edge_first[into.node_first[cell + 1]] = edges
     scratch.counts[2] = edges
     return True
+
+
+def likely_edges(labels: LabelForest, length: int) -> tuple[Floats, Floats]:
+    """By cell the largest posterior of its edges, and their sum with unaries'."""
+    cells = length * (length + 1) // 2
+    most, total = np.zeros(cells), np.zeros(cells)
+    _measure_edges(labels, most, total, length)
+    return most, total
+
+
+@kernel
+def _measure_edges(labels: LabelForest, most: Floats, total: Floats, n: int) -> None:
+    forest = labels.forest
+    node_start, parent, edge_group = forest.node_start, forest.production_parent, forest.edge_group
+    for end in range(1, n + 1):
+        first = forest.node_first[forest_cell(end - 1, end)]
+        last = forest.node_first[forest_cell(0, end) + 1]
+        for edge in range(forest.edge_first[first], forest.edge_first[last]):
+            cell = forest_cell(node_start[parent[edge_group[edge]]], end)
+            most[cell] = max(most[cell], labels.edge_posterior[edge])
+            total[cell] += labels.edge_posterior[edge]
+    for cell in range(n * (n + 1) // 2):
+        for unary in range(forest.unary_first[cell], forest.unary_first[cell + 1]):
+            total[cell] += labels.unary_posterior[unary]
 
 
 class LabelForests:
@@ -208,17 +231,17 @@ class LabelForests:
     def __init__(self, forests: Forests, items: ItemTables) -> None:
         self._forests = forests
         self._items = items
-        self._edges = 1 << 19
+        self._edges = 1 << 14
         self._room: tuple[Forest, LabelForest, ProjectionScratch] | None = None
 
-    def project(self, length: int) -> LabelForest:
-        """The forest of labels of the forest that was filled last; it lives until the next one.
+    def project(self, forest: Forest, length: int) -> LabelForest:
+        """The forest of labels of a forest; it lives until the next one.
 
         Posteriors are cut to what is in use. Raises ChartOverflowError where memory does not suffice, and
         TimeLimitError.
         """
         forests = self._forests
-        source = ItemForest(forests.forest, forests.tables, forests.unaries, self._items)
+        source = ItemForest(forest, forests.tables, forests.unaries, self._items)
         if self._room is None or self._room[0] is not source.forest:
             self._room = self._allocate(source.forest, self._edges)
         while not project_forest(source, *self._room[1:], length, forests.clock.stop):

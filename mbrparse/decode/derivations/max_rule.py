@@ -6,10 +6,19 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from mbrparse.decode.derivations.gains import LANES, lexical_posterior_gains
+from mbrparse.decode.derivations.bounds import (
+    Bounds,
+    CellMasses,
+    bound_cells,
+    bound_trees,
+    earnings_of,
+    select,
+)
+from mbrparse.decode.derivations.gains import LANES, LOG_NODE, SPLIT, WEIGHTS, lexical_posterior_gains
 from mbrparse.decode.derivations.item_tables import ItemTables
-from mbrparse.decode.derivations.label_forest import LabelForests
-from mbrparse.decode.derivations.search_state import EdgeGains
+from mbrparse.decode.derivations.kept_forest import KeptForest, Selection
+from mbrparse.decode.derivations.label_forest import LabelForest, LabelForests, likely_edges
+from mbrparse.decode.derivations.search_state import EdgeGains, SearchState
 from mbrparse.decode.derivations.tree_search import GrammarTree, TreeSearch
 from mbrparse.decode.objectives import Item, Objective
 from mbrparse.grammar.charts.forest.forests import Forests
@@ -44,14 +53,41 @@ class MaxRule:
         )
         self._terminal = items.terminal
         self._items = items
+        self._chains = grammar.has_unaries
         self._root_symbols = np.isfinite(grammar.root_log_prob)
 
-    def trees(self, length: int) -> dict[int, GrammarTree | None]:
-        """By the objective's position, the best tree of the forest that was filled last, or None.
+    def narrow(
+        self,
+        kept: KeptForest,
+        masses: CellMasses,
+        core: Selection,
+        selection: Selection,
+        bounds: Bounds,
+        length: int,
+    ) -> None:
+        """Add to a selection what the best trees may need, by what is found in a core."""
+        labels = self._label_forests.project(kept.forest, length)
+        state = self._state(labels, length)
+        values = self._search.values(state, self._root_gains(state.forest, length), length)
+        edges = likely_edges(labels, length)
+        weights = np.zeros((WEIGHTS, LANES))
+        weights[SPLIT], weights[LOG_NODE] = self._weights
+        earned = earnings_of(weights, values, len(self._places), length, 0.0, True, self._chains)
+        bound_cells(earned, masses, np.zeros_like(core.items), edges, bounds, length)
+        bound_trees(bounds, length, self._forests.clock.stop)
+        select(earned, masses, bounds, selection, length)
+
+    def trees(self, kept: KeptForest, length: int) -> dict[int, GrammarTree | None]:
+        """By the objective's position, the best tree of a forest's productions, or None.
 
         Its nodes and preterminals are label ids.
         """
-        labels = self._label_forests.project(length)
+        state = self._state(self._label_forests.project(kept.forest, length), length)
+        trees = self._search.trees(state, self._root_gains(state.forest, length), len(self._places), length)
+        return dict(zip(self._places, trees, strict=True))
+
+    def _state(self, labels: LabelForest, length: int) -> SearchState:
+        """What is searched: the forest of labels and its gains."""
         forest, mass = labels.forest, labels.edge_posterior
         state = self._search.state(
             forest, EdgeGains(mass, np.log(mass), self._weights, -1), times=labels.times
@@ -62,11 +98,9 @@ class MaxRule:
         lexical_posterior_gains(
             forest, self._weights[0], self._weights[1], self._terminal, state.values.lexical, length
         )
-        roots = self._roots(forest, length)
-        trees = self._search.trees(state, roots, len(self._places), length)
-        return dict(zip(self._places, trees, strict=True))
+        return state
 
-    def _roots(self, forest: Forest, length: int) -> Floats:
+    def _root_gains(self, forest: Forest, length: int) -> Floats:
         """0 for the labels of symbols that are the root of some derivation, else -inf [node, lane]."""
         nodes = self._forests.root_symbols(length)
         labels = self._items.label[nodes[self._root_symbols[nodes]]]

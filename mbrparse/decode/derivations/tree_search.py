@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mbrparse.decode.derivations.backtrace import best_trees
+from mbrparse.decode.derivations.backtrace import best_trees, best_values
 from mbrparse.decode.derivations.chain_scratch import new_scratch, ranks
 from mbrparse.decode.derivations.forest_search import search_forest
 from mbrparse.decode.derivations.gains import Gains
@@ -88,6 +88,13 @@ class TreeSearch:
         return SearchState(
             forest, self.label, gains, edge_gains, times, chains, walks, values, self._tie, stop
         )
+
+    def values(self, state: SearchState, root_gains: Floats, length: int) -> Floats:
+        """By lane what the best tree earns, -inf where no tree has a value; the rest as in ``trees``."""
+        search_forest(state, length)
+        self._clock.check()
+        found: Floats = best_values(state, root_gains, length)
+        return found
 
     def trees(
         self, state: SearchState, root_gains: Floats, lanes: int, length: int

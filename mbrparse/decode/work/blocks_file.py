@@ -71,8 +71,8 @@ class BlocksFile:
             found = _next(stream, place)
         return None if found is None else found[0]
 
-    def lines(self, block: Block) -> Iterator[Lines]:
-        """Yield what was found of a block's sentences; raises FileError for what is damaged."""
+    def lines(self, block: Block) -> list[Lines]:
+        """What was found of a block's sentences; raises FileError for what is damaged."""
         with open_input(self.path) as stream:
             stream.seek(block.place)
             data = stream.read(block.size)
@@ -85,7 +85,7 @@ class BlocksFile:
             raise FileError(
                 f"block {block.number} is damaged", source=str(self.path), remedy="parse this shard again"
             ) from None
-        yield from found
+        return found
 
     def cut(self) -> bool:
         """Cut off what is not whole, after ``records``; whether there was any."""

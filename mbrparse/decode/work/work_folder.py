@@ -16,7 +16,7 @@ from itertools import islice
 from pathlib import Path
 
 from mbrparse.decode.lines import Lines
-from mbrparse.decode.sentences import Chunk, InputForm, read_chunks, sentences_of
+from mbrparse.decode.sentences import Chunk, InputForm, read_chunks
 from mbrparse.decode.work.blocks_file import Block, BlocksFile, End
 from mbrparse.decode.work.manifest import Manifest
 from mbrparse.errors import FileError, InputMismatchError
@@ -55,7 +55,7 @@ class WorkFolder:
         self._finished = 0
         self._end: End | None = None
         self._whole: End | None = None  # the input, once it is read
-        self._under_way: deque[tuple[int, str, Chunk]] = deque()
+        self._under_way: deque[tuple[int, str]] = deque()
         for one in self._blocks.records():
             if isinstance(one, End):
                 self._end = one
@@ -88,7 +88,7 @@ class WorkFolder:
             elif mine and self._end is not None:
                 raise self._another(f"from line {chunk.first_line} on")
             elif mine:
-                self._under_way.append((number, read, chunk))
+                self._under_way.append((number, read))
                 yield chunk
                 continue
             yield chunk._replace(wanted=False)
@@ -96,35 +96,26 @@ class WorkFolder:
         if left or self._end not in (None, self._whole):
             raise self._another("at its end")
 
-    def kept(self, results: Iterable[Lines]) -> Iterator[Lines]:
-        """Yield the lines of the finished blocks, then those of the others, which are kept block by block."""
-        new = self._recorded(iter(results))
+    def kept(self, results: Iterable[list[Lines]]) -> Iterator[list[Lines]]:
+        """Yield the lines of each finished block, then those of the others, which are kept as they come."""
+        new = self._recorded(results)
         # With the first of them the input is known to be that of what is finished.
         first = list(islice(new, 1))
         for block in islice(self._blocks.records(), self._finished):
             if isinstance(block, Block):
-                yield from self._blocks.lines(block)
+                yield self._blocks.lines(block)
         yield from first
         yield from new
 
-    def _recorded(self, results: Iterator[Lines]) -> Iterator[Lines]:
-        for one in results:
-            while not (count := _sentences(self._under_way[0][2])):
-                self._keep([])
-            lines = [one, *islice(results, count - 1)]
-            self._keep(lines)
-            yield from lines
-        while self._under_way:
-            self._keep([])
+    def _recorded(self, results: Iterable[list[Lines]]) -> Iterator[list[Lines]]:
+        for lines in results:
+            # Candidates that nobody wants to see have done their work.
+            kept = lines if self._candidates else [one._replace(candidates=()) for one in lines]
+            self._blocks.add(*self._under_way.popleft(), kept)
+            self.sentences += len(lines)
+            yield lines
         if self._end is None and self._whole is not None:
             self._blocks.finish(self._whole)
-
-    def _keep(self, lines: list[Lines]) -> None:
-        number, read, _ = self._under_way.popleft()
-        # Candidates that nobody wants to see have done their work.
-        kept = lines if self._candidates else [one._replace(candidates=()) for one in lines]
-        self._blocks.add(number, read, kept)
-        self.sentences += len(lines)
 
     def _another(self, where: str) -> InputMismatchError:
         return InputMismatchError(
@@ -132,10 +123,6 @@ class WorkFolder:
             source=str(self.folder),
             remedy=f"give the same input, {_ANOTHER}",
         )
-
-
-def _sentences(chunk: Chunk) -> int:
-    return len(chunk.lines) if chunk.form == "tokens" else sum(1 for _ in sentences_of(chunk))
 
 
 def _claim(folder: Path, manifest: Manifest, resume: bool) -> None:

@@ -1,46 +1,72 @@
-"""Coarse to fine: what a coarser grammar's posteriors leave of a finer one's chart, and what they rule out."""
+"""Coarse to fine: what the posteriors of the projected grammar leave of a finer one's chart."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from mbrparse.grammar.charts.chart import Chart, Wanted
 from mbrparse.grammar.charts.clock import Clock
 from mbrparse.grammar.charts.factory import ChartFactory
-from mbrparse.grammar.charts.span_summary import SpanEntries
 from mbrparse.grammar.charts.sparse.alive import Alive, alive_labels
 from mbrparse.grammar.pcfg import PCFG, IntArray
+from mbrparse.grammar.projection import projected_grammar
+
+# How much lower the threshold is that is tried where a sentence loses all its parses to one. What has none
+# then mostly has none at all.
+_LOWER = 1e-3
+
 
 
 class Pruned(NamedTuple):
     """The threshold that a sentence was parsed with (0: nothing was left out), and the share of its
-    probability under the coarser grammar that is in derivations of which something was left out."""
+    probability under the projected grammar that is in derivations of which something was left out."""
 
     threshold: float
     left_out: float
 
 
-class CoarseCharts:
-    """Charts of the coarser grammar."""
+class Mask(NamedTuple):
+    """What may stand in a sentence's chart (None: anything), and what it comes from."""
 
-    def __init__(self, grammar: PCFG, clock: Clock) -> None:
-        self.grammar = grammar
-        self._factory = ChartFactory(grammar, wanted=Wanted(False, False, True), clock=clock)
-        self._within = ChartFactory(grammar, kernel="sparse", clock=clock)
+    alive: Alive | None
+    threshold: float
+    log_projected: float  # the sentence's log probability under the projected grammar
+
+
+class Pruning:
+    """Says of sentences which labels are alive: those with more posterior than ``threshold``.
+
+    The posterior of a label over a span is how often it is expected there under the projected grammar. Of a
+    finer grammar's chain of unary rules this is asked of the last symbol only, which binary and lexical rules
+    make.
+    """
+
+    def __init__(self, grammar: PCFG, threshold: float, clock: Clock) -> None:
+        self._labels = grammar.label_ids
+        self._threshold = threshold
+        self._projected = projected_grammar(grammar)
+        self._factory = ChartFactory(self._projected, wanted=Wanted(False, False, True), clock=clock)
+        self._within = ChartFactory(self._projected, kernel="sparse", clock=clock)
 
     def charts(self, sentences: Sequence[IntArray]) -> list[Chart]:
-        """One chart for each sentence, with its posteriors; the dense kernel takes several side by side."""
+        """The projected grammar's charts; its dense kernel takes several sentences side by side."""
         return self._factory.charts(sentences)
 
-    def alive(self, length: int, entries: SpanEntries, threshold: float) -> Alive:
-        """The labels that have more than the threshold."""
-        grammar = self.grammar
-        return alive_labels(length, entries, threshold, grammar.label_ids, len(grammar.labels))
+    def masks(self, chart: Chart) -> Iterator[Mask]:
+        """What is alive by lower and lower thresholds, until the sentence has a parse; at last anything."""
+        if chart.has_parse:
+            entries, count = chart.span_posteriors(), len(self._projected.labels)
+            for threshold in (self._threshold, self._threshold * _LOWER):
+                alive = alive_labels(chart.length, entries, threshold, self._labels, count)
+                yield Mask(alive, threshold, chart.log_prob)
+        yield Mask(None, 0.0, chart.log_prob)
 
-    def left_out(self, terminal_ids: IntArray, alive: Alive, log_prob: float) -> float:
-        """The share of the sentence's probability that is in derivations of what is not alive, too."""
+    def pruned(self, terminal_ids: IntArray, mask: Mask) -> Pruned:
+        """What a mask leaves out; that takes a pass of the projected grammar within it."""
+        if mask.alive is None:
+            return Pruned(0.0, 0.0)
         chart = Chart(self._within, terminal_ids)
-        chart.alive = alive._replace(label=self.grammar.label_ids)
-        return max(-math.expm1(chart.log_prob - log_prob), 0.0)
+        chart.alive = mask.alive._replace(label=self._projected.label_ids)
+        return Pruned(mask.threshold, max(-math.expm1(chart.log_prob - mask.log_projected), 0.0))

@@ -22,12 +22,15 @@ from mbrparse.grammar.charts.forest.packed_forest import (
 )
 from mbrparse.grammar.charts.lexicon import Words
 from mbrparse.grammar.charts.rule_tables import Ints, SparseTables
+from mbrparse.grammar.charts.sparse.alive import Alive, is_alive
 from mbrparse.grammar.kernel import kernel
 
 
 @kernel
-def forest_inside(state: ForestState, words: Words, stop: Ints) -> int:
+def forest_inside(state: ForestState, words: Words, alive: Alive | None, stop: Ints) -> int:
     """Fill the forest from the words up; returns -1, or which of its parts is too small.
+
+    With ``alive`` binary rules make nothing else (see ``sparse_inside``).
 
     STOPPED is what it returns where ``stop`` (``Clock.stop``) is set.
     """
@@ -54,7 +57,7 @@ def forest_inside(state: ForestState, words: Words, stop: Ints) -> int:
         column = groups
         cell_group[forest_cell(end - 1, end) : forest_cell(0, end) + 1] = -1
         for split in range(end - 1, -1, -1):
-            full = STOPPED if stop[0] else _complete_cell(state, words, split, end)
+            full = STOPPED if stop[0] else _complete_cell(state, words, alive, split, end)
             if full < 0 and split > 0:
                 full = _list_partners(state, split, end)
             if full >= 0:
@@ -153,7 +156,7 @@ def _list_partners(state: ForestState, split: int, end: int) -> int:
 
 
 @kernel
-def _complete_cell(state: ForestState, words: Words, start: int, end: int) -> int:
+def _complete_cell(state: ForestState, words: Words, alive: Alive | None, start: int, end: int) -> int:
     """Make the nodes of a cell of which all edges are found; returns -1 or what is too small."""
     tables, unary, forest, columns = state.tables, state.unary, state.forest, state.columns
     cell = forest_cell(start, end)
@@ -161,7 +164,7 @@ def _complete_cell(state: ForestState, words: Words, start: int, end: int) -> in
     inside, slot, node_symbol, lexical = forest.inside, columns.node_slot, forest.node_symbol, forest.lexical
     group_pair, group_sum, group_next = forest.group_pair, forest.group_sum, forest.group_next
     production_first, production_last = forest.production_first, forest.production_last
-    production_parent, group_rule = forest.production_parent, forest.group_rule
+    production_parent = forest.production_parent
     production_rule, production_group = forest.production_rule, forest.production_group
     rule_start, rule_parent, rule_prob = tables.rule_start, tables.rule_parent, tables.rule_prob
     count, productions = begin, columns.counts[0]
@@ -182,7 +185,6 @@ def _complete_cell(state: ForestState, words: Words, start: int, end: int) -> in
         total = group_sum[group]
         first, last = rule_start[pair], rule_start[pair + ONE]
         production_first[group] = productions
-        group_rule[group] = first
         rules = int(last) - int(first)
         if productions + rules > len(production_parent):
             full = PRODUCTIONS
@@ -193,6 +195,9 @@ def _complete_cell(state: ForestState, words: Words, start: int, end: int) -> in
         place = Index(productions)
         for rule in range(first, last):
             parent = rule_parent[rule]
+            if alive is not None:
+                if not is_alive(alive, start, end, parent):
+                    continue
             node = slot[parent]
             if node < 0:
                 node = count
@@ -205,7 +210,7 @@ def _complete_cell(state: ForestState, words: Words, start: int, end: int) -> in
             production_parent[place] = node
             production_rule[place], production_group[place] = rule, group
             place = Index(place + ONE)
-        productions += rules
+        productions = int(place)
         production_last[group] = productions
         group = group_next[group]
     if full >= 0:

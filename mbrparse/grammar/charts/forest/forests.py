@@ -30,6 +30,7 @@ from mbrparse.grammar.charts.forest.packed_forest import (
 )
 from mbrparse.grammar.charts.lexicon import lexicon, scaled_entries, words_of
 from mbrparse.grammar.charts.rule_tables import Floats, Ints, chart_rules, sparse_tables
+from mbrparse.grammar.charts.sparse.alive import Alive, alive_words
 from mbrparse.grammar.pcfg import PCFG, IntArray
 
 # A sentence whose forest needs more has none: some 4 GB in all, with the rows that are searched.
@@ -67,6 +68,8 @@ class Forests:
         self._n_symbols = len(grammar.symbols)
         #: The natural logarithm of what the inside values of the last sentence are multiplied by.
         self.log_scale = 0.0
+        #: That of its probability, so multiplied.
+        self.log_total = -math.inf
         self._max_size = dict(max_size or MAX_SIZE)
         self._size = {part: min(first, self._max_size[part]) for part, first in _FIRST_SIZE.items()}
         self._state = self._allocated(32, self._size)
@@ -91,8 +94,10 @@ class Forests:
         """How many groups it has."""
         return int(self._state.columns.counts[2])
 
-    def fill(self, terminal_ids: IntArray) -> tuple[Forest, float]:
+    def fill(self, terminal_ids: IntArray, alive: Alive | None = None) -> tuple[Forest, float]:
         """The forest of a sentence, which lives until the next one, and its log probability.
+
+        With ``alive`` it is of the derivations of what is alive.
 
         That is -inf without a parse, and where values leave the range of numbers (``holds_tree`` tells).
         Raises ChartOverflowError where the forest would have more than ``max_size``, and MemoryError
@@ -102,8 +107,10 @@ class Forests:
         if length > self._state.columns.length:
             self._take(max(length, 3 * self._state.columns.length // 2), self._size)
         words = words_of(self._lexicon, self._entry_prob, terminal_ids)
+        if alive is not None:
+            words = alive_words(words, alive)
         while True:
-            full = int(forest_inside(self._state, words, self.clock.stop))
+            full = int(forest_inside(self._state, words, alive, self.clock.stop))
             if full < 0:
                 break
             self.clock.check()
@@ -115,7 +122,8 @@ class Forests:
         columns = int(self._state.columns.shift[1 : length + 1].sum())
         shift = int(self._shift[terminal_ids].sum()) - columns
         self.log_scale = shift * math.log(2.0)
-        return self.forest, math.log(total) - self.log_scale
+        self.log_total = math.log(total)
+        return self.forest, self.log_total - self.log_scale
 
     def holds_tree(self, length: int) -> bool:
         """Whether some tree of the sentence that was filled last is there, however improbable."""

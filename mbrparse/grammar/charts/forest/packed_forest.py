@@ -46,7 +46,6 @@ class Forest(NamedTuple):
     group_next: Ints  # the next group of its cell, or -1
     group_start: Ints
     group_pair: Ints
-    group_rule: Ints  # the rule of its first production
     group_right: Ints  # the symbol of its right nodes
     group_sum: Floats  # sum over edges of inside * inside
     edge_first: Ints  # by right node
@@ -54,7 +53,7 @@ class Forest(NamedTuple):
     left_first: Ints  # by right node
     left_node: Ints
     production_first: Ints  # by group: its productions are production_first[g] .. production_last[g],
-    production_last: Ints  # the pair's rules in the same order
+    production_last: Ints  # the pair's rules in the same order (where a chart is pruned, some of them)
     cell_production: Ints  # by cell: its productions are cell_production[c] .. cell_production[c + 1]
     production_parent: Ints
     production_group: Ints
@@ -137,7 +136,6 @@ def empty_forest(
         group_next=new_ints(groups),
         group_start=new_ints(groups),
         group_pair=new_ints(groups),
-        group_rule=new_ints(groups),
         group_right=new_ints(groups),
         group_sum=new_floats(groups),
         edge_first=new_ints(nodes + 1),

@@ -56,5 +56,5 @@ def alive_words(words: Words, alive: Alive) -> Words:
 def is_alive(alive: Alive, start: int, end: int, symbol: int) -> bool:
     """Whether a symbol may stand over a span."""
     label = alive.label[symbol]
-    word: int = alive.bits[end, start, label >> 6] >> np.uint64(label & 63)
-    return (word & np.uint64(1)) != 0
+    word: np.uint64 = alive.bits[end, start, label >> 6] >> np.uint64(label & 63)
+    return bool(word & np.uint64(1))

@@ -2,87 +2,66 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from mbrparse.errors import TimeLimitError
 from mbrparse.grammar.charts.chart import Chart, Wanted
 from mbrparse.grammar.charts.clock import NO_LIMIT, Clock
 from mbrparse.grammar.charts.factory import ChartFactory, Precision
-from mbrparse.grammar.charts.pruning import CoarseCharts, Pruned
-from mbrparse.grammar.charts.sparse.alive import Alive
+from mbrparse.grammar.charts.pruning import Mask, Pruned, Pruning
 from mbrparse.grammar.pcfg import PCFG, IntArray
-from mbrparse.grammar.projection import projected_grammar
-
-# How much lower the threshold is that is tried where a sentence loses all its parses to one. What has none then
-# mostly has none at all.
-_LOWER = 1e-3
 
 
 class PrunedChart(Chart):
     """A chart of the labels that are alive: all that it says is of the derivations that are left."""
 
-    def __init__(self, charts: PrunedCharts, terminal_ids: IntArray, log_projected: float) -> None:
+    def __init__(self, charts: PrunedCharts, terminal_ids: IntArray, mask: Mask) -> None:
         super().__init__(charts, terminal_ids)
-        self._charts = charts
-        self._log_projected = log_projected
-        self.threshold = 0.0
+        self.alive = mask.alive
+        self._mask = mask
+        self._pruning = charts.pruning
 
     @property
     def pruned(self) -> Pruned:
-        """What was left out; it takes a pass of the projected grammar within what is alive."""
-        if self.alive is None:
-            return Pruned(0.0, 0.0)
-        coarse = self._charts.coarse
-        return Pruned(self.threshold, coarse.left_out(self.terminal_ids, self.alive, self._log_projected))
+        """What was left out."""
+        return self._pruning.pruned(self.terminal_ids, self._mask)
 
 
 class PrunedCharts(ChartFactory):
     """Fills charts for one grammar of annotated labels, by the sparse kernel.
 
-    A symbol has no place over a span where the posterior of its label (how often it is expected there) under
-    the projected grammar is no more than ``threshold``; of a chain of unary rules this is asked of its first
-    and its last symbol. A sentence that would lose all its parses gets a lower threshold, and at last none.
+    A sentence that would lose all its parses gets a lower threshold, and at last none.
     """
 
     def __init__(
         self,
         grammar: PCFG,
-        threshold: float,
+        pruning: Pruning,
         precision: Precision = "double",
         wanted: Wanted = Wanted(),  # noqa: B008  # immutable
         clock: Clock = NO_LIMIT,
     ) -> None:
         super().__init__(grammar, precision, wanted, "sparse", clock)
-        self._threshold = threshold
-        self.coarse = CoarseCharts(projected_grammar(grammar), clock)
+        self.pruning = pruning
 
     def charts(self, sentences: Sequence[IntArray]) -> list[Chart]:
         """One chart for each sentence of known terminals (one or more each)."""
-        return [self._chart(coarse) for coarse in self.coarse.charts(sentences)]
+        return [self._chart(projected) for projected in self.pruning.charts(sentences)]
 
-    def _chart(self, coarse: Chart) -> Chart:
-        if coarse.refusal is not None:
-            chart = PrunedChart(self, coarse.terminal_ids, coarse.log_prob)
-            chart.give_up(coarse.refusal)
+    def _chart(self, projected: Chart) -> Chart:
+        chart = Chart(self, projected.terminal_ids)
+        if projected.refusal is not None:
+            chart.give_up(projected.refusal)
             return chart
         try:
-            with self._clock.running(coarse.spent):
-                for threshold, alive in self._masks(coarse):
-                    chart = PrunedChart(self, coarse.terminal_ids, coarse.log_prob)
-                    chart.threshold, chart.alive = threshold, alive
+            with self._clock.running(projected.spent):
+                for mask in self.pruning.masks(projected):
+                    chart = PrunedChart(self, projected.terminal_ids, mask)
                     self.fill([chart], self.wanted)
                     if chart.has_parse or chart.refusal is not None:
                         break
         except TimeLimitError as error:
             chart.give_up(error.message)
         else:
-            chart.spent = coarse.spent + self._clock.counted
+            chart.spent = projected.spent + self._clock.counted
         return chart
-
-    def _masks(self, coarse: Chart) -> Iterator[tuple[float, Alive | None]]:
-        """Thresholds, and what is alive then; at last anything is."""
-        if coarse.has_parse:
-            for threshold in (self._threshold, self._threshold * _LOWER):
-                alive = self.coarse.alive(coarse.length, coarse.span_posteriors(), threshold)
-                yield threshold, alive._replace(label=self.grammar.label_ids)
-        yield 0.0, None

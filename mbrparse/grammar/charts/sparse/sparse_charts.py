@@ -120,7 +120,7 @@ class SparseCharts:
             self._clock.check()
             self._enlarge()
             state = self._state(chart)
-        log_prob = float(sparse_outside(state, self._clock.stop))
+        log_prob = float(sparse_outside(state, chart.alive, self._clock.stop))
         self._clock.check()
         self._held = (chart.terminal_ids, chart.alive, log_prob)
         return log_prob
@@ -171,7 +171,7 @@ class SparseCharts:
             start=ints(capacity),
             symbol=ints(capacity),
             inside=floats(capacity),
-            outside=floats(capacity + 1),
+            outside=floats(capacity),
             column_start=ints(length + 2),
             cell_first=ints(length + 1, length + 1),
             cell_next=ints(capacity),

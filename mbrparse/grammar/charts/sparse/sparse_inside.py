@@ -34,7 +34,9 @@ from mbrparse.grammar.kernel import kernel
 
 @kernel
 def sparse_inside(state: SparseState, alive: Alive | None, stop: Ints) -> bool:
-    """Fill the chart with all nodes of a sentence, or with those that are alive (the words' are, too).
+    """Fill the chart with all nodes of a sentence.
+
+    With ``alive`` binary rules make nothing else. (Words do not, either; and unary rules are above what is.)
 
     False when they do not fit, and where ``stop`` (``Clock.stop``) is set.
     """
@@ -83,7 +85,7 @@ def _fill(state: SparseState, best: BestPaths | None, alive: Alive | None, stop:
             if chains:
                 if best is None:
                     normalize(chart, split, end)  # sums over chains may be large: first make room
-                count = _close(state, best, alive, (split, end), count)
+                count = _close(state, best, split, end, count)
                 if count < 0:
                     return False
             normalize(chart, split, end)
@@ -144,7 +146,7 @@ def _fill(state: SparseState, best: BestPaths | None, alive: Alive | None, stop:
         if chains:
             if best is None:
                 normalize(chart, 0, end)
-            count = _close(state, best, alive, (0, end), count)
+            count = _close(state, best, 0, end, count)
             if count < 0:
                 return False
         normalize(chart, 0, end)
@@ -156,11 +158,8 @@ def _fill(state: SparseState, best: BestPaths | None, alive: Alive | None, stop:
 
 
 @kernel
-def _close(
-    state: SparseState, best: BestPaths | None, alive: Alive | None, span: tuple[int, int], count: int
-) -> int:
+def _close(state: SparseState, best: BestPaths | None, start: int, end: int, count: int) -> int:
     """Close a complete cell under unary rules; return the new number of nodes, -1 if they do not fit."""
-    start, end = span
     unary, chart, slots, mass = state.unary, state.chart, state.buckets.slots, state.buckets.mass
     inside = chart.inside
     newest = chart.cell_first[start, end]  # new nodes come before it
@@ -173,9 +172,6 @@ def _close(
     while node >= 0:
         symbol = chart.symbol[node]
         for entry in range(unary.closure_start[symbol], unary.closure_start[symbol + 1]):
-            if alive is not None:
-                if not is_alive(alive, start, end, unary.closure_top[entry]):
-                    continue
             top = slots[unary.closure_top[entry], start]
             if top < 0:
                 if count == len(inside):
@@ -209,8 +205,6 @@ def _keep_chains(state: SparseState, best: BestPaths, newest: int, start: int, e
         symbol = chart.symbol[node]
         for entry in range(unary.closure_start[symbol], unary.closure_start[symbol + 1]):
             top = slots[unary.closure_top[entry], start]
-            if top < 0:
-                continue  # pruned
             if chains.prob[entry] * mass[symbol] >= chart.inside[top] * (1 - best.tolerance):
                 old = back[top, 2]
                 if old >= 0:

@@ -7,13 +7,16 @@ from typing import Any
 import numpy as np
 
 from mbrparse.grammar.charts.rule_tables import Floats, Ints
+from mbrparse.grammar.charts.sparse.alive import Alive, is_alive
 from mbrparse.grammar.charts.sparse.sparse_state import MAX_SHIFT, SparseChart, SparseState
 from mbrparse.grammar.kernel import kernel
 
 
 @kernel
-def sparse_outside(state: SparseState, stop: Ints) -> float:
+def sparse_outside(state: SparseState, alive: Alive | None, stop: Ints) -> float:
     """Fill in the chart's ``outside``; return the log of the sentence's probability (-inf at ``stop``).
+
+    ``alive`` is what the way up was given.
 
     inside * outside of a node is its posterior, with unary rules how often it is expected.
     """
@@ -22,9 +25,6 @@ def sparse_outside(state: SparseState, stop: Ints) -> float:
     chains = len(unary.rule_parent) > 0
     outside, slots, factor = chart.outside, buckets.slots, buckets.factor
     outside[: chart.column_start[n + 1]] = 0
-    outside[-1] = 0  # what is said of a node that was pruned
-    if chains:
-        buckets.mass[:] = 0
     total = 0.0
     node = chart.cell_first[0, n]
     while node >= 0:
@@ -48,7 +48,7 @@ def sparse_outside(state: SparseState, stop: Ints) -> float:
             if _set_live_factors(chart, factor, split, end):
                 right = chart.cell_first[split, end]
                 while right >= 0:
-                    outside[right] += _pass_down(state, right, split)
+                    outside[right] += _pass_down(state, alive, right, (split, end))
                     right = chart.cell_next[right]
             if chains:
                 _close_outside(state, split, end)
@@ -74,12 +74,10 @@ def _close_outside(state: SparseState, start: int, end: int) -> None:
         symbol = chart.symbol[node]
         received = outside[node] * 0
         for entry in range(unary.closure_start[symbol], unary.closure_start[symbol + 1]):
-            received += mass[unary.closure_top[entry]] * unary.closure_value[entry]
+            received += (
+                mass[unary.closure_top[entry]] * unary.closure_value[entry]
+            )  # the cell holds all these tops
         outside[node] = received
-        node = chart.cell_next[node]
-    node = chart.cell_first[start, end]
-    while node >= 0:
-        mass[chart.symbol[node]] = 0  # another cell need not hold all tops of its nodes
         node = chart.cell_next[node]
 
 
@@ -103,8 +101,9 @@ def _set_live_factors(chart: SparseChart, factor: Floats, split: int, end: int) 
 
 
 @kernel
-def _pass_down(state: SparseState, right: int, split: int) -> Any:
+def _pass_down(state: SparseState, alive: Alive | None, right: int, span: tuple[int, int]) -> Any:
     """Pass to all left partners of a node what their parents have; return the node's own share."""
+    split, end = span
     tables, chart, buckets = state.tables, state.chart, state.buckets
     outside, slots, factor = chart.outside, buckets.slots, buckets.factor
     received = outside[right] * 0
@@ -120,6 +119,9 @@ def _pass_down(state: SparseState, right: int, split: int) -> Any:
                 continue
             weight = received * 0
             for rule in range(tables.rule_start[pair], tables.rule_start[pair + 1]):
+                if alive is not None:
+                    if not is_alive(alive, start, end, tables.rule_parent[rule]):
+                        continue  # it may be there all the same, above what is
                 weight += tables.rule_prob[rule] * outside[slots[tables.rule_parent[rule], start]]
             if weight > 0:
                 weight *= factor[start]

@@ -32,7 +32,7 @@ class SparseChart(NamedTuple):
     start: Ints
     symbol: Ints
     inside: Floats  # or the best derivation's
-    outside: Floats  # divided by the sentence's probability; the last one, no node's, is zero
+    outside: Floats  # divided by the sentence's probability
     column_start: Ints  # nodes that end at e: column_start[e] .. column_start[e + 1]
     cell_first: Ints  # [start, end]: the cell's newest node, or -1
     cell_next: Ints  # by node: the cell's next one, or -1

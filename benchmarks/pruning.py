@@ -1,0 +1,158 @@
+"""What pruning costs and gains: loss against speed by threshold, as a table and a picture.
+
+    python benchmarks/pruning.py [--treebanks FOLDER] [--sentences N] [--image docs/images/pruning.svg]
+
+Grammars of annotated labels over words, trained on nine tenths of the Penn sample, or on all of CRAFT but its
+last fiftieth where FOLDER holds it. Sentences are parsed exactly and at each threshold, in one process: CPU
+time of the parser, charts to trees, beside that of the exact one. Trees are un-binarized and then compared.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pinned
+
+from mbrparse.decode.details import Details
+from mbrparse.decode.parse_result import Parse
+from mbrparse.decode.parser import Parser
+from mbrparse.experiments.plots import plotting, save, tidy
+from mbrparse.grammar.grammars import train
+from mbrparse.grammar.pcfg import PCFG
+from mbrparse.treebank.binarize import Binarization, HeadDriven, debinarize
+from mbrparse.treebank.constituents import constituents
+from mbrparse.treebank.corpora import read_corpus
+from mbrparse.treebank.head_rules_file import head_rules
+from mbrparse.treebank.prepare import Account, Preparation, prepare
+from mbrparse.treebank.splits import split_fraction
+from mbrparse.treebank.tree import Tree
+
+THRESHOLDS = (0.0, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2)
+OBJECTIVES = {"labelled-tree": "Viterbi", "labelled-recall": "labelled recall", "max-rule-sum": "max-rule"}
+BATCH = 64
+
+
+class Point(NamedTuple):
+    """What came of all sentences at one threshold."""
+
+    threshold: float
+    milliseconds: float  # of CPU time a sentence
+    labelled_f: float  # of 1
+    same: float  # the share of trees that are the exact ones
+    lost: float  # of log probability, nats a sentence
+    left_out: float  # of the projected grammar's probability, a sentence
+
+
+def settings() -> dict[str, Binarization]:
+    """How trees are binarized (``mbrparse binarize``)."""
+    heads = HeadDriven(head_rules("collins"), tags=True, frames=True)
+    return {
+        "head-driven": Binarization(vmarkov=2, heads=heads),
+        "--vmarkov 2 --hmarkov inf": Binarization("right", vmarkov=2),
+        "--vmarkov 3 --hmarkov 2": Binarization("right", 2, 3),
+    }
+
+
+def sample(corpus: str, how: Binarization, share: str, most: int, longest: int) -> tuple[PCFG, list[Tree]]:
+    """A grammar, and trees to parse the words of."""
+    account = Account()
+    source = read_corpus(corpus, on_error=account.skip)
+    trees = list(prepare(source, Preparation(binarization=how, max_length=longest), account))
+    split = split_fraction(len(trees), share)
+    grammar = train([trees[place] for place in split.train], "words")
+    return grammar, [trees[place] for place in split.test][:most]
+
+
+def points(grammar: PCFG, gold: list[Tree], objective: str) -> Iterator[Point]:
+    """One for each threshold, the exact one first."""
+    exact: list[Parse] = []
+    wanted = [Counter(constituents(debinarize(tree))) for tree in gold]
+    sentences = [list(tree.leaves()) for tree in gold]
+    details = Details(grammar)
+    for threshold in THRESHOLDS:
+        parser = Parser(grammar, objective, prune=threshold, debinarized=True)
+        parser.parse([max(sentences, key=len)])  # compiles, and takes memory
+        began = time.process_time()
+        parses = [
+            parse
+            for begin in range(0, len(sentences), BATCH)
+            for parse in parser.parse(sentences[begin : begin + BATCH])
+        ]
+        spent = time.process_time() - began
+        exact = exact or parses
+        found = [Counter(constituents(parse.tree)) if parse.tree else Counter() for parse in parses]
+        matched = sum((one & other).total() for one, other in zip(found, wanted, strict=True))
+        parsed = [place for place, parse in enumerate(exact) if parse.reason is None]
+        rows = [details.row(parses[place]) for place in parsed] if threshold else []
+        yield Point(
+            threshold,
+            1e3 * spent / len(gold),
+            2 * matched / sum(one.total() for one in (*found, *wanted)),
+            sum(one.tree == other.tree for one, other in zip(parses, exact, strict=True)) / len(gold),
+            sum(exact[place].log_prob - parses[place].log_prob for place in parsed) / len(parsed),
+            sum(row["pruned"]["left_out"] for row in rows) / len(parsed),
+        )
+
+
+def draw(curves: dict[str, list[Point]], path: Path) -> None:
+    """The share of exact trees against speed, a line for each grammar and objective."""
+    figure, panel = plotting().subplots(figsize=(7.0, 4.4), layout="constrained")
+    styles: dict[str, Any] = {}
+    for name, found in curves.items():
+        corpus, _, objective = name.rpartition(", ")
+        colour = styles.setdefault(corpus, f"C{len(styles)}")
+        line = {"Viterbi": ":", "labelled recall": "-", "max-rule": "--"}[objective]
+        speeds = [found[0].milliseconds / point.milliseconds for point in found]
+        panel.plot(
+            speeds, [100 * p.same for p in found], color=colour, linestyle=line, marker="o", markersize=4
+        )
+        panel.annotate(name, (speeds[-1], 100 * found[-1].same), fontsize=7, color=colour)
+    panel.set_xscale("log")
+    panel.set_xlabel("times as fast as exact (dots: 0, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2)")
+    panel.set_ylabel("per cent of trees that are the exact ones")
+    tidy(panel)
+    save(figure, [path], 150)
+
+
+def main() -> None:
+    """Measure, print and draw."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--treebanks", type=Path, help="the folder of CRAFT")
+    parser.add_argument("--sentences", type=int, default=200, metavar="N")
+    parser.add_argument("--only", choices=list(settings()), nargs="+", default=list(settings()))
+    parser.add_argument("--objectives", choices=list(OBJECTIVES), nargs="+", default=list(OBJECTIVES))
+    parser.add_argument("--image", type=Path)
+    options = parser.parse_args()
+    pinned.pin()
+    print(pinned.machine())
+    corpora = [("nltk:treebank", "Penn sample", "0.1", 40)]
+    if options.treebanks is not None:
+        corpora.append((f"craft:{options.treebanks / 'craft-penn.zip'}", "CRAFT", "0.02", 60))
+    curves: dict[str, list[Point]] = {}
+    for corpus, title, share, longest in corpora:
+        for name in options.only:
+            grammar, gold = sample(corpus, settings()[name], share, options.sentences, longest)
+            print(f"{title}, {name}: {grammar}, {len(gold)} sentences")
+            for objective in options.objectives:
+                found = curves[f"{title}, {name}, {OBJECTIVES[objective]}"] = []
+                for point in points(grammar, gold, objective):
+                    found.append(point)
+                    print(
+                        f"| {OBJECTIVES[objective]} | {point.threshold:g} | {point.milliseconds:.2f} "
+                        f"| {found[0].milliseconds / point.milliseconds:.2f} | {100 * point.labelled_f:.2f} "
+                        f"| {100 * point.same:.1f} | {point.lost:.4f} | {100 * point.left_out:.3f} |",
+                        flush=True,
+                    )
+    if options.image is not None:
+        draw(curves, options.image)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,294 @@
+"""What trees through a cell earn at most, and so what a search may leave out.
+
+A tree's gains are bounded cell by cell: ``most`` is what any tree earns in a cell, and the best bracketing of
+the sentence, of whatever cells, is found by a chart without symbols. A node or an edge is left out where the
+best bracketing through its cell, and the most that it may earn there, stay below what some tree is known to
+earn; less a slack, so that all trees that count as equally good keep all of their nodes. What bounds gains
+are posteriors:
+
+- A node's items are expected no more often than the node, and those of one label no more than the label.
+- A derivation is no more probable than any of its nodes, and than any of its edges.
+- The posteriors of productions that come in one cell and have one parent sum up to no more than the
+  parent's, and so their product is no larger than it, while that is one at most (``_beyond_one``).
+- An edge that was left out has no more than what the edges that were not leave of the cell's nodes.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mbrparse.decode.derivations.gains import (
+    CHILD,
+    CONSTANT,
+    LABELLED,
+    LANES,
+    LOG_NODE,
+    PRODUCTION,
+    RULE,
+    SPAN,
+    SPLIT,
+)
+from mbrparse.decode.derivations.item_tables import ItemTables
+from mbrparse.decode.derivations.kept_forest import Selection
+from mbrparse.grammar.charts.forest.packed_forest import Forest, forest_cell
+from mbrparse.grammar.charts.rule_tables import Floats, Ints
+from mbrparse.grammar.charts.vector import add, load, maximum, store
+from mbrparse.grammar.kernel import kernel
+
+# What is searched first, to know what some tree earns: cells with so many constituents, nodes and edges.
+LIKELY_CELL, LIKELY_NODE = 5e-2, 1e-3
+_MANY = 4.0  # productions of one parent that come more often may earn most by being several
+
+
+class CellMasses(NamedTuple):
+    """What nodes of each cell are expected."""
+
+    nodes: Ints  # how many have a posterior above zero
+    constituents: Floats  # expected number of nodes, those rewritten as the word left out
+    all: Floats  # the same with them
+    largest_label: Floats  # of constituents
+    free: Ints  # whether it is a word that is a terminal, which earns nothing
+    # Of all nodes by symbol, and by label: the largest, and what a product may have beyond it.
+    node: Floats
+    node_excess: Floats
+    label: Floats
+    label_excess: Floats
+
+
+class Earnings(NamedTuple):
+    """What each lane's objective earns, and what some tree is known to earn."""
+
+    weights: Floats  # [WEIGHTS, lanes]
+    lower: Floats  # by lane; infinite for lanes that are not in use
+    log_total: float  # of the sentence's probability, as the search scales it
+    projected: bool  # productions with their splits are those of labels
+    chains: bool  # a cell may have several nodes of a tree
+
+
+class Bounds(NamedTuple):
+    """By cell and lane what a tree earns at most."""
+
+    most: Floats  # in the cell
+    within: Floats  # in the cell and below
+    around: Floats  # outside
+    largest: Floats  # by cell: a posterior that no node's product or derivation exceeds
+
+
+def new_masses(cells: int) -> CellMasses:
+    """Room for so many cells."""
+    rows = np.zeros((7, cells))
+    return CellMasses(
+        nodes=np.zeros(cells, np.int32),
+        constituents=rows[0],
+        all=rows[1],
+        largest_label=rows[2],
+        free=np.zeros(cells, np.int32),
+        node=rows[3],
+        node_excess=rows[4],
+        label=rows[5],
+        label_excess=rows[6],
+    )
+
+
+@kernel
+def measure(forest: Forest, items: ItemTables, masses: CellMasses, by_label: Floats, n: int) -> None:
+    """Fill ``masses``; ``by_label`` is scratch, zero."""
+    inside, outside, lexical = forest.inside, forest.outside, forest.lexical
+    node_symbol, label, terminal = forest.node_symbol, items.label, items.terminal
+    for end in range(1, n + 1):
+        for start in range(end - 1, -1, -1):
+            cell = forest_cell(start, end)
+            first, last = forest.node_first[cell], forest.node_first[cell + 1]
+            count, total, constituents, largest, largest_node, excess = 0, 0.0, 0.0, 0.0, 0.0, 0.0
+            free = False
+            for node in range(first, last):
+                posterior = inside[node] * outside[node]
+                if not posterior > 0:
+                    continue
+                count += 1
+                mass = posterior - lexical[node] * outside[node]
+                total += posterior
+                constituents += mass
+                name = label[node_symbol[node]]
+                by_label[name] += mass
+                largest = max(largest, by_label[name])
+                free = free or (end - start == 1 and terminal[name])
+                largest_node = max(largest_node, posterior)
+                excess += _beyond_one(posterior)
+            masses.nodes[cell], masses.constituents[cell], masses.all[cell] = count, constituents, total
+            masses.largest_label[cell], masses.free[cell] = largest, free
+            masses.node[cell], masses.node_excess[cell] = largest_node, excess
+            largest, excess = 0.0, 0.0
+            for node in range(first, last):
+                by_label[label[node_symbol[node]]] += lexical[node] * outside[node]
+            for node in range(first, last):
+                name = label[node_symbol[node]]
+                largest = max(largest, by_label[name])
+                excess += _beyond_one(by_label[name])
+                by_label[name] = 0
+            masses.label[cell], masses.label_excess[cell] = largest, excess
+
+
+@kernel
+def _beyond_one(posterior: float) -> float:
+    """The logarithm of what a product of productions of one parent may have, where that is above one."""
+    if posterior <= 1:
+        return 0.0
+    most: float = np.log(posterior) if posterior <= _MANY else posterior / np.e
+    return most
+
+
+@kernel
+def likely(masses: CellMasses, core: Selection, selection: Selection, n: int) -> None:
+    """Select what is searched first, and in ``selection`` what is in any case."""
+    for end in range(1, n + 1):
+        for start in range(end):
+            cell = forest_cell(start, end)
+            word = end - start == 1
+            core.items[cell] = word or end - start == n or masses.constituents[cell] >= LIKELY_CELL
+            core.least[cell] = core.least_label[cell] = 0 if word else LIKELY_NODE
+            selection.items[cell] = word
+            selection.least[cell] = selection.least_label[cell] = 0 if word else np.inf
+
+
+@kernel
+def bound_cells(
+    earnings: Earnings, masses: CellMasses, known: Ints, edges: tuple[Floats, Floats], bounds: Bounds, n: int
+) -> None:
+    """Fill ``largest`` and ``most``, but for what is known of some cells in lanes that weigh items.
+
+    Of edges come by cell the largest posterior of those that are searched, and their sum with unaries'.
+    """
+    weights, chains, most, largest = earnings.weights, earnings.chains, bounds.most, bounds.largest
+    edge_most, edge_sum = edges
+    node = masses.label if earnings.projected else masses.node
+    excess = masses.label_excess if earnings.projected else masses.node_excess
+    for end in range(1, n + 1):
+        for start in range(end):
+            cell = forest_cell(start, end)
+            if masses.nodes[cell] == 0:
+                for lane in range(LANES):
+                    most[cell, lane] = -np.inf
+                continue
+            largest[cell] = node[cell]
+            if end - start > 1:
+                left_out = max(0.0, masses.all[cell] * (1 + 1e-9) - edge_sum[cell])
+                largest[cell] = min(node[cell], edge_most[cell] * (1 + 1e-9) + left_out)
+            product = np.log(largest[cell])
+            if masses.free[cell]:
+                product = max(0.0, product)
+            product += excess[cell]
+            mass = masses.constituents[cell] if chains else masses.largest_label[cell]
+            for lane in range(LANES):
+                if known[cell] and weights[RULE, lane] == 0 and weights[LOG_NODE, lane] == 0:
+                    if weights[SPLIT, lane] > 0 and not chains:
+                        most[cell, lane] = min(most[cell, lane], weights[SPLIT, lane] * largest[cell])
+                    continue
+                weight = weights[LABELLED, lane] + 2 * weights[CHILD, lane] + weights[PRODUCTION, lane]
+                earned = weight * mass + weights[SPAN, lane] * masses.constituents[cell]
+                earned += weights[SPLIT, lane] * (masses.all[cell] if chains else largest[cell])
+                constant = weights[CONSTANT, lane]
+                if chains and constant > 0:
+                    earned += constant * masses.nodes[cell]
+                elif end - start > 1:
+                    earned += constant
+                if weights[LOG_NODE, lane] > 0:
+                    earned += weights[LOG_NODE, lane] * product
+                most[cell, lane] = earned
+
+
+@kernel
+def bound_trees(bounds: Bounds, n: int, stop: Ints) -> None:
+    """Fill ``within`` and ``around``, all lanes at once."""
+    most, within, around = bounds.most, bounds.within, bounds.around
+    cells = n * (n + 1) // 2
+    for end in range(1, n + 1):
+        if stop[0]:
+            return
+        for start in range(end - 1, -1, -1):
+            cell = forest_cell(start, end)
+            for lane in range(LANES):
+                within[cell, lane] = 0 if end - start == 1 else -np.inf
+                around[cell, lane] = -np.inf
+            best = load(within, cell, 0)
+            for split in range(start + 1, end):
+                both = add(
+                    load(within, forest_cell(start, split), 0), load(within, forest_cell(split, end), 0)
+                )
+                best = maximum(best, both)
+            store(within, cell, 0, add(best, load(most, cell, 0)))
+    for lane in range(LANES):
+        around[cells - 1, lane] = 0
+    for end in range(n, 0, -1):
+        if stop[0]:
+            return
+        for start in range(end):
+            cell = forest_cell(start, end)
+            here = add(load(around, cell, 0), load(most, cell, 0))
+            for split in range(start + 1, end):
+                left, right = forest_cell(start, split), forest_cell(split, end)
+                passed = add(here, load(within, right, 0))
+                store(around, left, 0, maximum(load(around, left, 0), passed))
+                passed = add(here, load(within, left, 0))
+                store(around, right, 0, maximum(load(around, right, 0), passed))
+
+
+@kernel
+def select(earnings: Earnings, masses: CellMasses, bounds: Bounds, selection: Selection, n: int) -> None:
+    """Add to a selection what trees may need that earn no less than ``lower``."""
+    most, within, around, largest = bounds.most, bounds.within, bounds.around, bounds.largest
+    weights, projected, chains = earnings.weights, earnings.projected, earnings.chains
+    least = selection.least_label if projected else selection.least
+    excess = masses.label_excess if projected else masses.node_excess
+    for cell in range(n * (n + 1) // 2):
+        if masses.nodes[cell] == 0:
+            continue
+        log_largest = np.log(largest[cell]) + earnings.log_total
+        for lane in range(LANES):
+            if earnings.lower[lane] == np.inf:
+                continue
+            # All around: the two parts, and the rest of the sentence.
+            rest = within[cell, lane] - most[cell, lane] + around[cell, lane]
+            if rest == -np.inf:
+                continue
+            wanted = earnings.lower[lane] - rest
+            by_log, by_split = weights[LOG_NODE, lane], weights[SPLIT, lane]
+            by_rule = weights[RULE, lane] if by_log == 0 else 0.0
+            if most[cell, lane] + (by_rule * log_largest if by_rule > 0 else 0.0) < wanted:
+                continue
+            if by_log > 0:
+                least[cell] = min(least[cell], np.exp(wanted / by_log - excess[cell]), _MANY)
+            elif by_split > 0 and projected:
+                least[cell] = 0 if chains else min(least[cell], wanted / by_split)
+            elif by_split > 0 and not chains:
+                least[cell] = min(least[cell], wanted / by_split)
+            elif by_rule > 0 and most[cell, lane] == 0:
+                least[cell] = min(least[cell], np.exp(wanted / by_rule - earnings.log_total))
+            else:
+                selection.items[cell] = 1
+
+
+def new_bounds(cells: int) -> Bounds:
+    """Room for so many cells."""
+    most, within, around = np.zeros((3, cells, LANES))
+    return Bounds(most, within, around, np.zeros(cells))
+
+
+def earnings_of(
+    weights: Floats, values: Floats, lanes: int, length: int, log_total: float, projected: bool, chains: bool
+) -> Earnings:
+    """Those of the first lanes, which have trees of these values.
+
+    At each node a tree that is chosen may lose 1e-9 of what it earns below (ties); the slack is more.
+    """
+    lower = np.full(LANES, np.inf)
+    lower[:lanes] = values[:lanes] - 1e-7 * length * (length + np.abs(values[:lanes]))
+    lower[np.isnan(lower)] = -np.inf  # no tree is known
+    return Earnings(weights, lower, log_total, projected, chains)
+
+
+def can_be_bounded(weights: Floats) -> bool:
+    """Whether the bounds hold: what counts against a tree has none, but for a constant."""
+    return bool((np.delete(weights, CONSTANT, axis=0) >= 0).all())
