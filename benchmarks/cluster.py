@@ -7,8 +7,6 @@ does not count. What is simulated are workers: chunks are packed and handed out 
 the time that the cost model gives it, by a clock that only advances.
 """
 
-# ruff: noqa: E402 (the environment comes first)
-
 from __future__ import annotations
 
 import argparse
