@@ -47,6 +47,14 @@ def counting_vectors(counts: Counter[str]) -> ModuleType:
         counts["store"] += 1
         array[int(row) + int(offset)] = value
 
+    def load_from(array: Any, place: int, offset: int) -> Any:
+        counts["load"] += 1
+        return _from(array, place, offset).copy()
+
+    def store_to(array: Any, place: int, offset: int, value: Any) -> None:
+        counts["store"] += 1
+        _from(array, place, offset)[:] = value
+
     def multiply_add(first: Any, second: Any, total: Any) -> Any:
         counts["multiply_add"] += 1
         return first * second + total
@@ -62,15 +70,24 @@ def counting_vectors(counts: Counter[str]) -> ModuleType:
         vector.__name__,
         load=load,
         store=store,
+        load_from=load_from,
+        store_to=store_to,
         multiply_add=multiply_add,
         multiply=multiply,
         choose_greater=choose_greater,
         zeros=lambda array: np.zeros(array.shape[1], array.dtype),
+        repeated=lambda array, value: np.full(array.shape[1], value, array.dtype),
         spread=lambda array, index: array[int(index)],
         add=lambda first, second: first + second,
         maximum=np.maximum,
         any_positive=lambda value: bool((value > 0).any()),
     )
+
+
+def _from(array: Any, place: int, offset: int) -> Any:
+    """A view of the numbers of one vector."""
+    begin = int(place) + int(offset)
+    return array.reshape(-1)[begin : begin + vector.VECTOR_BYTES // array.itemsize]
 
 
 def _module(name: str, **members: Any) -> ModuleType:

@@ -85,12 +85,18 @@ class Parse:
     def trees(self) -> tuple[Tree | None, ...]:
         """The tree of each objective as it is written (None: the empty parse), built when it is asked for."""
         # Objectives often agree: the same tree is built once.
-        built: dict[object, Tree | None] = {None: None}
-        keys = [None if parts is None else parts.key() for parts in self.parts]
-        for key, parts in zip(keys, self.parts, strict=True):
-            if key not in built and parts is not None:
-                built[key] = parts.build()
-        return tuple(built[key] for key in keys)
+        built: dict[object, Tree] = {}
+        trees: list[Tree | None] = []
+        for parts in self.parts:
+            if parts is None:
+                trees.append(None)
+                continue
+            listed = parts.listed()
+            key = listed.form, id(listed.leaves), listed.spans, listed.tags
+            if key not in built:
+                built[key] = listed.build()
+            trees.append(built[key])
+        return tuple(trees)
 
     @property
     def length(self) -> int:
@@ -99,7 +105,10 @@ class Parse:
 
     @property
     def log_prob(self) -> float:
-        """The natural logarithm of the sentence's probability; -inf where it has no chart."""
+        """The natural logarithm of the sentence's probability.
+
+        -inf where it has no chart; nan where the search of it kept no sums (best_first.viterbi).
+        """
         return -math.inf if self.chart is None else self.chart.log_prob
 
     @property
@@ -117,7 +126,8 @@ class Parse:
         """By objective, what it is expected to score with its tree (None: with a fall-back, nothing).
 
         For the recalls the expected number of right constituents or brackets, for other objectives the sum
-        of their gains, for the most probable derivation its probability given the sentence.
+        of their gains, for the most probable derivation its probability given the sentence (None where that
+        is not known).
         """
         rows = zip(self.objectives, self.decoded, strict=True)
         return {objective.name: self._score(found) for objective, found in rows}
@@ -125,6 +135,8 @@ class Parse:
     def _score(self, found: Decoded | None) -> float | None:
         if found is None or found.log_prob is None:
             return None if found is None else found.score
+        if math.isnan(self.log_prob):
+            return None
         return math.exp(found.log_prob - self.log_prob)
 
     def __repr__(self) -> str:

@@ -50,9 +50,10 @@ class TreeParts:
             return nary_tree(self.spans, leaves, form.root)
         return build_tree(self.constituents, leaves)
 
-    def key(self) -> tuple[object, ...]:
-        """What trees that are equal have in common, among those of one sentence."""
-        return (self.form, id(self.leaves), *self.spans, *(self.tags or ()))
+    def listed(self) -> TreeParts:
+        """The same, spans and tags as tuples."""
+        tags = None if self.tags is None else tuple(self.tags)
+        return TreeParts(tuple(self.spans), self.leaves, tags, self.form)
 
 
 def build_tree(spans: Sequence[tuple[int, int, str]], leaves: Sequence[Tree]) -> Tree:

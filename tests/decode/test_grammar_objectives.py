@@ -19,11 +19,12 @@ from naive_objectives import GRAMMAR_OBJECTIVES, MAX_RULE_OBJECTIVES, gains, pro
 from strategies import grammars, sentences
 from unary_strategies import FEW_LABELS, unary_cases
 
-from mbrparse.decode.derivations import forest_decoder, label_forest, tree_search
+from mbrparse.decode.derivations import forest_decoder, grammar_lanes, label_forest, tree_search
 from mbrparse.decode.derivations.expectations import item_nodes
 from mbrparse.decode.derivations.forest_charts import ForestChart, ForestCharts
 from mbrparse.decode.derivations.forest_decoder import ForestDecoder
 from mbrparse.decode.derivations.gains import LANES
+from mbrparse.decode.derivations.kept_forest import Selection
 from mbrparse.decode.derivations.tree_search import GrammarTree
 from mbrparse.decode.free.free_decoder import best_preterminals
 from mbrparse.decode.objectives import OBJECTIVES, Item, Objective, Space
@@ -262,6 +263,58 @@ GROWING = naive.Grammar(
 )
 
 
+MIXTURES = (
+    Objective("cost", Space.GRAMMAR, ((Item.SPAN, 1.0),), -0.3),
+    Objective("gain", Space.GRAMMAR, ((Item.PRODUCTION, 1.0),), 0.1),
+    Objective("rules", Space.GRAMMAR, ((Item.RULE, 0.2), (Item.LABELLED_SPAN, 1.0))),
+    Objective("pairs", Space.GRAMMAR, ((Item.PARENT_CHILD, 0.5), (Item.SPAN, 1.0))),
+)
+
+
+def everything(_: Any, core: Selection, selection: Selection, length: int) -> None:  # noqa: ARG001
+    """In place of what is likely, all that there is."""
+    for chosen in (core, selection):
+        chosen.items[:], chosen.least[:], chosen.least_label[:] = 1, 0, 0
+
+
+def check_what_is_left_out(grammar: PCFG, words: Sequence[str], items: Items) -> None:
+    """Trees and scores are those of a search that leaves nothing out, ties included."""
+    if not known(grammar, words):
+        return
+    rows = (*ROWS, *MIXTURES)
+    found = decode(grammar, words, items, rows)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(forest_decoder, "likely", everything)
+        whole = decode(grammar, words, items, rows)
+    assert len(found.trees) == len(whole.trees)
+    for row, one, other in zip(rows, found.trees, whole.trees, strict=False):
+        assert (one is None) == (other is None)
+        if one is not None and other is not None:
+            assert (one.nodes, one.preterminals) == (other.nodes, other.preterminals), row.name
+            assert one.score == pytest.approx(other.score, rel=1e-12, abs=1e-12)
+
+
+@given(unary_cases(), st.sampled_from(["projected", "symbol"]))
+@settings(deadline=None)
+def test_what_a_search_leaves_out_is_never_best(case: tuple[naive.Grammar, list[str]], items: Items) -> None:
+    grammar, words = case
+    check_what_is_left_out(to_pcfg(grammar), words, items)
+
+
+@given(st.data(), st.sampled_from(["projected", "symbol"]))
+@settings(deadline=None)
+def test_nor_is_it_without_unary_rules(data: st.DataObject, items: Items) -> None:
+    grammar = data.draw(grammars())
+    check_what_is_left_out(to_pcfg(grammar), data.draw(sentences(grammar, 12)), items)
+
+
+def test_nor_is_it_among_many_equals() -> None:
+    """Trees of equal words are equally good very often."""
+    for length in (2, 5, 9, 14):
+        for items in ("projected", "symbol"):
+            check_what_is_left_out(to_pcfg(GROWING), ["x"] * length, items)
+
+
 def test_long_sentences_neither_underflow_nor_depend_on_those_before() -> None:
     grammar = to_pcfg(GROWING)
     sentences = [grammar.encode(["x"] * n) for n in (3, 120, 3, 1)]
@@ -353,7 +406,7 @@ def test_a_sentence_that_memory_did_not_suffice_for_may_come_again(
 def test_a_search_without_a_tree_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     """As where no posterior is large enough for a number: a sentence then falls back."""
     monkeypatch.setattr(
-        forest_decoder, "_roots", lambda grammar, _: np.full((len(grammar.symbols), LANES), -np.inf)
+        grammar_lanes, "_roots", lambda grammar, _: np.full((len(grammar.symbols), LANES), -np.inf)
     )
     grammar = to_pcfg(GROWING)
     assert decode(grammar, ["x", "x"], "projected", ROWS[:2]).trees == [None, None]

@@ -18,6 +18,7 @@ from mbrparse.decode.best_first import best_first_charts
 from mbrparse.decode.best_first.best_first import BestFirst, Until
 from mbrparse.decode.best_first.best_first_charts import BestFirstCharts
 from mbrparse.decode.best_first.kernels import TIME_UP, run_slice
+from mbrparse.decode.best_first.viterbi import viterbi_charts
 from mbrparse.decode.derivations import label_forest, tree_search
 from mbrparse.decode.derivations.forest_search import search_forest
 from mbrparse.decode.free.bracketing import best_bracketing
@@ -28,7 +29,7 @@ from mbrparse.errors import OptionsError, TimeLimitError
 from mbrparse.grammar.charts import clock as clocks
 from mbrparse.grammar.charts.chart import Chart, Wanted
 from mbrparse.grammar.charts.clock import Clock
-from mbrparse.grammar.charts.dense import dense_charts
+from mbrparse.grammar.charts.dense import dense_charts, diagonal_charts
 from mbrparse.grammar.charts.factory import ChartFactory
 from mbrparse.grammar.charts.forest import forests
 from mbrparse.grammar.charts.forest.forests import Forests
@@ -163,6 +164,11 @@ def looked(answer: object) -> bool:
         (label_forest, "project_forest", {"objective": "max-rule-sum", "grammar": "latent"}),
         (best_first_charts, "run_slice", {"best_first": BestFirst("normalized-beta", Until("exhausted"))}),
         (best_first_charts, "run_slice", {"best_first": BestFirst("normalized-beta", Until("mass", 0.9))}),
+        (
+            viterbi_charts,
+            "run_items",
+            {"objective": "labelled-tree", "best_first": BestFirst("a-star", agenda="viterbi")},
+        ),
     ],
 )
 def test_kernels_say_that_they_stopped(
@@ -209,8 +215,23 @@ def test_dense_kernels_stop_at_the_first_cell(
         found.append(int(np.count_nonzero(arguments[which])))
 
     monkeypatch.setattr(dense_charts, name, late)
+    group = [GRAMMAR.encode(["x"] * 6)] * 8
+    ChartFactory(GRAMMAR, wanted=wanted, kernel="dense").charts(group)
+    assert found == [8 * entered]
+
+
+def test_the_kernel_of_a_sentence_alone_stops_at_the_first_cell(monkeypatch: pytest.MonkeyPatch) -> None:
+    kernel, found = getattr(diagonal_charts, "diagonal_inside"), []  # noqa: B009
+
+    def late(*arguments: Any) -> Any:
+        kept = kernel(*arguments[:-1], np.ones(1, np.int32))
+        found.append((kept, int(np.count_nonzero(arguments[2]))))
+        return kept
+
+    monkeypatch.setattr(diagonal_charts, "diagonal_inside", late)
+    wanted = Wanted(summaries=False, derivations=True)
     ChartFactory(GRAMMAR, wanted=wanted, kernel="dense").charts([GRAMMAR.encode(["x"] * 6)])
-    assert found == [entered]
+    assert found == [(False, 0)]
 
 
 @pytest.mark.parametrize("search", [best_bracketing, best_constituents])

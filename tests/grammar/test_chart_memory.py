@@ -9,7 +9,7 @@ import pytest
 
 from mbrparse.errors import ChartOverflowError
 from mbrparse.grammar.charts.chart import Chart, Wanted
-from mbrparse.grammar.charts.dense import dense_charts
+from mbrparse.grammar.charts.dense import dense_charts, diagonal_charts
 from mbrparse.grammar.charts.factory import ChartFactory, Kernel
 from mbrparse.grammar.charts.forest.forests import MAX_SIZE, Forests
 from mbrparse.grammar.charts.sparse import sparse_charts
@@ -153,13 +153,16 @@ def counting_calls(monkeypatch: pytest.MonkeyPatch, module: Any, name: str) -> l
     return calls
 
 
-@pytest.mark.parametrize(("kernel", "module"), [("dense", dense_charts), ("sparse", sparse_charts)])
+@pytest.mark.parametrize(
+    ("kernel", "module", "name"),
+    [("dense", diagonal_charts, "diagonal_posteriors"), ("sparse", sparse_charts, "sparse_inside")],
+)
 def test_all_spans_of_a_sentence_cost_one_fill(
-    kernel: Kernel, module: Any, monkeypatch: pytest.MonkeyPatch
+    kernel: Kernel, module: Any, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     factory = ChartFactory(GRAMMAR, kernel=kernel)
     [chart] = factory.charts([LONG[:12]])
-    fills = counting_calls(monkeypatch, module, f"{kernel}_inside")
+    fills = counting_calls(monkeypatch, module, name)
     all_cells(chart)
     assert len(fills) <= 1
 

@@ -48,11 +48,11 @@ FIRST_PARSE = Until("first-parse")
 class BestFirst:
     """How to search.
 
-    On the ``agenda`` of the "paper" (Caraballo & Charniak 1998) inside probabilities are sums, which grow while
-    the chart does, and ``beta_threshold`` is the share by which one must have grown for the growth to be passed
-    on. On the "viterbi" agenda each item has its best derivation and nothing else: for the most probable
-    derivation alone, which it finds much sooner. ``edges`` bounds how many are made: time, and on the paper's
-    agenda memory. Raises OptionsError for what has no meaning together.
+    On the ``agenda`` of the "paper" (Caraballo & Charniak 1998) inside probabilities are sums, which grow
+    while the chart does, and ``beta_threshold`` is the share by which one must have grown for the growth to
+    be passed on. On the "viterbi" agenda each item has its best derivation and nothing else: for the most
+    probable derivation alone, which it finds much sooner. ``edges`` bounds how many are made: time, and on
+    the paper's agenda memory. Raises OptionsError for what has no meaning together.
     """
 
     merit: str = DEFAULT_MERIT
@@ -76,11 +76,13 @@ class BestFirst:
             return
         if self.figure.needs_prefix:
             raise OptionsError(
-                f"--merit {self.merit} is made of sums over what stands to the left, which --agenda viterbi does "
-                "not keep: give --agenda paper"
+                f"--merit {self.merit} is made of sums, which --agenda viterbi does not keep: "
+                "give --agenda paper"
             )
         if self.until.name == "mass":
-            raise OptionsError("--until mass is a sum, which --agenda viterbi does not keep: give --agenda paper")
+            raise OptionsError(
+                "--until mass is a sum, which --agenda viterbi does not keep: give --agenda paper"
+            )
 
     @property
     def figure(self) -> Merit:

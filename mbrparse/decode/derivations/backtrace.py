@@ -97,61 +97,58 @@ def _chain(state: SearchState, cell: int, node: int, lane: int) -> int:
 def _best_split(state: SearchState, lane: int, node: int, end: int) -> tuple[int, int]:
     """The two nodes that a node is best made of, without a chain."""
     forest, gains, edge_gains, values = state.forest, state.gains, state.edge_gains, state.values
-    best, symbol = values.best, forest.node_symbol
+    best, symbol, production_rule = values.best, forest.node_symbol, forest.production_rule
     start = forest.node_start[node]
     here = forest_cell(start, end)
     wanted = -np.inf
-    group = forest.cell_group[here]
-    while group >= 0:
-        for place in range(forest.production_first[group], forest.production_last[group]):
-            if forest.production_parent[place] == node:
-                rule = forest.production_rule[place]
-                found = values.shared[place] if lane == edge_gains.share_lane else values.split[group, lane]
-                wanted = max(wanted, found + production_gain(gains, place, rule, here, lane))
-        group = forest.group_next[group]
+    parent, group_of = forest.production_parent, forest.production_group
+    productions = range(forest.cell_production[here], forest.cell_production[here + 1])
+    for place in productions:
+        if parent[place] == node:
+            found = (
+                values.shared[place] if lane == edge_gains.share_lane else values.split[group_of[place], lane]
+            )
+            wanted = max(wanted, found + production_gain(gains, place, production_rule[place], here, lane))
     least = wanted - state.tie * abs(wanted)
     found_left, found_right = -1, -1
     # Where large values cancel, rounding may leave all below: then the largest is taken.
     largest, largest_left, largest_right = -np.inf, -1, -1
-    group = forest.cell_group[here]
-    while group >= 0:
-        for place in range(forest.production_first[group], forest.production_last[group]):
-            if forest.production_parent[place] != node:
-                continue
-            rule = forest.production_rule[place]
-            gain = production_gain(gains, place, rule, here, lane)
-            found = values.shared[place] if lane == edge_gains.share_lane else values.split[group, lane]
-            if found + gain < least:
-                continue
-            for split in range(start + 1, end):
-                cell = forest_cell(split, end)
-                # A later split than the one at hand cannot come first.
-                if found_right >= 0 and split > forest.node_start[found_right]:
-                    break
-                for right in range(forest.node_first[cell], forest.node_first[cell + 1]):
-                    if symbol[right] != forest.group_right[group]:
+    for place in productions:
+        if parent[place] != node:
+            continue
+        group = group_of[place]
+        gain = production_gain(gains, place, production_rule[place], here, lane)
+        found = values.shared[place] if lane == edge_gains.share_lane else values.split[group, lane]
+        if found + gain < least:
+            continue
+        for split in range(start + 1, end):
+            cell = forest_cell(split, end)
+            # A later split than the one at hand cannot come first.
+            if found_right >= 0 and split > forest.node_start[found_right]:
+                break
+            for right in range(forest.node_first[cell], forest.node_first[cell + 1]):
+                if symbol[right] != forest.group_right[group]:
+                    continue
+                for edge in range(forest.edge_first[right], forest.edge_first[right + 1]):
+                    if forest.edge_group[edge] != group:
                         continue
-                    for edge in range(forest.edge_first[right], forest.edge_first[right + 1]):
-                        if forest.edge_group[edge] != group:
-                            continue
-                        left = forest.left_node[forest.left_first[right] + edge - forest.edge_first[right]]
-                        value = best[left, lane] + best[right, lane] + gain
-                        if lane == edge_gains.share_lane:
-                            value += gains.share[place] * forest.inside[left] * forest.inside[right]
-                        if len(edge_gains.mass):
-                            value += edge_gains.weights[0, lane] * edge_gains.mass[edge]
-                            value += edge_gains.weights[1, lane] * edge_gains.log_mass[edge]
-                        if value > largest:
-                            largest, largest_left, largest_right = value, left, right
-                        if value < least:
-                            continue
-                        if (
-                            found_right < 0
-                            or split < forest.node_start[found_right]
-                            or (symbol[left], symbol[right]) < (symbol[found_left], symbol[found_right])
-                        ):
-                            found_left, found_right = left, right
-        group = forest.group_next[group]
+                    left = forest.left_node[forest.left_first[right] + edge - forest.edge_first[right]]
+                    value = best[left, lane] + best[right, lane] + gain
+                    if lane == edge_gains.share_lane:
+                        value += gains.share[place] * forest.inside[left] * forest.inside[right]
+                    if len(edge_gains.mass):
+                        value += edge_gains.weights[0, lane] * edge_gains.mass[edge]
+                        value += edge_gains.weights[1, lane] * edge_gains.log_mass[edge]
+                    if value > largest:
+                        largest, largest_left, largest_right = value, left, right
+                    if value < least:
+                        continue
+                    if (
+                        found_right < 0
+                        or split < forest.node_start[found_right]
+                        or (symbol[left], symbol[right]) < (symbol[found_left], symbol[found_right])
+                    ):
+                        found_left, found_right = left, right
     if found_left < 0:
         return largest_left, largest_right
     return found_left, found_right

@@ -10,7 +10,7 @@ are posteriors:
 - A derivation is no more probable than any of its nodes, and than any of its edges.
 - The posteriors of productions that come in one cell and have one parent sum up to no more than the
   parent's, and so their product is no larger than it, while that is one at most (``_beyond_one``).
-- An edge that was left out has no more than what the edges that were not leave of the cell's nodes.
+- An edge that is not among the likely ones has no more than they all have.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from mbrparse.grammar.charts.vector import add, load, maximum, store
 from mbrparse.grammar.kernel import kernel
 
 # What is searched first, to know what some tree earns: cells with so many constituents, nodes and edges.
-LIKELY_CELL, LIKELY_NODE = 5e-2, 1e-3
+LIKELY_CELL, LIKELY_NODE = 2e-1, 1e-2
 _MANY = 4.0  # productions of one parent that come more often may earn most by being several
 
 
@@ -155,14 +155,13 @@ def likely(masses: CellMasses, core: Selection, selection: Selection, n: int) ->
 
 @kernel
 def bound_cells(
-    earnings: Earnings, masses: CellMasses, known: Ints, edges: tuple[Floats, Floats], bounds: Bounds, n: int
+    earnings: Earnings, masses: CellMasses, known: Ints, edge_most: Floats, bounds: Bounds, n: int
 ) -> None:
     """Fill ``largest`` and ``most``, but for what is known of some cells in lanes that weigh items.
 
-    Of edges come by cell the largest posterior of those that are searched, and their sum with unaries'.
+    Of the likely edges comes by cell the largest posterior.
     """
     weights, chains, most, largest = earnings.weights, earnings.chains, bounds.most, bounds.largest
-    edge_most, edge_sum = edges
     node = masses.label if earnings.projected else masses.node
     excess = masses.label_excess if earnings.projected else masses.node_excess
     for end in range(1, n + 1):
@@ -174,8 +173,7 @@ def bound_cells(
                 continue
             largest[cell] = node[cell]
             if end - start > 1:
-                left_out = max(0.0, masses.all[cell] * (1 + 1e-9) - edge_sum[cell])
-                largest[cell] = min(node[cell], edge_most[cell] * (1 + 1e-9) + left_out)
+                largest[cell] = min(node[cell], max(edge_most[cell], LIKELY_NODE))
             product = np.log(largest[cell])
             if masses.free[cell]:
                 product = max(0.0, product)

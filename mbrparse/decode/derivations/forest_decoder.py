@@ -110,12 +110,14 @@ class ForestDecoder:
         for search in searches:
             search.narrow(kept, masses, core, selection, bounds, length)
         self._forests.clock.check()
-        kept = self._kept.keep(selection, length)
+        enough = core.holds(selection)
+        if not enough:
+            kept = self._kept.keep(selection, length)
         found: dict[int, GrammarTree | None] = {}
         for lanes in self._lanes:
-            found.update(lanes.trees(kept, length))
+            found.update(lanes.trees(kept, length, enough))
         for max_rule in self._max_rule:
-            for index, tree in max_rule.trees(kept, length).items():
+            for index, tree in max_rule.trees(kept, length, enough).items():
                 if tree is None:
                     found[index] = None
                     continue

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from mbrparse.decode.derivations.backtrace import best_values
 from mbrparse.decode.derivations.bounds import (
     Bounds,
     CellMasses,
@@ -91,24 +92,29 @@ class GrammarLanes:
         state = self._state(kept, length)
         known = core.items if self._adds_up else np.zeros_like(core.items)
         earned_in_cells(state, known, bounds.most, length)
-        values = self._search.values(state, self._root_gains(kept.forest, length), length)
+        self._search.search(state, length)
+        values = best_values(state, self._root_gains(kept.forest, length), length)
         log_total = self._forests.log_total
         earned = earnings_of(self._weights, values, len(self._places), length, log_total, False, self._chains)
-        bound_cells(earned, masses, known, (kept.edge_most, kept.edge_sum), bounds, length)
+        bound_cells(earned, masses, known, kept.edge_most, bounds, length)
         bound_trees(bounds, length, self._forests.clock.stop)
         select(earned, masses, bounds, selection, length)
 
-    def trees(self, kept: KeptForest, length: int) -> dict[int, GrammarTree | None]:
-        """By the objective's position, the best tree of a forest, or None."""
-        state = self._state(kept, length)
+    def trees(self, kept: KeptForest, length: int, searched: bool) -> dict[int, GrammarTree | None]:
+        """By the objective's position, the best tree of a forest (that was searched last), or None."""
+        state = self._state(kept, length, searched)
+        if not searched:
+            self._search.search(state, length)
         trees = self._search.trees(state, self._root_gains(kept.forest, length), len(self._places), length)
         return dict(zip(self._places, trees, strict=True))
 
-    def _state(self, kept: KeptForest, length: int) -> SearchState:
+    def _state(self, kept: KeptForest, length: int, filled: bool = False) -> SearchState:
         """What is searched: the forest and its gains."""
         forest, weights = kept.forest, self._weights
         edge_gains = EdgeGains(NO_NUMBERS, NO_NUMBERS, weights, self._share_lane)
         state = self._search.state(forest, edge_gains, kept.left_value, kept.weight)
+        if filled:
+            return state
         state.gains.weights[:] = weights
         source = ItemForest(forest, self._forests.tables, self._forests.unaries, self._items)
         item_gains(source, self._sums, state.gains, length)

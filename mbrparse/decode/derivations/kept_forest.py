@@ -34,12 +34,21 @@ class Selection(NamedTuple):
     """What is kept, by cell.
 
     All nodes and productions, and all edges to other such cells, where items are looked at; and nodes and
-    edges whose posterior is not less than this; and nodes whose label's is not, with all edges among them.
+    productions with their split whose posterior is not less than this; and nodes whose label's is not, with
+    all edges among them.
     """
 
     items: Ints
     least: Floats
     least_label: Floats
+
+    def holds(self, other: Selection) -> bool:
+        """Whether it keeps all that another one does."""
+        return bool(
+            (self.items >= other.items).all()
+            and (self.least <= other.least).all()
+            and (self.least_label <= other.least_label).all()
+        )
 
 
 class KeptForest(NamedTuple):
@@ -48,8 +57,7 @@ class KeptForest(NamedTuple):
     forest: Forest
     left_value: Floats  # the inside values of its left nodes
     weight: Floats  # by group, the sum of outside * probability over its productions
-    edge_most: Floats  # by cell, the largest posterior of its kept edges
-    edge_sum: Floats  # by cell, the sum of theirs and of its kept unaries'
+    edge_most: Floats  # by cell, the largest posterior of a production with its split
 
 
 class _Scratch(NamedTuple):
@@ -57,12 +65,13 @@ class _Scratch(NamedTuple):
     group: Ints  # and by group
     by_label: Ints  # by kept node: whether its label is likely
     label_mass: Floats  # by label, of the cell at work
+    largest: Floats  # by kept group, what a production of it has of ``weight`` at most
 
 
 @kernel
 def keep(
     source: Forest,
-    known: tuple[Floats, Floats, Ints],
+    known: tuple[Floats, Floats, Ints, int],
     selection: Selection,
     into: KeptForest,
     scratch: _Scratch,
@@ -71,37 +80,27 @@ def keep(
 ) -> int:
     """Fill a forest with what is selected; returns -1, or which of its parts is too small, or STOPPED.
 
-    Known are the weights of its groups, the probabilities of unary rules, and the labels of symbols.
-
-    Nodes without a posterior above zero are never kept.
+    Nodes without a posterior above zero are never kept. Known are the weights of the source's groups, the
+    probabilities of rules, the labels of symbols, and how many groups there are.
     """
-    source_weight, unary_prob, label = known
-    forest, kept = into.forest, scratch.kept
+    source_weight, rule_prob, label, source_groups = known
+    forest = into.forest
     forest.node_first[0], forest.unary_first[0], forest.cell_production[0] = 0, 0, 0
     cells = n * (n + 1) // 2
-    into.edge_most[:cells], into.edge_sum[:cells] = 0, 0
-    kept[: source.node_first[cells]] = -1
-    items, least, least_label = selection.items, selection.least, selection.least_label
+    into.edge_most[:cells] = 0
+    scratch.kept[: source.node_first[cells]], scratch.group[:source_groups] = -1, -1
     groups, edges = 0, 0
     for end in range(1, n + 1):
         if stop[0]:
             return STOPPED
-        for start in range(end - 1, -1, -1):
-            cell = forest_cell(start, end)
-            if not (items[cell] or least[cell] < np.inf or least_label[cell] < np.inf):
-                forest.node_first[cell + 1] = forest.node_first[cell]
-                forest.unary_first[cell + 1] = forest.unary_first[cell]
-                forest.cell_production[cell + 1] = forest.cell_production[cell]
-                forest.cell_group[cell] = -1
-                continue
-            if not _keep_nodes(source, label, selection, forest, scratch, cell):
-                return NODES
-            groups, full = _keep_groups(source, source_weight, selection, into, scratch, cell, groups)
-            if full >= 0:
-                return full
-            if not _keep_unaries(source, unary_prob, into, kept, cell):
-                return UNARIES
-        edges = _keep_edges(source, source_weight, selection, into, scratch, end, edges)
+        if not _keep_nodes(source, label, selection, forest, scratch, end):
+            return NODES
+        groups, full = _keep_groups(source, (source_weight, rule_prob), selection, into, scratch, end, groups)
+        if full >= 0:
+            return full
+        if not _keep_unaries(source, forest, scratch.kept, end):
+            return UNARIES
+        edges = _keep_edges(source, selection, into, scratch, end, edges)
         if edges < 0:
             return EDGES
     forest.edge_first[forest.node_first[forest_cell(0, n) + 1]] = edges
@@ -110,55 +109,60 @@ def keep(
 
 @kernel
 def _keep_nodes(
-    source: Forest, label: Ints, selection: Selection, forest: Forest, scratch: _Scratch, cell: int
+    source: Forest, label: Ints, selection: Selection, forest: Forest, scratch: _Scratch, end: int
 ) -> bool:
-    """Keep a cell's nodes; false if there is no room."""
-    first, last = source.node_first[cell], source.node_first[cell + 1]
+    """Keep the nodes of a column; false if there is no room."""
     symbol, inside, outside, lexical = source.node_symbol, source.inside, source.outside, source.lexical
     kept, by_label, mass = scratch.kept, scratch.by_label, scratch.label_mass
     into_symbol, into_inside, into_outside = forest.node_symbol, forest.inside, forest.outside
-    into_lexical, into_start, node_start = forest.lexical, forest.node_start, source.node_start
-    count = forest.node_first[cell]
-    if count + last - first > len(into_start):
-        return False
-    every, least, least_label = selection.items[cell], selection.least[cell], selection.least_label[cell]
-    if least_label < np.inf:
-        for node in range(first, last):
-            mass[label[symbol[node]]] += inside[node] * outside[node]
-    for node in range(first, last):
-        posterior = inside[node] * outside[node]
-        likely = least_label < np.inf and mass[label[symbol[node]]] >= least_label
-        if posterior > 0 and (every or posterior >= least or likely):
-            kept[node], by_label[count] = count, likely
-            into_symbol[count], into_start[count] = symbol[node], node_start[node]
-            into_inside[count], into_outside[count] = inside[node], outside[node]
-            into_lexical[count] = lexical[node]
-            count += 1
-    if least_label < np.inf:
-        for node in range(first, last):
-            mass[label[symbol[node]]] = 0
-    forest.node_first[cell + 1] = count
+    into_lexical, into_start, into_first = forest.lexical, forest.node_start, forest.node_first
+    items, least_of, least_label_of = selection.items, selection.least, selection.least_label
+    node_first = source.node_first
+    count = into_first[forest_cell(end - 1, end)]
+    for start in range(end - 1, -1, -1):
+        cell = forest_cell(start, end)
+        first, last = node_first[cell], node_first[cell + 1]
+        every, least, least_label = items[cell], least_of[cell], least_label_of[cell]
+        if every or least < np.inf or least_label < np.inf:
+            if count + last - first > len(into_start):
+                return False
+            if least_label < np.inf:
+                for node in range(first, last):
+                    mass[label[symbol[node]]] += inside[node] * outside[node]
+            for node in range(first, last):
+                posterior = inside[node] * outside[node]
+                likely = least_label < np.inf and mass[label[symbol[node]]] >= least_label
+                if posterior > 0 and (every or posterior >= least or likely):
+                    kept[node], by_label[count] = count, likely
+                    into_symbol[count], into_start[count] = symbol[node], start
+                    into_inside[count], into_outside[count] = inside[node], outside[node]
+                    into_lexical[count] = lexical[node]
+                    count += 1
+            if least_label < np.inf:
+                for node in range(first, last):
+                    mass[label[symbol[node]]] = 0
+        into_first[cell + 1] = count
     return True
 
 
 @kernel
 def _keep_groups(
     source: Forest,
-    source_weight: Floats,
+    known: tuple[Floats, Floats],
     selection: Selection,
     into: KeptForest,
     scratch: _Scratch,
-    cell: int,
+    end: int,
     groups: int,
 ) -> tuple[int, int]:
-    """Keep a cell's groups and productions; returns the number of groups, and what is too small, or -1."""
-    forest, kept, group_of = into.forest, scratch.kept, scratch.group
+    """Keep a column's groups and productions; returns the number of groups, and what is too small, or -1."""
+    source_weight, rule_prob = known
+    forest, kept, group_of, largest = into.forest, scratch.kept, scratch.group, scratch.largest
+    outside = forest.outside
     source_first, source_last = source.production_first, source.production_last
-    source_parent, source_rule, source_sum = (
-        source.production_parent,
-        source.production_rule,
-        source.group_sum,
-    )
+    source_parent, source_rule = source.production_parent, source.production_rule
+    source_sum, source_next, source_right = source.group_sum, source.group_next, source.group_right
+    source_group = source.cell_group
     parent_of, rule_of, group_at = (
         forest.production_parent,
         forest.production_rule,
@@ -166,108 +170,101 @@ def _keep_groups(
     )
     production_first, production_last = forest.production_first, forest.production_last
     group_next, group_sum, group_right = forest.group_next, forest.group_sum, forest.group_right
-    weight = into.weight
-    least = selection.least[cell]
-    every = selection.items[cell] or selection.least_label[cell] < np.inf
-    some = forest.node_first[cell + 1] > forest.node_first[cell]
-    newest, productions, full = -1, forest.cell_production[cell], -1
-    group = source.cell_group[cell]
-    while group >= 0:
-        group_of[group] = -1
-        if some and (every or source_weight[group] * source_sum[group] >= least):
-            first, last = source_first[group], source_last[group]
-            if groups == len(group_sum) or productions + last - first > len(parent_of):
-                full = GROUPS if groups == len(group_sum) else PRODUCTIONS
-                break
-            until = productions
-            for place in range(first, last):
-                parent = kept[source_parent[place]]
-                if parent >= 0:
-                    parent_of[until], rule_of[until], group_at[until] = parent, source_rule[place], groups
-                    until += 1
-            if until > productions:
-                group_of[group] = groups
-                production_first[groups], production_last[groups] = productions, until
-                group_sum[groups], weight[groups] = source_sum[group], source_weight[group]
-                group_right[groups] = source.group_right[group]
-                group_next[groups], newest = newest, groups
-                productions, groups = until, groups + 1
-        group = source.group_next[group]
-    forest.cell_group[cell], forest.cell_production[cell + 1] = newest, productions
-    return groups, full
+    group_start, node_first, cell_group = forest.group_start, forest.node_first, forest.cell_group
+    weight, cell_production = into.weight, forest.cell_production
+    items, least_of, least_label_of = selection.items, selection.least, selection.least_label
+    productions = cell_production[forest_cell(end - 1, end)]
+    for start in range(end - 1, -1, -1):
+        cell = forest_cell(start, end)
+        least, every = least_of[cell], items[cell] or least_label_of[cell] < np.inf
+        newest = -1
+        group = source_group[cell] if node_first[cell + 1] > node_first[cell] else -1
+        while group >= 0:
+            if every or source_weight[group] * source_sum[group] >= least:
+                first, last = source_first[group], source_last[group]
+                if groups == len(group_sum):
+                    return groups, GROUPS
+                if productions + last - first > len(parent_of):
+                    return groups, PRODUCTIONS
+                until, most = productions, 0.0
+                for place in range(first, last):
+                    parent = kept[source_parent[place]]
+                    if parent >= 0:
+                        rule = source_rule[place]
+                        parent_of[until], rule_of[until], group_at[until] = parent, rule, groups
+                        most = max(most, rule_prob[rule] * outside[parent])
+                        until += 1
+                if until > productions:
+                    group_of[group] = groups
+                    production_first[groups], production_last[groups] = productions, until
+                    group_sum[groups], weight[groups] = source_sum[group], source_weight[group]
+                    largest[groups] = most
+                    group_right[groups], group_start[groups] = source_right[group], start
+                    group_next[groups], newest = newest, groups
+                    productions, groups = until, groups + 1
+            group = source_next[group]
+        cell_group[cell], cell_production[cell + 1] = newest, productions
+    return groups, -1
 
 
 @kernel
-def _keep_unaries(source: Forest, unary_prob: Floats, into: KeptForest, kept: Ints, cell: int) -> bool:
-    """Keep the unary rules between a cell's kept nodes; false if there is no room."""
-    forest, edge_sum = into.forest, into.edge_sum
-    first, last = source.unary_first[cell], source.unary_first[cell + 1]
-    place = forest.unary_first[cell]
-    if place + last - first > len(forest.unary_rule):
-        return False
-    for unary in range(first, last):
-        parent, child = kept[source.unary_parent[unary]], kept[source.unary_child[unary]]
-        if parent >= 0 and child >= 0:
-            forest.unary_parent[place], forest.unary_child[place] = parent, child
-            rule = source.unary_rule[unary]
-            forest.unary_rule[place] = rule
-            edge_sum[cell] += unary_prob[rule] * forest.outside[parent] * forest.inside[child]
-            place += 1
-    forest.unary_first[cell + 1] = place
+def _keep_unaries(source: Forest, forest: Forest, kept: Ints, end: int) -> bool:
+    """Keep the unary rules between a column's kept nodes; false if there is no room."""
+    for cell in range(forest_cell(end - 1, end), forest_cell(0, end) + 1):
+        first, last = source.unary_first[cell], source.unary_first[cell + 1]
+        place = forest.unary_first[cell]
+        if place + last - first > len(forest.unary_rule):
+            return False
+        for unary in range(first, last):
+            parent, child = kept[source.unary_parent[unary]], kept[source.unary_child[unary]]
+            if parent >= 0 and child >= 0:
+                forest.unary_parent[place], forest.unary_child[place] = parent, child
+                forest.unary_rule[place] = source.unary_rule[unary]
+                place += 1
+        forest.unary_first[cell + 1] = place
     return True
 
 
 @kernel
 def _keep_edges(
-    source: Forest,
-    source_weight: Floats,
-    selection: Selection,
-    into: KeptForest,
-    scratch: _Scratch,
-    end: int,
-    edges: int,
+    source: Forest, selection: Selection, into: KeptForest, scratch: _Scratch, end: int, edges: int
 ) -> int:
     """Keep the edges of a column; returns the number of edges, -1 if there is no room."""
     forest, left_value, kept, group_of = into.forest, into.left_value, scratch.kept, scratch.group
     edge_first, edge_group, left_first = source.edge_first, source.edge_group, source.left_first
-    left_node, inside, group_start = source.left_node, source.inside, source.group_start
-    by_label, node_first = scratch.by_label, source.node_first
+    left_node, by_label, node_first = source.left_node, scratch.by_label, source.node_first
+    inside, group_start, largest = forest.inside, forest.group_start, scratch.largest
     into_first, into_group, into_left = forest.edge_first, forest.edge_group, forest.left_node
-    into_left_first, cell_group = forest.left_first, forest.cell_group
+    into_left_first, edge_most = forest.left_first, into.edge_most
     items, least, least_label = selection.items, selection.least, selection.least_label
-    edge_most, edge_sum = into.edge_most, into.edge_sum
     for split in range(end - 1, -1, -1):
         right_cell = forest_cell(split, end)
+        right_items = items[right_cell]
         for right in range(node_first[right_cell], node_first[right_cell + 1]):
             kept_right = kept[right]
             if kept_right < 0:
                 continue
             into_first[kept_right], into_left_first[kept_right] = edges, edges
+            value, likely = inside[kept_right], by_label[kept_right]
             place = Index(left_first[right])
             if edges + edge_first[right + 1] - edge_first[right] > len(into_group):
                 return -1
             for edge in range(Index(edge_first[right]), Index(edge_first[right + 1])):
-                source_group, left = edge_group[edge], left_node[place]
+                group, left = group_of[Index(edge_group[edge])], kept[Index(left_node[place])]
                 place = Index(place + ONE)
-                kept_left = kept[left]
-                if kept_left < 0:
+                if (group | left) < 0:
                     continue
-                start = group_start[source_group]
+                start = group_start[group]
                 cell = forest_cell(start, end)
-                # Groups of a cell with none are not numbered.
-                group = group_of[source_group] if cell_group[cell] >= 0 else -1
-                if group < 0:
-                    continue
-                posterior = source_weight[source_group] * inside[left] * inside[right]
+                posterior = largest[group] * inside[left] * value
                 if (
                     posterior >= least[cell]
-                    or (items[cell] and items[right_cell] and items[forest_cell(start, split)])
-                    or (least_label[cell] < np.inf and by_label[kept_right] and by_label[kept_left])
+                    or (right_items and items[cell] and items[forest_cell(start, split)])
+                    or (likely and by_label[left] and least_label[cell] < np.inf)
                 ):
-                    into_group[edges], into_left[edges] = group, kept_left
+                    into_group[edges], into_left[edges] = group, left
                     left_value[edges] = inside[left]
                     edge_most[cell] = max(edge_most[cell], posterior)
-                    edge_sum[cell] += posterior
                     edges += 1
     return edges
 
@@ -298,7 +295,7 @@ class KeptForests:
             if self._room is None:
                 self._room = self._allocated()
             stop = forests.clock.stop
-            known = forests.weight, forests.unaries.rule_prob, self._label
+            known = forests.weight, forests.tables.rule_prob, self._label, forests.groups
             full = int(keep(forest, known, selection, *self._room, length, stop))
             if full < 0:
                 return self._room[0]
@@ -318,9 +315,12 @@ class KeptForests:
             new_floats(edges),
             new_floats(size[GROUPS]),
             new_floats(cells),
-            new_floats(cells),
         )
         scratch = _Scratch(
-            new_ints(source_nodes), new_ints(source_groups), new_ints(nodes), new_floats(self._n_labels)
+            new_ints(source_nodes),
+            new_ints(source_groups),
+            new_ints(nodes),
+            new_floats(self._n_labels),
+            new_floats(size[GROUPS]),
         )
         return kept, scratch

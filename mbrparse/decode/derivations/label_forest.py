@@ -201,28 +201,23 @@ def _project_edges(source: ItemForest, labels: LabelForest, scratch: ProjectionS
     return True
 
 
-def likely_edges(labels: LabelForest, length: int) -> tuple[Floats, Floats]:
-    """By cell the largest posterior of its edges, and their sum with unaries'."""
-    cells = length * (length + 1) // 2
-    most, total = np.zeros(cells), np.zeros(cells)
-    _measure_edges(labels, most, total, length)
-    return most, total
+def largest_edges(labels: LabelForest, length: int) -> Floats:
+    """By cell the largest posterior of its edges."""
+    most = np.zeros(length * (length + 1) // 2)
+    _measure_edges(labels, most, length)
+    return most
 
 
 @kernel
-def _measure_edges(labels: LabelForest, most: Floats, total: Floats, n: int) -> None:
-    forest = labels.forest
+def _measure_edges(labels: LabelForest, most: Floats, n: int) -> None:
+    forest, posterior = labels.forest, labels.edge_posterior
     node_start, parent, edge_group = forest.node_start, forest.production_parent, forest.edge_group
     for end in range(1, n + 1):
         first = forest.node_first[forest_cell(end - 1, end)]
         last = forest.node_first[forest_cell(0, end) + 1]
         for edge in range(forest.edge_first[first], forest.edge_first[last]):
             cell = forest_cell(node_start[parent[edge_group[edge]]], end)
-            most[cell] = max(most[cell], labels.edge_posterior[edge])
-            total[cell] += labels.edge_posterior[edge]
-    for cell in range(n * (n + 1) // 2):
-        for unary in range(forest.unary_first[cell], forest.unary_first[cell + 1]):
-            total[cell] += labels.unary_posterior[unary]
+            most[cell] = max(most[cell], posterior[edge])
 
 
 class LabelForests:

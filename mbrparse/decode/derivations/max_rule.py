@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from mbrparse.decode.derivations.backtrace import best_values
 from mbrparse.decode.derivations.bounds import (
     Bounds,
     CellMasses,
@@ -17,7 +18,7 @@ from mbrparse.decode.derivations.bounds import (
 from mbrparse.decode.derivations.gains import LANES, LOG_NODE, SPLIT, WEIGHTS, lexical_posterior_gains
 from mbrparse.decode.derivations.item_tables import ItemTables
 from mbrparse.decode.derivations.kept_forest import KeptForest, Selection
-from mbrparse.decode.derivations.label_forest import LabelForest, LabelForests, likely_edges
+from mbrparse.decode.derivations.label_forest import LabelForest, LabelForests, largest_edges
 from mbrparse.decode.derivations.search_state import EdgeGains, SearchState
 from mbrparse.decode.derivations.tree_search import GrammarTree, TreeSearch
 from mbrparse.decode.objectives import Item, Objective
@@ -54,6 +55,7 @@ class MaxRule:
         self._terminal = items.terminal
         self._items = items
         self._chains = grammar.has_unaries
+        self._searched: SearchState | None = None
         self._root_symbols = np.isfinite(grammar.root_log_prob)
 
     def narrow(
@@ -67,9 +69,10 @@ class MaxRule:
     ) -> None:
         """Add to a selection what the best trees may need, by what is found in a core."""
         labels = self._label_forests.project(kept.forest, length)
-        state = self._state(labels, length)
-        values = self._search.values(state, self._root_gains(state.forest, length), length)
-        edges = likely_edges(labels, length)
+        state = self._searched = self._state(labels, length)
+        self._search.search(state, length)
+        values = best_values(state, self._root_gains(state.forest, length), length)
+        edges = largest_edges(labels, length)
         weights = np.zeros((WEIGHTS, LANES))
         weights[SPLIT], weights[LOG_NODE] = self._weights
         earned = earnings_of(weights, values, len(self._places), length, 0.0, True, self._chains)
@@ -77,12 +80,15 @@ class MaxRule:
         bound_trees(bounds, length, self._forests.clock.stop)
         select(earned, masses, bounds, selection, length)
 
-    def trees(self, kept: KeptForest, length: int) -> dict[int, GrammarTree | None]:
+    def trees(self, kept: KeptForest, length: int, searched: bool) -> dict[int, GrammarTree | None]:
         """By the objective's position, the best tree of a forest's productions, or None.
 
-        Its nodes and preterminals are label ids.
+        The forest may have been searched last. Nodes and preterminals are label ids.
         """
-        state = self._state(self._label_forests.project(kept.forest, length), length)
+        state = self._searched if searched else None
+        if state is None:
+            state = self._state(self._label_forests.project(kept.forest, length), length)
+            self._search.search(state, length)
         trees = self._search.trees(state, self._root_gains(state.forest, length), len(self._places), length)
         return dict(zip(self._places, trees, strict=True))
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mbrparse.decode.derivations.backtrace import best_trees, best_values
+from mbrparse.decode.derivations.backtrace import best_trees
 from mbrparse.decode.derivations.chain_scratch import new_scratch, ranks
 from mbrparse.decode.derivations.forest_search import search_forest
 from mbrparse.decode.derivations.gains import Gains
@@ -89,22 +89,18 @@ class TreeSearch:
             forest, self.label, gains, edge_gains, times, chains, walks, values, self._tie, stop
         )
 
-    def values(self, state: SearchState, root_gains: Floats, length: int) -> Floats:
-        """By lane what the best tree earns, -inf where no tree has a value; the rest as in ``trees``."""
+    def search(self, state: SearchState, length: int) -> None:
+        """Find the best values; raises TimeLimitError."""
         search_forest(state, length)
         self._clock.check()
-        found: Floats = best_values(state, root_gains, length)
-        return found
 
     def trees(
         self, state: SearchState, root_gains: Floats, lanes: int, length: int
     ) -> list[GrammarTree | None]:
-        """The best trees of the first lanes of a ``state``; None where no tree has a value.
+        """The best trees of the first lanes of a ``state`` that was searched; None where no tree has a value.
 
-        ``root_gains`` [node of the root cell, lane] is -inf for what is no root. Raises TimeLimitError.
+        ``root_gains`` [node of the root cell, lane] is -inf for what is no root.
         """
-        search_forest(state, length)
-        self._clock.check()
         # To read trees off takes little, and what is half found could not be read.
         walks = state.walks._replace(stop=NO_LIMIT.stop)
         best_trees(state._replace(walks=walks, stop=NO_LIMIT.stop), root_gains, lanes, length)

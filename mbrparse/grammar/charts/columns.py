@@ -29,6 +29,9 @@ class _Listed(Sequence[T_co]):
     def __iter__(self) -> Iterator[T_co]:
         return iter(self.listed())
 
+    def __reversed__(self) -> Iterator[T_co]:
+        return reversed(self.listed())
+
     @overload
     def __getitem__(self, index: int) -> T_co: ...
 

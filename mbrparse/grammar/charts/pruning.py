@@ -18,7 +18,6 @@ from mbrparse.grammar.projection import projected_grammar
 _LOWER = 1e-3
 
 
-
 class Pruned(NamedTuple):
     """The threshold that a sentence was parsed with (0: nothing was left out), and the share of its
     probability under the projected grammar that is in derivations of which something was left out."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 from mbrparse.grammar.kernel import kernel
 from mbrparse.grammar.pcfg import FloatArray, IntArray
 
+
 @kernel
 def lift(heap: IntArray, merits: FloatArray, place: IntArray, spot: int, item: int, merit: float) -> None:
     """Put an item of this merit at ``spot``, or above it where it belongs."""
@@ -40,7 +41,9 @@ def take_top(heap: IntArray, merits: FloatArray, place: IntArray, size: int) -> 
             break
         below = first
         for other in range(first + 1, min(first + 4, size)):
-            if merits[other] > merits[below] or (merits[other] == merits[below] and heap[other] < heap[below]):
+            if merits[other] > merits[below] or (
+                merits[other] == merits[below] and heap[other] < heap[below]
+            ):
                 below = other
         if merit > merits[below] or (merit == merits[below] and item < heap[below]):
             break

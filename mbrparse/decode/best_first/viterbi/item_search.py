@@ -1,28 +1,30 @@
-"""The search for the most probable derivation, as one kernel: items on an agenda, each with its best derivation.
+"""The search for the most probable derivation, as one kernel: items on an agenda, one derivation an item.
 
-The item of highest merit is popped, enters the chart and is combined with its neighbours there. Each edge that gives
-its parent a better derivation than it had is kept, any other forgotten; the parent goes onto the agenda, or up in it,
-and once more where it was popped before. The sentence's first parse is there when a root over all of it is popped
-and nothing on the agenda has a higher merit than the parse itself, its root's probability included.
+The item of highest merit is popped, enters the chart and is combined with its neighbours there. Each edge
+that gives its parent a better derivation than it had is kept, any other forgotten; the parent goes onto the
+agenda, or up in it, and once more where it was popped before. The sentence's first parse is there when a root
+over all of it is popped and nothing on the agenda has a higher merit than the parse itself, its root's
+probability included.
 
-**With an admissible merit that parse is the most probable one.** Let in(X) be the probability of X's best derivation
-and h(X) a bound of its best outside, not too small and consistent: in(Y) h(Y) >= in(X) h(X) wherever Y and Z make X.
-(``beta`` has h = 1: probabilities are no more than one. A* has the tables of outside_bounds.)
+**With an admissible merit that parse is the most probable one.** Let in(X) be the probability of X's best
+derivation, out(X) that of its best outside, h(X) >= out(X) a bound, and in'(X) h(X) the merit, in'(X) that
+of the best derivation found. (``beta`` has h = 1; for A* see outside_bounds.)
+Say the search is over and its parse less probable than the best one, p. Not all items of the best parse were
+popped with in' = in, for then the parse would have been found. Take one that was not, but whose children
+were, or that has none: it has been proposed with in' = in, and so it is on the agenda. Its merit is
+in(X) h(X) >= in(X) out(X) = p, above that of the parse, and the search is not over.
 
-1. Of the items of a best parse not yet popped take one that is made of popped ones alone (or is a terminal's). By
-   induction they were popped with their best derivations, so that it is on the agenda with its own, and its merit
-   is at least the probability of the best parse: in(X) h(X) >= in(X) out(X).
-2. So no parse of less probability is at the end of the search before a best one.
-3. What is popped has its best derivation: were there a better one, some item of it would be on the agenda (as in 1),
-   and by consistency its merit would be higher. No item is opened twice, therefore.
+**With a consistent one no item is opened twice.** Let in(Y) h(Y) >= in(X) h(X) wherever X is best made of Y.
+Say X is popped with in' < in. By the same step an item Y of its best derivation is on the agenda with
+in' = in, and in(Y) h(Y) >= in(X) h(X) > in'(X) h(X): Y would have been popped before.
 
-(Knuth 1977 for h = 1; Klein & Manning 2003.) Rounding is the reason for ``TIE``, within which derivations are equally
-good: the search goes on through all merits that are as high as the parse's but for rounding, so that all best parses
-are in the chart, and of equal derivations an item takes the one with the first split, then left and right child, as
-exhaustive charts do. Other merits are not admissible: their first parse is a guess.
+(Knuth 1977 for h = 1; Klein & Manning 2003.) Rounding is the reason for ``TIE``, within which derivations are
+equally good: the search goes on through all merits that are as high as the parse's but for rounding, so that
+all best parses are in the chart, and of equal derivations an item takes the one with the first split, then
+left and right child, as exhaustive charts do. Other merits are not admissible: their first parse is a guess.
 
-The kernel runs in slices and looks at a flag, as that of the paper's agenda does; an array that is full it leaves for
-Python to enlarge before anything has changed, and goes on where it was.
+The kernel runs in slices and looks at a flag, as that of the paper's agenda does; an array that is full it
+leaves for Python to enlarge before anything has changed, and goes on where it was.
 """
 
 from __future__ import annotations
@@ -134,7 +136,8 @@ def run_items(
 ) -> int:
     """Search on, for so many pops, but not after ``stop`` (``Clock.stop``); returns why it stopped.
 
-    What is done for each pop is done in a few calls: handing so many arrays over takes as long as an edge does.
+    What is done for each pop is done in a few calls: handing so many arrays over takes as long as an edge
+    does.
     """
     counts = search.counts
     last = counts[POPPED] + steps
@@ -143,14 +146,15 @@ def run_items(
             return TIME_UP
         if counts[QUEUED] == 0:
             return EXHAUSTED
-        if control.first_parse and counts[GOAL] != NONE:
-            if search.merits[0] < _goal_merit(search, control) - control.slack:
-                return FOUND
-        item = search.heap[0]
-        outcome = _list_edges(rules, search, item, control.max_edges - counts[EDGES])
+        found = control.first_parse and counts[GOAL] != NONE
+        if found and search.merits[0] < _goal_merit(search, control) - control.slack:
+            return FOUND
+        item, edges = search.heap[0], counts[EDGES]
+        outcome = _list_edges(rules, search, item, control.max_edges - edges)
         if outcome != SLICE_OVER:
             return outcome
         if counts[ITEMS] + counts[LISTED] > len(search.items):
+            counts[EDGES] = edges
             return FULL_ITEMS
         take_top(search.heap, search.merits, search.place, counts[QUEUED])
         counts[QUEUED] -= 1
@@ -174,10 +178,11 @@ def _goal_merit(search: ItemSearch, control: ItemControl) -> float:
 
 @kernel
 def _list_edges(rules: PairRules, search: ItemSearch, item: int, room: int) -> int:
-    """List the edges of an item and its neighbours in the chart that are no worse than what their parents have.
+    """List the edges of an item and its neighbours in the chart that are no worse than what their parents
+    have.
 
-    Nothing else changes unless all of them fit, and ``room`` more edges may be looked at; else it says what is
-    too small.
+    Nothing else changes unless all of them fit, and ``room`` more edges may be looked at; else it says what
+    is too small.
     """
     items, log_inside, slots, keys = search.items, search.log_inside, search.slots, search.keys
     edges, edge_log_prob = search.edges, search.edge_log_prob
@@ -330,7 +335,7 @@ def _queue(search: ItemSearch, first: int) -> None:
 @kernel
 def _key(start: int, end: int, symbol: int, symbols: int) -> int:
     """An item as one number."""
-    return (np.int64(end) * (end - 1) // 2 + start) * symbols + symbol  # type: ignore[no-any-return]
+    return int((np.int64(end) * (end - 1) // 2 + start) * symbols + symbol)
 
 
 @kernel
@@ -340,7 +345,7 @@ def _slot_of(slots: IntArray, keys: LongArray, key: int) -> int:
     slot = np.int64((np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(32)) & mask
     while slots[slot] != 0 and keys[slots[slot] - 1] != key:
         slot = (slot + 1) & mask
-    return slot  # type: ignore[no-any-return]
+    return int(slot)
 
 
 @kernel

@@ -1,7 +1,8 @@
 """What a search of items holds: arrays that its kernel fills, used again for sentence after sentence.
 
-An item is a symbol over a span, with the best derivation of it that is known and nothing else of how it can be
-derived. Chains are linked lists in arrays: a head per position and symbol, a ``next`` per item, -1 at the end.
+An item is a symbol over a span, with the best derivation of it that is known and nothing else of how it can
+be derived. Chains are linked lists in arrays: a head per position and symbol, a ``next`` per item, -1 at the
+end.
 """
 
 from __future__ import annotations
@@ -17,9 +18,9 @@ LongArray = npt.NDArray[np.int64]
 NONE = -1
 NOT_IN_CHART = -2
 
-# Columns of ItemSearch.items (int32): span and symbol; the items that its best derivation is made of (-1 over a
-# terminal); chains of those in the chart by (start, symbol) and by (end, symbol) (-2: never yet in the chart);
-# where it stands on the agenda (-1: it does not).
+# Columns of ItemSearch.items (int32): span and symbol; the items that its best derivation is made of (-1 over
+# a terminal); chains of those in the chart by (start, symbol) and by (end, symbol) (-2: never yet in the
+# chart); where it stands on the agenda (-1: it does not).
 START, END, SYMBOL, LEFT, RIGHT, NEXT_START, NEXT_END = range(7)
 # Columns of ItemSearch.edges (int32): the parent's symbol and the items below.
 PARENT, LEFT_CHILD, RIGHT_CHILD = range(3)
@@ -37,11 +38,11 @@ class ItemSearch(NamedTuple):
     keys             int64 [capacity]: (start, end, symbol) as one number
     slots            int32 [a power of two]: open-addressing table of items, 0 where free, else the item + 1
     by_start, by_end int32 [n + 1, symbols]: heads of the chains
-    edges            int32 [room, 3], edge_log_prob float64 [room]: what a popped item makes with its neighbours
+    edges            int32 [room, 3], edge_log_prob float64 [room]: what a popped item makes
     bettered         int32 [room]: the items that were there and have a better derivation by them
     counts           int64 [8]: items, those on the agenda, edges, items popped and pushed, pushed once more
-                     after they were popped, the best root over the sentence (-1: none yet), and of the edges or
-                     items of the list at hand
+                     after they were popped, the best root over the sentence (-1: none yet), and of the edges
+                     or items of the list at hand
     goal             float64 [1]: the log probability of the best parse so far
     """
 
@@ -64,7 +65,7 @@ class ItemSearch(NamedTuple):
 
 
 def empty_item_search(length: int, symbols: int, capacity: int, edges: int) -> ItemSearch:
-    """Room for sentences of up to ``length`` terminals, ``capacity`` (a power of two) items, ``edges`` a pop."""
+    """Room for so many terminals, items (``capacity``, a power of two) and edges of one item."""
     return ItemSearch(
         np.empty((capacity, 7), np.int32),
         np.empty(capacity),

@@ -1,8 +1,8 @@
 """What the outside of an item is at most, whatever the words are: the estimates of A* (Klein & Manning 2003).
 
-An item X over t_j .. t_{k-1} of n terminals leaves l = j terminals to its left and r = n - k to its right. Its
-summary is (X, l, r), their SX, and its estimate the probability of the best derivation of a root from l terminals,
-X and r terminals, the terminals being the most probable ones:
+An item X over t_j .. t_{k-1} of n terminals leaves l = j terminals to its left and r = n - k to its right.
+Its summary is (X, l, r), their SX, and its estimate the probability of the best derivation of a root from l
+terminals, X and r terminals, the terminals being the most probable ones:
 
     inside(X, 1) = max over terminals t of p(X -> t)
     inside(X, w) = max over X -> Y Z, u + v = w of p(X -> Y Z) inside(Y, u) inside(Z, v)
@@ -11,14 +11,15 @@ X and r terminals, the terminals being the most probable ones:
         over X -> Y Z, w of   bound(X, l, r - w) p(X -> Y Z) inside(Z, w)
         over X -> Z Y, w of   bound(X, l - w, r) p(X -> Z Y) inside(Z, w)
 
-**It is never too small**: inside(Z, w) is at least the best derivation of Z over any w terminals, so that bound is at
-least the best outside of X among any l and r terminals. **It is consistent**: with in(.) for the best derivations of
-the sentence, let Y and Z make X. Then
+**It is never too small**: inside(Z, w) is at least the best derivation of Z over any w terminals, so that
+bound is at least the best outside of X among any l and r terminals. **It is consistent**: with in(.) for the
+best derivations of the sentence, let Y and Z make X. Then
 
     in(Y) bound(Y) >= in(Y) bound(X) p(X -> Y Z) inside(Z, w) >= in(Y) in(Z) p(X -> Y Z) bound(X)
 
-so that no item's merit, in(.) bound(.), is above that of what it is made of. Both hold of the grammar itself, without
-a coarser one; the tables depend on the grammar and on the longest sentence, not on words, and are made once.
+so that no item's merit, in(.) bound(.), is above that of what it is made of. Both hold of the grammar itself,
+without a coarser one; the tables depend on the grammar and on the longest sentence, not on words, and are
+made once.
 """
 
 from __future__ import annotations
@@ -37,8 +38,8 @@ MOST_NUMBERS = 8_000_000
 class OutsideBounds:
     """The tables of a grammar, made for the longest sentence that was asked for until now.
 
-    Where sentences are longer than a table may be (some 58 terminals with 5,000 symbols and 140 with 91), nothing
-    is known of their items' outside: it is at most one. The search is then Knuth's, and as exact.
+    Where sentences are longer than a table may be (some 58 terminals with 5,000 symbols and 140 with 91),
+    nothing is known of their items' outside: it is at most one. The search is then Knuth's, and as exact.
     """
 
     def __init__(self, grammar: PCFG, rules: PairRules) -> None:
@@ -66,7 +67,7 @@ class OutsideBounds:
 
 @kernel
 def widest_inside(rules: PairRules, narrow: FloatArray, length: int) -> FloatArray:
-    """log inside(X, w) [symbols, length] for w below ``length``; ``narrow`` [symbols] are those over one terminal."""
+    """log inside(X, w) [symbols, length] for w below ``length``; ``narrow`` [symbols] has those of w = 1."""
     inside = np.full((len(narrow), max(length, 2)), -np.inf)
     inside[:, 1] = narrow
     for width in range(2, length):

@@ -12,7 +12,7 @@ from mbrparse.grammar.pcfg import FloatArray, IntArray
 class PairRules(NamedTuple):
     """Pairs (left, right) of children in text order, and the rules of each in the order of their parents.
 
-    first_of_left    int32 [symbols + 1]: pairs whose left child is B are first_of_left[B]:first_of_left[B + 1]
+    first_of_left    int32 [symbols + 1]: pairs with left child B are first_of_left[B]:first_of_left[B + 1]
     right            int32 [pairs]
     first_rule       int32 [pairs + 1]: where each pair's rules begin
     parent           int32 [rules]; log_prob float64 [rules]
@@ -33,7 +33,9 @@ class PairRules(NamedTuple):
     root: FloatArray
 
 
-def pair_rules(parent: IntArray, left: IntArray, right: IntArray, log_prob: FloatArray, root: FloatArray) -> PairRules:
+def pair_rules(
+    parent: IntArray, left: IntArray, right: IntArray, log_prob: FloatArray, root: FloatArray
+) -> PairRules:
     """The tables of a grammar of so many symbols as ``root`` has."""
     symbols = np.arange(len(root) + 1)
     order = np.lexsort((parent, right, left))

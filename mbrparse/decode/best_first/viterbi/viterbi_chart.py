@@ -13,9 +13,9 @@ from mbrparse.grammar.pcfg import IntArray
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """What a search took: items popped off the agenda and pushed onto it, of these those that had been popped
-    before (``reopened``: a better derivation was found too late), and the edges that were looked at.
+    """What a search took: items popped off the agenda and pushed onto it, and the edges that were looked at.
 
+    ``reopened`` are pushes of items that had been popped before: a better derivation was found too late.
     ``optimal`` says that the derivation is proved to be the most probable one.
     """
 
@@ -28,7 +28,7 @@ class Effort:
 
 @dataclass(frozen=True, slots=True)
 class ViterbiChart:
-    """One sentence's derivation; there are no sums, and so neither posteriors nor the sentence's probability."""
+    """One sentence's derivation; there are no sums: neither posteriors nor the sentence's probability."""
 
     terminal_ids: IntArray
     derivation: Derivation

@@ -102,23 +102,20 @@ class ViterbiCharts:
             self._grow()
         begin_items(terminal_ids, lexicon, rules, self._search, statistics, control, bounds)
         while True:
-            outcome = int(
-                run_items(rules, self._search, statistics, control, bounds, SLICE, self.clock.stop)
-            )
+            outcome = int(run_items(rules, self._search, statistics, control, bounds, SLICE, self.clock.stop))
             if outcome in (FOUND, EXHAUSTED, LIMIT, TIME_UP):
                 break
             if outcome == FULL_EDGES:
                 self._search = with_more_edges_a_pop(self._search)
             elif outcome == FULL_ITEMS:
                 self._grow()
-        log_prob, *nodes = read_items(rules, self._search, length)
-        counts = self._search.counts
+        log_prob, starts, ends, symbols = read_items(rules, self._search, length)
+        popped, pushed, reopened, edges = self._search.counts[[POPPED, PUSHED, REOPENED, EDGES]].tolist()
         proved = outcome == EXHAUSTED or (outcome == FOUND and how.is_admissible)
-        effort = Effort(*(int(counts[entry]) for entry in (POPPED, PUSHED, REOPENED, EDGES)), proved)
         return ViterbiChart(
             terminal_ids,
-            derivation_of(*nodes, float(log_prob)),
-            effort,
+            derivation_of(starts, ends, symbols, float(log_prob)),
+            Effort(popped, pushed, reopened, edges, proved),
             time.process_time() - began,
             0.0,
             self._failure(outcome),

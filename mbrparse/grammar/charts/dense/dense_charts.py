@@ -11,7 +11,8 @@ import numpy.typing as npt
 
 from mbrparse.grammar.charts.chart import Chart, Derivation, Wanted
 from mbrparse.grammar.charts.clock import Clock
-from mbrparse.grammar.charts.dense.dense_derivation import dense_derivation
+from mbrparse.grammar.charts.columns import Spans
+from mbrparse.grammar.charts.dense.dense_derivation import dense_derivations, lane_nodes
 from mbrparse.grammar.charts.dense.dense_inside import dense_inside, dense_roots, dense_viterbi
 from mbrparse.grammar.charts.dense.dense_nodes import dense_nodes
 from mbrparse.grammar.charts.dense.dense_outside import dense_outside
@@ -30,7 +31,7 @@ from mbrparse.grammar.charts.dense.dense_words import certain_words, dense_words
 from mbrparse.grammar.charts.dense.diagonal_charts import DiagonalCharts
 from mbrparse.grammar.charts.lexicon import lexical_entries, lexicon, scaled_entries
 from mbrparse.grammar.charts.live_nodes import LiveNodes
-from mbrparse.grammar.charts.nodes import derivation_of
+from mbrparse.grammar.charts.nodes import SYMBOL_IDS
 from mbrparse.grammar.charts.rule_tables import Floats, Ints, chart_rules
 from mbrparse.grammar.charts.span_summary import SpanEntries, SpanSummary, cell_of
 from mbrparse.grammar.charts.vector import VECTOR_BYTES, aligned_rows
@@ -161,16 +162,22 @@ class DenseCharts:
 
     def _arrange(self, sentences: Sequence[IntArray]) -> tuple[DenseState, Ints]:
         """Sentences by lane, and the powers of two by word; one sentence is alone."""
-        lanes = self.lanes if len(sentences) > 1 else 1
-        length = np.zeros(lanes, np.int32)
-        length[: len(sentences)] = [len(tokens) for tokens in sentences]
-        tokens = np.concatenate(sentences)
-        entries, begin = lexical_entries(self._lexicon, tokens)
-        first = np.concatenate(([0], np.cumsum(length)[:-1]))
-        position = first[:, None] + np.minimum(np.arange(length.max() + 1)[None, :], length[:, None])
+        if len(sentences) == 1:
+            [tokens] = sentences
+            length = np.array([len(tokens)], np.int32)
+            entries, begin = lexical_entries(self._lexicon, tokens)
+            entry_start = begin[None, :]
+        else:
+            length = np.zeros(self.lanes, np.int32)
+            length[: len(sentences)] = [len(tokens) for tokens in sentences]
+            tokens = np.concatenate(sentences)
+            entries, begin = lexical_entries(self._lexicon, tokens)
+            first = np.concatenate(([0], np.cumsum(length)[:-1]))
+            ends = np.minimum(np.arange(length.max() + 1)[None, :], length[:, None])
+            entry_start = begin[first[:, None] + ends]
         group = Group(
             length,
-            begin[position],
+            entry_start,
             self._lexicon.symbol[entries],
             self._entry_prob[entries],
             self._entry_wide[entries],
@@ -324,15 +331,19 @@ class DenseCharts:
             best = self._chart(0, state.longest * (state.longest + 1) // 2)
             dense_viterbi(state, best, self._clock.stop)
             self._clock.check()
+        nodes = lane_nodes(len(state.group.length), state.longest)
+        dense_derivations(state, best, self._tie, np.empty((state.longest + 1, 3), np.int32), nodes)
         powers = self._powers(state.group, shift)
         found: list[Derivation | None] = []
         for lane in range(len(sentences)):
-            nodes, prob = dense_derivation(state, best, lane, self._tie)
+            prob, n = float(nodes.top[lane]), len(sentences[lane])
             if not 0 < prob < math.inf:
                 found.append(None)
                 continue
             log_prob = math.log(prob) - float(powers[lane]) * math.log(2.0)
-            found.append(derivation_of(*nodes, log_prob))
+            start, end, symbol = (column[lane, : n - 1] for column in nodes[:3])
+            inner = Spans(start, end, symbol, SYMBOL_IDS)
+            found.append(Derivation(log_prob, inner, nodes.tag[lane, :n].tolist()))
         return found
 
 

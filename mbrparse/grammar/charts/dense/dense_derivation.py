@@ -6,55 +6,71 @@ is taken (symbol ids are in order of text).
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from mbrparse.grammar.charts.dense.dense_state import DenseState
-from mbrparse.grammar.charts.nodes import Nodes
-from mbrparse.grammar.charts.rule_tables import Floats
+from mbrparse.grammar.charts.rule_tables import Floats, Ints
 from mbrparse.grammar.kernel import kernel
 
 
-@kernel
-def dense_derivation(state: DenseState, best: Floats, lane: int, tolerance: float) -> tuple[Nodes, float]:
-    """Read the best derivation of one lane off the chart, and its scaled probability.
+class LaneNodes(NamedTuple):
+    """The derivations of lanes: inner nodes in preorder, and tags; where there is none, ``top`` is 0."""
 
-    A one-token sentence whose root is narrow is not for this kernel.
+    start: Ints  # [lane, node]
+    end: Ints
+    symbol: Ints
+    tag: Ints  # [lane, position]: the symbol
+    top: Floats  # by lane: the derivation's probability, scaled
+
+
+def lane_nodes(lanes: int, longest: int) -> LaneNodes:
+    """Room for the derivations of a group."""
+    start, end, symbol, tag = np.empty((4, lanes, longest), np.int32)
+    return LaneNodes(start, end, symbol, tag, np.zeros(lanes))
+
+
+@kernel
+def dense_derivations(
+    state: DenseState, best: Floats, tolerance: float, stack: Ints, nodes: LaneNodes
+) -> None:
+    """Read the best derivations of all lanes off the chart; ``stack`` is scratch.
+
+    One-token sentences whose root is narrow are not for this kernel.
     """
-    tables, group, offsets, n_wide = state.tables, state.group, state.offsets, state.n_wide
-    length = group.length[lane]
-    nodes = Nodes(
-        np.empty(2 * length - 1, np.int32),
-        np.empty(2 * length - 1, np.int32),
-        np.empty(2 * length - 1, np.int32),
-    )
-    top = best[0, 0] * 0
-    root = -1
-    base = offsets[0] + length * n_wide
-    if length > 1 or tables.wide_at_one:
-        for symbol in range(n_wide):
-            value = tables.root[symbol] * best[base + symbol, lane]
-            if value > top * (1 + tolerance):
-                top = value
-                root = symbol
-    if root < 0:
-        return Nodes(nodes.start[:0], nodes.end[:0], nodes.symbol[:0]), 0.0
-    # Nodes still to be expanded stand on a stack, as wide ids, or -1 - symbol when narrow.
-    stack = np.empty((length + 1, 3), np.int32)
-    stack[0, 0], stack[0, 1], stack[0, 2] = 0, length, root
-    depth, count = 1, 0
-    while depth > 0:
-        depth -= 1
-        start, end, code = stack[depth, 0], stack[depth, 1], stack[depth, 2]
-        nodes.start[count] = start
-        nodes.end[count] = end
-        nodes.symbol[count] = tables.symbol[code] if code >= 0 else -1 - code
-        count += 1
-        if end - start > 1:
+    tables, offsets, n_wide = state.tables, state.offsets, state.n_wide
+    for lane in range(len(nodes.top)):
+        length = state.group.length[lane]
+        top = best[0, 0] * 0
+        root = -1
+        base = offsets[0] + length * n_wide
+        if length > 1 or (length == 1 and tables.wide_at_one):
+            for symbol in range(n_wide):
+                value = tables.root[symbol] * best[base + symbol, lane]
+                if value > top * (1 + tolerance):
+                    top = value
+                    root = symbol
+        nodes.top[lane] = top
+        if root < 0:
+            continue
+        # Nodes still to be expanded stand on a stack, as wide ids, or -1 - symbol when narrow.
+        stack[0, 0], stack[0, 1], stack[0, 2] = 0, length, root
+        depth, count = 1, 0
+        while depth > 0:
+            depth -= 1
+            start, end, code = stack[depth, 0], stack[depth, 1], stack[depth, 2]
+            symbol_id = tables.symbol[code] if code >= 0 else -1 - code
+            if end - start == 1:
+                nodes.tag[lane, start] = symbol_id
+                continue
+            nodes.start[lane, count], nodes.end[lane, count] = start, end
+            nodes.symbol[lane, count] = symbol_id
+            count += 1
             split, left, right = _find_children(state, best, lane, (start, end, code), tolerance)
             stack[depth, 0], stack[depth, 1], stack[depth, 2] = split, end, right
             stack[depth + 1, 0], stack[depth + 1, 1], stack[depth + 1, 2] = start, split, left
             depth += 2
-    return nodes, float(top)
 
 
 @kernel

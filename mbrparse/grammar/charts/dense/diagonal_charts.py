@@ -16,7 +16,7 @@ from mbrparse.grammar.charts.vector import aligned_rows
 
 # No way down tells what the values are worth that have become zero on a way up to the best derivation. In
 # double precision products of two values above this are no zeros.
-_LEAST_BEST = {"float64": 2.0**-450, "float32": 2.0**-120}
+_LEAST_BEST = {"float64": 2.0**-450, "float32": 2.0**-126}
 
 
 class DiagonalCharts:

@@ -40,10 +40,11 @@ def set_pace(state: DenseState, layout: Diagonals, block: int, drift: int) -> in
     first = block * lanes - layout.pad
     if first <= 1:
         return drift
-    pace = int(np.rint(drift / (first - 1)))
+    pace = int(round(drift / (first - 1)))  # noqa: RUF046  # within a kernel it is a float
     for lane in range(lanes):
         _scale_word(state, layout, first + lane - 1, pace)
-    return drift + lanes * pace
+    total: int = drift + lanes * pace
+    return total
 
 
 @kernel
@@ -70,7 +71,7 @@ def rescale(state: DenseState, layout: Diagonals, chart: Floats, block: int) -> 
         for symbol in range(state.n_wide):
             value = load_from(chart, symbol * layout.plane, place)
             store_to(chart, symbol * layout.plane, place, multiply(value, factor))
-    return powers[lanes - 1], True
+    return int(powers[lanes - 1]), True
 
 
 @kernel
@@ -109,7 +110,8 @@ def _choose_powers(state: DenseState, layout: Diagonals, block: int, powers: Int
             if not peak < math.inf:
                 return False
             power = min(-math.frexp(top)[1], bound - math.frexp(peak)[1])
-        if abs(power) > bound or abs(power - before) > bound:
+        # Too large values would show as infinite ones; of too small ones some may be zero.
+        if max(power, power - before) > bound or min(power, power - before) < -2 * bound:
             return False
         powers[lane] = power
         _scale_word(state, layout, end - 1, power - before)

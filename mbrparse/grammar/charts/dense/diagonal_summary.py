@@ -108,9 +108,9 @@ def _summarize(
 def rows_of(state: DenseState, layout: Diagonals, chart: Floats, rows: Floats) -> None:
     """Copy a chart into ``rows`` [rows, 1], which lie as those of a group of one lane do."""
     n = state.longest
-    for symbol in range(state.n_wide):
-        for start in range(n):
-            row = state.offsets[start] + symbol
-            place = symbol * layout.plane + layout.pad
-            for end in range(start + 1, n + 1):
-                rows[row + end * state.n_wide, 0] = chart[place + (end - start) * layout.pitch + end]
+    for width in range(1, n + 1):
+        for end in range(width, n + 1):
+            row = state.offsets[end - width] + end * state.n_wide
+            place = width * layout.pitch + layout.pad + end
+            for symbol in range(state.n_wide):
+                rows[row + symbol, 0] = chart[symbol * layout.plane + place]

@@ -17,6 +17,7 @@ from mbrparse.grammar.charts.nodes import derivation_of
 from mbrparse.grammar.charts.rule_tables import Floats, Ints, chart_rules, sparse_tables
 from mbrparse.grammar.charts.span_summary import empty_summary
 from mbrparse.grammar.charts.sparse.alive import Alive, alive_words
+from mbrparse.grammar.charts.sparse.probable_derivation import PairRules, pair_rules, probable_derivation
 from mbrparse.grammar.charts.sparse.sparse_derivation import sparse_derivation
 from mbrparse.grammar.charts.sparse.sparse_entries import sparse_entries
 from mbrparse.grammar.charts.sparse.sparse_inside import sparse_inside, sparse_viterbi
@@ -63,6 +64,8 @@ class SparseCharts:
         self._unary = unary_tables(grammar, dtype)
         self._chains = best_chains(grammar, self._unary, tie)
         self._lexicon = lexicon(rules, len(grammar.terminals))
+        self._rules = rules
+        self._pairs: PairRules | None = None
         self._entry_prob = self._lexicon.prob.astype(dtype)
         with np.errstate(over="ignore"):
             self._powers = np.ldexp(1.0, np.arange(-MAX_SHIFT, MAX_SHIFT + 1)).astype(dtype)
@@ -92,7 +95,7 @@ class SparseCharts:
             if wanted.nodes:
                 chart.put(nodes=sparse_nodes(nodes, chart.length))
         if wanted.derivations:
-            chart.put(derivation=self._derivation(chart))
+            chart.put(derivation=self._probable(chart) or self._derivation(chart))
 
     def cell(self, chart: Chart, start: int, end: int) -> tuple[IntArray, Scaled, Scaled]:
         """Symbols of a span, their inside and outside values, each with its log scale."""
@@ -124,6 +127,24 @@ class SparseCharts:
         self._clock.check()
         self._held = (chart.terminal_ids, chart.alive, log_prob)
         return log_prob
+
+    def _probable(self, chart: Chart) -> Derivation | None:
+        """The derivation that follows from the sums, if those of this chart are in memory."""
+        held = self._held
+        if (
+            held is None
+            or held[0] is not chart.terminal_ids
+            or held[1] is not chart.alive
+            or len(self._unary.rule_parent)
+        ):
+            return None
+        if held[2] == -math.inf:
+            return Derivation(-math.inf, [], [])
+        if self._pairs is None:
+            self._pairs = pair_rules(self._rules)
+        words, nodes = self._words(chart), self._memory.chart
+        found, log_prob = probable_derivation(self._pairs, words, nodes, held[2], self._tie)
+        return derivation_of(*found, log_prob) if len(found.symbol) else None
 
     def _derivation(self, chart: Chart) -> Derivation:
         self._held = None

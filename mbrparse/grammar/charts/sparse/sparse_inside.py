@@ -48,7 +48,7 @@ def sparse_inside(state: SparseState, alive: Alive | None, stop: Ints) -> bool:
 def sparse_viterbi(state: SparseState, best: BestPaths, alive: Alive | None, stop: Ints) -> bool:
     """The same with maxima, and the way to each in ``best``.
 
-    Ties as in ``dense_derivation``; among chains of unary rules over a span the one with the fewest
+    Ties as in ``dense_derivations``; among chains of unary rules over a span the one with the fewest
     nodes comes first, then the one over the earliest split, then the first in order of symbols.
     """
     full: bool = _fill(state, best, alive, stop)

@@ -1,0 +1,208 @@
+"""BUBS (Bodenstab & Dunlop 2011) on our grammars and sentences: sentences a second and optimal parses, beside
+ours.
+
+Its agenda parser (-p Agenda) also keeps one derivation an item. It gets the grammar with numbers for names, a
+start symbol over its roots, tags for words, and for its boundary merit the probabilities of our
+boundary-bigram, which is the same figure but for a constant of the sentence; "inside" is our beta. Its
+exhaustive parser (-p CYK) stands beside our charts.
+
+    python benchmarks/bubs.py BUBS.jar DIR [nltk:treebank] [ROUNDS]
+
+BUBS.jar holds BUBS with the libraries that it needs and is run by the java on the PATH; DIR is a new folder.
+To build one from its sources (github.com/bubs-parser/bubs-parser and a library of its authors, cltool4j),
+compile edu.ohsu.cslu.parser.ParserDriver with fastutil, and name it in the manifest as Main-Class.
+
+All is CPU time on one core, with the virtual machine's compiler and collector. Theirs is told twice, start-up
+subtracted in both: "cold" is one pass over the sentences (less a run on the first one), "warm" a second pass
+in the same process (a run on all sentences twice, less the one pass), when what is compiled at run time has
+been. Ours are passes in this process, its kernels loaded. Figures are medians of ROUNDS (3), ours and theirs
+in turn. A parse is optimal if its probability is the exhaustive chart's, to 1e-3 of a log: BUBS computes in
+single precision.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from pinned import machine, pin
+from samples import LARGE, SMALL, TREEBANK, Setting, binarized
+
+from mbrparse.decode.best_first.best_first import BestFirst
+from mbrparse.decode.best_first.viterbi.viterbi_charts import ViterbiCharts
+from mbrparse.grammar.charts.chart import Wanted
+from mbrparse.grammar.charts.factory import ChartFactory
+from mbrparse.grammar.induce import induce
+from mbrparse.grammar.pcfg import PCFG, IntArray
+from mbrparse.grammar.statistics.gather import Statistics, count_statistics
+from mbrparse.grammar.statistics.smoothed import StatisticsTables
+from mbrparse.treebank.corpora import SourceTree
+from mbrparse.treebank.splits import split_fraction
+
+START, BOUNDARY = "ROOT", "<null>"
+#: Parser and merit of theirs, merit of ours (None: exhaustive charts).
+CONTESTS = (
+    ("CYK", "Inside", None),
+    ("Agenda", "boundary.fom", "boundary-bigram"),
+    ("Agenda", "Inside", "beta"),
+)
+ALONE = ("a-star", "boundary-trigram")
+INSIDE = re.compile(r" inside=(\S+)")
+
+
+class Sample(NamedTuple):
+    """A grammar, its statistics, and the sentences to parse."""
+
+    grammar: PCFG
+    statistics: Statistics
+    sentences: list[IntArray]
+
+
+def sample(corpus: str, setting: Setting) -> Sample:
+    """Nine tenths to train on; of the last tenth the sentences that have known tags."""
+    trees = binarized(corpus, setting)
+    split = split_fraction(len(trees), "0.1")
+    train = [SourceTree(corpus, number, trees[number]) for number in split.train]
+    grammar = PCFG.from_rules(induce(train, "tags"))
+    test = [grammar.encode(trees[number].tags()) for number in split.test]
+    return Sample(grammar, count_statistics(train, "tags"), [ids for ids in test if ids.min() >= 0])
+
+
+def write_grammar(grammar: PCFG, path: Path) -> None:
+    """Symbol 12 is called N12, terminal 3 w3; binary rules, the roots', and the tags'."""
+    binary = zip(grammar.parent, grammar.left, grammar.right, grammar.log_prob, strict=True)
+    words = zip(grammar.lexical_symbol, grammar.lexical_terminal, grammar.lexical_log_prob, strict=True)
+    lines = [
+        f"format=CSLU start={START}",
+        *(f"N{parent} -> N{left} N{right} {log:.9f}" for parent, left, right, log in binary),
+        *(
+            f"{START} -> N{root} {log:.9f}"
+            for root, log in enumerate(grammar.root_log_prob)
+            if log > -math.inf
+        ),
+        "===== LEXICON =====",
+        *(f"N{symbol} -> w{terminal} {log:.9f}" for symbol, terminal, log in words),
+    ]
+    path.write_text("\n".join(lines) + "\n", "utf-8")
+
+
+def write_boundaries(grammar: PCFG, tables: StatisticsTables, path: Path) -> None:
+    """p(N | tag before), p(tag after | N) and tag bigrams, by the names of ``write_grammar``."""
+    tag_of = dict(zip(grammar.lexical_terminal.tolist(), grammar.lexical_symbol.tolist(), strict=True))
+    tags = [f"N{tag_of[terminal]}" for terminal in range(len(grammar.terminals))] + [BOUNDARY]
+    lines = ["# model=FOM type=BoundaryInOut boundaryNgramOrder=2 posNgramOrder=2"]
+    for number, tag in enumerate(tags):
+        lines += (f"LB {START} | {tag} 0", f"RB {tag} | {START} 0")
+        for symbol in np.unique(grammar.parent).tolist():
+            lines.append(f"LB N{symbol} | {tag} {tables.log_left[number, symbol]:.7f}")
+            lines.append(f"RB {tag} | N{symbol} {tables.log_right[number, symbol]:.7f}")
+        lines += (
+            f"PN {tag} | {before} {tables.tags.log_bigram(other, number):.7f}"
+            for other, before in enumerate(tags)
+        )
+    path.write_text("\n".join(lines) + "\n", "utf-8")
+
+
+class Bubs:
+    """Runs BUBS in a folder of grammar, merit and sentences."""
+
+    def __init__(self, jar: str, folder: Path, sentences: Sequence[IntArray]) -> None:
+        self._java = ["java", "-Xmx2g", "-XX:+UseSerialGC", "-jar", str(Path(jar).resolve())]
+        self._folder = folder
+        self._count = len(sentences)
+        for name, given in (("one", sentences[:1]), ("once", sentences), ("twice", [*sentences, *sentences])):
+            lines = (" ".join(f"w{terminal}" for terminal in ids) + "\n" for ids in given)
+            (folder / name).write_text("".join(lines), "utf-8")
+
+    def run(self, parser: str, merit: str) -> tuple[float, float, list[float]]:
+        """Sentences a second, cold and warm, and the log probability of each parse."""
+        start, _ = self._spent(parser, merit, "one")
+        once, logs = self._spent(parser, merit, "once")
+        twice, _ = self._spent(parser, merit, "twice")
+        return (self._count - 1) / (once - start), self._count / (twice - once), logs
+
+    def _spent(self, parser: str, merit: str, sentences: str) -> tuple[float, list[float]]:
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        how = ["-p", parser, "-fom", merit, "-reparse", "none", "-O", "overParseTune=1", "-v", "fine"]
+        done = subprocess.run(
+            [*self._java, "-g", "grammar.txt", "-if", "Token", *how, sentences],
+            cwd=self._folder,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        logs = [float(log) for log in INSIDE.findall(done.stdout + done.stderr)]
+        if done.returncode or not logs:
+            raise SystemExit(f"BUBS ended with {done.returncode}: {(done.stdout + done.stderr)[-2000:]}")
+        return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, logs
+
+
+def ours(one: Sample, merit: str | None) -> tuple[float, list[float]]:
+    """Sentences a second of a pass, and log probabilities."""
+    if merit is None:
+        factory = ChartFactory(one.grammar, wanted=Wanted(summaries=False, derivations=True))
+        _ = factory.charts(one.sentences[:64])
+        began = time.process_time()
+        logs = [chart.viterbi().log_prob for chart in factory.charts(one.sentences)]
+        return len(logs) / (time.process_time() - began), logs
+    search = ViterbiCharts(one.grammar, BestFirst(merit, statistics=one.statistics, agenda="viterbi"))
+    # The tables of A* are made for the longest sentence.
+    next(search.charts([max(one.sentences, key=len)]))
+    began = time.process_time()
+    logs = [chart.derivation.log_prob for chart in search.charts(one.sentences)]
+    return len(logs) / (time.process_time() - began), logs
+
+
+def optimal(logs: Iterable[float], best: Sequence[float]) -> float:
+    """The share of parses that are as probable as the most probable one, or that both lack."""
+    pairs = zip(logs, best, strict=True)
+    return float(np.mean([abs(log - top) < 1e-3 if math.isfinite(log) else log == top for log, top in pairs]))
+
+
+def contest(jar: str, folder: Path, one: Sample, rounds: int) -> None:
+    """Print a line for each merit."""
+    folder.mkdir(parents=True)
+    write_grammar(one.grammar, folder / "grammar.txt")
+    write_boundaries(one.grammar, StatisticsTables(one.statistics, one.grammar), folder / "boundary.fom")
+    bubs = Bubs(jar, folder, one.sentences)
+    best = ours(one, None)[1]
+    print("sentences/s (optimal parses)          BUBS cold   warm            ours   to warm  to cold")
+    for parser, theirs, merit in CONTESTS:
+        found = [(bubs.run(parser, theirs), ours(one, merit)) for _ in range(rounds)]
+        cold, warm, mine = np.median([(*their[:2], own[0]) for their, own in found], axis=0)
+        (_, _, logs), (_, own_logs) = found[0]
+        print(
+            f"{parser + ' ' + theirs:20} {merit or 'exhaustive':16} {cold:7.0f} {warm:6.0f} "
+            f"({optimal(logs, best):.3f}) {mine:7.0f} ({optimal(own_logs, best):.3f})  {mine / warm:6.2f}"
+            f"  {mine / cold:7.2f}",
+            flush=True,
+        )
+    for merit in ALONE:
+        found_alone = [ours(one, merit) for _ in range(rounds)]
+        mine = float(np.median([rate for rate, _ in found_alone]))
+        print(f"{'':20} {merit:39} {mine:7.0f} ({optimal(found_alone[0][1], best):.3f})", flush=True)
+
+
+if __name__ == "__main__":
+    JAR, FOLDER = sys.argv[1], Path(sys.argv[2])
+    CORPUS = sys.argv[3] if len(sys.argv) > 3 else TREEBANK
+    pin()
+    print(machine())
+    for kind in (SMALL, LARGE):
+        material = sample(CORPUS, kind)
+        symbols, rules, number = (
+            len(material.grammar.symbols),
+            len(material.grammar.parent),
+            len(material.sentences),
+        )
+        print(f"\n{kind.name} ({kind}): {symbols} symbols, {rules} binary rules, {number} sentences")
+        contest(JAR, FOLDER / kind.name, material, int(sys.argv[4]) if len(sys.argv) > 4 else 3)

@@ -1,0 +1,199 @@
+"""Charts of long sentences against log space, the sparse kernel and closed forms; charts filled alone."""
+
+import math
+from typing import Literal
+
+import naive
+import naive_long
+import numpy as np
+import pytest
+from conversion import ANNOTATED, to_pcfg
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from strategies import grammars, sentences
+
+from mbrparse.grammar.charts.chart import Chart, Wanted
+from mbrparse.grammar.charts.factory import ChartFactory, Precision
+from mbrparse.grammar.charts.span_summary import cell_of
+from mbrparse.grammar.pcfg import PCFG
+from mbrparse.grammar.rules import Rule, relative_frequencies
+
+EVERYTHING = Wanted(derivations=True, entries=True, nodes=True)
+PRECISIONS: tuple[Precision, ...] = ("double", "single")
+TOLERANCE = {"double": 1e-9, "single": 1e-4}
+
+
+def charts(
+    grammar: PCFG,
+    batch: list[list[str]],
+    kernel: Literal["dense", "sparse"] | None = None,
+    precision: Precision = "double",
+) -> list[Chart]:
+    return ChartFactory(grammar, precision, EVERYTHING, kernel).charts(
+        [grammar.encode(words) for words in batch]
+    )
+
+
+def lost(_: ChartFactory) -> None:
+    """The sparse kernel is asked for: the dense ones gave a sentence up."""
+    raise AssertionError("a sentence left the dense kernels")
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> tuple[naive.Grammar, list[list[str]]]:
+    grammar = draw(grammars())
+    words = draw(st.lists(sentences(grammar, 6), min_size=1, max_size=4))
+    times = draw(st.integers(1, 6))
+    known = to_pcfg(grammar).terminals
+    return grammar, [sentence * times for sentence in words if set(known).issuperset(sentence)]
+
+
+@settings(max_examples=30)
+@given(cases())
+def test_a_sentence_has_the_same_chart_alone_and_in_company(
+    case: tuple[naive.Grammar, list[list[str]]],
+) -> None:
+    grammar, batch = case
+    pcfg = to_pcfg(grammar, ANNOTATED)
+    for precision in PRECISIONS:
+        together = charts(pcfg, batch * 9, "dense", precision)
+        for words, one in zip(batch, together, strict=False):
+            [alone] = charts(pcfg, [words], "dense", precision)
+            assert one.log_prob == alone.log_prob
+            assert one.viterbi() == alone.viterbi()
+            for mine, other in zip(one.span_summary(), alone.span_summary(), strict=True):
+                assert np.array_equal(mine, other)
+            for mine, other in zip(one.span_posteriors(), alone.span_posteriors(), strict=True):
+                assert np.array_equal(mine, other)
+            for nodes, others in zip(one.live_nodes(), alone.live_nodes(), strict=True):
+                assert np.array_equal(np.asarray(nodes), np.asarray(others))
+
+
+@settings(max_examples=5)
+@given(grammars(), st.data())
+def test_long_sentences_equal_log_space(grammar: naive.Grammar, data: st.DataObject) -> None:
+    known = to_pcfg(grammar).terminals
+    short = data.draw(sentences(grammar, 4).filter(lambda words: set(known).issuperset(words)))
+    n = data.draw(st.integers(101, 125))
+    check_in_log_space(grammar, (short * n)[:n])
+
+
+HALVES = naive.Grammar(  # a^n b^n, in the middle of which c may stand: most spans have nothing
+    {"S": 1.0},
+    {("S", "a", "T"): 0.25, ("S", "a", "b"): 0.75, ("T", "S", "b"): 0.5, ("T", "C", "b"): 0.5},
+    {("a", "a"): 1.0, ("b", "b"): 1.0, ("C", "c"): 1.0},
+)
+UNEVEN = naive.Grammar(  # words whose prices are far from what the grammar's words cost in the mean
+    {"S": 0.5, "A": 0.5},
+    {("S", "S", "A"): 1e-9, ("S", "A", "x"): 1e-3, ("A", "y", "S"): 1e-5, ("A", "A", "A"): 1e-2},
+    {
+        ("S", "x"): 1e-4,
+        ("S", "z"): 1 - 1e-3 - 1e-4,
+        ("A", "y"): 0.5,
+        ("A", "z"): 0.4,
+        ("x", "x"): 1,
+        ("y", "y"): 1,
+    },
+)
+
+
+@pytest.mark.parametrize(
+    ("grammar", "words"),
+    [
+        (HALVES, ["a"] * 60 + ["b"] * 60),
+        (HALVES, ["a"] * 70 + ["c"] + ["b"] * 70),
+        (HALVES, ["a"] * 70 + ["b"] * 71),
+        (UNEVEN, ["x", "y", "y", "x"] * 30),
+        (UNEVEN, ["x"] * 60 + ["y"] * 60),
+        (UNEVEN, ["z"] * 101),
+    ],
+)
+def test_costly_and_sparse_long_sentences_equal_log_space(grammar: naive.Grammar, words: list[str]) -> None:
+    check_in_log_space(grammar, words)
+
+
+def check_in_log_space(grammar: naive.Grammar, words: list[str]) -> None:
+    """Compare probabilities, best derivation and all posteriors."""
+    n = len(words)
+    inside = naive_long.log_inside(grammar, words)
+    total = naive_long.log_root(grammar, inside, np.logaddexp)
+    best = naive_long.log_root(grammar, naive_long.log_inside(grammar, words, np.maximum), np.maximum)
+    outside = naive_long.log_outside(grammar, inside)
+    pcfg = to_pcfg(grammar)
+    names = [name.strip("'") for name in pcfg.labels]
+    for precision in PRECISIONS:
+        tolerance = TOLERANCE[precision]
+        [chart] = charts(pcfg, [words], precision=precision)
+        assert chart.has_parse == (total > -math.inf)
+        if total == -math.inf:
+            continue
+        assert chart.log_prob == pytest.approx(total, rel=tolerance)
+        assert chart.viterbi().log_prob == pytest.approx(best, rel=tolerance)
+        masses = {
+            (start, start + width, symbol): math.exp(value)
+            for symbol, rows in inside.items()
+            for width in range(1, n + 1)
+            for start, value in enumerate(rows[width] + outside[symbol][width] - total)
+            if value > -20
+        }
+        entries = chart.span_posteriors()
+        spans = zip(entries.starts.tolist(), entries.ends.tolist(), entries.label_ids.tolist(), strict=True)
+        found = {
+            (start, end, names[label]): g
+            for (start, end, label), g in zip(spans, entries.g.tolist(), strict=True)
+            if g > math.exp(-20)
+        }
+        for key in masses.keys() | found.keys():
+            assert found.get(key, 0.0) == pytest.approx(masses.get(key, 0.0), rel=tolerance, abs=tolerance)
+
+
+@pytest.mark.parametrize("n", [65, 101, 160, 250])
+@pytest.mark.parametrize("precision", PRECISIONS)
+def test_no_length_leaves_the_dense_kernels(
+    n: int, precision: Precision, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Sums and best derivations equal the sparse kernel's, which is never asked."""
+    counts = {Rule("S", (left, right)): 1.0 for left in ("S", "'x'", "A") for right in ("S", "'y'", "A")} | {
+        Rule("A", (left, right)): 2.0 for left in ("A", "'x'") for right in ("S", "'y'")
+    }
+    pcfg = PCFG.from_rules(relative_frequencies("tags", {"S": 1}, dict(counts)))
+    words = ["x", *(["x", "y", "x", "x", "y", "y"] * n)[1 - n :]]
+    [other] = charts(pcfg, [words], "sparse", precision)
+    assert other.has_parse
+    monkeypatch.setattr(ChartFactory, "_sparse", property(lost))
+    [one] = charts(pcfg, [words], None, precision)
+    tolerance = TOLERANCE[precision]
+    assert one.log_prob == pytest.approx(other.log_prob, rel=tolerance)
+    assert one.viterbi().log_prob == pytest.approx(other.viterbi().log_prob, rel=tolerance)
+    assert one.span_summary().best == pytest.approx(other.span_summary().best, abs=10 * tolerance)
+    if precision == "double":
+        assert one.viterbi().nodes == other.viterbi().nodes
+
+
+def test_what_leaves_the_range_of_numbers_goes_to_the_sparse_kernel() -> None:
+    """Each node costs 2^-664, of which nothing in the sentence tells beforehand."""
+    counts = {Rule("S", ("S", "S")): 1e-200, Rule("S", ("'x'",)): 1.0}
+    pcfg = PCFG.from_rules(relative_frequencies("words", {"S": 1}, counts))
+    for n in (6, 101):
+        [chart] = charts(pcfg, [["x"] * n])
+        catalan = math.lgamma(2 * n - 1) - 2 * math.lgamma(n) - math.log(n)
+        assert chart.log_prob == pytest.approx(catalan + (n - 1) * math.log(1e-200), rel=1e-9)
+        assert chart.viterbi().log_prob == pytest.approx((n - 1) * math.log(1e-200), rel=1e-9)
+
+
+@pytest.mark.parametrize("n", [64, 101, 300])
+def test_ambiguous_long_sentences_in_closed_form(n: int) -> None:
+    """Every bracketing of n words is equally probable; the span of i words is in so many of them."""
+    counts = {Rule("S", ("S", "S")): 1.0, Rule("S", ("'x'",)): 2.0}
+    pcfg = PCFG.from_rules(relative_frequencies("tags", {"S": 1}, dict(counts)))
+    [chart] = charts(pcfg, [["x"] * n])
+    trees = [math.lgamma(2 * k - 1) - 2 * math.lgamma(k) - math.log(k) if k else 0.0 for k in range(n + 1)]
+    assert chart.log_prob == pytest.approx(
+        trees[n] + (n - 1) * math.log(1 / 3) + n * math.log(2 / 3), rel=1e-9
+    )
+    total = chart.span_summary().total
+    for width in (2, 3, n // 2, n - 1, n):
+        # A span of this width counts as one word of those around it.
+        expected = math.exp(trees[width] + trees[n - width + 1] - trees[n])
+        starts = np.arange(n - width + 1)
+        assert total[cell_of(n, starts, starts + width)] == pytest.approx(expected, rel=1e-9)
