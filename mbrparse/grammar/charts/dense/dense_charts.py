@@ -109,13 +109,16 @@ class DenseCharts:
         self._held = None
         failed: dict[int, Chart] = {}
         sentences = [chart.terminal_ids for chart in charts]
+        arranged = self._arrange(sentences)
         if wanted.summaries or wanted.entries or wanted.nodes:
-            filled = self._inside_outside(sentences, wanted.entries or wanted.nodes)
+            filled = self._inside_outside(*arranged, wanted.entries or wanted.nodes)
             failed.update((lane, chart) for lane, chart in enumerate(charts) if not filled.sound[lane])
             if len(failed) < len(charts):
                 self._put(filled, charts, failed, wanted)
         if wanted.derivations:
-            for lane, derivation in enumerate(self._derivations(sentences)):
+            if len(charts) == 1:  # it may have been rescaled
+                arranged = self._arrange(sentences)
+            for lane, derivation in enumerate(self._derivations(*arranged)[: len(charts)]):
                 # Zero may be an underflow: only the sparse kernel knows.
                 if derivation is None:
                     failed[lane] = charts[lane]
@@ -140,7 +143,8 @@ class DenseCharts:
         """Wide symbols of a span, their inside and outside values, each with its log scale."""
         if self._held is None or self._held[0] is not chart.terminal_ids:
             self._held = None
-            self._held = (chart.terminal_ids, self._inside_outside([chart.terminal_ids], with_cells=True))
+            arranged = self._arrange([chart.terminal_ids])
+            self._held = (chart.terminal_ids, self._inside_outside(*arranged, with_cells=True))
         filled = self._held[1]
         count = len(self._tables.symbol)
         base = cell_of(chart.length, start, end) * count
@@ -184,12 +188,11 @@ class DenseCharts:
         )
         return dense_state(self._tables, group, self._scratch), self._token_shift[tokens]
 
-    def _inside_outside(self, sentences: Sequence[IntArray], with_cells: bool) -> _Filled:
+    def _inside_outside(self, state: DenseState, shift: Ints, with_cells: bool) -> _Filled:
         """Fill charts; those of one sentence are of use ``with_cells`` only, its summary is anyway."""
-        state, shift = self._arrange(sentences)
         n_cells = state.longest * (state.longest + 1) // 2
         joint = _no_summary(len(state.group.length), n_cells, self.dtype)
-        if len(sentences) == 1:
+        if len(joint.best) == 1:
             return self._alone(state, shift, joint, with_cells)
         inside, outside = self._chart(0, n_cells), self._chart(1, n_cells + state.longest + 1)
         dense_inside(state, inside, self._clock.stop)
@@ -320,10 +323,11 @@ class DenseCharts:
     def _nodes(self, filled: _Filled, lane: int) -> LiveNodes:
         return dense_nodes(filled.state, self._tables.symbol, filled.inside, filled.outside, lane)
 
-    def _derivations(self, sentences: Sequence[IntArray]) -> list[Derivation | None]:
-        state, shift = self._arrange(sentences)
+    def _derivations(self, state: DenseState, shift: Ints) -> list[Derivation | None]:
+        """The most probable one of each lane."""
         best: Floats | None
-        if len(sentences) == 1:
+        length = state.group.length.tolist()
+        if len(length) == 1:
             best = self._diagonals.best(state, shift, self._long(state.group))
             if best is None:
                 return [None]
@@ -331,12 +335,11 @@ class DenseCharts:
             best = self._chart(0, state.longest * (state.longest + 1) // 2)
             dense_viterbi(state, best, self._clock.stop)
             self._clock.check()
-        nodes = lane_nodes(len(state.group.length), state.longest)
+        nodes = lane_nodes(len(length), state.longest)
         dense_derivations(state, best, self._tie, np.empty((state.longest + 1, 3), np.int32), nodes)
-        powers = self._powers(state.group, shift)
+        powers = self._powers(state.group, shift).tolist()
         found: list[Derivation | None] = []
-        for lane in range(len(sentences)):
-            prob, n = float(nodes.top[lane]), len(sentences[lane])
+        for lane, (n, prob) in enumerate(zip(length, nodes.top.tolist(), strict=True)):
             if not 0 < prob < math.inf:
                 found.append(None)
                 continue
