@@ -25,6 +25,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+# Workers inherit it; Dask reads it as it is imported.
+os.environ.setdefault("DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED", "False")
+
 import psutil
 from distributed import LocalCluster
 
@@ -60,7 +63,7 @@ def on_one_machine(sentences: int) -> None:
         mbrparse("binarize", folder / "some", "-o", folder / "binary")
         mbrparse("train", folder / "binary", "-o", folder / "grammar")
         parse = ("parse", folder / "trees", "-g", folder / "grammar", "-o")
-        with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50) as made:
+        with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs=50) as made:
             workers = [psutil.Process(one.pid) for one in made.workers.values()]
 
             def theirs() -> float:

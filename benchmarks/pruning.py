@@ -10,6 +10,7 @@ time of the parser, charts to trees, beside that of the exact one. Trees are un-
 from __future__ import annotations
 
 import argparse
+import math
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -53,7 +54,7 @@ def settings() -> dict[str, Binarization]:
     heads = HeadDriven(head_rules("collins"), tags=True, frames=True)
     return {
         "head-driven": Binarization(vmarkov=2, heads=heads),
-        "--vmarkov 2 --hmarkov inf": Binarization("right", vmarkov=2),
+        "--vmarkov 2 --hmarkov inf": Binarization("right", math.inf, 2),
         "--vmarkov 3 --hmarkov 2": Binarization("right", 2, 3),
     }
 
@@ -108,10 +109,9 @@ def draw(curves: dict[str, list[Point]], path: Path) -> None:
         colour = styles.setdefault(corpus, f"C{len(styles)}")
         line = {"Viterbi": ":", "labelled recall": "-", "max-rule": "--"}[objective]
         speeds = [found[0].milliseconds / point.milliseconds for point in found]
-        panel.plot(
-            speeds, [100 * p.same for p in found], color=colour, linestyle=line, marker="o", markersize=4
-        )
-        panel.annotate(name, (speeds[-1], 100 * found[-1].same), fontsize=7, color=colour)
+        shares = [100 * point.same for point in found]
+        panel.plot(speeds, shares, label=name, color=colour, linestyle=line, marker="o", markersize=4)
+    panel.legend(fontsize="small", frameon=False, loc="lower left")
     panel.set_xscale("log")
     panel.set_xlabel("times as fast as exact (dots: 0, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2)")
     panel.set_ylabel("per cent of trees that are the exact ones")

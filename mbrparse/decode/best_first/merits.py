@@ -6,6 +6,7 @@ section 3, and Charniak, Goldwater & Johnson 1998 for the boundary estimates). T
 posterior, alpha beta / p(t_{0,n}); each merit replaces what is not known yet by an estimate.
 
 To add one: write its function, give it a row in MERITS and a line in ``figure_of_merit``, all in this file.
+The Viterbi agenda takes it for log_inside plus something fixed, unless its ``_weigh`` says otherwise.
 """
 
 from __future__ import annotations

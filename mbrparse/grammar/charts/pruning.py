@@ -68,4 +68,4 @@ class Pruning:
             return Pruned(0.0, 0.0)
         chart = Chart(self._within, terminal_ids)
         chart.alive = mask.alive._replace(label=self._projected.label_ids)
-        return Pruned(mask.threshold, max(-math.expm1(chart.log_prob - mask.log_projected), 0.0))
+        return Pruned(mask.threshold, max(0.0, -math.expm1(chart.log_prob - mask.log_projected)))

@@ -1,0 +1,45 @@
+"""What a run says of itself to who watches it."""
+
+import json
+from pathlib import Path
+
+import pytest
+from commandline import Command
+
+from mbrparse.cli import watching
+from mbrparse.cli.watching import Watch
+
+KEYS = {"time", "what", "sentences", "per_second", "seconds_left", "workers", "retries", "done"}
+
+
+@pytest.mark.usefixtures("toy_folder")
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_the_log_ends_with_all_that_was_done(command: Command, tmp_path: Path, jobs: int) -> None:
+    for _ in range(2):  # a log is added to
+        assert command("parse", "-g", "grammar.txt", "tags.txt", "--jobs", jobs, "--log", "log").code == 0
+    first, second = (json.loads(line) for line in (tmp_path / "log").read_text().splitlines())
+    assert first.keys() == second.keys() == KEYS
+    assert (second["sentences"], second["workers"], second["retries"], second["done"]) == (4, jobs, 0, True)
+    assert second["seconds_left"] == 0
+
+
+@pytest.mark.usefixtures("toy_folder")
+def test_a_log_that_cannot_be_written_is_an_error(command: Command) -> None:
+    done = command("parse", "-g", "grammar.txt", "tags.txt", "--log", "nowhere/log", "-o", "out")
+    assert done.error.startswith("nowhere/log: cannot be written (No such file or directory)")
+    assert not Path("out").exists()
+
+
+def test_lines_come_while_nothing_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watching, "EVERY", 0.001)
+    log = tmp_path / "log"
+    watch = Watch("-", str(log))
+    items = watch(iter("ab"), "waiting")
+    assert next(items) == "a"
+    while not log.read_text().endswith("\n"):  # however long that takes
+        pass
+    row = json.loads(log.read_text().splitlines()[0])
+    assert (row["sentences"], row["seconds_left"], row["done"]) == (0, None, False)
+    with pytest.raises(KeyboardInterrupt):
+        items.throw(KeyboardInterrupt)  # type: ignore[attr-defined]
+    assert json.loads(log.read_text().splitlines()[-1])["done"] is False
