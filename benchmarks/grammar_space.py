@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 
 import pinned
 
+from mbrparse.decode.bracket_text import BracketText
 from mbrparse.decode.derivations import (
     forest_charts,
     forest_decoder,
@@ -142,7 +143,7 @@ def observe(times: dict[str, list[float]]) -> None:
 
 def report(chosen: Sample, repetitions: int, times: dict[str, list[float]]) -> None:
     """Print CPU milliseconds a sentence by stage, sentences a second and their ratio to the first set's."""
-    first = 0.0
+    first, text = 0.0, BracketText()
     for title, objectives in objective_sets().items():
         parser = Parser(chosen.grammar, *objectives)
         fastest: dict[str, list[float]] = {}
@@ -151,7 +152,7 @@ def report(chosen: Sample, repetitions: int, times: dict[str, list[float]]) -> N
             for sentence in chosen.sentences:
                 began = time.process_time()
                 (parse,) = parser.parse([sentence])
-                lines_of(parse, None)
+                lines_of(parse, text.lines(parse.parts), None)
                 times["in all"].append(time.process_time() - began)
             if repetition:  # the first one compiles
                 for name, values in times.items():
@@ -168,9 +169,10 @@ def report(chosen: Sample, repetitions: int, times: dict[str, list[float]]) -> N
 def peak(chosen: Sample) -> int:
     """Parse once for the first set; the most memory that this process has taken, in MB."""
     parser = Parser(chosen.grammar, *next(iter(objective_sets().values())))
+    text = BracketText()
     for sentence in chosen.sentences:
         (parse,) = parser.parse([sentence])
-        lines_of(parse, None)
+        lines_of(parse, text.lines(parse.parts), None)
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 // 1_000_000
 
 
