@@ -1,6 +1,6 @@
 """The leaves of a line that holds one whole tree, as most lines of most files do: no inner node is built.
 
-What is found is what the reader of trees (treebank.brackets) finds; a line that is not so plain is left to it.
+What is found is what the reader of trees (treebank.brackets) finds; what is not so plain is left to it.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ def scan_leaves(line: str, known: dict[tuple[str, str], Tree]) -> tuple[Tree, ..
     """
     if line[:1] != "(" or "\r" in line:
         return None
-    leaves = []
+    leaves: list[Tree] = []
     opened = closed = tagged = 0
-    for openings, tag, word, bare, closings in _LEAF.findall(line):
+    for openings, tag, under, bare, closings in _LEAF.findall(line):
         if openings:
             if leaves and closed >= opened:
                 return None
@@ -40,10 +40,8 @@ def scan_leaves(line: str, known: dict[tuple[str, str], Tree]) -> tuple[Tree, ..
         # The tree is not open any more, or not yet.
         if closed >= opened:
             return None
-        if tag:
-            tagged += 1
-        else:
-            word = bare
+        tagged += tag != ""
+        word = under or bare
         leaf = known.get((tag, word))
         if leaf is None:
             leaf = known[tag, word] = Tree(tag, word=word) if tag else Tree(word)
