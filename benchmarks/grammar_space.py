@@ -34,7 +34,6 @@ from mbrparse.decode.derivations import (
 )
 from mbrparse.decode.objectives import OBJECTIVES, Objective, Space
 from mbrparse.decode.parser import Parser
-from mbrparse.decode.run import lines_of
 from mbrparse.decode.sentences import Sentence
 from mbrparse.grammar.charts.forest import forests
 from mbrparse.grammar.induce import induce
@@ -143,16 +142,16 @@ def observe(times: dict[str, list[float]]) -> None:
 
 def report(chosen: Sample, repetitions: int, times: dict[str, list[float]]) -> None:
     """Print CPU milliseconds a sentence by stage, sentences a second and their ratio to the first set's."""
-    first, text = 0.0, BracketText()
+    first = 0.0
     for title, objectives in objective_sets().items():
-        parser = Parser(chosen.grammar, *objectives)
+        parser, text = Parser(chosen.grammar, *objectives), BracketText()
         fastest: dict[str, list[float]] = {}
         for repetition in range(repetitions + 1):
             times.clear()
             for sentence in chosen.sentences:
                 began = time.process_time()
                 (parse,) = parser.parse([sentence])
-                lines_of(parse, text.lines(parse.parts), None)
+                text.lines(parse.parts)
                 times["in all"].append(time.process_time() - began)
             if repetition:  # the first one compiles
                 for name, values in times.items():
@@ -168,11 +167,10 @@ def report(chosen: Sample, repetitions: int, times: dict[str, list[float]]) -> N
 
 def peak(chosen: Sample) -> int:
     """Parse once for the first set; the most memory that this process has taken, in MB."""
-    parser = Parser(chosen.grammar, *next(iter(objective_sets().values())))
-    text = BracketText()
+    parser, text = Parser(chosen.grammar, *next(iter(objective_sets().values()))), BracketText()
     for sentence in chosen.sentences:
         (parse,) = parser.parse([sentence])
-        lines_of(parse, text.lines(parse.parts), None)
+        text.lines(parse.parts)
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 // 1_000_000
 
 

@@ -27,6 +27,7 @@ from mbrparse.decode.parser import Parser
 from mbrparse.decode.posteriors.posteriors_file import read_posteriors
 from mbrparse.errors import OptionsError, TimeLimitError
 from mbrparse.grammar.charts import clock as clocks
+from mbrparse.grammar.charts import factory
 from mbrparse.grammar.charts.chart import Chart, Wanted
 from mbrparse.grammar.charts.clock import Clock
 from mbrparse.grammar.charts.dense import dense_charts, diagonal_charts
@@ -156,9 +157,9 @@ def looked(answer: object) -> bool:
 @pytest.mark.parametrize(
     ("module", "name", "how"),
     [
-        (sparse_charts, "sparse_inside", {"objective": "labelled-recall", "length": 120}),
-        (sparse_charts, "sparse_outside", {"objective": "labelled-recall", "length": 120}),
-        (sparse_charts, "sparse_viterbi", {"objective": "labelled-tree", "length": 120}),
+        (sparse_charts, "sparse_inside", {"objective": "labelled-recall", "symbols": 0}),
+        (sparse_charts, "sparse_outside", {"objective": "labelled-recall", "symbols": 0}),
+        (sparse_charts, "sparse_viterbi", {"objective": "labelled-tree", "symbols": 0}),
         (forests, "forest_inside", {"objective": "parent-child"}),
         (forests, "forest_outside", {"objective": "parent-child"}),
         (label_forest, "project_forest", {"objective": "max-rule-sum", "grammar": "latent"}),
@@ -175,7 +176,8 @@ def test_kernels_say_that_they_stopped(
     module: Any, name: str, how: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     how = dict(how)
-    text = "x " * how.pop("length", 5)
+    text = "x " * 5
+    monkeypatch.setattr(factory, "MAX_DENSE_SYMBOLS", how.pop("symbols", factory.MAX_DENSE_SYMBOLS))
     objective = how.pop("objective", "labelled-recall")
     parser = Parser(LATENT if how.pop("grammar", "") else GRAMMAR, objective, max_seconds=AGES, **how)
     expected = str(parser.parse([text])[0].tree)
@@ -231,7 +233,7 @@ def test_the_kernel_of_a_sentence_alone_stops_at_the_first_cell(monkeypatch: pyt
     monkeypatch.setattr(diagonal_charts, "diagonal_inside", late)
     wanted = Wanted(summaries=False, derivations=True)
     ChartFactory(GRAMMAR, wanted=wanted, kernel="dense").charts([GRAMMAR.encode(["x"] * 6)])
-    assert found == [(False, 0)]
+    assert found == [(False, 6)]  # the words
 
 
 @pytest.mark.parametrize("search", [best_bracketing, best_constituents])
