@@ -8,6 +8,7 @@ from typing import Literal
 
 import numpy as np
 
+from mbrparse.aside import aside
 from mbrparse.errors import GrammarError, TimeLimitError
 from mbrparse.grammar.charts.chart import Cell, Chart, Wanted
 from mbrparse.grammar.charts.clock import NO_LIMIT, Clock
@@ -75,7 +76,8 @@ class ChartFactory:
         """One chart for each sentence of known terminals (one or more each)."""
         charts = [Chart(self, terminal_ids) for terminal_ids in sentences]
         for group in self._groups(charts):
-            self._fill_in_time(group)
+            # To hand a group over once takes less time than its kernels one by one.
+            aside(self._fill_in_time, group)
         return charts
 
     def fill(self, charts: Sequence[Chart], wanted: Wanted) -> None:
