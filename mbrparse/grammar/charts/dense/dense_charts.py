@@ -69,6 +69,8 @@ class DenseCharts:
         self._clock = clock
         self.dtype = np.dtype(dtype)
         self.lanes = VECTOR_BYTES // self.dtype.itemsize
+        self._longest_unscaled = _LONGEST_UNSCALED[self.dtype.name]
+        self._highest = math.sqrt(np.finfo(dtype).max)
         self._tie = tie
         self._label_ids = grammar.label_ids
         self._tables = dense_tables(rules, dtype)
@@ -211,25 +213,30 @@ class DenseCharts:
         total, peak = diagonals.posteriors(state, shift, summary, self._long(group))
         log_prob, sound = self._judged(group, shift, total, peak)
         inside = outside = self._rows[:0]
-        if sound[0] and (with_cells or not self._certain(group)):
+        if sound.item() and (with_cells or not self._certain(group)):
             inside, outside = diagonals.rows(0, state), diagonals.rows(1, state)
         return _Filled(state, shift, inside, outside, joint, total, log_prob, sound)
 
     def _long(self, group: Group) -> bool:
         """Whether a sentence is so long that its words' powers of two may not fit them."""
-        return int(group.length[0]) > _LONGEST_UNSCALED[self.dtype.name]
+        return int(group.length[0]) > self._longest_unscaled
 
     def _judged(
         self, group: Group, shift: Ints, total: Floats, peak: Floats
     ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
         """By lane the log probability, and whether no value of weight left the numbers' range."""
-        with np.errstate(divide="ignore", invalid="ignore"):
-            log_prob = np.log(total.astype(np.float64)) - self._powers(group, shift) * math.log(2.0)
         # An outside value near the largest number may have met inside values below the smallest.
-        return log_prob, (total > 0) & np.isfinite(total) & (peak < np.sqrt(np.finfo(self.dtype).max))
+        sound = (total > 0) & np.isfinite(total) & (peak < self._highest)
+        log_prob = np.full(len(total), -math.inf)
+        np.log(total, out=log_prob, where=sound, dtype=np.float64)
+        log_prob -= self._powers(group, shift) * math.log(2.0)
+        return log_prob, sound
 
     def _powers(self, group: Group, shift: Ints) -> npt.NDArray[np.int64]:
         """The power of two of each lane's sentence."""
+        if len(group.length) == 1:
+            power: npt.NDArray[np.int64] = shift.sum(dtype=np.int64, keepdims=True)
+            return power
         until: npt.NDArray[np.int64] = np.cumsum(np.concatenate(([0], shift)))
         return np.diff(until[np.concatenate(([0], np.cumsum(group.length)))])
 
@@ -352,8 +359,10 @@ class DenseCharts:
 
 def _no_summary(lanes: int, n_cells: int, dtype: npt.DTypeLike) -> SpanSummary:
     """Room for the summaries of a group, arrays [lane, cell]."""
-    shape = (lanes, n_cells)
-    return SpanSummary(np.full(shape, -1, np.int32), np.zeros(shape, dtype), np.zeros(shape, dtype))
+    label = np.empty((lanes, n_cells), np.int32)
+    label.fill(-1)
+    best, total = np.zeros((2, lanes, n_cells), dtype)
+    return SpanSummary(label, best, total)
 
 
 def _length(chart: Chart) -> int:
