@@ -61,7 +61,7 @@ class Kernel:
 
     def __reduce__(self) -> str:
         """Pickled, for other processes, it is its name: each loads its own machine code."""
-        return self.__qualname__
+        return self.py_func.__qualname__
 
     @property
     def _numba_type_(self) -> Any:
