@@ -29,11 +29,18 @@ from mbrparse.grammar.charts.dense.dense_summary import (
 from mbrparse.grammar.charts.dense.dense_tables import dense_tables
 from mbrparse.grammar.charts.dense.dense_words import certain_words, dense_words
 from mbrparse.grammar.charts.dense.diagonal_charts import DiagonalCharts
+from mbrparse.grammar.charts.dense.number_range import NumberRange
 from mbrparse.grammar.charts.lexicon import lexical_entries, lexicon, scaled_entries
-from mbrparse.grammar.charts.live_nodes import LiveNodes
+from mbrparse.grammar.charts.live_nodes import LiveNodes, no_nodes
 from mbrparse.grammar.charts.nodes import SYMBOL_IDS
 from mbrparse.grammar.charts.rule_tables import Floats, Ints, chart_rules
-from mbrparse.grammar.charts.span_summary import SpanEntries, SpanSummary, cell_of
+from mbrparse.grammar.charts.span_summary import (
+    SpanEntries,
+    SpanSummary,
+    cell_of,
+    empty_summary,
+    no_entries,
+)
 from mbrparse.grammar.charts.vector import VECTOR_BYTES, aligned_rows
 from mbrparse.grammar.pcfg import PCFG, IntArray
 
@@ -78,6 +85,7 @@ class DenseCharts:
         self._entry_wide = wide_id[self._lexicon.symbol]
         # Values are multiplied by a power of two for each token, so that they stay near one.
         self._token_shift, entry_prob = scaled_entries(self._lexicon)
+        self._range = NumberRange(rules, self._lexicon, dtype)
         self._entry_prob = entry_prob.astype(dtype)
         self._labels = wide_labels(grammar.label_ids[self._tables.symbol], tie, self.dtype)
         self._scratch = aligned_rows(max(len(self._tables.tile_right), 4), self.dtype)
@@ -108,40 +116,54 @@ class DenseCharts:
         """
         self._held = None
         failed: dict[int, Chart] = {}
+        empty: set[int] = set()
         sentences = [chart.terminal_ids for chart in charts]
         if wanted.summaries or wanted.entries or wanted.nodes:
             filled = self._inside_outside(sentences, wanted.entries or wanted.nodes)
-            failed.update((lane, chart) for lane, chart in enumerate(charts) if not filled.sound[lane])
-            if len(failed) < len(charts):
-                self._put(filled, charts, failed, wanted)
+            for lane, chart in enumerate(charts):
+                if filled.total[lane] == 0 and self._zero_is_zero(chart.terminal_ids):
+                    empty.add(lane)
+                    chart.put(
+                        -math.inf, empty_summary(chart.length, self.dtype), None, no_entries(), no_nodes()
+                    )
+                elif not filled.sound[lane]:
+                    failed[lane] = chart
+            if len(failed) + len(empty) < len(charts):
+                self._put(filled, charts, {*failed, *empty}, wanted)
         if wanted.derivations:
             for lane, derivation in enumerate(self._derivations(sentences)):
-                # Zero may be an underflow: only the sparse kernel knows.
                 if derivation is None:
                     failed[lane] = charts[lane]
                 elif lane not in failed:
                     charts[lane].put(derivation=derivation)
         return list(failed.values())
 
-    def _put(self, filled: _Filled, charts: Sequence[Chart], failed: Container[int], wanted: Wanted) -> None:
-        """Tell charts what was found, but those that failed."""
+    def _put(
+        self, filled: _Filled, charts: Sequence[Chart], left_out: Container[int], wanted: Wanted
+    ) -> None:
+        """Tell charts what was found, but those that are left out."""
         words = None if self._certain(filled.state.group) else self._word_masses(filled)
         summaries = self._summaries(filled, words)
         entries = self._entries(filled, summaries, words) if wanted.entries else None
         for lane, chart in enumerate(charts):
-            if lane not in failed:
+            if lane not in left_out:
                 chart.put(log_prob=float(filled.log_prob[lane]), summary=summaries[lane])
                 if entries is not None:
                     chart.put(entries=entries[lane])
                 if wanted.nodes:
                     chart.put(nodes=self._nodes(filled, lane))
 
-    def cell(self, chart: Chart, start: int, end: int) -> tuple[IntArray, Scaled, Scaled]:
-        """Wide symbols of a span, their inside and outside values, each with its log scale."""
+    def cell(self, chart: Chart, start: int, end: int) -> tuple[IntArray, Scaled, Scaled] | None:
+        """Wide symbols of a span, their inside and outside values, each with its log scale.
+
+        None where that needs a kernel with more range.
+        """
         if self._held is None or self._held[0] is not chart.terminal_ids:
             self._held = None
             self._held = (chart.terminal_ids, self._inside_outside([chart.terminal_ids], with_cells=True))
         filled = self._held[1]
+        if not filled.sound[0]:
+            return None
         count = len(self._tables.symbol)
         base = cell_of(chart.length, start, end) * count
         shift = float(filled.shift[start:end].sum()) * math.log(2.0)
@@ -224,6 +246,10 @@ class DenseCharts:
             log_prob = np.log(total.astype(np.float64)) - self._powers(group, shift) * math.log(2.0)
         # An outside value near the largest number may have met inside values below the smallest.
         return log_prob, (total > 0) & np.isfinite(total) & (peak < np.sqrt(np.finfo(self.dtype).max))
+
+    def _zero_is_zero(self, tokens: IntArray) -> bool:
+        """Whether a probability of zero says that there is no tree; else only the sparse kernel knows."""
+        return len(tokens) <= _LONGEST_UNSCALED[self.dtype.name] and self._range.holds(tokens)
 
     def _powers(self, group: Group, shift: Ints) -> npt.NDArray[np.int64]:
         """The power of two of each lane's sentence."""
@@ -337,6 +363,9 @@ class DenseCharts:
         found: list[Derivation | None] = []
         for lane in range(len(sentences)):
             prob, n = float(nodes.top[lane]), len(sentences[lane])
+            if prob == 0 and self._zero_is_zero(sentences[lane]):
+                found.append(Derivation(-math.inf, [], []))
+                continue
             if not 0 < prob < math.inf:
                 found.append(None)
                 continue
