@@ -136,6 +136,13 @@ def chunks(sentences: int, seed: int) -> Iterator[Chunk]:
         yield Chunk("simulated", first + 1, "tokens", lines)
 
 
+def one_by_one(made: list[Chunk], taken: list[int]) -> Iterator[Chunk]:
+    """Yield the chunks, and keep how many sentences were taken."""
+    for chunk in made:
+        taken.append(len(chunk.lines))
+        yield chunk
+
+
 def simulated(sentences: int) -> None:
     """How much of the workers' time is work, with all else as ever."""
     print(f"\n{sentences} sentences of 2 to 40 words, simulated: n^3 * {CUBIC:.2e} s each")
@@ -146,8 +153,13 @@ def simulated(sentences: int) -> None:
         count = min(sentences, 25_000 * workers)
         pool = Simulated(workers, random.Random(1))
         made = list(chunks(count, 1))
+        taken: list[int] = []
+
+        def to_come(count: int = count, taken: list[int] = taken) -> float | None:
+            return count / sum(taken) - 1 if taken else None
+
         began = time.process_time()
-        tasks = Packer(pool, made)
+        tasks = Packer(pool, one_by_one(made, taken), to_come)
         done = sum(map(len, in_order(pool, Work(lambda: list), tasks, list, print)))
         client = time.process_time() - began
         assert done == count

@@ -24,9 +24,11 @@ class Progress(Protocol):
 class Standing:
     """How far long work has come: who does it writes here, who watches it reads.
 
-    ``read`` is how many characters of the input are done, ``retries`` how many tasks were handed out anew.
+    ``read`` is how many characters of the input are done, ``size`` how many it has, if that is known,
+    ``retries`` how many tasks were handed out anew.
     """
 
+    size: int | None = None
     read: int = 0
     workers: int = 1
     retries: int = 0

@@ -41,8 +41,8 @@ class Watch:
 
     def __init__(self, source: str, log: str | None) -> None:
         """``source`` is the file that is worked at."""
-        self.standing = Standing()
-        self._size = os.path.getsize(source) if source != STANDARD and Path(source).is_file() else None
+        known = source != STANDARD and Path(source).is_file()
+        self.standing = Standing(os.path.getsize(source) if known else None)
         self._log = log
         self._began = self._shown_at = time.monotonic()
         self._done = 0
@@ -62,8 +62,8 @@ class Watch:
     def row(self) -> dict[str, Any]:
         """What there is to say; what is left is reckoned by the share of the input that is done."""
         now, seconds = self.standing, time.monotonic() - self._began
-        known = self._size is not None and now.read > 0
-        left = round(seconds * max(0.0, (self._size or 0) / now.read - 1)) if known else None
+        known = now.size is not None and now.read > 0
+        left = round(seconds * max(0.0, (now.size or 0) / now.read - 1)) if known else None
         return {
             "sentences": self._done,
             "per_second": round(self._done / max(seconds, 1e-3), 2),
@@ -82,7 +82,7 @@ class Watch:
 
         columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
         with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-            bar = progress.add_task(title, total=self._size if total is None else total)
+            bar = progress.add_task(title, total=self.standing.size if total is None else total)
 
             def advance() -> None:
                 done = self.standing.read if total is None else self._done

@@ -1,13 +1,14 @@
 """What chunks of sentences cost, and how they are packed for workers that are far away.
 
 A sentence of n words is taken to cost a n + c n^3 seconds; a and c are fitted on the way, by least squares
-with the seconds that workers report. Tasks are packed to cost the same: up to a minute's work, less as
-long as that would be fewer than four for each worker.
+with the seconds that workers report. Tasks are packed to cost the same: up to a minute's work, less where
+that would be few for each worker. Of an input of known size they get smaller towards its end, so that all
+workers end together; of another, they grow with what was handed out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import NamedTuple
 
@@ -15,9 +16,12 @@ from mbrparse.decode.parallel import Part, Task, under_way
 from mbrparse.decode.sentences import Chunk, stretches
 from mbrparse.workers.pool import Pool
 
-#: Seconds of work in a task, at first and at most; how many tasks of its size each worker has had by then.
+#: Seconds of work in a task, at least and at most.
 FIRST, MOST = 1.0, 60.0
-TASKS_A_WORKER = 4
+#: Where the input's size is not known: how many tasks of its size each worker has had by then.
+HAD = 8
+#: Where it is: how many of its size are left for each; and tasks are no fewer sentences than for so many in all.
+LEFT, ALL = 2, 6000
 #: Sentences whose text or trees are held here at a time: a few hundred megabytes.
 HELD = 2**20
 #: Of so many sentences are tasks until it is known what they cost.
@@ -90,9 +94,13 @@ class CostModel:
 class Packer:
     """Packs chunks for a pool, as it asks for them, and learns from what tasks take."""
 
-    def __init__(self, pool: Pool, chunks: Iterable[Chunk]) -> None:
+    def __init__(
+        self, pool: Pool, chunks: Iterable[Chunk], to_come: Callable[[], float | None] = lambda: None
+    ) -> None:
+        """``to_come``: how many times what was taken of the chunks they hold still, where that is known."""
         self._pool = pool
         self._chunks = chunks
+        self._to_come = to_come
         self._tasks = 0
         self._handed_out = Moments()
         self.costs = CostModel()
@@ -128,8 +136,14 @@ class Packer:
     def _size(self) -> tuple[float, float]:
         """How many seconds, and how many sentences, the next task should have."""
         before = self.costs.expected(self._handed_out)
-        seconds = min(MOST, max(FIRST, before / (TASKS_A_WORKER * max(1, self._pool.size))))
+        workers = max(1, self._pool.size)
         growth = 2.0 ** max(0.0, (self._tasks - MANY) / DOUBLES)
+        to_come = self._to_come()
+        if to_come is None:
+            seconds = max(FIRST, min(MOST, before / (HAD * workers)))
+        else:
+            left = before * max(0.0, to_come)
+            seconds = max(FIRST, min(max(MOST, (before + left) / ALL), left / (LEFT * workers)))
         most = HELD / under_way(self._pool) if self.costs.fitted else UNKNOWN
         return growth * seconds, growth * max(16, most)
 

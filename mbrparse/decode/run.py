@@ -92,18 +92,30 @@ def _with_grammar(
         if spoken:
             shortest = Batch([min(spoken, key=len)], tokens=chunk.form == "tokens")
             break
-    wanted = (chunk for chunk in itertools.chain(first, stream) if chunk.wanted)
     sizes: deque[int] = deque()
+    skipped = passed = 0
 
     def measured() -> Iterator[Chunk]:
-        for chunk in wanted:
-            sizes.append(sum(map(len, chunk.lines)))
-            yield chunk
+        nonlocal skipped, passed
+        for chunk in itertools.chain(first, stream):
+            size = sum(map(len, chunk.lines))
+            if not chunk.wanted and not passed:
+                skipped += size
+                continue
+            passed += size
+            if chunk.wanted:
+                sizes.append(size)
+                yield chunk
+
+    def to_come() -> float | None:
+        """How many times what has passed, of a shard's blocks and the others', since the first wanted one."""
+        return (standing.size - skipped) / passed - 1 if standing.size is not None and passed else None
 
     # Kernels are compiled here, once, where other processes then find them.
     work = Work(partial(_begin, job), worker.parts, partial(worker.lines, shortest))
     with executor(jobs, work, tell) as pool:
-        tasks = Packer(pool, measured()) if pool.far else (Task((Part(chunk),)) for chunk in measured())
+        found = measured()
+        tasks = Packer(pool, found, to_come) if pool.far else (Task((Part(chunk),)) for chunk in found)
         for lines in in_order(pool, work, tasks, worker.refused, tell):
             standing.workers, standing.retries = pool.size, pool.retries
             standing.read += sizes.popleft()

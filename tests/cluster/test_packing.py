@@ -1,5 +1,6 @@
 """Packed chunks hold the same sentences in the same order; the model finds what they cost."""
 
+from collections.abc import Iterator
 from concurrent.futures import Future
 from typing import Any
 
@@ -7,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mbrparse.decode.chunk_costs import DOUBLES, FIRST, HELD, MANY, MOST, CostModel, Moments, Packer
+from mbrparse.decode.chunk_costs import ALL, DOUBLES, FIRST, HAD, HELD, LEFT, MANY, MOST, CostModel, Moments, Packer
 from mbrparse.decode.parallel import Part, Task, in_order
 from mbrparse.decode.sentences import Chunk, InputForm, sentences_of
 from mbrparse.workers.in_process import InProcess
@@ -109,11 +110,41 @@ def test_tasks_grow_to_a_minute_and_there_are_some_for_each_worker() -> None:
     workers, second = 3, 0.1
     found = sizes(Packer(Far(workers), chunks(100)), second)
     seconds = [second * size for size in found[1:]]  # the first is a guess
-    assert seconds[0] == pytest.approx(max(FIRST, second * found[0] / (4 * workers)), abs=second)
+    assert seconds[0] == pytest.approx(max(FIRST, second * found[0] / (HAD * workers)), abs=second)
     assert max(seconds) == pytest.approx(MOST, abs=2 * second)
     for place, one in enumerate(seconds[:-1], start=1):
         before = second * sum(found[:place])
-        assert one == pytest.approx(min(MOST, max(FIRST, before / (4 * workers))), abs=2 * second)
+        assert one == pytest.approx(min(MOST, max(FIRST, before / (HAD * workers))), abs=2 * second)
+
+
+def test_tasks_shrink_towards_an_end_that_is_known() -> None:
+    workers, second = 3, 0.1
+    made, taken = chunks(100), 0
+
+    def counted() -> Iterator[Chunk]:
+        nonlocal taken
+        for chunk in made:
+            taken += len(chunk.lines)
+            yield chunk
+
+    total = sum(len(chunk.lines) for chunk in made)
+    found = sizes(Packer(Far(workers), counted(), lambda: total / taken - 1 if taken else None), second)
+    seconds = [second * size for size in found[1:]]
+    assert sum(found) == total
+    assert max(seconds) == pytest.approx(MOST, abs=2 * second)
+    for place, one in enumerate(seconds[:-2], start=1):
+        # The chunk that is being cut counts as handed out.
+        left = second * (total - sum(found[:place]))
+        least, most = ((left - second * 500) / (LEFT * workers), left / (LEFT * workers))
+        assert max(FIRST, min(MOST, least)) - 2 * second <= one <= max(FIRST, min(MOST, most)) + 2 * second
+    assert seconds[-2] <= 500 * second / (LEFT * workers) + 2 * second
+
+
+def test_a_large_input_is_few_tasks() -> None:
+    packer = Packer(Far(10), [], lambda: 1e9)
+    packer.costs.learn(Moments(1, 1.0, 1.0), 1.0)
+    packer._task([], Moments(1, 1.0, 1.0))
+    assert packer._size()[0] == pytest.approx(1e9 / ALL, rel=1e-3)
 
 
 def test_there_are_never_ten_thousand_tasks_and_memory_is_flat() -> None:
