@@ -59,6 +59,10 @@ class Kernel:
     def __repr__(self) -> str:
         return f"<kernel {self._name}>"
 
+    def __reduce__(self) -> str:
+        """Pickled, for other processes, it is its name: each loads its own machine code."""
+        return self.py_func.__qualname__
+
     @property
     def _numba_type_(self) -> Any:
         """What numba takes this for, within another kernel."""

@@ -2,13 +2,14 @@
 
 numba's own cache compares the file of a kernel alone; after a function that it calls has changed in another
 file, the old machine code goes on running. Here all kernels share one folder, whose name is a digest of
-what they were made of: the kernels' sources and whatever those import, numba's version, the processor. So
+what they were made of: the kernels' sources and whatever those import, numba's version, numpy's, the
+processor. So
 nothing in it is ever stale, and a second copy of the same sources finds its kernels compiled. The folder is
 
     $XDG_CACHE_HOME/mbrparse/kernels/<key>     (~/.cache, or the platform's equivalent)
 
 or lies in the same way under NUMBA_CACHE_DIR where that is set. It holds one file for each kernel and
-combination of argument types, written at once or not at all.
+combination of argument types, written at once or not at all: the machine code, behind a digest of it.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ _NAME = "mbrparse"
 # Folders of kernels that nobody used for so long are removed, in seconds.
 MAX_AGE = 30 * 24 * 3600
 
+_DIGEST_SIZE = hashlib.sha256().digest_size
 _DECORATED = b"\n@kernel\n"
 _MENTION = b" " + PACKAGE.name.encode() + b"."
 _DOTTED = re.compile(rb"\w+(?:\.\w+)*")
@@ -123,6 +125,7 @@ def kernel_key() -> str | None:
     """What the machine code of kernels depends on, as a name for a folder; None if sources are no files."""
     if _SOURCES is None:
         return None
+    import numpy as np
     from llvmlite import binding as llvm
 
     machine = llvm.get_process_triple(), llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
@@ -133,7 +136,7 @@ def kernel_key() -> str | None:
         if name.startswith("NUMBA_") and not re.search("CACHE|THREAD", name)
     }
     digest = hashlib.sha256(_SOURCES)
-    digest.update(repr((machine, sys.implementation.cache_tag, settings)).encode())
+    digest.update(repr((machine, sys.implementation.cache_tag, np.__version__, settings)).encode())
     for part in (_version("numba"), _version("llvmlite")):
         digest.update(hashlib.sha256(part).digest())
     with suppress(OSError):
@@ -168,10 +171,14 @@ def read(function: Function, types: str) -> MachineCode | None:
     if not _is_kept(function):
         return None
     with suppress(Exception):  # a damaged file is none
-        kept_types, code = pickle.loads(_path(function, types).read_bytes())
-        if kept_types == types:
-            _mark_used()
-            return code  # type: ignore[no-any-return]
+        content = _path(function, types).read_bytes()
+        digest, kept = content[:_DIGEST_SIZE], content[_DIGEST_SIZE:]
+        # Damaged machine code would end the process.
+        if hashlib.sha256(kept).digest() == digest:
+            kept_types, code = pickle.loads(kept)
+            if kept_types == types:
+                _mark_used()
+                return code  # type: ignore[no-any-return]
     return None
 
 
@@ -186,9 +193,12 @@ def write(function: Function, types: str, code: MachineCode) -> None:
     draft = path.with_suffix(f".{uuid.uuid4().hex}")
     try:
         _make_folder()
-        draft.write_bytes(pickle.dumps((types, code)))
+        kept = pickle.dumps((types, code))
+        draft.write_bytes(hashlib.sha256(kept).digest() + kept)
         draft.replace(path)
     except OSError as error:
+        with suppress(OSError):
+            draft.unlink(missing_ok=True)
         _State.refused = True
         print(
             f"mbrparse: kernels are compiled in memory, anew in each run, as {folder()} cannot be written"

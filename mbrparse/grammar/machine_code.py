@@ -12,6 +12,7 @@ import ctypes
 import importlib
 import pickle
 import sys
+import threading
 from collections.abc import Callable
 from functools import cache
 from importlib.machinery import EXTENSION_SUFFIXES
@@ -21,6 +22,8 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 from llvmlite import binding as llvm
+
+_LOADING = threading.RLock()
 
 
 class Environment(NamedTuple):
@@ -43,6 +46,12 @@ class MachineCode(NamedTuple):
 
 def load(machine_code: MachineCode) -> Callable[..., Any]:
     """What calls a kernel. Raises ImportError if something that it needs is missing."""
+    # A second thread would find numba's modules half made.
+    with _LOADING:
+        return _load(machine_code)
+
+
+def _load(machine_code: MachineCode) -> Callable[..., Any]:
     dynfunc = _export_symbols()
     engine = _new_engine()  # the first lets LLVM look into this process
     for symbol in machine_code.needed:

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import UNKNOWN, grammars, sentences
 
+from mbrparse.grammar.charts import factory
 from mbrparse.grammar.charts.chart import Chart, Wanted
 from mbrparse.grammar.charts.factory import ChartFactory, Precision, choose_kernel
 from mbrparse.grammar.charts.span_summary import cell_of
@@ -51,9 +52,7 @@ def test_inside_and_outside_equal_enumeration(case: tuple[naive.Grammar, list[li
             total = float(naive.sentence_probability(grammar, words))
             assert chart.has_parse == (total > 0)
             inside, outside = naive.inside(grammar, words), naive.outside(grammar, words)
-            if total == 0:
-                continue
-            assert chart.log_prob == pytest.approx(math.log(total), abs=1e-9)
+            assert chart.log_prob == pytest.approx(math.log(total) if total else -math.inf, abs=1e-9)
             n = len(words)
             for start in range(n):
                 # The dense kernel keeps tags out of the cells.
@@ -145,6 +144,60 @@ def test_kernels_agree_on_derivations_and_labels() -> None:
         for one, other in zip(dense, sparse, strict=True):
             assert one.viterbi().nodes == other.viterbi().nodes
             assert np.array_equal(one.span_summary().label, other.span_summary().label)
+
+
+def improbable(probability: float) -> PCFG:
+    """x^n has one derivation, of that probability but for one of its rules; what ends in y has none."""
+    counts = {
+        Rule("S", ("'x'", "S")): probability,
+        Rule("S", ("'x'", "'x'")): probability,
+        Rule("S", ("'y'", "S")): 1 - 2 * probability,
+    }
+    return PCFG.from_rules(relative_frequencies("tags", {"S": 1}, counts))
+
+
+@settings(max_examples=100)
+@given(
+    st.integers(1, 60),
+    st.lists(st.tuples(st.integers(1, 60), st.sampled_from("xy")), min_size=1, max_size=12),
+    st.sampled_from(["double", "single"]),
+)
+def test_no_parse_is_told_from_next_to_no_probability(
+    magnitude: int, sentences: list[tuple[int, str]], precision: Precision
+) -> None:
+    # Single precision has no rules of less than some 1e-38.
+    magnitude = magnitude if precision == "double" else min(magnitude, 30)
+    pcfg = improbable(10.0**-magnitude)
+    batch = [["x"] * n + [last] for n, last in sentences]
+    for words, chart in zip(batch, charts(pcfg, batch, "dense", precision), strict=True):
+        expected = -math.inf if words[-1] == "y" else (len(words) - 1) * math.log(10.0) * -magnitude
+        assert chart.has_parse == (words[-1] == "x")
+        for found in (chart.log_prob, chart.viterbi().log_prob):
+            assert found == pytest.approx(expected, rel=1e-9 if precision == "double" else 1e-5)
+        assert len(chart.viterbi().nodes) == (len(words) - 1 if chart.has_parse else 0)
+        constituents = len(words) - 1 if chart.has_parse else 0
+        posteriors = chart.span_posteriors()
+        assert posteriors.constituents.sum() == pytest.approx(constituents, rel=1e-4)
+        live = chart.live_nodes()
+        assert live.g[live.end - live.start > 1].sum() == pytest.approx(constituents, rel=1e-4)
+
+
+def test_where_the_numbers_have_the_range_the_dense_kernels_know_that_there_is_no_parse(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def unwanted(*_: object) -> None:
+        raise AssertionError("the sparse kernels are asked")
+
+    monkeypatch.setattr(factory, "SparseCharts", unwanted)
+    batch = [["x"] * n + ["y"] for n in (1, 2, 20, 39)]
+    for together in (batch * 4, batch[-1:]):
+        for chart in charts(improbable(0.001), together, None):
+            assert not chart.has_parse
+            assert chart.viterbi().log_prob == -math.inf
+            assert len(chart.live_nodes().g) == 0
+            assert chart.span_summary().total.sum() == 0
+    with pytest.raises(AssertionError, match="are asked"):
+        charts(improbable(1e-30), batch[-1:], None)
 
 
 @pytest.mark.parametrize("kernel", [None, "dense", "sparse"])

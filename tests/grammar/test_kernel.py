@@ -149,16 +149,29 @@ def test_a_spoilt_file_is_compiled_anew(little: Path, cache: Path) -> None:
     assert show(little, cache) == ("4", "")
 
 
+def test_a_file_of_other_bytes_is_compiled_anew(little: Path, cache: Path) -> None:
+    """Damaged machine code would end the process, or worse."""
+    show(little, cache)
+    [folder] = folders(cache)
+    [path] = folder.iterdir()
+    content = bytearray(path.read_bytes())
+    content[-len(content) // 2 :] = bytes(len(content[-len(content) // 2 :]))
+    path.write_bytes(content)
+    assert show(little, cache) == ("compiled 4", "")
+    assert show(little, cache) == ("4", "")
+
+
 def test_code_that_needs_what_is_not_there_is_compiled_anew(little: Path, cache: Path) -> None:
     """LLVM would end the process."""
     show(little, cache)
     [folder] = folders(cache)
     [path] = folder.iterdir()
     script = f"""
-import pathlib, pickle
+import hashlib, pathlib, pickle
 path = pathlib.Path({str(path)!r})
-types, code = pickle.loads(path.read_bytes())
-path.write_bytes(pickle.dumps((types, code._replace(needed=(*code.needed, "nobody_has_this")))))
+types, code = pickle.loads(path.read_bytes()[32:])
+kept = pickle.dumps((types, code._replace(needed=(*code.needed, "nobody_has_this"))))
+path.write_bytes(hashlib.sha256(kept).digest() + kept)
 print("PyArg_UnpackTuple" in code.needed)
 """
     assert run(little, cache, script) == "True\n"
@@ -183,6 +196,9 @@ def kinds(number, array, pair):
 @kernel
 def later(array):
     return array.sum()
+@kernel
+def vast(n):
+    return np.zeros(n)
 values = np.arange(4.0)
 fixed = np.arange(4.0)
 fixed.flags.writeable = False
@@ -203,17 +219,60 @@ try:
     kinds(-1, values, Pair(values, 1.0))
 except ValueError as error:
     print(error)
+try:
+    vast(1 << 50)
+except MemoryError as error:
+    print(type(error).__name__)
 held = [paired(np.full(1000, 7.0), n).first for n in range(50)]
 print(sum(array.sum() for array in held))
 """
     first, second = run(little, cache, script), run(little, cache, script)
     assert "True" in first
-    assert first.splitlines()[:-3] == second.splitlines()[:-3]
-    assert first.splitlines()[-3:] == ["True", "negative", "8575000.0"]
-    assert second.splitlines()[-3:] == ["False", "negative", "8575000.0"]
+    assert first.splitlines()[:-4] == second.splitlines()[:-4]
+    assert first.splitlines()[-4:] == ["True", "negative", "MemoryError", "8575000.0"]
+    assert second.splitlines()[-4:] == ["False", "negative", "MemoryError", "8575000.0"]
     # What is compiled after something was loaded does not mind.
     after = run(little, cache, script + "print(later(values), 'numba' in sys.modules, later(values[::2]))")
     assert after.splitlines()[-1] == "6.0 True 2.0"
+
+
+def test_what_kernels_return_is_given_back(little: Path, cache: Path) -> None:
+    (little / "little" / "answers.py").write_text(ANSWERS)
+    script = """
+import resource
+from little.answers import *
+many = np.zeros(1 << 16)
+for n in range(20_000):
+    paired(many, 2)
+    try:
+        kinds(-1, many, Pair(many, 1.0))
+    except ValueError:
+        pass
+    if n == 100:
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 1 << 14)
+"""
+    assert [run(little, cache, script) for _ in range(2)] == ["True\n", "True\n"]
+
+
+def test_threads_load_kernels_at_once_and_processes_by_name(little: Path, cache: Path) -> None:
+    (little / "little" / "answers.py").write_text(ANSWERS)
+    script = """
+import pickle, threading
+from little.answers import *
+from little.caller import twice
+assert pickle.loads(pickle.dumps(twice)) is twice
+found = []
+gate = threading.Barrier(8)
+def work(n):
+    gate.wait()
+    found.append((twice(n), later(values), paired(values, n).second))
+threads = [threading.Thread(target=work, args=(n,)) for n in range(8)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+print(sorted(found) == [(2 * n + 2, 6.0, 6.0) for n in range(8)])
+"""
+    assert [run(little, cache, script) for _ in range(2)] == ["True\n", "True\n"]
 
 
 def test_a_kernel_takes_arrays_numbers_tuples_and_what_draws() -> None:

@@ -122,8 +122,8 @@ class ChartFactory:
 
     def cell(self, chart: Chart, start: int, end: int) -> Cell:
         """Inside and outside of one span's symbols."""
-        driver = self._dense if self._kernel(chart) == "dense" else self._sparse
-        symbols, inside, outside = driver.cell(chart, start, end)
+        found = self._dense.cell(chart, start, end) if self._kernel(chart) == "dense" else None
+        symbols, inside, outside = found or self._sparse.cell(chart, start, end)
         with np.errstate(divide="ignore"):
             log_inside, log_outside = np.log(inside[0]) + inside[1], np.log(outside[0]) + outside[1]
         live, met = inside[0] > 0, (inside[0] > 0) & (outside[0] > 0)

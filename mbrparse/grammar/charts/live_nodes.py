@@ -29,3 +29,9 @@ def live_nodes(start: Ints, end: Ints, symbol: Ints, log_inside: Floats, g: Floa
     return LiveNodes(
         start[kept], end[kept], symbol[kept], log_inside[kept].astype(np.float64), g[kept].astype(np.float64)
     )
+
+
+def no_nodes() -> LiveNodes:
+    """Those of a sentence without a parse."""
+    none = np.zeros(0, np.int32)
+    return LiveNodes(none, none, none, np.zeros(0), np.zeros(0))

@@ -64,6 +64,12 @@ def entries_without_unaries(starts: Ints, ends: Ints, label_ids: Ints, g: Floats
     return SpanEntries(starts, ends, label_ids, g, np.where(ends - starts == 1, g, 0.0))
 
 
+def no_entries() -> SpanEntries:
+    """Those of a sentence without a parse."""
+    none = np.zeros(0, np.int32)
+    return entries_without_unaries(none, none, none, np.zeros(0))
+
+
 def empty_summary(n: int, dtype: npt.DTypeLike = np.float64) -> SpanSummary:
     """The summary of a sentence of which nothing is known yet.
 

@@ -29,11 +29,18 @@ from mbrparse.grammar.charts.dense.dense_summary import (
 from mbrparse.grammar.charts.dense.dense_tables import dense_tables
 from mbrparse.grammar.charts.dense.dense_words import certain_words, dense_words
 from mbrparse.grammar.charts.dense.diagonal_charts import DiagonalCharts
+from mbrparse.grammar.charts.dense.number_range import NumberRange
 from mbrparse.grammar.charts.lexicon import lexical_entries, lexicon, scaled_entries
-from mbrparse.grammar.charts.live_nodes import LiveNodes
+from mbrparse.grammar.charts.live_nodes import LiveNodes, no_nodes
 from mbrparse.grammar.charts.nodes import SYMBOL_IDS
 from mbrparse.grammar.charts.rule_tables import Floats, Ints, chart_rules
-from mbrparse.grammar.charts.span_summary import SpanEntries, SpanSummary, cell_of
+from mbrparse.grammar.charts.span_summary import (
+    SpanEntries,
+    SpanSummary,
+    cell_of,
+    empty_summary,
+    no_entries,
+)
 from mbrparse.grammar.charts.vector import VECTOR_BYTES, aligned_rows
 from mbrparse.grammar.pcfg import PCFG, IntArray
 
@@ -80,6 +87,7 @@ class DenseCharts:
         self._entry_wide = wide_id[self._lexicon.symbol]
         # Values are multiplied by a power of two for each token, so that they stay near one.
         self._token_shift, entry_prob = scaled_entries(self._lexicon)
+        self._range = NumberRange(rules, self._lexicon, dtype)
         self._entry_prob = entry_prob.astype(dtype)
         self._labels = wide_labels(grammar.label_ids[self._tables.symbol], tie, self.dtype)
         self._scratch = aligned_rows(max(len(self._tables.tile_right), 4), self.dtype)
@@ -110,44 +118,58 @@ class DenseCharts:
         """
         self._held = None
         failed: dict[int, Chart] = {}
+        empty: set[int] = set()
         sentences = [chart.terminal_ids for chart in charts]
         arranged = self._arrange(sentences)
         if wanted.summaries or wanted.entries or wanted.nodes:
             filled = self._inside_outside(*arranged, wanted.entries or wanted.nodes)
-            failed.update((lane, chart) for lane, chart in enumerate(charts) if not filled.sound[lane])
-            if len(failed) < len(charts):
-                self._put(filled, charts, failed, wanted)
+            for lane, chart in enumerate(charts):
+                if filled.total[lane] == 0 and self._zero_is_zero(chart.terminal_ids):
+                    empty.add(lane)
+                    chart.put(
+                        -math.inf, empty_summary(chart.length, self.dtype), None, no_entries(), no_nodes()
+                    )
+                elif not filled.sound[lane]:
+                    failed[lane] = chart
+            if len(failed) + len(empty) < len(charts):
+                self._put(filled, charts, {*failed, *empty}, wanted)
         if wanted.derivations:
             if len(charts) == 1:  # it may have been rescaled
                 arranged = self._arrange(sentences)
-            for lane, derivation in enumerate(self._derivations(*arranged)[: len(charts)]):
-                # Zero may be an underflow: only the sparse kernel knows.
+            for lane, derivation in enumerate(self._derivations(*arranged, sentences)):
                 if derivation is None:
                     failed[lane] = charts[lane]
                 elif lane not in failed:
                     charts[lane].put(derivation=derivation)
         return list(failed.values())
 
-    def _put(self, filled: _Filled, charts: Sequence[Chart], failed: Container[int], wanted: Wanted) -> None:
-        """Tell charts what was found, but those that failed."""
+    def _put(
+        self, filled: _Filled, charts: Sequence[Chart], left_out: Container[int], wanted: Wanted
+    ) -> None:
+        """Tell charts what was found, but those that are left out."""
         words = None if self._certain(filled.state.group) else self._word_masses(filled)
         summaries = self._summaries(filled, words)
         entries = self._entries(filled, summaries, words) if wanted.entries else None
         for lane, chart in enumerate(charts):
-            if lane not in failed:
+            if lane not in left_out:
                 chart.put(log_prob=float(filled.log_prob[lane]), summary=summaries[lane])
                 if entries is not None:
                     chart.put(entries=entries[lane])
                 if wanted.nodes:
                     chart.put(nodes=self._nodes(filled, lane))
 
-    def cell(self, chart: Chart, start: int, end: int) -> tuple[IntArray, Scaled, Scaled]:
-        """Wide symbols of a span, their inside and outside values, each with its log scale."""
+    def cell(self, chart: Chart, start: int, end: int) -> tuple[IntArray, Scaled, Scaled] | None:
+        """Wide symbols of a span, their inside and outside values, each with its log scale.
+
+        None where that needs a kernel with more range.
+        """
         if self._held is None or self._held[0] is not chart.terminal_ids:
             self._held = None
             arranged = self._arrange([chart.terminal_ids])
             self._held = (chart.terminal_ids, self._inside_outside(*arranged, with_cells=True))
         filled = self._held[1]
+        if not filled.sound[0]:
+            return None
         count = len(self._tables.symbol)
         base = cell_of(chart.length, start, end) * count
         shift = float(filled.shift[start:end].sum()) * math.log(2.0)
@@ -231,6 +253,10 @@ class DenseCharts:
         np.log(total, out=log_prob, where=sound, dtype=np.float64)
         log_prob -= self._powers(group, shift) * math.log(2.0)
         return log_prob, sound
+
+    def _zero_is_zero(self, tokens: IntArray) -> bool:
+        """Whether a probability of zero says that there is no tree; else only the sparse kernel knows."""
+        return len(tokens) <= _LONGEST_UNSCALED[self.dtype.name] and self._range.holds(tokens)
 
     def _powers(self, group: Group, shift: Ints) -> npt.NDArray[np.int64]:
         """The power of two of each lane's sentence."""
@@ -330,8 +356,10 @@ class DenseCharts:
     def _nodes(self, filled: _Filled, lane: int) -> LiveNodes:
         return dense_nodes(filled.state, self._tables.symbol, filled.inside, filled.outside, lane)
 
-    def _derivations(self, state: DenseState, shift: Ints) -> list[Derivation | None]:
-        """The most probable one of each lane."""
+    def _derivations(
+        self, state: DenseState, shift: Ints, sentences: Sequence[IntArray]
+    ) -> list[Derivation | None]:
+        """The most probable one of each sentence; None: that needs a kernel with more range."""
         best: Floats | None
         length = state.group.length.tolist()
         if len(length) == 1:
@@ -346,7 +374,11 @@ class DenseCharts:
         dense_derivations(state, best, self._tie, np.empty((state.longest + 1, 3), np.int32), nodes)
         powers = self._powers(state.group, shift).tolist()
         found: list[Derivation | None] = []
-        for lane, (n, prob) in enumerate(zip(length, nodes.top.tolist(), strict=True)):
+        rows = zip(sentences, length, nodes.top.tolist(), strict=False)  # lanes may stay empty
+        for lane, (tokens, n, prob) in enumerate(rows):
+            if prob == 0 and self._zero_is_zero(tokens):
+                found.append(Derivation(-math.inf, [], []))
+                continue
             if not 0 < prob < math.inf:
                 found.append(None)
                 continue
