@@ -167,7 +167,7 @@ def _check_credentials(address: str) -> None:
             raise WorkersError(
                 "a scheduler with TLS, for which Dask has no certificate here",
                 source=address,
-                remedy="set ca-file, client.cert and client.key of distributed.comm.tls in Dask's configuration",
+                remedy="set ca-file, client.cert and client.key of distributed.comm.tls in Dask's settings",
             )
 
 

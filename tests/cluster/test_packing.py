@@ -8,7 +8,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mbrparse.decode.chunk_costs import ALL, DOUBLES, FIRST, HAD, HELD, LEFT, MANY, MOST, CostModel, Moments, Packer
+from mbrparse.decode.chunk_costs import (
+    ALL,
+    DOUBLES,
+    FIRST,
+    HAD,
+    HELD,
+    LEFT,
+    MANY,
+    MOST,
+    CostModel,
+    Moments,
+    Packer,
+)
 from mbrparse.decode.parallel import Part, Task, in_order
 from mbrparse.decode.sentences import Chunk, InputForm, sentences_of
 from mbrparse.workers.in_process import InProcess
