@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 
 import pinned
 
+from mbrparse.decode.bracket_text import BracketText
 from mbrparse.decode.derivations import (
     forest_charts,
     forest_decoder,
@@ -33,7 +34,6 @@ from mbrparse.decode.derivations import (
 )
 from mbrparse.decode.objectives import OBJECTIVES, Objective, Space
 from mbrparse.decode.parser import Parser
-from mbrparse.decode.run import lines_of
 from mbrparse.decode.sentences import Sentence
 from mbrparse.grammar.charts.forest import forests
 from mbrparse.grammar.induce import induce
@@ -144,14 +144,14 @@ def report(chosen: Sample, repetitions: int, times: dict[str, list[float]]) -> N
     """Print CPU milliseconds a sentence by stage, sentences a second and their ratio to the first set's."""
     first = 0.0
     for title, objectives in objective_sets().items():
-        parser = Parser(chosen.grammar, *objectives)
+        parser, text = Parser(chosen.grammar, *objectives), BracketText()
         fastest: dict[str, list[float]] = {}
         for repetition in range(repetitions + 1):
             times.clear()
             for sentence in chosen.sentences:
                 began = time.process_time()
                 (parse,) = parser.parse([sentence])
-                lines_of(parse, None)
+                text.lines(parse.parts)
                 times["in all"].append(time.process_time() - began)
             if repetition:  # the first one compiles
                 for name, values in times.items():
@@ -167,10 +167,10 @@ def report(chosen: Sample, repetitions: int, times: dict[str, list[float]]) -> N
 
 def peak(chosen: Sample) -> int:
     """Parse once for the first set; the most memory that this process has taken, in MB."""
-    parser = Parser(chosen.grammar, *next(iter(objective_sets().values())))
+    parser, text = Parser(chosen.grammar, *next(iter(objective_sets().values()))), BracketText()
     for sentence in chosen.sentences:
         (parse,) = parser.parse([sentence])
-        lines_of(parse, None)
+        text.lines(parse.parts)
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 // 1_000_000
 
 

@@ -93,17 +93,19 @@ def report(folder: Path, repetitions: int) -> None:
 
 def print_ratios(rates: dict[str, float]) -> None:
     """Ours over theirs, what the targets are stated in."""
-    print(f"  {'ratios':<56}{'/ plain':>8}{'/ floor':>10}")
+    print(f"  {'ratios':<56}{'/ plain':>8}{'/ floor':>10}{'/ charts':>10}")
     for key, title, rival, floor in (
         ("charts", "inside, outside, posteriors", "plain", "peak"),
         ("recall", "with Labelled Recall and trees", "plain", "peak"),
         ("all", "with three objectives and trees", "plain", "peak"),
-        ("all-single", "  in single precision", "plain", "peak-single"),
+        ("text", "with three objectives and lines of text", "plain", "peak"),
+        ("all-single", "with three objectives and trees, single", "plain", "peak-single"),
         ("viterbi", "Viterbi with trees", "plain-viterbi", ""),
         ("viterbi-single", "  in single precision", "plain-viterbi", ""),
     ):
         ratio = f"{short(rates[key] / rates[floor]):>10}" if floor else ""
-        print(f"  {title:<56}{rates[key] / rates[rival]:>8.1f}{ratio}")
+        charts = "" if rival != "plain" else f"{rates[key] / rates['charts']:>10.2f}"
+        print(f"  {title:<56}{rates[key] / rates[rival]:>8.1f}{ratio}{charts}")
 
 
 def short(number: float) -> str:

@@ -208,7 +208,8 @@ def test_sparse_kernels_compute_the_products_that_are_not_zero(
     grammar, sentences = flights(vmarkov, hmarkov)
     products, items = nonzero_products(grammar, sentences[0])
     sparse.work.clear()
-    ChartFactory(grammar, wanted=EVERYTHING, kernel="sparse").charts(sentences[:1])
+    for wanted in (Wanted(), Wanted(summaries=False, derivations=True)):
+        ChartFactory(grammar, wanted=wanted, kernel="sparse").charts(sentences[:1])
     inside, outside, viterbi = (sparse.work[f"sparse_{name}"] for name in ("inside", "outside", "viterbi"))
     # Each product takes one value of a left child; buckets are filled, not read, otherwise.
     assert inside["value"] == viterbi["value"] == products > 0
@@ -219,6 +220,13 @@ def test_sparse_kernels_compute_the_products_that_are_not_zero(
     # In figures, for this sentence:
     assert products <= {1: 231, 2: 202}[vmarkov]
     assert items <= {1: 142, 2: 178}[vmarkov]
+
+
+def test_what_the_sums_tell_of_a_derivation_is_not_searched_for(sparse: Counted) -> None:
+    grammar, sentences = flights()
+    ChartFactory(grammar, wanted=EVERYTHING, kernel="sparse").charts(sentences[:1])
+    assert "sparse_inside" in sparse.work
+    assert "sparse_viterbi" not in sparse.work
 
 
 def nonzero_products(grammar: PCFG, sentence: IntArray) -> tuple[int, int]:

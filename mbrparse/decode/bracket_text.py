@@ -19,7 +19,7 @@ from mbrparse.grammar.charts.rule_tables import Ints, Offsets
 from mbrparse.grammar.kernel import kernel
 from mbrparse.treebank.brackets import EMPTY_PARSE
 from mbrparse.treebank.labels import is_continuation, parse_label, split_chain, unescape
-from mbrparse.treebank.tree import bracket_free, leaf_text
+from mbrparse.treebank.tree import Tree, bracket_free, leaf_text
 
 Bytes = npt.NDArray[np.uint8]
 Flags = npt.NDArray[np.bool_]
@@ -177,6 +177,8 @@ def _pieces(openings: Sequence[str], rows: Sequence[tuple[int, bool, bool]]) -> 
 def _leaves(trees: Sequence[TreeParts]) -> tuple[_Leaves, list[int]]:
     """The leaves of all trees, those of one sentence once, and where those of each tree begin."""
     first: dict[tuple[int, bool], int] = {}
+    # Equal leaves are mostly one object.
+    known: dict[bool, dict[int, str]] = {True: {}, False: {}}
     texts: list[str] = []
     bare: list[bool] = []
     found = []
@@ -184,15 +186,17 @@ def _leaves(trees: Sequence[TreeParts]) -> tuple[_Leaves, list[int]]:
         key = id(tree.leaves), tree.tags is None
         if key not in first:
             first[key] = len(texts)
-            if tree.tags is None:
-                texts += map(leaf_text, tree.leaves)
-            else:
-                texts += [
-                    bracket_free(leaf.label if leaf.word is None else leaf.word) for leaf in tree.leaves
-                ]
+            write, written = (leaf_text if tree.tags is None else _word), known[tree.tags is None]
+            texts += [
+                written.get(id(leaf)) or written.setdefault(id(leaf), write(leaf)) for leaf in tree.leaves
+            ]
             bare += [leaf.word is None for leaf in tree.leaves]
         found.append(first[key])
     return _Leaves(_texts(texts), np.array(bare)), found
+
+
+def _word(leaf: Tree) -> str:
+    return bracket_free(leaf.label if leaf.word is None else leaf.word)
 
 
 def _bounds(counts: Sequence[int]) -> Offsets:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol, TypeVar, runtime_checkable
+from typing import NamedTuple, Protocol, TypeVar, cast
 
 from mbrparse.decode.fallback import LabelledSpans
 from mbrparse.decode.posteriors.span_posteriors import Posteriors
@@ -72,7 +72,6 @@ class Decoder(Protocol[ChartT_contra]):
         ...
 
 
-@runtime_checkable
 class BatchDecoder(Decoder[ChartT_contra], Protocol[ChartT_contra]):
     """One that has less to do for many sentences at once."""
 
@@ -87,9 +86,10 @@ def decode_all(
     decoder: Decoder[ChartT_contra], charts: Sequence[ChartT_contra], posteriors: Sequence[Posteriors]
 ) -> Iterable[Sequence[Decoded | None]]:
     """What a decoder finds for each of several sentences."""
-    if isinstance(decoder, BatchDecoder):
-        return decoder.decode_all(charts, posteriors)
-    return map(decoder.decode, charts, posteriors)
+    # To ask for an instance of the protocol takes longer than some decode a short sentence.
+    if not hasattr(decoder, "decode_all"):
+        return map(decoder.decode, charts, posteriors)
+    return cast("BatchDecoder[ChartT_contra]", decoder).decode_all(charts, posteriors)
 
 
 class Place(NamedTuple):

@@ -31,6 +31,9 @@ from mbrparse.treebank.brackets import EMPTY_PARSE
 from mbrparse.workers.executor import Jobs, executor
 from mbrparse.workers.work import Work
 
+# So many sentences are parsed by the kernels of batches: they fill the lanes of any (grammar.charts.vector).
+_TOGETHER = 16
+
 
 @dataclass(frozen=True)
 class Job:
@@ -90,7 +93,9 @@ def _with_grammar(
         spoken = [sentence for sentence in batch_of(chunk, 0).sentences if sentence]
         check_fit(source, spoken)
         if spoken:
-            shortest = Batch([min(spoken, key=len)], tokens=chunk.form == "tokens")
+            # A single word is not what the kernels are for.
+            short = min(spoken, key=lambda sentence: (len(sentence) == 1, len(sentence)))
+            shortest = Batch([short] * min(len(spoken), _TOGETHER), tokens=chunk.form == "tokens")
             break
     sizes: deque[int] = deque()
     skipped = passed = 0

@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 
 from mbrparse.errors import CorpusError
 from mbrparse.files import read_lines, source_name
-from mbrparse.treebank.brackets import WHITE, is_comment, read_trees, without_carriages
+from mbrparse.treebank.brackets import WHITE, is_comment, read_leaves, without_carriages
 from mbrparse.treebank.clean import TRACE
 from mbrparse.treebank.tree import Tree
 
@@ -132,8 +132,8 @@ def sentences_of(chunk: Chunk) -> Iterator[Sentence]:
     An empty line of tokens and an empty parse are sentences without terminals.
     """
     if chunk.form == "trees":
-        for _, tree in read_trees(chunk.lines, chunk.source, first_line=chunk.first_line):
-            yield () if tree is None else tuple(leaf for leaf in tree.leaves() if leaf.label != TRACE)
+        for leaves in read_leaves(chunk.lines, chunk.source, chunk.first_line):
+            yield tuple(leaf for leaf in leaves if leaf.label != TRACE)
     else:
         for line in chunk.lines:
             yield tuple(map(Tree, _tokens(line.replace("(", "-LRB-").replace(")", "-RRB-"))))

@@ -16,6 +16,7 @@ from typing import NamedTuple, TextIO
 
 from mbrparse.errors import BracketError
 from mbrparse.files import read_lines, source_name
+from mbrparse.treebank.leaf_scan import scan_leaves
 from mbrparse.treebank.tree import Tree
 
 EMPTY_PARSE = "(())"
@@ -74,6 +75,27 @@ def read_trees(
             raise error
         on_error(error)
         again.extend(reversed(reader.restart()))
+
+
+def read_leaves(
+    lines: Iterable[str], source: str = "<string>", first_line: int = 1
+) -> Iterator[tuple[Tree, ...]]:
+    """Yield the leaves of each tree that ``read_trees`` would (of an empty parse none); raises BracketError.
+
+    >>> [[leaf.word for leaf in leaves] for leaves in read_leaves(["(S (NN dog) (VB eats))", "(())"])]
+    [['dog', 'eats'], []]
+    """
+    reader = _Reader(source)
+    for number, line in enumerate(lines, start=first_line):
+        leaves = None if reader.depth else scan_leaves(line, reader.leaves)
+        if leaves is not None:
+            reader.passed_by(number, line)
+            yield leaves
+        else:
+            for _, tree in reader.feed(number, line):
+                yield () if tree is None else tree.leaves()
+    if reader.depth:
+        raise reader.unclosed()
 
 
 def read_tree(text: str) -> Tree:
@@ -211,6 +233,13 @@ class _Reader:
             self.one_a_line = found[0].line == number
         self.run += len(found)
         return found
+
+    def passed_by(self, number: int, line: str) -> None:
+        """Take note of a line that held one tree, which another has read."""
+        self._begin(number, line)
+        self.since.append((number, line))
+        self.one_a_line = True
+        self.run += 1
 
     def _go_on(self, number: int, line: str) -> None:
         """Where trees have a line of their own, an open one that closes brackets has lost one."""

@@ -1,6 +1,8 @@
 """The Viterbi agenda and A* against the naive twin, against all trees, and against exhaustive charts."""
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import pairwise
 
 import naive
@@ -14,18 +16,19 @@ from strategies import grammars, sentences
 
 from mbrparse.decode.best_first.best_first import FIRST_PARSE, BestFirst, Until
 from mbrparse.decode.best_first.merits import MERITS
-from mbrparse.decode.best_first.viterbi import viterbi_charts
+from mbrparse.decode.best_first.viterbi import outside_bounds, viterbi_charts
 from mbrparse.decode.best_first.viterbi.item_state import empty_item_search
 from mbrparse.decode.best_first.viterbi.outside_bounds import OutsideBounds, outside_bound
-from mbrparse.decode.best_first.viterbi.pair_rules import pair_rules
+from mbrparse.decode.best_first.viterbi.pair_rules import PairRules, pair_rules
 from mbrparse.decode.best_first.viterbi.viterbi_chart import ViterbiChart
 from mbrparse.decode.best_first.viterbi.viterbi_charts import ViterbiCharts
 from mbrparse.decode.parser import Parser
 from mbrparse.errors import OptionsError, PosteriorsError
 from mbrparse.grammar.charts.chart import Wanted
+from mbrparse.grammar.charts.clock import Clock
 from mbrparse.grammar.charts.factory import ChartFactory
 from mbrparse.grammar.induce import induce
-from mbrparse.grammar.pcfg import PCFG, IntArray
+from mbrparse.grammar.pcfg import PCFG, FloatArray, IntArray
 from mbrparse.grammar.statistics.gather import Statistics, count_statistics
 from mbrparse.treebank.binarize import Binarization
 from mbrparse.treebank.corpora import SourceTree
@@ -186,6 +189,28 @@ def test_tables_grow_with_the_sentences() -> None:
     for chart, length in zip(together, lengths, strict=True):
         alone = search(library, ["x"] * length, "a-star")
         assert (chart.derivation.log_prob, chart.effort) == (alone.derivation.log_prob, alone.effort)
+
+
+def test_tables_take_none_of_a_sentences_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[str] = []
+    make = outside_bounds.context_bounds
+
+    def made(rules: PairRules, narrow: FloatArray, length: int) -> FloatArray:
+        told.append("tables")
+        return make(rules, narrow, length)
+
+    class Told(Clock):
+        @contextmanager
+        def running(self, spent: float = 0.0) -> Iterator[None]:
+            told.append("begins")
+            with super().running(spent):
+                yield
+
+    monkeypatch.setattr(outside_bounds, "context_bounds", made)
+    library = pcfg_of(TIED)
+    charts = ViterbiCharts(library, BestFirst("a-star", agenda="viterbi"), Told(600.0))
+    assert all(chart.has_parse for chart in charts.charts([library.encode(["x"] * n) for n in (3, 2, 9)]))
+    assert told == ["tables", "begins", "begins", "tables", "begins"]
 
 
 @pytest.mark.parametrize("merit", NAMES)

@@ -292,9 +292,15 @@ class Slow:
         return self.work(*arguments)
 
 
-def parsed_beside_a_slow_one(parser: Parser, target: Any, name: str, is_slow: Callable[..., bool]) -> int:
-    """Parse sentences of which the second takes too long; returns how often that was tried."""
-    expected = [str(parse.tree) for parse in parser.parse(SENTENCES)]
+def parsed_beside_a_slow_one(
+    parser: Parser, target: Any, name: str, is_slow: Callable[..., bool], more: int = 0
+) -> int:
+    """Parse sentences of which the second takes too long, the first so often ``more``.
+
+    Returns how often the slow one was tried.
+    """
+    sentences = [*SENTENCES, *[SENTENCES[0]] * more]
+    expected = [str(parse.tree) for parse in parser.parse(sentences)]
     slow = Slow(parser, getattr(target, name), is_slow)
 
     def method(*arguments: Any) -> Any:
@@ -302,8 +308,8 @@ def parsed_beside_a_slow_one(parser: Parser, target: Any, name: str, is_slow: Ca
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(target, name, method)
-        found = parser.parse(SENTENCES)
-    assert [parse.reason for parse in found] == [None, REASON, None, None, None]
+        found = parser.parse(sentences)
+    assert [parse.reason for parse in found] == [None, REASON] + [None] * (3 + more)
     assert [str(parse.tree) for parse in found][2:] == expected[2:]
     assert str(found[0].tree) == expected[0]
     assert not any(parse.unfinished for parse in found)
@@ -315,7 +321,8 @@ def test_a_group_of_dense_charts_is_filled_again_one_by_one() -> None:
         return any(chart.length == 5 for chart in group)
 
     parser = Parser(GRAMMAR, "labelled-recall", "labelled-tree", max_seconds=AGES)
-    assert parsed_beside_a_slow_one(parser, ChartFactory, "_fill", is_slow) == 2
+    # Few would be filled one by one at once.
+    assert parsed_beside_a_slow_one(parser, ChartFactory, "_fill", is_slow, more=4) == 2
 
 
 @pytest.mark.parametrize("objective", ["parent-child", "max-rule-product"])

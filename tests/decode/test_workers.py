@@ -5,7 +5,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -24,6 +24,8 @@ from mbrparse.decode.run import Job, parse_all
 from mbrparse.decode.sentences import read_chunks
 from mbrparse.errors import BracketError
 from mbrparse.experiments.runs import run_all
+from mbrparse.grammar.charts.chart import Chart, Wanted
+from mbrparse.grammar.charts.dense.dense_charts import DenseCharts
 from mbrparse.state_files import Shape, anything
 from mbrparse.workers import processes
 from mbrparse.workers.in_process import InProcess, Threads
@@ -105,6 +107,25 @@ def test_a_sentence_that_workers_die_of_falls_back_and_no_other(
     assert told[1] == f"{told[0]} in halves"
     assert told[-2] == f"worker died ({cause}) in sentence 41, parsed again"
     assert told[-1] == f"sentence 41 falls back: worker died twice ({cause})"
+
+
+def test_kernels_of_batches_are_made_before_workers_start(
+    sentences: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill, started = DenseCharts.fill, Processes._start
+    filled: list[int] = []
+
+    def noted(self: DenseCharts, charts: Sequence[Chart], wanted: Wanted) -> list[Chart]:
+        filled.append(len(charts))
+        return fill(self, charts, wanted)
+
+    def start(self: Processes) -> None:
+        started(self)
+        assert max(filled) > 1  # in this process
+
+    monkeypatch.setattr(DenseCharts, "fill", noted)
+    monkeypatch.setattr(Processes, "_start", start)
+    assert len(parsed(sentences, 2)) == len(LENGTHS)
 
 
 def test_two_killers_of_one_chunk(sentences: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,7 +1,10 @@
 """Charts of DOP grammars against the enumeration of all fragments, and the written reduction's charts."""
 
 import math
+from collections import Counter
 
+import naive
+import naive_unary
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -80,7 +83,7 @@ def test_charts_are_the_sums_over_all_derivations(
     case: tuple[TerminalKind, list[Node]], weighting: Weighting, depth: int | None, other: list[str]
 ) -> None:
     kind, nodes = case
-    naive = NaiveDop(nodes, weighting, depth)
+    twin = NaiveDop(nodes, weighting, depth)
     grammar = DopGrammar.of_treebank(_treebank(nodes, kind, weighting, depth))
     charts = DopCharts(grammar, Wanted(derivations=True))
     reduction = ChartFactory(_written(grammar), wanted=Wanted(entries=True))
@@ -89,14 +92,14 @@ def test_charts_are_the_sums_over_all_derivations(
         if ids.min() < 0:
             continue
         [chart] = charts.charts([ids])
-        trees = naive.trees(words)
+        trees = twin.trees(words)
         if not trees:
             assert not chart.has_parse
             continue
         assert chart.log_prob == pytest.approx(math.log(sum(trees.values())), abs=1e-11)
-        assert chart.viterbi().log_prob == pytest.approx(naive.best_derivation(words), abs=1e-11)
+        assert chart.viterbi().log_prob == pytest.approx(twin.best_derivation(words), abs=1e-11)
         assert _table(chart.span_posteriors(), grammar.pcfg.labels) == pytest.approx(
-            naive.posteriors(words), abs=1e-12
+            twin.posteriors(words), abs=1e-12
         )
         tree = max(trees, key=lambda one: trees[one])
         wide = [span for span in sorted(spans(tree), key=_preorder) if span[1] - span[0] > 1]
@@ -106,7 +109,7 @@ def test_charts_are_the_sums_over_all_derivations(
         [general] = reduction.charts([_written(grammar).encode(words)])
         assert general.log_prob == pytest.approx(chart.log_prob, abs=1e-11)
         assert _table(general.span_posteriors(), _written(grammar).labels) == pytest.approx(
-            naive.posteriors(words), abs=1e-12
+            twin.posteriors(words), abs=1e-12
         )
 
 
@@ -170,6 +173,46 @@ def test_pruned_charts_keep_a_parse_whatever_the_threshold(weighting: Weighting)
         assert pruned.has_parse
         assert pruned.log_prob <= exact.log_prob + 1e-12
     assert next(DopCharts(grammar, prune=1e-300).charts([ids])).log_prob == exact.log_prob
+
+
+def _pcfg_of(nodes: list[Node]) -> naive.Grammar:
+    """The treebank's PCFG, for the naive twin; a terminal is a symbol over itself."""
+    rules = Counter(
+        (node[0], *(child if isinstance(child, str) else child[0] for child in node[1]))
+        for tree in nodes
+        for node in inner_nodes(tree)
+    )
+    total: Counter[str] = Counter()
+    for (parent, *_), count in rules.items():
+        total[parent] += count
+    return naive.Grammar(
+        {"S": 1.0},
+        {(a, b, c): count / total[a] for (a, b, c), count in rules.items()},
+        {("x", "x"): 1.0, ("y", "y"): 1.0},
+    )
+
+
+@pytest.mark.parametrize("prune", [1e-9, 0.2, 0.35, 0.6, 0.999])
+def test_what_pruning_leaves_out_is_told(prune: float) -> None:
+    grammar = DopGrammar.of_treebank(_treebank(TREES, "tags", "plain"))
+    plain = _pcfg_of(TREES)
+    for words in sorted({words_of(tree) for tree in TREES}):
+        chart = next(DopCharts(grammar, prune=prune).charts([grammar.pcfg.encode(words)]))
+        g = naive_unary.posteriors(plain, words)
+        threshold = prune
+        while True:
+            trees = [
+                ({(x.start, x.end, x.symbol) for x in naive.constituents(tree)}, p)
+                for tree, p in naive.derivations(plain, words)
+            ]
+            kept = math.fsum(p for tree, p in trees if all(g[each] > threshold for each in tree))
+            if kept:
+                break
+            threshold *= 0.01
+        assert chart.pruned is not None
+        assert chart.pruned.threshold == pytest.approx(threshold)
+        assert chart.pruned.left_out == pytest.approx(1 - kept / math.fsum(p for _, p in trees), abs=1e-12)
+    assert next(DopCharts(grammar).charts([grammar.pcfg.encode(words)])).pruned is None
 
 
 def test_pruning_leaves_out_the_labels_that_the_pcfg_finds_improbable() -> None:
@@ -262,15 +305,15 @@ def test_what_is_said_of_a_sentence_does_not_depend_on_its_batch() -> None:
 
 def test_a_parser_takes_a_dop_grammar() -> None:
     grammar = DopGrammar.of_treebank(_treebank(TREES, "tags", "plain"))
-    naive = NaiveDop(TREES, "plain")
+    twin = NaiveDop(TREES, "plain")
     words = words_of(TREES[1])
-    best = naive.posteriors(words)
+    best = twin.posteriors(words)
     parse = Parser(grammar, "labelled-recall", "labelled-tree", "general-recall").parse([list(words)])[0]
     expected = parse.expected_scores["labelled-recall"]
     assert expected is not None
     assert expected == pytest.approx(sum(best[span] for span in parse.spans[0]))
     assert (
-        max(sum(best.get(span, 0) for span in spans(tree)) for tree in naive.trees(words)) <= expected + 1e-9
+        max(sum(best.get(span, 0) for span in spans(tree)) for tree in twin.trees(words)) <= expected + 1e-9
     )
 
 
@@ -285,7 +328,7 @@ def test_other_charts_options_are_refused() -> None:
     grammar = DopGrammar.of_treebank(_treebank(TREES, "tags", "plain"))
     with pytest.raises(OptionsError, match="precision single"):
         Parser(grammar, precision="single")
-    with pytest.raises(OptionsError, match="prune needs a DOP grammar"):
+    with pytest.raises(OptionsError, match="nothing to project"):
         Parser(grammar.pcfg, prune=0.1)
     with pytest.raises(OptionsError, match="from 0 to below 1"):
         Parser(grammar, prune=1.0)

@@ -181,6 +181,18 @@ def test_what_leaves_the_range_of_numbers_goes_to_the_sparse_kernel() -> None:
         assert chart.viterbi().log_prob == pytest.approx((n - 1) * math.log(1e-200), rel=1e-9)
 
 
+def test_what_leaves_the_range_of_single_precision_has_double(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each node costs 2^-66; the numbers are then those of double precision."""
+    counts = {Rule("S", ("S", "S")): 1e-20, Rule("S", ("'x'",)): 1.0}
+    pcfg = PCFG.from_rules(relative_frequencies("words", {"S": 1}, counts))
+    [expected] = charts(pcfg, [["x"] * 6])
+    monkeypatch.setattr(ChartFactory, "_sparse", property(lost))
+    [chart] = charts(pcfg, [["x"] * 6], precision="single")
+    assert chart.log_prob == expected.log_prob == pytest.approx(math.log(42) - 100 * math.log(10), rel=1e-9)
+    assert chart.viterbi().log_prob == expected.viterbi().log_prob
+    assert chart.span_summary().total == pytest.approx(expected.span_summary().total, rel=1e-12)
+
+
 @pytest.mark.parametrize("n", [64, 101, 300])
 def test_ambiguous_long_sentences_in_closed_form(n: int) -> None:
     """Every bracketing of n words is equally probable; the span of i words is in so many of them."""

@@ -15,7 +15,14 @@ from mbrparse.decode.derivations.item_forest import ItemForest
 from mbrparse.decode.derivations.item_tables import ItemTables
 from mbrparse.errors import ChartOverflowError
 from mbrparse.grammar.charts.forest.forests import MAX_SIZE, Forests
-from mbrparse.grammar.charts.forest.packed_forest import EDGES, Forest, empty_forest, forest_cell
+from mbrparse.grammar.charts.forest.packed_forest import (
+    EDGES,
+    Forest,
+    empty_forest,
+    forest_cell,
+    new_floats,
+    new_ints,
+)
 from mbrparse.grammar.charts.rule_tables import Floats, Ints
 from mbrparse.grammar.kernel import kernel
 
@@ -259,16 +266,16 @@ class LabelForests:
         )
         labels = LabelForest(
             empty_forest(len(forest.node_first), nodes, productions, edges, edges, productions, unaries),
-            np.zeros(edges),
-            np.zeros(unaries),
-            np.zeros(nodes, np.int32),
+            new_floats(edges),
+            new_floats(unaries),
+            new_ints(nodes),
         )
         scratch = ProjectionScratch(
             np.full(self._items.n_labels, -1, np.int32),
             np.full(self._items.n_productions, -1, np.int32),
-            np.zeros(nodes, np.int32),
-            np.zeros(productions, np.int32),
-            np.zeros(productions, np.int32),
+            new_ints(nodes),
+            new_ints(productions),
+            new_ints(productions),
             np.zeros(4, np.int32),
         )
         return forest, labels, scratch

@@ -12,7 +12,7 @@ import numpy as np
 from mbrparse.decode.derivations.chain_scratch import ChainScratch
 from mbrparse.decode.derivations.gains import LANES, WEIGHTS, Gains
 from mbrparse.decode.derivations.walk_scratch import WalkScratch
-from mbrparse.grammar.charts.forest.packed_forest import Forest
+from mbrparse.grammar.charts.forest.packed_forest import Forest, new_floats, new_ints
 from mbrparse.grammar.charts.rule_tables import Floats, Ints
 
 NO_NUMBERS: Floats = np.zeros(0)
@@ -68,12 +68,12 @@ def new_gains(forest: Forest, rule_log_prob: Floats, group_share: Floats) -> Gai
         unary=_rows(unaries),
         unary_rule=_rows(unaries),
         foot=_rows(len(forest.node_first)),
-        production=np.zeros(productions),
-        children=np.zeros(productions),
+        production=new_floats(productions),
+        children=new_floats(productions),
         span=np.zeros(len(forest.node_first)),
         rule_log_prob=rule_log_prob,
         weights=np.zeros((WEIGHTS, LANES)),
-        share=np.zeros(productions),
+        share=new_floats(productions),
         group_share=group_share,
     )
 
@@ -87,10 +87,10 @@ def new_values(forest: Forest, left_value: Floats) -> BestValues:
         best=_rows(nodes) if unaries else own,
         split=_rows(len(forest.group_pair)),
         lexical=_rows(nodes),
-        shared=np.zeros(productions),
+        shared=new_floats(productions),
         left_value=left_value,
         # A tree has a node no more than once.
-        tree_nodes=np.empty((3, LANES * nodes), np.int32),
+        tree_nodes=new_ints(3, LANES * nodes),
         tree_end=np.zeros(LANES, np.int32),
         tree_value=np.zeros(LANES),
     )
@@ -101,4 +101,4 @@ def _sizes(forest: Forest) -> tuple[int, int, int]:
 
 
 def _rows(count: int) -> Floats:
-    return np.zeros((count, LANES))
+    return new_floats(count, LANES)

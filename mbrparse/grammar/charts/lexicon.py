@@ -78,11 +78,12 @@ def scaled_entries(words: Lexicon) -> tuple[Ints, NDArray[np.float64]]:
 
 def lexical_entries(words: Lexicon, tokens: IntArray) -> tuple[Ints, Ints]:
     """The lexicon's entries of all tokens, and where each token's begin."""
-    count = words.start[tokens + 1] - words.start[tokens]
+    first = words.start[tokens]
+    count = words.start[tokens + 1] - first
     begin = np.zeros(len(tokens) + 1, np.int32)
-    np.cumsum(count, out=begin[1:])
-    entries = np.arange(begin[-1], dtype=np.int32) + np.repeat(words.start[tokens] - begin[:-1], count)
-    return entries.astype(np.int32), begin
+    count.cumsum(out=begin[1:])
+    entries: Ints = np.arange(begin[-1], dtype=np.int32) + (first - begin[:-1]).repeat(count)
+    return entries, begin
 
 
 def words_of(words: Lexicon, entry_prob: Floats, tokens: IntArray) -> Words:

@@ -66,6 +66,15 @@ class Pruning:
         """What a mask leaves out; that takes a pass of the projected grammar within it."""
         if mask.alive is None:
             return Pruned(0.0, 0.0)
-        chart = Chart(self._within, terminal_ids)
-        chart.alive = mask.alive._replace(label=self._projected.label_ids)
-        return Pruned(mask.threshold, max(0.0, -math.expm1(chart.log_prob - mask.log_projected)))
+        alive = mask.alive._replace(label=self._projected.label_ids)
+        return Pruned(mask.threshold, left_out(self._within, terminal_ids, alive, mask.log_projected))
+
+
+def left_out(within: ChartFactory, terminal_ids: IntArray, alive: Alive, log_prob: float) -> float:
+    """The share of a sentence's probability that is in derivations of which something is not alive.
+
+    ``within`` has a sparse kernel; ``log_prob`` is the sentence's.
+    """
+    chart = Chart(within, terminal_ids)
+    chart.alive = alive
+    return max(0.0, -math.expm1(chart.log_prob - log_prob))

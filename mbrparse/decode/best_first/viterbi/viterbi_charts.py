@@ -75,6 +75,9 @@ class ViterbiCharts:
     def charts(self, sentences: Iterable[IntArray]) -> Iterator[ViterbiChart]:
         """Yield one chart per sentence of known terminals."""
         for terminal_ids in sentences:
+            if self._bounds is not None:
+                # Those of the grammar are made before the sentence's time begins.
+                self._bounds.table(len(terminal_ids))
             with self.clock.running():
                 chart = self.chart(terminal_ids)
             yield chart if chart.unfinished else replace(chart, spent=self.clock.counted)

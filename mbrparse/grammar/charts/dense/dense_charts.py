@@ -69,6 +69,8 @@ class DenseCharts:
         self._clock = clock
         self.dtype = np.dtype(dtype)
         self.lanes = VECTOR_BYTES // self.dtype.itemsize
+        self._longest_unscaled = _LONGEST_UNSCALED[self.dtype.name]
+        self._highest = math.sqrt(np.finfo(dtype).max)
         self._tie = tie
         self._label_ids = grammar.label_ids
         self._tables = dense_tables(rules, dtype)
@@ -109,13 +111,16 @@ class DenseCharts:
         self._held = None
         failed: dict[int, Chart] = {}
         sentences = [chart.terminal_ids for chart in charts]
+        arranged = self._arrange(sentences)
         if wanted.summaries or wanted.entries or wanted.nodes:
-            filled = self._inside_outside(sentences, wanted.entries or wanted.nodes)
+            filled = self._inside_outside(*arranged, wanted.entries or wanted.nodes)
             failed.update((lane, chart) for lane, chart in enumerate(charts) if not filled.sound[lane])
             if len(failed) < len(charts):
                 self._put(filled, charts, failed, wanted)
         if wanted.derivations:
-            for lane, derivation in enumerate(self._derivations(sentences)):
+            if len(charts) == 1:  # it may have been rescaled
+                arranged = self._arrange(sentences)
+            for lane, derivation in enumerate(self._derivations(*arranged)[: len(charts)]):
                 # Zero may be an underflow: only the sparse kernel knows.
                 if derivation is None:
                     failed[lane] = charts[lane]
@@ -140,7 +145,8 @@ class DenseCharts:
         """Wide symbols of a span, their inside and outside values, each with its log scale."""
         if self._held is None or self._held[0] is not chart.terminal_ids:
             self._held = None
-            self._held = (chart.terminal_ids, self._inside_outside([chart.terminal_ids], with_cells=True))
+            arranged = self._arrange([chart.terminal_ids])
+            self._held = (chart.terminal_ids, self._inside_outside(*arranged, with_cells=True))
         filled = self._held[1]
         count = len(self._tables.symbol)
         base = cell_of(chart.length, start, end) * count
@@ -184,12 +190,11 @@ class DenseCharts:
         )
         return dense_state(self._tables, group, self._scratch), self._token_shift[tokens]
 
-    def _inside_outside(self, sentences: Sequence[IntArray], with_cells: bool) -> _Filled:
+    def _inside_outside(self, state: DenseState, shift: Ints, with_cells: bool) -> _Filled:
         """Fill charts; those of one sentence are of use ``with_cells`` only, its summary is anyway."""
-        state, shift = self._arrange(sentences)
         n_cells = state.longest * (state.longest + 1) // 2
         joint = _no_summary(len(state.group.length), n_cells, self.dtype)
-        if len(sentences) == 1:
+        if len(joint.best) == 1:
             return self._alone(state, shift, joint, with_cells)
         inside, outside = self._chart(0, n_cells), self._chart(1, n_cells + state.longest + 1)
         dense_inside(state, inside, self._clock.stop)
@@ -208,25 +213,30 @@ class DenseCharts:
         total, peak = diagonals.posteriors(state, shift, summary, self._long(group))
         log_prob, sound = self._judged(group, shift, total, peak)
         inside = outside = self._rows[:0]
-        if sound[0] and (with_cells or not self._certain(group)):
+        if sound.item() and (with_cells or not self._certain(group)):
             inside, outside = diagonals.rows(0, state), diagonals.rows(1, state)
         return _Filled(state, shift, inside, outside, joint, total, log_prob, sound)
 
     def _long(self, group: Group) -> bool:
         """Whether a sentence is so long that its words' powers of two may not fit them."""
-        return int(group.length[0]) > _LONGEST_UNSCALED[self.dtype.name]
+        return int(group.length[0]) > self._longest_unscaled
 
     def _judged(
         self, group: Group, shift: Ints, total: Floats, peak: Floats
     ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
         """By lane the log probability, and whether no value of weight left the numbers' range."""
-        with np.errstate(divide="ignore", invalid="ignore"):
-            log_prob = np.log(total.astype(np.float64)) - self._powers(group, shift) * math.log(2.0)
         # An outside value near the largest number may have met inside values below the smallest.
-        return log_prob, (total > 0) & np.isfinite(total) & (peak < np.sqrt(np.finfo(self.dtype).max))
+        sound = (total > 0) & np.isfinite(total) & (peak < self._highest)
+        log_prob = np.full(len(total), -math.inf)
+        np.log(total, out=log_prob, where=sound, dtype=np.float64)
+        log_prob -= self._powers(group, shift) * math.log(2.0)
+        return log_prob, sound
 
     def _powers(self, group: Group, shift: Ints) -> npt.NDArray[np.int64]:
         """The power of two of each lane's sentence."""
+        if len(group.length) == 1:
+            power: npt.NDArray[np.int64] = shift.sum(dtype=np.int64, keepdims=True)
+            return power
         until: npt.NDArray[np.int64] = np.cumsum(np.concatenate(([0], shift)))
         return np.diff(until[np.concatenate(([0], np.cumsum(group.length)))])
 
@@ -320,10 +330,11 @@ class DenseCharts:
     def _nodes(self, filled: _Filled, lane: int) -> LiveNodes:
         return dense_nodes(filled.state, self._tables.symbol, filled.inside, filled.outside, lane)
 
-    def _derivations(self, sentences: Sequence[IntArray]) -> list[Derivation | None]:
-        state, shift = self._arrange(sentences)
+    def _derivations(self, state: DenseState, shift: Ints) -> list[Derivation | None]:
+        """The most probable one of each lane."""
         best: Floats | None
-        if len(sentences) == 1:
+        length = state.group.length.tolist()
+        if len(length) == 1:
             best = self._diagonals.best(state, shift, self._long(state.group))
             if best is None:
                 return [None]
@@ -331,12 +342,11 @@ class DenseCharts:
             best = self._chart(0, state.longest * (state.longest + 1) // 2)
             dense_viterbi(state, best, self._clock.stop)
             self._clock.check()
-        nodes = lane_nodes(len(state.group.length), state.longest)
+        nodes = lane_nodes(len(length), state.longest)
         dense_derivations(state, best, self._tie, np.empty((state.longest + 1, 3), np.int32), nodes)
-        powers = self._powers(state.group, shift)
+        powers = self._powers(state.group, shift).tolist()
         found: list[Derivation | None] = []
-        for lane in range(len(sentences)):
-            prob, n = float(nodes.top[lane]), len(sentences[lane])
+        for lane, (n, prob) in enumerate(zip(length, nodes.top.tolist(), strict=True)):
             if not 0 < prob < math.inf:
                 found.append(None)
                 continue
@@ -349,8 +359,10 @@ class DenseCharts:
 
 def _no_summary(lanes: int, n_cells: int, dtype: npt.DTypeLike) -> SpanSummary:
     """Room for the summaries of a group, arrays [lane, cell]."""
-    shape = (lanes, n_cells)
-    return SpanSummary(np.full(shape, -1, np.int32), np.zeros(shape, dtype), np.zeros(shape, dtype))
+    label = np.empty((lanes, n_cells), np.int32)
+    label.fill(-1)
+    best, total = np.zeros((2, lanes, n_cells), dtype)
+    return SpanSummary(label, best, total)
 
 
 def _length(chart: Chart) -> int:

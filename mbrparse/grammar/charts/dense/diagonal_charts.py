@@ -7,9 +7,13 @@ import numpy as np
 from mbrparse.grammar.charts.clock import Clock
 from mbrparse.grammar.charts.dense.dense_state import DenseState
 from mbrparse.grammar.charts.dense.dense_summary import WideLabels
-from mbrparse.grammar.charts.dense.diagonal_inside import diagonal_inside
 from mbrparse.grammar.charts.dense.diagonal_state import Diagonals
-from mbrparse.grammar.charts.dense.diagonal_summary import InsideOutside, diagonal_posteriors, rows_of
+from mbrparse.grammar.charts.dense.diagonal_summary import (
+    InsideOutside,
+    diagonal_best,
+    diagonal_posteriors,
+    rows_of,
+)
 from mbrparse.grammar.charts.rule_tables import Floats, Ints
 from mbrparse.grammar.charts.span_summary import SpanSummary
 from mbrparse.grammar.charts.vector import aligned_rows
@@ -31,7 +35,9 @@ class DiagonalCharts:
         self._lanes, self._dtype = scratch.shape[1], scratch.dtype
         self._charts = [aligned_rows(0, self._dtype), aligned_rows(0, self._dtype)]
         self._columns = [aligned_rows(0, self._dtype), aligned_rows(0, self._dtype)]
-        self._rows = aligned_rows(3, self._dtype)
+        self._rows, self._figures = aligned_rows(3, self._dtype), aligned_rows(2, self._dtype)
+        self._bound = np.finfo(self._dtype).maxexp // 4
+        self._least_best = _LEAST_BEST[self._dtype.name]
 
     def posteriors(
         self, state: DenseState, shift: Ints, summary: SpanSummary, rescaled: bool
@@ -42,7 +48,7 @@ class DiagonalCharts:
         values may have left the numbers' range.
         """
         layout = self._layout(state, shift, rescaled)
-        figures = aligned_rows(2, self._dtype)
+        figures = self._figures
         charts = InsideOutside(self._chart(0, state, layout), self._chart(1, state, layout), figures)
         if not diagonal_posteriors(state, layout, self._labels, charts, summary, self._clock.stop):
             figures[:] = np.nan
@@ -54,17 +60,21 @@ class DiagonalCharts:
 
         None where values may have left the numbers' range.
         """
-        layout = self._layout(state, shift, rescaled, _LEAST_BEST[self._dtype.name])
-        kept = diagonal_inside(state, layout, self._chart(0, state, layout), True, self._clock.stop)
+        layout = self._layout(state, shift, rescaled, self._least_best)
+        rows = self._empty_rows(state)
+        kept = diagonal_best(state, layout, self._chart(0, state, layout), rows, self._clock.stop)
         self._clock.check()
-        return self.rows(0, state) if kept else None
+        return rows if kept else None
 
     def rows(self, which: int, state: DenseState) -> Floats:
         """The inside (0) or outside (1) values last computed, [rows, 1] in the order of dense charts."""
         layout = self._layout(state, np.zeros(0, np.int32), False)
-        rows = np.zeros((state.longest * (state.longest + 1) // 2 * state.n_wide, 1), self._dtype)
+        rows = self._empty_rows(state)
         rows_of(state, layout, self._chart(which, state, layout), rows)
         return rows
+
+    def _empty_rows(self, state: DenseState) -> Floats:
+        return np.empty((state.longest * (state.longest + 1) // 2 * state.n_wide, 1), self._dtype)
 
     def _layout(self, state: DenseState, shift: Ints, rescaled: bool, least: float = 0.0) -> Diagonals:
         n = state.longest
@@ -82,7 +92,7 @@ class DiagonalCharts:
             self._columns[1],
             self._rows,
             shift,
-            np.finfo(self._dtype).maxexp // 4 if rescaled else 0,
+            self._bound if rescaled else 0,
             least,
         )
 

@@ -57,6 +57,18 @@ def diagonal_posteriors(
 
 
 @kernel
+def diagonal_best(state: DenseState, layout: Diagonals, chart: Floats, rows: Floats, stop: Ints) -> bool:
+    """Fill a chart with the probabilities of nodes' best derivations, and ``rows`` as ``rows_of`` does.
+
+    False where values may have left the numbers' range.
+    """
+    if not diagonal_inside(state, layout, chart, True, stop):
+        return False
+    rows_of(state, layout, chart, rows)
+    return True
+
+
+@kernel
 def _root(state: DenseState, layout: Diagonals, chart: Floats) -> Any:
     """The scaled probability of the sentence."""
     n = state.longest

@@ -20,8 +20,10 @@ from mbrparse.grammar.charts.dop.dop_productions import dop_forest
 from mbrparse.grammar.charts.dop.dop_tables import LANES, DopTables, dop_tables
 from mbrparse.grammar.charts.factory import TIE, ChartFactory
 from mbrparse.grammar.charts.nodes import derivation_of
+from mbrparse.grammar.charts.pruning import Pruned, left_out
 from mbrparse.grammar.charts.rule_tables import Ints
 from mbrparse.grammar.charts.span_summary import summarize_entries
+from mbrparse.grammar.charts.sparse.alive import alive_labels
 from mbrparse.grammar.charts.vector import aligned_rows
 from mbrparse.grammar.dop.dop_grammar import DopGrammar
 from mbrparse.grammar.pcfg import IntArray
@@ -42,6 +44,21 @@ class Filled(NamedTuple):
     log_prob: float
     best: bool | None  # as in dop_inside
     symbols: Ints  # of the nodes, the grammar's ids
+
+
+class DopChart(Chart):
+    """A chart of the labels that are alive."""
+
+    def __init__(self, charts: DopCharts, terminal_ids: IntArray) -> None:
+        super().__init__(charts, terminal_ids)
+        self._charts = charts
+        self.threshold = 0.0
+        """What labels' posteriors exceed in the end."""
+
+    @property
+    def pruned(self) -> Pruned | None:
+        """What was left out; None where nothing was to be."""
+        return self._charts.pruned(self)
 
 
 class DopCharts:
@@ -65,6 +82,7 @@ class DopCharts:
         self._tie = TIE["double"]
         self._tables = dop_tables(grammar)
         self._filter = ChartFactory(grammar.filter, wanted=Wanted(False, False, True), clock=clock)
+        self._within = ChartFactory(grammar.filter, kernel="sparse", clock=clock)
         numbers = {f"{place:09}": place for place in range(len(grammar.treebank.labels))}
         self._label_of = np.array([numbers.get(name, -1) for name in grammar.filter.labels], np.int32)
         symbols = {name: place for place, name in enumerate(grammar.pcfg.symbols)}
@@ -74,18 +92,20 @@ class DopCharts:
         self._memory = Memory(self._tables)
         # The sentence at work, and its chart under the treebank's PCFG.
         self._filtered: tuple[IntArray, Chart] | None = None
+        self._threshold = prune  # of the forest last made
         # What the memory holds.
         self._held: Filled | None = None
 
-    def charts(self, sentences: Sequence[IntArray]) -> Iterator[Chart]:
+    def charts(self, sentences: Sequence[IntArray]) -> Iterator[DopChart]:
         """One chart after the other for sentences of known terminals (one or more each)."""
         # Together: the dense kernel takes sentences of like length side by side.
         filters = self._filter.charts(sentences)
         for terminal_ids, of_pcfg in zip(sentences, filters, strict=True):
-            chart = Chart(self, terminal_ids)
+            chart = DopChart(self, terminal_ids)
             chart.spent = of_pcfg.spent
             self._filtered = terminal_ids, of_pcfg
             self.fill([chart], self.wanted)
+            chart.threshold = self._threshold
             yield chart
         self._filtered = None
 
@@ -132,6 +152,21 @@ class DopCharts:
             raise ValueError("a sentence without a derivation")
         return held
 
+    def pruned(self, chart: DopChart) -> Pruned | None:
+        """What is left out of a sentence's forest; that takes two passes of the treebank's PCFG."""
+        if not self._prune:
+            return None
+        if not chart.threshold:
+            return Pruned(0.0, 0.0)
+        of_pcfg = self._of_pcfg(chart.terminal_ids)
+        entries = of_pcfg.span_posteriors()
+        # Labels over one terminal are not asked.
+        asked = np.where(entries.ends - entries.starts > 1, entries.g, math.inf)
+        labels = self._filter.grammar.label_ids
+        count = len(self._filter.grammar.labels)
+        alive = alive_labels(chart.length, entries._replace(g=asked), chart.threshold, labels, count)
+        return Pruned(chart.threshold, left_out(self._within, chart.terminal_ids, alive, of_pcfg.log_prob))
+
     def _fill(self, chart: Chart, wanted: Wanted) -> None:
         if wanted.summaries or wanted.entries:
             forest, values, log_prob = self._inside_outside(chart)
@@ -168,9 +203,7 @@ class DopCharts:
 
     def _forests(self, terminal_ids: IntArray, kept: bool) -> Iterator[DopForest]:
         """The forest of the labels that are alive; where there is no parse, those of lower thresholds."""
-        if self._filtered is None or self._filtered[0] is not terminal_ids:
-            self._filtered = terminal_ids, self._filter.charts([terminal_ids])[0]
-        chart = self._filtered[1]
+        chart = self._of_pcfg(terminal_ids)
         if chart.refusal == TOO_LARGE:
             raise ChartOverflowError("the chart of the treebank's PCFG")
         if chart.refusal is not None:
@@ -181,11 +214,18 @@ class DopCharts:
         while True:
             chosen = wide & (entries.g > threshold)
             labels = self._label_of[entries.label_ids[chosen]]
+            self._threshold = threshold
             starts, ends = entries.starts[chosen], entries.ends[chosen]
             yield dop_forest(self._tables, terminal_ids, starts, ends, labels, kept)
             if threshold == 0:
                 return
             threshold = threshold * _LOWER if threshold > _LOWEST else 0.0
+
+    def _of_pcfg(self, terminal_ids: IntArray) -> Chart:
+        """The chart of the treebank's PCFG, which is kept until that of another sentence is asked for."""
+        if self._filtered is None or self._filtered[0] is not terminal_ids:
+            self._filtered = terminal_ids, self._filter.charts([terminal_ids])[0]
+        return self._filtered[1]
 
     def _derivation(self, chart: Chart) -> Derivation:
         forest, values, log_prob = self._inside(chart.terminal_ids, True, kept=True)

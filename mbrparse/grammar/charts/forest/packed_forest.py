@@ -18,11 +18,12 @@ keeps every edge, of which there are many times more than nodes, in double preci
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 
 from mbrparse.grammar.charts.closure import UnaryTables
+from mbrparse.grammar.charts.forest.room import room
 from mbrparse.grammar.charts.rule_tables import Floats, Ints, SparseTables
 from mbrparse.grammar.kernel import kernel
 
@@ -157,9 +158,9 @@ def empty_forest(
 
 def new_ints(*shape: int) -> Ints:
     """Zeros."""
-    return np.zeros(shape, np.int32)
+    return cast("Ints", room(shape, np.int32))
 
 
-def new_floats(size: int) -> Floats:
+def new_floats(*shape: int) -> Floats:
     """Zeros in double precision."""
-    return np.zeros(size)
+    return cast("Floats", room(shape, np.float64))
