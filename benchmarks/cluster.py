@@ -25,8 +25,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-# Workers inherit it; Dask reads it as it is imported.
+# Workers inherit them; Dask reads them as it is imported.
 os.environ.setdefault("DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED", "False")
+os.environ.setdefault("DASK_DISTRIBUTED__ADMIN__TICK__INTERVAL", "1s")
 
 import psutil
 from distributed import LocalCluster
@@ -39,7 +40,8 @@ from mbrparse.workers.pool import Awaited, Pool
 from mbrparse.workers.scheduler import Scheduler
 from mbrparse.workers.work import Work
 
-WORKERS = (2, 10, 50, 200)
+#: Workers, and how many sentences they have at most.
+WORKERS = ((2, 50_000), (10, 250_000), (50, 1_000_000), (200, 1_000_000), (200, 200_000))
 #: Seconds of a sentence of n words: n^3 times this, a tenth for twenty words.
 CUBIC = 0.1 / 20**3
 
@@ -147,10 +149,11 @@ def simulated(sentences: int) -> None:
     """How much of the workers' time is work, with all else as ever."""
     print(f"\n{sentences} sentences of 2 to 40 words, simulated: n^3 * {CUBIC:.2e} s each")
     print(
-        "| workers | core-hours | tasks | of workers' time, work | client, ms a task |\n|---|---|---|---|---|"
+        "| workers | sentences | core-hours | tasks | of workers' time, work | client, ms a task |\n"
+        "|---|---|---|---|---|---|"
     )
-    for workers in WORKERS:
-        count = min(sentences, 25_000 * workers)
+    for workers, most in WORKERS:
+        count = min(sentences, most)
         pool = Simulated(workers, random.Random(1))
         made = list(chunks(count, 1))
         taken: list[int] = []
@@ -165,7 +168,7 @@ def simulated(sentences: int) -> None:
         assert done == count
         efficiency = pool.work / (workers * pool.clock)
         print(
-            f"| {workers} | {pool.work / 3600:.1f} | {pool.tasks} | {efficiency:.3f} "
+            f"| {workers} | {count} | {pool.work / 3600:.1f} | {pool.tasks} | {efficiency:.3f} "
             f"| {1000 * client / pool.tasks:.1f} |"
         )
 

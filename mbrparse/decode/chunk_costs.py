@@ -20,7 +20,7 @@ from mbrparse.workers.pool import Pool
 FIRST, MOST = 1.0, 60.0
 #: Where the input's size is not known: how many tasks of its size each worker has had by then.
 HAD = 8
-#: Where it is: how many of its size are left for each; and tasks are no fewer sentences than for so many in all.
+#: Where it is: how many of its size are left for each; and of how many tasks in all the larger ones are.
 LEFT, ALL = 2, 6000
 #: Sentences whose text or trees are held here at a time: a few hundred megabytes.
 HELD = 2**20

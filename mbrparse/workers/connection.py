@@ -62,6 +62,7 @@ class Connection:
         self._name = name
         self._futures: dict[int, Any] = {}
         _silence()
+        _check_credentials(address)
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter(
@@ -156,6 +157,18 @@ class Connection:
     def _stop_counting(self) -> None:
         if self._counting is not None:
             self._counting.cancel()
+
+
+def _check_credentials(address: str) -> None:
+    """A client that finds none as it connects can neither go on nor end quietly."""
+    if address.startswith("tls://"):
+        found = distributed.Security().get_connection_args("client")
+        if found["ssl_context"] is None:
+            raise WorkersError(
+                "a scheduler with TLS, for which Dask has no certificate here",
+                source=address,
+                remedy="set ca-file, client.cert and client.key of distributed.comm.tls in Dask's settings",
+            )
 
 
 def _silence() -> None:
