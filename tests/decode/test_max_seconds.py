@@ -223,14 +223,14 @@ def test_dense_kernels_stop_at_the_first_cell(
 
 
 def test_the_kernel_of_a_sentence_alone_stops_at_the_first_cell(monkeypatch: pytest.MonkeyPatch) -> None:
-    kernel, found = getattr(diagonal_charts, "diagonal_inside"), []  # noqa: B009
+    kernel, found = getattr(diagonal_charts, "diagonal_best"), []  # noqa: B009
 
-    def late(*arguments: Any) -> Any:
-        kept = kernel(*arguments[:-1], np.ones(1, np.int32))
-        found.append((kept, int(np.count_nonzero(arguments[2]))))
+    def late(state: Any, layout: Any, chart: Any, rows: Any, _: Any) -> Any:
+        kept = kernel(state, layout, chart, rows, np.ones(1, np.int32))
+        found.append((kept, int(np.count_nonzero(chart))))
         return kept
 
-    monkeypatch.setattr(diagonal_charts, "diagonal_inside", late)
+    monkeypatch.setattr(diagonal_charts, "diagonal_best", late)
     wanted = Wanted(summaries=False, derivations=True)
     ChartFactory(GRAMMAR, wanted=wanted, kernel="dense").charts([GRAMMAR.encode(["x"] * 6)])
     assert found == [(False, 6)]  # the words

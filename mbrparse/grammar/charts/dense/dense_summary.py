@@ -181,7 +181,7 @@ def dense_entries_alone(
         for end in range(start + 2, state.longest + 1):
             base = state.offsets[start] + end * state.n_wide
             for index in range(len(labels.label)):
-                mass = inside[0, 0] * 0
+                mass = inside.dtype.type(0)  # a plain 0 would make the sum a double
                 for at in range(labels.start[index], labels.start[index + 1]):
                     row = base + labels.member[at]
                     mass += inside[row, 0] * outside[row, 0]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from mbrparse.grammar.charts.dense.dense_state import DenseState
 from mbrparse.grammar.charts.dense.dense_summary import WideLabels
@@ -49,7 +49,7 @@ def diagonal_posteriors(
     figures[:] = 0
     if not diagonal_inside(state, layout, inside, None, stop):
         return False
-    figures[0, 0] = _root(state, layout, inside)
+    _root(state, layout, inside, figures)
     if figures[0, 0] > 0:
         diagonal_outside(state, layout, inside, outside, figures, stop)
         _summarize(state, layout, labels, charts, summary)
@@ -69,15 +69,13 @@ def diagonal_best(state: DenseState, layout: Diagonals, chart: Floats, rows: Flo
 
 
 @kernel
-def _root(state: DenseState, layout: Diagonals, chart: Floats) -> Any:
-    """The scaled probability of the sentence."""
+def _root(state: DenseState, layout: Diagonals, chart: Floats, figures: Floats) -> None:
+    """The scaled probability of the sentence, summed in the charts' own precision as that of a group is."""
     n = state.longest
-    total = chart[0] * 0
     if n > 1 or state.least == 1:
         for symbol in range(state.n_wide):
             place = symbol * layout.plane + n * layout.pitch + layout.pad + n
-            total += state.tables.root[symbol] * chart[place]
-    return total
+            figures[0, 0] += state.tables.root[symbol] * chart[place]
 
 
 @kernel
