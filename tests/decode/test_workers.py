@@ -159,6 +159,7 @@ def test_workers_that_die_as_they_start_are_an_error(
 def test_what_a_task_or_a_start_raises_is_raised_here(
     tmp_path: Path, sentences: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    others = multiprocessing.active_children()  # a cluster of other tests
     path = tmp_path / "broken"
     path.write_text("(S x x)\n" * 20 + ")\n")
     with pytest.raises(BracketError, match=":21: "):
@@ -166,7 +167,7 @@ def test_what_a_task_or_a_start_raises_is_raised_here(
     monkeypatch.setattr(run, "_begin", lambda _: 1 // 0)
     with pytest.raises(ZeroDivisionError):
         parsed(sentences, 2)
-    assert not multiprocessing.active_children()
+    assert set(multiprocessing.active_children()) <= set(others)
 
 
 def test_what_cannot_be_sent_is_an_error() -> None:
