@@ -24,6 +24,7 @@ TREE_SUFFIXES = (".mrg", ".ptb", ".tree", ".psd", ".parse", ".tbf")
 # A byte-order mark, white space, lines of comments, and then a bracket; in UTF-16 with zeros between.
 _BEGINS_WITH_BRACKET = re.compile(rb"(?:\xef\xbb\xbf|\xff\xfe|\xfe\xff)?(?:[\s\0]|#[^\n]*\n)*\(")
 _BEGINNING = 4096
+_ZIPS = (b"PK\3\4", b"PK\5\6")  # with files, and with none
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,10 +91,10 @@ def tree_files(
 
 
 def is_zip(path: Path) -> bool:
-    """Whether this is a zip, by its contents."""
+    """Whether this is a zip, whole or damaged, by how it begins: no tree does so."""
     try:
         with open(path, "rb") as stream:
-            return stream.read(4) == b"PK\3\4" and zipfile.is_zipfile(path)
+            return stream.read(4) in _ZIPS
     except OSError:
         return False
 
@@ -144,7 +145,11 @@ def _name(file: TreeFile) -> str:
 def _zip(path: str) -> Iterator[zipfile.ZipFile]:
     try:
         archive = zipfile.ZipFile(path)
-    except (OSError, zipfile.BadZipFile) as error:
+    except zipfile.BadZipFile as error:
+        raise FileError(
+            f"is cut short or damaged ({error})", source=path, remedy="copy or download the zip once more"
+        ) from None
+    except OSError as error:
         raise FileError(f"cannot be read ({error})", source=path) from None
     with archive:
         yield archive

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import zipfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from mbrparse.errors import CorpusError, FileError
 from mbrparse.treebank.corpora import wsj_files
-from mbrparse.treebank.corpus_files import is_zip, tree_files
+from mbrparse.treebank.corpus_files import tree_files
 from mbrparse.treebank.known_corpora import CORPORA, Corpus
 
 
 def find_corpora(paths: Iterable[str]) -> dict[str, list[str]]:
     """For each known corpus by name, the specs that read it here; looks into paths and the zips in them.
 
-    Raises FileError at a path that is not there.
+    Damaged zips in a folder are passed over. Raises FileError at a path that is not there, or that is one.
     """
     places = [place for path in paths for place in _places(path)]
     found = {corpus.name: list(_found(corpus, places)) for corpus in CORPORA}
@@ -29,7 +30,11 @@ def _places(path: str) -> list[str]:
         raise FileError("no such file or folder", source=path)
     if not Path(path).is_dir():
         return [path]
-    return [path, *(str(file) for file in sorted(Path(path).iterdir()) if is_zip(file))]
+    return [path, *(str(file) for file in sorted(Path(path).iterdir()) if _is_whole_zip(file))]
+
+
+def _is_whole_zip(path: Path) -> bool:
+    return path.is_file() and zipfile.is_zipfile(path)
 
 
 def _found(corpus: Corpus, places: Iterable[str]) -> Iterator[str]:

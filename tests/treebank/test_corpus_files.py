@@ -8,6 +8,7 @@ import pytest
 from mbrparse.errors import CorpusError, FileError
 from mbrparse.treebank.corpora import read_corpus
 from mbrparse.treebank.corpus_files import TreeFile, begins_with_bracket, tree_files
+from mbrparse.treebank.found_corpora import find_corpora
 
 
 def fill(path: Path, files: dict[str, str | bytes]) -> None:
@@ -89,8 +90,22 @@ def test_damaged_zips(tmp_path: Path) -> None:
     with pytest.raises(FileError, match=r"a\.zip/1\.mrg: cannot be unpacked"):
         texts(path)
     path.write_bytes(data[:60])
-    with pytest.raises(FileError, match="bytes that are not utf-8"):
+    with pytest.raises(FileError, match=r"a\.zip: is cut short or damaged .*; copy or download the zip"):
         texts(path)
+    path.write_bytes(b"PK\3\4")
+    with pytest.raises(FileError, match="is cut short or damaged"):
+        texts(path)
+    with pytest.raises(CorpusError, match="it holds no file at all"):
+        texts(zipped(tmp_path / "b.zip", {}))
+
+
+def test_damaged_zips_are_no_corpora(tmp_path: Path) -> None:
+    (tmp_path / "a.zip").write_bytes(b"PK\3\4")
+    zipped(tmp_path / "b.zip", {"x/penn/1.tree": "(S a x)"})
+    found = find_corpora([str(tmp_path)])
+    assert found["craft"] == [f"craft:{tmp_path / 'b.zip'}"]
+    with pytest.raises(FileError, match="is cut short or damaged"):
+        find_corpora([str(tmp_path / "a.zip")])
 
 
 @pytest.mark.parametrize("name", ["craft", "icepahc", "penn-historical"])
@@ -101,7 +116,7 @@ def test_known_corpora_are_found_below_a_path(place: Place, name: str) -> None:
         {
             f"r/penn/1.{suffix}": tree,
             f"r/finished/1.{suffix}": tree,
-            f"r/work/2.{suffix}": tree,
+            f"r/draft/2.{suffix}": tree,
             "r/a.mrg": "(",
         }
     )
