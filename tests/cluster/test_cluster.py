@@ -21,6 +21,7 @@ from distributed.core import Status
 from mbrparse.decode.chunk_costs import Packer
 from mbrparse.decode.parallel import in_order
 from mbrparse.decode.sentences import read_chunks
+from mbrparse.decode.work.blocks_file import BlocksFile
 from mbrparse.reporting import Tell, say_nothing
 from mbrparse.workers import cluster as clusters
 from mbrparse.workers import connection
@@ -333,3 +334,34 @@ def test_ctrl_c_ends_with_one_line(treebank: Path, cluster: LocalCluster) -> Non
         assert child.stderr is not None
         assert child.stderr.read() == "mbrparse: interrupted\n"
     assert not (treebank / "o").exists()
+
+
+def test_a_client_that_is_killed_goes_on(tmp_path: Path, address: str, command: Command) -> None:
+    """Its input does not end before it is dead, so that it is in the middle of its work.
+
+    It holds all tasks of the first round, and what the second takes is known only from the first.
+    """
+    for arguments in (
+        ("sample", "embedded:flights", "-n", 150, "--seed", 4, "-o", tmp_path / "trees"),
+        ("binarize", tmp_path / "trees", "-o", tmp_path / "binary"),
+        ("train", tmp_path / "binary", "-o", tmp_path / "grammar"),
+    ):
+        assert command(*arguments).code == 0
+    (tmp_path / "input").write_text((tmp_path / "binary").read_text() * 14)
+    os.mkfifo(tmp_path / "pipe")
+    parse = ("parse", "-g", tmp_path / "grammar", "-o")
+    work = (tmp_path / "out", "--work", tmp_path / "work", "--scheduler", address)
+    blocks = BlocksFile(tmp_path / "work" / "blocks")
+    with started(*parse, *work, tmp_path / "pipe") as child, (tmp_path / "pipe").open("w") as stream:
+        stream.write((tmp_path / "input").read_text())
+        stream.flush()
+        while not list(blocks.records()):
+            assert child.poll() is None, child.stderr and child.stderr.read()
+            threading.Event().wait(0.05)
+        child.kill()
+        child.wait()
+    assert not (tmp_path / "out").exists()
+    alone = command(*parse, tmp_path / "alone", tmp_path / "input")
+    resumed = command(*parse, *work, "--resume", tmp_path / "input")
+    assert (resumed.code, resumed.err) == (0, alone.err)
+    assert (tmp_path / "out").read_bytes() == (tmp_path / "alone").read_bytes()
