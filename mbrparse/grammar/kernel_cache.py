@@ -3,8 +3,8 @@
 numba's own cache compares the file of a kernel alone; after a function that it calls has changed in another
 file, the old machine code goes on running. Here all kernels share one folder, whose name is a digest of
 what they were made of: the kernels' sources and whatever those import, numba's version, numpy's, the
-processor. So
-nothing in it is ever stale, and a second copy of the same sources finds its kernels compiled. The folder is
+processor. So nothing in it is ever stale, and a second copy of the same sources finds its kernels compiled.
+The folder is
 
     $XDG_CACHE_HOME/mbrparse/kernels/<key>     (~/.cache, or the platform's equivalent)
 

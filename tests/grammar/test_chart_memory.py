@@ -9,7 +9,7 @@ import pytest
 
 from mbrparse.errors import ChartOverflowError
 from mbrparse.grammar.charts.chart import Chart, Wanted
-from mbrparse.grammar.charts.dense import dense_charts, diagonal_charts
+from mbrparse.grammar.charts.dense import dense_readings, diagonal_charts
 from mbrparse.grammar.charts.factory import ChartFactory, Kernel
 from mbrparse.grammar.charts.forest.forests import MAX_SIZE, Forests
 from mbrparse.grammar.charts.sparse import sparse_charts
@@ -191,7 +191,7 @@ def test_questions_about_several_charts_may_alternate(kernel: Kernel) -> None:
 
 def test_posteriors_of_words_are_computed_once_for_a_group(monkeypatch: pytest.MonkeyPatch) -> None:
     factory = ChartFactory(GRAMMAR, wanted=Wanted(entries=True), kernel="dense")
-    calls = counting_calls(monkeypatch, dense_charts, "dense_words")
+    calls = counting_calls(monkeypatch, dense_readings, "dense_words")
     charts = factory.charts([LONG[:6]] * 8)
     assert len(calls) == 1
     assert all(chart.has_parse for chart in charts)

@@ -24,20 +24,18 @@ ir: Any = Later("llvmlite.ir")
 types: Any = Later("numba.core.types")
 cgutils: Any = Later("numba.core.cgutils")
 
+_vector_type: Any = Later("mbrparse.grammar.charts.vector_type")
+
 if TYPE_CHECKING:
     from mbrparse.grammar.charts.vector_type import Vector
-    from mbrparse.grammar.charts.vector_type import llvm_type as _llvm_type
-else:
-    _vector_type = Later("mbrparse.grammar.charts.vector_type")
-
-    def Vector(dtype):  # noqa: N802  # it stands for the class
-        return _vector_type.Vector(dtype)
-
-    def _llvm_type(vector):
-        return _vector_type.llvm_type(vector)
-
 
 VECTOR_BYTES = 64  # a cache line, and one AVX-512 register
+
+
+def _vector(dtype: Any) -> Vector:
+    """The type of a vector that fills a row."""
+    vector: Vector = _vector_type.Vector(dtype, VECTOR_BYTES * 8 // dtype.bitwidth)
+    return vector
 
 
 def aligned_rows(rows: int, dtype: Any) -> NDArray[Any]:
@@ -62,11 +60,11 @@ def _pointer(
         position = context.cast(builder, arguments[index], signature.args[index], types.intp)
         size = ir.Constant(position.type, unit or vector.lanes)
         pointer = builder.gep(pointer, [builder.mul(position, size)])
-    return builder.bitcast(pointer, _llvm_type(vector).as_pointer())
+    return builder.bitcast(pointer, _vector_type.llvm_type(vector).as_pointer())
 
 
 def _splat(builder: Any, scalar: Any, vector: Vector) -> Any:
-    kind = _llvm_type(vector)
+    kind = _vector_type.llvm_type(vector)
     single = builder.insert_element(ir.Constant(kind, ir.Undefined), scalar, cgutils.int32_t(0))
     mask = ir.Constant(ir.VectorType(ir.IntType(32), vector.lanes), [0] * vector.lanes)
     return builder.shuffle_vector(single, ir.Constant(kind, ir.Undefined), mask)
@@ -75,7 +73,7 @@ def _splat(builder: Any, scalar: Any, vector: Vector) -> Any:
 @intrinsic
 def load(typing: Any, array: Any, row: Any, offset: Any) -> Any:
     """The vector ``array[row + offset, :]``."""
-    vector = Vector(array.dtype)
+    vector = _vector(array.dtype)
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         pointer = _pointer(context, builder, signature, arguments, vector)
@@ -99,7 +97,7 @@ def store(typing: Any, array: Any, row: Any, offset: Any, value: Any) -> Any:
 @intrinsic
 def load_from(typing: Any, array: Any, place: Any, offset: Any) -> Any:
     """The vector of the numbers from ``place + offset`` on, whatever the array's axes."""
-    vector = Vector(array.dtype)
+    vector = _vector(array.dtype)
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         pointer = _pointer(context, builder, signature, arguments, vector, unit=1)
@@ -123,7 +121,7 @@ def store_to(typing: Any, array: Any, place: Any, offset: Any, value: Any) -> An
 @intrinsic
 def spread(typing: Any, array: Any, index: Any) -> Any:
     """A vector that repeats the scalar ``array[index]`` (``array`` has one axis)."""
-    vector = Vector(array.dtype)
+    vector = _vector(array.dtype)
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         source = context.make_array(signature.args[0])(context, builder, arguments[0])
@@ -137,7 +135,7 @@ def spread(typing: Any, array: Any, index: Any) -> Any:
 @intrinsic
 def repeated(typing: Any, array: Any, value: Any) -> Any:
     """A vector that repeats a number, of the kind that ``array`` holds."""
-    vector = Vector(array.dtype)
+    vector = _vector(array.dtype)
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         scalar = context.cast(builder, arguments[1], signature.args[1], vector.dtype)
@@ -149,13 +147,13 @@ def repeated(typing: Any, array: Any, value: Any) -> Any:
 @intrinsic
 def gather(typing: Any, array: Any, index: Any, position: Any) -> Any:
     """The vector of ``array[index[position]]`` and what follows; both have one axis, indices are unsigned."""
-    vector = Vector(array.dtype)
+    vector = _vector(array.dtype)
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         source = context.make_array(signature.args[0])(context, builder, arguments[0]).data
         indices = context.make_array(signature.args[1])(context, builder, arguments[1]).data
         first = context.cast(builder, arguments[2], signature.args[2], types.intp)
-        value = ir.Constant(_llvm_type(vector), ir.Undefined)
+        value = ir.Constant(_vector_type.llvm_type(vector), ir.Undefined)
         for lane in range(vector.lanes):
             place = builder.gep(indices, [builder.add(first, ir.Constant(first.type, lane))])
             at = builder.zext(builder.load(place), first.type)
@@ -202,10 +200,10 @@ def largest_of(typing: Any, value: Any) -> Any:
 @intrinsic
 def zeros(typing: Any, array: Any) -> Any:
     """A vector of zeros, of the kind that ``array`` holds."""
-    vector = Vector(array.dtype)
+    vector = _vector(array.dtype)
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return ir.Constant(_llvm_type(vector), None)
+        return ir.Constant(_vector_type.llvm_type(vector), None)
 
     return vector(array), generate
 
@@ -215,7 +213,7 @@ def multiply_add(typing: Any, first: Any, second: Any, total: Any) -> Any:
     """``first * second + total``, fused where the machine can."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        kind = _llvm_type(total)
+        kind = _vector_type.llvm_type(total)
         suffix = f"v{total.lanes}f{total.dtype.bitwidth}"
         function = cgutils.get_or_insert_function(
             builder.module, ir.FunctionType(kind, [kind] * 3), f"llvm.fmuladd.{suffix}"
@@ -274,7 +272,7 @@ def any_positive(typing: Any, value: Any) -> Any:
     """Whether some lane is above zero."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        zero = ir.Constant(_llvm_type(value), None)
+        zero = ir.Constant(_vector_type.llvm_type(value), None)
         bits = builder.fcmp_ordered(">", arguments[0], zero)
         packed = builder.bitcast(bits, ir.IntType(value.lanes))
         return builder.icmp_unsigned("!=", packed, ir.Constant(packed.type, 0))

@@ -9,15 +9,13 @@ from numba.core import types
 from numba.core.datamodel import models
 from numba.extending import register_model
 
-from mbrparse.grammar.charts.vector import VECTOR_BYTES
-
 
 class Vector(types.Type):
-    """Type of a vector of floats, as many as fit into ``VECTOR_BYTES``."""
+    """Type of a vector of so many floats."""
 
-    def __init__(self, dtype: types.Float) -> None:
+    def __init__(self, dtype: types.Float, lanes: int) -> None:
         self.dtype = dtype
-        self.lanes = VECTOR_BYTES * 8 // dtype.bitwidth
+        self.lanes = lanes
         super().__init__(name=f"Vector({dtype} x {self.lanes})")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Container, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,18 +16,12 @@ from mbrparse.grammar.charts.dense.dense_derivation import dense_derivations, la
 from mbrparse.grammar.charts.dense.dense_inside import dense_inside, dense_roots, dense_viterbi
 from mbrparse.grammar.charts.dense.dense_nodes import dense_nodes
 from mbrparse.grammar.charts.dense.dense_outside import dense_outside
+from mbrparse.grammar.charts.dense.dense_readings import DenseReadings, Filled
 from mbrparse.grammar.charts.dense.dense_state import DenseState, Group, dense_state
 from mbrparse.grammar.charts.dense.dense_summary import (
-    EntryRoom,
-    WordEntries,
-    dense_entries,
-    dense_entries_alone,
-    dense_summary,
-    entry_room,
     wide_labels,
 )
 from mbrparse.grammar.charts.dense.dense_tables import dense_tables
-from mbrparse.grammar.charts.dense.dense_words import certain_words, dense_words
 from mbrparse.grammar.charts.dense.diagonal_charts import DiagonalCharts
 from mbrparse.grammar.charts.dense.number_range import NumberRange
 from mbrparse.grammar.charts.lexicon import lexical_entries, lexicon, scaled_entries
@@ -35,7 +29,6 @@ from mbrparse.grammar.charts.live_nodes import LiveNodes, no_nodes
 from mbrparse.grammar.charts.nodes import SYMBOL_IDS
 from mbrparse.grammar.charts.rule_tables import Floats, Ints, chart_rules
 from mbrparse.grammar.charts.span_summary import (
-    SpanEntries,
     SpanSummary,
     cell_of,
     empty_summary,
@@ -45,27 +38,10 @@ from mbrparse.grammar.charts.vector import VECTOR_BYTES, aligned_rows
 from mbrparse.grammar.pcfg import PCFG, IntArray
 
 Scaled = tuple[npt.NDArray[np.float64], float]
-WordMasses = list[list[dict[int, float]]]  # [lane][position]: posteriors of preterminals' labels
-
-# So many labels of a cell, in the mean, have room for their posteriors at once.
-_LIKELY_LABELS = 16
 
 # Beyond, charts are filled one by one: it takes less time, and the scales of words are not enough.
 _LONGEST_IN_COMPANY = 64
 _LONGEST_UNSCALED = {"float64": 100, "float32": 48}
-
-
-class _Filled(NamedTuple):
-    """The charts of a group; they live until the next group is filled."""
-
-    state: DenseState
-    shift: Ints  # by word, sentence after sentence: the power of two in the values of all that spans it
-    inside: Floats
-    outside: Floats
-    joint: SpanSummary  # arrays [lane, cell]; of cells of width two and more at first
-    total: Floats  # scaled probabilities by lane
-    log_prob: npt.NDArray[np.float64]
-    sound: npt.NDArray[np.bool_]  # whether no value of weight left the numbers' range
 
 
 class DenseCharts:
@@ -79,7 +55,6 @@ class DenseCharts:
         self._longest_unscaled = _LONGEST_UNSCALED[self.dtype.name]
         self._highest = math.sqrt(np.finfo(dtype).max)
         self._tie = tie
-        self._label_ids = grammar.label_ids
         self._tables = dense_tables(rules, dtype)
         self._lexicon = lexicon(rules, len(grammar.terminals))
         wide_id = np.full(len(grammar.symbols), -1, np.int32)
@@ -89,13 +64,13 @@ class DenseCharts:
         self._token_shift, entry_prob = scaled_entries(self._lexicon)
         self._range = NumberRange(rules, self._lexicon, dtype)
         self._entry_prob = entry_prob.astype(dtype)
-        self._labels = wide_labels(grammar.label_ids[self._tables.symbol], tie, self.dtype)
+        labels = wide_labels(grammar.label_ids[self._tables.symbol], tie, self.dtype)
         self._scratch = aligned_rows(max(len(self._tables.tile_right), 4), self.dtype)
-        self._rows = np.zeros((3, self.lanes), self.dtype)
-        self._diagonals = DiagonalCharts(self._labels, self._scratch, clock)
+        self._readings = DenseReadings(self._tables, labels, grammar.label_ids, tie)
+        self._diagonals = DiagonalCharts(labels, self._scratch, clock)
         self._charts = [aligned_rows(0, self.dtype), aligned_rows(0, self.dtype)]
         # What was last asked for a cell: its sentence, since charts that are held would hold this in turn.
-        self._held: tuple[IntArray, _Filled] | None = None
+        self._held: tuple[IntArray, Filled] | None = None
 
     def groups(self, charts: Sequence[Chart]) -> Iterator[list[Chart]]:
         """Which charts are filled at once: those of like length, one a lane.
@@ -143,13 +118,11 @@ class DenseCharts:
                     charts[lane].put(derivation=derivation)
         return list(failed.values())
 
-    def _put(
-        self, filled: _Filled, charts: Sequence[Chart], left_out: Container[int], wanted: Wanted
-    ) -> None:
+    def _put(self, filled: Filled, charts: Sequence[Chart], left_out: Container[int], wanted: Wanted) -> None:
         """Tell charts what was found, but those that are left out."""
-        words = None if self._certain(filled.state.group) else self._word_masses(filled)
-        summaries = self._summaries(filled, words)
-        entries = self._entries(filled, summaries, words) if wanted.entries else None
+        words = None if self._readings.are_certain(filled.state.group) else self._readings.word_masses(filled)
+        summaries = self._readings.summaries(filled, words)
+        entries = self._readings.entries(filled, summaries, words) if wanted.entries else None
         for lane, chart in enumerate(charts):
             if lane not in left_out:
                 chart.put(log_prob=float(filled.log_prob[lane]), summary=summaries[lane])
@@ -212,7 +185,7 @@ class DenseCharts:
         )
         return dense_state(self._tables, group, self._scratch), self._token_shift[tokens]
 
-    def _inside_outside(self, state: DenseState, shift: Ints, with_cells: bool) -> _Filled:
+    def _inside_outside(self, state: DenseState, shift: Ints, with_cells: bool) -> Filled:
         """Fill charts; those of one sentence are of use ``with_cells`` only, its summary is anyway."""
         n_cells = state.longest * (state.longest + 1) // 2
         joint = _no_summary(len(state.group.length), n_cells, self.dtype)
@@ -225,19 +198,19 @@ class DenseCharts:
         peak = aligned_rows(1, self.dtype)
         dense_outside(state, inside, outside, total, peak, self._clock.stop)
         self._clock.check()
-        dense_summary(state, self._labels, inside, outside, joint, self._rows)
+        self._readings.summarize(state, inside, outside, joint)
         log_prob, sound = self._judged(state.group, shift, total, peak[0])
-        return _Filled(state, shift, inside, outside, joint, total, log_prob, sound)
+        return Filled(state, shift, inside, outside, joint, total, log_prob, sound)
 
-    def _alone(self, state: DenseState, shift: Ints, joint: SpanSummary, with_cells: bool) -> _Filled:
+    def _alone(self, state: DenseState, shift: Ints, joint: SpanSummary, with_cells: bool) -> Filled:
         group, diagonals = state.group, self._diagonals
         summary = SpanSummary(joint.label[0], joint.best[0], joint.total[0])
         total, peak = diagonals.posteriors(state, shift, summary, self._long(group))
         log_prob, sound = self._judged(group, shift, total, peak)
-        inside = outside = self._rows[:0]
-        if sound.item() and (with_cells or not self._certain(group)):
+        inside = outside = self._scratch[:0]
+        if sound.item() and (with_cells or not self._readings.are_certain(group)):
             inside, outside = diagonals.rows(0, state), diagonals.rows(1, state)
-        return _Filled(state, shift, inside, outside, joint, total, log_prob, sound)
+        return Filled(state, shift, inside, outside, joint, total, log_prob, sound)
 
     def _long(self, group: Group) -> bool:
         """Whether a sentence is so long that its words' powers of two may not fit them."""
@@ -256,7 +229,7 @@ class DenseCharts:
 
     def _zero_is_zero(self, tokens: IntArray) -> bool:
         """Whether a probability of zero says that there is no tree; else only the sparse kernel knows."""
-        return len(tokens) <= _LONGEST_UNSCALED[self.dtype.name] and self._range.holds(tokens)
+        return len(tokens) <= self._longest_unscaled and self._range.holds(tokens)
 
     def _powers(self, group: Group, shift: Ints) -> npt.NDArray[np.int64]:
         """The power of two of each lane's sentence."""
@@ -266,94 +239,7 @@ class DenseCharts:
         until: npt.NDArray[np.int64] = np.cumsum(np.concatenate(([0], shift)))
         return np.diff(until[np.concatenate(([0], np.cumsum(group.length)))])
 
-    def _certain(self, group: Group) -> bool:
-        """Whether each word has one preterminal."""
-        return len(group.entry_symbol) == group.length.sum() and not self._tables.wide_at_one
-
-    def _summaries(self, filled: _Filled, words: WordMasses | None) -> list[SpanSummary]:
-        group, joint = filled.state.group, filled.joint
-        if words is None:
-            certain_words(group, self._label_ids, joint)
-        else:
-            self._word_summary(group, words, joint)
-        cells = group.length * (group.length + 1) // 2
-        return [SpanSummary(*(array[lane, : cells[lane]] for array in joint)) for lane in range(len(cells))]
-
-    def _word_summary(self, group: Group, words: WordMasses, joint: SpanSummary) -> None:
-        for lane, lane_words in enumerate(words):
-            length = int(group.length[lane])
-            for position, masses in enumerate(lane_words):
-                cell = cell_of(length, position, position + 1)
-                for label, mass in sorted(masses.items()):
-                    if mass > joint.best[lane, cell] * (1 + self._tie):
-                        joint.best[lane, cell], joint.label[lane, cell] = mass, label
-                joint.total[lane, cell] = sum(masses.values())
-
-    def _word_masses(self, filled: _Filled) -> WordMasses:
-        """For each word of each lane the posteriors of its preterminals' labels."""
-        group, longest = filled.state.group, filled.state.longest
-        narrow = dense_words(filled.state, filled.inside, filled.outside, filled.total)
-        lanes: WordMasses = [[] for _ in group.length]
-        for lane, masses in enumerate(lanes):
-            for position in range(int(group.length[lane])):
-                row = cell_of(longest, position, position + 1) * len(self._tables.symbol)
-                found: dict[int, float] = {}
-                for entry in range(group.entry_start[lane, position], group.entry_start[lane, position + 1]):
-                    wide = int(group.entry_wide[entry])
-                    mass = narrow[entry]
-                    if wide >= 0:
-                        mass = filled.inside[row + wide, lane] * filled.outside[row + wide, lane]
-                    label = int(self._label_ids[group.entry_symbol[entry]])
-                    found[label] = found.get(label, 0.0) + float(mass)
-                masses.append(found)
-        return lanes
-
-    def _entries(
-        self, filled: _Filled, summaries: list[SpanSummary], words: WordMasses | None
-    ) -> list[SpanEntries]:
-        """All posteriors, by lane."""
-        state, length = filled.state, filled.state.group.length
-        start = np.zeros((len(length), state.longest + 1), np.int32)
-        if words is None:
-            found = [
-                [(int(label), 1.0)]
-                for n, summary in zip(length.tolist(), summaries, strict=True)
-                for label in summary.label[cell_of(n, np.arange(n), np.arange(n) + 1)].tolist()
-            ]
-        else:
-            found = [
-                [(label, g) for label, g in sorted(masses.items()) if g] for lane in words for masses in lane
-            ]
-        until = np.cumsum([0, *map(len, found)])
-        first = np.concatenate(([0], np.cumsum(length)))
-        for lane, n in enumerate(length.tolist()):
-            start[lane, : n + 1] = until[first[lane] : first[lane] + n + 1]
-        flat = [pair for pairs in found for pair in pairs]
-        by_word = WordEntries(
-            start,
-            np.array([label for label, _ in flat], np.int32),
-            np.array([g for _, g in flat], np.float64),
-        )
-
-        def enter(room: EntryRoom) -> None:
-            given = state, self._labels, filled.inside, filled.outside, by_word, room
-            if len(length) == 1:
-                dense_entries_alone(*given)
-            else:
-                dense_entries(*given, self._rows)
-
-        room = entry_room(len(length), _LIKELY_LABELS * state.longest * (state.longest + 1) // 2)
-        enter(room)
-        if room.used.max() > room.g.shape[1]:
-            room = entry_room(len(length), int(room.used.max()))
-            enter(room)
-        *columns, counts = room
-        return [
-            SpanEntries(*(column[lane, :count].copy() for column in columns))
-            for lane, count in enumerate(counts.tolist())
-        ]
-
-    def _nodes(self, filled: _Filled, lane: int) -> LiveNodes:
+    def _nodes(self, filled: Filled, lane: int) -> LiveNodes:
         return dense_nodes(filled.state, self._tables.symbol, filled.inside, filled.outside, lane)
 
     def _derivations(

@@ -14,6 +14,7 @@ from mbrparse.grammar.charts.vector import (
     any_positive,
     choose_greater,
     load,
+    load_from,
     multiply,
     multiply_add,
     spread,
@@ -44,6 +45,32 @@ def wide_labels(label: Ints, tie: float, dtype: Any) -> WideLabels:
 
 
 @kernel
+def summarize(
+    labels: WideLabels, inside: Floats, outside: Floats, base: int, unit: int, rows: Floats
+) -> None:
+    """Write the best label's posterior, that of all, and the best label's index into three rows.
+
+    They are those of as many cells as a row has; values of symbol s begin at ``base + s * unit``.
+    """
+    factor = spread(labels.number, len(labels.label))
+    best = zeros(rows)
+    total = best
+    chosen = best
+    for index in range(len(labels.label)):
+        mass = zeros(rows)
+        for place in range(labels.start[index], labels.start[index + 1]):
+            member = labels.member[place] * unit
+            mass = multiply_add(load_from(inside, base, member), load_from(outside, base, member), mass)
+        total = add(total, mass)
+        bound = multiply(best, factor)
+        chosen = choose_greater(mass, bound, spread(labels.number, index), chosen)
+        best = choose_greater(mass, bound, mass, best)
+    store(rows, 0, 0, best)
+    store(rows, 0, 1, total)
+    store(rows, 0, 2, chosen)
+
+
+@kernel
 def dense_summary(
     state: DenseState,
     labels: WideLabels,
@@ -57,25 +84,11 @@ def dense_summary(
     ``rows`` is scratch of three rows.
     """
     group, offsets, n_wide, n = state.group, state.offsets, state.n_wide, state.longest
-    factor = spread(labels.number, len(labels.label))
+    lanes = rows.shape[1]
     for start in range(n):
         for end in range(start + 2, n + 1):
             base = offsets[start] + end * n_wide
-            best = zeros(inside)
-            total = best
-            chosen = best
-            for index in range(len(labels.label)):
-                mass = zeros(inside)
-                for place in range(labels.start[index], labels.start[index + 1]):
-                    member = labels.member[place]
-                    mass = multiply_add(load(inside, base, member), load(outside, base, member), mass)
-                total = add(total, mass)
-                bound = multiply(best, factor)
-                chosen = choose_greater(mass, bound, spread(labels.number, index), chosen)
-                best = choose_greater(mass, bound, mass, best)
-            store(rows, 0, 0, best)
-            store(rows, 0, 1, total)
-            store(rows, 0, 2, chosen)
+            summarize(labels, inside, outside, base * lanes, lanes, rows)
             for lane in range(len(group.length)):
                 length = group.length[lane]
                 if end <= length:

@@ -5,22 +5,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from mbrparse.grammar.charts.dense.dense_state import DenseState
-from mbrparse.grammar.charts.dense.dense_summary import WideLabels
+from mbrparse.grammar.charts.dense.dense_summary import WideLabels, summarize
 from mbrparse.grammar.charts.dense.diagonal_inside import diagonal_inside
 from mbrparse.grammar.charts.dense.diagonal_outside import diagonal_outside
 from mbrparse.grammar.charts.dense.diagonal_state import Diagonals
 from mbrparse.grammar.charts.rule_tables import Floats, Ints
 from mbrparse.grammar.charts.span_summary import SpanSummary
-from mbrparse.grammar.charts.vector import (
-    add,
-    choose_greater,
-    load_from,
-    multiply,
-    multiply_add,
-    spread,
-    store,
-    zeros,
-)
 from mbrparse.grammar.kernel import kernel
 
 
@@ -84,27 +74,10 @@ def _summarize(
 ) -> None:
     inside, outside, _ = charts
     n, rows, lanes = state.longest, layout.rows, layout.rows.shape[1]
-    factor = spread(labels.number, len(labels.label))
     for width in range(2, n + 1):
         for block in range((layout.pad + width) // lanes, (layout.pad + n) // lanes + 1):
             base = width * layout.pitch + block * lanes
-            best = zeros(rows)
-            total = best
-            chosen = best
-            for index in range(len(labels.label)):
-                mass = zeros(rows)
-                for place in range(labels.start[index], labels.start[index + 1]):
-                    member = labels.member[place] * layout.plane
-                    mass = multiply_add(
-                        load_from(inside, base, member), load_from(outside, base, member), mass
-                    )
-                total = add(total, mass)
-                bound = multiply(best, factor)
-                chosen = choose_greater(mass, bound, spread(labels.number, index), chosen)
-                best = choose_greater(mass, bound, mass, best)
-            store(rows, 0, 0, best)
-            store(rows, 0, 1, total)
-            store(rows, 0, 2, chosen)
+            summarize(labels, inside, outside, base, layout.plane, rows)
             for lane in range(lanes):
                 start = block * lanes + lane - layout.pad - width
                 if start >= 0:
