@@ -18,7 +18,7 @@ import pytest
 from counting import CountedReads, counted, uncompiled
 
 from mbrparse.grammar.charts.chart import Wanted
-from mbrparse.grammar.charts.dense import dense_charts, diagonal_charts
+from mbrparse.grammar.charts.dense import dense_charts, dense_readings, diagonal_charts
 from mbrparse.grammar.charts.dense.dense_tables import TILE, DenseTables, dense_tables
 from mbrparse.grammar.charts.factory import ChartFactory, choose_kernel
 from mbrparse.grammar.charts.rule_tables import SparseTables, chart_rules, sparse_tables
@@ -84,7 +84,7 @@ def dense(monkeypatch: pytest.MonkeyPatch) -> Counted:
         return real._replace(narrow=real.narrow._replace(**watched))
 
     monkeypatch.setattr(dense_charts, "dense_tables", tables)
-    for module in (dense_charts, diagonal_charts):
+    for module in (dense_charts, dense_readings, diagonal_charts):
         for name, plain in uncompiled(module, counts.operations).items():
             monkeypatch.setattr(module, name, counts.count(name, plain))
     return counts

@@ -95,8 +95,8 @@ def parsed(folder: Path, sentences: list[str], room: int | None, *how: object) -
 @pytest.mark.parametrize(
     ("how", "length", "room"),
     [
-        (FREE, 6000, ROOM),
-        ((*FREE, "--write-posteriors", "{folder}/p.npz"), 6000, ROOM),
+        (FREE, 9000, ROOM),
+        ((*FREE, "--write-posteriors", "{folder}/p.npz"), 9000, ROOM),
         (FOREST, 900, GIGABYTE),
         ((*FOREST, "--items", "symbol"), 900, GIGABYTE),
     ],

@@ -28,6 +28,7 @@ from mbrparse.decode.best_first.state import empty_search, rules_of, with_more_c
 from mbrparse.errors import GrammarError, MbrparseError
 from mbrparse.grammar.charts.clock import NO_LIMIT, Clock
 from mbrparse.grammar.charts.factory import ChartFactory
+from mbrparse.grammar.charts.rule_tables import starts
 from mbrparse.grammar.pcfg import PCFG, IntArray
 from mbrparse.grammar.statistics.smoothed import StatisticsTables, no_statistics
 
@@ -79,8 +80,7 @@ class BestFirstCharts:
         self._prefix = merit.needs_prefix
         self._corners = left_corners(grammar) if merit.needs_prefix else no_corners()
         self.rules = rules_of(grammar)
-        terminals = np.arange(len(grammar.terminals) + 1)
-        self._lexical_first = np.searchsorted(grammar.lexical_terminal, terminals).astype(np.int32)
+        self._lexical_first = starts(grammar.lexical_terminal, len(grammar.terminals)).astype(np.int32)
         self._exhaustive = ChartFactory(grammar, clock=clock) if how.until.name == "mass" else None
 
     def charts(self, sentences: Iterable[IntArray]) -> Iterator[BestFirstChart]:

@@ -14,7 +14,8 @@ from mbrparse.decode.derivations.gains import LANES
 from mbrparse.decode.derivations.grammar_lanes import GrammarLanes
 from mbrparse.decode.derivations.item_kinds import expected_items
 from mbrparse.decode.derivations.item_tables import item_tables
-from mbrparse.decode.derivations.kept_forest import KeptForests, Selection
+from mbrparse.decode.derivations.kept_forest import Selection
+from mbrparse.decode.derivations.kept_forests import KeptForests
 from mbrparse.decode.derivations.max_rule import MaxRule
 from mbrparse.decode.derivations.tree_search import GrammarTree
 from mbrparse.decode.objectives import Item, Kind, Objective, Space

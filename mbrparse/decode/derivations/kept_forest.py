@@ -9,8 +9,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbrparse.errors import ChartOverflowError
-from mbrparse.grammar.charts.forest.forests import MAX_SIZE, Forests
 from mbrparse.grammar.charts.forest.packed_forest import (
     EDGES,
     GROUPS,
@@ -21,10 +19,7 @@ from mbrparse.grammar.charts.forest.packed_forest import (
     UNARIES,
     Forest,
     Index,
-    empty_forest,
     forest_cell,
-    new_floats,
-    new_ints,
 )
 from mbrparse.grammar.charts.rule_tables import Floats, Ints
 from mbrparse.grammar.kernel import kernel
@@ -60,7 +55,9 @@ class KeptForest(NamedTuple):
     edge_most: Floats  # by cell, the largest posterior of a production with its split
 
 
-class _Scratch(NamedTuple):
+class KeepingScratch(NamedTuple):
+    """What making a kept forest takes on the way."""
+
     kept: Ints  # by node of the whole forest: what it is among the kept ones, or -1
     group: Ints  # and by group
     by_label: Ints  # by kept node: whether its label is likely
@@ -74,7 +71,7 @@ def keep(
     known: tuple[Floats, Floats, Ints, int],
     selection: Selection,
     into: KeptForest,
-    scratch: _Scratch,
+    scratch: KeepingScratch,
     n: int,
     stop: Ints,
 ) -> int:
@@ -109,7 +106,7 @@ def keep(
 
 @kernel
 def _keep_nodes(
-    source: Forest, label: Ints, selection: Selection, forest: Forest, scratch: _Scratch, end: int
+    source: Forest, label: Ints, selection: Selection, forest: Forest, scratch: KeepingScratch, end: int
 ) -> bool:
     """Keep the nodes of a column; false if there is no room."""
     symbol, inside, outside, lexical = source.node_symbol, source.inside, source.outside, source.lexical
@@ -151,7 +148,7 @@ def _keep_groups(
     known: tuple[Floats, Floats],
     selection: Selection,
     into: KeptForest,
-    scratch: _Scratch,
+    scratch: KeepingScratch,
     end: int,
     groups: int,
 ) -> tuple[int, int]:
@@ -227,7 +224,7 @@ def _keep_unaries(source: Forest, forest: Forest, kept: Ints, end: int) -> bool:
 
 @kernel
 def _keep_edges(
-    source: Forest, selection: Selection, into: KeptForest, scratch: _Scratch, end: int, edges: int
+    source: Forest, selection: Selection, into: KeptForest, scratch: KeepingScratch, end: int, edges: int
 ) -> int:
     """Keep the edges of a column; returns the number of edges, -1 if there is no room."""
     forest, left_value, kept, group_of = into.forest, into.left_value, scratch.kept, scratch.group
@@ -267,60 +264,3 @@ def _keep_edges(
                     edge_most[cell] = max(edge_most[cell], posterior)
                     edges += 1
     return edges
-
-
-# Room for so many at first.
-_FIRST_SIZE = {NODES: 1 << 11, GROUPS: 1 << 12, EDGES: 1 << 14, PRODUCTIONS: 1 << 13, UNARIES: 1 << 12}
-
-
-class KeptForests:
-    """Makes one forest of what is kept after the other, in the same memory."""
-
-    def __init__(self, forests: Forests, label: Ints, n_labels: int) -> None:
-        self._forests, self._label, self._n_labels = forests, label, n_labels
-        self._size = dict(_FIRST_SIZE)
-        self._source = (0, 0, 0)
-        self._room: tuple[KeptForest, _Scratch] | None = None
-
-    def keep(self, selection: Selection, length: int) -> KeptForest:
-        """What is selected of the forest that was filled last; it lives until the next call.
-
-        Raises ChartOverflowError where it is too much, and TimeLimitError.
-        """
-        forests, forest = self._forests, self._forests.forest
-        source = len(forest.node_first), len(forest.node_start), len(forest.group_sum)
-        if source != self._source:
-            self._source, self._room = source, None
-        while True:
-            if self._room is None:
-                self._room = self._allocated()
-            stop = forests.clock.stop
-            known = forests.weight, forests.tables.rule_prob, self._label, forests.groups
-            full = int(keep(forest, known, selection, *self._room, length, stop))
-            if full < 0:
-                return self._room[0]
-            forests.clock.check()
-            if self._size[full] >= MAX_SIZE[full]:
-                raise ChartOverflowError("a forest too large for memory")
-            self._size[full] *= 2
-            self._room = None
-
-    def _allocated(self) -> tuple[KeptForest, _Scratch]:
-        size = self._size
-        nodes, edges = size[NODES], size[EDGES]
-        unaries = size[UNARIES] if len(self._forests.unaries.rule_parent) else 0
-        cells, source_nodes, source_groups = self._source
-        kept = KeptForest(
-            empty_forest(cells, nodes, size[GROUPS], edges, edges, size[PRODUCTIONS], unaries),
-            new_floats(edges),
-            new_floats(size[GROUPS]),
-            new_floats(cells),
-        )
-        scratch = _Scratch(
-            new_ints(source_nodes),
-            new_ints(source_groups),
-            new_ints(nodes),
-            new_floats(self._n_labels),
-            new_floats(size[GROUPS]),
-        )
-        return kept, scratch

@@ -57,8 +57,8 @@ from mbrparse.decode.best_first.viterbi.item_state import (
     START,
     SYMBOL,
     ItemSearch,
-    LongArray,
 )
+from mbrparse.decode.best_first.viterbi.item_table import clear_items, key_of, new_item, slot_of
 from mbrparse.decode.best_first.viterbi.outside_bounds import outside_bound
 from mbrparse.decode.best_first.viterbi.pair_rules import PairRules
 from mbrparse.grammar.kernel import kernel
@@ -109,13 +109,13 @@ def begin_items(
     bounds: FloatArray,
 ) -> None:
     """Forget the sentence before, and propose the symbols over each terminal; there must be room for them."""
-    _clear(search)
+    clear_items(search)
     items, counts = search.items, search.counts
     for start in range(len(terminal_ids)):
         for entry in range(lexicon.first[terminal_ids[start]], lexicon.first[terminal_ids[start] + 1]):
             symbol = lexicon.symbol[entry]
-            key = _key(start, start + 1, symbol, len(rules.root))
-            item = _new_item(search, _slot_of(search.slots, search.keys, key), key)
+            key = key_of(start, start + 1, symbol, len(rules.root))
+            item = new_item(search, slot_of(search.slots, search.keys, key), key)
             items[item, START], items[item, END], items[item, SYMBOL] = start, start + 1, symbol
             items[item, LEFT], items[item, RIGHT] = NONE, NONE
             search.log_inside[item] = lexicon.log_prob[entry]
@@ -184,52 +184,49 @@ def _list_edges(rules: PairRules, search: ItemSearch, item: int, room: int) -> i
     Nothing else changes unless all of them fit, and ``room`` more edges may be looked at; else it says what
     is too small.
     """
-    items, log_inside, slots, keys = search.items, search.log_inside, search.slots, search.keys
-    edges, edge_log_prob = search.edges, search.edge_log_prob
-    first_rule, parents, log_probs = rules.first_rule, rules.parent, rules.log_prob
+    items, first_rule = search.items, rules.first_rule
     start, end, symbol = items[item, START], items[item, END], items[item, SYMBOL]
-    mine, symbols = log_inside[item], len(rules.root)
     made = listed = 0
     for pair in range(rules.first_of_left[symbol], rules.first_of_left[symbol + 1]):
         other = search.by_start[end, rules.right[pair]]
         while other != NONE:
-            both = mine + log_inside[other]
-            row = _key(start, items[other, END], 0, symbols)
-            for rule in range(first_rule[pair], first_rule[pair + 1]):
-                made += 1
-                known = slots[_slot_of(slots, keys, row + parents[rule])] - 1
-                if known >= 0 and both + log_probs[rule] < log_inside[known] - TIE:
-                    continue
-                if listed == len(edges):
-                    return FULL_EDGES
-                edges[listed, PARENT] = parents[rule]
-                edges[listed, LEFT_CHILD], edges[listed, RIGHT_CHILD] = item, other
-                edge_log_prob[listed] = both + log_probs[rule]
-                listed += 1
+            made += first_rule[pair + 1] - first_rule[pair]
+            listed = _list_parents(rules, search, pair, item, other, listed)
+            if listed < 0:
+                return FULL_EDGES
             other = items[other, NEXT_START]
     for place in range(rules.first_of_right[symbol], rules.first_of_right[symbol + 1]):
-        other = search.by_end[start, rules.left[place]]
-        pair = rules.by_right[place]
+        other, pair = search.by_end[start, rules.left[place]], rules.by_right[place]
         while other != NONE:
-            both = mine + log_inside[other]
-            row = _key(items[other, START], end, 0, symbols)
-            for rule in range(first_rule[pair], first_rule[pair + 1]):
-                made += 1
-                known = slots[_slot_of(slots, keys, row + parents[rule])] - 1
-                if known >= 0 and both + log_probs[rule] < log_inside[known] - TIE:
-                    continue
-                if listed == len(edges):
-                    return FULL_EDGES
-                edges[listed, PARENT] = parents[rule]
-                edges[listed, LEFT_CHILD], edges[listed, RIGHT_CHILD] = other, item
-                edge_log_prob[listed] = both + log_probs[rule]
-                listed += 1
+            made += first_rule[pair + 1] - first_rule[pair]
+            listed = _list_parents(rules, search, pair, other, item, listed)
+            if listed < 0:
+                return FULL_EDGES
             other = items[other, NEXT_END]
     if made > room:
         return LIMIT
     search.counts[EDGES] += made
     search.counts[LISTED] = listed
     return SLICE_OVER
+
+
+@kernel
+def _list_parents(rules: PairRules, search: ItemSearch, pair: int, left: int, right: int, listed: int) -> int:
+    """List the edges from two items, after ``listed`` others; returns how many there are, -1 if too many."""
+    items, log_inside, edges = search.items, search.log_inside, search.edges
+    both = log_inside[left] + log_inside[right]
+    row = key_of(items[left, START], items[right, END], 0, len(rules.root))
+    for rule in range(rules.first_rule[pair], rules.first_rule[pair + 1]):
+        parent, log_prob = rules.parent[rule], both + rules.log_prob[rule]
+        known = search.slots[slot_of(search.slots, search.keys, row + parent)] - 1
+        if known >= 0 and log_prob < log_inside[known] - TIE:
+            continue
+        if listed == len(edges):
+            return -1
+        edges[listed, PARENT], edges[listed, LEFT_CHILD], edges[listed, RIGHT_CHILD] = parent, left, right
+        search.edge_log_prob[listed] = log_prob
+        listed += 1
+    return listed
 
 
 @kernel
@@ -258,11 +255,11 @@ def _take_edges(search: ItemSearch, symbols: int) -> None:
         left, right = edges[edge, LEFT_CHILD], edges[edge, RIGHT_CHILD]
         log_prob = search.edge_log_prob[edge]
         start, end, symbol = items[left, START], items[right, END], edges[edge, PARENT]
-        key = _key(start, end, symbol, symbols)
-        slot = _slot_of(search.slots, search.keys, key)
+        key = key_of(start, end, symbol, symbols)
+        slot = slot_of(search.slots, search.keys, key)
         item = search.slots[slot] - 1
         if item < 0:
-            item = _new_item(search, slot, key)
+            item = new_item(search, slot, key)
             items[item, START], items[item, END], items[item, SYMBOL] = start, end, symbol
         elif log_prob > log_inside[item] + TIE:
             if item < first:
@@ -330,93 +327,3 @@ def _queue(search: ItemSearch, first: int) -> None:
                 counts[PUSHED] += 1
                 counts[REOPENED] += 1
             lift(heap, merits, place, spot, item, slope[item] * log_inside[item] + offset[item])
-
-
-@kernel
-def _key(start: int, end: int, symbol: int, symbols: int) -> int:
-    """An item as one number."""
-    return int((np.int64(end) * (end - 1) // 2 + start) * symbols + symbol)
-
-
-@kernel
-def _slot_of(slots: IntArray, keys: LongArray, key: int) -> int:
-    """Where a key stands in the table, or the free slot for it; the table's size is a power of two."""
-    mask = len(slots) - 1
-    slot = np.int64((np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(32)) & mask
-    while slots[slot] != 0 and keys[slots[slot] - 1] != key:
-        slot = (slot + 1) & mask
-    return int(slot)
-
-
-@kernel
-def _new_item(search: ItemSearch, slot: int, key: int) -> int:
-    item = search.counts[ITEMS]
-    search.counts[ITEMS] += 1
-    search.slots[slot] = item + 1
-    search.keys[item] = key
-    search.items[item, NEXT_START] = NOT_IN_CHART
-    search.place[item] = NONE
-    return item  # type: ignore[no-any-return]
-
-
-@kernel
-def _clear(search: ItemSearch) -> None:
-    """Forget all items: as many steps as there are, however large the arrays."""
-    items, counts = search.items, search.counts
-    # From the last one on, so that no slot is free on the way to an item that is still there.
-    for item in range(counts[ITEMS] - 1, -1, -1):
-        search.slots[_slot_of(search.slots, search.keys, search.keys[item])] = 0
-        search.by_start[items[item, START], items[item, SYMBOL]] = NONE
-        search.by_end[items[item, END], items[item, SYMBOL]] = NONE
-    counts[:] = 0
-    counts[GOAL] = NONE
-    search.goal[0] = -np.inf
-
-
-@kernel
-def index_items(search: ItemSearch) -> None:
-    """Fill a new, empty table of items."""
-    for item in range(search.counts[ITEMS]):
-        search.slots[_slot_of(search.slots, search.keys, search.keys[item])] = item + 1
-
-
-@kernel
-def read_items(
-    rules: PairRules, search: ItemSearch, length: int
-) -> tuple[float, IntArray, IntArray, IntArray]:
-    """The best parse: its log probability, and starts, ends and symbols of its nodes in preorder.
-
-    The probability is summed up anew: where items were reopened, those above may not have heard of it yet.
-    """
-    items = search.items
-    size = 2 * length - 1 if search.counts[GOAL] != NONE else 0
-    starts, ends, symbols = np.empty(size, np.int32), np.empty(size, np.int32), np.empty(size, np.int32)
-    if size == 0:
-        return -np.inf, starts, ends, symbols
-    stack = np.empty(length + 1, np.int32)
-    stack[0] = search.counts[GOAL]
-    log_prob, depth, count = rules.root[items[stack[0], SYMBOL]], 1, 0
-    while depth > 0:
-        depth -= 1
-        item = stack[depth]
-        starts[count], ends[count], symbols[count] = items[item, START], items[item, END], items[item, SYMBOL]
-        count += 1
-        left, right = items[item, LEFT], items[item, RIGHT]
-        if left == NONE:
-            log_prob += search.log_inside[item]
-            continue
-        log_prob += _rule_log_prob(rules, items[item, SYMBOL], items[left, SYMBOL], items[right, SYMBOL])
-        stack[depth], stack[depth + 1] = right, left
-        depth += 2
-    return log_prob, starts, ends, symbols
-
-
-@kernel
-def _rule_log_prob(rules: PairRules, parent: int, left: int, right: int) -> float:
-    """That of a rule of the grammar."""
-    for pair in range(rules.first_of_left[left], rules.first_of_left[left + 1]):
-        if rules.right[pair] == right:
-            for rule in range(rules.first_rule[pair], rules.first_rule[pair + 1]):
-                if rules.parent[rule] == parent:
-                    return rules.log_prob[rule]  # type: ignore[no-any-return]
-    return -np.inf

@@ -11,6 +11,7 @@ import numpy as np
 from mbrparse.decode.best_first.best_first import BestFirst
 from mbrparse.decode.best_first.best_first_charts import refuse_unary_rules, statistics_tables
 from mbrparse.decode.best_first.merits import A_STAR, MERIT_IDS
+from mbrparse.decode.best_first.viterbi.item_derivation import read_items
 from mbrparse.decode.best_first.viterbi.item_search import (
     A_STAR_ID,
     EXHAUSTED,
@@ -23,8 +24,6 @@ from mbrparse.decode.best_first.viterbi.item_search import (
     ItemControl,
     Lexicon,
     begin_items,
-    index_items,
-    read_items,
     run_items,
 )
 from mbrparse.decode.best_first.viterbi.item_state import (
@@ -36,11 +35,13 @@ from mbrparse.decode.best_first.viterbi.item_state import (
     with_more_edges_a_pop,
     with_more_items,
 )
+from mbrparse.decode.best_first.viterbi.item_table import index_items
 from mbrparse.decode.best_first.viterbi.outside_bounds import OutsideBounds
 from mbrparse.decode.best_first.viterbi.pair_rules import pair_rules
 from mbrparse.decode.best_first.viterbi.viterbi_chart import Effort, ViterbiChart
 from mbrparse.grammar.charts.clock import NO_LIMIT, Clock
 from mbrparse.grammar.charts.nodes import derivation_of
+from mbrparse.grammar.charts.rule_tables import starts
 from mbrparse.grammar.pcfg import PCFG, IntArray
 from mbrparse.grammar.statistics.smoothed import no_statistics
 
@@ -66,8 +67,7 @@ class ViterbiCharts:
             grammar.parent, grammar.left, grammar.right, grammar.log_prob, grammar.root_log_prob
         )
         self._bounds = OutsideBounds(grammar, self._rules) if how.merit == A_STAR.name else None
-        terminals = np.arange(len(grammar.terminals) + 1)
-        first = np.searchsorted(grammar.lexical_terminal, terminals).astype(np.int32)
+        first = starts(grammar.lexical_terminal, len(grammar.terminals)).astype(np.int32)
         self._lexicon = Lexicon(first, grammar.lexical_symbol, grammar.lexical_log_prob)
         self._longest = 0
         self._search = empty_item_search(0, 0, 1, 1)
@@ -112,12 +112,12 @@ class ViterbiCharts:
                 self._search = with_more_edges_a_pop(self._search)
             elif outcome == FULL_ITEMS:
                 self._grow()
-        log_prob, starts, ends, symbols = read_items(rules, self._search, length)
+        log_prob, begins, ends, symbols = read_items(rules, self._search, length)
         popped, pushed, reopened, edges = self._search.counts[[POPPED, PUSHED, REOPENED, EDGES]].tolist()
         proved = outcome == EXHAUSTED or (outcome == FOUND and how.is_admissible)
         return ViterbiChart(
             terminal_ids,
-            derivation_of(starts, ends, symbols, float(log_prob)),
+            derivation_of(begins, ends, symbols, float(log_prob)),
             Effort(popped, pushed, reopened, edges, proved),
             time.process_time() - began,
             0.0,
