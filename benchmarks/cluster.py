@@ -1,6 +1,7 @@
 """What a cluster costs: against processes of one machine, simulated up to 200 workers, and a task by itself.
 
-    python benchmarks/cluster.py [--sentences 200000] [--simulated 1000000] [--tasks 2000]
+    python benchmarks/cluster.py [--sentences 200000] [--corpus embedded:flights] [--simulated 1000000]
+                                 [--tasks 2000]
 
 Times of the first part are those of processors, of all processes together: another's work on the machine
 does not count. What is simulated are workers: chunks are packed and handed out as ever, and a sentence takes
@@ -22,6 +23,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
 
@@ -56,13 +58,22 @@ def mbrparse(*arguments: object) -> float:
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
-def on_one_machine(sentences: int) -> None:
-    """Two workers of one thread each against two processes, and one."""
+def on_one_machine(sentences: int, corpus: str) -> None:
+    """Two workers of one thread each against two processes, and one.
+
+    Of a treebank the grammar is counted, and its sentences are repeated.
+    """
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        mbrparse("sample", "embedded:flights", "-n", sentences, "--seed", 1, "-o", folder / "trees")
-        mbrparse("sample", "embedded:flights", "-n", 3000, "--seed", 2, "-o", folder / "some")
-        mbrparse("binarize", folder / "some", "-o", folder / "binary")
+        if corpus == "embedded:flights":
+            mbrparse("sample", corpus, "-n", sentences, "--seed", 1, "-o", folder / "trees")
+            mbrparse("sample", corpus, "-n", 3000, "--seed", 2, "-o", folder / "some")
+            mbrparse("binarize", folder / "some", "-o", folder / "binary")
+        else:
+            mbrparse("binarize", corpus, "--max-length", 40, "-o", folder / "binary")
+            lines = (folder / "binary").read_text().splitlines(keepends=True)
+            with (folder / "trees").open("w") as stream:
+                stream.writelines(islice(cycle(lines), sentences))
         mbrparse("train", folder / "binary", "-o", folder / "grammar")
         parse = ("parse", folder / "trees", "-g", folder / "grammar", "-o")
         with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs=50) as made:
@@ -87,7 +98,7 @@ def on_one_machine(sentences: int) -> None:
                 began = time.perf_counter()
                 found[way] = run(folder / way), time.perf_counter() - began
         assert len({(folder / way).read_bytes() for way in ways}) == 1
-    print(f"{sentences} sentences of embedded:flights, labelled recall; the same bytes")
+    print(f"{sentences} sentences of {corpus}, labelled recall; the same bytes")
     print("| | processors' seconds | against --jobs 2 | seconds by the clock |\n|---|---|---|---|")
     for way, (seconds, clock) in found.items():
         print(f"| {way} | {seconds:.1f} | {seconds / found['--jobs 2'][0]:.3f} | {clock:.1f} |")
@@ -204,11 +215,12 @@ def of_a_task(tasks: int, size: int = 20_000) -> None:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--sentences", type=int, default=200_000)
+    parser.add_argument("--corpus", default="embedded:flights")
     parser.add_argument("--simulated", type=int, default=1_000_000)
     parser.add_argument("--tasks", type=int, default=2000)
     given = parser.parse_args()
     if given.sentences:
-        on_one_machine(given.sentences)
+        on_one_machine(given.sentences, given.corpus)
     if given.simulated:
         simulated(given.simulated)
     if given.tasks:

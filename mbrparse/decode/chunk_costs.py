@@ -57,9 +57,9 @@ class CostModel:
         self._sums = [0.0, 0.0, 0.0]
         self.fitted = False
 
-    def expected(self, moments: Moments) -> float:
-        """Seconds for sentences of these moments."""
-        return self._linear * moments.linear + self._cubic * moments.cubic
+    def expected(self, linear: float, cubic: float) -> float:
+        """Seconds for sentences whose lengths, and their cubes, have these sums."""
+        return self._linear * linear + self._cubic * cubic
 
     def learn(self, moments: Moments, seconds: float) -> None:
         """Take note of what a task took; the error of a long one is larger."""
@@ -108,21 +108,24 @@ class Packer:
     def __iter__(self) -> Iterator[Task]:
         """Yield the tasks, in the order of the sentences."""
         held: list[Part] = []
-        moments = Moments()
+        sentences = linear = cubic = 0
         seconds, count = self._size()
+        costs = self.costs
         for chunk in self._chunks:
             begin = 0
             for end, length in stretches(chunk):
-                moments = moments.plus(Moments(1, length, length**3))
-                if self.costs.expected(moments) >= seconds or moments.sentences >= count:
+                sentences += 1
+                linear += length
+                cubic += length**3
+                if sentences >= count or costs.expected(linear, cubic) >= seconds:
                     held.append(_piece(chunk, begin, end))
-                    yield self._task(held, moments)
-                    begin, held, moments = end, [], Moments()
+                    yield self._task(held, Moments(sentences, linear, cubic))
+                    begin, held, sentences, linear, cubic = end, [], 0, 0, 0
                     seconds, count = self._size()
             if begin < len(chunk.lines):
                 held.append(_piece(chunk, begin, len(chunk.lines)))
         if held:
-            yield self._task(held, moments)
+            yield self._task(held, Moments(sentences, linear, cubic))
 
     def _task(self, held: list[Part], moments: Moments) -> Task:
         self._tasks += 1
@@ -131,11 +134,15 @@ class Packer:
 
     def _limit(self, moments: Moments) -> float | None:
         """After how many seconds a task is given up, once it is known what tasks take."""
-        return _GENEROUS + _TIMES * self.costs.expected(moments) if self.costs.fitted else None
+        return (
+            _GENEROUS + _TIMES * self.costs.expected(moments.linear, moments.cubic)
+            if self.costs.fitted
+            else None
+        )
 
     def _size(self) -> tuple[float, float]:
         """How many seconds, and how many sentences, the next task should have."""
-        before = self.costs.expected(self._handed_out)
+        before = self.costs.expected(self._handed_out.linear, self._handed_out.cubic)
         workers = max(1, self._pool.size)
         growth = 2.0 ** max(0.0, (self._tasks - MANY) / DOUBLES)
         to_come = self._to_come()
