@@ -37,12 +37,13 @@ class Selection(NamedTuple):
     least: Floats
     least_label: Floats
 
-    def holds(self, other: Selection) -> bool:
-        """Whether it keeps all that another one does."""
+    def holds(self, other: Selection, cells: int) -> bool:
+        """Whether of the first cells it keeps all that another one does."""
+        first = slice(cells)
         return bool(
-            (self.items >= other.items).all()
-            and (self.least <= other.least).all()
-            and (self.least_label <= other.least_label).all()
+            (self.items[first] >= other.items[first]).all()
+            and (self.least[first] <= other.least[first]).all()
+            and (self.least_label[first] <= other.least_label[first]).all()
         )
 
 
