@@ -22,7 +22,7 @@ from mbrparse.decode.derivations.tree_search import GrammarTree
 from mbrparse.decode.objectives import Item, Kind, Objective, Space
 from mbrparse.grammar.charts.columns import Labels, Spans
 from mbrparse.grammar.charts.factory import TIE
-from mbrparse.grammar.charts.forest.forest_nodes import nodes_of
+from mbrparse.grammar.charts.forest.forest_nodes import SentenceNodes
 from mbrparse.grammar.charts.nodes import SYMBOL_IDS, columns_of
 from mbrparse.grammar.charts.rule_tables import Ints
 
@@ -34,7 +34,7 @@ class ForestDecoder:
         """``expectations``: what is expected of a tree's items is wanted too."""
         grammar, forests, label, tie = charts.grammar, charts.forests, charts.label, TIE["double"]
         self._objectives = objectives
-        self._forests = forests
+        self._charts = charts
         self.items = item_tables(grammar, forests, label)
         self._name, self._names = grammar.label_ids, grammar.labels
         self._posteriors = ItemPosteriors(forests, self.items) if expectations else None
@@ -69,10 +69,13 @@ class ForestDecoder:
         Raises ChartOverflowError or MemoryError where the search does not fit, TimeLimitError where it takes
         too long.
         """
-        trees = self.trees(chart)
-        return [self._decoded(row, tree) for row, tree in zip(self._objectives, trees, strict=True)]
+        trees, log_scale = self.trees(chart), chart.nodes().log_scale
+        if self._posteriors is not None:
+            chart.forest()
+        rows = zip(self._objectives, trees, strict=True)
+        return [self._decoded(row, tree, log_scale) for row, tree in rows]
 
-    def _decoded(self, row: Objective, tree: GrammarTree | None) -> Decoded | None:
+    def _decoded(self, row: Objective, tree: GrammarTree | None, log_scale: float) -> Decoded | None:
         if tree is None:
             return None
         nodes, names = columns_of(tree.nodes), self._names
@@ -85,7 +88,7 @@ class ForestDecoder:
             listed = item_nodes(ids, label[tree.preterminals].tolist())
             expected = expected_items(listed, self._posteriors)
         # Inside values of a forest are scaled, and so is the probability of a derivation.
-        score = tree.score - row.weight(Item.RULE) * self._forests.log_scale
+        score = tree.score - row.weight(Item.RULE) * log_scale
         if row.kind is Kind.DERIVATION:
             return Decoded(spans, preterminals, None, score / row.weight(Item.RULE), expected)
         return Decoded(spans, preterminals, score, None, expected)
@@ -95,29 +98,30 @@ class ForestDecoder:
 
         Nodes and preterminals are symbol ids; in trees of max-rule any symbol that has the label.
         """
-        chart.forest()
-        found = self._found(chart.length)
+        known = chart.nodes()
+        by_rules = self._charts.knows_nodes(chart.terminal_ids)
+        found = self._found(known, by_rules, chart.length)
         return [found[index] for index in range(len(self._objectives))]
 
-    def _found(self, length: int) -> dict[int, GrammarTree | None]:
+    def _found(self, known: SentenceNodes, by_rules: bool, length: int) -> dict[int, GrammarTree | None]:
         count = length * (length + 1) // 2
         if len(self._cells.masses.nodes) < count:
             self._cells = new_cells(count)
         cells, core, selection = self._cells, self._cells.core, self._cells.selection
         # Labels' nodes are wanted where something looks at labels.
         least_label = LIKELY_NODE if self._max_rule else math.inf
-        nodes = nodes_of(self._forests.forest)
-        survey(nodes, self._item_labels, cells.masses, core, selection, least_label, length)
+        source = known.nodes if by_rules else None
+        survey(known.nodes, self._item_labels, cells.masses, core, selection, least_label, length)
         # What is best in the core says how much of the rest could be better.
-        kept = self._kept.keep(core, length)
+        kept = self._kept.keep(core, length, source)
         for lanes in self._lanes:
-            lanes.narrow(kept, cells, self._forests.log_total, length)
+            lanes.narrow(kept, cells, known.log_total, length)
         for max_rule in self._max_rule:
             max_rule.narrow(kept, cells, length)
-        self._forests.clock.check()
+        self._charts.clock.check()
         enough = core.holds(selection, count)
         if not enough:
-            kept = self._kept.keep(selection, length)
+            kept = self._kept.keep(selection, length, source)
         found: dict[int, GrammarTree | None] = {}
         for lanes in self._lanes:
             found.update(lanes.trees(kept, cells, length, enough))
