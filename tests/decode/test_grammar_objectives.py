@@ -277,7 +277,8 @@ def everything(*given: Any) -> None:
     survey(*given)
     core, selection = (one for one in given if isinstance(one, Selection))
     for chosen in (core, selection):
-        chosen.items[:], chosen.least[:], chosen.least_label[:] = 1, 0, 0
+        chosen.items[:], chosen.least_mass[:] = 1, 0
+        chosen.least[:], chosen.least_label[:] = 0, 0
 
 
 def check_what_is_left_out(grammar: PCFG, words: Sequence[str], items: Items) -> None:

@@ -15,7 +15,7 @@ are posteriors:
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -34,7 +34,7 @@ from mbrparse.decode.derivations.gains import (
 from mbrparse.decode.derivations.kept_forest import Selection
 from mbrparse.grammar.charts.forest.packed_forest import forest_cell
 from mbrparse.grammar.charts.rule_tables import Floats, Ints
-from mbrparse.grammar.charts.vector import add, load, maximum, store
+from mbrparse.grammar.charts.vector import add, choose_greater, load, maximum, store
 from mbrparse.grammar.kernel import kernel
 
 
@@ -54,8 +54,10 @@ class Bounds(NamedTuple):
     """By cell and lane what a tree earns at most."""
 
     most: Floats  # in the cell
+    below: Floats
     within: Floats  # in the cell and below
     around: Floats  # outside
+    cap: Floats  # in the cell above, if that lies with one production: it has no more than its children
     largest: Floats  # by cell: a posterior that no node's product or derivation exceeds
 
 
@@ -70,9 +72,10 @@ class Cells(NamedTuple):
 
 def new_cells(count: int) -> Cells:
     """Room for so many cells."""
-    most, within, around = np.zeros((3, count, LANES))
-    core, selection = (Selection(np.zeros(count, np.int32), *np.zeros((2, count))) for _ in range(2))
-    return Cells(new_masses(count), Bounds(most, within, around, np.zeros(count)), core, selection)
+    most, below, within, around, cap = np.zeros((5, count, LANES))
+    bounds = Bounds(most, below, within, around, cap, np.zeros(count))
+    core, selection = (Selection(np.zeros(count, np.int32), *np.zeros((3, count))) for _ in range(2))
+    return Cells(new_masses(count), bounds, core, selection)
 
 
 @kernel
@@ -95,7 +98,7 @@ def narrow(earnings: Earnings, cells: Cells, edge_most: Floats, n: int, stop: In
 
 @kernel
 def _bound_cells(earnings: Earnings, cells: Cells, edge_most: Floats, n: int) -> None:
-    """Fill ``largest`` and ``most``, but for what is known of the core in lanes that weigh items."""
+    """Fill ``largest``, ``cap`` and ``most``, but for what is known of the core in lanes that weigh items."""
     masses, bounds, core = cells.masses, cells.bounds, cells.core.items
     weights, chains, most, largest = earnings.weights, earnings.chains, bounds.most, bounds.largest
     node = masses.label if earnings.projected else masses.node
@@ -117,6 +120,9 @@ def _bound_cells(earnings: Earnings, cells: Cells, edge_most: Floats, n: int) ->
             mass = masses.constituents[cell] if chains else masses.largest_label[cell]
             known = earnings.adds_up and core[cell] != 0
             for lane in range(LANES):
+                bounds.cap[cell, lane] = np.inf
+                if weights[SPLIT, lane] > 0 and not chains and _weighs_splits_only(weights, lane):
+                    bounds.cap[cell, lane] = weights[SPLIT, lane] * node[cell]
                 if known and weights[RULE, lane] == 0 and weights[LOG_NODE, lane] == 0:
                     if weights[SPLIT, lane] > 0 and not chains:
                         most[cell, lane] = min(most[cell, lane], weights[SPLIT, lane] * largest[cell])
@@ -135,25 +141,44 @@ def _bound_cells(earnings: Earnings, cells: Cells, edge_most: Floats, n: int) ->
 
 
 @kernel
+def _minimum(first: Any, second: Any) -> Any:
+    """The smaller of two vectors, lane by lane."""
+    return choose_greater(first, second, second, first)
+
+
+@kernel
+def _weighs_splits_only(weights: Floats, lane: int) -> bool:
+    """Whether a lane weighs nothing but posteriors of productions with their splits."""
+    weighed = 0
+    for item in range(len(weights)):
+        weighed += weights[item, lane] != 0
+    return weighed == 1 and weights[SPLIT, lane] != 0
+
+
+@kernel
 def _bound_trees(bounds: Bounds, n: int, stop: Ints) -> None:
-    """Fill ``within`` and ``around``, all lanes at once."""
-    most, within, around = bounds.most, bounds.within, bounds.around
+    """Fill ``below``, ``within`` and ``around``, all lanes at once."""
+    most, below, within, around, cap = bounds.most, bounds.below, bounds.within, bounds.around, bounds.cap
     cells = n * (n + 1) // 2
     for end in range(1, n + 1):
         if stop[0]:
             return
         for start in range(end - 1, -1, -1):
             cell = forest_cell(start, end)
+            single = end - start == 1
             for lane in range(LANES):
-                within[cell, lane] = 0 if end - start == 1 else -np.inf
+                below[cell, lane] = 0 if single else -np.inf
+                within[cell, lane] = most[cell, lane] if single else -np.inf
                 around[cell, lane] = -np.inf
-            best = load(within, cell, 0)
+            highest, best, here = load(below, cell, 0), load(within, cell, 0), load(most, cell, 0)
             for split in range(start + 1, end):
-                both = add(
-                    load(within, forest_cell(start, split), 0), load(within, forest_cell(split, end), 0)
-                )
-                best = maximum(best, both)
-            store(within, cell, 0, add(best, load(most, cell, 0)))
+                left, right = forest_cell(start, split), forest_cell(split, end)
+                both = add(load(within, left, 0), load(within, right, 0))
+                highest = maximum(highest, both)
+                earned = _minimum(here, _minimum(load(cap, left, 0), load(cap, right, 0)))
+                best = maximum(best, add(both, earned))
+            store(below, cell, 0, highest)
+            store(within, cell, 0, best)
     for lane in range(LANES):
         around[cells - 1, lane] = 0
     for end in range(n, 0, -1):
@@ -161,49 +186,74 @@ def _bound_trees(bounds: Bounds, n: int, stop: Ints) -> None:
             return
         for start in range(end):
             cell = forest_cell(start, end)
-            here = add(load(around, cell, 0), load(most, cell, 0))
+            above, here = load(around, cell, 0), load(most, cell, 0)
             for split in range(start + 1, end):
                 left, right = forest_cell(start, split), forest_cell(split, end)
-                passed = add(here, load(within, right, 0))
-                store(around, left, 0, maximum(load(around, left, 0), passed))
-                passed = add(here, load(within, left, 0))
-                store(around, right, 0, maximum(load(around, right, 0), passed))
+                earned = _minimum(here, _minimum(load(cap, left, 0), load(cap, right, 0)))
+                passed = add(above, earned)
+                to_left = add(passed, load(within, right, 0))
+                store(around, left, 0, maximum(load(around, left, 0), to_left))
+                to_right = add(passed, load(within, left, 0))
+                store(around, right, 0, maximum(load(around, right, 0), to_right))
 
 
 @kernel
 def _select(earnings: Earnings, cells: Cells, n: int) -> None:
     """Add to the selection what trees may need that earn no less than ``lower``."""
     masses, bounds, selection = cells.masses, cells.bounds, cells.selection
-    most, within, around, largest = bounds.most, bounds.within, bounds.around, bounds.largest
+    most, below, within, around = bounds.most, bounds.below, bounds.within, bounds.around
     weights, projected, chains = earnings.weights, earnings.projected, earnings.chains
     least = selection.least_label if projected else selection.least
     excess = masses.label_excess if projected else masses.node_excess
-    for cell in range(n * (n + 1) // 2):
-        if masses.nodes[cell] == 0:
-            continue
-        log_largest = np.log(largest[cell]) + earnings.log_total
-        for lane in range(LANES):
-            if earnings.lower[lane] == np.inf:
+    for end in range(1, n + 1):
+        for start in range(end):
+            cell = forest_cell(start, end)
+            if masses.nodes[cell] == 0:
                 continue
-            # All around: the two parts, and the rest of the sentence.
-            rest = within[cell, lane] - most[cell, lane] + around[cell, lane]
-            if rest == -np.inf:
-                continue
-            wanted = earnings.lower[lane] - rest
-            by_log, by_split = weights[LOG_NODE, lane], weights[SPLIT, lane]
-            by_rule = weights[RULE, lane] if by_log == 0 else 0.0
-            if most[cell, lane] + (by_rule * log_largest if by_rule > 0 else 0.0) < wanted:
-                continue
-            if by_log > 0:
-                least[cell] = min(least[cell], np.exp(wanted / by_log - excess[cell]), MANY)
-            elif by_split > 0 and projected:
-                least[cell] = 0 if chains else min(least[cell], wanted / by_split)
-            elif by_split > 0 and not chains:
-                least[cell] = min(least[cell], wanted / by_split)
-            elif by_rule > 0 and most[cell, lane] == 0:
-                least[cell] = min(least[cell], np.exp(wanted / by_rule - earnings.log_total))
-            else:
-                selection.items[cell] = 1
+            log_largest = np.log(bounds.largest[cell]) + earnings.log_total
+            for lane in range(LANES):
+                # All around: the two parts, and the rest of the sentence.
+                rest, lower = below[cell, lane] + around[cell, lane], earnings.lower[lane]
+                if lower == np.inf or rest == -np.inf:
+                    continue
+                by_log, by_split = weights[LOG_NODE, lane], weights[SPLIT, lane]
+                by_rule = weights[RULE, lane] if by_log == 0 else 0.0
+                through = within[cell, lane] + around[cell, lane]
+                if through + (by_rule * log_largest if by_rule > 0 else 0.0) < lower:
+                    continue
+                wanted = lower - rest
+                if by_log > 0:
+                    least[cell] = min(least[cell], np.exp(wanted / by_log - excess[cell]), MANY)
+                elif by_split > 0 and projected and chains:
+                    least[cell] = 0
+                elif by_split > 0 and not chains and bounds.cap[cell, lane] < np.inf:
+                    least[cell] = min(least[cell], _least_earned(bounds, start, end, lane, lower) / by_split)
+                elif by_split > 0 and not chains:
+                    least[cell] = min(least[cell], wanted / by_split)
+                elif by_rule > 0 and most[cell, lane] == 0:
+                    least[cell] = min(least[cell], np.exp(wanted / by_rule - earnings.log_total))
+                else:
+                    mass = 0.0
+                    by_mass = weights[LABELLED, lane] + 2 * weights[CHILD, lane] + weights[PRODUCTION, lane]
+                    if by_mass > 0 and by_split == 0 and by_rule == 0 and not chains:
+                        by_span = weights[SPAN, lane] * masses.constituents[cell]
+                        mass = (wanted - by_span - max(weights[CONSTANT, lane], 0.0)) / by_mass
+                    selection.items[cell] = 1
+                    selection.least_mass[cell] = min(selection.least_mass[cell], max(mass, 0.0))
+
+
+@kernel
+def _least_earned(bounds: Bounds, start: int, end: int, lane: int, lower: float) -> float:
+    """What a cell's production earns at least in a tree that earns ``lower``, in a lane with ``cap``."""
+    within, cap = bounds.within, bounds.cap
+    cell = forest_cell(start, end)
+    least = lower - bounds.around[cell, lane] if end == start + 1 else np.inf
+    for split in range(start + 1, end):
+        left, right = forest_cell(start, split), forest_cell(split, end)
+        wanted = lower - bounds.around[cell, lane] - within[left, lane] - within[right, lane]
+        if min(cap[left, lane], cap[right, lane]) >= wanted:
+            least = min(least, wanted)
+    return least
 
 
 def can_be_bounded(weights: Floats) -> bool:

@@ -77,6 +77,8 @@ def survey(
             cell = forest_cell(start, end)
             word = end - start == 1
             core.items[cell] = word or end - start == n or masses.constituents[cell] >= LIKELY_CELL
+            core.least_mass[cell] = 0
+            selection.least_mass[cell] = 0 if word else np.inf
             core.least[cell] = 0 if word else LIKELY_NODE
             core.least_label[cell] = 0 if word else least_label
             selection.items[cell] = word

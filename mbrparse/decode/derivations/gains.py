@@ -92,8 +92,8 @@ def new_sums(items: ItemTables) -> ItemSums:
 
 
 @kernel
-def item_gains(source: ItemForest, sums: ItemSums, gains: Gains, n: int) -> None:
-    """Fill ``gains``, whose weights stand.
+def item_gains(source: ItemForest, sums: ItemSums, gains: Gains, span_mass: Floats, n: int) -> None:
+    """Fill ``gains``, whose weights stand; of spans come the posteriors, by cell.
 
     The posterior of an item is summed over all symbols, splits and rules that share it. A span's own
     gain goes to the production (or over a word to the foot of the chain), so that a chain of unary
@@ -110,14 +110,12 @@ def item_gains(source: ItemForest, sums: ItemSums, gains: Gains, n: int) -> None
         first, last = forest.node_first[cell], forest.node_first[cell + 1]
         if first == last:
             continue
-        span = 0.0
         for node in range(first, last):
             # A preterminal is no constituent: over a word only what stands above it counts.
             mass = outside[node] * (inside[node] - lexical[node])
             sums.label[items.label[forest.node_symbol[node]]] += mass
-            span += mass
-        gains.span[cell] = span
-        sums.scalar[3] = span
+        # Not all of the cell's nodes may be there.
+        gains.span[cell] = sums.scalar[3] = span_mass[cell]
         _node_gains(source, sums, gains, cell)
         if by_split > 0:
             _shares(source, gains, cell, by_split)

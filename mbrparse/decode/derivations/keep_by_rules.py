@@ -26,6 +26,8 @@ from mbrparse.grammar.charts.forest.packed_forest import (
 from mbrparse.grammar.charts.rule_tables import Floats, Ints, SparseTables
 from mbrparse.grammar.kernel import kernel
 
+_SLACK = 1 + 1e-9  # what is rounded is no less than what it bounds
+
 #: What may be too small besides the parts of forests.
 SUMS = 7
 
@@ -50,6 +52,7 @@ class RuleScratch(NamedTuple):
     group_at: Ints  # [start, pair] the column's group
     bucket_first: Ints  # [position, left symbol] kept nodes that end there
     bucket_node: Ints
+    posterior: Floats  # by kept node
     is_used: Ints  # by group: whether it has edges, or its cell's items are looked at
     pair_right: Ints  # by pair, its right symbol
 
@@ -162,6 +165,7 @@ def _enter_nodes(forest: Forest, tables: SparseTables, by_rules: RuleScratch, en
     place[:] = 0
     for node in range(first, last):
         by_rules.node_at[forest.node_start[node], forest.node_symbol[node]] = node
+        by_rules.posterior[node] = forest.inside[node] * forest.outside[node] * _SLACK
         left = tables.left_index[forest.node_symbol[node]]
         if left >= 0:
             place[left] += 1
@@ -248,43 +252,59 @@ def _list_edges(
         forest.inside,
     )
     pair_start, pair_left, group_at = tables.pair_start, tables.pair_left, by_rules.group_at
-    bucket_first, bucket_node = by_rules.bucket_first, by_rules.bucket_node
-    items, least, least_label = selection.items, selection.least, selection.least_label
+    bucket_first, bucket_node, posterior_of = by_rules.bucket_first, by_rules.bucket_node, by_rules.posterior
+    edge_group, left_node, weight, group_sum = (
+        forest.edge_group,
+        forest.left_node,
+        into.weight,
+        forest.group_sum,
+    )
+    items, least_of, least_label = selection.items, selection.least, selection.least_label
+    above = forest_cell(0, end)  # the cell that begins at a position lies so many before it
     for split in range(end - 1, -1, -1):
         right_cell = forest_cell(split, end)
+        right_full = items[right_cell] != 0
         for right in range(node_first[right_cell], node_first[right_cell + 1]):
             forest.edge_first[right], forest.left_first[right] = edges, edges
-            symbol, value, likely = node_symbol[right], inside[right], by_label[right]
-            for pair in range(pair_start[symbol], pair_start[symbol + 1] if split > 0 else 0):
+            symbol, value, likely, posterior = (
+                node_symbol[right],
+                inside[right],
+                by_label[right] != 0,
+                posterior_of[right],
+            )
+            for pair in range(Index(pair_start[symbol]), Index(pair_start[symbol + 1] if split > 0 else 0)):
                 left = pair_left[pair]
-                for member in range(bucket_first[split, left], bucket_first[split, left + 1]):
-                    node = bucket_node[member]
+                for member in range(Index(bucket_first[split, left]), Index(bucket_first[split, left + 1])):
+                    node = Index(bucket_node[member])
                     start = node_start[node]
-                    cell = forest_cell(start, end)
+                    cell = Index(above - start)
+                    least = least_of[cell]
+                    wanted = (right_full and items[cell] and items[forest_cell(start, split)]) or (
+                        likely and by_label[node] and least_label[cell] < np.inf
+                    )
+                    # An edge is no more probable than its nodes.
+                    if not wanted and (posterior < least or posterior_of[node] < least):
+                        continue
                     if node_first[cell] == node_first[cell + 1]:
                         continue
                     group = group_at[start, pair]
                     if group < 0:
-                        if groups == len(forest.group_sum):
+                        if groups == len(group_sum):
                             return groups, edges, GROUPS
                         group = groups
-                        _new_group(tables, into, by_rules, largest, pair, (start, cell, group))
+                        _new_group(tables, into, by_rules, largest, pair, (start, above - start, group))
                         groups += 1
+                    place = Index(group)
                     below = inside[node] * value
-                    posterior = largest[group] * below
-                    if into.weight[group] > 0 and (
-                        posterior >= least[cell]
-                        or (items[right_cell] and items[cell] and items[forest_cell(start, split)])
-                        or (likely and by_label[node] and least_label[cell] < np.inf)
-                    ):
-                        if edges == len(forest.edge_group):
+                    if weight[place] > 0 and (wanted or largest[place] * below >= least):
+                        if edges == len(edge_group):
                             return groups, edges, EDGES
-                        forest.edge_group[edges], forest.left_node[edges] = group, node
+                        edge_group[edges], left_node[edges] = group, node
                         left_value[edges] = inside[node]
-                        edge_most[cell] = max(edge_most[cell], posterior)
+                        edge_most[cell] = max(edge_most[cell], largest[place] * below)
                         if not items[cell]:
-                            forest.group_sum[group] += below
-                            by_rules.is_used[group] = 1
+                            group_sum[place] += below
+                            by_rules.is_used[place] = 1
                         edges += 1
     return groups, edges, -1
 

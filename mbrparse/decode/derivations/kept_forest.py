@@ -29,12 +29,14 @@ from mbrparse.grammar.kernel import kernel
 class Selection(NamedTuple):
     """What is kept, by cell.
 
-    All nodes and productions, and all edges to other such cells, where items are looked at; and nodes and
-    productions with their split whose posterior is not less than this; and nodes whose label's is not, with
-    all edges among them.
+    Where items are looked at, nodes of labels that are expected no less often than ``least_mass`` as
+    constituents, all their productions, and all edges to other such cells; and nodes and productions with
+    their split whose posterior is not less than ``least``; and nodes whose label's is not less than
+    ``least_label``, with all edges among them.
     """
 
     items: Ints
+    least_mass: Floats
     least: Floats
     least_label: Floats
 
@@ -43,6 +45,7 @@ class Selection(NamedTuple):
         first = slice(cells)
         return bool(
             (self.items[first] >= other.items[first]).all()
+            and (self.least_mass[first] <= other.least_mass[first]).all()
             and (self.least[first] <= other.least[first]).all()
             and (self.least_label[first] <= other.least_label[first]).all()
         )
@@ -124,28 +127,31 @@ def keep_nodes(
     into_symbol, into_inside, into_outside = forest.node_symbol, forest.inside, forest.outside
     into_lexical, into_start, into_first = forest.lexical, forest.node_start, forest.node_first
     items, least_of, least_label_of = selection.items, selection.least, selection.least_label
-    node_first = source.node_first
+    least_mass_of, node_first = selection.least_mass, source.node_first
     count = into_first[forest_cell(end - 1, end)]
     for start in range(end - 1, -1, -1):
         cell = forest_cell(start, end)
         first, last = node_first[cell], node_first[cell + 1]
-        every, least, least_label = items[cell], least_of[cell], least_label_of[cell]
-        if every or least < np.inf or least_label < np.inf:
+        least, least_label = least_of[cell], least_label_of[cell]
+        least_mass = least_mass_of[cell] if items[cell] else np.inf
+        if least_mass < np.inf or least < np.inf or least_label < np.inf:
             if count + last - first > len(into_start):
                 return False
-            if least_label < np.inf:
+            by_mass = least_label < np.inf or 0 < least_mass < np.inf
+            if by_mass:
                 for node in range(first, last):
                     mass[label[symbol[node]]] += inside[node] * outside[node]
             for node in range(first, last):
                 posterior = inside[node] * outside[node]
-                likely = least_label < np.inf and mass[label[symbol[node]]] >= least_label
-                if posterior > 0 and (every or posterior >= least or likely):
+                of_label = mass[label[symbol[node]]]
+                likely = least_label < np.inf and of_label >= least_label
+                if posterior > 0 and (of_label >= least_mass or posterior >= least or likely):
                     kept[node], by_label[count] = count, likely
                     into_symbol[count], into_start[count] = symbol[node], start
                     into_inside[count], into_outside[count] = inside[node], outside[node]
                     into_lexical[count] = lexical[node]
                     count += 1
-            if least_label < np.inf:
+            if by_mass:
                 for node in range(first, last):
                     mass[label[symbol[node]]] = 0
         into_first[cell + 1] = count

@@ -132,6 +132,7 @@ class KeptForests:
             np.full((length, pairs), -1, np.int32),
             new_ints(length + 1, tables.n_left + 1),
             new_ints(self._size[NODES]),
+            new_floats(self._size[NODES]),
             new_ints(self._size[GROUPS]),
             self._pair_right,
         )

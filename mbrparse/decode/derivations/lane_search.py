@@ -53,7 +53,7 @@ def search_lanes(
     """Search a forest, in whose cells the largest posteriors of edges are ``edge_most``."""
     if not search.searched:
         source = ItemForest(state.forest, given.tables, given.unaries, given.items)
-        item_gains(source, given.sums, state.gains, n)
+        item_gains(source, given.sums, state.gains, cells.masses.constituents, n)
         lexical_gains(state.forest, given.items, state.gains.weights, state.values.lexical, n)
         if search.narrows and earnings.adds_up:
             earned_in_cells(state, cells.core.items, cells.bounds.most, n)
