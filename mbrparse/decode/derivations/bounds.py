@@ -79,11 +79,10 @@ def new_cells(count: int) -> Cells:
 
 
 @kernel
-def narrow(earnings: Earnings, cells: Cells, edge_most: Floats, n: int, stop: Ints) -> None:
-    """Add to a selection what trees may need that earn no less than ``lower``.
+def narrow(earnings: Earnings, cells: Cells, n: int, stop: Ints) -> None:
+    """Add to a selection what trees may need that earn no less than ``lower``, bounds of cells being found.
 
-    At each node a tree that is chosen may lose 1e-9 of what it earns below (ties); the slack is more. Of the
-    edges in the core comes by cell the largest posterior.
+    At each node a tree that is chosen may lose 1e-9 of what it earns below (ties); the slack is more.
     """
     lower = earnings.lower
     for lane in range(LANES):
@@ -91,14 +90,16 @@ def narrow(earnings: Earnings, cells: Cells, edge_most: Floats, n: int, stop: In
             lower[lane] = np.inf
         elif lower[lane] > -np.inf:  # else no tree is known
             lower[lane] -= 1e-7 * n * (n + abs(lower[lane]))
-    _bound_cells(earnings, cells, edge_most, n)
-    _bound_trees(cells.bounds, n, stop)
+    _bound_around(cells.bounds, n, stop)
     _select(earnings, cells, n)
 
 
 @kernel
-def _bound_cells(earnings: Earnings, cells: Cells, edge_most: Floats, n: int) -> None:
-    """Fill ``largest``, ``cap`` and ``most``, but for what is known of the core in lanes that weigh items."""
+def bound_cells(earnings: Earnings, cells: Cells, edge_most: Floats, n: int) -> None:
+    """Fill ``largest``, ``cap`` and ``most``, but for what is known of the core in lanes that weigh items.
+
+    Of the edges in the core comes by cell the largest posterior.
+    """
     masses, bounds, core = cells.masses, cells.bounds, cells.core.items
     weights, chains, most, largest = earnings.weights, earnings.chains, bounds.most, bounds.largest
     node = masses.label if earnings.projected else masses.node
@@ -156,31 +157,43 @@ def _weighs_splits_only(weights: Floats, lane: int) -> bool:
 
 
 @kernel
-def _bound_trees(bounds: Bounds, n: int, stop: Ints) -> None:
-    """Fill ``below``, ``within`` and ``around``, all lanes at once."""
-    most, below, within, around, cap = bounds.most, bounds.below, bounds.within, bounds.around, bounds.cap
-    cells = n * (n + 1) // 2
+def bound_below(bounds: Bounds, n: int, stop: Ints) -> None:
+    """Fill ``below`` and ``within``."""
     for end in range(1, n + 1):
         if stop[0]:
             return
         for start in range(end - 1, -1, -1):
-            cell = forest_cell(start, end)
-            single = end - start == 1
-            for lane in range(LANES):
-                below[cell, lane] = 0 if single else -np.inf
-                within[cell, lane] = most[cell, lane] if single else -np.inf
-                around[cell, lane] = -np.inf
-            highest, best, here = load(below, cell, 0), load(within, cell, 0), load(most, cell, 0)
-            for split in range(start + 1, end):
-                left, right = forest_cell(start, split), forest_cell(split, end)
-                both = add(load(within, left, 0), load(within, right, 0))
-                highest = maximum(highest, both)
-                earned = _minimum(here, _minimum(load(cap, left, 0), load(cap, right, 0)))
-                best = maximum(best, add(both, earned))
-            store(below, cell, 0, highest)
-            store(within, cell, 0, best)
+            bound_cell(bounds, start, end)
+
+
+@kernel
+def bound_cell(bounds: Bounds, start: int, end: int) -> None:
+    """Fill ``below`` and ``within`` for a cell, all lanes at once."""
+    most, below, within, cap = bounds.most, bounds.below, bounds.within, bounds.cap
+    cell = forest_cell(start, end)
+    single = end - start == 1
     for lane in range(LANES):
-        around[cells - 1, lane] = 0
+        below[cell, lane] = 0 if single else -np.inf
+        within[cell, lane] = most[cell, lane] if single else -np.inf
+    highest, best, here = load(below, cell, 0), load(within, cell, 0), load(most, cell, 0)
+    for split in range(start + 1, end):
+        left, right = forest_cell(start, split), forest_cell(split, end)
+        both = add(load(within, left, 0), load(within, right, 0))
+        highest = maximum(highest, both)
+        earned = _minimum(here, _minimum(load(cap, left, 0), load(cap, right, 0)))
+        best = maximum(best, add(both, earned))
+    store(below, cell, 0, highest)
+    store(within, cell, 0, best)
+
+
+@kernel
+def _bound_around(bounds: Bounds, n: int, stop: Ints) -> None:
+    """Fill ``around``, all lanes at once."""
+    most, within, around, cap = bounds.most, bounds.within, bounds.around, bounds.cap
+    cells = n * (n + 1) // 2
+    for cell in range(cells):
+        for lane in range(LANES):
+            around[cell, lane] = 0 if cell == cells - 1 else -np.inf
     for end in range(n, 0, -1):
         if stop[0]:
             return

@@ -34,16 +34,16 @@ def search_forest(state: SearchState, n: int) -> None:
     lane = edge_gains.share_lane
     by_split = gains.weights[SPLIT, max(lane, 0)]
     for end in range(1, n + 1):
-        _forget(state, end)
+        forget(state, end)
         for start in range(end - 1, -1, -1):
             if stop[0]:
                 return
             cell = forest_cell(start, end)
             if node_first[cell] == node_first[cell + 1]:
                 continue
-            _complete(state, cell, end - start == 1)
+            complete(state, cell, end - start == 1)
             if unary_first[cell + 1] > unary_first[cell]:
-                _close(state, cell)
+                close(state, cell)
             elif len(forest.unary_rule):
                 for node in range(node_first[cell], node_first[cell + 1]):
                     store(best, node, 0, load(own, node, 0))
@@ -103,9 +103,9 @@ def earned_in_cells(state: SearchState, chosen: Ints, most: Floats, n: int) -> N
                     for place in range(forest.production_first[group], forest.production_last[group]):
                         shared[place] = share[place] * forest.group_sum[group]
                 group = forest.group_next[group]
-            _complete(state, cell, end - start == 1)
+            complete(state, cell, end - start == 1)
             if forest.unary_first[cell + 1] > forest.unary_first[cell]:
-                _close(state, cell)
+                close(state, cell)
             elif len(forest.unary_rule):
                 for node in range(first, last):
                     store(values.best, node, 0, load(values.own, node, 0))
@@ -116,7 +116,7 @@ def earned_in_cells(state: SearchState, chosen: Ints, most: Floats, n: int) -> N
 
 
 @kernel
-def _forget(state: SearchState, end: int) -> None:
+def forget(state: SearchState, end: int) -> None:
     """Nothing is known of the groups of a column."""
     forest, split, shared = state.forest, state.values.split, state.values.shared
     nothing = -np.inf
@@ -141,7 +141,7 @@ def _is_found(best: Floats, node: int) -> bool:
 
 
 @kernel
-def _complete(state: SearchState, cell: int, single: bool) -> None:
+def complete(state: SearchState, cell: int, single: bool) -> None:
     """The values of a cell's nodes without chains, all its splits being found."""
     forest, gains, values = state.forest, state.gains, state.values
     share_lane = state.edge_gains.share_lane
@@ -184,7 +184,7 @@ def _complete(state: SearchState, cell: int, single: bool) -> None:
 
 
 @kernel
-def _close(state: SearchState, cell: int) -> None:
+def close(state: SearchState, cell: int) -> None:
     """The values of a cell's nodes with the best chain below each."""
     forest, chains, values = state.forest, state.chains, state.values
     if len(state.times):

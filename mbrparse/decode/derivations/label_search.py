@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mbrparse.decode.derivations.backtrace import best_trees, best_values
-from mbrparse.decode.derivations.bounds import Cells, Earnings, narrow
+from mbrparse.decode.derivations.bounds import Cells, Earnings, bound_below, bound_cells, narrow
 from mbrparse.decode.derivations.forest_search import search_forest
 from mbrparse.decode.derivations.gains import LANES, Booleans, lexical_posterior_gains
 from mbrparse.decode.derivations.lane_search import Search
@@ -37,7 +37,9 @@ def search_labels(
         return
     if search.narrows:
         best_values(state, given.root_gains, earnings.lower, n)
-        narrow(earnings, cells, _largest_edges(state, n), n, state.stop)
+        bound_cells(earnings, cells, _largest_edges(state, n), n)
+        bound_below(cells.bounds, n, state.stop)
+        narrow(earnings, cells, n, state.stop)
     else:
         best_trees(unhurried(state, search.never), given.root_gains, search.lanes, n)
 

@@ -7,11 +7,12 @@ from typing import NamedTuple
 import numpy as np
 
 from mbrparse.decode.derivations.backtrace import best_trees, best_values
-from mbrparse.decode.derivations.bounds import Cells, Earnings, narrow
+from mbrparse.decode.derivations.bounds import Cells, Earnings, bound_below, bound_cells, narrow
 from mbrparse.decode.derivations.forest_search import earned_in_cells, search_forest
 from mbrparse.decode.derivations.gains import LANES, LOG_NODE, ItemSums, item_gains, lexical_gains
 from mbrparse.decode.derivations.item_forest import ItemForest
 from mbrparse.decode.derivations.item_tables import ItemTables
+from mbrparse.decode.derivations.relaxed_search import bound_by_search
 from mbrparse.decode.derivations.search_state import SearchState, unhurried
 from mbrparse.grammar.charts.closure import UnaryTables
 from mbrparse.grammar.charts.forest.packed_forest import forest_cell
@@ -55,15 +56,22 @@ def search_lanes(
         source = ItemForest(state.forest, given.tables, given.unaries, given.items)
         item_gains(source, given.sums, state.gains, cells.masses.constituents, n)
         lexical_gains(state.forest, given.items, state.gains.weights, state.values.lexical, n)
-        if search.narrows and earnings.adds_up:
-            earned_in_cells(state, cells.core.items, cells.bounds.most, n)
+        if search.narrows:
+            # Before the search, whose values stay.
+            if earnings.adds_up:
+                earned_in_cells(state, cells.core.items, cells.bounds.most, n)
+                bound_cells(earnings, cells, edge_most, n)
+                bound_by_search(state, cells, n)
+            else:
+                bound_cells(earnings, cells, edge_most, n)
+                bound_below(cells.bounds, n, state.stop)
         search_forest(state, n)
     if state.stop[0]:
         return
     root_gains = _root_gains(state, given.roots, n)
     if search.narrows:
         best_values(state, root_gains, earnings.lower, n)
-        narrow(earnings, cells, edge_most, n, state.stop)
+        narrow(earnings, cells, n, state.stop)
     else:
         best_trees(unhurried(state, search.never), root_gains, search.lanes, n)
 
