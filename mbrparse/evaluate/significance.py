@@ -28,8 +28,7 @@ from mbrparse.evaluate.resamples import EQUAL, Bootstrap, Floats, Randomization,
 from mbrparse.workers.executor import Jobs, executor
 
 if TYPE_CHECKING:
-    import pandas as pd
-
+    from mbrparse.evaluate.columns import Columns
     from mbrparse.evaluate.criteria import Average, Criterion
     from mbrparse.workers.pool import Pool
 
@@ -61,7 +60,7 @@ class Significance:
 
 
 def significance(
-    counts: pd.DataFrame,
+    counts: Columns,
     criteria: Sequence[Criterion],
     average: Average,
     baseline: str,
@@ -74,7 +73,7 @@ def significance(
     A scheduler's workers do the work, if ``jobs`` names one.
     """
     criteria = tuple(criterion for criterion in criteria if not criterion.context)
-    names = tuple(map(str, counts["name"].unique()))
+    names = tuple(counts.blocks())
     first = names.index(baseline)
     above, below = columns(counts, criteria, average, len(names))
     observed = quotients(above.sum(axis=0), below.sum(axis=0))
@@ -108,11 +107,11 @@ def significance(
 
 
 def columns(
-    counts: pd.DataFrame, criteria: Sequence[Criterion], average: Average, files: int
+    counts: Columns, criteria: Sequence[Criterion], average: Average, files: int
 ) -> tuple[Floats, Floats]:
     """Numerators and denominators, [sentence, file, criterion]; sums of them make rates."""
     sides = [
-        np.stack([side(counts).to_numpy(dtype=float).reshape(files, -1).T for side in column], axis=-1)
+        np.stack([side(counts).astype(float).reshape(files, -1).T for side in column], axis=-1)
         for column in (
             [criterion.numerator for criterion in criteria],
             [criterion.denominator for criterion in criteria],
