@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Column: TypeAlias = NDArray[Any]
+Floats: TypeAlias = NDArray[np.float64]
 
 
 class Columns:

@@ -24,13 +24,13 @@ denominator is not a number.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
-from mbrparse.evaluate.columns import Column, Columns
+from mbrparse.evaluate.columns import Column, Columns, Floats
 
 Average = Literal["pooled", "sentence"]
 
@@ -116,12 +116,26 @@ _PLACES = ("name", "sentence", "gold_line", "parse_line", "status")
 def rates(counts: Columns, criteria: Sequence[Criterion] = PAPER, average: Average = "pooled") -> Columns:
     """The rates, 0 to 1: a row for each name in the table of counts, a column for each criterion."""
     blocks = counts.blocks()
-    rate = _pooled if average == "pooled" else _mean
-    columns: dict[str, list[float]] = {}
-    for criterion in criteria:
-        above, below = criterion.numerator(counts), criterion.denominator(counts)
-        columns[criterion.name] = [rate(above[rows], below[rows]) for rows in blocks.values()]
+    columns = {
+        criterion.name: quotients(*(_sums(side, blocks) for side in sides(criterion, counts, average)))
+        for criterion in criteria
+    }
     return Columns({"name": list(blocks), **columns})
+
+
+def sides(criterion: Criterion, counts: Columns, average: Average) -> tuple[Floats, Floats]:
+    """A numerator and a denominator for each row: their sums, over any rows, make the rate."""
+    above, below = criterion.numerator(counts).astype(float), criterion.denominator(counts).astype(float)
+    if average == "sentence":
+        return np.where(below > 0, quotients(above, below), 0.0), (below > 0).astype(float)
+    return above, below
+
+
+def quotients(above: Floats, below: Floats) -> Floats:
+    """Quotients; not a number where there is nothing to divide by."""
+    rates = np.full(above.shape, np.nan)
+    np.divide(above, below, out=rates, where=below > 0)
+    return rates
 
 
 def totals(counts: Columns) -> Columns:
@@ -131,31 +145,13 @@ def totals(counts: Columns) -> Columns:
     """
     numbers = {name: counts[name] for name in counts.names if name not in _PLACES}
     if "status" in counts:
-        numbers["error"], numbers["skipped"] = counts["status"] == 1, counts["status"] == 2
+        status = counts["status"]
+        numbers["error"], numbers["skipped"] = (status == 1).astype(int), (status == 2).astype(int)
     blocks = counts.blocks()
     sentences = [rows.stop - rows.start for rows in blocks.values()]
-    sums = {name: [_total(column[rows]) for rows in blocks.values()] for name, column in numbers.items()}
+    sums = {name: _sums(column, blocks) for name, column in numbers.items()}
     return Columns({"name": list(blocks), "sentences": sentences, **sums})
 
 
-def _pooled(above: Column, below: Column) -> float:
-    whole = _total(below)
-    return _total(above) / whole if whole else math.nan
-
-
-def _mean(above: Column, below: Column) -> float:
-    some = below != 0
-    return _total(above[some] / below[some]) / np.count_nonzero(some) if some.any() else math.nan
-
-
-def _total(column: Column) -> float:
-    """The sum; that of floats is compensated (Kahan 1965), as pandas has it: order hardly matters."""
-    if column.dtype.kind != "f":
-        return int(column.sum())
-    total = lost = 0.0
-    for value in column.tolist():
-        more = value - lost
-        sum_ = total + more
-        lost = sum_ - total - more
-        total = sum_
-    return total
+def _sums(column: Column, blocks: Mapping[str, slice]) -> Column:
+    return np.add.reduceat(column, [rows.start for rows in blocks.values()])

@@ -25,10 +25,11 @@ from mbrparse.evaluate.settings import Settings
 from mbrparse.evaluate.significance import Significance, significance
 from mbrparse.evaluate.sources import TreeSource, gold_file, parse_files
 from mbrparse.evaluate.tables import Format, Summary, render, summarize
-from mbrparse.workers.executor import Jobs
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from mbrparse.workers.executor import Jobs
 
 Rows: TypeAlias = Iterable[Sequence[Row]]
 

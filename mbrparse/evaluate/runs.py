@@ -18,15 +18,15 @@ import numpy as np
 
 from mbrparse.evaluate.breakdowns import Breakdown
 from mbrparse.evaluate.columns import Columns
-from mbrparse.evaluate.criteria import DASH
+from mbrparse.evaluate.criteria import DASH, quotients
 from mbrparse.evaluate.grids import Cell
-from mbrparse.evaluate.resamples import EQUAL, quotients
+from mbrparse.evaluate.resamples import EQUAL
 from mbrparse.evaluate.significance import bootstrap, columns, interval, p_value
-from mbrparse.workers.executor import Jobs, executor
 
 if TYPE_CHECKING:
+    from mbrparse.evaluate.columns import Floats
     from mbrparse.evaluate.criteria import Average, Criterion
-    from mbrparse.evaluate.resamples import Floats
+    from mbrparse.workers.executor import Jobs
 
 
 class Runs:
@@ -67,6 +67,8 @@ class Runs:
 
     def _resampled(self, above: Floats, below: Floats, jobs: Jobs) -> Floats:
         """Intervals of the means and of the differences, and p-values: [5, system, criterion]."""
+        from mbrparse.workers.executor import executor
+
         with executor(jobs) as pool:
             sampled = bootstrap(above, below, self.resamples, np.random.default_rng([self.seed, 0]), pool)
         random = np.random.default_rng([self.seed, 2])

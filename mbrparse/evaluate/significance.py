@@ -24,12 +24,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from mbrparse.evaluate.resamples import EQUAL, Bootstrap, Floats, Randomization, of_blocks, quotients
-from mbrparse.workers.executor import Jobs, executor
+from mbrparse.evaluate.columns import Floats
+from mbrparse.evaluate.criteria import quotients, sides
+from mbrparse.evaluate.resamples import EQUAL, Bootstrap, Randomization, of_blocks
 
 if TYPE_CHECKING:
     from mbrparse.evaluate.columns import Columns
     from mbrparse.evaluate.criteria import Average, Criterion
+    from mbrparse.workers.executor import Jobs
     from mbrparse.workers.pool import Pool
 
 #: Below this p-value of the randomization test, a difference is marked.
@@ -72,6 +74,8 @@ def significance(
 
     A scheduler's workers do the work, if ``jobs`` names one.
     """
+    from mbrparse.workers.executor import executor
+
     criteria = tuple(criterion for criterion in criteria if not criterion.context)
     names = tuple(counts.blocks())
     first = names.index(baseline)
@@ -110,16 +114,10 @@ def columns(
     counts: Columns, criteria: Sequence[Criterion], average: Average, files: int
 ) -> tuple[Floats, Floats]:
     """Numerators and denominators, [sentence, file, criterion]; sums of them make rates."""
-    sides = [
-        np.stack([side(counts).astype(float).reshape(files, -1).T for side in column], axis=-1)
-        for column in (
-            [criterion.numerator for criterion in criteria],
-            [criterion.denominator for criterion in criteria],
-        )
-    ]
-    above, below = sides
-    if average == "sentence":
-        return np.where(below > 0, quotients(above, below), 0.0), (below > 0).astype(float)
+    both = (sides(criterion, counts, average) for criterion in criteria)
+    above, below = (
+        np.stack([side.reshape(files, -1).T for side in each], axis=-1) for each in zip(*both, strict=True)
+    )
     return above, below
 
 

@@ -6,12 +6,12 @@ import itertools
 import math
 from typing import TYPE_CHECKING, Any
 
-from mbrparse.evaluate.columns import Columns
 from mbrparse.evaluate.criteria import DASH, Criterion
 from mbrparse.evaluate.grids import Cell
 from mbrparse.evaluate.significance import LEVEL, Significance
 
 if TYPE_CHECKING:
+    from mbrparse.evaluate.columns import Columns, Floats
     from mbrparse.evaluate.grids import Grid
 
 #: What the marks mean.
@@ -98,9 +98,9 @@ def _p_value(value: float) -> str:
     return DASH if math.isnan(value) else f"{value:.4f}"
 
 
-def as_columns(found: Significance) -> Columns:
+def as_columns(found: Significance) -> dict[str, Floats]:
     """Columns for CSV: for each criterion the interval, and the p-values against the baseline."""
-    columns: dict[str, Any] = {"name": found.names}
+    columns = {}
     for place, criterion in enumerate(found.criteria):
         for ending, values in (
             ("low", found.low),
@@ -109,7 +109,7 @@ def as_columns(found: Significance) -> Columns:
             ("p_randomization", found.p_randomization),
         ):
             columns[f"{criterion.name}_{ending}"] = values[:, place]
-    return Columns(columns)
+    return columns
 
 
 def as_data(found: Significance) -> dict[str, Any]:

@@ -139,10 +139,14 @@ def _printed(summary: Summary, format: PrintFormat) -> str:
 
 
 def _csv(summary: Summary) -> str:
-    table = summary.rates.to_frame("name").join(summary.totals.to_frame("name"))
+    table = summary.rates
+    for name in summary.totals.names[1:]:
+        # A share of the sentences may be called as their number is: "fell_back".
+        table = table.having(f"{name}_count" if name in table else name, summary.totals[name])
     if summary.significance is not None:
-        table = table.join(as_columns(summary.significance).to_frame("name"))
-    text: str = table.to_csv(lineterminator="\n")
+        for name, column in as_columns(summary.significance).items():
+            table = table.having(name, column)
+    text: str = table.to_frame().to_csv(index=False, lineterminator="\n")
     return text
 
 
