@@ -52,7 +52,7 @@ class Kernel:
         self._dispatcher: Any = None
 
     def __call__(self, *arguments: Any) -> Any:
-        types = tuple(map(_type_of, arguments))
+        types = tuple(_types_of(arguments))
         if (called := self._callables.get(types)) is not None:
             return aside(called, *arguments)
         return aside(self._make_and_call, types, arguments)
@@ -150,7 +150,7 @@ class _Steady:
         """Instead of the types of its parts."""
         if self._types is None:
             assert isinstance(self, tuple)
-            types = (type(self), *map(_type_of, self))
+            types = (type(self), *_types_of(self))
             self._types = _KNOWN.setdefault(types, _Types(types))
         return self._types
 
@@ -178,12 +178,20 @@ def _type_of(value: Any) -> Any:
     if kind is np.ndarray:
         return value.dtype, value.ndim, value.flags.num & _FLAGS
     if issubclass(kind, tuple):
-        return value.types if issubclass(kind, _Steady) else (kind, *map(_type_of, value))
+        return value.types if issubclass(kind, _Steady) else (kind, *_types_of(value))
     if kind in _NUMBERS or isinstance(value, np.generic):
         return kind
     if (bits := getattr(value, "bit_generator", None)) is not None:  # of random numbers
         return kind, type(bits)
     raise TypeError(f"no kernel takes a {kind.__name__}")
+
+
+def _types_of(values: tuple[Any, ...]) -> list[Any]:
+    """Of each; most are arrays, and a call for each would take as long as the rest."""
+    return [
+        (value.dtype, value.ndim, value.flags.num & _FLAGS) if type(value) is np.ndarray else _type_of(value)
+        for value in values
+    ]
 
 
 def _described(types: Any) -> str:
