@@ -132,15 +132,16 @@ class DenseCharts:
         Only a kernel with more range knows then.
         """
         filled = self._inside_outside(*self._arrange(sentences), with_cells=True)
-        powers = self._powers(filled.state.group, filled.shift) * math.log(2.0)
         found: list[SentenceNodes | None] = [None] * len(sentences)
-        if not filled.sound.any():
+        if not any(filled.sound):
             return found
         given = filled.state, self._tables.symbol, filled.inside, filled.outside, filled.total
+        powers = self._powers(filled.state.group, filled.shift)
         rows = zip(dense_forest_nodes(*given), filled.log_prob, powers, strict=False)  # lanes may stay empty
-        for lane, (nodes, log_prob, scale) in enumerate(rows):
+        for lane, (nodes, log_prob, power) in enumerate(rows):
             if lane < len(sentences) and filled.sound[lane]:
-                found[lane] = SentenceNodes(nodes, float(scale), float(log_prob + scale))
+                scale = power * math.log(2.0)
+                found[lane] = SentenceNodes(nodes, scale, log_prob + scale)
         return found
 
     def _put(self, filled: Filled, charts: Sequence[Chart], left_out: Container[int], wanted: Wanted) -> None:
