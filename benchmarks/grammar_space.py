@@ -2,9 +2,10 @@
 
 Right-linear word grammars without unary rules and with, and a head-driven one, trained on the first nine
 tenths of the corpus and run on part of the rest; words that come once stand for unknown ones. Printed are
-the stages of a sentence, sentences a second for each set of objectives, all in CPU time of the process, and
-the most memory that a process takes which parses the same for the first set, its kernels compiled before.
-Each sentence counts with the fastest of its repetitions.
+the kernels of a sentence and the Python around them, sentences a second for each set of objectives, all in
+CPU time of the process, and the most memory that a process takes which parses the same for the first set, its
+kernels compiled before. Sentences are parsed together, and each call counts with the fastest of its
+repetitions.
 """
 
 # ruff: noqa: I001 (threads are pinned before numpy is imported)
@@ -12,30 +13,23 @@ Each sentence counts with the fastest of its repetitions.
 from __future__ import annotations
 
 import argparse
-import functools
+import re
 import resource
 import subprocess
 import sys
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pinned
 
 from mbrparse.decode.bracket_text import BracketText
-from mbrparse.decode.derivations import (
-    forest_charts,
-    forest_decoder,
-    grammar_lanes,
-    kept_forest,
-    label_forest,
-    tree_search,
-)
 from mbrparse.decode.objectives import OBJECTIVES, Objective, Space
 from mbrparse.decode.parser import Parser
 from mbrparse.decode.sentences import Sentence
-from mbrparse.grammar.charts.forest import forests
+from mbrparse.grammar import kernel
 from mbrparse.grammar.induce import induce
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.treebank.binarize import Binarization, HeadDriven
@@ -47,18 +41,6 @@ from mbrparse.treebank.tree import Tree
 from samples import default_corpus
 
 UNKNOWN = "UNK"
-#: The kernels that a sentence goes through, and where they are called from.
-STAGES = (
-    (forests, "forest_inside"),
-    (forests, "forest_outside"),
-    (forest_decoder, "measure"),
-    (kept_forest, "keep"),
-    (grammar_lanes, "item_gains"),
-    (tree_search, "search_forest"),
-    (tree_search, "best_trees"),
-    (label_forest, "project_forest"),
-    (forest_charts, "forest_summary"),
-)
 
 
 class Sample(NamedTuple):
@@ -124,20 +106,19 @@ def sample(corpus: str, how: Preparation, count: int) -> Sample:
 
 
 def observe(times: dict[str, list[float]]) -> None:
-    """Note the CPU time of each call of a stage."""
+    """Note the CPU time of each kernel that Python calls, its arguments' way in and out included."""
+    plain = vars(kernel)["aside"]
 
-    def timed(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-        @functools.wraps(function)
+    def timed(called: Callable[..., Any], *arguments: Any) -> Any:
         def run(*arguments: Any) -> Any:
             began = time.process_time()
-            result = function(*arguments)
-            times[name].append(time.process_time() - began)
+            result = called(*arguments)
+            times[called.__name__].append(time.process_time() - began)
             return result
 
-        return run
+        return plain(run, *arguments)
 
-    for module, name in STAGES:
-        setattr(module, name, timed(name, getattr(module, name)))
+    vars(kernel)["aside"] = timed
 
 
 def report(chosen: Sample, repetitions: int, times: dict[str, list[float]]) -> None:
@@ -148,11 +129,10 @@ def report(chosen: Sample, repetitions: int, times: dict[str, list[float]]) -> N
         fastest: dict[str, list[float]] = {}
         for repetition in range(repetitions + 1):
             times.clear()
-            for sentence in chosen.sentences:
-                began = time.process_time()
-                (parse,) = parser.parse([sentence])
+            began = time.process_time()
+            for parse in parser.parse(chosen.sentences):
                 text.lines(parse.parts)
-                times["in all"].append(time.process_time() - began)
+            times["in all"].append(time.process_time() - began)
             if repetition:  # the first one compiles
                 for name, values in times.items():
                     known = fastest.get(name, values)
@@ -161,16 +141,22 @@ def report(chosen: Sample, repetitions: int, times: dict[str, list[float]]) -> N
         total = sum(fastest["in all"])
         first = first or total
         print(f"  {title}: {count / total:.0f} sentences/s ({first / total:.2f} of the first set's rate)")
-        stages = (f"{name} {sum(values) / count * 1e3:.2f}" for name, values in fastest.items())
+        spent = {name: sum(values) / count * 1e3 for name, values in fastest.items()}
+        spent["Python"] = 2 * spent["in all"] - sum(spent.values())
+        stages = (f"{name} {spent[name]:.2f}" for name in sorted(spent, key=lambda name: -spent[name]))
         print(f"    ms a sentence: {', '.join(stages)}", flush=True)
 
 
 def peak(chosen: Sample) -> int:
     """Parse once for the first set; the most memory that this process has taken, in MB."""
     parser, text = Parser(chosen.grammar, *next(iter(objective_sets().values()))), BracketText()
-    for sentence in chosen.sentences:
-        (parse,) = parser.parse([sentence])
+    for parse in parser.parse(chosen.sentences):
         text.lines(parse.parts)
+    # Linux counts in ru_maxrss what the process had before it became this program.
+    if (status := Path("/proc/self/status")).exists():
+        found = re.search(r"^VmHWM:\s*(\d+) kB", status.read_text("utf-8"), re.MULTILINE)
+        if found is not None:
+            return int(found[1]) * 1024 // 1_000_000
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 // 1_000_000
 
 

@@ -20,6 +20,7 @@ from strategies import grammars, sentences
 from unary_strategies import FEW_LABELS, unary_cases
 
 from mbrparse.decode.derivations import forest_decoder, grammar_lanes, label_forest, tree_search
+from mbrparse.decode.derivations.cell_masses import survey
 from mbrparse.decode.derivations.expectations import item_nodes
 from mbrparse.decode.derivations.forest_charts import ForestChart, ForestCharts
 from mbrparse.decode.derivations.forest_decoder import ForestDecoder
@@ -271,8 +272,10 @@ MIXTURES = (
 )
 
 
-def everything(_: Any, core: Selection, selection: Selection, length: int) -> None:  # noqa: ARG001
-    """In place of what is likely, all that there is."""
+def everything(*given: Any) -> None:
+    """Select, in place of what is likely, all that there is."""
+    survey(*given)
+    core, selection = (one for one in given if isinstance(one, Selection))
     for chosen in (core, selection):
         chosen.items[:], chosen.least[:], chosen.least_label[:] = 1, 0, 0
 
@@ -284,7 +287,7 @@ def check_what_is_left_out(grammar: PCFG, words: Sequence[str], items: Items) ->
     rows = (*ROWS, *MIXTURES)
     found = decode(grammar, words, items, rows)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(forest_decoder, "likely", everything)
+        patch.setattr(forest_decoder, "survey", everything)
         whole = decode(grammar, words, items, rows)
     assert len(found.trees) == len(whole.trees)
     for row, one, other in zip(rows, found.trees, whole.trees, strict=False):

@@ -19,8 +19,8 @@ from mbrparse.decode.best_first.best_first import BestFirst, Until
 from mbrparse.decode.best_first.best_first_charts import BestFirstCharts
 from mbrparse.decode.best_first.kernels import TIME_UP, run_slice
 from mbrparse.decode.best_first.viterbi import viterbi_charts
-from mbrparse.decode.derivations import label_forest, tree_search
-from mbrparse.decode.derivations.forest_search import search_forest
+from mbrparse.decode.derivations import grammar_lanes, label_forest
+from mbrparse.decode.derivations.lane_search import search_lanes
 from mbrparse.decode.free.bracketing import best_bracketing
 from mbrparse.decode.nary.constituent_search import best_constituents
 from mbrparse.decode.parser import Parser
@@ -251,16 +251,16 @@ def test_searches_of_spans_stop(search: Any) -> None:
 def test_the_search_of_a_forest_stops(monkeypatch: pytest.MonkeyPatch) -> None:
     parser = Parser(GRAMMAR, "parent-child", max_seconds=AGES)
     expected = str(parser.parse([SENTENCES[1]])[0].tree)
-    kernel, seen = search_forest, []
+    kernel, seen = search_lanes, []
 
-    def late(state: Any, length: int) -> None:
+    def late(state: Any, *others: Any) -> None:
         parser.source.clock.stop[0] = 1
         state.values.own[:] = math.nan
-        kernel(state, length)
+        kernel(state, *others)
         seen.append(bool(np.isnan(state.values.own).all()))
 
     with monkeypatch.context() as patch:
-        patch.setattr(tree_search, "search_forest", late)
+        patch.setattr(grammar_lanes, "search_lanes", late)
         assert parser.parse([SENTENCES[1]])[0].reason == REASON
     assert seen == [True]
     assert str(parser.parse([SENTENCES[1]])[0].tree) == expected

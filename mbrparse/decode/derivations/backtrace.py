@@ -29,15 +29,14 @@ def best_trees(state: SearchState, root_gains: Floats, lanes: int, n: int) -> No
 
 
 @kernel
-def best_values(state: SearchState, root_gains: Floats, n: int) -> Floats:
+def best_values(state: SearchState, root_gains: Floats, found: Floats, n: int) -> None:
     """By lane what its best tree earns, -inf where there is none."""
     forest, best = state.forest, state.values.best
-    found = np.full(best.shape[1], -np.inf)
+    found[:] = -np.inf
     first, last = forest.node_first[forest_cell(0, n)], forest.node_first[forest_cell(0, n) + 1]
     for node in range(first, last):
         for lane in range(best.shape[1]):
             found[lane] = max(found[lane], best[node, lane] + root_gains[node - first, lane])
-    return found
 
 
 @kernel

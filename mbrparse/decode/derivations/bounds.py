@@ -19,6 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mbrparse.decode.derivations.cell_masses import LIKELY_NODE, MANY, CellMasses, new_masses
 from mbrparse.decode.derivations.gains import (
     CHILD,
     CONSTANT,
@@ -30,31 +31,11 @@ from mbrparse.decode.derivations.gains import (
     SPAN,
     SPLIT,
 )
-from mbrparse.decode.derivations.item_tables import ItemTables
 from mbrparse.decode.derivations.kept_forest import Selection
-from mbrparse.grammar.charts.forest.packed_forest import Forest, forest_cell
+from mbrparse.grammar.charts.forest.packed_forest import forest_cell
 from mbrparse.grammar.charts.rule_tables import Floats, Ints
 from mbrparse.grammar.charts.vector import add, load, maximum, store
 from mbrparse.grammar.kernel import kernel
-
-# What is searched first, to know what some tree earns: cells with so many constituents, nodes and edges.
-LIKELY_CELL, LIKELY_NODE = 2e-1, 1e-2
-_MANY = 4.0  # productions of one parent that come more often may earn most by being several
-
-
-class CellMasses(NamedTuple):
-    """What nodes of each cell are expected."""
-
-    nodes: Ints  # how many have a posterior above zero
-    constituents: Floats  # expected number of nodes, those rewritten as the word left out
-    all: Floats  # the same with them
-    largest_label: Floats  # of constituents
-    free: Ints  # whether it is a word that is a terminal, which earns nothing
-    # Of all nodes by symbol, and by label: the largest, and what a product may have beyond it.
-    node: Floats
-    node_excess: Floats
-    label: Floats
-    label_excess: Floats
 
 
 class Earnings(NamedTuple):
@@ -62,9 +43,11 @@ class Earnings(NamedTuple):
 
     weights: Floats  # [WEIGHTS, lanes]
     lower: Floats  # by lane; infinite for lanes that are not in use
+    lanes: int  # how many are in use
     log_total: float  # of the sentence's probability, as the search scales it
     projected: bool  # productions with their splits are those of labels
     chains: bool  # a cell may have several nodes of a tree
+    adds_up: bool  # what a tree earns in a cell of the core is known, in lanes that weigh items
 
 
 class Bounds(NamedTuple):
@@ -76,91 +59,44 @@ class Bounds(NamedTuple):
     largest: Floats  # by cell: a posterior that no node's product or derivation exceeds
 
 
-def new_masses(cells: int) -> CellMasses:
+class Cells(NamedTuple):
+    """What is known of a sentence's cells, and what is selected of them."""
+
+    masses: CellMasses
+    bounds: Bounds
+    core: Selection  # what is searched first
+    selection: Selection  # what trees may need
+
+
+def new_cells(count: int) -> Cells:
     """Room for so many cells."""
-    rows = np.zeros((7, cells))
-    return CellMasses(
-        nodes=np.zeros(cells, np.int32),
-        constituents=rows[0],
-        all=rows[1],
-        largest_label=rows[2],
-        free=np.zeros(cells, np.int32),
-        node=rows[3],
-        node_excess=rows[4],
-        label=rows[5],
-        label_excess=rows[6],
-    )
+    most, within, around = np.zeros((3, count, LANES))
+    core, selection = (Selection(np.zeros(count, np.int32), *np.zeros((2, count))) for _ in range(2))
+    return Cells(new_masses(count), Bounds(most, within, around, np.zeros(count)), core, selection)
 
 
 @kernel
-def measure(forest: Forest, items: ItemTables, masses: CellMasses, by_label: Floats, n: int) -> None:
-    """Fill ``masses``; ``by_label`` is scratch, zero."""
-    inside, outside, lexical = forest.inside, forest.outside, forest.lexical
-    node_symbol, label, terminal = forest.node_symbol, items.label, items.terminal
-    for end in range(1, n + 1):
-        for start in range(end - 1, -1, -1):
-            cell = forest_cell(start, end)
-            first, last = forest.node_first[cell], forest.node_first[cell + 1]
-            count, total, constituents, largest, largest_node, excess = 0, 0.0, 0.0, 0.0, 0.0, 0.0
-            free = False
-            for node in range(first, last):
-                posterior = inside[node] * outside[node]
-                if not posterior > 0:
-                    continue
-                count += 1
-                mass = posterior - lexical[node] * outside[node]
-                total += posterior
-                constituents += mass
-                name = label[node_symbol[node]]
-                by_label[name] += mass
-                largest = max(largest, by_label[name])
-                free = free or (end - start == 1 and terminal[name])
-                largest_node = max(largest_node, posterior)
-                excess += _beyond_one(posterior)
-            masses.nodes[cell], masses.constituents[cell], masses.all[cell] = count, constituents, total
-            masses.largest_label[cell], masses.free[cell] = largest, free
-            masses.node[cell], masses.node_excess[cell] = largest_node, excess
-            largest, excess = 0.0, 0.0
-            for node in range(first, last):
-                by_label[label[node_symbol[node]]] += lexical[node] * outside[node]
-            for node in range(first, last):
-                name = label[node_symbol[node]]
-                largest = max(largest, by_label[name])
-                excess += _beyond_one(by_label[name])
-                by_label[name] = 0
-            masses.label[cell], masses.label_excess[cell] = largest, excess
+def narrow(earnings: Earnings, cells: Cells, edge_most: Floats, n: int, stop: Ints) -> None:
+    """Add to a selection what trees may need that earn no less than ``lower``.
 
-
-@kernel
-def _beyond_one(posterior: float) -> float:
-    """The logarithm of what a product of productions of one parent may have, where that is above one."""
-    if posterior <= 1:
-        return 0.0
-    most: float = np.log(posterior) if posterior <= _MANY else posterior / np.e
-    return most
-
-
-@kernel
-def likely(masses: CellMasses, core: Selection, selection: Selection, n: int) -> None:
-    """Select what is searched first, and in ``selection`` what is in any case."""
-    for end in range(1, n + 1):
-        for start in range(end):
-            cell = forest_cell(start, end)
-            word = end - start == 1
-            core.items[cell] = word or end - start == n or masses.constituents[cell] >= LIKELY_CELL
-            core.least[cell] = core.least_label[cell] = 0 if word else LIKELY_NODE
-            selection.items[cell] = word
-            selection.least[cell] = selection.least_label[cell] = 0 if word else np.inf
-
-
-@kernel
-def bound_cells(
-    earnings: Earnings, masses: CellMasses, known: Ints, edge_most: Floats, bounds: Bounds, n: int
-) -> None:
-    """Fill ``largest`` and ``most``, but for what is known of some cells in lanes that weigh items.
-
-    Of the likely edges comes by cell the largest posterior.
+    At each node a tree that is chosen may lose 1e-9 of what it earns below (ties); the slack is more. Of the
+    edges in the core comes by cell the largest posterior.
     """
+    lower = earnings.lower
+    for lane in range(LANES):
+        if lane >= earnings.lanes:
+            lower[lane] = np.inf
+        elif lower[lane] > -np.inf:  # else no tree is known
+            lower[lane] -= 1e-7 * n * (n + abs(lower[lane]))
+    _bound_cells(earnings, cells, edge_most, n)
+    _bound_trees(cells.bounds, n, stop)
+    _select(earnings, cells, n)
+
+
+@kernel
+def _bound_cells(earnings: Earnings, cells: Cells, edge_most: Floats, n: int) -> None:
+    """Fill ``largest`` and ``most``, but for what is known of the core in lanes that weigh items."""
+    masses, bounds, core = cells.masses, cells.bounds, cells.core.items
     weights, chains, most, largest = earnings.weights, earnings.chains, bounds.most, bounds.largest
     node = masses.label if earnings.projected else masses.node
     excess = masses.label_excess if earnings.projected else masses.node_excess
@@ -179,8 +115,9 @@ def bound_cells(
                 product = max(0.0, product)
             product += excess[cell]
             mass = masses.constituents[cell] if chains else masses.largest_label[cell]
+            known = earnings.adds_up and core[cell] != 0
             for lane in range(LANES):
-                if known[cell] and weights[RULE, lane] == 0 and weights[LOG_NODE, lane] == 0:
+                if known and weights[RULE, lane] == 0 and weights[LOG_NODE, lane] == 0:
                     if weights[SPLIT, lane] > 0 and not chains:
                         most[cell, lane] = min(most[cell, lane], weights[SPLIT, lane] * largest[cell])
                     continue
@@ -198,7 +135,7 @@ def bound_cells(
 
 
 @kernel
-def bound_trees(bounds: Bounds, n: int, stop: Ints) -> None:
+def _bound_trees(bounds: Bounds, n: int, stop: Ints) -> None:
     """Fill ``within`` and ``around``, all lanes at once."""
     most, within, around = bounds.most, bounds.within, bounds.around
     cells = n * (n + 1) // 2
@@ -234,8 +171,9 @@ def bound_trees(bounds: Bounds, n: int, stop: Ints) -> None:
 
 
 @kernel
-def select(earnings: Earnings, masses: CellMasses, bounds: Bounds, selection: Selection, n: int) -> None:
-    """Add to a selection what trees may need that earn no less than ``lower``."""
+def _select(earnings: Earnings, cells: Cells, n: int) -> None:
+    """Add to the selection what trees may need that earn no less than ``lower``."""
+    masses, bounds, selection = cells.masses, cells.bounds, cells.selection
     most, within, around, largest = bounds.most, bounds.within, bounds.around, bounds.largest
     weights, projected, chains = earnings.weights, earnings.projected, earnings.chains
     least = selection.least_label if projected else selection.least
@@ -257,7 +195,7 @@ def select(earnings: Earnings, masses: CellMasses, bounds: Bounds, selection: Se
             if most[cell, lane] + (by_rule * log_largest if by_rule > 0 else 0.0) < wanted:
                 continue
             if by_log > 0:
-                least[cell] = min(least[cell], np.exp(wanted / by_log - excess[cell]), _MANY)
+                least[cell] = min(least[cell], np.exp(wanted / by_log - excess[cell]), MANY)
             elif by_split > 0 and projected:
                 least[cell] = 0 if chains else min(least[cell], wanted / by_split)
             elif by_split > 0 and not chains:
@@ -266,25 +204,6 @@ def select(earnings: Earnings, masses: CellMasses, bounds: Bounds, selection: Se
                 least[cell] = min(least[cell], np.exp(wanted / by_rule - earnings.log_total))
             else:
                 selection.items[cell] = 1
-
-
-def new_bounds(cells: int) -> Bounds:
-    """Room for so many cells."""
-    most, within, around = np.zeros((3, cells, LANES))
-    return Bounds(most, within, around, np.zeros(cells))
-
-
-def earnings_of(
-    weights: Floats, values: Floats, lanes: int, length: int, log_total: float, projected: bool, chains: bool
-) -> Earnings:
-    """Those of the first lanes, which have trees of these values.
-
-    At each node a tree that is chosen may lose 1e-9 of what it earns below (ties); the slack is more.
-    """
-    lower = np.full(LANES, np.inf)
-    lower[:lanes] = values[:lanes] - 1e-7 * length * (length + np.abs(values[:lanes]))
-    lower[np.isnan(lower)] = -np.inf  # no tree is known
-    return Earnings(weights, lower, log_total, projected, chains)
 
 
 def can_be_bounded(weights: Floats) -> bool:

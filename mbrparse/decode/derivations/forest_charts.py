@@ -16,14 +16,19 @@ from mbrparse.decode.parser_options import Items
 from mbrparse.errors import ChartOverflowError, TimeLimitError
 from mbrparse.grammar.charts.chart import TOO_IMPROBABLE, TOO_LARGE, Chart
 from mbrparse.grammar.charts.clock import NO_LIMIT, Clock
-from mbrparse.grammar.charts.factory import TIE
+from mbrparse.grammar.charts.dense.dense_charts import DenseCharts
+from mbrparse.grammar.charts.factory import TIE, choose_kernel
+from mbrparse.grammar.charts.forest.forest_nodes import SentenceNodes, nodes_of
 from mbrparse.grammar.charts.forest.forests import Forests
 from mbrparse.grammar.charts.forest.packed_forest import Forest
 from mbrparse.grammar.charts.live_nodes import LiveNodes
 from mbrparse.grammar.charts.pruning import Mask, Pruned, Pruning
-from mbrparse.grammar.charts.rule_tables import Ints
+from mbrparse.grammar.charts.rule_tables import Ints, chart_rules, wide_symbols
 from mbrparse.grammar.charts.span_summary import SpanEntries, SpanSummary
 from mbrparse.grammar.pcfg import PCFG, IntArray
+
+# So many sentences' nodes are held at once, and the shortest sentence that the dense kernels take.
+_WINDOW, _LEAST_DENSE = 32, 2
 
 
 class ForestChart:
@@ -69,18 +74,24 @@ class ForestChart:
         """The forest, which stands until another chart is asked for its own."""
         return self._charts.forest_of(self.terminal_ids)
 
+    def nodes(self) -> SentenceNodes:
+        """The nodes of its forest."""
+        return self._charts.nodes_of(self.terminal_ids)
+
     def span_summary(self) -> SpanSummary:
         """Best label, its posterior, and the sum of posteriors, by cell."""
         charts = self._charts
-        return forest_summary(self.forest(), charts.label, len(charts.labels), self.length, TIE["double"])
+        return forest_summary(
+            self.nodes().nodes, charts.label, len(charts.labels), self.length, TIE["double"]
+        )
 
     def span_posteriors(self) -> SpanEntries:
         """Expected numbers of labels over spans."""
-        return forest_entries(self.forest(), self._charts.label, self.length)
+        return forest_entries(self.nodes().nodes, self._charts.label, self.length)
 
     def live_nodes(self) -> LiveNodes:
         """The symbols over spans that occur in some parse."""
-        return forest_nodes(self.forest(), self.length)
+        return forest_nodes(self.nodes().nodes, self.length)
 
 
 class ForestCharts:
@@ -109,25 +120,40 @@ class ForestCharts:
         # The sentence that the memory is filled with: a chart that is held would hold this in turn, and both
         # would stay until the garbage collector comes.
         self._held: IntArray | None = None
+        # Where the dense kernels take the grammar, a search needs but the nodes of most sentences' forests:
+        # those of the window of sentences at hand.
+        self._dense: DenseCharts | None = None
+        self._nodes: dict[int, tuple[IntArray, SentenceNodes]] = {}
+        unlimited = pruning is None and clock.seconds is None
+        if unlimited and not grammar.has_unaries and _is_dense(grammar):
+            self._dense = DenseCharts(grammar, np.float64, TIE["double"], clock)
 
     def charts(self, sentences: Sequence[IntArray]) -> Iterator[ForestChart]:
         """One chart for each sentence of known terminals, in order."""
         projected: Sequence[Chart | None] = [None] * len(sentences)
         if self.pruning is not None:
             projected = self.pruning.charts(sentences)
-        for terminal_ids, of_labels in zip(sentences, projected, strict=True):
+        for place, (terminal_ids, of_labels) in enumerate(zip(sentences, projected, strict=True)):
+            if self._dense is not None and place % _WINDOW == 0:
+                self._nodes = _dense_nodes(self._dense, sentences[place : place + _WINDOW])
             self._held = None
-            try:
-                with self.clock.running(0.0 if of_labels is None else of_labels.spent):
-                    log_prob, mask = self._fill(terminal_ids, of_labels)
-            except ChartOverflowError:
-                yield ForestChart(self, terminal_ids, -math.inf, TOO_LARGE)
-            except TimeLimitError as error:
-                yield ForestChart(self, terminal_ids, -math.inf, error.message)
+            if id(terminal_ids) in self._nodes:
+                yield ForestChart(self, terminal_ids, self.nodes_of(terminal_ids).log_prob)
             else:
-                self._held = terminal_ids
-                lost = log_prob == -math.inf and self.forests.holds_tree(len(terminal_ids))
-                yield ForestChart(self, terminal_ids, log_prob, TOO_IMPROBABLE if lost else None, mask)
+                yield self._filled(terminal_ids, of_labels)
+
+    def _filled(self, terminal_ids: IntArray, of_labels: Chart | None) -> ForestChart:
+        """The chart of a sentence whose forest is filled."""
+        try:
+            with self.clock.running(0.0 if of_labels is None else of_labels.spent):
+                log_prob, mask = self._fill(terminal_ids, of_labels)
+        except ChartOverflowError:
+            return ForestChart(self, terminal_ids, -math.inf, TOO_LARGE)
+        except TimeLimitError as error:
+            return ForestChart(self, terminal_ids, -math.inf, error.message)
+        self._held = terminal_ids
+        lost = log_prob == -math.inf and self.forests.holds_tree(len(terminal_ids))
+        return ForestChart(self, terminal_ids, log_prob, TOO_IMPROBABLE if lost else None, mask)
 
     def _fill(self, terminal_ids: IntArray, projected: Chart | None = None) -> tuple[float, Mask | None]:
         """Fill the forest; returns the sentence's log probability, and what the forest was restricted to."""
@@ -152,3 +178,30 @@ class ForestCharts:
             self._fill(terminal_ids)
             self._held = terminal_ids
         return self.forests.forest
+
+    def knows_nodes(self, terminal_ids: IntArray) -> bool:
+        """Whether the nodes of a sentence's forest are known without it."""
+        return id(terminal_ids) in self._nodes
+
+    def nodes_of(self, terminal_ids: IntArray) -> SentenceNodes:
+        """The nodes of a sentence's forest, which is filled if need be; raises as ``forest_of`` does."""
+        if id(terminal_ids) in self._nodes:
+            return self._nodes[id(terminal_ids)][1]
+        nodes = nodes_of(self.forest_of(terminal_ids))
+        return SentenceNodes(nodes, self.forests.log_scale, self.forests.log_total)
+
+
+def _is_dense(grammar: PCFG) -> bool:
+    return choose_kernel(len(wide_symbols(chart_rules(grammar))), _LEAST_DENSE) == "dense"
+
+
+def _dense_nodes(
+    dense: DenseCharts, sentences: Sequence[IntArray]
+) -> dict[int, tuple[IntArray, SentenceNodes]]:
+    """The nodes of sentences' forests, by identity, as far as the dense kernels find them."""
+    found: dict[int, tuple[IntArray, SentenceNodes]] = {}
+    for group in dense.grouped([ids for ids in sentences if len(ids) >= _LEAST_DENSE], len):
+        for terminal_ids, nodes in zip(group, dense.forest_nodes(group), strict=True):
+            if nodes is not None:
+                found[id(terminal_ids)] = terminal_ids, nodes
+    return found

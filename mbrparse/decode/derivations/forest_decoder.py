@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
 
 from mbrparse.decode.decoders import Decoded
-from mbrparse.decode.derivations.bounds import Bounds, CellMasses, likely, measure, new_bounds, new_masses
+from mbrparse.decode.derivations.bounds import Cells, new_cells
+from mbrparse.decode.derivations.cell_masses import LIKELY_NODE, ItemLabels, survey
 from mbrparse.decode.derivations.expectations import ItemPosteriors, item_nodes
 from mbrparse.decode.derivations.forest_charts import ForestChart, ForestCharts
 from mbrparse.decode.derivations.gains import LANES
 from mbrparse.decode.derivations.grammar_lanes import GrammarLanes
 from mbrparse.decode.derivations.item_kinds import expected_items
 from mbrparse.decode.derivations.item_tables import item_tables
-from mbrparse.decode.derivations.kept_forest import Selection
 from mbrparse.decode.derivations.kept_forests import KeptForests
 from mbrparse.decode.derivations.max_rule import MaxRule
 from mbrparse.decode.derivations.tree_search import GrammarTree
 from mbrparse.decode.objectives import Item, Kind, Objective, Space
+from mbrparse.grammar.charts.columns import Labels, Spans
 from mbrparse.grammar.charts.factory import TIE
+from mbrparse.grammar.charts.forest.forest_nodes import SentenceNodes
+from mbrparse.grammar.charts.nodes import SYMBOL_IDS, columns_of
 from mbrparse.grammar.charts.rule_tables import Ints
 
 
@@ -30,9 +34,9 @@ class ForestDecoder:
         """``expectations``: what is expected of a tree's items is wanted too."""
         grammar, forests, label, tie = charts.grammar, charts.forests, charts.label, TIE["double"]
         self._objectives = objectives
-        self._forests = forests
+        self._charts = charts
         self.items = item_tables(grammar, forests, label)
-        self._names = [grammar.labels[label_id] for label_id in grammar.label_ids.tolist()]
+        self._name, self._names = grammar.label_ids, grammar.labels
         self._posteriors = ItemPosteriors(forests, self.items) if expectations else None
         # Where every label is one symbol's, max-rule's space is the grammar's.
         plain = len(np.unique(self.items.label)) == len(label)
@@ -54,9 +58,10 @@ class ForestDecoder:
             MaxRule(grammar, forests, self.items, {index: objectives[index] for index in batch}, tie)
             for batch in (labelled[begin : begin + LANES] for begin in range(0, len(labelled), LANES))
         ]
-        self._label_of = _representatives(self.items.label, label)
+        self._symbol_of = _representatives(self.items.label, label)
         self._kept = KeptForests(forests, self.items.label, self.items.n_labels)
-        self._by_label = np.zeros(self.items.n_labels)
+        self._item_labels = ItemLabels(self.items.label, self.items.terminal, np.zeros(self.items.n_labels))
+        self._cells: Cells = new_cells(0)
 
     def decode(self, chart: ForestChart, posteriors: object) -> list[Decoded | None]:
         """The best trees.
@@ -64,22 +69,26 @@ class ForestDecoder:
         Raises ChartOverflowError or MemoryError where the search does not fit, TimeLimitError where it takes
         too long.
         """
-        trees = self.trees(chart)
-        return [self._decoded(row, tree) for row, tree in zip(self._objectives, trees, strict=True)]
+        trees, log_scale = self.trees(chart), chart.nodes().log_scale
+        if self._posteriors is not None:
+            chart.forest()
+        rows = zip(self._objectives, trees, strict=True)
+        return [self._decoded(row, tree, log_scale) for row, tree in rows]
 
-    def _decoded(self, row: Objective, tree: GrammarTree | None) -> Decoded | None:
+    def _decoded(self, row: Objective, tree: GrammarTree | None, log_scale: float) -> Decoded | None:
         if tree is None:
             return None
-        names, label = self._names, self.items.label
-        spans = [(start, end, names[symbol]) for start, end, symbol in tree.nodes]
-        preterminals = [names[symbol] for symbol in tree.preterminals]
+        nodes, names = columns_of(tree.nodes), self._names
+        spans = Spans(nodes.starts, nodes.ends, self._name[nodes.ids], names)
+        preterminals = Labels(self._name[tree.preterminals], names)
         expected = None
         if self._posteriors is not None:
+            label = self.items.label
             ids = [(start, end, int(label[symbol])) for start, end, symbol in tree.nodes]
-            nodes = item_nodes(ids, label[tree.preterminals].tolist())
-            expected = expected_items(nodes, self._posteriors)
+            listed = item_nodes(ids, label[tree.preterminals].tolist())
+            expected = expected_items(listed, self._posteriors)
         # Inside values of a forest are scaled, and so is the probability of a derivation.
-        score = tree.score - row.weight(Item.RULE) * self._forests.log_scale
+        score = tree.score - row.weight(Item.RULE) * log_scale
         if row.kind is Kind.DERIVATION:
             return Decoded(spans, preterminals, None, score / row.weight(Item.RULE), expected)
         return Decoded(spans, preterminals, score, None, expected)
@@ -89,43 +98,43 @@ class ForestDecoder:
 
         Nodes and preterminals are symbol ids; in trees of max-rule any symbol that has the label.
         """
-        chart.forest()
-        found = self._found(chart.length)
+        known = chart.nodes()
+        by_rules = self._charts.knows_nodes(chart.terminal_ids)
+        found = self._found(known, by_rules, chart.length)
         return [found[index] for index in range(len(self._objectives))]
 
-    def _bounding(self, cells: int) -> tuple[CellMasses, Bounds, Selection, Selection]:
-        """Room for what is known of cells, and what is selected of them."""
-        core, selection = (
-            Selection(np.zeros(cells, np.int32), np.zeros(cells), np.zeros(cells)) for _ in range(2)
-        )
-        return new_masses(cells), new_bounds(cells), core, selection
-
-    def _found(self, length: int) -> dict[int, GrammarTree | None]:
-        cells = length * (length + 1) // 2
-        masses, bounds, core, selection = self._bounding(cells)
-        measure(self._forests.forest, self.items, masses, self._by_label, length)
-        likely(masses, core, selection, length)
+    def _found(self, known: SentenceNodes, by_rules: bool, length: int) -> dict[int, GrammarTree | None]:
+        count = length * (length + 1) // 2
+        if len(self._cells.masses.nodes) < count:
+            self._cells = new_cells(count)
+        cells, core, selection = self._cells, self._cells.core, self._cells.selection
+        # Labels' nodes are wanted where something looks at labels.
+        least_label = LIKELY_NODE if self._max_rule else math.inf
+        source = known.nodes if by_rules else None
+        survey(known.nodes, self._item_labels, cells.masses, core, selection, least_label, length)
         # What is best in the core says how much of the rest could be better.
-        kept = self._kept.keep(core, length)
-        searches: list[GrammarLanes | MaxRule] = [*self._lanes, *self._max_rule]
-        for search in searches:
-            search.narrow(kept, masses, core, selection, bounds, length)
-        self._forests.clock.check()
-        enough = core.holds(selection)
+        kept = self._kept.keep(core, length, source)
+        for lanes in self._lanes:
+            lanes.narrow(kept, cells, known.log_total, length)
+        for max_rule in self._max_rule:
+            max_rule.narrow(kept, cells, length)
+        self._charts.clock.check()
+        enough = core.holds(selection, count)
         if not enough:
-            kept = self._kept.keep(selection, length)
+            kept = self._kept.keep(selection, length, source)
         found: dict[int, GrammarTree | None] = {}
         for lanes in self._lanes:
-            found.update(lanes.trees(kept, length, enough))
+            found.update(lanes.trees(kept, cells, length, enough))
         for max_rule in self._max_rule:
-            for index, tree in max_rule.trees(kept, length, enough).items():
-                if tree is None:
-                    found[index] = None
-                    continue
-                nodes_of = [(start, end, self._label_of[label]) for start, end, label in tree.nodes]
-                tags = [self._label_of[label] for label in tree.preterminals]
-                found[index] = GrammarTree(tree.score, nodes_of, tags)
+            for index, tree in max_rule.trees(kept, cells, length, enough).items():
+                found[index] = None if tree is None else self._of_symbols(tree)
         return found
+
+    def _of_symbols(self, tree: GrammarTree) -> GrammarTree:
+        """A tree of labels, as symbols that have them."""
+        nodes = columns_of(tree.nodes)
+        spans = Spans(nodes.starts, nodes.ends, self._symbol_of[nodes.ids], SYMBOL_IDS)
+        return GrammarTree(tree.score, spans, self._symbol_of[tree.preterminals].tolist())
 
 
 def _batched(objectives: Sequence[Objective], chosen: Sequence[int]) -> list[list[int]]:
@@ -143,8 +152,8 @@ def _batched(objectives: Sequence[Objective], chosen: Sequence[int]) -> list[lis
     return batches
 
 
-def _representatives(item_label: Ints, label: Ints) -> list[int]:
+def _representatives(item_label: Ints, label: Ints) -> Ints:
     """For each label of items, a symbol that has it."""
-    found = np.zeros(int(item_label.max(initial=-1)) + 1, np.int32)
+    found: Ints = np.zeros(int(item_label.max(initial=-1)) + 1, np.int32)
     found[item_label] = np.arange(len(label))
-    return found.tolist()
+    return found

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from mbrparse.grammar.charts.forest.packed_forest import Forest, forest_cell
+from mbrparse.grammar.charts.forest.forest_nodes import ForestNodes
+from mbrparse.grammar.charts.forest.packed_forest import forest_cell
 from mbrparse.grammar.charts.live_nodes import LiveNodes, live_nodes
 from mbrparse.grammar.charts.rule_tables import Ints
 from mbrparse.grammar.charts.span_summary import SpanEntries, SpanSummary, empty_summary
 from mbrparse.grammar.kernel import kernel
 
 
-def forest_summary(forest: Forest, label: Ints, n_labels: int, n: int, tolerance: float) -> SpanSummary:
+def forest_summary(forest: ForestNodes, label: Ints, n_labels: int, n: int, tolerance: float) -> SpanSummary:
     """Summarize all cells; over single terminals only preterminals count."""
     summary = empty_summary(n)
     _summarize(forest, label, n_labels, n, tolerance, summary)
@@ -20,7 +21,7 @@ def forest_summary(forest: Forest, label: Ints, n_labels: int, n: int, tolerance
 
 @kernel
 def _summarize(
-    forest: Forest, label: Ints, n_labels: int, n: int, tolerance: float, summary: SpanSummary
+    forest: ForestNodes, label: Ints, n_labels: int, n: int, tolerance: float, summary: SpanSummary
 ) -> None:
     mass = np.zeros(n_labels)
     inside, outside, node_symbol = forest.inside, forest.outside, forest.node_symbol
@@ -49,7 +50,7 @@ def _summarize(
                 mass[label[node_symbol[node]]] = 0
 
 
-def forest_entries(forest: Forest, label: Ints, n: int) -> SpanEntries:
+def forest_entries(forest: ForestNodes, label: Ints, n: int) -> SpanEntries:
     """Expected numbers above zero of labels over spans, single terminals included."""
     count = int(forest.node_first[n * (n + 1) // 2])
     starts, ends = forest.node_start[:count], _ends(forest, n)
@@ -64,7 +65,7 @@ def forest_entries(forest: Forest, label: Ints, n: int) -> SpanEntries:
     )
 
 
-def forest_nodes(forest: Forest, n: int) -> LiveNodes:
+def forest_nodes(forest: ForestNodes, n: int) -> LiveNodes:
     """The nodes that occur in some parse."""
     count = int(forest.node_first[n * (n + 1) // 2])
     inside, outside = forest.inside[:count], forest.outside[:count]
@@ -73,7 +74,7 @@ def forest_nodes(forest: Forest, n: int) -> LiveNodes:
         return live_nodes(starts, _ends(forest, n), symbols, np.log(inside), inside * outside)
 
 
-def _ends(forest: Forest, n: int) -> Ints:
+def _ends(forest: ForestNodes, n: int) -> Ints:
     """By node, where its span ends."""
     sizes = np.diff(forest.node_first[: n * (n + 1) // 2 + 1])
     ends = np.repeat(np.arange(1, n + 1, dtype=np.int32), np.arange(1, n + 1))

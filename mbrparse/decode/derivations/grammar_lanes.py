@@ -6,41 +6,19 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from mbrparse.decode.derivations.backtrace import best_values
-from mbrparse.decode.derivations.bounds import (
-    Bounds,
-    CellMasses,
-    bound_cells,
-    bound_trees,
-    can_be_bounded,
-    earnings_of,
-    select,
-)
-from mbrparse.decode.derivations.forest_search import earned_in_cells
-from mbrparse.decode.derivations.gains import (
-    CONSTANT,
-    LANES,
-    LOG_NODE,
-    RULE,
-    SPLIT,
-    WEIGHTS,
-    item_gains,
-    lexical_gains,
-    new_sums,
-)
-from mbrparse.decode.derivations.item_forest import ItemForest
+from mbrparse.decode.derivations.bounds import Cells, Earnings, can_be_bounded
+from mbrparse.decode.derivations.gains import CONSTANT, LANES, LOG_NODE, RULE, SPLIT, WEIGHTS, new_sums
 from mbrparse.decode.derivations.item_kinds import ITEM_KINDS
 from mbrparse.decode.derivations.item_tables import ItemTables
-from mbrparse.decode.derivations.kept_forest import KeptForest, Selection
+from mbrparse.decode.derivations.kept_forest import KeptForest
+from mbrparse.decode.derivations.lane_search import LaneTables, Search, search_lanes
 from mbrparse.decode.derivations.search_state import NO_NUMBERS, EdgeGains, SearchState
 from mbrparse.decode.derivations.tree_search import GrammarTree, TreeSearch
 from mbrparse.decode.objectives import Objective
+from mbrparse.grammar.charts.clock import NO_LIMIT
 from mbrparse.grammar.charts.forest.forests import Forests
-from mbrparse.grammar.charts.forest.packed_forest import Forest, forest_cell
 from mbrparse.grammar.charts.rule_tables import Floats
 from mbrparse.grammar.pcfg import PCFG
-
-_SMALL = 1e-300  # in place of zero, whose logarithm would only be in the way
 
 
 class GrammarLanes:
@@ -55,15 +33,14 @@ class GrammarLanes:
         tie: float,
     ) -> None:
         """``objectives`` by their position among all; one may look at splits (``SPLIT``)."""
-        self._forests = forests
-        self._items = items
         self._places = list(objectives)
         self._weights = _weights(list(objectives.values()))
         self._bounded = can_be_bounded(self._weights)
         split_lanes = np.flatnonzero(self._weights[SPLIT])
         self._share_lane = int(split_lanes[0]) if len(split_lanes) else -1
-        self._roots = _roots(grammar, self._weights)
-        self._sums = new_sums(items)
+        roots = _roots(grammar, self._weights)
+        self._given = LaneTables(forests.tables, forests.unaries, items, new_sums(items), roots)
+        self._lower: Floats = np.zeros(LANES)
         self._search = TreeSearch(
             items.label,
             items.rule_log_prob,
@@ -76,59 +53,49 @@ class GrammarLanes:
         self._adds_up = not grammar.has_unaries or len(np.unique(items.label)) == len(items.label)
         self._chains = grammar.has_unaries
 
-    def narrow(
-        self,
-        kept: KeptForest,
-        masses: CellMasses,
-        core: Selection,
-        selection: Selection,
-        bounds: Bounds,
-        length: int,
-    ) -> None:
-        """Add to a selection what the best trees may need, by what is found in a core."""
+    def narrow(self, kept: KeptForest, cells: Cells, log_total: float, length: int) -> None:
+        """Add to a selection what the best trees may need, by what is found in a core.
+
+        ``log_total`` is the sentence's log probability, as inside values are scaled.
+        """
         if not self._bounded:
-            selection.items[:] = 1
+            cells.selection.items[:] = 1
             return
-        state = self._state(kept, length)
-        known = core.items if self._adds_up else np.zeros_like(core.items)
-        earned_in_cells(state, known, bounds.most, length)
-        self._search.search(state, length)
-        values = best_values(state, self._root_gains(kept.forest, length), length)
-        log_total = self._forests.log_total
-        earned = earnings_of(self._weights, values, len(self._places), length, log_total, False, self._chains)
-        bound_cells(earned, masses, known, kept.edge_most, bounds, length)
-        bound_trees(bounds, length, self._forests.clock.stop)
-        select(earned, masses, bounds, selection, length)
+        self._run(kept, cells, log_total, narrows=True, searched=False, length=length)
 
-    def trees(self, kept: KeptForest, length: int, searched: bool) -> dict[int, GrammarTree | None]:
-        """By the objective's position, the best tree of a forest (that was searched last), or None."""
-        state = self._state(kept, length, searched)
-        if not searched:
-            self._search.search(state, length)
-        trees = self._search.trees(state, self._root_gains(kept.forest, length), len(self._places), length)
-        return dict(zip(self._places, trees, strict=True))
+    def trees(
+        self, kept: KeptForest, cells: Cells, length: int, searched: bool
+    ) -> dict[int, GrammarTree | None]:
+        """By the objective's position, the best tree of a forest, or None.
 
-    def _state(self, kept: KeptForest, length: int, filled: bool = False) -> SearchState:
-        """What is searched: the forest and its gains."""
-        forest, weights = kept.forest, self._weights
-        edge_gains = EdgeGains(NO_NUMBERS, NO_NUMBERS, weights, self._share_lane)
-        state = self._search.state(forest, edge_gains, kept.left_value, kept.weight)
-        if filled:
-            return state
-        state.gains.weights[:] = weights
-        source = ItemForest(forest, self._forests.tables, self._forests.unaries, self._items)
-        item_gains(source, self._sums, state.gains, length)
-        lexical_gains(forest, self._items, weights, state.values.lexical, length)
+        ``searched``: it is the one that was searched last, to ``narrow``.
+        """
+        state = self._run(kept, cells, 0.0, narrows=False, searched=searched and self._bounded, length=length)
+        return dict(zip(self._places, self._search.trees(state, len(self._places)), strict=True))
+
+    def _run(
+        self, kept: KeptForest, cells: Cells, log_total: float, narrows: bool, searched: bool, length: int
+    ) -> SearchState:
+        state, lanes = self._state(kept), len(self._places)
+        earnings = Earnings(
+            self._weights,
+            self._lower,
+            lanes,
+            log_total,
+            projected=False,
+            chains=self._chains,
+            adds_up=self._adds_up,
+        )
+        search = Search(narrows, searched, lanes, NO_LIMIT.stop)
+        search_lanes(state, self._given, search, earnings, cells, kept.edge_most, length)
         return state
 
-    def _root_gains(self, forest: Forest, length: int) -> Floats:
-        cell = forest_cell(0, length)
-        root = slice(forest.node_first[cell], forest.node_first[cell + 1])
-        earned = self._roots[forest.node_symbol[root]]
-        if self._weights[LOG_NODE].any():
-            # What the factors of a product telescope to but for the root's inside value.
-            earned -= np.log(np.maximum(forest.inside[root], _SMALL))[:, None] * self._weights[LOG_NODE]
-        return earned
+    def _state(self, kept: KeptForest) -> SearchState:
+        """What is searched."""
+        edge_gains = EdgeGains(NO_NUMBERS, NO_NUMBERS, self._weights, self._share_lane)
+        state = self._search.state(kept.forest, edge_gains, kept.left_value, kept.weight)
+        state.gains.weights[:] = self._weights
+        return state
 
 
 def _weights(objectives: list[Objective]) -> Floats:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mbrparse.grammar.charts.forest.forest_nodes import ForestNodes
 from mbrparse.grammar.charts.forest.packed_forest import (
     EDGES,
     GROUPS,
@@ -37,12 +38,13 @@ class Selection(NamedTuple):
     least: Floats
     least_label: Floats
 
-    def holds(self, other: Selection) -> bool:
-        """Whether it keeps all that another one does."""
+    def holds(self, other: Selection, cells: int) -> bool:
+        """Whether of the first cells it keeps all that another one does."""
+        first = slice(cells)
         return bool(
-            (self.items >= other.items).all()
-            and (self.least <= other.least).all()
-            and (self.least_label <= other.least_label).all()
+            (self.items[first] >= other.items[first]).all()
+            and (self.least[first] <= other.least[first]).all()
+            and (self.least_label[first] <= other.least_label[first]).all()
         )
 
 
@@ -81,6 +83,14 @@ def keep(
     probabilities of rules, the labels of symbols, and how many groups there are.
     """
     source_weight, rule_prob, label, source_groups = known
+    nodes = ForestNodes(
+        source.node_first,
+        source.node_start,
+        source.node_symbol,
+        source.inside,
+        source.outside,
+        source.lexical,
+    )
     forest = into.forest
     forest.node_first[0], forest.unary_first[0], forest.cell_production[0] = 0, 0, 0
     cells = n * (n + 1) // 2
@@ -90,7 +100,7 @@ def keep(
     for end in range(1, n + 1):
         if stop[0]:
             return STOPPED
-        if not _keep_nodes(source, label, selection, forest, scratch, end):
+        if not keep_nodes(nodes, label, selection, forest, scratch, end):
             return NODES
         groups, full = _keep_groups(source, (source_weight, rule_prob), selection, into, scratch, end, groups)
         if full >= 0:
@@ -105,8 +115,8 @@ def keep(
 
 
 @kernel
-def _keep_nodes(
-    source: Forest, label: Ints, selection: Selection, forest: Forest, scratch: KeepingScratch, end: int
+def keep_nodes(
+    source: ForestNodes, label: Ints, selection: Selection, forest: Forest, scratch: KeepingScratch, end: int
 ) -> bool:
     """Keep the nodes of a column; false if there is no room."""
     symbol, inside, outside, lexical = source.node_symbol, source.inside, source.outside, source.lexical

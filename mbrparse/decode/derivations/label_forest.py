@@ -32,6 +32,7 @@ class LabelForest(NamedTuple):
 
     forest: Forest
     edge_posterior: Floats  # of the production at this split
+    log_edge_posterior: Floats  # its logarithm, worked out where it is wanted
     unary_posterior: Floats
     times: Ints  # by node: how many symbols it stands for, which is how often a chain may visit it
 
@@ -208,25 +209,6 @@ def _project_edges(source: ItemForest, labels: LabelForest, scratch: ProjectionS
     return True
 
 
-def largest_edges(labels: LabelForest, length: int) -> Floats:
-    """By cell the largest posterior of its edges."""
-    most = np.zeros(length * (length + 1) // 2)
-    _measure_edges(labels, most, length)
-    return most
-
-
-@kernel
-def _measure_edges(labels: LabelForest, most: Floats, n: int) -> None:
-    forest, posterior = labels.forest, labels.edge_posterior
-    node_start, parent, edge_group = forest.node_start, forest.production_parent, forest.edge_group
-    for end in range(1, n + 1):
-        first = forest.node_first[forest_cell(end - 1, end)]
-        last = forest.node_first[forest_cell(0, end) + 1]
-        for edge in range(forest.edge_first[first], forest.edge_first[last]):
-            cell = forest_cell(node_start[parent[edge_group[edge]]], end)
-            most[cell] = max(most[cell], posterior[edge])
-
-
 class LabelForests:
     """Projects one forest after the other, in the same memory."""
 
@@ -239,8 +221,7 @@ class LabelForests:
     def project(self, forest: Forest, length: int) -> LabelForest:
         """The forest of labels of a forest; it lives until the next one.
 
-        Posteriors are cut to what is in use. Raises ChartOverflowError where memory does not suffice, and
-        TimeLimitError.
+        Raises ChartOverflowError where memory does not suffice, and TimeLimitError.
         """
         forests = self._forests
         source = ItemForest(forest, forests.tables, forests.unaries, self._items)
@@ -252,11 +233,7 @@ class LabelForests:
                 raise ChartOverflowError("a forest of labels too large for memory")
             self._room = self._allocate(source.forest, 2 * self._edges)
             self._edges *= 2
-        _, labels, scratch = self._room
-        edges, unaries = scratch.counts[2:].tolist()
-        return labels._replace(
-            edge_posterior=labels.edge_posterior[:edges], unary_posterior=labels.unary_posterior[:unaries]
-        )
+        return self._room[1]
 
     def _allocate(self, forest: Forest, edges: int) -> tuple[Forest, LabelForest, ProjectionScratch]:
         nodes, productions, unaries = (
@@ -266,6 +243,7 @@ class LabelForests:
         )
         labels = LabelForest(
             empty_forest(len(forest.node_first), nodes, productions, edges, edges, productions, unaries),
+            new_floats(edges),
             new_floats(edges),
             new_floats(unaries),
             new_ints(nodes),

@@ -14,6 +14,7 @@ from mbrparse.decode.derivations.gains import LANES, WEIGHTS, Gains
 from mbrparse.decode.derivations.walk_scratch import WalkScratch
 from mbrparse.grammar.charts.forest.packed_forest import Forest, new_floats, new_ints
 from mbrparse.grammar.charts.rule_tables import Floats, Ints
+from mbrparse.grammar.kernel import kernel
 
 NO_NUMBERS: Floats = np.zeros(0)
 NO_TIMES: Ints = np.zeros(0, np.int32)
@@ -58,6 +59,24 @@ class SearchState(NamedTuple):
     values: BestValues
     tie: float  # values that differ relatively by no more are equal
     stop: Ints  # not zero where the time is up (``Clock.stop``)
+
+
+@kernel
+def unhurried(state: SearchState, never: Ints) -> SearchState:
+    """The same, whose time is not up: ``never`` is a stop that is not set."""
+    walks = state.walks
+    return SearchState(
+        state.forest,
+        state.label,
+        state.gains,
+        state.edge_gains,
+        state.times,
+        state.chains,
+        WalkScratch(walks.graph, walks.components, walks.chains, walks.steps, walks.walk, never),
+        state.values,
+        state.tie,
+        never,
+    )
 
 
 def new_gains(forest: Forest, rule_log_prob: Floats, group_share: Floats) -> Gains:

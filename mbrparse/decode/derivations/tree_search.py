@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from mbrparse.decode.derivations.backtrace import best_trees
 from mbrparse.decode.derivations.chain_scratch import new_scratch, ranks
-from mbrparse.decode.derivations.forest_search import search_forest
 from mbrparse.decode.derivations.gains import Gains
 from mbrparse.decode.derivations.search_state import (
     NO_NUMBERS,
@@ -21,8 +20,9 @@ from mbrparse.decode.derivations.search_state import (
 )
 from mbrparse.decode.derivations.walk_scratch import new_walks
 from mbrparse.grammar.charts.clock import NO_LIMIT, Clock
+from mbrparse.grammar.charts.columns import Spans
 from mbrparse.grammar.charts.forest.packed_forest import Forest
-from mbrparse.grammar.charts.nodes import derivation_of
+from mbrparse.grammar.charts.nodes import SYMBOL_IDS
 from mbrparse.grammar.charts.rule_tables import Floats, Ints
 
 
@@ -34,7 +34,7 @@ class GrammarTree:
     """
 
     score: float
-    nodes: list[tuple[int, int, int]]
+    nodes: Sequence[tuple[int, int, int]]
     preterminals: list[int]
 
 
@@ -89,31 +89,27 @@ class TreeSearch:
             forest, self.label, gains, edge_gains, times, chains, walks, values, self._tie, stop
         )
 
-    def search(self, state: SearchState, length: int) -> None:
-        """Find the best values; raises TimeLimitError."""
-        search_forest(state, length)
-        self._clock.check()
+    def trees(self, state: SearchState, lanes: int) -> list[GrammarTree | None]:
+        """The best trees of the first lanes of a ``state``, in which they were found.
 
-    def trees(
-        self, state: SearchState, root_gains: Floats, lanes: int, length: int
-    ) -> list[GrammarTree | None]:
-        """The best trees of the first lanes of a ``state`` that was searched; None where no tree has a value.
-
-        ``root_gains`` [node of the root cell, lane] is -inf for what is no root.
+        None where no tree has a value. Raises TimeLimitError where the search was cut short.
         """
-        # To read trees off takes little, and what is half found could not be read.
-        walks = state.walks._replace(stop=NO_LIMIT.stop)
-        best_trees(state._replace(walks=walks, stop=NO_LIMIT.stop), root_gains, lanes, length)
+        self._clock.check()
         values = state.values
         ends = values.tree_end[:lanes].tolist()
         starts, stops, symbols = values.tree_nodes[:, : ends[-1]]
+        # Of the nodes over a single terminal the lowest is the preterminal.
+        inner = stops - starts > 1
+        inner[:-1] |= (starts[1:] == starts[:-1]) & (stops[1:] == stops[:-1])
         found: list[GrammarTree | None] = []
         begin = 0
         for end, score in zip(ends, values.tree_value[:lanes].tolist(), strict=True):
             if end == begin:
                 found.append(None)
                 continue
-            derivation = derivation_of(starts[begin:end], stops[begin:end], symbols[begin:end], score)
-            found.append(GrammarTree(score, list(derivation.nodes), list(derivation.preterminals)))
+            inner[end - 1] = False
+            nodes, above = slice(begin, end), inner[begin:end]
+            spans = Spans(starts[nodes][above], stops[nodes][above], symbols[nodes][above], SYMBOL_IDS)
+            found.append(GrammarTree(score, spans, symbols[nodes][~above].tolist()))
             begin = end
         return found

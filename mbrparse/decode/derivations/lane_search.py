@@ -1,0 +1,85 @@
+"""Searches for objectives of derived trees, each in one call of a kernel: gains, values, bounds, trees."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mbrparse.decode.derivations.backtrace import best_trees, best_values
+from mbrparse.decode.derivations.bounds import Cells, Earnings, narrow
+from mbrparse.decode.derivations.forest_search import earned_in_cells, search_forest
+from mbrparse.decode.derivations.gains import LANES, LOG_NODE, ItemSums, item_gains, lexical_gains
+from mbrparse.decode.derivations.item_forest import ItemForest
+from mbrparse.decode.derivations.item_tables import ItemTables
+from mbrparse.decode.derivations.search_state import SearchState, unhurried
+from mbrparse.grammar.charts.closure import UnaryTables
+from mbrparse.grammar.charts.forest.packed_forest import forest_cell
+from mbrparse.grammar.charts.rule_tables import Floats, Ints, SparseTables
+from mbrparse.grammar.kernel import kernel
+
+_SMALL = 1e-300  # in place of zero, whose logarithm would only be in the way
+
+
+class LaneTables(NamedTuple):
+    """What gains are worked out of, the forest aside."""
+
+    tables: SparseTables
+    unaries: UnaryTables
+    items: ItemTables
+    sums: ItemSums
+    roots: Floats  # [symbol, lane] what it earns at the root, -inf for what is no root
+
+
+class Search(NamedTuple):
+    """What a search is for."""
+
+    narrows: bool  # to add to the selection what the best trees may need; else to find the best trees
+    searched: bool  # the forest's best values are known
+    lanes: int  # how many are in use
+    never: Ints  # a stop that is not set: trees are read off in any case, as it takes little
+
+
+@kernel
+def search_lanes(
+    state: SearchState,
+    given: LaneTables,
+    search: Search,
+    earnings: Earnings,
+    cells: Cells,
+    edge_most: Floats,
+    n: int,
+) -> None:
+    """Search a forest, in whose cells the largest posteriors of edges are ``edge_most``."""
+    if not search.searched:
+        source = ItemForest(state.forest, given.tables, given.unaries, given.items)
+        item_gains(source, given.sums, state.gains, n)
+        lexical_gains(state.forest, given.items, state.gains.weights, state.values.lexical, n)
+        if search.narrows and earnings.adds_up:
+            earned_in_cells(state, cells.core.items, cells.bounds.most, n)
+        search_forest(state, n)
+    if state.stop[0]:
+        return
+    root_gains = _root_gains(state, given.roots, n)
+    if search.narrows:
+        best_values(state, root_gains, earnings.lower, n)
+        narrow(earnings, cells, edge_most, n, state.stop)
+    else:
+        best_trees(unhurried(state, search.never), root_gains, search.lanes, n)
+
+
+@kernel
+def _root_gains(state: SearchState, roots: Floats, n: int) -> Floats:
+    """What the nodes of the root cell earn as roots [node, lane]."""
+    forest, weights = state.forest, state.gains.weights
+    cell = forest_cell(0, n)
+    first, last = forest.node_first[cell], forest.node_first[cell + 1]
+    earned = np.empty((last - first, LANES))
+    for node in range(first, last):
+        for lane in range(LANES):
+            gain = roots[forest.node_symbol[node], lane]
+            if weights[LOG_NODE, lane] != 0:
+                # What the factors of a product telescope to but for the root's inside value.
+                gain -= np.log(max(forest.inside[node], _SMALL)) * weights[LOG_NODE, lane]
+            earned[node - first, lane] = gain
+    return earned
