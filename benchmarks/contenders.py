@@ -21,6 +21,7 @@ from mbrparse.decode.parser import Parser
 from mbrparse.decode.parser_options import ParserOptions
 from mbrparse.decode.run import Job, Worker
 from mbrparse.decode.sentences import Batch
+from mbrparse.grammar.charts.chart import Wanted
 from mbrparse.grammar.charts.factory import ChartFactory, Precision
 from mbrparse.grammar.charts.rule_tables import chart_rules, wide_symbols
 
@@ -93,16 +94,20 @@ def viterbi(precision: Precision = "double") -> Callable[[Sample], Work]:
     return ready
 
 
-def charts(sample: Sample) -> Work:
-    """Inside, outside and the summary of posteriors, without search and trees."""
-    factory = ChartFactory(sample.grammar)
-    sentences = encoded(sample)
+def charts(wanted: Wanted) -> Callable[[Sample], Work]:
+    """Inside, outside and posteriors, with the best derivation if it is wanted: no search, no trees."""
 
-    def work() -> float:
-        found = factory.charts(sentences)
-        return float(sum(chart.log_prob for chart in found if chart.has_parse))
+    def ready(sample: Sample) -> Work:
+        factory = ChartFactory(sample.grammar, wanted=wanted)
+        sentences = encoded(sample)
 
-    return work
+        def work() -> float:
+            found = factory.charts(sentences)
+            return float(sum(chart.log_prob for chart in found if chart.has_parse))
+
+        return work
+
+    return ready
 
 
 def plain(what: str) -> Callable[[Sample], Work]:
@@ -138,7 +143,8 @@ for _setting in (SMALL.name, LARGE.name):
         (_setting, "recall"): Contender("inside, outside, Labelled Recall, trees", parsing(LR)),
         (_setting, "viterbi"): Contender("Viterbi, trees", viterbi()),
         (_setting, "viterbi-single"): Contender("  the same in single precision", viterbi("single")),
-        (_setting, "charts"): Contender("inside, outside, posteriors (no search)", charts),
+        (_setting, "charts"): Contender("inside, outside, posteriors (no search)", charts(Wanted())),
+        (_setting, "all-charts"): Contender("  with the best derivation", charts(Wanted(derivations=True))),
         (_setting, "plain"): Contender("plain kernel: inside, outside", plain("inside_outside")),
         (_setting, "plain-viterbi"): Contender("plain kernel: Viterbi", plain("viterbi")),
     }

@@ -20,10 +20,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import get_args
 
-import pandas as pd
-
 from mbrparse.decode.fallback import LabelledSpans
-from mbrparse.evaluate.criteria import PAPER, rates
+from mbrparse.evaluate.columns import Columns
+from mbrparse.evaluate.counts import SentenceCounts
+from mbrparse.evaluate.criteria import rates
 from mbrparse.experiments.dop.model_trial import timed_parses
 from mbrparse.experiments.dop.models import Model, Search
 from mbrparse.experiments.held_out import HeldOut
@@ -106,7 +106,7 @@ def ours(train: Sequence[Tree], test: Sequence[Tree]) -> None:
 
 def tell(name: str, held_out: HeldOut, guesses: Sequence[LabelledSpans], seconds: float) -> None:
     """Print labelled tree, labelled recall and time."""
-    found = rates(pd.DataFrame(held_out.judge(name, guesses)), PAPER).loc[name]
+    found = next(rates(Columns.of_rows(SentenceCounts._fields, held_out.judge(name, guesses))).records())
     print(
         f"{name}: {100 * found['labelled_tree']:.1f} / {100 * found['labelled_recall']:.1f} per cent, "
         f"{1e3 * seconds / len(guesses):.1f} ms a sentence"

@@ -15,10 +15,14 @@ import contextvars
 import os
 import signal
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from queue import Empty, SimpleQueue
 from types import FrameType
 from typing import Any, TypeVar
+
+#: In seconds: who interrupts waits no longer.
+QUICK = 0.01
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -114,6 +118,24 @@ def at_once(work: Callable[..., Result], *arguments: Any) -> Result:
             handler = handlers[number]
             assert callable(handler)
             handler(number, frame)
+
+
+class Pace:
+    """Work whose time grows with a length, faster than in proportion: what is quick is done at once."""
+
+    def __init__(self) -> None:
+        # Something of this length, by itself, took no time.
+        self._quick = 0
+
+    def run(self, lengths: Sequence[int], work: Callable[..., Result], *arguments: Any) -> Result:
+        """Return or raise what ``work(*arguments)`` does, on things of these lengths."""
+        if sum(lengths) <= self._quick:
+            return at_once(work, *arguments)
+        began = time.perf_counter()
+        result = aside(work, *arguments)
+        if len(lengths) == 1 and time.perf_counter() - began < QUICK:
+            self._quick = lengths[0]
+        return result
 
 
 def dismiss() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import secrets
 import signal
 import stat
 from collections.abc import Iterator
@@ -30,7 +29,7 @@ class Replacement:
         self._mode = _mode(self.target)
         os.stat(folder)
         begun = os.fsencode(name)[:_REPEATED].decode("utf-8", "ignore")
-        self._beside = os.path.join(folder, f".{begun}.{secrets.token_hex(4)}")
+        self._beside = os.path.join(folder, f".{begun}.{os.urandom(4).hex()}")
         self.complete = False
 
     def open(self) -> int:

@@ -7,13 +7,14 @@ from typing import NoReturn
 
 import pytest
 from commandline import Command, run
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from mbrparse.errors import CorpusError
 from mbrparse.treebank.corpora import read_corpus
 from mbrparse.treebank.tree import Tree
 
-settings.register_profile("mbrparse", deadline=None)
+# Nothing is timed: a busy machine makes examples slowly.
+settings.register_profile("mbrparse", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("mbrparse")
 
 

@@ -15,7 +15,6 @@ from children import LIMIT, started
 from commandline import Command
 
 from mbrparse.aside import all_aside, aside, at_once, dismiss, left_running
-from mbrparse.decode import parser as parsing
 from mbrparse.decode.parse_result import Parse
 from mbrparse.decode.parser import Parser
 from mbrparse.decode.sentences import Batch
@@ -92,10 +91,10 @@ def test_what_was_parsed_in_no_time_is_not_handed_over_again(monkeypatch: pytest
             return super()._parses(batch)
 
     parser = Observed(train([read_tree("(S x (S x x))")]), "labelled-recall")
-    monkeypatch.setattr(parsing, "_QUICK", 0.0)
+    monkeypatch.setattr("mbrparse.aside.QUICK", 0.0)
     for text in ("x x x", "x x x"):
         parser.parse(text)
-    monkeypatch.setattr(parsing, "_QUICK", 1e6)
+    monkeypatch.setattr("mbrparse.aside.QUICK", 1e6)
     for text in ("x x x", "x x x", "x x", "x\nx x", "x x x x", "x x\nx x", "x x x x"):
         parser.parse(text)
     assert found == [False, False, False, True, True, True, False, True, True]

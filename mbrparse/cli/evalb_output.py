@@ -59,7 +59,7 @@ def print_as_evalb(gold: str, parses: str, parameters: EvalbParameters, options:
         for line in report.lines(with_progress(scores, "evaluate")):
             stream.write(line)
         if counts is not None:
-            write_counts(counts_table(rows), counts)
+            write_counts(counts_table(rows).to_frame(), counts)
     note(report.coverage())
     return not messages and report.all.valid == report.all.sentences
 

@@ -167,4 +167,4 @@ def _print_tables(
             stream.write(text)
     if form == "csv":
         tell(result.summary.signature)
-    return bool((result.counts["parsed"] > 0).all())
+    return bool((result.table["parsed"] > 0).all())

@@ -102,6 +102,8 @@ _UNWRITTEN = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EBADF, errno.EIO)
 def main() -> NoReturn:
     """Run the command line; the only place where errors become exit codes."""
     streams.stand_in_for_closed()
+    # The threads of numpy's BLAS cost more to start than the few products of matrices gain by them.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     lost: OSError | None = None
     try:
         with signals.as_interrupts(), interruptible():

@@ -141,7 +141,7 @@ class Objective:
 
     def weight(self, item: Item) -> float:
         """The weight of an item's gain, 0 if the objective does not look at it."""
-        return dict(self.gains).get(item, 0.0)
+        return next((weight for known, weight in self.gains if known is item), 0.0)
 
     @property
     def labels_matter(self) -> bool:

@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple, Unpack
 
-from mbrparse.aside import aside, at_once
+from mbrparse.aside import Pace
 from mbrparse.decode.decoders import Decoded, decode_all
 from mbrparse.decode.evidence import Evidence
 from mbrparse.decode.fallback import LabelledSpans, fallback_spans
@@ -30,8 +30,6 @@ from mbrparse.grammar.dop.dop_grammar import DopGrammar
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.treebank.tree import Tree
 
-# In seconds: who interrupts waits no longer.
-_QUICK = 0.01
 if TYPE_CHECKING:
     from mbrparse.decode.candidates.candidate_trees import Candidate
 
@@ -86,8 +84,7 @@ class Parser:
             else GrammarSource(source, options)
         )
 
-        # A single sentence of so many words was parsed in no time.
-        self._quick_words = 0
+        self._pace = Pace()
         places = self.source.places
         nary = {position for place in places if place.nary for position in place.positions}
         # Trees of n-ary objectives are written un-binarized, fall-backs too.
@@ -116,20 +113,14 @@ class Parser:
 
         Where F is pooled it takes more than a batch: each sentence has the tree of its own F here.
         """
-        work = at_once if self._is_quick(batch) else aside
-        return work(self._parse_batch, batch)
-
-    def _is_quick(self, batch: Batch) -> bool:
-        """Whether as much has been parsed so soon that nobody waits who interrupts it."""
-        return sum(map(len, batch.sentences)) <= self._quick_words
+        lengths = [len(sentence) for sentence in batch.sentences]
+        return self._pace.run(lengths, self._parse_batch, batch)
 
     def _parse_batch(self, batch: Batch) -> list[Parse]:
         began = time.perf_counter()
         with _no_collection():
             parses = self._parses(batch)
         seconds = time.perf_counter() - began
-        if len(batch.sentences) == 1 and seconds < _QUICK:
-            self._quick_words = max(self._quick_words, len(batch.sentences[0]))
         for parse in parses:
             # Nobody has seen it yet; a copy of each would take longer than all else that is done here.
             object.__setattr__(parse, "seconds", seconds / len(parses))

@@ -97,34 +97,46 @@ def _with_grammar(
             short = min(spoken, key=lambda sentence: (len(sentence) == 1, len(sentence)))
             shortest = Batch([short] * min(len(spoken), _TOGETHER), tokens=chunk.form == "tokens")
             break
-    sizes: deque[int] = deque()
-    skipped = passed = 0
-
-    def measured() -> Iterator[Chunk]:
-        nonlocal skipped, passed
-        for chunk in itertools.chain(first, stream):
-            size = sum(map(len, chunk.lines))
-            if not chunk.wanted and not passed:
-                skipped += size
-                continue
-            passed += size
-            if chunk.wanted:
-                sizes.append(size)
-                yield chunk
-
-    def to_come() -> float | None:
-        """How many times what has passed, of a shard's blocks and the others', since the first wanted one."""
-        return (standing.size - skipped) / passed - 1 if standing.size is not None and passed else None
-
     # Kernels are compiled here, once, where other processes then find them.
     work = Work(partial(_begin, job), worker.parts, partial(worker.lines, shortest))
     with executor(jobs, work, tell) as pool:
-        found = measured()
-        tasks = Packer(pool, found, to_come) if pool.far else (Task((Part(chunk),)) for chunk in found)
+        left = _Wanted(itertools.chain(first, stream), standing)
+        tasks = Packer(pool, left, left.to_come) if pool.far else (Task((Part(chunk),)) for chunk in left)
         for lines in in_order(pool, work, tasks, worker.refused, tell):
             standing.workers, standing.retries = pool.size, pool.retries
-            standing.read += sizes.popleft()
+            left.one_is_done()
             yield lines
+
+
+class _Wanted:
+    """The chunks that are to be parsed; knows how far they are, by characters."""
+
+    def __init__(self, chunks: Iterable[Chunk], standing: Standing) -> None:
+        self._chunks, self._standing = chunks, standing
+        self._under_way: deque[int] = deque()
+        # What was there before the first, and what from then on, of a shard's blocks and of the others'.
+        self._skipped = self._passed = 0
+
+    def __iter__(self) -> Iterator[Chunk]:
+        for chunk in self._chunks:
+            size = sum(map(len, chunk.lines))
+            if not chunk.wanted and not self._passed:
+                self._skipped += size
+                continue
+            self._passed += size
+            if chunk.wanted:
+                self._under_way.append(size)
+                yield chunk
+
+    def one_is_done(self) -> None:
+        """Take note that the first that was not yet has been parsed."""
+        self._standing.read += self._under_way.popleft()
+
+    def to_come(self) -> float | None:
+        """How many times what has passed is still to come, where the input's size is known."""
+        if self._standing.size is None or not self._passed:
+            return None
+        return (self._standing.size - self._skipped) / self._passed - 1
 
 
 def _with_posteriors(

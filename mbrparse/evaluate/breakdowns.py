@@ -12,9 +12,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
-import pandas as pd
-
 from mbrparse.evaluate.attachment_tally import PP, AttachmentTally
+from mbrparse.evaluate.columns import Columns
 from mbrparse.evaluate.compared import Tally
 from mbrparse.evaluate.criteria import Average, Criterion, rates, totals
 from mbrparse.evaluate.grids import LAYOUTS, Cell
@@ -38,7 +37,7 @@ class Breakdown(NamedTuple):
     """A table with ``name`` first; ``rates`` are the columns shown as rates, the others as they are."""
 
     title: str
-    table: pd.DataFrame
+    table: Columns
     rates: tuple[Criterion, ...]
     names: int  #: how many columns are names
     shown: int | None = None  #: how many rows of each file people see
@@ -50,22 +49,19 @@ class Breakdown(NamedTuple):
         return self.title.lower().replace(" ", "_")
 
 
-def by_length(
-    counts: pd.DataFrame, criteria: Sequence[Criterion], average: Average, column: str
-) -> Breakdown:
+def by_length(counts: Columns, criteria: Sequence[Criterion], average: Average, column: str) -> Breakdown:
     """Rates for buckets of sentence length; empty buckets are left out."""
-    parts = []
-    for order, (low, high) in enumerate(_BUCKETS):
-        chosen = counts[counts[column].between(low if order else 0, float("inf") if high is None else high)]
-        if len(chosen):
-            part = rates(chosen, criteria, average)
-            part.insert(0, "sentences", totals(chosen)["sentences"])
-            part.insert(0, "length", f"{low}-{high}" if high else f"{low}+")
-            parts.append(part.reset_index(names="name"))
-    table = pd.concat(parts, ignore_index=True)
-    place = {name: order for order, name in enumerate(counts["name"].unique())}
-    table = table.sort_values("name", key=lambda names: names.map(place), kind="stable")
-    return Breakdown("By length", table, tuple(criteria), 2)
+    rows = []
+    for low, high in _BUCKETS:
+        least = counts[column] >= (low if low > 1 else 0)
+        chosen = counts.where(least if high is None else least & (counts[column] <= high))
+        sentences = totals(chosen)["sentences"].tolist()
+        for (name, *found), size in zip(rates(chosen, criteria, average).rows(), sentences, strict=True):
+            rows.append((name, f"{low}-{high}" if high else f"{low}+", size, *found))
+    place = {name: order for order, name in enumerate(counts.blocks())}
+    rows.sort(key=lambda row: place[row[0]])
+    names = ["name", "length", "sentences", *(criterion.name for criterion in criteria)]
+    return Breakdown("By length", Columns.of_rows(names, rows), tuple(criteria), 2)
 
 
 def by_label(tallies: Mapping[str, LabelTally]) -> Breakdown:
@@ -74,7 +70,7 @@ def by_label(tallies: Mapping[str, LabelTally]) -> Breakdown:
     for name, tally in tallies.items():
         for label in sorted(tally.gold.keys() | tally.guess.keys(), key=lambda key: (-tally.gold[key], key)):
             rows.append((name, label, *_rates_of(tally, label)))
-    return Breakdown("By label", pd.DataFrame(rows, columns=_columns("label")), _LABEL_RATES, 2)
+    return Breakdown("By label", Columns.of_rows(_columns("label"), rows), _LABEL_RATES, 2)
 
 
 def by_place(column: str, tallies: Mapping[str, PlaceTally], called: Callable[[int], str]) -> Breakdown:
@@ -84,7 +80,7 @@ def by_place(column: str, tallies: Mapping[str, PlaceTally], called: Callable[[i
         for name, tally in tallies.items()
         for number in sorted(tally.gold.keys() | tally.guess.keys())
     ]
-    return Breakdown(f"By {column}", pd.DataFrame(rows, columns=_columns(column)), _LABEL_RATES, 2)
+    return Breakdown(f"By {column}", Columns.of_rows(_columns(column), rows), _LABEL_RATES, 2)
 
 
 def by_attachment(tallies: Mapping[str, AttachmentTally]) -> Breakdown:
@@ -95,7 +91,7 @@ def by_attachment(tallies: Mapping[str, AttachmentTally]) -> Breakdown:
             gold, found, right = (counter[what] for counter in (tally.gold, tally.found, tally.right))
             rows.append((name, *what, gold, found, right, _quotient(found, gold), _quotient(right, gold)))
     columns = ["name", "attachment", "label", "gold", "found", "right", "found_share", "right_share"]
-    return Breakdown("By attachment", pd.DataFrame(rows, columns=columns), _SHARES, 3)
+    return Breakdown("By attachment", Columns.of_rows(columns, rows), _SHARES, 3)
 
 
 def confusions(tallies: Mapping[str, LabelTally]) -> Breakdown:
@@ -105,7 +101,7 @@ def confusions(tallies: Mapping[str, LabelTally]) -> Breakdown:
         for name, tally in tallies.items()
         for (gold, guess), count in sorted(tally.confusions.items(), key=lambda item: (-item[1], item[0]))
     ]
-    table = pd.DataFrame(rows, columns=["name", "gold", "guess", "count"])
+    table = Columns.of_rows(["name", "gold", "guess", "count"], rows)
     return Breakdown("Confusions", table, (), 3, SHOWN)
 
 
@@ -159,7 +155,7 @@ class Breakdowns:
         return [tallies[name] for tallies in self._tallies.values()]
 
     def tables(
-        self, counts: pd.DataFrame, criteria: Sequence[Criterion], average: Average
+        self, counts: Columns, criteria: Sequence[Criterion], average: Average
     ) -> dict[By, list[Breakdown]]:
         """The tables of each breakdown; the first is the one that CSV holds."""
         length = "length" if "length" in counts else "terminals"
@@ -176,7 +172,7 @@ class Breakdowns:
 def render_breakdowns(breakdowns: Sequence[Breakdown], signature: str, format: Format) -> str:
     """The tables in one of the formats; CSV holds the first of them, and no signature."""
     if format == "csv":
-        text: str = breakdowns[0].table.to_csv(index=False, lineterminator="\n")
+        text: str = breakdowns[0].table.to_frame().to_csv(index=False, lineterminator="\n")
         return text
     if format == "json":
         report: dict[str, object] = {part.key: _records(part.table) for part in breakdowns}
@@ -191,9 +187,10 @@ def render_breakdowns(breakdowns: Sequence[Breakdown], signature: str, format: F
 def _cells(part: Breakdown) -> list[list[Cell]]:
     if part.cells is not None:
         return part.cells()
-    table = part.table if part.shown is None else part.table.groupby("name", sort=False).head(part.shown)
+    table = part.table
     criteria = {criterion.name: criterion for criterion in part.rates}
-    columns = list(map(str, table.columns))
+    columns = table.names
+    rows = list(table.rows())
     heading = [criteria[name].heading if name in criteria else name for name in columns]
     heading[0] = ""
     return [
@@ -203,15 +200,16 @@ def _cells(part: Breakdown) -> list[list[Cell]]:
                 Cell(criteria[name].show(value) if name in criteria else str(value))
                 for name, value in zip(columns, row, strict=True)
             ]
-            for row in table.itertuples(index=False, name=None)
+            for block in table.blocks().values()
+            for row in rows[block][: part.shown]
         ),
     ]
 
 
-def _records(table: pd.DataFrame) -> list[dict[str, object]]:
+def _records(table: Columns) -> list[dict[str, object]]:
     return [
-        {str(key): number(value) if isinstance(value, float) else value for key, value in record.items()}
-        for record in table.astype(object).to_dict("records")
+        {key: number(value) if isinstance(value, float) else value for key, value in record.items()}
+        for record in table.records()
     ]
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from mbrparse.evaluate.agreement import empty_gold, no_trees
+from mbrparse.evaluate.columns import Columns
 from mbrparse.evaluate.gold import PAPER_FORM, Comparison, GoldSentence
 from mbrparse.evaluate.parses import Parses
 from mbrparse.evaluate.sources import TreeSource
@@ -18,8 +19,6 @@ from mbrparse.reporting import Tell, say_nothing
 from mbrparse.treebank.brackets import ReadTree
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from mbrparse.evaluate.compared import Tally
 
 
@@ -93,10 +92,8 @@ def _as_they_stand(source: TreeSource) -> Iterator[ReadTree]:
     return source.trees()
 
 
-def counts_table(rows: Iterable[Sequence[NamedTuple]]) -> pd.DataFrame:
+def counts_table(rows: Iterable[Sequence[NamedTuple]]) -> Columns:
     """The table of counts, one column for each field of the rows, parser after parser."""
-    import pandas as pd
-
     sentences = list(rows)
     by_parser = [row for parser in zip(*sentences, strict=True) for row in parser]
-    return pd.DataFrame(by_parser, columns=list(by_parser[0]._fields))
+    return Columns.of_rows(by_parser[0]._fields, by_parser)

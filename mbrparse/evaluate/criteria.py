@@ -24,14 +24,13 @@ denominator is not a number.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Literal
 
-import pandas as pd
+import numpy as np
 
-if TYPE_CHECKING:
-    Column: TypeAlias = pd.Series[Any]
+from mbrparse.evaluate.columns import Column, Columns, Floats
 
 Average = Literal["pooled", "sentence"]
 
@@ -40,12 +39,12 @@ DASH = "-"
 
 @dataclass(frozen=True)
 class Criterion:
-    """A named rate: a numerator and a denominator for each row of a table of counts."""
+    """A named rate: a numerator and a denominator, arrays, for the rows of a table of counts."""
 
     name: str
     heading: str
-    numerator: Callable[[pd.DataFrame], Column]
-    denominator: Callable[[pd.DataFrame], Column]
+    numerator: Callable[[Columns], Column]
+    denominator: Callable[[Columns], Column]
     percent: bool = True  #: shown as per cent, or as it is
     lower_is_better: bool = False
     context: bool = False  #: what the other rates are about: part of the signature, and not tested
@@ -69,18 +68,18 @@ def f_score(name: str, heading: str, matched: str) -> Criterion:
     )
 
 
-def tree(name: str, heading: str, passes: Callable[[pd.DataFrame], Column]) -> Criterion:
+def tree(name: str, heading: str, passes: Callable[[Columns], Column]) -> Criterion:
     """The share of sentences that have a parse and pass a test."""
     return Criterion(
         name, heading, lambda counts: (passes(counts) & (counts["parsed"] > 0)).astype(int), _sentences
     )
 
 
-def _sentences(counts: pd.DataFrame) -> Column:
-    return pd.Series(1, index=counts.index)
+def _sentences(counts: Columns) -> Column:
+    return np.ones(len(counts), dtype=int)
 
 
-def _exact(matched: str) -> Callable[[pd.DataFrame], Column]:
+def _exact(matched: str) -> Callable[[Columns], Column]:
     return lambda counts: (counts[matched] == counts["gold"]) & (counts["gold"] == counts["guess"])
 
 
@@ -110,35 +109,49 @@ COVERAGE = Criterion("coverage", "not empty", lambda counts: counts["parsed"], _
 FELL_BACK = Criterion("fell_back", "fell back", lambda counts: counts["fell_back"], _sentences, context=True)
 
 
-def rates(
-    counts: pd.DataFrame, criteria: Sequence[Criterion] = PAPER, average: Average = "pooled"
-) -> pd.DataFrame:
+#: What is no count in a table of counts.
+_PLACES = ("name", "sentence", "gold_line", "parse_line", "status")
+
+
+def rates(counts: Columns, criteria: Sequence[Criterion] = PAPER, average: Average = "pooled") -> Columns:
     """The rates, 0 to 1: a row for each name in the table of counts, a column for each criterion."""
-    names = counts["name"]
-    columns: dict[str, Column] = {}
-    for criterion in criteria:
-        above = criterion.numerator(counts).astype(float)
-        below = criterion.denominator(counts).astype(float)
-        if average == "pooled":
-            columns[criterion.name] = _by(above, names).sum() / _by(below, names).sum()
-        else:
-            columns[criterion.name] = _by(above / below, names).mean()  # skips 0/0
-    return pd.DataFrame(columns)
+    blocks = counts.blocks()
+    columns = {
+        criterion.name: quotients(*(_sums(side, blocks) for side in sides(criterion, counts, average)))
+        for criterion in criteria
+    }
+    return Columns({"name": list(blocks), **columns})
 
 
-def totals(counts: pd.DataFrame) -> pd.DataFrame:
+def sides(criterion: Criterion, counts: Columns, average: Average) -> tuple[Floats, Floats]:
+    """A numerator and a denominator for each row: their sums, over any rows, make the rate."""
+    above, below = criterion.numerator(counts).astype(float), criterion.denominator(counts).astype(float)
+    if average == "sentence":
+        return np.where(below > 0, quotients(above, below), 0.0), (below > 0).astype(float)
+    return above, below
+
+
+def quotients(above: Floats, below: Floats) -> Floats:
+    """Quotients; not a number where there is nothing to divide by."""
+    rates = np.full(above.shape, np.nan)
+    np.divide(above, below, out=rates, where=below > 0)
+    return rates
+
+
+def totals(counts: Columns) -> Columns:
     """The summed counts: a row for each name, ``sentences`` first, then the columns of counts.
 
     EVALB's status is no count: in its place are ``error`` and ``skipped``.
     """
-    numbers = counts.drop(columns=["name", "sentence", "gold_line", "parse_line"])
-    if "status" in numbers:
-        status = numbers.pop("status")
-        numbers = numbers.assign(error=(status == 1).astype(int), skipped=(status == 2).astype(int))
-    sums = numbers.groupby(counts["name"], sort=False).sum()
-    sums.insert(0, "sentences", counts.groupby("name", sort=False).size())
-    return sums
+    numbers = {name: counts[name] for name in counts.names if name not in _PLACES}
+    if "status" in counts:
+        status = counts["status"]
+        numbers["error"], numbers["skipped"] = (status == 1).astype(int), (status == 2).astype(int)
+    blocks = counts.blocks()
+    sentences = [rows.stop - rows.start for rows in blocks.values()]
+    sums = {name: _sums(column, blocks) for name, column in numbers.items()}
+    return Columns({"name": list(blocks), "sentences": sentences, **sums})
 
 
-def _by(column: Column, names: Column) -> Any:
-    return column.groupby(names, sort=False)
+def _sums(column: Column, blocks: Mapping[str, slice]) -> Column:
+    return np.add.reduceat(column, [rows.start for rows in blocks.values()])

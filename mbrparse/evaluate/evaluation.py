@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from mbrparse.errors import MbrparseError
 from mbrparse.evaluate.breakdowns import Breakdown, Breakdowns, render_breakdowns
+from mbrparse.evaluate.columns import Columns
 from mbrparse.evaluate.compared import Tally
-from mbrparse.evaluate.counted_table import Row, add_fallbacks, add_words, counted_rows, warn_of_nary
+from mbrparse.evaluate.counted_table import Row, counted_rows, warn_of_nary, with_fallbacks, with_words
 from mbrparse.evaluate.counts import counts_table
 from mbrparse.evaluate.criteria import FELL_BACK
 from mbrparse.evaluate.details_files import read_fallbacks
@@ -23,10 +25,11 @@ from mbrparse.evaluate.settings import Settings
 from mbrparse.evaluate.significance import Significance, significance
 from mbrparse.evaluate.sources import TreeSource, gold_file, parse_files
 from mbrparse.evaluate.tables import Format, Summary, render, summarize
-from mbrparse.workers.executor import Jobs
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from mbrparse.workers.executor import Jobs
 
 Rows: TypeAlias = Iterable[Sequence[Row]]
 
@@ -35,21 +38,32 @@ Rows: TypeAlias = Iterable[Sequence[Row]]
 class Evaluation:
     """What came out of a comparison; it prints as the command line's table.
 
-    ``counts`` is the table of counts (a row for each sentence and parser, parser after parser; see
+    ``table`` is the table of counts (a row for each sentence and parser, parser after parser; see
     ``SentenceCounts``, ``EvalbCounts`` and ``SpanCounts``), from which all else is made.
     """
 
-    counts: pd.DataFrame
+    table: Columns
     summary: Summary
     breakdowns: list[Breakdown]  #: none unless asked for with ``by``
-    #: the tables of all breakdowns that were asked for: "by_label", "confusions", "by_length" and so on
-    #: (and "means" and "runs", where systems have several)
-    frames: dict[str, pd.DataFrame] = field(default_factory=dict)
+    more: list[Breakdown]  #: all that ``frames`` holds
+
+    @cached_property
+    def counts(self) -> pd.DataFrame:
+        """The table of counts, as a data frame."""
+        return self.table.to_frame()
 
     @property
     def frame(self) -> pd.DataFrame:
         """The rates, 0 to 1: a row for each parser, a column for each criterion, coverage among them."""
-        return self.summary.rates.copy()
+        return self.summary.rates.to_frame("name")
+
+    @cached_property
+    def frames(self) -> dict[str, pd.DataFrame]:
+        """The tables of all breakdowns that were asked for: "by_label", "confusions", "by_length" and so on.
+
+        And "means" and "runs", where systems have several.
+        """
+        return {part.key: part.table.to_frame() for part in self.more}
 
     def render(self, format: Format = "text") -> str:
         """The table, or the breakdown that was asked for, in one of the formats, with its last line end."""
@@ -118,10 +132,10 @@ def evaluate(
     if isinstance(settings.how, Comparison) and settings.by in (None, "length"):
         warn_of_nary(counts, settings.criteria, tell)
     if words:
-        add_words(counts, words)
+        counts = with_words(counts, words)
     criteria = settings.criteria
     if fell_back is not None:
-        add_fallbacks(counts, fell_back, names)
+        counts = with_fallbacks(counts, fell_back, names)
         criteria = (*criteria, FELL_BACK)
     resamples = settings.resamples
     if resamples is None:
@@ -142,7 +156,7 @@ def evaluate(
     conventions = {**settings.signature(), **how}
     summary = summarize(counts, gold.name, conventions, criteria, settings.average, tested, settings.told())
     shown = [*of_runs, *(part for parts in tables.values() for part in parts)]
-    return Evaluation(counts, summary, breakdowns, {part.key: part.table for part in shown})
+    return Evaluation(counts, summary, breakdowns, shown)
 
 
 def evaluate_files(

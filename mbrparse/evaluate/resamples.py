@@ -7,27 +7,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mbrparse.workers.pool import Pool, WorkerDied, WorkersError
-from mbrparse.workers.work import Work
+from mbrparse.evaluate.columns import Floats
+from mbrparse.evaluate.criteria import quotients
 
-Floats: TypeAlias = NDArray[np.float64]
+if TYPE_CHECKING:
+    from mbrparse.workers.pool import Pool
 
 #: How many weights are held at once: 32 MB.
 _CELLS = 2**22
 #: Differences that rounding alone makes unequal count as equal.
 EQUAL = 1e-12
-
-
-def quotients(above: Floats, below: Floats) -> Floats:
-    """Quotients; not a number where there is nothing to divide by."""
-    rates = np.full(above.shape, np.nan)
-    np.divide(above, below, out=rates, where=below > 0)
-    return rates
 
 
 class Bootstrap:
@@ -92,6 +86,9 @@ def of_blocks(
     if pool is None or not pool.far:
         yield from (how.found(how.draw(random, size)) for size in sizes)
         return
+    from mbrparse.workers.pool import WorkerDied, WorkersError
+    from mbrparse.workers.work import Work
+
     work = Work(partial(_Redrawn, how))
     futures = []
     for size in sizes:

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from mbrparse.errors import MbrparseError
 from mbrparse.evaluate.agreement import Form, Place
+from mbrparse.evaluate.columns import Columns
 from mbrparse.evaluate.criteria import MORE, PAPER
 from mbrparse.evaluate.gold import Comparison, GoldSentence, compared_labels
 from mbrparse.evaluate.matches import Matches
@@ -57,16 +58,14 @@ class TreeRates:
         return Brackets(read.spans, compared_labels(read, self._how.form, _PLACE))
 
     def _rates(self, correct: Tree, guessed: Sequence[Brackets]) -> FloatArray:
-        import pandas as pd
-
         gold = GoldSentence(1, 1, correct, self._how, _PLACE.source, _PLACE.unit)
         rows = [
             (1, gold.constituents, len(one.spans), *gold.reference.matches(one.spans, one.labels))
             for one in guessed
         ]
-        counts = pd.DataFrame(rows, columns=["parsed", "gold", "guess", *Matches._fields])
-        above = self._criterion.numerator(counts).to_numpy(np.float64)
-        below = self._criterion.denominator(counts).to_numpy(np.float64)
+        counts = Columns.of_rows(["parsed", "gold", "guess", *Matches._fields], rows)
+        above = self._criterion.numerator(counts).astype(np.float64)
+        below = self._criterion.denominator(counts).astype(np.float64)
         rates = np.ones(len(rows))
         np.divide(above, below, out=rates, where=below > 0)
         return rates

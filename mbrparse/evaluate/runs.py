@@ -17,17 +17,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mbrparse.evaluate.breakdowns import Breakdown
-from mbrparse.evaluate.criteria import DASH
+from mbrparse.evaluate.columns import Columns
+from mbrparse.evaluate.criteria import DASH, quotients
 from mbrparse.evaluate.grids import Cell
-from mbrparse.evaluate.resamples import EQUAL, quotients
+from mbrparse.evaluate.resamples import EQUAL
 from mbrparse.evaluate.significance import bootstrap, columns, interval, p_value
-from mbrparse.workers.executor import Jobs, executor
 
 if TYPE_CHECKING:
-    import pandas as pd
-
+    from mbrparse.evaluate.columns import Floats
     from mbrparse.evaluate.criteria import Average, Criterion
-    from mbrparse.evaluate.resamples import Floats
+    from mbrparse.workers.executor import Jobs
 
 
 class Runs:
@@ -35,7 +34,7 @@ class Runs:
 
     def __init__(
         self,
-        counts: pd.DataFrame,
+        counts: Columns,
         systems: Mapping[str, Sequence[str]],
         criteria: Sequence[Criterion],
         average: Average,
@@ -68,6 +67,8 @@ class Runs:
 
     def _resampled(self, above: Floats, below: Floats, jobs: Jobs) -> Floats:
         """Intervals of the means and of the differences, and p-values: [5, system, criterion]."""
+        from mbrparse.workers.executor import executor
+
         with executor(jobs) as pool:
             sampled = bootstrap(above, below, self.resamples, np.random.default_rng([self.seed, 0]), pool)
         random = np.random.default_rng([self.seed, 2])
@@ -115,8 +116,6 @@ class Runs:
 
     def tables(self, told: Criterion | None) -> list[Breakdown]:
         """The runs by every criterion (people see those by ``told``, or all), and the means alone."""
-        import pandas as pd
-
         rows = []
         for system, (name, runs) in enumerate(self.systems.items()):
             for place, criterion in enumerate(self.criteria):
@@ -139,21 +138,25 @@ class Runs:
                         self.p_wilcoxon[at],
                     )
                 )
-        flat = pd.DataFrame(rows, columns=list(_COLUMNS))
-        means = pd.DataFrame(self.mean, columns=[criterion.name for criterion in self.criteria])
-        means.insert(0, "runs", [len(runs) for runs in self.systems.values()])
-        means.insert(0, "name", list(self.systems))
+        flat = Columns.of_rows(_COLUMNS, rows)
+        means = Columns(
+            {
+                "name": list(self.systems),
+                "runs": [len(runs) for runs in self.systems.values()],
+                **{criterion.name: mean for criterion, mean in zip(self.criteria, self.mean.T, strict=True)},
+            }
+        )
         return [
             Breakdown("Runs", flat, (), 2, cells=lambda: self._cells(flat, told)),
             Breakdown("Means", means, self.criteria, 1),
         ]
 
-    def _cells(self, table: pd.DataFrame, told: Criterion | None) -> list[list[Cell]]:
+    def _cells(self, table: Columns, told: Criterion | None) -> list[list[Cell]]:
         criteria = {criterion.name: criterion for criterion in self.criteria}
         heading = ["", "criterion", "runs", "mean", "s.d.", "best", "worst", "95% interval"]
         heading += [f"difference to {self.baseline}", "95% interval", "p (bootstrap)", "p (Wilcoxon)"]
         grid = [heading]
-        for row in table.to_dict("records"):
+        for row in table.records():
             criterion = criteria[row["criterion"]]
             if told in (None, criterion):
                 tests = [

@@ -10,8 +10,7 @@ from mbrparse.errors import visible
 from mbrparse.version import __version__
 
 if TYPE_CHECKING:
-    import pandas as pd
-
+    from mbrparse.evaluate.columns import Columns
     from mbrparse.evaluate.criteria import Average, Criterion
 
 
@@ -20,8 +19,8 @@ def signature(
     conventions: Mapping[str, str],
     criteria: Sequence[Criterion],
     average: Average,
-    rates: pd.DataFrame,
-    totals: pd.DataFrame,
+    rates: Columns,
+    totals: Columns,
     resampled: str | None = None,
 ) -> str:
     """The signature of a table, ``key:value`` parts joined by ``|``.
@@ -43,7 +42,7 @@ def signature(
     return visible("|".join(f"{key}:{value}" for key, value in parts.items()))
 
 
-def _range(rates: pd.DataFrame, criterion: Criterion) -> str:
+def _range(rates: Columns, criterion: Criterion) -> str:
     column = rates[criterion.name]
     lowest, highest = criterion.show(column.min()), criterion.show(column.max())
     return lowest if lowest == highest else f"{lowest}..{highest}"

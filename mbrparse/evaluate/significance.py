@@ -24,13 +24,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from mbrparse.evaluate.resamples import EQUAL, Bootstrap, Floats, Randomization, of_blocks, quotients
-from mbrparse.workers.executor import Jobs, executor
+from mbrparse.evaluate.columns import Floats
+from mbrparse.evaluate.criteria import quotients, sides
+from mbrparse.evaluate.resamples import EQUAL, Bootstrap, Randomization, of_blocks
 
 if TYPE_CHECKING:
-    import pandas as pd
-
+    from mbrparse.evaluate.columns import Columns
     from mbrparse.evaluate.criteria import Average, Criterion
+    from mbrparse.workers.executor import Jobs
     from mbrparse.workers.pool import Pool
 
 #: Below this p-value of the randomization test, a difference is marked.
@@ -61,7 +62,7 @@ class Significance:
 
 
 def significance(
-    counts: pd.DataFrame,
+    counts: Columns,
     criteria: Sequence[Criterion],
     average: Average,
     baseline: str,
@@ -73,8 +74,10 @@ def significance(
 
     A scheduler's workers do the work, if ``jobs`` names one.
     """
+    from mbrparse.workers.executor import executor
+
     criteria = tuple(criterion for criterion in criteria if not criterion.context)
-    names = tuple(map(str, counts["name"].unique()))
+    names = tuple(counts.blocks())
     first = names.index(baseline)
     above, below = columns(counts, criteria, average, len(names))
     observed = quotients(above.sum(axis=0), below.sum(axis=0))
@@ -108,19 +111,13 @@ def significance(
 
 
 def columns(
-    counts: pd.DataFrame, criteria: Sequence[Criterion], average: Average, files: int
+    counts: Columns, criteria: Sequence[Criterion], average: Average, files: int
 ) -> tuple[Floats, Floats]:
     """Numerators and denominators, [sentence, file, criterion]; sums of them make rates."""
-    sides = [
-        np.stack([side(counts).to_numpy(dtype=float).reshape(files, -1).T for side in column], axis=-1)
-        for column in (
-            [criterion.numerator for criterion in criteria],
-            [criterion.denominator for criterion in criteria],
-        )
-    ]
-    above, below = sides
-    if average == "sentence":
-        return np.where(below > 0, quotients(above, below), 0.0), (below > 0).astype(float)
+    both = (sides(criterion, counts, average) for criterion in criteria)
+    above, below = (
+        np.stack([side.reshape(files, -1).T for side in each], axis=-1) for each in zip(*both, strict=True)
+    )
     return above, below
 
 

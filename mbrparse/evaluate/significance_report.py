@@ -6,13 +6,12 @@ import itertools
 import math
 from typing import TYPE_CHECKING, Any
 
-import pandas as pd
-
 from mbrparse.evaluate.criteria import DASH, Criterion
 from mbrparse.evaluate.grids import Cell
 from mbrparse.evaluate.significance import LEVEL, Significance
 
 if TYPE_CHECKING:
+    from mbrparse.evaluate.columns import Columns, Floats
     from mbrparse.evaluate.grids import Grid
 
 #: What the marks mean.
@@ -71,16 +70,15 @@ def pairs(found: Significance) -> Grid:
     return grid
 
 
-def details(found: Significance, rates: pd.DataFrame) -> Grid:
+def details(found: Significance, rates: Columns) -> Grid:
     """A line for each file and criterion: the rate, the difference from the baseline, their intervals."""
     heading = ["", "criterion", "rate", "95% interval", f"difference to {found.baseline}", "95% interval"]
     grid = [[Cell(text) for text in [*heading, "p (bootstrap)", "p (randomization)"]]]
     first = found.names.index(found.baseline)
-    table = rates[[criterion.name for criterion in found.criteria]].to_numpy()
     for file, name in enumerate(found.names):
         for place, criterion in enumerate(found.criteria):
             at = file, place
-            texts = [name, criterion.heading, criterion.show(table[file, place])]
+            texts = [name, criterion.heading, criterion.show(rates[criterion.name][file])]
             texts.append(_interval(criterion, found.low[at], found.high[at]))
             if file == first:
                 texts += [DASH] * 4
@@ -100,7 +98,7 @@ def _p_value(value: float) -> str:
     return DASH if math.isnan(value) else f"{value:.4f}"
 
 
-def as_columns(found: Significance) -> pd.DataFrame:
+def as_columns(found: Significance) -> dict[str, Floats]:
     """Columns for CSV: for each criterion the interval, and the p-values against the baseline."""
     columns = {}
     for place, criterion in enumerate(found.criteria):
@@ -111,7 +109,7 @@ def as_columns(found: Significance) -> pd.DataFrame:
             ("p_randomization", found.p_randomization),
         ):
             columns[f"{criterion.name}_{ending}"] = values[:, place]
-    return pd.DataFrame(columns, index=list(found.names))
+    return columns
 
 
 def as_data(found: Significance) -> dict[str, Any]:

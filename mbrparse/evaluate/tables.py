@@ -33,8 +33,7 @@ from mbrparse.evaluate.significance_report import (
 if TYPE_CHECKING:
     from pathlib import Path
 
-    import pandas as pd
-
+    from mbrparse.evaluate.columns import Columns
     from mbrparse.evaluate.significance import Significance
 
 Format = Literal["text", "markdown", "latex", "html", "csv", "json"]
@@ -53,15 +52,15 @@ class Summary:
     """What a table shows; the rows of all parts are named alike and stand in the same order."""
 
     criteria: tuple[Criterion, ...]
-    rates: pd.DataFrame  #: 0 to 1 (or a number), a column for each criterion
-    totals: pd.DataFrame  #: the summed counts
+    rates: Columns  #: 0 to 1 (or a number), a column for each criterion
+    totals: Columns  #: the summed counts
     signature: str
     significance: Significance | None = None
     told: Criterion | None = None  #: by which people are told the differences; None: by all, and of all pairs
 
 
 def summarize(
-    counts: pd.DataFrame,
+    counts: Columns,
     gold: str | Path,
     how: Conventions | Mapping[str, str],
     criteria: Sequence[Criterion],
@@ -99,9 +98,8 @@ def cells(summary: Summary) -> Grid:
     names = letters(found, len(summary.rates))
     heading = ["", *[""] * bool(found), *(criterion.heading for criterion in summary.criteria)]
     grid = [[Cell(text) for text in heading]]
-    table = zip(summary.rates.index, summary.rates.to_numpy().tolist(), strict=True)
-    for file, (name, row) in enumerate(table):
-        who = [Cell(str(name)), Cell(names[file])] if found else [Cell(str(name))]
+    for file, (name, *row) in enumerate(summary.rates.rows()):
+        who = [Cell(name), Cell(names[file])] if found else [Cell(name)]
         figures = [
             Cell(criterion.show(rate), mark(found, file, criterion))
             for criterion, rate in zip(summary.criteria, row, strict=True)
@@ -141,23 +139,25 @@ def _printed(summary: Summary, format: PrintFormat) -> str:
 
 
 def _csv(summary: Summary) -> str:
-    table = summary.rates.join(summary.totals)
+    table = summary.rates
+    for name in summary.totals.names[1:]:
+        # A share of the sentences may be called as their number is: "fell_back".
+        table = table.having(f"{name}_count" if name in table else name, summary.totals[name])
     if summary.significance is not None:
-        table = table.join(as_columns(summary.significance))
-    text: str = table.to_csv(index_label="name", lineterminator="\n")
+        for name, column in as_columns(summary.significance).items():
+            table = table.having(name, column)
+    text: str = table.to_frame().to_csv(index=False, lineterminator="\n")
     return text
 
 
 def _json(summary: Summary) -> str:
     rows = []
-    for name in summary.rates.index:
-        shares = {c.name: number(summary.rates.at[name, c.name]) for c in summary.criteria if not c.context}
-        sums = {
-            str(column): int(count) if count == int(count) else float(count)
-            for column, count in summary.totals.loc[name].items()
-        }
-        context = {c.name: number(summary.rates.at[name, c.name]) for c in summary.criteria if c.context}
-        rows.append({"name": str(name), "rates": shares, "counts": sums, **context})
+    for found, counts in zip(summary.rates.records(), summary.totals.records(), strict=True):
+        name = counts.pop("name")
+        shares = {c.name: number(found[c.name]) for c in summary.criteria if not c.context}
+        sums = {column: int(count) if count == int(count) else count for column, count in counts.items()}
+        context = {c.name: number(found[c.name]) for c in summary.criteria if c.context}
+        rows.append({"name": name, "rates": shares, "counts": sums, **context})
     report: dict[str, Any] = {"rows": rows, "signature": summary.signature}
     if summary.significance is not None:
         report["significance"] = as_data(summary.significance)

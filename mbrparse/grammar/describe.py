@@ -9,7 +9,7 @@ from mbrparse.grammar.dop.addressed_treebank import AddressedTreebank
 from mbrparse.grammar.dop.dop_grammar import DopGrammar
 from mbrparse.grammar.dop.fragments import number_of_fragments
 from mbrparse.grammar.dop.reduction import count_rules
-from mbrparse.grammar.grammar_file import format_number
+from mbrparse.grammar.fields_file import format_number
 from mbrparse.grammar.rules import RuleSet, is_terminal
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from mbrparse.errors import GrammarError, shortened
 from mbrparse.files import open_output, read_lines, source_name, together
-from mbrparse.grammar.grammar_file import format_number, read_number
+from mbrparse.grammar.fields_file import format_number, read_number
 from mbrparse.grammar.rules import (
     Rule,
     RuleSet,

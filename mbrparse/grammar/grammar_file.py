@@ -22,14 +22,13 @@ grammar.words); the latter's tagger stands in a file beside.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import TextIO, TypeVar
 
-from mbrparse.errors import GrammarError, shortened
 from mbrparse.files import open_output, read_lines, source_name, together
+from mbrparse.grammar.fields_file import FieldsReader, format_number, is_whole
 from mbrparse.grammar.rules import SUM_TOLERANCE, Rule, RuleSet, TerminalKind, Weight
 from mbrparse.grammar.words.collins import Collins
 from mbrparse.grammar.words.tagger import Tagger
@@ -87,49 +86,6 @@ def write_rules(rules: RuleSet, path: str | Path) -> None:
             _write(rules, stream)
 
 
-def fields_of(line: str) -> list[str]:
-    """The fields of a line; none for an empty one or a comment.
-
-    Blanks and tabs alone separate: a word may hold other white space.
-
-    >>> fields_of("a\\tb c"), fields_of("# comment")
-    (['a', 'b', 'c'], [])
-    """
-    fields = [field for field in line.rstrip("\r\n").replace("\t", " ").split(" ") if field]
-    return [] if fields and fields[0].startswith("#") else fields
-
-
-def read_number(text: str) -> float | None:
-    """The number of 0 or more that a text says; None if it says none, or one too large to add up.
-
-    >>> read_number("2.5"), read_number("nan"), read_number("1e999")
-    (2.5, None, None)
-    """
-    try:
-        number = float(text) if text.isascii() and "_" not in text else math.nan
-    except ValueError:
-        return None
-    return number if 0 <= number <= 1e300 else None
-
-
-def is_whole(text: str) -> bool:
-    """Whether a text is a number of lines: ASCII's digits, not more than ``int`` reads.
-
-    >>> is_whole("12"), is_whole("\\u00b2"), is_whole("1" * 5000)
-    (True, False, False)
-    """
-    return text.isascii() and text.isdecimal() and len(text) < 20
-
-
-def format_number(number: float) -> str:
-    """The shortest text that reads back as the same number; whole ones without a point.
-
-    >>> format_number(3.0), format_number(0.1)
-    ('3', '0.1')
-    """
-    return str(int(number)) if number == int(number) and abs(number) < 1e15 else repr(float(number))
-
-
 def _write(rules: RuleSet, stream: TextIO) -> None:
     stream.write(f"{MAGIC} {VERSION}\nterminals {rules.terminal_kind}\n")
     if rules.unknown is not None:
@@ -147,33 +103,24 @@ def _numbers(weight: Weight) -> str:
     return f"{format_number(weight.probability)} {count}"
 
 
-class _Reading:
+class _Reading(FieldsReader):
     """One pass over a grammar file."""
 
-    def __init__(self, source: str) -> None:
-        self.source = source
-        self.line = 0
-
     def read(self, lines: Iterable[str]) -> RuleSet:
-        rows = self._rows(lines)
+        rows = self.rows(lines)
         self._magic(next(rows, []))
         kind: TerminalKind | None = None
         unknown: UnknownWords | None = None
         announced: int | None = None
         start: list[tuple[str, _Written]] = []
         rules: list[tuple[Rule, _Written]] = []
-        ended = False
         for fields in rows:
-            if ended:
-                raise self._error("text after the line 'end'")
             match fields:
-                case ["end"]:
-                    ended = True
                 case ["terminals", name] if name in _KINDS:
                     kind = _KINDS[name]
                 case ["unknown", *model]:
                     if unknown is not None:
-                        raise self._error("a second line 'unknown'")
+                        raise self.error("a second line 'unknown'")
                     unknown = self._unknown(model)
                 case ["start", name, probability, count]:
                     start.append((name, self._weight(probability, count)))
@@ -182,17 +129,14 @@ class _Reading:
                 case [probability, count, parent, arrow, *children] if arrow == ARROW and children:
                     rules.append((Rule(parent, tuple(children)), self._weight(probability, count)))
                 case _:
-                    raise self._error(
+                    raise self.error(
                         "not a line of a grammar file", "rules read: PROBABILITY COUNT PARENT -> CHILDREN"
                     )
-        if not ended:
-            raise self._error("the file ends before its line 'end'", "it was cut off: write it again")
         if kind is None or not start or announced is None:
-            raise self._error("the header lacks 'terminals', 'start' or 'rules'")
+            raise self.error("the header lacks 'terminals', 'start' or 'rules'")
         if unknown is not None and kind != "words":
-            raise self._error("a model of unknown words, but terminals are tags", "remove the line 'unknown'")
-        if announced != len(rules):
-            raise self._error(f"the header announces {announced} rules, the file holds {len(rules)}")
+            raise self.error("a model of unknown words, but terminals are tags", "remove the line 'unknown'")
+        self.check_announced(announced, len(rules), "rules")
         return RuleSet(
             kind,
             self._complete({name: "the start distribution" for name, _ in start}, start),
@@ -200,25 +144,20 @@ class _Reading:
             unknown,
         )
 
-    def _rows(self, lines: Iterable[str]) -> Iterator[list[str]]:
-        for self.line, line in enumerate(lines, start=1):
-            if fields := fields_of(line):
-                yield fields
-
     def _magic(self, fields: list[str]) -> None:
         if fields[:1] == [DOP_MAGIC]:
-            raise self._error(
+            raise self.error(
                 "a DOP grammar, whose rules are not written out; this needs a PCFG",
                 "mbrparse train --method counting makes one; parse, posteriors, grammar info and "
                 "grammar convert --to bitpar take DOP grammars",
             )
         if fields[:1] != [MAGIC]:
-            raise self._error(
+            raise self.error(
                 f"not a grammar file (its first line is not '{MAGIC} {VERSION}')",
                 "other formats are read by: mbrparse grammar convert",
             )
         if fields != [MAGIC, str(VERSION)]:
-            raise self._error(
+            raise self.error(
                 f"grammar file version {' '.join(fields[1:])}, but this program reads {VERSION}",
                 "a newer mbrparse wrote it: update this one",
             )
@@ -226,7 +165,7 @@ class _Reading:
     def _unknown(self, fields: list[str]) -> UnknownWords:
         model = read_fields(fields)
         if model is None:
-            raise self._error(
+            raise self.error(
                 f"not a model of unknown words: {' '.join(fields)!r}",
                 "it reads: unknown signature NUMBER, or: unknown collins NUMBER DIGEST (NUMBER: 2 or more)",
             )
@@ -234,16 +173,9 @@ class _Reading:
 
     def _weight(self, probability: str, count: str) -> _Written:
         if probability == count == "-":
-            raise self._error("neither a probability nor a count")
-        return self._number(probability), self._number(count)
-
-    def _number(self, text: str) -> float | None:
-        if text == "-":
-            return None
-        number = read_number(text)
-        if number is None:
-            raise self._error(f"{shortened(text)!r} is not a number of 0 or more")
-        return number
+            raise self.error("neither a probability nor a count")
+        written = [None if text == "-" else self.number(text) for text in (probability, count)]
+        return written[0], written[1]
 
     def _complete(self, groups: dict[Key, str], items: list[tuple[Key, _Written]]) -> dict[Key, Weight]:
         """Add equal keys up, and fill missing probabilities in from the counts of the group."""
@@ -258,9 +190,9 @@ class _Reading:
             group = groups[key]
             share = count / totals[group] if count is not None and counted[group] and totals[group] else None
             if probability is None and share is None:
-                raise self._error(f"{group} give neither all probabilities nor all counts")
+                raise self.error(f"{group} give neither all probabilities nor all counts")
             if probability is not None and share is not None and abs(share - probability) > SUM_TOLERANCE:
-                raise self._error(
+                raise self.error(
                     f"{group} have counts and probabilities that disagree: "
                     f"{key} has {probability:.6g}, but {count:g} of {totals[group]:g}",
                     "write - for those that are to be computed",
@@ -270,6 +202,3 @@ class _Reading:
             known = count is not None and old.count is not None
             done[key] = Weight(mass + old.probability, (count or 0.0) + (old.count or 0.0) if known else None)
         return done
-
-    def _error(self, message: str, remedy: str | None = None) -> GrammarError:
-        return GrammarError(message, source=self.source, line=max(self.line, 1), remedy=remedy)

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Literal, get_args
 from mbrparse.errors import GrammarError
 from mbrparse.files import read_lines
 from mbrparse.grammar.count_trees import train_by_counting
+from mbrparse.grammar.fields_file import fields_of
 from mbrparse.grammar.grammar_file import (
     DOP_MAGIC,
-    fields_of,
     read_rules_with_tagger,
     rules_of,
     with_tagger,

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from mbrparse.grammar.machine_code import MachineCode
 
 Function = TypeVar("Function", bound=Callable[..., object])
+Tables = TypeVar("Tables", bound=tuple[Any, ...])
 
 
 def kernel(function: Function) -> Function:
@@ -51,7 +52,7 @@ class Kernel:
         self._dispatcher: Any = None
 
     def __call__(self, *arguments: Any) -> Any:
-        types = tuple(map(_type_of, arguments))
+        types = tuple(_types_of(arguments))
         if (called := self._callables.get(types)) is not None:
             return aside(called, *arguments)
         return aside(self._make_and_call, types, arguments)
@@ -133,6 +134,39 @@ class Later:
         return getattr(importlib.import_module(self._name), name)
 
 
+def steady(tables: type[Tables]) -> type[Tables]:
+    """A class of named tuples that stay as they are: what machine code depends on is found once for each."""
+    names = ("__doc__", "__module__", "__qualname__")
+    return type(tables.__name__, (tables, _Steady), {name: getattr(tables, name) for name in names})
+
+
+class _Steady:
+    """What is mixed into such a class."""
+
+    _types: _Types | None = None
+
+    @property
+    def types(self) -> _Types:
+        """Instead of the types of its parts."""
+        if self._types is None:
+            assert isinstance(self, tuple)
+            types = (type(self), *_types_of(self))
+            self._types = _KNOWN.setdefault(types, _Types(types))
+        return self._types
+
+    def __getstate__(self) -> None:
+        """Another process finds its own."""
+
+
+class _Types:
+    """Those of a steady tuple: one object for the same types, which compares at once."""
+
+    def __init__(self, types: tuple[Any, ...]) -> None:
+        self.types = types
+
+
+_KNOWN: dict[tuple[Any, ...], _Types] = {}
+
 # C_CONTIGUOUS, F_CONTIGUOUS, ALIGNED, WRITEABLE: what numba distinguishes beside the kind and the axes.
 _FLAGS = 0x1 | 0x2 | 0x100 | 0x400
 _NUMBERS = {int, float, bool, type(None)}
@@ -143,8 +177,8 @@ def _type_of(value: Any) -> Any:
     kind = type(value)
     if kind is np.ndarray:
         return value.dtype, value.ndim, value.flags.num & _FLAGS
-    if isinstance(value, tuple):
-        return kind, *map(_type_of, value)
+    if issubclass(kind, tuple):
+        return value.types if issubclass(kind, _Steady) else (kind, *_types_of(value))
     if kind in _NUMBERS or isinstance(value, np.generic):
         return kind
     if (bits := getattr(value, "bit_generator", None)) is not None:  # of random numbers
@@ -152,8 +186,18 @@ def _type_of(value: Any) -> Any:
     raise TypeError(f"no kernel takes a {kind.__name__}")
 
 
+def _types_of(values: tuple[Any, ...]) -> list[Any]:
+    """Of each; most are arrays, and a call for each would take as long as the rest."""
+    return [
+        (value.dtype, value.ndim, value.flags.num & _FLAGS) if type(value) is np.ndarray else _type_of(value)
+        for value in values
+    ]
+
+
 def _described(types: Any) -> str:
     """The same in words, for other processes."""
+    if isinstance(types, _Types):
+        types = types.types
     if isinstance(types, tuple):
         return f"({' '.join(map(_described, types))})"
     if isinstance(types, np.dtype):

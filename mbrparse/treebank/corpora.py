@@ -4,7 +4,6 @@ ships with the package.
 
 from __future__ import annotations
 
-import importlib.resources
 import io
 import re
 from collections import Counter
@@ -155,7 +154,9 @@ def _embedded(spec: str, suffix: str) -> Any:
     name = spec.removeprefix("embedded:")
     if name not in EMBEDDED:
         raise CorpusError(f"no embedded treebank {name!r}", remedy=f"there is: {', '.join(EMBEDDED)}")
-    return importlib.resources.files("mbrparse.treebank") / "data" / f"{name}{suffix}"
+    from importlib.resources import files
+
+    return files("mbrparse.treebank") / "data" / f"{name}{suffix}"
 
 
 def _read_nltk(spec: str, reading: Reading) -> Iterator[SourceTree]:

@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import glob
 import re
-import zipfile
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from mbrparse.errors import CorpusError, FileError
 from mbrparse.files import STANDARD, decode_lines, open_input, source_name
+
+if TYPE_CHECKING:
+    import zipfile
 
 TREE_SUFFIXES = (".mrg", ".ptb", ".tree", ".psd", ".parse", ".tbf")
 
@@ -51,6 +53,8 @@ class TreeFile:
             with open_input(self.path) as stream:
                 yield stream
             return
+        import zipfile
+
         with _zip(self.path) as archive:
             try:
                 with archive.open(self.member) as member:
@@ -143,6 +147,8 @@ def _name(file: TreeFile) -> str:
 
 @contextmanager
 def _zip(path: str) -> Iterator[zipfile.ZipFile]:
+    import zipfile
+
     try:
         archive = zipfile.ZipFile(path)
     except zipfile.BadZipFile as error:

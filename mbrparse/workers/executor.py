@@ -7,7 +7,6 @@ from typing import Any, TypeAlias
 from mbrparse.reporting import Tell, say_nothing
 from mbrparse.workers.in_process import InProcess, Threads
 from mbrparse.workers.pool import Pool
-from mbrparse.workers.processes import Processes
 from mbrparse.workers.scheduler import Scheduler
 from mbrparse.workers.work import Work
 
@@ -26,4 +25,8 @@ def executor(jobs: Jobs, work: Work[..., Any] | None = None, tell: Tell = say_no
         return Cluster(jobs, tell)
     if jobs == 1:
         return InProcess()
-    return Threads(jobs) if work is None else Processes(work, jobs)
+    if work is None:
+        return Threads(jobs)
+    from mbrparse.workers.processes import Processes
+
+    return Processes(work, jobs)

@@ -10,7 +10,6 @@ import time
 import zlib
 from collections.abc import Callable
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any, NamedTuple
 
 from mbrparse.version import __version__
@@ -48,6 +47,8 @@ _begun = _Begun()
 @cache
 def versions() -> dict[str, str]:
     """What the bytes of a result may depend on."""
+    from importlib.metadata import PackageNotFoundError, version
+
     found = {"mbrparse": __version__, "Python": ".".join(platform.python_version_tuple()[:2])}
     for package in ("numpy", "numba"):
         try:

@@ -11,18 +11,7 @@ from mbrparse.evaluate.comparison import compare
 from mbrparse.treebank.brackets import read_tree
 from mbrparse.treebank.candidate_files import read_candidates
 
-GRAMMAR = """mbrparse-grammar 1
-terminals tags
-start S 1 -
-rules 6
-- 2 S -> 'x' 'x'
-- 6 S -> 'x' S
-- 5 S -> S 'x'
-- 2 S -> S S
-- 4 S -> A A
-- 8 A -> 'x' 'x'
-end
-"""
+GRAMMAR = (Path(__file__).parents[1] / "data" / "ambiguous.grammar").read_text()
 TEXT = "x x x x\nx y\n\nx x x x x\nx\n"
 GOLD = "(S (S x x) (S x x))\n(S x (S x (S x (S x x))))\n"
 

@@ -18,18 +18,7 @@ from mbrparse.decode.work import manifest
 from mbrparse.decode.work.blocks_file import BlocksFile
 from mbrparse.replacements import Replacement
 
-GRAMMAR = """mbrparse-grammar 1
-terminals tags
-start S 1 -
-rules 6
-- 2 S -> 'x' 'x'
-- 6 S -> 'x' S
-- 5 S -> S 'x'
-- 2 S -> S S
-- 4 S -> A A
-- 8 A -> 'x' 'x'
-end
-"""
+GRAMMAR = (Path(__file__).parents[1] / "data" / "ambiguous.grammar").read_text()
 TREES = "# a comment\n(S (A x x)\n   (A x x))\n(S x x) (())\n\n(S y x)\n"
 OBJECTIVES = [f"--objective={name}" for name in ("labelled-recall", "labelled-tree", "consistent-brackets")]
 ALL = ("--details", "d.jsonl", "--candidates", "c.tsv", "--write-posteriors", "p.npz")

@@ -6,6 +6,7 @@ S_Cont(1,3), guess S(0,3) B(0,2), which crosses the continuation alone. Sentence
 """
 
 import tracemalloc
+from collections.abc import Sequence
 from pathlib import Path
 from typing import get_args
 
@@ -14,8 +15,9 @@ import pytest
 from evaluation_cases import GOLD, ORIGINAL_GOLD, PARSE, write
 
 from mbrparse.errors import CorpusError, InputMismatchError
+from mbrparse.evaluate.columns import Columns
 from mbrparse.evaluate.counts import SentenceCounts, count_matches, counts_table
-from mbrparse.evaluate.criteria import COVERAGE, MORE, PAPER, Average, rates, totals
+from mbrparse.evaluate.criteria import COVERAGE, MORE, PAPER, Average, Criterion, rates, totals
 from mbrparse.evaluate.drawing import read_sentences
 from mbrparse.evaluate.gold import Comparison
 from mbrparse.evaluate.names import distinct_names
@@ -24,15 +26,20 @@ from mbrparse.evaluate.sources import gold_file, parse_files
 CRITERIA = PAPER + MORE
 
 
-def table(folder: Path, gold: str, parse: str, how: Comparison | None = None) -> pd.DataFrame:
+def table(folder: Path, gold: str, parse: str, how: Comparison | None = None) -> Columns:
     paths = write(folder, gold=gold, parse=parse)
     return counts_table(count_matches(gold_file(paths[0]), parse_files([paths[1]]), how or Comparison()))
 
 
+def rate(counts: Columns, criteria: Sequence[Criterion] = PAPER, average: Average = "pooled") -> pd.Series:
+    """The rates of the one parser, by criterion."""
+    return rates(counts, criteria, average).to_frame("name").T["parse"]
+
+
 def test_counts(tmp_path: Path) -> None:
     counts = table(tmp_path, GOLD, PARSE)
-    assert list(counts.columns) == list(SentenceCounts._fields)
-    assert counts.to_numpy().tolist() == [
+    assert counts.names == SentenceCounts._fields
+    assert list(map(list, counts.rows())) == [
         ["parse", 1, 1, 1, 5, 1, 4, 4, 2, 3, 4],
         ["parse", 2, 2, 2, 3, 1, 2, 2, 1, 1, 2],
         ["parse", 3, 3, 3, 2, 0, 1, 0, 0, 0, 0],
@@ -47,7 +54,9 @@ def test_binarized_crossing_reference(tmp_path: Path) -> None:
 def test_original_form(tmp_path: Path) -> None:
     parse = "(S (A a b) c d e)\n(S (B x y) z)\n(())\n"
     counts = table(tmp_path, ORIGINAL_GOLD, parse, Comparison("original"))
-    assert counts[["gold", "guess", "labelled", "bracketed", "consistent"]].to_numpy().tolist() == [
+    assert counts.to_frame()[
+        ["gold", "guess", "labelled", "bracketed", "consistent"]
+    ].to_numpy().tolist() == [
         [3, 2, 2, 2, 2],
         [1, 2, 1, 1, 2],
         [1, 0, 0, 0, 0],
@@ -56,7 +65,7 @@ def test_original_form(tmp_path: Path) -> None:
 
 def test_pooled_rates(tmp_path: Path) -> None:
     counts = table(tmp_path, GOLD, PARSE)
-    assert rates(counts, CRITERIA).loc["parse"].to_dict() == pytest.approx(
+    assert rate(counts, CRITERIA).to_dict() == pytest.approx(
         {
             "labelled_tree": 0,
             "labelled_recall": 3 / 7,
@@ -70,8 +79,8 @@ def test_pooled_rates(tmp_path: Path) -> None:
             "bracketed_f": 8 / 13,
         }
     )
-    assert rates(counts, [COVERAGE]).loc["parse", "coverage"] == 2 / 3
-    assert totals(counts).loc["parse"].to_dict() == {
+    assert rate(counts, [COVERAGE])["coverage"] == 2 / 3
+    assert totals(counts).to_frame("name").loc["parse"].to_dict() == {
         "sentences": 3,
         "terminals": 10,
         "parsed": 2,
@@ -84,7 +93,7 @@ def test_pooled_rates(tmp_path: Path) -> None:
 
 
 def test_sentence_average_leaves_out_what_has_no_rate(tmp_path: Path) -> None:
-    found = rates(table(tmp_path, GOLD, PARSE), CRITERIA, "sentence").loc["parse"]
+    found = rate(table(tmp_path, GOLD, PARSE), CRITERIA, "sentence")
     assert found["labelled_recall"] == pytest.approx((2 / 4 + 1 / 2 + 0) / 3)
     assert found["labelled_precision"] == pytest.approx((2 / 4 + 1 / 2) / 2)  # no guess, no precision
     assert found["consistent_brackets_recall"] == 1
@@ -94,18 +103,18 @@ def test_sentence_average_leaves_out_what_has_no_rate(tmp_path: Path) -> None:
 def test_a_perfect_parse(tmp_path: Path) -> None:
     counts = table(tmp_path, GOLD, GOLD)
     for average in get_args(Average):
-        assert (rates(counts, CRITERIA, average) == 1).all(axis=None)
+        assert (rate(counts, CRITERIA, average) == 1).all()
 
 
 def test_nothing_parsed(tmp_path: Path) -> None:
-    found = rates(table(tmp_path, GOLD, "(())\n(())\n(())\n"), CRITERIA).loc["parse"]
+    found = rate(table(tmp_path, GOLD, "(())\n(())\n(())\n"), CRITERIA)
     assert found[["labelled_tree", "consistent_brackets_tree", "labelled_recall", "labelled_f"]].eq(0).all()
     assert found[["labelled_precision", "consistent_brackets_recall"]].isna().all()
 
 
 def test_an_exact_match_has_no_constituent_too_many(tmp_path: Path) -> None:
     counts = table(tmp_path, "(S a b c)\n", "(S (A a b) c)\n", Comparison("original"))
-    found = rates(counts, CRITERIA).loc["parse"]
+    found = rate(counts, CRITERIA)
     assert found["labelled_recall"] == found["consistent_brackets_tree"] == 1
     assert found["labelled_tree"] == found["bracketed_tree"] == 0
 
@@ -113,20 +122,20 @@ def test_an_exact_match_has_no_constituent_too_many(tmp_path: Path) -> None:
 def test_a_single_terminal_has_no_constituents(tmp_path: Path) -> None:
     counts = table(tmp_path, "(NN a)\n(S a b)\n", "(NN a)\n(S a b)\n")
     assert counts["gold"].tolist() == [0, 1]
-    assert rates(counts).loc["parse"].eq(1).all()
-    assert rates(counts, average="sentence").loc["parse"].eq(1).all()
+    assert rate(counts).eq(1).all()
+    assert rate(counts, average="sentence").eq(1).all()
 
 
 def test_annotations_are_projected_away_and_continuations_are_not(tmp_path: Path) -> None:
     counts = table(tmp_path, "(S^TOP a (S_Cont>B>C b c))\n", "(S a (S b c))\n")
-    assert counts[["labelled", "bracketed"]].to_numpy().tolist() == [[1, 2]]
+    assert counts.to_frame()[["labelled", "bracketed"]].to_numpy().tolist() == [[1, 2]]
 
 
 def test_several_files_stand_in_order(tmp_path: Path) -> None:
     gold, second, first = write(tmp_path, gold=GOLD, second=PARSE, first=GOLD)
     counts = counts_table(count_matches(gold_file(gold), parse_files([second, first])))
     assert counts["name"].tolist() == ["second"] * 3 + ["first"] * 3
-    assert list(rates(counts).index) == list(totals(counts).index) == ["second", "first"]
+    assert rates(counts)["name"].tolist() == totals(counts)["name"].tolist() == ["second", "first"]
 
 
 def test_a_parser_may_retag_and_write_bare_terminals(tmp_path: Path) -> None:
@@ -148,7 +157,7 @@ def test_empty_lines_are_empty_parses(tmp_path: Path) -> None:
 
 def test_indented_gold(tmp_path: Path) -> None:
     counts = table(tmp_path, "( (S a\n   (S_Cont b c)) )\n\n(S p q)\n", "(S a (S_Cont b c))\n(S p q)\n")
-    assert counts[["gold_line", "parse_line"]].to_numpy().tolist() == [[1, 1], [4, 2]]
+    assert counts.to_frame()[["gold_line", "parse_line"]].to_numpy().tolist() == [[1, 1], [4, 2]]
 
 
 def test_an_empty_gold_line_counts_as_in_a_parse_file_and_in_show(tmp_path: Path) -> None:
@@ -163,7 +172,7 @@ def test_unary_constituents_may_be_kept(tmp_path: Path) -> None:
     with pytest.raises(InputMismatchError, match="the gold is not binarized"):
         table(tmp_path, gold, parse)
     counts = table(tmp_path, gold, parse, Comparison(unaries=True))
-    assert counts[["gold", "guess", "labelled", "bracketed"]].to_numpy().tolist() == [[3, 3, 2, 3]]
+    assert counts.to_frame()[["gold", "guess", "labelled", "bracketed"]].to_numpy().tolist() == [[3, 3, 2, 3]]
 
 
 def test_memory_holds_no_trees(tmp_path: Path) -> None:

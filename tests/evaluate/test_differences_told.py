@@ -1,5 +1,6 @@
 """What ``evaluate`` tells below the table of several parse files, and how many sentences fell back."""
 
+import csv
 import json
 import re
 from collections.abc import Mapping
@@ -87,6 +88,12 @@ def test_how_many_fell_back(command: Command, tmp_path: Path) -> None:
     paths = gold, one, two, other
     report = json.loads(command("evaluate", "--details", shared, "--format", "json", *paths).out)
     assert [row["counts"]["fell_back"] for row in report["rows"]] == [2, 1, 2]
+    rows = list(
+        csv.DictReader(command("evaluate", "--details", shared, "--format", "csv", *paths).out.splitlines())
+    )
+    assert [(row["fell_back"], row["fell_back_count"]) for row in rows] == [
+        (str(fell / 3), str(fell)) for fell in (2, 1, 2)
+    ]
     text = command("evaluate", *(("--details", own) * 2), "--details", shared, *paths).out
     assert [line.split()[-2:] for line in text.splitlines()[1:4]] == [
         ["100.00", "0.00"],

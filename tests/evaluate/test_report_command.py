@@ -2,13 +2,17 @@
 
 import base64
 import json
+import os
 import re
+import subprocess
+import sys
 import zlib
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from children import LIMIT
 from commandline import Command
 from evaluation_cases import GOLD, ORIGINAL_GOLD, PARSE, write
 
@@ -44,6 +48,24 @@ def posteriors(folder: Path, *lengths: int) -> Path:
         path, lengths=lengths, labels=labels, sentence=none, start=none, end=none, label=none, g=np.zeros(0)
     )
     return path
+
+
+def test_a_page_is_the_same_whatever_the_hash_seed(tmp_path: Path) -> None:
+    labels = "ABCDEFGHIJ"
+    gold = "".join(f"(S (x a) (S_Cont ({label} (x b) (x c)) (x d)))\n" for label in labels)
+    one = "".join(f"(S ({label} (x a) (x b)) (Q (x c) (x d)))\n" for label in labels)
+    paths = write(tmp_path, gold=gold, one=one)
+    page = tmp_path / "page.html"
+    found = set()
+    for seed in range(4):
+        subprocess.run(
+            [sys.executable, "-m", "mbrparse", "report", *paths, "-o", page],
+            check=True,
+            timeout=LIMIT,
+            env={**os.environ, "PYTHONHASHSEED": str(seed), "SOURCE_DATE_EPOCH": "835833600"},
+        )
+        found.add(page.read_bytes())
+    assert len(found) == 1
 
 
 def test_what_a_page_holds(command: Command, files: list[Path], tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import mbrparse as mp
+from mbrparse.evaluate.columns import Columns
 from mbrparse.evaluate.criteria import Criterion, ratio
 from mbrparse.evaluate.runs import Runs
 
@@ -34,11 +35,11 @@ def runs_of(systems: dict[str, Table], baseline: str, **options: Any) -> pd.Data
         for run, sentences in enumerate(table)
         for sentence, (matched, gold) in enumerate(sentences)
     ]
-    counts = pd.DataFrame(rows, columns=["name", "sentence", "matched", "gold"])
+    counts = Columns.of_rows(["name", "sentence", "matched", "gold"], rows)
     names = {name: [f"{name}/{run}" for run in range(len(table))] for name, table in systems.items()}
     criteria = options.pop("criteria", [RATE])
     average = options.pop("average", "pooled")
-    return Runs(counts, names, criteria, average, baseline, **options).tables(None)[0].table
+    return Runs(counts, names, criteria, average, baseline, **options).tables(None)[0].table.to_frame()
 
 
 def pooled(sentences: list[tuple[int, int]]) -> float:

@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import bootstrap as scipy_bootstrap
 
+from mbrparse.evaluate.columns import Columns
 from mbrparse.evaluate.counts import SentenceCounts
 from mbrparse.evaluate.criteria import MORE, PAPER, Average, Criterion, rates
 from mbrparse.evaluate.evalb.evalb_counts import EVALB, EvalbCounts
@@ -52,11 +53,15 @@ def random_table(files: int, sentences: int, seed: int = 0) -> pd.DataFrame:
     )
 
 
+def as_columns(table: pd.DataFrame) -> Columns:
+    return Columns({str(name): column.tolist() for name, column in table.items()})
+
+
 def check(
     counts: pd.DataFrame, average: Average = "pooled", resamples: int = 500, seed: int = 0
 ) -> Significance:
     """Test against the first file."""
-    return significance(counts, ALL, average, str(counts["name"].iloc[0]), resamples, seed)
+    return significance(as_columns(counts), ALL, average, str(counts["name"].iloc[0]), resamples, seed)
 
 
 @pytest.mark.parametrize("average", ["pooled", "sentence"])
@@ -85,7 +90,7 @@ def test_intervals_contain_the_rates(sentences: list[tuple[int, int, int, int]],
         }
     )
     found = check(counts, average, 50)
-    observed = rates(counts, ALL, average).to_numpy()
+    observed = rates(as_columns(counts), ALL, average).to_frame("name").to_numpy()
     known = ~np.isnan(observed)
     assert (found.low[known] <= observed[known] + 1e-12).all()
     assert (found.high[known] >= observed[known] - 1e-12).all()
@@ -109,8 +114,8 @@ def exact_p(counts: pd.DataFrame, criterion: Criterion, average: Average) -> flo
 
     def distance(first: pd.DataFrame, second: pd.DataFrame) -> float:
         both = pd.concat([first.assign(name="first"), second.assign(name="second")])
-        rate = rates(both, [criterion], average)[criterion.name]
-        return float(abs(rate["first"] - rate["second"]))
+        first_rate, second_rate = rates(as_columns(both), [criterion], average)[criterion.name]
+        return float(abs(first_rate - second_rate))
 
     observed = distance(one, other)
     ways = list(itertools.product([False, True], repeat=len(one)))
@@ -181,7 +186,7 @@ def test_fewer_crossing_brackets_are_better() -> None:
         for name, crossing in (("many", 3), ("few", 1))
         for number in range(30)
     ]
-    counts = pd.DataFrame(rows, columns=list(EvalbCounts._fields))
+    counts = Columns.of_rows(EvalbCounts._fields, rows)
     found = significance(counts, EVALB, "pooled", "many", 500, 0)
     place = [criterion.name for criterion in EVALB].index("average_crossing")
     assert found.beats[1, 0, place]

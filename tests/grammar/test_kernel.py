@@ -1,11 +1,13 @@
 """Machine code of kernels is kept, and never stale: a little package with the real decorator."""
 
 import os
+import pickle
 import shutil
 import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -321,3 +323,35 @@ print(*(name for name in loaded if name.startswith("mbrparse.")))
     )
     # The face of the package is loaded before any kernel, and none sees it.
     assert set(done.stdout.split()) - {"mbrparse.version"} <= set(sources)
+
+
+@kernel.steady
+class Table(NamedTuple):
+    values: Any
+    number: float
+
+
+@kernel.steady
+class OtherTable(NamedTuple):
+    values: Any
+    number: float
+
+
+@kernel.kernel
+def plus_number(state: Any) -> Any:
+    return state[0].values[1] + state[0].number + state[1]
+
+
+def test_tables_that_stay_are_looked_at_once() -> None:
+    table = Table(np.arange(2.0), 3)
+    assert plus_number((table, 0.5)) == plus_number((table, 0.5)) == 4.5
+    types = kernel._type_of(table)
+    assert kernel._type_of(table) is kernel._type_of(Table(np.zeros(5), 1)) is types
+    for other in (Table(np.zeros(2), 3.0), Table(np.zeros(2, int), 3), OtherTable(*table)):
+        assert kernel._type_of(other) not in (types, None)
+    assert plus_number((Table(np.arange(2), 3), 0.5)) == 4.5
+    # To another process goes what is in it; another process finds the same machine code.
+    copied = pickle.loads(pickle.dumps(table))
+    assert (type(copied), copied.number, vars(copied)) == (Table, 3, {})
+    plain = (Table, kernel._type_of(table.values), int)
+    assert kernel._described(types) == kernel._described(plain)

@@ -6,6 +6,7 @@ decoded together: what is done for each of them is done once for all of their ce
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -45,10 +46,13 @@ class Sentences(NamedTuple):
         return cls(lengths, first, SpanSummary(*map(np.concatenate, zip(*summaries, strict=True))))
 
     def cells(self, counts: Offsets, starts: Ints, ends: Ints) -> Offsets:
-        """The cells of spans, of which each sentence in its turn has so many."""
-        sentence = np.repeat(np.arange(len(counts)), counts)
-        lengths: Any = self.lengths[sentence]  # arrays will do
-        cells: Offsets = self.first[sentence] + cell_of(lengths, starts, ends)
+        """The cells of spans, of which each sentence in its turn has so many, and then each once more."""
+        lengths: Any = self.lengths[0]
+        first: Any = 0
+        if len(self.lengths) > 1:
+            sentence = np.repeat(np.arange(len(counts)) % len(self.lengths), counts)
+            lengths, first = self.lengths[sentence], self.first[sentence]
+        cells: Offsets = first + cell_of(lengths, starts, ends)
         return cells
 
 
@@ -86,24 +90,29 @@ class FreeDecoder:
         names = self._names.names
         sentences = Sentences.of(posteriors)
         tags = _tags(sentences, names)
-        for objective, root in self._rows:
-            consistent = None
-            if objective.needs_consistency:
-                consistent = np.concatenate([one.consistent for one in posteriors])
-            gains = _gains(objective, sentences.spans, consistent)
-            best = best_bracketings(gains, sentences.lengths, self._tie, self._clock)
-            cells = sentences.cells(np.diff(best.first), best.starts, best.ends)
-            if root is None:
-                ids = _label_ids(best, sentences.spans.label[cells], self._names)
-            else:
-                ids = np.where(best.parents < 0, self._names.id_of(root), self._names.id_of(UNLABELLED))
-            crossing = None if consistent is None else consistent[cells].tolist()
-            bounds = best.first.tolist()
-            for place, score in enumerate(best.scores.tolist()):
-                one = slice(bounds[place], bounds[place + 1])
-                spans = Spans(best.starts[one], best.ends[one], ids[one], names)
-                likely = None if crossing is None else crossing[one]
-                found[place].append(Decoded(spans, tags[place], score, consistent=likely))
+        consistent = None
+        if any(objective.needs_consistency for objective, _ in self._rows):
+            consistent = np.concatenate([one.consistent for one in posteriors])
+        gains = [_gains(objective, sentences.spans, consistent) for objective, _ in self._rows]
+        # All objectives in one search: the sentences come as often as there are.
+        lengths = np.tile(sentences.lengths, len(gains))
+        best = best_bracketings(np.concatenate(gains), lengths, self._tie, self._clock)
+        cells = sentences.cells(np.diff(best.first), best.starts, best.ends)
+        ids = _label_ids(best, sentences.spans.label[cells], self._names)
+        scores, bounds = best.scores.tolist(), best.first.tolist()
+        for row, (objective, root) in enumerate(self._rows):
+            for place, trees in enumerate(found):
+                number = row * len(found) + place
+                one = slice(bounds[number], bounds[number + 1])
+                labels = ids[one]
+                if root is not None:
+                    labels = np.full(len(labels), self._names.id_of(UNLABELLED), np.int32)
+                    labels[:1] = self._names.id_of(root)
+                spans = Spans(best.starts[one], best.ends[one], labels, names)
+                likely = None
+                if consistent is not None and objective.needs_consistency:
+                    likely = consistent[cells[one]].tolist()
+                trees.append(Decoded(spans, tags[place], scores[number], consistent=likely))
         return found
 
 
@@ -129,9 +138,12 @@ def _gains(objective: Objective, spans: SpanSummary, consistent: FloatArray | No
 def _tags(sentences: Sentences, names: Sequence[str]) -> list[Labels]:
     """For each terminal of each sentence the preterminal with the largest posterior."""
     until = np.cumsum(sentences.lengths)
-    position = np.arange(until[-1]) - np.repeat(until - sentences.lengths, sentences.lengths)
+    position = np.arange(until[-1])
+    if len(until) > 1:
+        position -= np.repeat(until - sentences.lengths, sentences.lengths)
     ids = sentences.spans.label[sentences.cells(sentences.lengths, position, position + 1)]
-    return [Labels(part, names) for part in np.split(ids, until[:-1])]
+    bounds = itertools.pairwise((0, *until.tolist()))
+    return [Labels(ids[begin:end], names) for begin, end in bounds]
 
 
 def best_preterminals(posteriors: Posteriors) -> Sequence[str | None]:

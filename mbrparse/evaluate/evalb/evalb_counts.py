@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
 from mbrparse.evaluate.compared import ComparedTrees
 from mbrparse.evaluate.criteria import COVERAGE, Criterion, ratio
 from mbrparse.evaluate.evalb.evalb_files import evalb_scores
@@ -18,10 +20,8 @@ from mbrparse.evaluate.evalb.score import Score, Status
 from mbrparse.evaluate.sources import TreeSource
 
 if TYPE_CHECKING:
-    import pandas as pd
-
+    from mbrparse.evaluate.columns import Column, Columns
     from mbrparse.evaluate.compared import Tally
-    from mbrparse.evaluate.criteria import Column
 
 
 #: Only SPMRL's evaluator has the second.
@@ -86,7 +86,7 @@ def evalb_row(name: str, number: int, score: Score) -> EvalbCounts:
     )
 
 
-def _sentences(name: str, heading: str, passes: Callable[[pd.DataFrame], Column]) -> Criterion:
+def _sentences(name: str, heading: str, passes: Callable[[Columns], Column]) -> Criterion:
     """The share of the sentences that count that pass a test."""
     return Criterion(
         name,
@@ -96,8 +96,8 @@ def _sentences(name: str, heading: str, passes: Callable[[pd.DataFrame], Column]
     )
 
 
-def _counting(counts: pd.DataFrame) -> Column:
-    return counts["status"].isin(_COUNTING).astype(int)
+def _counting(counts: Columns) -> Column:
+    return np.isin(counts["status"], _COUNTING).astype(int)
 
 
 #: The share of sentences that count: EVALB leaves out more than empty parses.

@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
 from mbrparse.errors import CorpusError
 from mbrparse.evaluate.agreement import empty_gold, no_trees
 from mbrparse.evaluate.aligned import AlignedParses, Sentence
@@ -25,10 +27,8 @@ from mbrparse.evaluate.unbinarized import OriginalForms
 from mbrparse.reporting import Tell
 
 if TYPE_CHECKING:
-    import pandas as pd
-
+    from mbrparse.evaluate.columns import Column, Columns
     from mbrparse.evaluate.compared import Tally
-    from mbrparse.evaluate.criteria import Column
 
 
 class SpanCounts(NamedTuple):
@@ -125,34 +125,34 @@ def _pairs(gold: list[Span], guess: list[Span]) -> list[tuple[int, int]]:
     return [(place, free[span].pop()) for place, span in enumerate(gold) if free.get(span)]
 
 
-def _mean(name: str, heading: str, rate: Callable[[pd.DataFrame], Column]) -> Criterion:
+def _mean(name: str, heading: str, rate: Callable[[Columns], Column]) -> Criterion:
     """The mean of a rate of the sentences that count."""
     return Criterion(
         name,
         heading,
-        lambda counts: rate(counts).where(counts["parsed"] > 0, 0.0),
+        lambda counts: np.where(counts["parsed"] > 0, rate(counts), 0.0),
         lambda counts: counts["counted"],
     )
 
 
 def _quotient(above: Column, below: Column, otherwise: Column | float) -> Column:
-    return (above / below.where(below > 0, 1)).where(below > 0, otherwise)
+    return np.where(below > 0, above / np.where(below > 0, below, 1), otherwise)
 
 
-def _precision(counts: pd.DataFrame) -> Column:
+def _precision(counts: Columns) -> Column:
     nothing_to_find = (counts["gold"] == 0).astype(float)
     return _quotient(counts["matched"], counts["guess"], nothing_to_find)
 
 
-def _recall(counts: pd.DataFrame) -> Column:
+def _recall(counts: Columns) -> Column:
     return _quotient(counts["matched"], counts["gold"], 1.0)
 
 
-def _f(counts: pd.DataFrame) -> Column:
+def _f(counts: Columns) -> Column:
     return _quotient(2 * counts["matched"], counts["gold"] + counts["guess"], 1.0)
 
 
-def _with_whole(column: str) -> Callable[[pd.DataFrame], Column]:
+def _with_whole(column: str) -> Callable[[Columns], Column]:
     """A count with one span more in each tree of two words at least: the whole sentence."""
     parsed = column != "gold"
     return lambda counts: (

@@ -132,7 +132,7 @@ def _errors(trees: ComparedTrees) -> Iterator[tuple[By, str, int, int]]:
             missed = tally.gold - tally.right
         elif isinstance(tally, LabelTally | PlaceTally):
             missed, extra = _less(tally.gold, tally.found), _less(tally.guess, tally.right)
-        for key in missed.keys() | extra.keys():
+        for key in missed | extra:
             yield by, called(key), missed[key], extra[key]
 
 

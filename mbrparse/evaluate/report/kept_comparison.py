@@ -93,12 +93,12 @@ def compare_sources(
 
 def _counted(result: Evaluation, names: Sequence[str]) -> dict[str, list[int]]:
     """Some profiles leave sentences out, and say so in the table of counts."""
-    counts = result.counts
+    counts = result.table
     if "status" in counts:
-        counts = counts[counts["status"] == 0]
+        counts = counts.where(counts["status"] == 0)
     elif "counted" in counts:
-        counts = counts[counts["counted"] > 0]
+        counts = counts.where(counts["counted"] > 0)
     places: dict[str, list[int]] = {name: [] for name in names}
-    for name, part in counts.groupby("name", sort=False):
-        places[str(name)] = (part["sentence"] - 1).tolist()
+    for name, rows in counts.blocks().items():
+        places[name] = (counts["sentence"][rows] - 1).tolist()
     return places

@@ -16,7 +16,7 @@ from mbrparse.evaluate.report.sentence_records import SentenceRecords
 from mbrparse.evaluate.significance_report import letters
 
 if TYPE_CHECKING:
-    import pandas as pd
+    from mbrparse.evaluate.columns import Column, Columns
 
 
 def page_index(compared: KeptComparison, records: SentenceRecords, chunk: int) -> dict[str, Any]:
@@ -31,6 +31,7 @@ def page_index(compared: KeptComparison, records: SentenceRecords, chunk: int) -
     =========  =================================================================================
     """
     evaluation = compared.evaluation
+    counts = evaluation.table
     columns = _Columns()
     criteria = [
         {
@@ -40,15 +41,14 @@ def page_index(compared: KeptComparison, records: SentenceRecords, chunk: int) -
             "lower": criterion.lower_is_better or criterion.name == "fell_back",
             "context": criterion.context,
             "columns": columns.of(
-                evaluation.counts,
-                criterion.numerator(evaluation.counts),
-                criterion.denominator(evaluation.counts),
+                counts,
+                criterion.numerator(counts),
+                criterion.denominator(counts),
             ),
         }
         for criterion in evaluation.summary.criteria
     ]
     told = compared.settings.told() or evaluation.summary.criteria[0]
-    counts = evaluation.counts
     length = counts["length" if "length" in counts else "terminals"]
     size = len(counts) // len(compared.names)
     significance = evaluation.summary.significance
@@ -65,7 +65,7 @@ def page_index(compared: KeptComparison, records: SentenceRecords, chunk: int) -
         "told": [one["name"] for one in criteria].index(told.name),
         "criteria": criteria,
         "columns": columns.columns,
-        "lengths": length.iloc[:size].tolist(),
+        "lengths": length[:size].tolist(),
         "errors": errors,
         "confused": confused,
         "bins": [records.bins[name] for name in compared.names] if records.known else None,
@@ -85,15 +85,12 @@ class _Columns:
         self.columns: list[list[float]] = []
         self._places: dict[tuple[float, ...], int] = {}
 
-    def of(self, counts: pd.DataFrame, *sides: pd.Series[Any]) -> list[list[int]]:
+    def of(self, counts: Columns, *sides: Column) -> list[list[int]]:
         """By parser the numbers of the columns."""
-        names = counts["name"].unique()
-        size = len(counts) // len(names)
-        found = []
-        for parser in range(len(names)):
-            rows = slice(parser * size, (parser + 1) * size)
-            found.append([self._place(_integers(side.iloc[rows].tolist())) for side in sides])
-        return found
+        return [
+            [self._place(_integers(side[rows].tolist())) for side in sides]
+            for rows in counts.blocks().values()
+        ]
 
     def _place(self, column: list[float]) -> int:
         place = self._places.setdefault(tuple(column), len(self.columns))

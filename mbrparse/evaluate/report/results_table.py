@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from mbrparse.errors import visible
 from mbrparse.evaluate.criteria import Criterion
 from mbrparse.evaluate.report.figures import Figure, Row, Table, address
@@ -19,10 +21,11 @@ def results(summary: Summary) -> Table:
     heading, *rows = cells(summary)
     tested = summary.significance is not None
     found = []
-    for name, row in zip(map(str, summary.rates.index), rows, strict=True):
+    for rates, row in zip(summary.rates.records(), rows, strict=True):
+        name = rates["name"]
         figures = []
         for criterion, cell in zip(summary.criteria, row[1 + tested :], strict=True):
-            rate = float(summary.rates[criterion.name][name])
+            rate = rates[criterion.name]
             where = address(view="sentences", system=name, criterion=criterion.name)
             best = len(rows) > 1 and _is_best(summary, criterion, rate)
             value = None if math.isnan(rate) else rate
@@ -33,5 +36,5 @@ def results(summary: Summary) -> Table:
 
 def _is_best(summary: Summary, criterion: Criterion, rate: float) -> bool:
     column = summary.rates[criterion.name]
-    best = column.min() if criterion.lower_is_better else column.max()
+    best = np.fmin.reduce(column) if criterion.lower_is_better else np.fmax.reduce(column)
     return not criterion.context and criterion.show(rate) == criterion.show(float(best))

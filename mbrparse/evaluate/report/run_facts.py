@@ -17,9 +17,9 @@ def facts(compared: KeptComparison, about: Mapping[str, str]) -> list[tuple[str,
     The date is now, or where SOURCE_DATE_EPOCH is set, as for reproducible builds, that one.
     """
     words = sum(len(shown.words) for shown in compared.gold if shown is not None)
-    counts = compared.evaluation.counts
+    counts = compared.evaluation.table
     sentences = len(counts) // len(compared.names)
-    gold = int(counts["gold"].iloc[:sentences].sum())
+    gold = int(counts["gold"][:sentences].sum())
     sizes = f"{sentences:,} sentences, {words:,} words, {gold:,} gold constituents"
     known = {
         **about,

@@ -50,5 +50,6 @@ def compare_beyond_recall(
             texts.append(f"{one.contest.title}\n\n{text}")
         write_table(folder, "curve", curve_table(found), names=1)
         [nary] = [one for one in judged if one.contest is NARY]
-        draw(found, nary.summaries["pooled"].rates, [folder / "curve.svg", folder / "curve.png"], title)
+        others = nary.summaries["pooled"].rates.to_frame("name")
+        draw(found, others, [folder / "curve.svg", folder / "curve.png"], title)
     return "\n\n".join([*texts, LEGEND])

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-import pandas as pd
-
+from mbrparse.evaluate.columns import Columns
 from mbrparse.evaluate.criteria import DASH, Average, Criterion
 from mbrparse.evaluate.evaluation import evaluate_files
 from mbrparse.evaluate.gold import Comparison
@@ -24,7 +23,7 @@ class Judged(NamedTuple):
     """A contest's counts, and for each average its rates with their significance."""
 
     contest: Contest
-    counts: pd.DataFrame
+    counts: Columns
     summaries: dict[Average, Summary]
     promised: dict[tuple[str, str], float]
 
@@ -33,7 +32,7 @@ def judge(contest: Contest, parses: ContestParses, resamples: int, seed: int, te
     """Compare the parses of a contest's objectives with the gold."""
     how = Comparison(contest.form)
     paths = [parses.of(name) for name in contest.objectives]
-    counts = evaluate_files(parses.gold, paths, Settings(how, (), resamples=0), tell).counts
+    counts = evaluate_files(parses.gold, paths, Settings(how, (), resamples=0), tell).table
     summaries: dict[Average, Summary] = {}
     for average in dict.fromkeys(measure.average for measure in contest.measures):
         criteria = tuple(_of_average(contest.measures, average))

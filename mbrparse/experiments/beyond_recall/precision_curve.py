@@ -24,8 +24,8 @@ def curve(parses: ContestParses, tell: Tell) -> pd.DataFrame:
     """The pooled rates of the table's columns, 0 to 1, a row for each cost of the sweep."""
     rows = sweep()
     settings = Settings(Comparison(NARY.form), (), resamples=0)
-    counts = evaluate_files(parses.gold, [parses.at_cost(row) for row in rows], settings, tell).counts
-    found = rates(counts, _MEASURES)
+    counts = evaluate_files(parses.gold, [parses.at_cost(row) for row in rows], settings, tell).table
+    found = rates(counts, _MEASURES).to_frame("name")
     found.insert(0, "cost", [-row.node_constant for row in rows])
     return found
 

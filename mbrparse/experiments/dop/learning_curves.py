@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import pandas as pd
-
+from mbrparse.evaluate.columns import Columns
+from mbrparse.evaluate.counts import SentenceCounts
 from mbrparse.evaluate.criteria import PAPER, rates
 from mbrparse.experiments.dop.model_trial import Design, timed_parses
 from mbrparse.experiments.dop.models import Model, Search
@@ -68,5 +68,6 @@ class CurveTrial:
         parser = self.model.parser(self.model.grammar(treebank, depth), _DECODER, self.search)
         parses, _ = timed_parses(parser, test.sentences)
         rows = test.judge(self.model.name, [parse.spans[0] for parse in parses])
-        found = rates(pd.DataFrame(rows), [c for c in PAPER if c.name in CURVE_CRITERIA])
+        table = Columns.of_rows(SentenceCounts._fields, rows)
+        found = rates(table, [c for c in PAPER if c.name in CURVE_CRITERIA])
         return {name: found[name].tolist()[0] for name in CURVE_CRITERIA}

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import pandas as pd
 
+from mbrparse.evaluate.columns import Columns
 from mbrparse.evaluate.counts import SentenceCounts
 from mbrparse.evaluate.criteria import PAPER, rates
 from mbrparse.evaluate.gold import PAPER_FORM
@@ -47,22 +48,28 @@ class Judged(NamedTuple):
 def judge(results: Results, resamples: int, seed: int) -> Judged:
     """Put the counts of all splits together, and test the differences."""
     rows = tuple(Row(model, decoder) for model in results for decoder in model.decoders)
-    counts = pd.concat([_counts(row, results[row.model]) for row in rows], ignore_index=True)
+    counts = _table(count for row in rows for count in _counts(row, results[row.model]))
     tested = significance(counts, PAPER, "pooled", rows[0].name, resamples, seed)
     summary = summarize(counts, "splits", PAPER_FORM, PAPER, "pooled", tested)
     by_split, seconds, fell_back = {}, {}, {}
     for row in rows:
         mine = results[row.model]
         tables = [_counts(row, [result]) for result in mine]
-        by_split[row] = pd.concat([rates(table, PAPER) for table in tables], ignore_index=True)
+        by_split[row] = pd.concat(
+            [rates(_table(table)).to_frame("name") for table in tables], ignore_index=True
+        )
         parsed = [result["decoders"][row.decoder] for result in mine]
         seconds[row] = sum(one["seconds"] for one in parsed) / sum(map(len, tables))
         fell_back[row] = sum(one["fell_back"] for one in parsed)
     return Judged(rows, summary, by_split, seconds, fell_back)
 
 
-def _counts(row: Row, results: Sequence[dict[str, Any]]) -> pd.DataFrame:
-    """The table of counts of one row, split after split."""
+def _table(counts: Iterable[SentenceCounts]) -> Columns:
+    return Columns.of_rows(SentenceCounts._fields, counts)
+
+
+def _counts(row: Row, results: Sequence[dict[str, Any]]) -> list[SentenceCounts]:
+    """The counts of one row, split after split."""
     found: list[SentenceCounts] = []
     for result in results:
         matched = result["decoders"][row.decoder]["counts"]
@@ -70,7 +77,7 @@ def _counts(row: Row, results: Sequence[dict[str, Any]]) -> pd.DataFrame:
             number = len(found) + 1
             guess = dict(zip(COUNTS, values, strict=True))
             found.append(SentenceCounts(row.name, number, number, number, terminals, 1, gold=gold, **guess))
-    return pd.DataFrame(found, columns=list(SentenceCounts._fields))
+    return found
 
 
 def model_table(judged: Judged) -> Grid:
@@ -89,7 +96,7 @@ def model_data(judged: Judged) -> Grid:
     rows: list[list[object]] = [
         ["model", "decoder", *names, *(f"{name}_sd" for name in names), "seconds", "fell_back"]
     ]
-    for row, pooled in zip(judged.rows, judged.summary.rates.to_numpy().tolist(), strict=True):
+    for row, (_, *pooled) in zip(judged.rows, judged.summary.rates.rows(), strict=True):
         spread = [over_runs(judged.by_split[row][name].tolist()).sd for name in names]
         more = judged.seconds[row], judged.fell_back[row]
         rows.append([row.model.name, row.decoder, *pooled, *spread, *more])

@@ -12,9 +12,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import pandas as pd
+import numpy as np
 
 from mbrparse.decode.parser import Parser
+from mbrparse.evaluate.columns import Columns
 from mbrparse.evaluate.counts import SentenceCounts
 from mbrparse.evaluate.criteria import PAPER, rates
 from mbrparse.experiments.held_out import HeldOut
@@ -104,11 +105,9 @@ def _grammar_seed(seed: int, run: int) -> int:
 def _rates(rows: list[SentenceCounts]) -> dict[str, dict[str, list[float]]]:
     """decoder -> criterion -> the rate (0 to 1) after each iteration."""
     criteria = [criterion for criterion in PAPER if criterion.name in CRITERIA]
-    table = rates(pd.DataFrame(rows, columns=list(SentenceCounts._fields)), criteria)
-    return {
-        decoder: {
-            name: table.loc[[row.startswith(f"{decoder} ") for row in table.index], name].tolist()
-            for name in CRITERIA
-        }
-        for decoder in DECODERS
-    }
+    table = rates(Columns.of_rows(SentenceCounts._fields, rows), criteria)
+    found: dict[str, dict[str, list[float]]] = {}
+    for decoder in DECODERS:
+        chosen = table.where(np.array([name.startswith(f"{decoder} ") for name in table["name"]]))
+        found[decoder] = {name: chosen[name].tolist() for name in CRITERIA}
+    return found

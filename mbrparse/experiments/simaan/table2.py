@@ -8,8 +8,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
+from mbrparse.evaluate.columns import Columns
 from mbrparse.evaluate.criteria import DASH, Criterion
 from mbrparse.evaluate.evalb.evalb_counts import EVALB, EVALB_COVERAGE
 from mbrparse.evaluate.evalb.parameters import EvalbParameters
@@ -67,19 +69,19 @@ def judge(steps: Steps, parsing: Parsing, how: EvalbParameters, resamples: int, 
     messages: list[str] = []
     settings = Settings(how, (*EVALB, EVALB_COVERAGE), resamples=resamples, seed=seed)
     result = evaluate_files(steps.gold, steps.parses, settings, messages.append)
-    counts = result.counts
+    counts = result.table
     in_error = counts["status"] > 0
 
-    def part(chosen: pd.DataFrame) -> Summary | None:
-        if chosen.empty:
+    def part(chosen: Columns) -> Summary | None:
+        if not len(chosen):
             return None
         tested = significance(chosen, EVALB, "pooled", next(iter(ALGORITHMS)), resamples, seed)
         return summarize(chosen, steps.gold, how, settings.criteria, significance=tested)
 
     common = None
     if in_error.any():
-        common = part(counts[~counts["sentence"].isin(counts["sentence"][in_error])])
-    short = part(counts[counts["length"] <= how.cutoff])
+        common = part(counts.where(~np.isin(counts["sentence"], counts["sentence"][in_error])))
+    short = part(counts.where(counts["length"] <= how.cutoff))
     return Judged(steps.kind, parsing, result.summary, short, common, int(in_error.sum()))
 
 
@@ -123,7 +125,7 @@ def _printed(found: Sequence[Judged], title: str, form: PrintFormat) -> str:
 
 
 def _sentences(summary: Summary) -> int:
-    return int(summary.totals["sentences"].iloc[0])
+    return int(summary.totals["sentences"][0])
 
 
 def _account(judged: Judged) -> str:
@@ -143,11 +145,9 @@ def _grid(summary: Summary, published: dict[str, Published]) -> Grid:
     grid = grid_of([("", "", *CRITERIA.values(), EVALB_COVERAGE.heading)])
     names = letters(found, len(summary.rates))
     shown = [criterion for criterion in summary.criteria if criterion.name in CRITERIA or criterion.context]
-    table = summary.rates[[criterion.name for criterion in shown]].to_numpy().tolist()
-    for file, (name, rates) in enumerate(zip(ALGORITHMS.values(), table, strict=True)):
+    for file, (name, rates) in enumerate(zip(ALGORITHMS.values(), summary.rates.records(), strict=True)):
         figures = [
-            Cell(criterion.show(rate), mark(found, file, criterion))
-            for criterion, rate in zip(shown, rates, strict=True)
+            Cell(criterion.show(rates[criterion.name]), mark(found, file, criterion)) for criterion in shown
         ]
         grid.append([Cell(name), Cell(names[file]), *figures])
     for name, row in published.items():
@@ -183,14 +183,14 @@ def _rows(found: Sequence[Judged]) -> Iterator[dict[str, Any]]:
         for group, summary in judged.groups.items():
             tested = summary.significance
             assert tested is not None
-            totals = summary.totals.to_dict("records")
+            totals, rates = (list(table.records()) for table in (summary.totals, summary.rates))
             for file, (objective, algorithm) in enumerate(ALGORITHMS.items()):
                 row: dict[str, Any] = {"parser": judged.kind.name, "group": group, "algorithm": algorithm}
                 row |= {"objective": objective, "fell_back": judged.parsing.fell_back}
-                row |= {str(column): count for column, count in totals[file].items()}
-                row["coverage"] = summary.rates.at[objective, "coverage"]
+                row |= {column: count for column, count in totals[file].items() if column != "name"}
+                row["coverage"] = rates[file]["coverage"]
                 for place, criterion in _criteria():
-                    row[criterion.name] = summary.rates.at[objective, criterion.name]
+                    row[criterion.name] = rates[file][criterion.name]
                     row[f"{criterion.name}_p_bootstrap"] = tested.p_bootstrap[file, place]
                     row[f"{criterion.name}_p_randomization"] = tested.p_randomization[file, place]
                     if group == "all":

@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from mbrparse.aside import aside
+from mbrparse.aside import Pace
 from mbrparse.errors import GrammarError, TimeLimitError
 from mbrparse.grammar.charts.chart import Cell, Chart, Wanted
 from mbrparse.grammar.charts.clock import NO_LIMIT, Clock
@@ -63,6 +63,7 @@ class ChartFactory:
         self.precision = precision
         self.wanted = wanted
         self._clock = clock
+        self._pace = Pace()
         if grammar.has_unaries and kernel == "dense":
             raise GrammarError(
                 "the dense kernel takes no unary rules", remedy="leave the choice to the grammar"
@@ -78,7 +79,7 @@ class ChartFactory:
         charts = [Chart(self, terminal_ids) for terminal_ids in sentences]
         for group in self._groups(charts):
             # To hand a group over once takes less time than its kernels one by one.
-            aside(self._fill_in_time, group)
+            self._pace.run([chart.length for chart in group], self._fill_in_time, group)
         return charts
 
     def fill(self, charts: Sequence[Chart], wanted: Wanted) -> None:

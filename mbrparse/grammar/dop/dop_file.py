@@ -19,16 +19,17 @@ With words a preterminal has one, its word: ``5 DT 'the'``. A header line ``max-
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TextIO, get_args
 
 import numpy as np
 
-from mbrparse.errors import GrammarError, shortened
+from mbrparse.errors import shortened
 from mbrparse.files import open_output, source_name, together
 from mbrparse.grammar.dop.addressed_treebank import NO_CHILD, AddressedTreebank, Weighting, addresses_of
-from mbrparse.grammar.grammar_file import DOP_MAGIC, fields_of, format_number, is_whole, read_number
+from mbrparse.grammar.fields_file import FieldsReader, format_number, is_whole, read_number
+from mbrparse.grammar.grammar_file import DOP_MAGIC
 from mbrparse.grammar.rules import TerminalKind, is_terminal, quote, unquote
 from mbrparse.grammar.words.collins import Collins
 from mbrparse.grammar.words.unknown import UnknownWords, read_fields
@@ -74,20 +75,19 @@ def read_treebank(lines: Iterable[str], path: str | Path) -> AddressedTreebank:
     return _Reading(source_name(path)).read(lines)
 
 
-class _Reading:
+class _Reading(FieldsReader):
     """One pass over a file."""
 
     def __init__(self, source: str) -> None:
-        self._source = source
-        self._line = 0
+        super().__init__(source)
         self._rows: list[tuple[str, int, int]] = []
         self._counts: list[float] = []
         self._terminals: dict[str, int] = {}
 
     def read(self, lines: Iterable[str]) -> AddressedTreebank:
-        rows = self._fields(lines)
+        rows = self.rows(lines)
         if (first := next(rows, [])) != [DOP_MAGIC, str(VERSION)]:
-            raise self._error(
+            raise self.error(
                 f"DOP grammar file version {' '.join(first[1:])}, but this program reads {VERSION}"
             )
         kind: TerminalKind | None = None
@@ -96,16 +96,11 @@ class _Reading:
         unknown: UnknownWords | None = None
         announced: int | None = None
         start: dict[str, float] = {}
-        ended = False
         for fields in rows:
-            if ended:
-                raise self._error("text after the line 'end'")
-            if announced is not None and fields != ["end"]:
+            if announced is not None:
                 self._address(fields)
                 continue
             match fields:
-                case ["end"]:
-                    ended = True
                 case ["terminals", "tags" | "words" as name]:
                     kind = "tags" if name == "tags" else "words"
                 case ["weights", name] if name in get_args(Weighting):
@@ -119,19 +114,16 @@ class _Reading:
                 case ["addresses", number] if is_whole(number):
                     announced = int(number)
                 case _:
-                    raise self._error(
+                    raise self.error(
                         "not a header line of a DOP grammar", "train it again: mbrparse train --method dop"
                     )
-        if not ended:
-            raise self._error("the file ends before its line 'end'", "it was cut off: write it again")
         if kind is None or weighting is None or not start or announced is None:
-            raise self._error("the header lacks 'terminals', 'weights', 'start' or 'addresses'")
+            raise self.error("the header lacks 'terminals', 'weights', 'start' or 'addresses'")
         if unknown is not None and kind != "words":
-            raise self._error("a model of unknown words, but terminals are tags", "remove the line 'unknown'")
-        if announced != len(self._rows) or not announced:
-            raise self._error(f"the header announces {announced} addresses, the file holds {len(self._rows)}")
+            raise self.error("a model of unknown words, but terminals are tags", "remove the line 'unknown'")
+        self.check_announced(announced, len(self._rows), "addresses")
         if lost := sorted(start.keys() - {label for label, _, _ in self._rows}):
-            raise self._error(f"no address has the root's label {lost[0]}")
+            raise self.error(f"no address has the root's label {lost[0]}")
         return AddressedTreebank(
             kind,
             weighting,
@@ -142,17 +134,12 @@ class _Reading:
             unknown,
         )
 
-    def _fields(self, lines: Iterable[str]) -> Iterator[list[str]]:
-        for self._line, line in enumerate(lines, start=1):
-            if fields := fields_of(line):
-                yield fields
-
     def _address(self, fields: list[str]) -> None:
         if not 3 <= len(fields) <= 4 or is_terminal(fields[1]):
-            raise self._error("not an address", "addresses read: COUNT LABEL CHILD CHILD")
+            raise self.error("not an address", "addresses read: COUNT LABEL CHILD CHILD")
         children = [self._child(text) for text in fields[2:]]
         if len(children) == 1 and children[0] >= 0:
-            raise self._error("an only child that is no word")
+            raise self.error("an only child that is no word")
         self._rows.append((fields[1], children[0], children[1] if len(children) > 1 else NO_CHILD))
         self._counts.append(self._count(fields[0]))
 
@@ -160,14 +147,11 @@ class _Reading:
         if is_terminal(text):
             return ~self._terminals.setdefault(unquote(text), len(self._terminals))
         if not is_whole(text) or not 0 < int(text) <= len(self._rows):
-            raise self._error(f"child {shortened(text)!r} is no terminal and no earlier address")
+            raise self.error(f"child {shortened(text)!r} is no terminal and no earlier address")
         return int(text) - 1
 
     def _count(self, text: str) -> float:
         number = read_number(text)
         if not number:
-            raise self._error(f"{shortened(text)!r} is not a count above 0")
+            raise self.error(f"{shortened(text)!r} is not a count above 0")
         return number
-
-    def _error(self, message: str, remedy: str | None = None) -> GrammarError:
-        return GrammarError(message, source=self._source, line=max(self._line, 1), remedy=remedy)

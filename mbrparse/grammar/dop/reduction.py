@@ -13,7 +13,7 @@ from mbrparse.errors import GrammarError
 from mbrparse.files import open_output, together
 from mbrparse.grammar.dop.dop_grammar import DopGrammar
 from mbrparse.grammar.dop.fragments import NO_WORD
-from mbrparse.grammar.grammar_file import format_number
+from mbrparse.grammar.fields_file import format_number
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.rules import Rule, RuleSet, Weight, is_terminal, quote, unquote
 

@@ -21,12 +21,11 @@ passed over.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 
-from mbrparse.errors import GrammarError, shortened
 from mbrparse.files import open_output, read_lines, source_name
-from mbrparse.grammar.grammar_file import fields_of, format_number, is_whole, read_number
+from mbrparse.grammar.fields_file import FieldsReader, format_number, is_whole
 from mbrparse.grammar.rules import TerminalKind, is_terminal
 from mbrparse.grammar.statistics.gather import BOUNDARY, Statistics, SymbolTag, Trigram
 
@@ -53,15 +52,11 @@ def read_statistics(path: str | Path) -> Statistics:
     return _Reading(source_name(path)).read(read_lines(path))
 
 
-class _Reading:
+class _Reading(FieldsReader):
     """One pass over a file of statistics."""
 
-    def __init__(self, source: str) -> None:
-        self.source = source
-        self.line = 0
-
     def read(self, lines: Iterable[str]) -> Statistics:
-        rows = self._rows(lines)
+        rows = self.rows(lines)
         self._magic(next(rows, []))
         kind: TerminalKind | None = None
         announced: int | None = None
@@ -69,65 +64,43 @@ class _Reading:
         ngrams: dict[Trigram, float] = {}
         left: dict[SymbolTag, float] = {}
         right: dict[SymbolTag, float] = {}
-        ended = False
         for fields in rows:
-            if ended:
-                raise self._error("text after the line 'end'")
             match fields:
-                case ["end"]:
-                    ended = True
                 case ["terminals", name] if name in _KINDS:
                     kind = _KINDS[name]
                 case ["counts", number] if is_whole(number):
                     announced = int(number)
                 case [count, "ngram", first, second, third]:
                     trigram = (self._tag(first), self._tag(second), self._tag(third))
-                    ngrams[trigram] = ngrams.get(trigram, 0) + self._count(count)
+                    ngrams[trigram] = ngrams.get(trigram, 0) + self.number(count)
                     found += 1
                 case [count, ("left" | "right") as side, symbol, tag]:
                     counts = left if side == "left" else right
                     key = (symbol, self._tag(tag))
-                    counts[key] = counts.get(key, 0) + self._count(count)
+                    counts[key] = counts.get(key, 0) + self.number(count)
                     found += 1
                 case _:
-                    raise self._error(
+                    raise self.error(
                         "not a line of a file of statistics",
                         "counts read: COUNT ngram TAG TAG TAG, COUNT left SYMBOL TAG, COUNT right SYMBOL TAG",
                     )
-        if not ended:
-            raise self._error("the file ends before its line 'end'", "it was cut off: write it again")
         if kind is None or announced is None:
-            raise self._error("the header lacks 'terminals' or 'counts'")
-        if announced != found:
-            raise self._error(f"the header announces {announced} counts, the file holds {found}")
+            raise self.error("the header lacks 'terminals' or 'counts'")
+        self.check_announced(announced, found, "counts")
         return Statistics(kind, ngrams, left, right)
-
-    def _rows(self, lines: Iterable[str]) -> Iterator[list[str]]:
-        for self.line, line in enumerate(lines, start=1):
-            if fields := fields_of(line):
-                yield fields
 
     def _magic(self, fields: list[str]) -> None:
         if fields[:1] != [MAGIC]:
-            raise self._error(
+            raise self.error(
                 f"not a file of statistics (its first line is not '{MAGIC} {VERSION}')",
                 "gather them with: mbrparse train --statistics FILE",
             )
         if fields != [MAGIC, str(VERSION)]:
-            raise self._error(
+            raise self.error(
                 f"statistics of version {' '.join(fields[1:])}, but this program reads {VERSION}"
             )
 
     def _tag(self, text: str) -> str:
         if text != BOUNDARY and not is_terminal(text):
-            raise self._error(f"{text} is neither a tag in quotes nor {BOUNDARY}", "write it in quotes")
+            raise self.error(f"{text} is neither a tag in quotes nor {BOUNDARY}", "write it in quotes")
         return text
-
-    def _count(self, text: str) -> float:
-        number = read_number(text)
-        if number is None:
-            raise self._error(f"{shortened(text)!r} is not a number of 0 or more")
-        return number
-
-    def _error(self, message: str, remedy: str | None = None) -> GrammarError:
-        return GrammarError(message, source=self.source, line=max(self.line, 1), remedy=remedy)

@@ -13,13 +13,15 @@ from __future__ import annotations
 import bisect
 import re
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
-from xml.etree import ElementTree
+from typing import TYPE_CHECKING, NamedTuple
 
 from mbrparse.errors import BracketError
 from mbrparse.treebank.brackets import ReadTree
 from mbrparse.treebank.styles.style import Reading
 from mbrparse.treebank.tree import Tree
+
+if TYPE_CHECKING:
+    from xml.etree import ElementTree
 
 HEAD = "hd"
 LOWERED = "mark of punctuation put lower"
@@ -41,6 +43,8 @@ class _Piece(NamedTuple):
 
 def read_alpino(lines: Iterable[str], source: str, reading: Reading) -> Iterator[ReadTree]:
     """Yield the trees of a file of ``<alpino_ds>`` elements, one at a time."""
+    from xml.etree import ElementTree
+
     sentence: list[str] = []
     began = 0
     for number, line in enumerate(lines, start=1):
@@ -60,6 +64,8 @@ def read_alpino(lines: Iterable[str], source: str, reading: Reading) -> Iterator
 
 
 def _tree(text: str, reading: Reading) -> Tree:
+    from xml.etree import ElementTree
+
     root = ElementTree.fromstring(text).find("node")
     if root is None or "word" in root.attrib:
         raise ValueError("no constituent")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Container, Iterator, Sequence
 from typing import Any, TypeVar
@@ -116,7 +117,7 @@ class DenseCharts:
             if len(failed) + len(empty) < len(charts):
                 self._put(filled, charts, {*failed, *empty}, wanted)
         if wanted.derivations:
-            if len(charts) == 1:  # it may have been rescaled
+            if len(charts) == 1 and self._long(arranged[0].group):  # it was rescaled
                 arranged = self._arrange(sentences)
             for lane, derivation in enumerate(self._derivations(*arranged, sentences)):
                 if derivation is None:
@@ -131,15 +132,16 @@ class DenseCharts:
         Only a kernel with more range knows then.
         """
         filled = self._inside_outside(*self._arrange(sentences), with_cells=True)
-        powers = self._powers(filled.state.group, filled.shift) * math.log(2.0)
         found: list[SentenceNodes | None] = [None] * len(sentences)
-        if not filled.sound.any():
+        if not any(filled.sound):
             return found
         given = filled.state, self._tables.symbol, filled.inside, filled.outside, filled.total
+        powers = self._powers(filled.state.group, filled.shift)
         rows = zip(dense_forest_nodes(*given), filled.log_prob, powers, strict=False)  # lanes may stay empty
-        for lane, (nodes, log_prob, scale) in enumerate(rows):
+        for lane, (nodes, log_prob, power) in enumerate(rows):
             if lane < len(sentences) and filled.sound[lane]:
-                found[lane] = SentenceNodes(nodes, float(scale), float(log_prob + scale))
+                scale = power * math.log(2.0)
+                found[lane] = SentenceNodes(nodes, scale, log_prob + scale)
         return found
 
     def _put(self, filled: Filled, charts: Sequence[Chart], left_out: Container[int], wanted: Wanted) -> None:
@@ -149,7 +151,7 @@ class DenseCharts:
         entries = self._readings.entries(filled, summaries, words) if wanted.entries else None
         for lane, chart in enumerate(charts):
             if lane not in left_out:
-                chart.put(log_prob=float(filled.log_prob[lane]), summary=summaries[lane])
+                chart.put(log_prob=filled.log_prob[lane], summary=summaries[lane])
                 if entries is not None:
                     chart.put(entries=entries[lane])
                 if wanted.nodes:
@@ -173,7 +175,7 @@ class DenseCharts:
         return (
             self._tables.symbol,
             (filled.inside[base : base + count, 0].astype(np.float64), -shift),
-            (filled.outside[base : base + count, 0].astype(np.float64), shift + float(filled.log_prob[0])),
+            (filled.outside[base : base + count, 0].astype(np.float64), shift + filled.log_prob[0]),
         )
 
     def _chart(self, which: int, cells: int) -> Floats:
@@ -223,16 +225,16 @@ class DenseCharts:
         dense_outside(state, inside, outside, total, peak, self._clock.stop)
         self._clock.check()
         self._readings.summarize(state, inside, outside, joint)
-        log_prob, sound = self._judged(state.group, shift, total, peak[0])
+        log_prob, sound = self._judged(state.group, shift, total.tolist(), peak[0].tolist())
         return Filled(state, shift, inside, outside, joint, total, log_prob, sound)
 
     def _alone(self, state: DenseState, shift: Ints, joint: SpanSummary, with_cells: bool) -> Filled:
         group, diagonals = state.group, self._diagonals
         summary = SpanSummary(joint.label[0], joint.best[0], joint.total[0])
         total, peak = diagonals.posteriors(state, shift, summary, self._long(group))
-        log_prob, sound = self._judged(group, shift, total, peak)
+        log_prob, sound = self._judged(group, shift, total.tolist(), peak.tolist())
         inside = outside = self._scratch[:0]
-        if sound.item() and (with_cells or not self._readings.are_certain(group)):
+        if sound[0] and (with_cells or not self._readings.are_certain(group)):
             inside, outside = diagonals.rows(0, state), diagonals.rows(1, state)
         return Filled(state, shift, inside, outside, joint, total, log_prob, sound)
 
@@ -241,27 +243,26 @@ class DenseCharts:
         return int(group.length[0]) > self._longest_unscaled
 
     def _judged(
-        self, group: Group, shift: Ints, total: Floats, peak: Floats
-    ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
+        self, group: Group, shift: Ints, total: Sequence[float], peak: Sequence[float]
+    ) -> tuple[list[float], list[bool]]:
         """By lane the log probability, and whether no value of weight left the numbers' range."""
         # An outside value near the largest number may have met inside values below the smallest.
-        sound = (total > 0) & np.isfinite(total) & (peak < self._highest)
-        log_prob = np.full(len(total), -math.inf)
-        np.log(total, out=log_prob, where=sound, dtype=np.float64)
-        log_prob -= self._powers(group, shift) * math.log(2.0)
+        sound = [0 < prob < math.inf and most < self._highest for prob, most in zip(total, peak, strict=True)]
+        log_prob = [
+            math.log(prob) - power * math.log(2.0) if is_sound else -math.inf
+            for prob, power, is_sound in zip(total, self._powers(group, shift), sound, strict=True)
+        ]
         return log_prob, sound
 
     def _zero_is_zero(self, tokens: IntArray) -> bool:
         """Whether a probability of zero says that there is no tree; else only the sparse kernel knows."""
         return len(tokens) <= self._longest_unscaled and self._range.holds(tokens)
 
-    def _powers(self, group: Group, shift: Ints) -> npt.NDArray[np.int64]:
+    def _powers(self, group: Group, shift: Ints) -> list[int]:
         """The power of two of each lane's sentence."""
-        if len(group.length) == 1:
-            power: npt.NDArray[np.int64] = shift.sum(dtype=np.int64, keepdims=True)
-            return power
-        until: npt.NDArray[np.int64] = np.cumsum(np.concatenate(([0], shift)))
-        return np.diff(until[np.concatenate(([0], np.cumsum(group.length)))])
+        until = list(itertools.accumulate(shift.tolist(), initial=0))
+        ends = list(itertools.accumulate(group.length.tolist(), initial=0))
+        return [until[end] - until[begin] for begin, end in itertools.pairwise(ends)]
 
     def _nodes(self, filled: Filled, lane: int) -> LiveNodes:
         return dense_nodes(filled.state, self._tables.symbol, filled.inside, filled.outside, lane)
@@ -282,7 +283,7 @@ class DenseCharts:
             self._clock.check()
         nodes = lane_nodes(len(length), state.longest)
         dense_derivations(state, best, self._tie, np.empty((state.longest + 1, 3), np.int32), nodes)
-        powers = self._powers(state.group, shift).tolist()
+        powers = self._powers(state.group, shift)
         found: list[Derivation | None] = []
         rows = zip(sentences, length, nodes.top.tolist(), strict=False)  # lanes may stay empty
         for lane, (tokens, n, prob) in enumerate(rows):

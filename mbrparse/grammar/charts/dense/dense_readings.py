@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from mbrparse.grammar.charts.dense.dense_state import DenseState, Group
 from mbrparse.grammar.charts.dense.dense_summary import (
@@ -39,8 +38,8 @@ class Filled(NamedTuple):
     outside: Floats
     joint: SpanSummary  # arrays [lane, cell]; of cells of width two and more at first
     total: Floats  # scaled probabilities by lane
-    log_prob: npt.NDArray[np.float64]
-    sound: npt.NDArray[np.bool_]  # whether no value of weight left the numbers' range
+    log_prob: list[float]
+    sound: list[bool]  # whether no value of weight left the numbers' range
 
 
 class DenseReadings:

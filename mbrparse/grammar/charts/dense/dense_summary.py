@@ -21,9 +21,10 @@ from mbrparse.grammar.charts.vector import (
     store,
     zeros,
 )
-from mbrparse.grammar.kernel import kernel
+from mbrparse.grammar.kernel import kernel, steady
 
 
+@steady
 class WideLabels(NamedTuple):
     """The wide symbols of each label, labels in order of text."""
 

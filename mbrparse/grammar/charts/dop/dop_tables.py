@@ -20,12 +20,14 @@ from mbrparse.grammar.charts.rule_tables import Indices, Ints, Offsets
 from mbrparse.grammar.charts.vector import VECTOR_BYTES, aligned_rows
 from mbrparse.grammar.dop.dop_grammar import DopGrammar
 from mbrparse.grammar.dop.fragments import NO_WORD
+from mbrparse.grammar.kernel import steady
 from mbrparse.grammar.pcfg import FloatArray, IntArray
 
 #: Addresses that are at work at once.
 LANES = VECTOR_BYTES // 8
 
 
+@steady
 class DopTables(NamedTuple):
     """Groups are labels, then terminals; arrays over them, over binary rules, their addresses, and words.
 

@@ -1,0 +1,96 @@
+"""What mbrparse's own text files have in common: lines of fields, numbers among them, up to a line ``end``.
+
+Fields are separated by blanks and tabs; empty lines and lines that begin with ``#`` are passed over.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+
+from mbrparse.errors import GrammarError, shortened
+
+
+class FieldsReader:
+    """One pass over a file, which knows where it is."""
+
+    def __init__(self, source: str) -> None:
+        self.source = source
+        self.line = 0
+
+    def rows(self, lines: Iterable[str]) -> Iterator[list[str]]:
+        """Yield the fields of each line before ``end``.
+
+        Raises GrammarError where something follows it, or where what has begun lacks it.
+        """
+        begun = ended = False
+        for self.line, line in enumerate(lines, start=1):
+            fields = fields_of(line)
+            if fields and ended:
+                raise self.error("text after the line 'end'")
+            if fields == ["end"]:
+                ended = True
+            elif fields:
+                begun = True
+                yield fields
+        if begun and not ended:
+            raise self.error("the file ends before its line 'end'", "it was cut off: write it again")
+
+    def check_announced(self, announced: int, found: int, what: str) -> None:
+        """Raise GrammarError unless as many were found as the header says."""
+        if announced != found:
+            raise self.error(f"the header announces {announced} {what}, the file holds {found}")
+
+    def number(self, text: str) -> float:
+        """The number of 0 or more that a field says; raises GrammarError."""
+        number = read_number(text)
+        if number is None:
+            raise self.error(f"{shortened(text)!r} is not a number of 0 or more")
+        return number
+
+    def error(self, message: str, remedy: str | None = None) -> GrammarError:
+        """An error at the line that was read last."""
+        return GrammarError(message, source=self.source, line=max(self.line, 1), remedy=remedy)
+
+
+def fields_of(line: str) -> list[str]:
+    """The fields of a line; none for an empty one or a comment.
+
+    Blanks and tabs alone separate: a word may hold other white space.
+
+    >>> fields_of("a\\tb c"), fields_of("# comment")
+    (['a', 'b', 'c'], [])
+    """
+    fields = [field for field in line.rstrip("\r\n").replace("\t", " ").split(" ") if field]
+    return [] if fields and fields[0].startswith("#") else fields
+
+
+def read_number(text: str) -> float | None:
+    """The number of 0 or more that a text says; None if it says none, or one too large to add up.
+
+    >>> read_number("2.5"), read_number("nan"), read_number("1e999")
+    (2.5, None, None)
+    """
+    try:
+        number = float(text) if text.isascii() and "_" not in text else math.nan
+    except ValueError:
+        return None
+    return number if 0 <= number <= 1e300 else None
+
+
+def is_whole(text: str) -> bool:
+    """Whether a text is a number of lines: ASCII's digits, not more than ``int`` reads.
+
+    >>> is_whole("12"), is_whole("\\u00b2"), is_whole("1" * 5000)
+    (True, False, False)
+    """
+    return text.isascii() and text.isdecimal() and len(text) < 20
+
+
+def format_number(number: float) -> str:
+    """The shortest text that reads back as the same number; whole ones without a point.
+
+    >>> format_number(3.0), format_number(0.1)
+    ('3', '0.1')
+    """
+    return str(int(number)) if number == int(number) and abs(number) < 1e15 else repr(float(number))
