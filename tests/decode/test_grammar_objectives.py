@@ -19,7 +19,13 @@ from naive_objectives import GRAMMAR_OBJECTIVES, MAX_RULE_OBJECTIVES, gains, pro
 from strategies import grammars, sentences
 from unary_strategies import FEW_LABELS, unary_cases
 
-from mbrparse.decode.derivations import forest_decoder, grammar_lanes, label_forest, tree_search
+from mbrparse.decode.derivations import (
+    forest_charts,
+    forest_decoder,
+    grammar_lanes,
+    label_forest,
+    tree_search,
+)
 from mbrparse.decode.derivations.cell_masses import survey
 from mbrparse.decode.derivations.expectations import item_nodes
 from mbrparse.decode.derivations.forest_charts import ForestChart, ForestCharts
@@ -36,6 +42,7 @@ from mbrparse.errors import ObjectiveError
 from mbrparse.grammar.charts.chart import TOO_IMPROBABLE, TOO_LARGE
 from mbrparse.grammar.charts.factory import ChartFactory
 from mbrparse.grammar.charts.forest import forests
+from mbrparse.grammar.charts.forest.forest_nodes import ForestNodes, nodes_of
 from mbrparse.grammar.charts.span_summary import cell_of
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.rules import is_terminal, unquote
@@ -269,7 +276,41 @@ MIXTURES = (
     Objective("gain", Space.GRAMMAR, ((Item.PRODUCTION, 1.0),), 0.1),
     Objective("rules", Space.GRAMMAR, ((Item.RULE, 0.2), (Item.LABELLED_SPAN, 1.0))),
     Objective("pairs", Space.GRAMMAR, ((Item.PARENT_CHILD, 0.5), (Item.SPAN, 1.0))),
+    Objective("against", Space.GRAMMAR, ((Item.PRODUCTION, -0.5), (Item.SPAN, 1.0))),
 )
+
+
+@given(st.data())
+@settings(deadline=None)
+def test_nodes_by_dense_kernels_are_those_of_forests(data: st.DataObject) -> None:
+    grammar = data.draw(grammars())
+    ours, words = to_pcfg(grammar), data.draw(sentences(grammar, 8))
+    if not known(ours, words):
+        return
+    ids = ours.encode(words)
+    charts = ForestCharts(ours)
+    [chart] = charts.charts([ids])
+    if not chart.has_parse:
+        return
+    assert charts.knows_nodes(ids) == (len(words) > 1)
+    forest = nodes_of(charts.forest_of(ids))
+
+    def listed(nodes: ForestNodes) -> dict[tuple[int, int, int], list[float]]:
+        rows: dict[tuple[int, int, int], list[float]] = {}
+        for cell in range(len(words) * (len(words) + 1) // 2):
+            for node in range(nodes.node_first[cell], nodes.node_first[cell + 1]):
+                inside, outside = nodes.inside[node], nodes.outside[node]
+                if inside * outside > 0:
+                    key = cell, int(nodes.node_start[node]), int(nodes.node_symbol[node])
+                    rows[key] = [inside * outside, nodes.lexical[node] * outside]
+        return rows
+
+    expected = listed(forest)
+    found = listed(chart.nodes().nodes)
+    assert found.keys() == expected.keys()
+    for key, values in found.items():
+        assert values == pytest.approx(expected[key], rel=1e-9)
+    assert chart.log_prob == pytest.approx(charts.forests.log_total - charts.forests.log_scale)
 
 
 def everything(*given: Any) -> None:
@@ -290,12 +331,27 @@ def check_what_is_left_out(grammar: PCFG, words: Sequence[str], items: Items) ->
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(forest_decoder, "survey", everything)
         whole = decode(grammar, words, items, rows)
+        # The same of the sentence's whole forest, where the dense kernels had its nodes.
+        patch.setattr(forest_charts, "_is_dense", lambda _: False)
+        forest = decode(grammar, words, items, rows)
+    check_same(rows, found, whole)
+    check_same(rows, found, forest)
+
+
+def check_same(rows: Sequence[Objective], found: Searched, whole: Searched) -> None:
+    """Trees are the same, and scores but for rounding."""
     assert len(found.trees) == len(whole.trees)
     for row, one, other in zip(rows, found.trees, whole.trees, strict=False):
         assert (one is None) == (other is None)
         if one is not None and other is not None:
             assert (one.nodes, one.preterminals) == (other.nodes, other.preterminals), row.name
-            assert one.score == pytest.approx(other.score, rel=1e-12, abs=1e-12)
+            # Inside values of dense charts and of forests have their own scales.
+            rules = row.weight(Item.RULE)
+            scores = [
+                tree.score - rules * searched.chart.nodes().log_scale
+                for tree, searched in ((one, found), (other, whole))
+            ]
+            assert scores[0] == pytest.approx(scores[1], rel=1e-11, abs=1e-11)
 
 
 @given(unary_cases(), st.sampled_from(["projected", "symbol"]))

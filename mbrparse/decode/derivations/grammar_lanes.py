@@ -59,7 +59,7 @@ class GrammarLanes:
         ``log_total`` is the sentence's log probability, as inside values are scaled.
         """
         if not self._bounded:
-            cells.selection.items[:] = 1
+            cells.selection.items[:], cells.selection.least_mass[:] = 1, 0
             return
         self._run(kept, cells, log_total, narrows=True, searched=False, length=length)
 
