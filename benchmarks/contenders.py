@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import re
-import resource
-import sys
 import time
 from collections.abc import Callable
 from multiprocessing.connection import Connection
@@ -13,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 from floor import CellProducts, LargeProduct
+from peak_memory import peak_memory
 from plain import PlainCharts
 from samples import LARGE, SMALL, Sample, encoded, read_sample
 
@@ -165,14 +163,3 @@ def serve(connection: Connection, folder: Path, key: tuple[str, str]) -> None:
         result = work()
         connection.send(Times(time.perf_counter() - wall, time.process_time() - cpu, result))
     connection.send(peak_memory())
-
-
-def peak_memory() -> float:
-    """MB of this process at most; Linux's getrusage would count the process that started it."""
-    status = Path("/proc/self/status")
-    if status.exists():
-        found = re.search(r"^VmHWM:\s*(\d+) kB", status.read_text("utf-8"), re.MULTILINE)
-        if found:
-            return int(found[1]) / 1024
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak / (1024 if sys.platform != "darwin" else 1024**2)
