@@ -13,17 +13,15 @@ repetitions.
 from __future__ import annotations
 
 import argparse
-import re
-import resource
 import subprocess
 import sys
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import pinned
+from peak_memory import peak_memory
 
 from mbrparse.decode.bracket_text import BracketText
 from mbrparse.decode.objectives import OBJECTIVES, Objective, Space
@@ -152,12 +150,7 @@ def peak(chosen: Sample) -> int:
     parser, text = Parser(chosen.grammar, *next(iter(objective_sets().values()))), BracketText()
     for parse in parser.parse(chosen.sentences):
         text.lines(parse.parts)
-    # Linux counts in ru_maxrss what the process had before it became this program.
-    if (status := Path("/proc/self/status")).exists():
-        found = re.search(r"^VmHWM:\s*(\d+) kB", status.read_text("utf-8"), re.MULTILINE)
-        if found is not None:
-            return int(found[1]) * 1024 // 1_000_000
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 // 1_000_000
+    return round(peak_memory())
 
 
 def peak_of_another(corpus: str, name: str, count: int) -> str:
