@@ -182,22 +182,28 @@ def test_no_parse_is_told_from_next_to_no_probability(
         assert live.g[live.end - live.start > 1].sum() == pytest.approx(constituents, rel=1e-4)
 
 
-def test_where_the_numbers_have_the_range_the_dense_kernels_know_that_there_is_no_parse(
+def test_the_dense_kernels_know_that_there_is_no_parse(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def unwanted(*_: object) -> None:
         raise AssertionError("the sparse kernels are asked")
 
     monkeypatch.setattr(factory, "SparseCharts", unwanted)
-    batch = [["x"] * n + ["y"] for n in (1, 2, 20, 39)]
-    for together in (batch * 4, batch[-1:]):
-        for chart in charts(improbable(0.001), together, None):
-            assert not chart.has_parse
-            assert chart.viterbi().log_prob == -math.inf
-            assert len(chart.live_nodes().g) == 0
-            assert chart.span_summary().total.sum() == 0
+    batch = [["x"] * n + ["y"] for n in (1, 2, 20, 39, 101, 150)]
+    for probability in (0.001, 1e-30):  # of which the numbers' range holds but the first
+        for together in (batch * 4, batch[3:4], batch[-1:]):
+            for chart in charts(improbable(probability), together, None):
+                assert not chart.has_parse
+                assert chart.viterbi().log_prob == -math.inf
+                assert len(chart.live_nodes().g) == 0
+                assert chart.span_summary().total.sum() == 0
+            derivations = ChartFactory(
+                improbable(probability), wanted=Wanted(summaries=False, derivations=True)
+            ).charts
+            for chart in derivations([improbable(probability).encode(words) for words in together]):
+                assert chart.viterbi().log_prob == -math.inf
     with pytest.raises(AssertionError, match="are asked"):
-        charts(improbable(1e-30), batch[-1:], None)
+        charts(improbable(1e-30), [["x"] * 39], None)
 
 
 @pytest.mark.parametrize("kernel", [None, "dense", "sparse"])

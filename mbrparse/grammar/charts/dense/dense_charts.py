@@ -26,6 +26,7 @@ from mbrparse.grammar.charts.dense.dense_summary import (
 from mbrparse.grammar.charts.dense.dense_tables import dense_tables
 from mbrparse.grammar.charts.dense.diagonal_charts import DiagonalCharts
 from mbrparse.grammar.charts.dense.number_range import NumberRange
+from mbrparse.grammar.charts.dense.recognition import Recognition
 from mbrparse.grammar.charts.forest.forest_nodes import SentenceNodes
 from mbrparse.grammar.charts.lexicon import lexical_entries, lexicon, scaled_entries
 from mbrparse.grammar.charts.live_nodes import LiveNodes, no_nodes
@@ -72,6 +73,7 @@ class DenseCharts:
         self._scratch = aligned_rows(max(len(self._tables.tile_right), 4), self.dtype)
         self._readings = DenseReadings(self._tables, labels, grammar.label_ids, tie)
         self._diagonals = DiagonalCharts(labels, self._scratch, clock)
+        self._recognition = Recognition(rules, self._lexicon, self.dtype, self._diagonals)
         self._charts = [aligned_rows(0, self.dtype), aligned_rows(0, self.dtype)]
         # What was last asked for a cell: its sentence, since charts that are held would hold this in turn.
         self._held: tuple[IntArray, Filled] | None = None
@@ -107,19 +109,21 @@ class DenseCharts:
         if wanted.summaries or wanted.entries or wanted.nodes:
             filled = self._inside_outside(*arranged, wanted.entries or wanted.nodes)
             for lane, chart in enumerate(charts):
-                if filled.total[lane] == 0 and self._zero_is_zero(chart.terminal_ids):
+                if filled.sound[lane]:
+                    continue
+                if self._has_no_tree(chart.terminal_ids, filled.total[lane]):
                     empty.add(lane)
                     chart.put(
                         -math.inf, empty_summary(chart.length, self.dtype), None, no_entries(), no_nodes()
                     )
-                elif not filled.sound[lane]:
+                else:
                     failed[lane] = chart
             if len(failed) + len(empty) < len(charts):
                 self._put(filled, charts, {*failed, *empty}, wanted)
         if wanted.derivations:
             if len(charts) == 1 and self._long(arranged[0].group):  # it was rescaled
                 arranged = self._arrange(sentences)
-            for lane, derivation in enumerate(self._derivations(*arranged, sentences)):
+            for lane, derivation in enumerate(self._derivations(*arranged, sentences, empty)):
                 if derivation is None:
                     failed[lane] = charts[lane]
                 elif lane not in failed:
@@ -254,9 +258,14 @@ class DenseCharts:
         ]
         return log_prob, sound
 
-    def _zero_is_zero(self, tokens: IntArray) -> bool:
-        """Whether a probability of zero says that there is no tree; else only the sparse kernel knows."""
-        return len(tokens) <= self._longest_unscaled and self._range.holds(tokens)
+    def _has_no_tree(self, tokens: IntArray, prob: float) -> bool:
+        """Whether there is none for a sentence whose probability came out as this."""
+        if prob > 0:
+            return False
+        if prob == 0 and len(tokens) <= self._longest_unscaled and self._range.holds(tokens):
+            return True
+        # The range was left, or may have been.
+        return not self._recognition.derives(tokens, self._arrange([tokens])[0])
 
     def _powers(self, group: Group, shift: Ints) -> list[int]:
         """The power of two of each lane's sentence."""
@@ -268,15 +277,20 @@ class DenseCharts:
         return dense_nodes(filled.state, self._tables.symbol, filled.inside, filled.outside, lane)
 
     def _derivations(
-        self, state: DenseState, shift: Ints, sentences: Sequence[IntArray]
+        self, state: DenseState, shift: Ints, sentences: Sequence[IntArray], empty: Container[int]
     ) -> list[Derivation | None]:
-        """The most probable one of each sentence; None: that needs a kernel with more range."""
+        """The most probable one of each sentence; None: that needs a kernel with more range.
+
+        Those of some lanes, which are ``empty``, are known to have none.
+        """
         best: Floats | None
         length = state.group.length.tolist()
+        if len(length) == 1 and 0 in empty:
+            return [_no_derivation()]
         if len(length) == 1:
             best = self._diagonals.best(state, shift, self._long(state.group))
             if best is None:
-                return [None]
+                return [_no_derivation() if self._has_no_tree(sentences[0], math.nan) else None]
         else:
             best = self._chart(0, state.longest * (state.longest + 1) // 2)
             dense_viterbi(state, best, self._clock.stop)
@@ -287,8 +301,8 @@ class DenseCharts:
         found: list[Derivation | None] = []
         rows = zip(sentences, length, nodes.top.tolist(), strict=False)  # lanes may stay empty
         for lane, (tokens, n, prob) in enumerate(rows):
-            if prob == 0 and self._zero_is_zero(tokens):
-                found.append(Derivation(-math.inf, [], []))
+            if lane in empty or self._has_no_tree(tokens, prob):
+                found.append(_no_derivation())
                 continue
             if not 0 < prob < math.inf:
                 found.append(None)
@@ -298,6 +312,10 @@ class DenseCharts:
             inner = Spans(start, end, symbol, SYMBOL_IDS)
             found.append(Derivation(log_prob, inner, nodes.tag[lane, :n].tolist()))
         return found
+
+
+def _no_derivation() -> Derivation:
+    return Derivation(-math.inf, [], [])
 
 
 def _no_summary(lanes: int, n_cells: int, dtype: npt.DTypeLike) -> SpanSummary:

@@ -1,0 +1,40 @@
+"""Whether a grammar has a tree for a sentence at all, where numbers are too small to tell."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from mbrparse.grammar.charts.dense.dense_state import DenseState
+from mbrparse.grammar.charts.dense.dense_tables import dense_tables
+from mbrparse.grammar.charts.dense.diagonal_charts import DiagonalCharts
+from mbrparse.grammar.charts.lexicon import Lexicon, lexical_entries
+from mbrparse.grammar.charts.rule_tables import Rules
+from mbrparse.grammar.charts.span_summary import cell_of
+from mbrparse.grammar.pcfg import IntArray
+
+
+class Recognition:
+    """Looks for the best derivation where all probabilities above zero are one: no value is anything else."""
+
+    def __init__(
+        self, rules: Rules, lexicon: Lexicon, dtype: npt.DTypeLike, diagonals: DiagonalCharts
+    ) -> None:
+        certain = rules._replace(
+            prob=(rules.prob > 0).astype(np.float64), root_prob=(rules.root_prob > 0).astype(np.float64)
+        )
+        self._tables = dense_tables(certain, dtype)
+        self._lexicon = lexicon
+        self._entry_prob = (lexicon.prob > 0).astype(dtype)
+        self._diagonals = diagonals
+
+    def derives(self, tokens: IntArray, state: DenseState) -> bool:
+        """Whether there is a tree for two tokens or more; ``state`` is that of them alone."""
+        n, n_wide = len(tokens), state.n_wide
+        entries, _ = lexical_entries(self._lexicon, tokens)
+        group = state.group._replace(entry_prob=self._entry_prob[entries])
+        state = state._replace(tables=self._tables, group=group)
+        best = self._diagonals.best(state, np.zeros(n, np.int32), rescaled=False)
+        assert best is not None
+        top = cell_of(n, 0, n) * n_wide
+        return bool((best[top : top + n_wide, 0] * self._tables.root).any())
