@@ -9,10 +9,11 @@ from contextlib import contextmanager
 LIMIT = 240
 """Seconds that any child may take, on a busy machine and with kernels to compile: generous."""
 
-# A shell in the background (``&``, ``nohup``) lets its children ignore SIGINT, and theirs.
+# A shell in the background (``&``) lets its children ignore SIGINT, and theirs; nohup SIGHUP.
 _PROGRAM = """
 import runpy, signal
 signal.signal(signal.SIGINT, signal.default_int_handler)
+if hasattr(signal, "SIGHUP"): signal.signal(signal.SIGHUP, signal.SIG_DFL)
 runpy.run_module("mbrparse", run_name="__main__", alter_sys=True)
 """
 

@@ -114,7 +114,9 @@ def _plain_kernel_files(counts: Counter[str]) -> Iterator[None]:
     for name in hidden:
         del sys.modules[name]
     stand_ins = {
-        kernel.__name__: _module(kernel.__name__, kernel=lambda function: function),
+        kernel.__name__: _module(
+            kernel.__name__, kernel=lambda function: function, steady=lambda tables: tables
+        ),
         vector.__name__: counting_vectors(counts),
     }
     sys.modules.update(stand_ins)

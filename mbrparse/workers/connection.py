@@ -7,9 +7,11 @@ import logging
 import warnings
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import partial
 from queue import SimpleQueue
 from typing import Any, Literal, NamedTuple
 
+from mbrparse.aside import aside
 from mbrparse.workers import far_side
 from mbrparse.workers.pool import WorkersError
 
@@ -68,8 +70,11 @@ class Connection:
                 warnings.simplefilter(
                     "ignore"
                 )  # other versions of Dask: those that matter are compared by us
-                self._client = distributed.Client(
-                    address, timeout=ANSWER, set_as_default=False, name="mbrparse"
+                # Whoever interrupts this leaves no client behind that takes its leave half made.
+                self._client = aside(
+                    partial(
+                        distributed.Client, address, timeout=ANSWER, set_as_default=False, name="mbrparse"
+                    )
                 )
         except (OSError, ValueError, ImportError, TypeError) as error:
             why = next(iter(str(error).splitlines()), type(error).__name__)
@@ -79,9 +84,13 @@ class Connection:
                 remedy="does it run, can this machine reach it, and do the TLS settings of Dask fit?",
             ) from None
         self._counting: Any = None
-        self._client.sync(self._count)
-        self._client.subscribe_topic("all", self._heard)
-        self._client.loop.add_callback(self._keep_counting)
+        try:
+            self._client.sync(self._count)
+            self._client.subscribe_topic("all", self._heard)
+            self._client.loop.add_callback(self._keep_counting)
+        except BaseException:
+            self.close()
+            raise
 
     def keep(self, data: far_side.Data, as_value: bool) -> Any:
         """Data that each worker gets once, for as long as what is returned is held."""
