@@ -29,12 +29,11 @@ class Recognition:
         self._diagonals = diagonals
 
     def derives(self, tokens: IntArray, state: DenseState) -> bool:
-        """Whether there is a tree for two tokens or more; ``state`` is that of them alone."""
+        """Whether there is, or may be, a tree for two tokens or more; ``state`` is that of them alone."""
         n, n_wide = len(tokens), state.n_wide
         entries, _ = lexical_entries(self._lexicon, tokens)
         group = state.group._replace(entry_prob=self._entry_prob[entries])
         state = state._replace(tables=self._tables, group=group)
         best = self._diagonals.best(state, np.zeros(n, np.int32), rescaled=False)
-        assert best is not None
         top = cell_of(n, 0, n) * n_wide
-        return bool((best[top : top + n_wide, 0] * self._tables.root).any())
+        return best is None or bool((best[top : top + n_wide, 0] * self._tables.root).any())
