@@ -123,8 +123,9 @@ def _plain_kernel_files(counts: Counter[str]) -> Iterator[None]:
     try:
         yield
     finally:
-        for name in [name for name in sys.modules if name.startswith("mbrparse.")]:
-            if sys.modules[name] is not loaded.get(name):
+        # What nobody imported anew is put back too.
+        for name in [name for name in {*sys.modules, *loaded} if name.startswith("mbrparse.")]:
+            if sys.modules.get(name) is not loaded.get(name):
                 _put_back(name, loaded.get(name))
 
 

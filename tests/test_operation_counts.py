@@ -8,6 +8,7 @@ them.
 from __future__ import annotations
 
 import math
+import sys
 from collections import Counter
 from collections.abc import Callable
 from functools import cache
@@ -253,3 +254,10 @@ def test_large_grammars_are_the_sparse_kernels() -> None:
     assert choose_kernel(small, LENGTH) == "dense"
     assert choose_kernel(4_600, LENGTH) == "sparse"
     assert choose_kernel(small, 500) == "dense"
+
+
+def test_counting_leaves_every_module_in_its_place() -> None:
+    before = {name: module for name, module in sys.modules.items() if name.startswith("mbrparse.")}
+    for user in (dense_charts, dense_readings, diagonal_charts, sparse_charts):
+        uncompiled(user, Counter())
+    assert {name: module for name, module in sys.modules.items() if name in before} == before
