@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Container, Iterator, Sequence
+from functools import cache, partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -73,7 +74,8 @@ class DenseCharts:
         self._scratch = aligned_rows(max(len(self._tables.tile_right), 4), self.dtype)
         self._readings = DenseReadings(self._tables, labels, grammar.label_ids, tie)
         self._diagonals = DiagonalCharts(labels, self._scratch, clock)
-        self._recognition = Recognition(rules, self._lexicon, self.dtype, self._diagonals)
+        # Made for the first sentence that asks: its tables are as many as all others.
+        self._recognition = cache(partial(Recognition, rules, self._lexicon, self.dtype, self._diagonals))
         self._charts = [aligned_rows(0, self.dtype), aligned_rows(0, self.dtype)]
         # What was last asked for a cell: its sentence, since charts that are held would hold this in turn.
         self._held: tuple[IntArray, Filled] | None = None
@@ -265,7 +267,7 @@ class DenseCharts:
         if prob == 0 and len(tokens) <= self._longest_unscaled and self._range.holds(tokens):
             return True
         # The range was left, or may have been.
-        return not self._recognition.derives(tokens, self._arrange([tokens])[0])
+        return not self._recognition().derives(tokens, self._arrange([tokens])[0])
 
     def _powers(self, group: Group, shift: Ints) -> list[int]:
         """The power of two of each lane's sentence."""
