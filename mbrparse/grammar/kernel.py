@@ -37,14 +37,25 @@ def kernel(function: Function) -> Function:
     return cast("Function", function if kernel_cache.jit_disabled() else Kernel(function))
 
 
+def borrower(function: Function) -> Function:
+    """A kernel that counts no references: it makes no arrays, nor calls a kernel that returns some.
+
+    To count those to each table takes longer than what little a call may be for. What it returns are numbers;
+    or arrays of its arguments, if none but borrowers call it.
+    """
+    return cast("Function", function if kernel_cache.jit_disabled() else Kernel(function, counts=False))
+
+
 class Kernel:
     """A function that runs as machine code, one for each combination of its arguments' types.
 
     It never runs where Python may raise KeyboardInterrupt: machine code does not look for it.
     """
 
-    def __init__(self, function: Callable[..., Any]) -> None:
+    def __init__(self, function: Callable[..., Any], counts: bool = True) -> None:
+        """``counts``: references to arrays are counted, without which it cannot make any."""
         update_wrapper(self, function)
+        self._counts = counts
         self._name = f"{function.__module__}.{function.__qualname__}"
         self.py_func = function
         self._callables: dict[tuple[Any, ...], Callable[..., Any]] = {}
@@ -70,7 +81,7 @@ class Kernel:
         from mbrparse.grammar.kernel_compiler import inner_dispatcher
 
         if self._dispatcher is None:
-            self._dispatcher = inner_dispatcher(self.py_func)
+            self._dispatcher = inner_dispatcher(self.py_func, self._counts)
         return self._dispatcher._numba_type_
 
     def _make_and_call(self, types: tuple[Any, ...], arguments: tuple[Any, ...]) -> Any:
@@ -97,7 +108,7 @@ class Kernel:
             announce()
         from mbrparse.grammar.kernel_compiler import compiled
 
-        code = compiled(self.py_func, arguments)
+        code = compiled(self.py_func, arguments, self._counts)
         kernel_cache.write(self.py_func, _described(types), code)
         return code
 

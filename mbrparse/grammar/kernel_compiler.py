@@ -48,9 +48,9 @@ def _stand_in(library: Any, described: Any, environment: Any) -> Any:
     )
 
 
-def inner_dispatcher(function: Callable[..., Any]) -> Any:
-    """What compiles a kernel for other kernels."""
-    return _dispatcher(function, no_cpython_wrapper=True)
+def inner_dispatcher(function: Callable[..., Any], counts: bool) -> Any:
+    """What compiles a kernel for other kernels; ``counts``: references to arrays are counted."""
+    return _dispatcher(function, no_cpython_wrapper=True, _nrt=counts)
 
 
 def _dispatcher(function: Callable[..., Any], **options: Any) -> Any:
@@ -64,9 +64,9 @@ def intrinsic_type(definition: Callable[..., Any]) -> Any:
     return cpu_target.typing_context.resolve_value_type(made)
 
 
-def compiled(function: Callable[..., Any], arguments: tuple[Any, ...]) -> MachineCode:
+def compiled(function: Callable[..., Any], arguments: tuple[Any, ...], counts: bool) -> MachineCode:
     """Compile a kernel for being called from Python with arguments of these types."""
-    outer = _dispatcher(function)
+    outer = _dispatcher(function, _nrt=counts)
     with global_compiler_lock:
         result = outer._compiler.compile(tuple(map(outer.typeof_pyval, arguments)), None)
         module = result.library._final_module

@@ -314,12 +314,11 @@ def test_nodes_by_dense_kernels_are_those_of_forests(data: st.DataObject) -> Non
 
 
 def everything(*given: Any) -> None:
-    """Select, in place of what is likely, all that there is."""
+    """Search first, in place of what is likely, all that there is."""
     survey(*given)
-    core, selection = (one for one in given if isinstance(one, Selection))
-    for chosen in (core, selection):
-        chosen.items[:], chosen.least_mass[:] = 1, 0
-        chosen.least[:], chosen.least_label[:] = 0, 0
+    [chosen] = (one for one in given if isinstance(one, Selection))
+    chosen.items[:], chosen.least_mass[:] = 1, 0
+    chosen.least[:], chosen.least_label[:] = 0, 0
 
 
 def check_what_is_left_out(grammar: PCFG, words: Sequence[str], items: Items) -> None:

@@ -35,7 +35,7 @@ from mbrparse.decode.derivations.kept_forest import Selection
 from mbrparse.grammar.charts.forest.packed_forest import forest_cell
 from mbrparse.grammar.charts.rule_tables import Floats, Ints
 from mbrparse.grammar.charts.vector import add, choose_greater, load, maximum, store
-from mbrparse.grammar.kernel import kernel
+from mbrparse.grammar.kernel import borrower
 
 
 class Earnings(NamedTuple):
@@ -70,17 +70,24 @@ class Cells(NamedTuple):
     selection: Selection  # what trees may need
 
 
-def new_cells(count: int) -> Cells:
-    """Room for so many cells."""
-    most, below, within, around, cap = np.zeros((5, count, LANES))
-    bounds = Bounds(most, below, within, around, cap, np.zeros(count))
-    core, selection = (Selection(np.zeros(count, np.int32), *np.zeros((3, count))) for _ in range(2))
-    return Cells(new_masses(count), bounds, core, selection)
+def new_cells(count: int, searches: int) -> list[Cells]:
+    """Room for so many cells, for each of some searches that have their core in common."""
+    masses, core = new_masses(count), _new_selection(count)
+    found = []
+    for _ in range(searches):
+        most, below, within, around, cap = np.zeros((5, count, LANES))
+        bounds = Bounds(most, below, within, around, cap, np.zeros(count))
+        found.append(Cells(masses, bounds, core, _new_selection(count)))
+    return found
 
 
-@kernel
+def _new_selection(count: int) -> Selection:
+    return Selection(np.zeros(count, np.int32), *np.zeros((3, count)))
+
+
+@borrower
 def narrow(earnings: Earnings, cells: Cells, n: int, stop: Ints) -> None:
-    """Add to a selection what trees may need that earn no less than ``lower``, bounds of cells being found.
+    """Select what trees may need that earn no less than ``lower``, bounds of cells being found.
 
     At each node a tree that is chosen may lose 1e-9 of what it earns below (ties); the slack is more.
     """
@@ -94,7 +101,7 @@ def narrow(earnings: Earnings, cells: Cells, n: int, stop: Ints) -> None:
     _select(earnings, cells, n)
 
 
-@kernel
+@borrower
 def bound_cells(earnings: Earnings, cells: Cells, edge_most: Floats, n: int) -> None:
     """Fill ``largest``, ``cap`` and ``most``, but for what is known of the core in lanes that weigh items.
 
@@ -141,13 +148,13 @@ def bound_cells(earnings: Earnings, cells: Cells, edge_most: Floats, n: int) -> 
                 most[cell, lane] = earned
 
 
-@kernel
+@borrower
 def _minimum(first: Any, second: Any) -> Any:
     """The smaller of two vectors, lane by lane."""
     return choose_greater(first, second, second, first)
 
 
-@kernel
+@borrower
 def _weighs_splits_only(weights: Floats, lane: int) -> bool:
     """Whether a lane weighs nothing but posteriors of productions with their splits."""
     weighed = 0
@@ -156,7 +163,7 @@ def _weighs_splits_only(weights: Floats, lane: int) -> bool:
     return weighed == 1 and weights[SPLIT, lane] != 0
 
 
-@kernel
+@borrower
 def bound_below(bounds: Bounds, n: int, stop: Ints) -> None:
     """Fill ``below`` and ``within``."""
     for end in range(1, n + 1):
@@ -166,7 +173,7 @@ def bound_below(bounds: Bounds, n: int, stop: Ints) -> None:
             bound_cell(bounds, start, end)
 
 
-@kernel
+@borrower
 def bound_cell(bounds: Bounds, start: int, end: int) -> None:
     """Fill ``below`` and ``within`` for a cell, all lanes at once."""
     most, below, within, cap = bounds.most, bounds.below, bounds.within, bounds.cap
@@ -186,7 +193,7 @@ def bound_cell(bounds: Bounds, start: int, end: int) -> None:
     store(within, cell, 0, best)
 
 
-@kernel
+@borrower
 def _bound_around(bounds: Bounds, n: int, stop: Ints) -> None:
     """Fill ``around``, all lanes at once."""
     most, within, around, cap = bounds.most, bounds.within, bounds.around, bounds.cap
@@ -210,9 +217,9 @@ def _bound_around(bounds: Bounds, n: int, stop: Ints) -> None:
                 store(around, right, 0, maximum(load(around, right, 0), to_right))
 
 
-@kernel
+@borrower
 def _select(earnings: Earnings, cells: Cells, n: int) -> None:
-    """Add to the selection what trees may need that earn no less than ``lower``."""
+    """Select what trees may need that earn no less than ``lower``, and all that words stand for."""
     masses, bounds, selection = cells.masses, cells.bounds, cells.selection
     most, below, within, around = bounds.most, bounds.below, bounds.within, bounds.around
     weights, projected, chains = earnings.weights, earnings.projected, earnings.chains
@@ -221,6 +228,10 @@ def _select(earnings: Earnings, cells: Cells, n: int) -> None:
     for end in range(1, n + 1):
         for start in range(end):
             cell = forest_cell(start, end)
+            word = end - start == 1
+            selection.items[cell] = word
+            selection.least_mass[cell] = selection.least[cell] = 0 if word else np.inf
+            selection.least_label[cell] = selection.least[cell]
             if masses.nodes[cell] == 0:
                 continue
             log_largest = np.log(bounds.largest[cell]) + earnings.log_total
@@ -255,7 +266,7 @@ def _select(earnings: Earnings, cells: Cells, n: int) -> None:
                     selection.least_mass[cell] = min(selection.least_mass[cell], max(mass, 0.0))
 
 
-@kernel
+@borrower
 def _least_earned(bounds: Bounds, start: int, end: int, lane: int, lower: float) -> float:
     """What a cell's production earns at least in a tree that earns ``lower``, in a lane with ``cap``."""
     within, cap = bounds.within, bounds.cap

@@ -11,7 +11,7 @@ from mbrparse.decode.derivations.kept_forest import Selection
 from mbrparse.grammar.charts.forest.forest_nodes import ForestNodes
 from mbrparse.grammar.charts.forest.packed_forest import forest_cell
 from mbrparse.grammar.charts.rule_tables import Floats, Ints
-from mbrparse.grammar.kernel import kernel
+from mbrparse.grammar.kernel import borrower
 
 # What is searched first, to know what some tree earns: cells with so many constituents, nodes and edges.
 LIKELY_CELL, LIKELY_NODE = 2e-1, 1e-2
@@ -57,17 +57,16 @@ class ItemLabels(NamedTuple):
     mass: Floats  # by label, zero between cells
 
 
-@kernel
+@borrower
 def survey(
     nodes: ForestNodes,
     labels: ItemLabels,
     masses: CellMasses,
     core: Selection,
-    selection: Selection,
     least_label: float,
     n: int,
 ) -> None:
-    """Fill ``masses`` and ``core``, and ``selection`` with what is in any case.
+    """Fill ``masses`` and ``core``.
 
     ``least_label`` is how probable labels are whose nodes are searched first.
     """
@@ -78,14 +77,11 @@ def survey(
             word = end - start == 1
             core.items[cell] = word or end - start == n or masses.constituents[cell] >= LIKELY_CELL
             core.least_mass[cell] = 0
-            selection.least_mass[cell] = 0 if word else np.inf
             core.least[cell] = 0 if word else LIKELY_NODE
             core.least_label[cell] = 0 if word else least_label
-            selection.items[cell] = word
-            selection.least[cell] = selection.least_label[cell] = 0 if word else np.inf
 
 
-@kernel
+@borrower
 def _measure(nodes: ForestNodes, labels: ItemLabels, masses: CellMasses, n: int) -> None:
     """Fill ``masses``."""
     inside, outside, lexical, node_first = nodes.inside, nodes.outside, nodes.lexical, nodes.node_first
@@ -124,7 +120,7 @@ def _measure(nodes: ForestNodes, labels: ItemLabels, masses: CellMasses, n: int)
             masses.label[cell], masses.label_excess[cell] = largest, excess
 
 
-@kernel
+@borrower
 def _beyond_one(posterior: float) -> float:
     """The logarithm of what a product of productions of one parent may have, where that is above one."""
     if posterior <= 1:

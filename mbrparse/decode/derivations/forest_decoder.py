@@ -16,6 +16,7 @@ from mbrparse.decode.derivations.gains import LANES
 from mbrparse.decode.derivations.grammar_lanes import GrammarLanes
 from mbrparse.decode.derivations.item_kinds import expected_items
 from mbrparse.decode.derivations.item_tables import item_tables
+from mbrparse.decode.derivations.kept_forest import joined
 from mbrparse.decode.derivations.kept_forests import KeptForests
 from mbrparse.decode.derivations.max_rule import MaxRule
 from mbrparse.decode.derivations.tree_search import GrammarTree
@@ -23,8 +24,7 @@ from mbrparse.decode.objectives import Item, Kind, Objective, Space
 from mbrparse.grammar.charts.columns import Labels, Spans
 from mbrparse.grammar.charts.factory import TIE
 from mbrparse.grammar.charts.forest.forest_nodes import SentenceNodes
-from mbrparse.grammar.charts.nodes import SYMBOL_IDS, columns_of
-from mbrparse.grammar.charts.rule_tables import Ints
+from mbrparse.grammar.charts.nodes import columns_of
 
 
 class ForestDecoder:
@@ -50,18 +50,20 @@ class ForestDecoder:
             for index, row in enumerate(objectives)
             if row.space is Space.ITEMS and index not in together
         ]
-        self._lanes = [
+        lanes = [
             GrammarLanes(grammar, forests, self.items, {index: objectives[index] for index in batch}, tie)
             for batch in _batched(objectives, together)
         ]
-        self._max_rule = [
+        max_rule = [
             MaxRule(grammar, forests, self.items, {index: objectives[index] for index in batch}, tie)
             for batch in (labelled[begin : begin + LANES] for begin in range(0, len(labelled), LANES))
         ]
-        self._symbol_of = _representatives(self.items.label, label)
+        self._searches: list[GrammarLanes | MaxRule] = [*lanes, *max_rule]
+        # Labels' nodes are wanted where something looks at labels.
+        self._least_label = LIKELY_NODE if max_rule else math.inf
         self._kept = KeptForests(forests, self.items.label, self.items.n_labels)
         self._item_labels = ItemLabels(self.items.label, self.items.terminal, np.zeros(self.items.n_labels))
-        self._cells: Cells = new_cells(0)
+        self._cells: list[Cells] = new_cells(0, len(self._searches))
 
     def decode(self, chart: ForestChart, posteriors: object) -> list[Decoded | None]:
         """The best trees.
@@ -105,36 +107,31 @@ class ForestDecoder:
 
     def _found(self, known: SentenceNodes, by_rules: bool, length: int) -> dict[int, GrammarTree | None]:
         count = length * (length + 1) // 2
-        if len(self._cells.masses.nodes) < count:
-            self._cells = new_cells(count)
-        cells, core, selection = self._cells, self._cells.core, self._cells.selection
-        # Labels' nodes are wanted where something looks at labels.
-        least_label = LIKELY_NODE if self._max_rule else math.inf
-        source = known.nodes if by_rules else None
-        survey(known.nodes, self._item_labels, cells.masses, core, selection, least_label, length)
+        if len(self._cells[0].masses.nodes) < count:
+            self._cells = new_cells(count, len(self._searches))
+        masses, core = self._cells[0].masses, self._cells[0].core
+        source, log_total = known.nodes if by_rules else None, known.log_total
+        survey(known.nodes, self._item_labels, masses, core, self._least_label, length)
         # What is best in the core says how much of the rest could be better.
         kept = self._kept.keep(core, length, source)
-        for lanes in self._lanes:
-            lanes.narrow(kept, cells, known.log_total, length)
-        for max_rule in self._max_rule:
-            max_rule.narrow(kept, cells, length)
-        self._charts.clock.check()
-        enough = core.holds(selection, count)
-        if not enough:
-            kept = self._kept.keep(selection, length, source)
         found: dict[int, GrammarTree | None] = {}
-        for lanes in self._lanes:
-            found.update(lanes.trees(kept, cells, length, enough))
-        for max_rule in self._max_rule:
-            for index, tree in max_rule.trees(kept, cells, length, enough).items():
-                found[index] = None if tree is None else self._of_symbols(tree)
+        rest = []
+        for search, cells in zip(self._searches, self._cells, strict=True):
+            search.narrow(kept, cells, log_total, length)
+            self._charts.clock.check()
+            if core.holds(cells.selection, count):
+                found.update(search.trees(kept, cells, length, searched=True))
+            else:
+                rest.append((search, cells))
+        if source is None and rest:
+            # Many edges are looked at for each that is kept: once for all.
+            kept = self._kept.keep(joined([cells.selection for _, cells in rest], count), length)
+            for search, cells in rest:
+                found.update(search.trees(kept, cells, length, searched=False))
+        elif source is not None:
+            for search, cells in rest:
+                found.update(search.search(self._kept, cells, source, log_total, length))
         return found
-
-    def _of_symbols(self, tree: GrammarTree) -> GrammarTree:
-        """A tree of labels, as symbols that have them."""
-        nodes = columns_of(tree.nodes)
-        spans = Spans(nodes.starts, nodes.ends, self._symbol_of[nodes.ids], SYMBOL_IDS)
-        return GrammarTree(tree.score, spans, self._symbol_of[tree.preterminals].tolist())
 
 
 def _batched(objectives: Sequence[Objective], chosen: Sequence[int]) -> list[list[int]]:
@@ -150,10 +147,3 @@ def _batched(objectives: Sequence[Objective], chosen: Sequence[int]) -> list[lis
         else:
             batches.append([index])
     return batches
-
-
-def _representatives(item_label: Ints, label: Ints) -> Ints:
-    """For each label of items, a symbol that has it."""
-    found: Ints = np.zeros(int(item_label.max(initial=-1)) + 1, np.int32)
-    found[item_label] = np.arange(len(label))
-    return found

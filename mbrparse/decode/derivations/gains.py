@@ -15,7 +15,7 @@ from mbrparse.decode.derivations.item_tables import NO_ITEM, ItemTables
 from mbrparse.grammar.charts.forest.packed_forest import Forest, Index, forest_cell
 from mbrparse.grammar.charts.rule_tables import Floats, Indices, Ints
 from mbrparse.grammar.charts.vector import load, multiply_add, spread, store, zeros
-from mbrparse.grammar.kernel import kernel
+from mbrparse.grammar.kernel import borrower
 
 Booleans = npt.NDArray[np.bool_]
 LANES = 8
@@ -46,9 +46,10 @@ class Gains(NamedTuple):
     # children's inside values earns, and the sum of these by group but for the weight.
     share: Floats
     group_share: Floats
+    scratch: Floats  # a row
 
 
-@kernel
+@borrower
 def production_gain(gains: Gains, place: int, rule: int, cell: int, lane: int) -> float:
     """What a production earns in a lane, but for its split's posterior."""
     weights = gains.weights
@@ -91,7 +92,7 @@ def new_sums(items: ItemTables) -> ItemSums:
     )
 
 
-@kernel
+@borrower
 def item_gains(source: ItemForest, sums: ItemSums, gains: Gains, span_mass: Floats, n: int) -> None:
     """Fill ``gains``, whose weights stand; of spans come the posteriors, by cell.
 
@@ -102,9 +103,8 @@ def item_gains(source: ItemForest, sums: ItemSums, gains: Gains, span_mass: Floa
     forest, items = source.forest, source.items
     inside, outside, lexical = forest.inside, forest.outside, forest.lexical
     weights = gains.weights
-    weighs_items, by_split = False, 0.0
+    by_items, by_split = weighs_items(weights), 0.0
     for lane in range(LANES):
-        weighs_items = weighs_items or weights[PRODUCTION, lane] != 0 or weights[CHILD, lane] != 0
         by_split = max(by_split, weights[SPLIT, lane])
     for cell in range(n * (n + 1) // 2):
         first, last = forest.node_first[cell], forest.node_first[cell + 1]
@@ -116,13 +116,13 @@ def item_gains(source: ItemForest, sums: ItemSums, gains: Gains, span_mass: Floa
             sums.label[items.label[forest.node_symbol[node]]] += mass
         # Not all of the cell's nodes may be there.
         gains.span[cell] = sums.scalar[3] = span_mass[cell]
-        _node_gains(source, sums, gains, cell)
+        node_gains(source, sums, gains, cell)
         if by_split > 0:
             _shares(source, gains, cell, by_split)
-        if weighs_items:
+        if by_items:
             _sum_productions(source, sums, cell)
             _sum_unaries(source, sums, cell)
-            _production_gains(source, sums, gains, cell)
+            production_gains(source, sums, gains, cell)
         _unary_gains(source, sums, gains, cell)
         if lexical[first] > 0:
             store(
@@ -133,11 +133,20 @@ def item_gains(source: ItemForest, sums: ItemSums, gains: Gains, span_mass: Floa
             )
         for node in range(first, last):
             sums.label[items.label[forest.node_symbol[node]]] = 0
-        if weighs_items:
+        if by_items:
             _clear_sums(source, sums, cell)
 
 
-@kernel
+@borrower
+def weighs_items(weights: Floats) -> bool:
+    """Whether some lane weighs items of productions or of their children."""
+    for lane in range(LANES):  # noqa: SIM110  # kernels know no generators
+        if weights[PRODUCTION, lane] != 0 or weights[CHILD, lane] != 0:
+            return True
+    return False
+
+
+@borrower
 def _shares(source: ItemForest, gains: Gains, cell: int, weight: float) -> None:
     forest, tables = source.forest, source.tables
     outside, production_parent, rule_prob = forest.outside, forest.production_parent, tables.rule_prob
@@ -147,7 +156,7 @@ def _shares(source: ItemForest, gains: Gains, cell: int, weight: float) -> None:
         share[place] = weight * rule_prob[rule] * outside[parent]
 
 
-@kernel
+@borrower
 def _sum_productions(source: ItemForest, sums: ItemSums, cell: int) -> None:
     forest, tables, items = source.forest, source.tables, source.items
     outside, production_parent, rule_prob = forest.outside, forest.production_parent, tables.rule_prob
@@ -162,7 +171,7 @@ def _sum_productions(source: ItemForest, sums: ItemSums, cell: int) -> None:
         child_sum[right_child[rule]] += posterior
 
 
-@kernel
+@borrower
 def _sum_unaries(source: ItemForest, sums: ItemSums, cell: int) -> None:
     forest, unaries, items = source.forest, source.unaries, source.items
     for place in range(forest.unary_first[cell], forest.unary_first[cell + 1]):
@@ -176,8 +185,9 @@ def _sum_unaries(source: ItemForest, sums: ItemSums, cell: int) -> None:
         sums.child[sums.only_child[rule]] += posterior
 
 
-@kernel
-def _node_gains(source: ItemForest, sums: ItemSums, gains: Gains, cell: int) -> None:
+@borrower
+def node_gains(source: ItemForest, sums: ItemSums, gains: Gains, cell: int) -> None:
+    """Fill the rows of a cell's nodes, its labels being summed up."""
     forest, items, weights = source.forest, source.items, gains.weights
     logarithms = False
     for lane in range(LANES):
@@ -196,8 +206,9 @@ def _node_gains(source: ItemForest, sums: ItemSums, gains: Gains, cell: int) -> 
         store(gains.node, node, 0, gain)
 
 
-@kernel
-def _production_gains(source: ItemForest, sums: ItemSums, gains: Gains, cell: int) -> None:
+@borrower
+def production_gains(source: ItemForest, sums: ItemSums, gains: Gains, cell: int) -> None:
+    """Fill what a cell's productions earn, their items being summed up."""
     forest, items = source.forest, source.items
     production_sum, child_sum = sums.production, sums.child
     production, left_child, right_child = items.production, sums.left_child, sums.right_child
@@ -209,7 +220,7 @@ def _production_gains(source: ItemForest, sums: ItemSums, gains: Gains, cell: in
         children[place] = child_sum[left_child[rule]] + child_sum[right_child[rule]]
 
 
-@kernel
+@borrower
 def _unary_gains(source: ItemForest, sums: ItemSums, gains: Gains, cell: int) -> None:
     forest, unaries, items, weights = source.forest, source.unaries, source.items, gains.weights
     for place in range(forest.unary_first[cell], forest.unary_first[cell + 1]):
@@ -228,7 +239,7 @@ def _unary_gains(source: ItemForest, sums: ItemSums, gains: Gains, cell: int) ->
         store(gains.unary_rule, place, 0, use)
 
 
-@kernel
+@borrower
 def _clear_sums(source: ItemForest, sums: ItemSums, cell: int) -> None:
     forest, items = source.forest, source.items
     production_sum, child_sum = sums.production, sums.child
@@ -245,29 +256,28 @@ def _clear_sums(source: ItemForest, sums: ItemSums, cell: int) -> None:
         child_sum[sums.only_child[rule]] = 0
 
 
-@kernel
-def lexical_gains(forest: Forest, items: ItemTables, weights: Floats, gains: Floats, n: int) -> None:
+@borrower
+def lexical_gains(forest: Forest, items: ItemTables, weights: Floats, gains: Floats, position: int) -> None:
     """What preterminals earn; -inf for other nodes over a word, and for what has no posterior above zero."""
-    for position in range(n):
-        cell = forest_cell(position, position + 1)
-        for node in range(forest.node_first[cell], forest.node_first[cell + 1]):
-            mass, posterior = forest.lexical[node], forest.inside[node] * forest.outside[node]
-            earns = not items.terminal[items.label[forest.node_symbol[node]]]
-            for lane in range(LANES):
-                if not (mass > 0 and posterior > 0):
-                    gains[node, lane] = -np.inf
-                    continue
-                gain = 0.0
-                if weights[RULE, lane] != 0:
-                    gain += weights[RULE, lane] * np.log(mass)
-                if earns and weights[LOG_NODE, lane] != 0:
-                    gain += weights[LOG_NODE, lane] * np.log(posterior)
-                if earns:
-                    gain += weights[SPLIT, lane] * mass * forest.outside[node]
-                gains[node, lane] = gain
+    cell = forest_cell(position, position + 1)
+    for node in range(forest.node_first[cell], forest.node_first[cell + 1]):
+        mass, posterior = forest.lexical[node], forest.inside[node] * forest.outside[node]
+        earns = not items.terminal[items.label[forest.node_symbol[node]]]
+        for lane in range(LANES):
+            if not (mass > 0 and posterior > 0):
+                gains[node, lane] = -np.inf
+                continue
+            gain = 0.0
+            if weights[RULE, lane] != 0:
+                gain += weights[RULE, lane] * np.log(mass)
+            if earns and weights[LOG_NODE, lane] != 0:
+                gain += weights[LOG_NODE, lane] * np.log(posterior)
+            if earns:
+                gain += weights[SPLIT, lane] * mass * forest.outside[node]
+            gains[node, lane] = gain
 
 
-@kernel
+@borrower
 def lexical_posterior_gains(
     forest: Forest, by_mass: Floats, by_log: Floats, free: Booleans, gains: Floats, n: int
 ) -> None:

@@ -7,15 +7,19 @@ from collections.abc import Mapping
 import numpy as np
 
 from mbrparse.decode.derivations.bounds import Cells, Earnings, can_be_bounded
+from mbrparse.decode.derivations.cell_values import KeptSearch
 from mbrparse.decode.derivations.gains import CONSTANT, LANES, LOG_NODE, RULE, SPLIT, WEIGHTS, new_sums
 from mbrparse.decode.derivations.item_kinds import ITEM_KINDS
 from mbrparse.decode.derivations.item_tables import ItemTables
 from mbrparse.decode.derivations.kept_forest import KeptForest
+from mbrparse.decode.derivations.kept_forests import KeptForests
 from mbrparse.decode.derivations.lane_search import LaneTables, Search, search_lanes
+from mbrparse.decode.derivations.needed_nodes import needed
 from mbrparse.decode.derivations.search_state import NO_NUMBERS, EdgeGains, SearchState
 from mbrparse.decode.derivations.tree_search import GrammarTree, TreeSearch
 from mbrparse.decode.objectives import Objective
 from mbrparse.grammar.charts.clock import NO_LIMIT
+from mbrparse.grammar.charts.forest.forest_nodes import ForestNodes
 from mbrparse.grammar.charts.forest.forests import Forests
 from mbrparse.grammar.charts.rule_tables import Floats
 from mbrparse.grammar.pcfg import PCFG
@@ -39,7 +43,8 @@ class GrammarLanes:
         split_lanes = np.flatnonzero(self._weights[SPLIT])
         self._share_lane = int(split_lanes[0]) if len(split_lanes) else -1
         roots = _roots(grammar, self._weights)
-        self._given = LaneTables(forests.tables, forests.unaries, items, new_sums(items), roots)
+        root_gains = np.zeros_like(roots)
+        self._given = LaneTables(forests.tables, forests.unaries, items, new_sums(items), roots, root_gains)
         self._lower: Floats = np.zeros(LANES)
         self._search = TreeSearch(
             items.label,
@@ -54,12 +59,14 @@ class GrammarLanes:
         self._chains = grammar.has_unaries
 
     def narrow(self, kept: KeptForest, cells: Cells, log_total: float, length: int) -> None:
-        """Add to a selection what the best trees may need, by what is found in a core.
+        """Select what the best trees may need, by what is found in a core.
 
         ``log_total`` is the sentence's log probability, as inside values are scaled.
         """
         if not self._bounded:
-            cells.selection.items[:], cells.selection.least_mass[:] = 1, 0
+            selection = cells.selection
+            selection.items[:], selection.least_mass[:] = 1, 0
+            selection.least[:], selection.least_label[:] = np.inf, np.inf
             return
         self._run(kept, cells, log_total, narrows=True, searched=False, length=length)
 
@@ -70,25 +77,44 @@ class GrammarLanes:
 
         ``searched``: it is the one that was searched last, to ``narrow``.
         """
-        state = self._run(kept, cells, 0.0, narrows=False, searched=searched and self._bounded, length=length)
+        return self._trees(kept, cells, length, searched and self._bounded)
+
+    def search(
+        self, kept: KeptForests, cells: Cells, nodes: ForestNodes, log_total: float, length: int
+    ) -> dict[int, GrammarTree | None]:
+        """The same of what was selected of a forest that these are the nodes of."""
+        least = needed(self._earnings(log_total), cells.bounds, self._bounded)
+
+        def search(forest: KeptForest) -> KeptSearch:
+            return KeptSearch(self._state(forest), self._given, least, cells.masses.constituents)
+
+        return self._trees(kept.search(cells.selection, length, nodes, search), cells, length, searched=True)
+
+    def _trees(
+        self, kept: KeptForest, cells: Cells, length: int, searched: bool
+    ) -> dict[int, GrammarTree | None]:
+        state = self._run(kept, cells, 0.0, narrows=False, searched=searched, length=length)
         return dict(zip(self._places, self._search.trees(state, len(self._places)), strict=True))
 
     def _run(
         self, kept: KeptForest, cells: Cells, log_total: float, narrows: bool, searched: bool, length: int
     ) -> SearchState:
-        state, lanes = self._state(kept), len(self._places)
-        earnings = Earnings(
+        state = self._state(kept)
+        search = Search(narrows, searched, len(self._places), NO_LIMIT.stop)
+        earnings = self._earnings(log_total)
+        search_lanes(state, self._given, search, earnings, cells, kept.edge_most, length)
+        return state
+
+    def _earnings(self, log_total: float) -> Earnings:
+        return Earnings(
             self._weights,
             self._lower,
-            lanes,
+            len(self._places),
             log_total,
             projected=False,
             chains=self._chains,
             adds_up=self._adds_up,
         )
-        search = Search(narrows, searched, lanes, NO_LIMIT.stop)
-        search_lanes(state, self._given, search, earnings, cells, kept.edge_most, length)
-        return state
 
     def _state(self, kept: KeptForest) -> SearchState:
         """What is searched."""

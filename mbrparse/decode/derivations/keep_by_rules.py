@@ -1,8 +1,7 @@
 """The forest of what is kept, where only the nodes of the whole one are known: the rules say the rest.
 
-A cell whose items are looked at has the sums of all its pairs, whatever is kept of their splits. They are
-worked out once a sentence, as the forests of its core and of what trees may need have many such cells in
-common.
+A cell whose items are looked at has the sums of all its pairs (``pair_sums``), whatever is kept of their
+splits.
 """
 
 from __future__ import annotations
@@ -12,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mbrparse.decode.derivations.kept_forest import KeepingScratch, KeptForest, Selection, keep_nodes
+from mbrparse.decode.derivations.pair_sums import PairSums, sum_pairs
 from mbrparse.grammar.charts.forest.forest_nodes import ForestNodes
 from mbrparse.grammar.charts.forest.packed_forest import (
     EDGES,
@@ -24,7 +24,7 @@ from mbrparse.grammar.charts.forest.packed_forest import (
     forest_cell,
 )
 from mbrparse.grammar.charts.rule_tables import Floats, Ints, SparseTables
-from mbrparse.grammar.kernel import kernel
+from mbrparse.grammar.kernel import borrower
 
 _SLACK = 1 + 1e-9  # what is rounded is no less than what it bounds
 
@@ -32,17 +32,13 @@ _SLACK = 1 + 1e-9  # what is rounded is no less than what it bounds
 SUMS = 7
 
 
-class PairSums(NamedTuple):
-    """By cell, its pairs of children and the sums over all splits of inside * inside."""
+class Rivals(NamedTuple):
+    """Edges that may be the best of their group in the lane of shares, by edge but for the first."""
 
-    first: Ints  # by cell; -1: they are not known
-    last: Ints
-    pair: Ints
-    value: Floats
-    used: Ints  # how many there are (one number)
-    # Scratch, zero: sums by pair, and by [position, left symbol] the inside values of nodes that end there.
-    of_pair: Floats
-    left_value: Floats
+    newest: Ints  # by group: an edge, or -1
+    older: Ints  # the next older one of its group, or -1
+    base: Floats  # what its nodes earn
+    below: Floats  # the product of their inside values
 
 
 class RuleScratch(NamedTuple):
@@ -54,10 +50,12 @@ class RuleScratch(NamedTuple):
     bucket_node: Ints
     posterior: Floats  # by kept node
     is_used: Ints  # by group: whether it has edges, or its cell's items are looked at
+    touched: Ints  # rules of the cell at work
+    rivals: Rivals
     pair_right: Ints  # by pair, its right symbol
 
 
-@kernel
+@borrower
 def keep_by_rules(
     source: ForestNodes,
     known: tuple[SparseTables, Ints],
@@ -80,18 +78,15 @@ def keep_by_rules(
     forest.unary_first[: cells + 1] = 0
     forest.cell_group[:cells] = -1
     into.edge_most[:cells] = 0
-    for start in range(n):
-        if stop[0]:
-            return STOPPED
-        if not _sum_pairs(source, tables, selection, sums, start, n):
-            return SUMS
+    if not sum_pairs(source, tables, selection, sums, n, stop):
+        return SUMS
     groups, edges, full = 0, 0, -1
     for end in range(1, n + 1):
         if stop[0]:
             return STOPPED
         if not keep_nodes(source, label, selection, forest, scratch, end):
             return NODES
-        _enter_nodes(forest, tables, by_rules, end)
+        note_nodes(forest, by_rules, end)
         first = groups
         groups, fits = _full_groups(tables, selection, into, (sums, by_rules, scratch.largest), end, groups)
         full = -1 if fits else GROUPS
@@ -100,74 +95,43 @@ def keep_by_rules(
             groups, edges, full = _list_edges(tables, selection, into, given, end, groups, edges)
         if full < 0 and not _list_productions(tables, forest, by_rules, end):
             full = PRODUCTIONS
-        for group in range(first, groups):
-            by_rules.group_at[forest.group_start[group], forest.group_pair[group]] = -1
-        last = forest_cell(0, end) + 1
-        for node in range(forest.node_first[forest_cell(end - 1, end)], forest.node_first[last]):
-            by_rules.node_at[forest.node_start[node], forest.node_symbol[node]] = -1
+        leave_column(forest, tables, by_rules, scratch.alive, end, first, groups)
         if full >= 0:
             return full
     forest.edge_first[forest.node_first[cells]] = edges
     return -1
 
 
-@kernel
-def _sum_pairs(
-    source: ForestNodes, tables: SparseTables, selection: Selection, sums: PairSums, start: int, n: int
-) -> bool:
-    """Sum up the pairs of cells from a position on, where items are looked at; false if there is no room."""
-    node_first, node_symbol, inside = source.node_first, source.node_symbol, source.inside
-    pair_start, pair_left, left_index = tables.pair_start, tables.pair_left, tables.left_index
-    left_value, of_pair, n_left = sums.left_value, sums.of_pair, tables.n_left
-    listed = start + 1  # so far the nodes are entered
-    pairs = len(pair_left)
-    fits = True
-    for end in range(start + 2, n + 1):
-        cell = forest_cell(start, end)
-        if not selection.items[cell] or sums.first[cell] >= 0 or node_first[cell] == node_first[cell + 1]:
-            continue
-        if sums.used[0] + pairs > len(sums.pair):
-            fits = False
-            break
-        while listed < end:
-            for node in range(
-                node_first[forest_cell(start, listed)], node_first[forest_cell(start, listed) + 1]
-            ):
-                left = left_index[node_symbol[node]]
-                if left >= 0:
-                    left_value[listed * n_left + left] = inside[node]
-            listed += 1
-        for split in range(start + 1, end):
-            right_cell = forest_cell(split, end)
-            row = split * n_left
-            for right in range(node_first[right_cell], node_first[right_cell + 1]):
-                symbol, value = node_symbol[right], inside[right]
-                for pair in range(Index(pair_start[symbol]), Index(pair_start[symbol + 1])):
-                    of_pair[pair] += value * left_value[Index(row + pair_left[pair])]
-        count = sums.used[0]
-        sums.first[cell] = count
-        for pair in range(pairs):
-            if of_pair[pair] > 0:
-                sums.pair[count], sums.value[count] = pair, of_pair[pair]
-                count += 1
-            of_pair[pair] = 0
-        sums.last[cell], sums.used[0] = count, count
-    left_value[: listed * n_left] = 0
-    return fits
+@borrower
+def note_nodes(forest: Forest, by_rules: RuleScratch, end: int) -> None:
+    """Note where a column's kept nodes are."""
+    last = forest.node_first[forest_cell(0, end) + 1]
+    for node in range(forest.node_first[forest_cell(end - 1, end)], last):
+        by_rules.node_at[forest.node_start[node], forest.node_symbol[node]] = node
+        by_rules.posterior[node] = forest.inside[node] * forest.outside[node] * _SLACK
 
 
-@kernel
-def _enter_nodes(forest: Forest, tables: SparseTables, by_rules: RuleScratch, end: int) -> None:
-    """Sort a column's kept nodes by symbol, and note where each is."""
+@borrower
+def leave_column(
+    forest: Forest,
+    tables: SparseTables,
+    by_rules: RuleScratch,
+    alive: Ints,
+    end: int,
+    first_group: int,
+    groups: int,
+) -> None:
+    """Sort a column's live nodes by symbol, and forget where its nodes and groups are."""
+    for group in range(first_group, groups):
+        by_rules.group_at[forest.group_start[group], forest.group_pair[group]] = -1
     first = forest.node_first[forest_cell(end - 1, end)]
     last = forest.node_first[forest_cell(0, end) + 1]
     place, bucket = by_rules.bucket_first[end], by_rules.bucket_node
     place[:] = 0
     for node in range(first, last):
-        by_rules.node_at[forest.node_start[node], forest.node_symbol[node]] = node
-        by_rules.posterior[node] = forest.inside[node] * forest.outside[node] * _SLACK
+        by_rules.node_at[forest.node_start[node], forest.node_symbol[node]] = -1
         left = tables.left_index[forest.node_symbol[node]]
-        if left >= 0:
+        if left >= 0 and alive[node]:
             place[left] += 1
     until = first
     for left in range(tables.n_left + 1):
@@ -176,12 +140,12 @@ def _enter_nodes(forest: Forest, tables: SparseTables, by_rules: RuleScratch, en
     # From the last one down, which leaves in each place where its nodes begin.
     for node in range(last - 1, first - 1, -1):
         left = tables.left_index[forest.node_symbol[node]]
-        if left >= 0:
+        if left >= 0 and alive[node]:
             place[left] -= 1
             bucket[place[left]] = node
 
 
-@kernel
+@borrower
 def _new_group(
     tables: SparseTables,
     into: KeptForest,
@@ -207,7 +171,7 @@ def _new_group(
     by_rules.group_at[start, pair], by_rules.is_used[group] = group, 0
 
 
-@kernel
+@borrower
 def _full_groups(
     tables: SparseTables,
     selection: Selection,
@@ -232,7 +196,7 @@ def _full_groups(
     return groups, True
 
 
-@kernel
+@borrower
 def _list_edges(
     tables: SparseTables,
     selection: Selection,
@@ -309,7 +273,7 @@ def _list_edges(
     return groups, edges, -1
 
 
-@kernel
+@borrower
 def _list_productions(tables: SparseTables, forest: Forest, by_rules: RuleScratch, end: int) -> bool:
     """List the productions of a column's groups, and drop groups without use; false if there is no room."""
     parent_of, rule_of, group_of = (

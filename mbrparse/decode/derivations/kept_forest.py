@@ -5,6 +5,7 @@ Which these are says a ``Selection`` (``bounds`` makes it). Sums are the whole f
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -23,7 +24,7 @@ from mbrparse.grammar.charts.forest.packed_forest import (
     forest_cell,
 )
 from mbrparse.grammar.charts.rule_tables import Floats, Ints
-from mbrparse.grammar.kernel import kernel
+from mbrparse.grammar.kernel import borrower
 
 
 class Selection(NamedTuple):
@@ -51,6 +52,16 @@ class Selection(NamedTuple):
         )
 
 
+def joined(selections: Sequence[Selection], cells: int) -> Selection:
+    """What some selections keep of the first cells; one alone is itself."""
+    if len(selections) == 1:
+        return selections[0]
+    items, *least = (
+        np.array([column[:cells] for column in columns]) for columns in zip(*selections, strict=True)
+    )
+    return Selection(items.max(axis=0), *(column.min(axis=0) for column in least))
+
+
 class KeptForest(NamedTuple):
     """A forest of what is kept, and what else a search wants to know of it."""
 
@@ -66,11 +77,12 @@ class KeepingScratch(NamedTuple):
     kept: Ints  # by node of the whole forest: what it is among the kept ones, or -1
     group: Ints  # and by group
     by_label: Ints  # by kept node: whether its label is likely
+    alive: Ints  # and whether it has edges, unless a search says no
     label_mass: Floats  # by label, of the cell at work
     largest: Floats  # by kept group, what a production of it has of ``weight`` at most
 
 
-@kernel
+@borrower
 def keep(
     source: Forest,
     known: tuple[Floats, Floats, Ints, int],
@@ -117,13 +129,13 @@ def keep(
     return -1
 
 
-@kernel
+@borrower
 def keep_nodes(
     source: ForestNodes, label: Ints, selection: Selection, forest: Forest, scratch: KeepingScratch, end: int
 ) -> bool:
     """Keep the nodes of a column; false if there is no room."""
     symbol, inside, outside, lexical = source.node_symbol, source.inside, source.outside, source.lexical
-    kept, by_label, mass = scratch.kept, scratch.by_label, scratch.label_mass
+    kept, by_label, alive, mass = scratch.kept, scratch.by_label, scratch.alive, scratch.label_mass
     into_symbol, into_inside, into_outside = forest.node_symbol, forest.inside, forest.outside
     into_lexical, into_start, into_first = forest.lexical, forest.node_start, forest.node_first
     items, least_of, least_label_of = selection.items, selection.least, selection.least_label
@@ -146,7 +158,7 @@ def keep_nodes(
                 of_label = mass[label[symbol[node]]]
                 likely = least_label < np.inf and of_label >= least_label
                 if posterior > 0 and (of_label >= least_mass or posterior >= least or likely):
-                    kept[node], by_label[count] = count, likely
+                    kept[node], by_label[count], alive[count] = count, likely, 1
                     into_symbol[count], into_start[count] = symbol[node], start
                     into_inside[count], into_outside[count] = inside[node], outside[node]
                     into_lexical[count] = lexical[node]
@@ -158,7 +170,7 @@ def keep_nodes(
     return True
 
 
-@kernel
+@borrower
 def _keep_groups(
     source: Forest,
     known: tuple[Floats, Floats],
@@ -220,7 +232,7 @@ def _keep_groups(
     return groups, -1
 
 
-@kernel
+@borrower
 def _keep_unaries(source: Forest, forest: Forest, kept: Ints, end: int) -> bool:
     """Keep the unary rules between a column's kept nodes; false if there is no room."""
     for cell in range(forest_cell(end - 1, end), forest_cell(0, end) + 1):
@@ -238,7 +250,7 @@ def _keep_unaries(source: Forest, forest: Forest, kept: Ints, end: int) -> bool:
     return True
 
 
-@kernel
+@borrower
 def _keep_edges(
     source: Forest, selection: Selection, into: KeptForest, scratch: KeepingScratch, end: int, edges: int
 ) -> int:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
-from mbrparse.decode.derivations.keep_by_rules import SUMS, PairSums, RuleScratch, keep_by_rules
+from mbrparse.decode.derivations.cell_values import KeptSearch
+from mbrparse.decode.derivations.keep_by_rules import SUMS, Rivals, RuleScratch, keep_by_rules
 from mbrparse.decode.derivations.kept_forest import KeepingScratch, KeptForest, Selection, keep
+from mbrparse.decode.derivations.pair_sums import PairSums
+from mbrparse.decode.derivations.search_by_rules import search_by_rules
 from mbrparse.errors import ChartOverflowError
 from mbrparse.grammar.charts.forest.forest_nodes import ForestNodes
 from mbrparse.grammar.charts.forest.forests import MAX_SIZE, Forests
@@ -19,7 +24,16 @@ from mbrparse.grammar.charts.forest.packed_forest import (
     new_floats,
     new_ints,
 )
-from mbrparse.grammar.charts.rule_tables import Ints
+from mbrparse.grammar.charts.rule_tables import Ints, SparseTables
+
+RuleArguments = tuple[
+    ForestNodes,
+    tuple[SparseTables, Ints],
+    Selection,
+    KeptForest,
+    KeepingScratch,
+    tuple[PairSums, RuleScratch],
+]
 
 # Room for so many at first.
 _FIRST_SIZE = {
@@ -54,11 +68,30 @@ class KeptForests:
         and TimeLimitError.
         """
         stop = self._forests.clock.stop
+        if nodes is None:
+            return self._fitted(lambda: self._keep_edges(selection, length, stop))
+        kept = keep_by_rules
+        return self._fitted(lambda: int(kept(*self._by_rules(nodes, selection, length), length, stop)))
+
+    def search(
+        self,
+        selection: Selection,
+        length: int,
+        nodes: ForestNodes,
+        search: Callable[[KeptForest], KeptSearch],
+    ) -> KeptForest:
+        """The same, searched as well, without what turns out not to be needed."""
+
+        def fill() -> int:
+            given = self._by_rules(nodes, selection, length)
+            return int(search_by_rules(*given, search(given[3]), length))
+
+        return self._fitted(fill)
+
+    def _fitted(self, fill: Callable[[], int]) -> KeptForest:
+        """The forest, once it has room for all that ``fill`` fills it with."""
         while True:
-            if nodes is None:
-                full = self._keep_edges(selection, length, stop)
-            else:
-                full = self._keep_by_rules(nodes, selection, length, stop)
+            full = fill()
             if full < 0:
                 assert self._room is not None
                 return self._room[0]
@@ -74,7 +107,8 @@ class KeptForests:
         known = forests.weight, forests.tables.rule_prob, self._label, forests.groups
         return int(keep(forest, known, selection, kept, scratch, length, stop))
 
-    def _keep_by_rules(self, nodes: ForestNodes, selection: Selection, length: int, stop: Ints) -> int:
+    def _by_rules(self, nodes: ForestNodes, selection: Selection, length: int) -> RuleArguments:
+        """What the kernels take that make a forest by rules."""
         kept, scratch = self._fitting(len(nodes.node_first), len(nodes.node_start), 0)
         if self._rule_room is None or len(self._rule_room[1].node_at) < length:
             self._rule_room = self._rules_allocated(length)
@@ -83,8 +117,7 @@ class KeptForests:
         if self._summed is not nodes:
             sums.first[:], sums.used[:] = -1, 0
             self._summed = nodes
-        known = self._forests.tables, self._label
-        return int(keep_by_rules(nodes, known, selection, kept, scratch, self._rule_room, length, stop))
+        return nodes, (self._forests.tables, self._label), selection, kept, scratch, self._rule_room
 
     def _fitting(self, *source: int) -> tuple[KeptForest, KeepingScratch]:
         """Room for what is kept of a forest of so many cells, nodes and groups."""
@@ -110,6 +143,7 @@ class KeptForests:
             new_ints(source_nodes),
             new_ints(source_groups),
             new_ints(nodes),
+            new_ints(nodes),
             new_floats(self._n_labels),
             new_floats(size[GROUPS]),
         )
@@ -134,6 +168,13 @@ class KeptForests:
             new_ints(self._size[NODES]),
             new_floats(self._size[NODES]),
             new_ints(self._size[GROUPS]),
+            new_ints(len(tables.rule_prob)),
+            Rivals(
+                new_ints(self._size[GROUPS]),
+                new_ints(self._size[EDGES]),
+                new_floats(self._size[EDGES]),
+                new_floats(self._size[EDGES]),
+            ),
             self._pair_right,
         )
         return pair_sums, scratch

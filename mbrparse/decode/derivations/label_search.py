@@ -14,7 +14,7 @@ from mbrparse.decode.derivations.lane_search import Search
 from mbrparse.decode.derivations.search_state import SearchState, unhurried
 from mbrparse.grammar.charts.forest.packed_forest import forest_cell
 from mbrparse.grammar.charts.rule_tables import Floats
-from mbrparse.grammar.kernel import kernel
+from mbrparse.grammar.kernel import borrower
 
 
 class LabelGains(NamedTuple):
@@ -23,9 +23,10 @@ class LabelGains(NamedTuple):
     unary_posterior: Floats
     terminal: Booleans  # by label: whether it is a terminal's, which earns nothing
     root_gains: Floats  # [node of the root cell, lane]
+    edge_most: Floats  # by cell, scratch
 
 
-@kernel
+@borrower
 def search_labels(
     state: SearchState, given: LabelGains, search: Search, earnings: Earnings, cells: Cells, n: int
 ) -> None:
@@ -37,14 +38,15 @@ def search_labels(
         return
     if search.narrows:
         best_values(state, given.root_gains, earnings.lower, n)
-        bound_cells(earnings, cells, _largest_edges(state, n), n)
+        _find_largest_edges(state, given.edge_most, n)
+        bound_cells(earnings, cells, given.edge_most, n)
         bound_below(cells.bounds, n, state.stop)
         narrow(earnings, cells, n, state.stop)
     else:
         best_trees(unhurried(state, search.never), given.root_gains, search.lanes, n)
 
 
-@kernel
+@borrower
 def _label_gains(state: SearchState, given: LabelGains, n: int) -> None:
     forest, gains, weights = state.forest, state.gains, state.edge_gains.weights
     mass, log_mass = state.edge_gains.mass, state.edge_gains.log_mass
@@ -61,16 +63,15 @@ def _label_gains(state: SearchState, given: LabelGains, n: int) -> None:
     lexical_posterior_gains(forest, weights[0], weights[1], given.terminal, state.values.lexical, n)
 
 
-@kernel
-def _largest_edges(state: SearchState, n: int) -> Floats:
+@borrower
+def _find_largest_edges(state: SearchState, most: Floats, n: int) -> None:
     """By cell the largest posterior of its edges."""
     forest, posterior = state.forest, state.edge_gains.mass
     node_start, parent, edge_group = forest.node_start, forest.production_parent, forest.edge_group
-    most = np.zeros(n * (n + 1) // 2)
+    most[: n * (n + 1) // 2] = 0
     for end in range(1, n + 1):
         first = forest.node_first[forest_cell(end - 1, end)]
         last = forest.node_first[forest_cell(0, end) + 1]
         for edge in range(forest.edge_first[first], forest.edge_first[last]):
             cell = forest_cell(node_start[parent[edge_group[edge]]], end)
             most[cell] = max(most[cell], posterior[edge])
-    return most

@@ -17,7 +17,7 @@ from mbrparse.decode.derivations.search_state import SearchState, unhurried
 from mbrparse.grammar.charts.closure import UnaryTables
 from mbrparse.grammar.charts.forest.packed_forest import forest_cell
 from mbrparse.grammar.charts.rule_tables import Floats, Ints, SparseTables
-from mbrparse.grammar.kernel import kernel
+from mbrparse.grammar.kernel import borrower
 
 _SMALL = 1e-300  # in place of zero, whose logarithm would only be in the way
 
@@ -30,6 +30,7 @@ class LaneTables(NamedTuple):
     items: ItemTables
     sums: ItemSums
     roots: Floats  # [symbol, lane] what it earns at the root, -inf for what is no root
+    root_gains: Floats  # scratch, the same by node of the root cell
 
 
 class Search(NamedTuple):
@@ -41,7 +42,7 @@ class Search(NamedTuple):
     never: Ints  # a stop that is not set: trees are read off in any case, as it takes little
 
 
-@kernel
+@borrower
 def search_lanes(
     state: SearchState,
     given: LaneTables,
@@ -55,7 +56,8 @@ def search_lanes(
     if not search.searched:
         source = ItemForest(state.forest, given.tables, given.unaries, given.items)
         item_gains(source, given.sums, state.gains, cells.masses.constituents, n)
-        lexical_gains(state.forest, given.items, state.gains.weights, state.values.lexical, n)
+        for position in range(n):
+            lexical_gains(state.forest, given.items, state.gains.weights, state.values.lexical, position)
         if search.narrows:
             # Before the search, whose values stay.
             if earnings.adds_up:
@@ -68,7 +70,8 @@ def search_lanes(
         search_forest(state, n)
     if state.stop[0]:
         return
-    root_gains = _root_gains(state, given.roots, n)
+    root_gains = given.root_gains
+    _set_root_gains(state, given.roots, root_gains, n)
     if search.narrows:
         best_values(state, root_gains, earnings.lower, n)
         narrow(earnings, cells, n, state.stop)
@@ -76,13 +79,12 @@ def search_lanes(
         best_trees(unhurried(state, search.never), root_gains, search.lanes, n)
 
 
-@kernel
-def _root_gains(state: SearchState, roots: Floats, n: int) -> Floats:
-    """What the nodes of the root cell earn as roots [node, lane]."""
+@borrower
+def _set_root_gains(state: SearchState, roots: Floats, earned: Floats, n: int) -> None:
+    """Set what the nodes of the root cell earn as roots [node, lane]."""
     forest, weights = state.forest, state.gains.weights
     cell = forest_cell(0, n)
     first, last = forest.node_first[cell], forest.node_first[cell + 1]
-    earned = np.empty((last - first, LANES))
     for node in range(first, last):
         for lane in range(LANES):
             gain = roots[forest.node_symbol[node], lane]
@@ -90,4 +92,3 @@ def _root_gains(state: SearchState, roots: Floats, n: int) -> Floats:
                 # What the factors of a product telescope to but for the root's inside value.
                 gain -= np.log(max(forest.inside[node], _SMALL)) * weights[LOG_NODE, lane]
             earned[node - first, lane] = gain
-    return earned

@@ -10,6 +10,7 @@ from mbrparse.decode.derivations.bounds import Cells, Earnings
 from mbrparse.decode.derivations.gains import LANES, LOG_NODE, SPLIT, WEIGHTS
 from mbrparse.decode.derivations.item_tables import ItemTables
 from mbrparse.decode.derivations.kept_forest import KeptForest
+from mbrparse.decode.derivations.kept_forests import KeptForests
 from mbrparse.decode.derivations.label_forest import LabelForest, LabelForests
 from mbrparse.decode.derivations.label_search import LabelGains, search_labels
 from mbrparse.decode.derivations.lane_search import Search
@@ -17,8 +18,11 @@ from mbrparse.decode.derivations.search_state import EdgeGains, SearchState
 from mbrparse.decode.derivations.tree_search import GrammarTree, TreeSearch
 from mbrparse.decode.objectives import Item, Objective
 from mbrparse.grammar.charts.clock import NO_LIMIT
+from mbrparse.grammar.charts.columns import Spans
+from mbrparse.grammar.charts.forest.forest_nodes import ForestNodes
 from mbrparse.grammar.charts.forest.forests import Forests
 from mbrparse.grammar.charts.forest.packed_forest import Forest, forest_cell
+from mbrparse.grammar.charts.nodes import SYMBOL_IDS, columns_of
 from mbrparse.grammar.charts.rule_tables import Floats, Ints
 from mbrparse.grammar.pcfg import PCFG
 
@@ -54,9 +58,10 @@ class MaxRule:
         self._chains = grammar.has_unaries
         self._searched: tuple[SearchState, LabelGains] | None = None
         self._root_symbols = np.isfinite(grammar.root_log_prob)
+        self._symbol_of = _representatives(items.label)
 
-    def narrow(self, kept: KeptForest, cells: Cells, length: int) -> None:
-        """Add to a selection what the best trees may need, by what is found in a core."""
+    def narrow(self, kept: KeptForest, cells: Cells, log_total: float, length: int) -> None:
+        """Select what the best trees may need, by what is found in a core."""
         self._run(kept, cells, length, narrows=True, searched=False)
 
     def trees(
@@ -64,11 +69,25 @@ class MaxRule:
     ) -> dict[int, GrammarTree | None]:
         """By the objective's position, the best tree of a forest's productions, or None.
 
-        ``searched``: it is the forest that was searched last, to ``narrow``. Nodes and preterminals are label
-        ids.
+        ``searched``: it is the forest that was searched last, to ``narrow``.
         """
         state = self._run(kept, cells, length, narrows=False, searched=searched)
-        return dict(zip(self._places, self._search.trees(state, len(self._places)), strict=True))
+        found = (self._of_symbols(tree) for tree in self._search.trees(state, len(self._places)))
+        return dict(zip(self._places, found, strict=True))
+
+    def search(
+        self, kept: KeptForests, cells: Cells, nodes: ForestNodes, log_total: float, length: int
+    ) -> dict[int, GrammarTree | None]:
+        """The same of what was selected of a forest that these are the nodes of."""
+        return self.trees(kept.keep(cells.selection, length, nodes), cells, length, searched=False)
+
+    def _of_symbols(self, tree: GrammarTree | None) -> GrammarTree | None:
+        """A tree of labels, as symbols that have them."""
+        if tree is None:
+            return None
+        nodes = columns_of(tree.nodes)
+        spans = Spans(nodes.starts, nodes.ends, self._symbol_of[nodes.ids], SYMBOL_IDS)
+        return GrammarTree(tree.score, spans, self._symbol_of[tree.preterminals].tolist())
 
     def _run(self, kept: KeptForest, cells: Cells, length: int, narrows: bool, searched: bool) -> SearchState:
         known = self._searched if searched else None
@@ -95,7 +114,8 @@ class MaxRule:
 
     def _gains(self, kept: Forest, labels: LabelForest, length: int) -> LabelGains:
         root_gains = self._root_gains(kept, labels.forest, length)
-        return LabelGains(labels.unary_posterior, self._terminal, root_gains)
+        edge_most = np.zeros(forest_cell(0, length) + 1)
+        return LabelGains(labels.unary_posterior, self._terminal, root_gains, edge_most)
 
     def _root_gains(self, kept: Forest, forest: Forest, length: int) -> Floats:
         """0 for the labels of symbols that are the root of some derivation, else -inf [node, lane]."""
@@ -106,6 +126,13 @@ class MaxRule:
         roots: Floats = np.full((len(names), LANES), -np.inf)
         roots[np.isin(names, labels)] = 0.0
         return roots
+
+
+def _representatives(label: Ints) -> Ints:
+    """For each label of items, a symbol that has it."""
+    found: Ints = np.zeros(int(label.max(initial=-1)) + 1, np.int32)
+    found[label] = np.arange(len(label))
+    return found
 
 
 def _unary_labels(forests: Forests, items: ItemTables) -> tuple[Ints, Ints]:

@@ -14,7 +14,7 @@ from mbrparse.decode.derivations.gains import LANES, WEIGHTS, Gains
 from mbrparse.decode.derivations.walk_scratch import WalkScratch
 from mbrparse.grammar.charts.forest.packed_forest import Forest, new_floats, new_ints
 from mbrparse.grammar.charts.rule_tables import Floats, Ints
-from mbrparse.grammar.kernel import kernel
+from mbrparse.grammar.kernel import borrower
 
 NO_NUMBERS: Floats = np.zeros(0)
 NO_TIMES: Ints = np.zeros(0, np.int32)
@@ -42,6 +42,7 @@ class BestValues(NamedTuple):
     shared: Floats  # [production] in the lane of shares its best two nodes, with what the split earns
     left_value: Floats  # inside values of the forest's ``left_node``
     tree_nodes: Ints  # [3, any number] room for trees: start, end and symbol of their nodes
+    tree_stack: Ints  # [height, 2] scratch: nodes that are still to be read off, and their ends
     tree_end: Ints  # by lane
     tree_value: Floats
 
@@ -61,9 +62,12 @@ class SearchState(NamedTuple):
     stop: Ints  # not zero where the time is up (``Clock.stop``)
 
 
-@kernel
+@borrower
 def unhurried(state: SearchState, never: Ints) -> SearchState:
-    """The same, whose time is not up: ``never`` is a stop that is not set."""
+    """The same, whose time is not up: ``never`` is a stop that is not set.
+
+    It borrows its arrays too: only kernels that do may call it.
+    """
     walks = state.walks
     return SearchState(
         state.forest,
@@ -94,6 +98,7 @@ def new_gains(forest: Forest, rule_log_prob: Floats, group_share: Floats) -> Gai
         weights=np.zeros((WEIGHTS, LANES)),
         share=new_floats(productions),
         group_share=group_share,
+        scratch=np.zeros((1, LANES)),
     )
 
 
@@ -110,6 +115,7 @@ def new_values(forest: Forest, left_value: Floats) -> BestValues:
         left_value=left_value,
         # A tree has a node no more than once.
         tree_nodes=new_ints(3, LANES * nodes),
+        tree_stack=new_ints(nodes + 1, 2),
         tree_end=np.zeros(LANES, np.int32),
         tree_value=np.zeros(LANES),
     )
