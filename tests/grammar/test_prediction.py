@@ -6,11 +6,11 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mbrparse.grammar.charts.forest import prediction
+from mbrparse.grammar.charts import prediction
 from mbrparse.grammar.charts.rule_tables import Ints, Rules
 
 NONE = np.zeros(0, np.int32)
-SYMBOLS = 150  # of more than two words of bits
+SYMBOLS = 200  # some words of bits, and more than twice as many as the rules speak of
 symbols = st.integers(0, SYMBOLS - 1)
 binary_rules = st.lists(st.tuples(symbols, symbols, symbols), min_size=1, max_size=60)
 unary_rules = st.lists(st.tuples(symbols, symbols), max_size=10)
@@ -70,3 +70,10 @@ def test_left_corners_are_predicted_and_nothing_else(
     with mock.patch.multiple(prediction, _MOST_SYMBOLS=64, _MOST_LEFTS=4):
         assert said(binary, unary, roots, before, 1) >= after
         assert said(binary, unary, roots, set(), 0) >= first
+
+
+def test_where_nearly_everything_is_predicted_everything_is() -> None:
+    children = [(0, left, right) for left in range(SYMBOLS) for right in range(0, SYMBOLS, 2)]
+    assert said(children, [], {0}, {3}, 1) == set(range(SYMBOLS))
+    assert said(children, [], {7}, set(), 0) == set(range(SYMBOLS))
+    assert said([(0, 1, 2)], [], {7}, set(), 0) == {7}

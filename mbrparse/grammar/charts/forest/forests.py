@@ -28,8 +28,8 @@ from mbrparse.grammar.charts.forest.packed_forest import (
     new_floats,
     new_ints,
 )
-from mbrparse.grammar.charts.forest.prediction import prediction
 from mbrparse.grammar.charts.lexicon import lexicon, scaled_entries, words_of
+from mbrparse.grammar.charts.prediction import prediction
 from mbrparse.grammar.charts.rule_tables import Floats, Ints, chart_rules, sparse_tables
 from mbrparse.grammar.charts.sparse.alive import Alive, alive_words
 from mbrparse.grammar.pcfg import PCFG, IntArray

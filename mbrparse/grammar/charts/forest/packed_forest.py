@@ -24,8 +24,8 @@ from typing import NamedTuple, cast
 import numpy as np
 
 from mbrparse.grammar.charts.closure import UnaryTables
-from mbrparse.grammar.charts.forest.prediction import Bits, Flags, Prediction
 from mbrparse.grammar.charts.forest.room import room
+from mbrparse.grammar.charts.prediction import Bits, Flags, Prediction
 from mbrparse.grammar.charts.rule_tables import Floats, Ints, SparseTables
 from mbrparse.grammar.kernel import kernel
 

@@ -14,7 +14,7 @@ from mbrparse.grammar.charts.forest.packed_forest import (
     Index,
     forest_cell,
 )
-from mbrparse.grammar.charts.forest.prediction import Flags, predict
+from mbrparse.grammar.charts.prediction import Flags, predict
 from mbrparse.grammar.charts.rule_tables import Indices, SparseTables
 from mbrparse.grammar.kernel import kernel
 

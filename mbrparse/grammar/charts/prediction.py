@@ -1,9 +1,9 @@
 """What may begin where, in view of what ends there: the step of Earley's algorithm that predicts.
 
 A symbol begins at a position only if it is a left corner of the right sibling of some node that ends there,
-or at the sentence's begin a left corner of a root. Others are of no tree, and a forest leaves them out, which
-among the symbols of large grammars are most. Sets of symbols are bits. In very large grammars neighbours
-share one: more is predicted then, and nothing lost.
+or at the sentence's begin a left corner of a root. Others are of no tree, and sparse charts and forests leave
+them out, which among the symbols of large grammars are most. Sets of symbols are bits. In very large grammars
+neighbours share one: more is predicted then, and nothing lost.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ _MOST_SYMBOLS, _MOST_LEFTS = 1 << 13, 1 << 12
 class Prediction(NamedTuple):
     """Symbols that may come next, in words of bits: symbol s is bit ``s >> shift``."""
 
+    is_selective: bool  # else everything is predicted
     shift: int
     left_shift: int
     first: Bits  # [words] those that begin a sentence
@@ -57,8 +58,10 @@ def prediction(
     after = np.zeros((max((n_left - 1 >> left_shift) + 1, 1), corners.shape[1]), np.uint64)
     siblings = _different(left_index[rules.left] >> left_shift, rules.right >> shift)
     _fill(corners, _different(parent, child), after, siblings)
-    roots = np.flatnonzero(rules.root_prob > 0) >> shift
-    return Prediction(shift, left_shift, np.bitwise_or.reduce(corners[roots], axis=0), after)
+    first = np.bitwise_or.reduce(corners[np.flatnonzero(rules.root_prob > 0) >> shift], axis=0)
+    # A small grammar predicts nearly all of its symbols; to look at each takes longer.
+    is_selective = bool(np.bitwise_count(after).sum() < len(after) * count / 2)
+    return Prediction(is_selective, shift, left_shift, first, after)
 
 
 def _different(first: Ints, second: Ints) -> tuple[Ints, Ints]:
@@ -96,6 +99,9 @@ def predict(predicted: Flags, prediction: Prediction, row: Bits, ending: Ints, p
 
     ``ending`` [left child + 1] says where the nodes that end there begin, by symbol.
     """
+    if not prediction.is_selective:
+        predicted[position] = 1
+        return
     row[:] = 0
     if position == 0:
         row[:] = prediction.first
