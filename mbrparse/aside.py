@@ -11,6 +11,7 @@ and signals held back until then.
 
 from __future__ import annotations
 
+import _signal  # type: ignore[import-not-found]  # what signal puts around it takes longer than short work
 import contextvars
 import os
 import signal
@@ -103,21 +104,19 @@ def at_once(work: Callable[..., Result], *arguments: Any) -> Result:
     if _held_back or not _interruptible():
         return work(*arguments)
     heard: list[tuple[int, FrameType | None]] = []
-    handlers = {number: signal.getsignal(number) for number in _SIGNALS}
+    handlers = {number: _signal.getsignal(number) for number in _SIGNALS}
     held = [number for number, handler in handlers.items() if callable(handler)]
     try:
         for number in held:
-            signal.signal(number, lambda *signal: heard.append(signal))
+            _signal.signal(number, lambda *signal: heard.append(signal))
         _held_back = True
         return work(*arguments)
     finally:
         _held_back = False
         for number in reversed(held):  # that of Ctrl-C last: it may come as soon as it is
-            signal.signal(number, handlers[number])
+            _signal.signal(number, handlers[number])
         for number, frame in heard:
-            handler = handlers[number]
-            assert callable(handler)
-            handler(number, frame)
+            handlers[number](number, frame)
 
 
 class Pace:
@@ -180,7 +179,9 @@ def _interruptible() -> bool:
     """Whether Python may run a signal's handler here."""
     if _held_back:
         return False
-    return threading.current_thread() is threading.main_thread() and callable(signal.getsignal(signal.SIGINT))
+    return threading.current_thread() is threading.main_thread() and callable(
+        _signal.getsignal(signal.SIGINT)
+    )
 
 
 def _drain(

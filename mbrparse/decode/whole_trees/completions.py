@@ -55,4 +55,4 @@ def spans_of(tree: list[Span], length: int, posteriors: Posteriors) -> LabelledS
     """The tree with the most probable label on each span."""
     chosen = np.zeros(length * (length + 1) // 2)
     chosen[[cell_of(length, *span) for span in tree]] = 1.0
-    return labelled(best_bracketings(chosen, np.array([length])), posteriors)
+    return labelled(best_bracketings([chosen], [length]), posteriors)

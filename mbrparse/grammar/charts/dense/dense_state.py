@@ -14,6 +14,7 @@ import numpy as np
 
 from mbrparse.grammar.charts.dense.dense_tables import DenseTables
 from mbrparse.grammar.charts.rule_tables import Floats, Ints, Offsets
+from mbrparse.grammar.kernel import steady
 
 
 class Group(NamedTuple):
@@ -24,8 +25,10 @@ class Group(NamedTuple):
     entry_symbol: Ints
     entry_prob: Floats  # scaled
     entry_wide: Ints  # wide id of the symbol, or -1
+    shift: Ints  # by word, sentence after sentence: the power of two in the values of all that spans it
 
 
+@steady
 class DenseState(NamedTuple):
     """A grammar, a group, and where its cells are."""
 
@@ -36,13 +39,16 @@ class DenseState(NamedTuple):
     longest: int  # the length of the group's longest sentence
     n_wide: int
     least: int  # the width of the narrowest cells with wide symbols
+    certain: bool  # whether each word has one symbol, which is narrow
 
 
 def dense_state(tables: DenseTables, group: Group, scratch: Floats) -> DenseState:
     """The state for a group."""
     longest, n_wide = int(group.length.max()), len(tables.symbol)
     offsets = _offsets(longest, n_wide)
-    return DenseState(tables, group, scratch, offsets, longest, n_wide, 1 if tables.wide_at_one else 2)
+    least = 1 if tables.wide_at_one else 2
+    certain = least == 2 and len(group.entry_symbol) == len(group.shift)
+    return DenseState(tables, group, scratch, offsets, longest, n_wide, least, certain)
 
 
 @lru_cache(64)

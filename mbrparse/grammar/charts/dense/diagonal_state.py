@@ -16,10 +16,11 @@ from typing import NamedTuple
 
 from mbrparse.grammar.charts.dense.dense_splits import Splits
 from mbrparse.grammar.charts.dense.dense_state import DenseState
-from mbrparse.grammar.charts.rule_tables import Floats, Ints
-from mbrparse.grammar.kernel import kernel
+from mbrparse.grammar.charts.rule_tables import Floats
+from mbrparse.grammar.kernel import kernel, steady
 
 
+@steady
 class Diagonals(NamedTuple):
     """The layout for one sentence, and what its kernels take notes in."""
 
@@ -29,7 +30,6 @@ class Diagonals(NamedTuple):
     inside: Floats  # a column
     outside: Floats  # another
     rows: Floats  # scratch of three rows
-    shift: Ints  # by word the power of two in the values of all that spans it
     bound: int  # powers of two that are not dangerous, or 0 where words keep their own
     least: float  # values below have lost others to zero, perhaps
 
