@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from mbrparse.aside import Pace
 from mbrparse.decode.trees import TreeForm, TreeParts
 from mbrparse.grammar.charts.columns import NO_LABEL, Labels, Names, Spans
 from mbrparse.grammar.charts.rule_tables import Ints, Offsets
@@ -79,6 +80,7 @@ class BracketText:
     """Writes trees as lines; it knows the labels that it has written before."""
 
     def __init__(self) -> None:
+        self._pace = Pace()
         self._openings = [""]
         self._rows = [(0, False, False)]
         self._pieces = _pieces(self._openings, self._rows)
@@ -92,6 +94,10 @@ class BracketText:
         written = [tree for tree in trees if tree is not None]
         if not written:
             return [EMPTY_PARSE] * len(trees)
+        line = self._pace.run([sum(len(tree.leaves) for tree in written)], self._lines, written)
+        return [EMPTY_PARSE if tree is None else next(line) for tree in trees]
+
+    def _lines(self, written: Sequence[TreeParts]) -> Iterator[str]:
         leaves, first_leaf = _leaves(written)
         spans = [self._columns(tree.constituents) for tree in written]
         tagged = np.array([tree.tags is not None for tree in written])
@@ -113,8 +119,7 @@ class BracketText:
         text = np.empty(_room(table, self._pieces, leaves), np.uint8)
         until = np.zeros(len(written) + 1, np.int64)
         _write(table, self._pieces, leaves, np.empty((len(table.labels) + 1, 2), np.int32), text, until)
-        line = iter(_strings(text, until.tolist()))
-        return [EMPTY_PARSE if tree is None else next(line) for tree in trees]
+        return _strings(text, until.tolist())
 
     def _columns(self, spans: Sequence[tuple[int, int, str]]) -> Spans[str]:
         if isinstance(spans, Spans):

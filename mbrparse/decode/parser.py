@@ -7,7 +7,6 @@ import math
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple, Unpack
 
 from mbrparse.aside import Pace
@@ -165,7 +164,7 @@ class Parser:
             reason = error.message
         else:
             return self._parse(evidence, found)
-        lost = replace(evidence, posteriors=None, chart=None, reason=reason)
+        lost = evidence._replace(posteriors=None, chart=None, reason=reason)
         return self._parse(lost, _Found([None] * len(self._forms), []))
 
     def _found(self, group: Sequence[Evidence]) -> list[_Found]:

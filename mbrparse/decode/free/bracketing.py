@@ -14,7 +14,7 @@ import numpy as np
 from mbrparse.decode.splits import SpanTable, best_split, span_table
 from mbrparse.grammar.charts.clock import NO_LIMIT, Clock
 from mbrparse.grammar.charts.rule_tables import Ints, Offsets
-from mbrparse.grammar.kernel import kernel
+from mbrparse.grammar.kernel import kernel, steady
 from mbrparse.grammar.pcfg import FloatArray, IntArray
 
 
@@ -37,28 +37,45 @@ class Bracketings(NamedTuple):
     cells: Offsets
 
 
-def best_bracketing(gains: FloatArray, length: int, tie: float = 1e-9, clock: Clock = NO_LIMIT) -> Bracketing:
-    """The bracketing with the largest sum of gains, which are by cell (grammar.charts.span_summary).
+@steady
+class _Room(NamedTuple):
+    """What the search fills in, and a stack with rows of start, end, parent."""
 
-    Of those within ``tie`` (relative) of each other, the one that splits first. Raises TimeLimitError.
+    table: SpanTable
+    stack: Ints
+
+
+class BracketingSearch:
+    """Looks for best bracketings, one call after the other, in memory that it keeps.
+
+    Of those within ``tie`` (relative) of each other the best is the one that splits first.
     """
-    found = best_bracketings([gains], [length], tie, clock)
+
+    def __init__(self, tie: float = 1e-9, clock: Clock = NO_LIMIT) -> None:
+        self._tie, self._clock = tie, clock
+        self._room = _Room(span_table(0), np.empty((1, 3), np.int32))
+
+    def best(self, gains: Sequence[FloatArray], lengths: Sequence[int]) -> Bracketings:
+        """For each kind of gains the bracketing of each sentence with the largest sum.
+
+        Gains are by cell (grammar.charts.span_summary), one sentence after the other. Raises TimeLimitError.
+        """
+        count = len(gains) * sum(max(length - 1, 0) for length in lengths)
+        starts, ends, parents = np.empty((3, count), np.int32)
+        scores = np.empty(len(gains) * len(lengths))
+        found = Bracketings(scores, starts, ends, parents, np.empty(count, np.int64))
+        if len(self._room.stack) <= (longest := max(lengths)):
+            self._room = _Room(span_table(longest), np.empty((longest + 1, 3), np.int32))
+        stop = self._clock.stop
+        _search(np.array(gains, np.float64), np.array(lengths), self._tie, self._room, found, stop)
+        self._clock.check()
+        return found
+
+
+def best_bracketing(gains: FloatArray, length: int, tie: float = 1e-9, clock: Clock = NO_LIMIT) -> Bracketing:
+    """The bracketing of one sentence; raises TimeLimitError."""
+    found = BracketingSearch(tie, clock).best([gains], [length])
     return Bracketing(float(found.scores[0]), found.starts, found.ends, found.parents)
-
-
-def best_bracketings(
-    gains: Sequence[FloatArray], lengths: Sequence[int], tie: float = 1e-9, clock: Clock = NO_LIMIT
-) -> Bracketings:
-    """For each kind of gains the best one of each sentence, whose cells stand one after the other in it."""
-    count = len(gains) * sum(max(length - 1, 0) for length in lengths)
-    starts, ends, parents = np.empty((3, count), np.int32)
-    scores = np.empty(len(gains) * len(lengths))
-    found = Bracketings(scores, starts, ends, parents, np.empty(count, np.int64))
-    longest = max(lengths, default=0)
-    table, stack = span_table(longest), np.empty((longest + 1, 3), np.int32)
-    _search(np.array(gains, np.float64), np.array(lengths), tie, table, stack, found, clock.stop)
-    clock.check()
-    return found
 
 
 @kernel
@@ -66,8 +83,7 @@ def _search(
     gains: FloatArray,
     lengths: Offsets,
     tie: float,
-    table: SpanTable,
-    stack: Ints,
+    room: _Room,
     found: Bracketings,
     stop: IntArray,
 ) -> None:
@@ -76,10 +92,10 @@ def _search(
         cell = 0
         for length in lengths:
             cells = length * (length + 1) // 2
-            found.scores[number] = _fill(gains[kind, cell : cell + cells], length, tie, table, stop)
+            found.scores[number] = _fill(gains[kind, cell : cell + cells], length, tie, room.table, stop)
             if stop[0]:
                 return
-            node = _read_off(length, table.split, stack, found, node, cell)
+            node = _read_off(length, room, found, node, cell)
             cell += cells
             number += 1
 
@@ -101,12 +117,9 @@ def _fill(gains: FloatArray, length: int, tie: float, table: SpanTable, stop: In
 
 
 @kernel
-def _read_off(length: int, split_of: Ints, stack: Ints, found: Bracketings, node: int, cell: int) -> int:
-    """Enter the spans from ``node`` on, in preorder; returns where they end.
-
-    The stack has rows of start, end, parent; ``cell`` is the sentence's first.
-    """
-    height = 0
+def _read_off(length: int, room: _Room, found: Bracketings, node: int, cell: int) -> int:
+    """Enter the spans from ``node`` on, in preorder; returns where they end. The first cell is ``cell``."""
+    split_of, stack, height = room.table.split, room.stack, 0
     if length > 1:
         stack[0, 0], stack[0, 1], stack[0, 2] = 0, length, -1
         height = 1

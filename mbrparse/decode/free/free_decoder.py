@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mbrparse.decode.decoders import Decoded
-from mbrparse.decode.free.bracketing import Bracketings, best_bracketings
+from mbrparse.decode.free.bracketing import Bracketings, BracketingSearch
 from mbrparse.decode.objectives import Item, Objective
 from mbrparse.decode.posteriors.span_posteriors import Posteriors
 from mbrparse.grammar.charts.clock import NO_LIMIT, Clock
@@ -57,8 +57,7 @@ class FreeDecoder:
         With ``root``, objectives that do not look at labels get those of the published Bracketed Recall,
         which chose none: this one at the root, elsewhere X (Goodman 1996, Table 2).
         """
-        self._tie = tie
-        self._clock = clock
+        self._search = BracketingSearch(tie, clock)
         self._rows = [_row(objective, root) for objective in objectives]
         self._needs_consistency = any(row.needs_consistency for row in self._rows)
         self._names = Names()
@@ -85,7 +84,7 @@ class FreeDecoder:
         gains = [_gains(row, spans, consistent) for row in self._rows]
         # All objectives in one search.
         lengths = [one.length for one in posteriors]
-        best = best_bracketings(gains, lengths, self._tie, self._clock)
+        best = self._search.best(gains, lengths)
         ids, scores, begin = _label_ids(best, spans.label, self._names), iter(best.scores.tolist()), 0
         tags = [best_preterminals(one) for one in posteriors]
         for row in self._rows:

@@ -20,7 +20,14 @@ from mbrparse.grammar.charts.dense.dense_inside import dense_inside, dense_roots
 from mbrparse.grammar.charts.dense.dense_nodes import dense_nodes
 from mbrparse.grammar.charts.dense.dense_outside import dense_outside
 from mbrparse.grammar.charts.dense.dense_readings import DenseReadings, Filled
-from mbrparse.grammar.charts.dense.dense_state import DenseState, Group, dense_state
+from mbrparse.grammar.charts.dense.dense_state import (
+    DenseState,
+    Entries,
+    Group,
+    dense_state,
+    enter_words,
+    room_for_group,
+)
 from mbrparse.grammar.charts.dense.dense_summary import (
     wide_labels,
 )
@@ -29,7 +36,7 @@ from mbrparse.grammar.charts.dense.diagonal_charts import DiagonalCharts
 from mbrparse.grammar.charts.dense.number_range import NumberRange
 from mbrparse.grammar.charts.dense.recognition import Recognition
 from mbrparse.grammar.charts.forest.forest_nodes import SentenceNodes
-from mbrparse.grammar.charts.lexicon import lexical_entries, lexicon, scaled_entries
+from mbrparse.grammar.charts.lexicon import lexicon, scaled_entries
 from mbrparse.grammar.charts.live_nodes import LiveNodes, no_nodes
 from mbrparse.grammar.charts.nodes import SYMBOL_IDS
 from mbrparse.grammar.charts.rule_tables import Floats, chart_rules
@@ -62,20 +69,20 @@ class DenseCharts:
         self._highest = math.sqrt(np.finfo(dtype).max)
         self._tie = tie
         self._tables = dense_tables(rules, dtype)
-        self._lexicon = lexicon(rules, len(grammar.terminals))
+        words = lexicon(rules, len(grammar.terminals))
         wide_id = np.full(len(grammar.symbols), -1, np.int32)
         wide_id[self._tables.symbol] = np.arange(len(self._tables.symbol))
-        self._entry_wide = wide_id[self._lexicon.symbol]
         # Values are multiplied by a power of two for each token, so that they stay near one.
-        self._token_shift, entry_prob = scaled_entries(self._lexicon)
-        self._range = NumberRange(rules, self._lexicon, dtype)
-        self._entry_prob = entry_prob.astype(dtype)
+        shift, prob = scaled_entries(words)
+        self._entries = Entries(words.start, words.symbol, prob.astype(dtype), wide_id[words.symbol], shift)
+        self._rooms: dict[int, Group] = {}
+        self._range = NumberRange(rules, words, dtype)
         labels = wide_labels(grammar.label_ids, self._tables.symbol, tie, self.dtype)
         self._scratch = aligned_rows(max(len(self._tables.tile_right), 4), self.dtype)
         self._readings = DenseReadings(self._tables, labels, tie)
         self._diagonals = DiagonalCharts(labels, self._scratch, clock)
         # Made for the first sentence that asks: its tables are as many as all others.
-        self._recognition = cache(partial(Recognition, rules, self._lexicon, self.dtype, self._diagonals))
+        self._recognition = cache(partial(Recognition, rules, words, self.dtype, self._diagonals))
         self._charts = [aligned_rows(0, self.dtype), aligned_rows(0, self.dtype)]
         # What was last asked for a cell: its sentence, since charts that are held would hold this in turn.
         self._held: tuple[IntArray, Filled] | None = None
@@ -195,28 +202,20 @@ class DenseCharts:
 
     def _arrange(self, sentences: Sequence[IntArray]) -> DenseState:
         """Sentences by lane; one sentence is alone."""
-        if len(sentences) == 1:
-            [tokens] = sentences
-            length = np.array([len(tokens)], np.int32)
-            entries, begin = lexical_entries(self._lexicon, tokens)
-            entry_start = begin[None, :]
-        else:
-            length = np.zeros(self.lanes, np.int32)
-            length[: len(sentences)] = [len(tokens) for tokens in sentences]
-            tokens = np.concatenate(sentences)
-            entries, begin = lexical_entries(self._lexicon, tokens)
-            first = np.concatenate(([0], np.cumsum(length)[:-1]))
-            ends = np.minimum(np.arange(length.max() + 1)[None, :], length[:, None])
-            entry_start = begin[first[:, None] + ends]
-        group = Group(
-            length,
-            entry_start,
-            self._lexicon.symbol[entries],
-            self._entry_prob[entries],
-            self._entry_wide[entries],
-            self._token_shift[tokens],
-        )
-        return dense_state(self._tables, group, self._scratch)
+        lengths = [len(tokens) for tokens in sentences]
+        longest = max(lengths)
+        group = self._room(1 if len(sentences) == 1 else self.lanes, longest)
+        group.length[:] = 0
+        group.length[: len(lengths)] = lengths
+        tokens = sentences[0] if len(sentences) == 1 else np.concatenate(sentences)
+        count = enter_words(self._entries, tokens, group)
+        return dense_state(self._tables, group, self._scratch, longest, count == len(tokens))
+
+    def _room(self, lanes: int, longest: int) -> Group:
+        """Where a group's words are entered."""
+        if lanes not in self._rooms or self._rooms[lanes].entry_start.shape[1] <= longest:
+            self._rooms[lanes] = room_for_group(self._entries, lanes, longest)
+        return self._rooms[lanes]
 
     def _inside_outside(self, state: DenseState, with_cells: bool) -> Filled:
         """Fill charts; those of one sentence are of use ``with_cells`` only, its summary is anyway."""
@@ -271,8 +270,9 @@ class DenseCharts:
 
     def _powers(self, group: Group) -> list[int]:
         """The power of two of each lane's sentence."""
-        shift = iter(group.shift.tolist())
-        return [sum(itertools.islice(shift, length)) for length in group.length.tolist()]
+        lengths = group.length.tolist()
+        shift = iter(group.shift[: sum(lengths)].tolist())
+        return [sum(itertools.islice(shift, length)) for length in lengths]
 
     def _nodes(self, filled: Filled, lane: int) -> LiveNodes:
         return dense_nodes(filled.state, self._tables.symbol, filled.inside, filled.outside, lane)

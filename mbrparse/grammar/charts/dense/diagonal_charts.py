@@ -34,9 +34,11 @@ class DiagonalCharts:
     def __init__(self, labels: WideLabels, scratch: Floats, clock: Clock) -> None:
         self._labels, self._clock = labels, clock
         self._lanes, self._dtype = scratch.shape[1], scratch.dtype
-        self._charts = [aligned_rows(0, self._dtype), aligned_rows(0, self._dtype)]
-        self._columns = [aligned_rows(0, self._dtype), aligned_rows(0, self._dtype)]
+        self._charts = [aligned_rows(0, self._dtype).reshape(-1)] * 2
+        self._columns = [aligned_rows(0, self._dtype)] * 2
         self._rows, self._figures = aligned_rows(3, self._dtype), aligned_rows(2, self._dtype)
+        # By length, bound and least value; they hold columns.
+        self._layouts: dict[tuple[int, int, float], Diagonals] = {}
         self._bound = np.finfo(self._dtype).maxexp // 4
         self._least_best = _LEAST_BEST[self._dtype.name]
 
@@ -68,26 +70,30 @@ class DiagonalCharts:
         return rows
 
     def _layout(self, state: DenseState, rescaled: bool, least: float = 0.0) -> Diagonals:
-        n = state.longest
+        n, bound = state.longest, self._bound if rescaled else 0
+        if (known := self._layouts.get((n, bound, least))) is not None:
+            return known
         blocks = -(-n // self._lanes)
         # An odd number of cache lines: neighbouring diagonals do not fight for the same places of a cache.
         pitch = (blocks | 1) * self._lanes
         rows = state.n_wide * (n + 1)
         if len(self._columns[0]) < rows:
             self._columns = [aligned_rows(rows, self._dtype), aligned_rows(rows, self._dtype)]
-        return Diagonals(
+            self._layouts.clear()
+        self._layouts[n, bound, least] = layout = Diagonals(
             blocks * self._lanes - 1 - n,
             pitch,
             (n + 1) * pitch,
             self._columns[0],
             self._columns[1],
             self._rows,
-            self._bound if rescaled else 0,
+            bound,
             least,
         )
+        return layout
 
     def _chart(self, which: int, state: DenseState, layout: Diagonals) -> Floats:
-        rows = state.n_wide * layout.plane // self._lanes
-        if len(self._charts[which]) < rows:
-            self._charts[which] = aligned_rows(rows, self._dtype)
-        return self._charts[which].reshape(-1)
+        numbers = state.n_wide * layout.plane
+        if len(self._charts[which]) < numbers:
+            self._charts[which] = aligned_rows(numbers // self._lanes, self._dtype).reshape(-1)
+        return self._charts[which]
