@@ -240,7 +240,7 @@ class DenseCharts:
         log_prob, sound = self._judged(state.group, [total], [peak])
         inside = outside = self._scratch[:0]
         if sound[0] and (with_cells or not state.certain):
-            inside, outside = diagonals.rows(0, state), diagonals.rows(1, state)
+            inside, outside = diagonals.rows(state)
         return Filled(state, inside, outside, joint, np.array([total]), log_prob, sound)
 
     def _long(self, state: DenseState) -> bool:

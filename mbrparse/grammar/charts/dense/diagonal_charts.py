@@ -34,9 +34,9 @@ class DiagonalCharts:
     def __init__(self, labels: WideLabels, scratch: Floats, clock: Clock) -> None:
         self._labels, self._clock = labels, clock
         self._lanes, self._dtype = scratch.shape[1], scratch.dtype
-        self._charts = [aligned_rows(0, self._dtype).reshape(-1)] * 2
-        self._columns = [aligned_rows(0, self._dtype)] * 2
-        self._rows, self._figures = aligned_rows(3, self._dtype), aligned_rows(2, self._dtype)
+        nothing = aligned_rows(0, self._dtype)
+        self._charts = InsideOutside(nothing[:, 0], nothing[:, 0], aligned_rows(2, self._dtype))
+        self._columns, self._rows = [nothing, nothing], aligned_rows(3, self._dtype)
         # By length, bound and least value; they hold columns.
         self._layouts: dict[tuple[int, int, float], Diagonals] = {}
         self._bound = np.finfo(self._dtype).maxexp // 4
@@ -49,25 +49,31 @@ class DiagonalCharts:
         may have left the numbers' range.
         """
         layout = self._layout(state, rescaled)
-        charts = InsideOutside(self._chart(0, state, layout), self._chart(1, state, layout), self._figures)
-        found = diagonal_posteriors(state, layout, self._labels, charts, summary, self._clock.stop)
+        self._grow("inside", state, layout)
+        self._grow("outside", state, layout)
+        found = diagonal_posteriors(state, layout, self._labels, self._charts, summary, self._clock.stop)
         self._clock.check()
         return found
 
     def derivation(self, state: DenseState, rescaled: bool, tolerance: float) -> LaneNodes | None:
         """The best derivation; None where values may have left the numbers' range."""
         layout = self._layout(state, rescaled, self._least_best)
-        chart, nodes, stack = self._chart(0, state, layout), *room_for_nodes(1, state.longest)
-        kept = diagonal_derivation(state, layout, chart, tolerance, stack, nodes, self._clock.stop)
+        self._grow("inside", state, layout)
+        nodes, stack = room_for_nodes(1, state.longest)
+        chart, stop = self._charts.inside, self._clock.stop
+        kept = diagonal_derivation(state, layout, chart, tolerance, stack, nodes, stop)
         self._clock.check()
         return nodes if kept else None
 
-    def rows(self, which: int, state: DenseState) -> Floats:
-        """The inside (0) or outside (1) values last computed, [rows, 1] in the order of dense charts."""
+    def rows(self, state: DenseState) -> tuple[Floats, Floats]:
+        """The inside and outside values last computed, [rows, 1] in the order of dense charts."""
         layout = self._layout(state, rescaled=False)
-        rows = np.empty((state.longest * (state.longest + 1) // 2 * state.n_wide, 1), self._dtype)
-        rows_of(state, layout, self._chart(which, state, layout), rows)
-        return rows
+        inside, outside = np.empty(
+            (2, state.longest * (state.longest + 1) // 2 * state.n_wide, 1), self._dtype
+        )
+        rows_of(state, layout, self._charts.inside, inside)
+        rows_of(state, layout, self._charts.outside, outside)
+        return inside, outside
 
     def _layout(self, state: DenseState, rescaled: bool, least: float = 0.0) -> Diagonals:
         n, bound = state.longest, self._bound if rescaled else 0
@@ -92,8 +98,9 @@ class DiagonalCharts:
         )
         return layout
 
-    def _chart(self, which: int, state: DenseState, layout: Diagonals) -> Floats:
+    def _grow(self, name: str, state: DenseState, layout: Diagonals) -> None:
+        """Make sure that a chart is large enough."""
         numbers = state.n_wide * layout.plane
-        if len(self._charts[which]) < numbers:
-            self._charts[which] = aligned_rows(numbers // self._lanes, self._dtype).reshape(-1)
-        return self._charts[which]
+        if len(getattr(self._charts, name)) < numbers:
+            chart = aligned_rows(numbers // self._lanes, self._dtype).reshape(-1)
+            self._charts = self._charts._replace(**{name: chart})
