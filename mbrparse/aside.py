@@ -76,7 +76,7 @@ if hasattr(os, "register_at_fork"):
 
 def aside(work: Callable[..., Result], *arguments: Any) -> Result:
     """Return or raise what ``work(*arguments)`` does, in another thread if a signal may interrupt this."""
-    if not _interruptible():
+    if _held_back or not _interruptible():
         return work(*arguments)
     answers: SimpleQueue[tuple[Any, BaseException | None]] = SimpleQueue()
     try:
@@ -176,9 +176,7 @@ def left_running() -> bool:
 
 
 def _interruptible() -> bool:
-    """Whether Python may run a signal's handler here."""
-    if _held_back:
-        return False
+    """Whether Python may run a signal's handler here, where none is held back."""
     return threading.current_thread() is threading.main_thread() and callable(
         _signal.getsignal(signal.SIGINT)
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Callable, Container, Iterator, Sequence
 from functools import cache, partial
@@ -149,7 +148,7 @@ class DenseCharts:
         if not any(filled.sound):
             return found
         given = filled.state, self._tables.symbol, filled.inside, filled.outside, filled.total
-        powers = self._powers(filled.state.group)
+        powers = filled.state.group.power.tolist()
         rows = zip(dense_forest_nodes(*given), filled.log_prob, powers, strict=False)  # lanes may stay empty
         for lane, (nodes, log_prob, power) in enumerate(rows):
             if lane < len(sentences) and filled.sound[lane]:
@@ -255,7 +254,7 @@ class DenseCharts:
         sound = [0 < prob < math.inf and most < self._highest for prob, most in zip(total, peak, strict=True)]
         log_prob = [
             math.log(prob) - power * math.log(2.0) if is_sound else -math.inf
-            for prob, power, is_sound in zip(total, self._powers(group), sound, strict=True)
+            for prob, power, is_sound in zip(total, group.power.tolist(), sound, strict=True)
         ]
         return log_prob, sound
 
@@ -267,12 +266,6 @@ class DenseCharts:
             return True
         # The range was left, or may have been.
         return not self._recognition().derives(tokens, self._arrange([tokens]))
-
-    def _powers(self, group: Group) -> list[int]:
-        """The power of two of each lane's sentence."""
-        lengths = group.length.tolist()
-        shift = iter(group.shift[: sum(lengths)].tolist())
-        return [sum(itertools.islice(shift, length)) for length in lengths]
 
     def _nodes(self, filled: Filled, lane: int) -> LiveNodes:
         return dense_nodes(filled.state, self._tables.symbol, filled.inside, filled.outside, lane)
@@ -296,7 +289,7 @@ class DenseCharts:
             self._clock.check()
             nodes, stack = room_for_nodes(self.lanes, state.longest)
             dense_derivations(state, best, self._tie, stack, nodes)
-        powers = self._powers(state.group)
+        powers = state.group.power.tolist()
         found: list[Derivation | None] = []
         for lane, (tokens, prob) in enumerate(zip(sentences, nodes.top.tolist(), strict=False)):
             n = len(tokens)

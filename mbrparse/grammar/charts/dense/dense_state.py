@@ -38,6 +38,7 @@ class Group(NamedTuple):
     entry_prob: Floats  # scaled
     entry_wide: Ints  # wide id of the symbol, or -1
     shift: Ints  # by word, sentence after sentence: the power of two in the values of all that spans it
+    power: Ints  # of each sentence, the sum of them
 
 
 @steady
@@ -65,6 +66,7 @@ def room_for_group(entries: Entries, lanes: int, longest: int) -> Group:
         np.empty(most, entries.prob.dtype),
         np.empty(most, np.int32),
         np.empty(words, np.int32),
+        np.zeros(lanes, np.int32),
     )
 
 
@@ -73,12 +75,14 @@ def enter_words(entries: Entries, tokens: Ints, group: Group) -> int:
     """Enter the words of sentences whose lengths are there, one after the other; returns their entries."""
     word, entry = 0, 0
     for lane in range(len(group.length)):
+        group.power[lane] = 0
         for position in range(group.entry_start.shape[1]):
             group.entry_start[lane, position] = entry
             if position >= group.length[lane]:
                 continue
             token = tokens[word]
             group.shift[word] = entries.shift[token]
+            group.power[lane] += entries.shift[token]
             word += 1
             for rule in range(entries.start[token], entries.start[token + 1]):
                 group.entry_symbol[entry] = entries.symbol[rule]

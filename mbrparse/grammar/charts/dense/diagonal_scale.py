@@ -123,6 +123,7 @@ def _choose_powers(state: DenseState, layout: Diagonals, block: int, powers: Int
 def _scale_word(state: DenseState, position: int, power: int) -> None:
     group = state.group
     group.shift[position] += power
+    group.power[0] += power
     factor = math.ldexp(1.0, power)
     for entry in range(group.entry_start[0, position], group.entry_start[0, position + 1]):
         group.entry_prob[entry] *= factor
