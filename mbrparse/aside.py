@@ -104,8 +104,7 @@ def at_once(work: Callable[..., Result], *arguments: Any) -> Result:
     if _held_back or not _interruptible():
         return work(*arguments)
     heard: list[tuple[int, FrameType | None]] = []
-    handlers = {number: _signal.getsignal(number) for number in _SIGNALS}
-    held = [number for number, handler in handlers.items() if callable(handler)]
+    held = {number: handler for number in _SIGNALS if callable(handler := _signal.getsignal(number))}
     try:
         for number in held:
             _signal.signal(number, lambda *signal: heard.append(signal))
@@ -114,9 +113,9 @@ def at_once(work: Callable[..., Result], *arguments: Any) -> Result:
     finally:
         _held_back = False
         for number in reversed(held):  # that of Ctrl-C last: it may come as soon as it is
-            _signal.signal(number, handlers[number])
+            _signal.signal(number, held[number])
         for number, frame in heard:
-            handlers[number](number, frame)
+            held[number](number, frame)
 
 
 class Pace:

@@ -74,7 +74,9 @@ class DenseCharts:
         # Values are multiplied by a power of two for each token, so that they stay near one.
         shift, prob = scaled_entries(words)
         self._entries = Entries(words.start, words.symbol, prob.astype(dtype), wide_id[words.symbol], shift)
+        # By lanes; and by lanes, length, and whether words have one entry each.
         self._rooms: dict[int, Group] = {}
+        self._states: dict[tuple[int, int, bool], DenseState] = {}
         self._range = NumberRange(rules, words, dtype)
         labels = wide_labels(grammar.label_ids, self._tables.symbol, tie, self.dtype)
         self._scratch = aligned_rows(max(len(self._tables.tile_right), 4), self.dtype)
@@ -109,7 +111,6 @@ class DenseCharts:
 
         Raises TimeLimitError.
         """
-        self._held = None
         failed: dict[int, Chart] = {}
         empty: set[int] = set()
         sentences = [chart.terminal_ids for chart in charts]
@@ -175,7 +176,6 @@ class DenseCharts:
         None where that needs a kernel with more range.
         """
         if self._held is None or self._held[0] is not chart.terminal_ids:
-            self._held = None
             state = self._arrange([chart.terminal_ids])
             self._held = (chart.terminal_ids, self._inside_outside(state, with_cells=True))
         filled = self._held[1]
@@ -202,18 +202,23 @@ class DenseCharts:
     def _arrange(self, sentences: Sequence[IntArray]) -> DenseState:
         """Sentences by lane; one sentence is alone."""
         lengths = [len(tokens) for tokens in sentences]
-        longest = max(lengths)
-        group = self._room(1 if len(sentences) == 1 else self.lanes, longest)
+        self._held = None  # its words lie where these will
+        lanes, longest = 1 if len(sentences) == 1 else self.lanes, max(lengths)
+        group = self._room(lanes, longest)
         group.length[:] = 0
         group.length[: len(lengths)] = lengths
         tokens = sentences[0] if len(sentences) == 1 else np.concatenate(sentences)
-        count = enter_words(self._entries, tokens, group)
-        return dense_state(self._tables, group, self._scratch, longest, count == len(tokens))
+        one_each = enter_words(self._entries, tokens, group) == len(tokens)
+        key = lanes, longest, one_each
+        if key not in self._states:
+            self._states[key] = dense_state(self._tables, group, self._scratch, longest, one_each)
+        return self._states[key]
 
     def _room(self, lanes: int, longest: int) -> Group:
         """Where a group's words are entered."""
         if lanes not in self._rooms or self._rooms[lanes].entry_start.shape[1] <= longest:
             self._rooms[lanes] = room_for_group(self._entries, lanes, longest)
+            self._states.clear()
         return self._rooms[lanes]
 
     def _inside_outside(self, state: DenseState, with_cells: bool) -> Filled:
