@@ -21,7 +21,7 @@ from counting import CountedReads, counted, uncompiled
 from mbrparse.grammar.charts.chart import Wanted
 from mbrparse.grammar.charts.dense import dense_charts, dense_readings, diagonal_charts
 from mbrparse.grammar.charts.dense.dense_tables import TILE, DenseTables, dense_tables
-from mbrparse.grammar.charts.factory import ChartFactory, choose_kernel
+from mbrparse.grammar.charts.factory import ChartFactory, suits_dense
 from mbrparse.grammar.charts.rule_tables import SparseTables, chart_rules, sparse_tables
 from mbrparse.grammar.charts.sparse import sparse_charts
 from mbrparse.grammar.charts.sparse.sparse_state import Buckets
@@ -249,11 +249,8 @@ def nonzero_products(grammar: PCFG, sentence: IntArray) -> tuple[int, int]:
     return products, sum(len(symbols) for symbols in alive.values())
 
 
-def test_large_grammars_are_the_sparse_kernels() -> None:
-    small = len(dense_tables(chart_rules(flights(1, 0)[0])).symbol)
-    assert choose_kernel(small, LENGTH) == "dense"
-    assert choose_kernel(4_600, LENGTH) == "sparse"
-    assert choose_kernel(small, 500) == "dense"
+def test_small_grammars_are_the_dense_kernels() -> None:
+    assert suits_dense(chart_rules(flights(1, 0)[0]))
 
 
 def test_counting_leaves_every_module_in_its_place() -> None:
