@@ -196,7 +196,7 @@ def test_a_sentence_alone_takes_one_operation_for_eight_cells_of_a_diagonal(dens
     vectors = {width: math.ceil((LENGTH - width + 1) / 8) for width in range(2, LENGTH + 1)}
     products = pairs * sum((width - 3) * count for width, count in vectors.items() if width > 3)
     applications = rules * sum(count for width, count in vectors.items() if width > 3)
-    posteriors, best = dense.work["diagonal_posteriors"], dense.work["diagonal_best"]
+    posteriors, best = dense.work["diagonal_posteriors"], dense.work["diagonal_derivation"]
     assert 0 < best["multiply"] <= products + applications
     summary = len(tables.symbol) * sum(vectors.values())
     assert 0 < posteriors["multiply_add"] <= 3 * products + 2 * applications + summary
