@@ -24,7 +24,7 @@ from samples import (
 )
 
 from mbrparse.grammar.charts.chart import Wanted
-from mbrparse.grammar.charts.factory import MAX_DENSE_SYMBOLS, ChartFactory, Kernel, choose_kernel
+from mbrparse.grammar.charts.factory import MAX_DENSE_SYMBOLS, ChartFactory, Kernel, suits_dense
 from mbrparse.grammar.charts.rule_tables import chart_rules, wide_symbols
 from mbrparse.grammar.pcfg import PCFG, IntArray
 
@@ -131,7 +131,7 @@ def against_size(corpus: str, repetitions: int, samples: int) -> list[Point]:
             works["dense kernel"] = filling(grammar, sentences, INSIDE_OUTSIDE, "dense")
         figures = medians(works, repetitions)
         rules = len(grammar.parent)
-        chosen = choose_kernel(symbols, 20)
+        chosen = "dense" if suits_dense(chart_rules(grammar)) else "sparse"
         shown = ", ".join(f"{curve} {1e3 * value / len(sentences):.2f}" for curve, value in figures.items())
         print(f"  {symbols:>6}{rules:>7}  {shown} (chosen: {chosen})", flush=True)
         for curve, seconds in figures.items():

@@ -13,6 +13,7 @@ repetitions.
 from __future__ import annotations
 
 import argparse
+import pickle
 import subprocess
 import sys
 import time
@@ -153,11 +154,11 @@ def peak(chosen: Sample) -> int:
     return round(peak_memory())
 
 
-def peak_of_another(corpus: str, name: str, count: int) -> str:
-    """The same of a process of its own, which finds its kernels compiled."""
-    options = ("--corpus", corpus, "--sentences", str(count), "--only", name, "--peak")
-    done = subprocess.run([sys.executable, __file__, *options], check=True, capture_output=True, text=True)
-    return done.stdout.strip()
+def peak_of_another(chosen: Sample) -> str:
+    """The same of a process of its own, which reads no trees and finds its kernels compiled."""
+    given = pickle.dumps(tuple(chosen))
+    done = subprocess.run([sys.executable, __file__, "--peak"], input=given, check=True, capture_output=True)
+    return done.stdout.decode().strip()
 
 
 def main() -> None:
@@ -169,14 +170,13 @@ def main() -> None:
     parser.add_argument("--sentences", type=int, default=100, metavar="N")
     parser.add_argument("--repetitions", type=int, default=5, metavar="N")
     parser.add_argument("--only", choices=list(settings()), nargs="+", default=list(settings()))
-    parser.add_argument("--peak", action="store_true", help="print the most memory of one run, no times")
+    parser.add_argument("--peak", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     pinned.pin()
-    corpus = options.corpus or default_corpus()
     if options.peak:
-        for name in options.only:
-            print(f"{peak(sample(corpus, settings()[name], options.sentences))} MB")
+        print(f"{peak(Sample(*pickle.load(sys.stdin.buffer)))} MB")
         return
+    corpus = options.corpus or default_corpus()
     print(pinned.machine())
     times: dict[str, list[float]] = defaultdict(list)
     observe(times)
@@ -190,7 +190,7 @@ def main() -> None:
             f"{len(chosen.sentences)} sentences"
         )
         report(chosen, options.repetitions, times)
-        most = peak_of_another(corpus, name, options.sentences)
+        most = peak_of_another(chosen)
         print(f"  first set, kernels compiled before: {most} at most")
 
 

@@ -55,7 +55,7 @@ from mbrparse.grammar.pcfg import PCFG
 
 LENGTHS = (10, 20, 40, 70, 100, 101, 150, 200, 300, 500)
 GROUP = 8  # sentences at once: as many as fill the lanes of the dense kernel
-STATES = (1, 2, 3, 4, 6, 8)
+STATES = (1, 2, 3, 4, 6, 8, 10, 14)
 SENTENCES = (10**2, 10**3, 10**4, 10**5, 10**6)
 SAMPLES = 3
 BILLION = 10**9

@@ -11,6 +11,7 @@ and signals held back until then.
 
 from __future__ import annotations
 
+import _signal  # type: ignore[import-not-found]  # what signal puts around it takes longer than short work
 import contextvars
 import os
 import signal
@@ -75,7 +76,7 @@ if hasattr(os, "register_at_fork"):
 
 def aside(work: Callable[..., Result], *arguments: Any) -> Result:
     """Return or raise what ``work(*arguments)`` does, in another thread if a signal may interrupt this."""
-    if not _interruptible():
+    if _held_back or not _interruptible():
         return work(*arguments)
     answers: SimpleQueue[tuple[Any, BaseException | None]] = SimpleQueue()
     try:
@@ -103,21 +104,18 @@ def at_once(work: Callable[..., Result], *arguments: Any) -> Result:
     if _held_back or not _interruptible():
         return work(*arguments)
     heard: list[tuple[int, FrameType | None]] = []
-    handlers = {number: signal.getsignal(number) for number in _SIGNALS}
-    held = [number for number, handler in handlers.items() if callable(handler)]
+    held = {number: handler for number in _SIGNALS if callable(handler := _signal.getsignal(number))}
     try:
         for number in held:
-            signal.signal(number, lambda *signal: heard.append(signal))
+            _signal.signal(number, lambda *signal: heard.append(signal))
         _held_back = True
         return work(*arguments)
     finally:
         _held_back = False
         for number in reversed(held):  # that of Ctrl-C last: it may come as soon as it is
-            signal.signal(number, handlers[number])
+            _signal.signal(number, held[number])
         for number, frame in heard:
-            handler = handlers[number]
-            assert callable(handler)
-            handler(number, frame)
+            held[number](number, frame)
 
 
 class Pace:
@@ -177,10 +175,10 @@ def left_running() -> bool:
 
 
 def _interruptible() -> bool:
-    """Whether Python may run a signal's handler here."""
-    if _held_back:
-        return False
-    return threading.current_thread() is threading.main_thread() and callable(signal.getsignal(signal.SIGINT))
+    """Whether Python may run a signal's handler here, where none is held back."""
+    return threading.current_thread() is threading.main_thread() and callable(
+        _signal.getsignal(signal.SIGINT)
+    )
 
 
 def _drain(

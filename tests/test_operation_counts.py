@@ -21,7 +21,7 @@ from counting import CountedReads, counted, uncompiled
 from mbrparse.grammar.charts.chart import Wanted
 from mbrparse.grammar.charts.dense import dense_charts, dense_readings, diagonal_charts
 from mbrparse.grammar.charts.dense.dense_tables import TILE, DenseTables, dense_tables
-from mbrparse.grammar.charts.factory import ChartFactory, choose_kernel
+from mbrparse.grammar.charts.factory import ChartFactory, suits_dense
 from mbrparse.grammar.charts.rule_tables import SparseTables, chart_rules, sparse_tables
 from mbrparse.grammar.charts.sparse import sparse_charts
 from mbrparse.grammar.charts.sparse.sparse_state import Buckets
@@ -196,7 +196,7 @@ def test_a_sentence_alone_takes_one_operation_for_eight_cells_of_a_diagonal(dens
     vectors = {width: math.ceil((LENGTH - width + 1) / 8) for width in range(2, LENGTH + 1)}
     products = pairs * sum((width - 3) * count for width, count in vectors.items() if width > 3)
     applications = rules * sum(count for width, count in vectors.items() if width > 3)
-    posteriors, best = dense.work["diagonal_posteriors"], dense.work["diagonal_best"]
+    posteriors, best = dense.work["diagonal_posteriors"], dense.work["diagonal_derivation"]
     assert 0 < best["multiply"] <= products + applications
     summary = len(tables.symbol) * sum(vectors.values())
     assert 0 < posteriors["multiply_add"] <= 3 * products + 2 * applications + summary
@@ -249,11 +249,8 @@ def nonzero_products(grammar: PCFG, sentence: IntArray) -> tuple[int, int]:
     return products, sum(len(symbols) for symbols in alive.values())
 
 
-def test_large_grammars_are_the_sparse_kernels() -> None:
-    small = len(dense_tables(chart_rules(flights(1, 0)[0])).symbol)
-    assert choose_kernel(small, LENGTH) == "dense"
-    assert choose_kernel(4_600, LENGTH) == "sparse"
-    assert choose_kernel(small, 500) == "dense"
+def test_small_grammars_are_the_dense_kernels() -> None:
+    assert suits_dense(chart_rules(flights(1, 0)[0]))
 
 
 def test_counting_leaves_every_module_in_its_place() -> None:

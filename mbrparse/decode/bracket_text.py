@@ -7,16 +7,17 @@ leaf, and closing brackets. They are bytes (UTF-8) in tables, to which labels ar
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from mbrparse.aside import Pace
 from mbrparse.decode.trees import TreeForm, TreeParts
 from mbrparse.grammar.charts.columns import NO_LABEL, Labels, Names, Spans
 from mbrparse.grammar.charts.rule_tables import Ints, Offsets
-from mbrparse.grammar.kernel import kernel
+from mbrparse.grammar.kernel import kernel, steady
 from mbrparse.treebank.brackets import EMPTY_PARSE
 from mbrparse.treebank.labels import is_continuation, parse_label, split_chain, unescape
 from mbrparse.treebank.tree import Tree, bracket_free, leaf_text
@@ -46,6 +47,7 @@ class _Named(NamedTuple):
     tags: bool = False
 
 
+@steady
 class _Pieces(NamedTuple):
     """Openings of labels and tags: the text, how many brackets close it, and how it is written."""
 
@@ -53,6 +55,7 @@ class _Pieces(NamedTuple):
     closings: Offsets
     dropped: Flags  # a continuation that is not written, but at the root
     nameless: Flags  # its innermost label is empty
+    longest: int  # no opening takes more bytes, with a blank and what closes it
 
 
 class _Leaves(NamedTuple):
@@ -79,6 +82,7 @@ class BracketText:
     """Writes trees as lines; it knows the labels that it has written before."""
 
     def __init__(self) -> None:
+        self._pace = Pace()
         self._openings = [""]
         self._rows = [(0, False, False)]
         self._pieces = _pieces(self._openings, self._rows)
@@ -92,29 +96,33 @@ class BracketText:
         written = [tree for tree in trees if tree is not None]
         if not written:
             return [EMPTY_PARSE] * len(trees)
-        leaves, first_leaf = _leaves(written)
+        line = self._pace.run([sum(len(tree.leaves) for tree in written)], self._lines, written)
+        return [EMPTY_PARSE if tree is None else next(line) for tree in trees]
+
+    def _lines(self, written: Sequence[TreeParts]) -> Iterator[str]:
+        leaves, first_leaf, room = _leaves(written)
         spans = [self._columns(tree.constituents) for tree in written]
-        tagged = np.array([tree.tags is not None for tree in written])
-        length = np.array([len(tree.leaves) for tree in written])
+        lengths = [len(tree.leaves) for tree in written]
+        labels = self._found(
+            [_Named(one.ids, one.names, tree.form) for one, tree in zip(spans, written, strict=True)]
+        )
+        tags = self._found([self._tags(tree.tags, tree.form) for tree in written if tree.tags is not None])
         table = _Trees(
-            _bounds([len(one.ids) for one in spans]),
+            _bounds(map(len, spans)),
             np.array(first_leaf),
-            np.where(tagged, np.cumsum(tagged * length) - length, -1),
-            length,
+            np.array(_first_tags(written)),
+            np.array(lengths),
             np.concatenate([one.starts for one in spans]),
             np.concatenate([one.ends for one in spans]),
-            self._found(
-                [_Named(one.ids, one.names, tree.form) for one, tree in zip(spans, written, strict=True)]
-            ),
-            self._found([self._tags(tree.tags, tree.form) for tree in written if tree.tags is not None]),
+            labels,
+            tags,
         )
         if len(self._rows) > len(self._pieces.closings):
             self._pieces = _pieces(self._openings, self._rows)
-        text = np.empty(_room(table, self._pieces, leaves), np.uint8)
+        text = np.empty(room + (len(labels) + len(tags)) * self._pieces.longest, np.uint8)
         until = np.zeros(len(written) + 1, np.int64)
-        _write(table, self._pieces, leaves, np.empty((len(table.labels) + 1, 2), np.int32), text, until)
-        line = iter(_strings(text, until.tolist()))
-        return [EMPTY_PARSE if tree is None else next(line) for tree in trees]
+        _write(table, self._pieces, leaves, np.empty((len(labels) + 1, 2), np.int32), text, until)
+        return _strings(text, until.tolist())
 
     def _columns(self, spans: Sequence[tuple[int, int, str]]) -> Spans[str]:
         if isinstance(spans, Spans):
@@ -170,12 +178,26 @@ class BracketText:
 
 
 def _pieces(openings: Sequence[str], rows: Sequence[tuple[int, bool, bool]]) -> _Pieces:
-    closings, dropped, nameless = zip(*rows, strict=True)
-    return _Pieces(_texts(openings), np.array(closings), np.array(dropped), np.array(nameless))
+    closings, dropped, nameless = map(np.array, zip(*rows, strict=True))
+    texts = _texts(openings)
+    longest = int((np.diff(texts.begin) + closings).max()) + 1
+    return _Pieces(texts, closings, dropped, nameless, longest)
 
 
-def _leaves(trees: Sequence[TreeParts]) -> tuple[_Leaves, list[int]]:
-    """The leaves of all trees, those of one sentence once, and where those of each tree begin."""
+def _first_tags(trees: Sequence[TreeParts]) -> list[int]:
+    """Where the tags of each tree begin, or -1."""
+    first, found = 0, []
+    for tree in trees:
+        found.append(-1 if tree.tags is None else first)
+        first += 0 if tree.tags is None else len(tree.tags)
+    return found
+
+
+def _leaves(trees: Sequence[TreeParts]) -> tuple[_Leaves, list[int], int]:
+    """The leaves of all trees, those of one sentence once, and where those of each tree begin.
+
+    And bytes enough for all: each leaf may be written twice, with brackets and blanks.
+    """
     first: dict[tuple[int, bool], int] = {}
     # Equal leaves are mostly one object.
     known: dict[bool, dict[int, str]] = {True: {}, False: {}}
@@ -192,15 +214,21 @@ def _leaves(trees: Sequence[TreeParts]) -> tuple[_Leaves, list[int]]:
             ]
             bare += [leaf.word is None for leaf in tree.leaves]
         found.append(first[key])
-    return _Leaves(_texts(texts), np.array(bare)), found
+    leaves = _Leaves(_texts(texts), np.array(bare))
+    begin = leaves.texts.begin.tolist()
+    ends = (place + len(tree.leaves) for place, tree in zip(found, trees, strict=True))
+    room = sum(
+        2 * (begin[end] - begin[place]) + 4 * (end - place) for place, end in zip(found, ends, strict=True)
+    )
+    return leaves, found, room
 
 
 def _word(leaf: Tree) -> str:
     return bracket_free(leaf.label if leaf.word is None else leaf.word)
 
 
-def _bounds(counts: Sequence[int]) -> Offsets:
-    return np.concatenate(([0], np.cumsum(counts)))
+def _bounds(counts: Iterable[int]) -> Offsets:
+    return np.fromiter(itertools.accumulate(counts, initial=0), np.int64)
 
 
 def _texts(texts: Sequence[str]) -> _Texts:
@@ -209,20 +237,12 @@ def _texts(texts: Sequence[str]) -> _Texts:
     lengths = (
         map(len, texts) if joined.isascii() else (len(one.encode("utf-8", "surrogatepass")) for one in texts)
     )
-    return _Texts(np.frombuffer(data, np.uint8), _bounds(list(lengths)))
+    return _Texts(np.frombuffer(data, np.uint8), _bounds(lengths))
 
 
 def _strings(text: Bytes, until: Sequence[int]) -> Iterator[str]:
     data = text[: until[-1]].tobytes()
     return (str(data[begin:end], "utf-8", "surrogatepass") for begin, end in itertools.pairwise(until))
-
-
-def _room(trees: _Trees, pieces: _Pieces, leaves: _Leaves) -> int:
-    """Bytes enough: each leaf may be written twice, with brackets and blanks."""
-    opening, begin = np.diff(pieces.openings.begin), leaves.texts.begin
-    labels = opening[trees.labels] + pieces.closings[trees.labels] + 1
-    words = 2 * (begin[trees.first_leaf + trees.length] - begin[trees.first_leaf]) + 4 * trees.length
-    return int(labels.sum() + words.sum() + (opening[trees.tags] + 1).sum())
 
 
 @kernel

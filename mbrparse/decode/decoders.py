@@ -8,7 +8,6 @@ posteriors.posteriors_source.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple, Protocol, TypeVar, cast
 
 from mbrparse.decode.fallback import LabelledSpans
@@ -37,8 +36,7 @@ class Estimate(NamedTuple):
     samples: int
 
 
-@dataclass(frozen=True, slots=True)
-class Decoded:
+class Decoded(NamedTuple):
     """The best tree of one objective for one sentence.
 
     ``spans`` are its constituents (start, end, projected label) in preorder, ``preterminals`` the labels

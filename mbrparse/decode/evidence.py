@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from mbrparse.decode.parse_result import SentenceChart
 from mbrparse.decode.posteriors.span_posteriors import Posteriors
@@ -10,8 +10,7 @@ from mbrparse.decode.sentences import Sentence
 from mbrparse.grammar.pcfg import IntArray
 
 
-@dataclass(frozen=True, slots=True)
-class Evidence:
+class Evidence(NamedTuple):
     """Posteriors of spans, and the chart that they come from, if they come from one.
 
     It is made by a source, a grammar's (grammar_source) or a file of posteriors

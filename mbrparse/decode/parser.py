@@ -6,8 +6,7 @@ import gc
 import math
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import replace
+from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple, Unpack
 
 from mbrparse.aside import Pace
@@ -118,8 +117,14 @@ class Parser:
 
     def _parse_batch(self, batch: Batch) -> list[Parse]:
         began = time.perf_counter()
-        with _no_collection():
+        # Trees and charts make no cycles, but very many objects.
+        collects = gc.isenabled()
+        gc.disable()
+        try:
             parses = self._parses(batch)
+        finally:
+            if collects:
+                gc.enable()
         seconds = time.perf_counter() - began
         for parse in parses:
             # Nobody has seen it yet; a copy of each would take longer than all else that is done here.
@@ -165,7 +170,7 @@ class Parser:
             reason = error.message
         else:
             return self._parse(evidence, found)
-        lost = replace(evidence, posteriors=None, chart=None, reason=reason)
+        lost = evidence._replace(posteriors=None, chart=None, reason=reason)
         return self._parse(lost, _Found([None] * len(self._forms), []))
 
     def _found(self, group: Sequence[Evidence]) -> list[_Found]:
@@ -227,15 +232,3 @@ class Parser:
             tree = TreeParts(one.spans, evidence.sentence, tags, form).build()
             listed.append(ScoredTree(one.log_prob, tree))
         return tuple(listed)
-
-
-@contextmanager
-def _no_collection() -> Iterator[None]:
-    """Pause the cyclic garbage collector: trees and charts make no cycles, but very many objects."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()

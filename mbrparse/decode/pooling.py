@@ -57,8 +57,8 @@ class Pooling:
             there, before = parts[place], decoded[place]
             if there is not None and before is not None:
                 best = self._decoder.at_cost(self._rows[place], held, pooled.cost)
-                parts[place] = replace(there, spans=best.spans)
-                decoded[place] = replace(best, preterminals=before.preterminals)
+                parts[place] = there._replace(spans=best.spans)
+                decoded[place] = best._replace(preterminals=before.preterminals)
         return replace(parse, parts=tuple(parts), decoded=tuple(decoded))
 
     def of_lines(self, results: Iterable[Lines], progress: Progress, tell: Tell) -> Iterator[Lines]:

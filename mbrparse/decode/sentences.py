@@ -90,7 +90,7 @@ def _sentence(one: Tree | str | Sequence[str | Tree]) -> Sentence:
     if isinstance(one, Tree):
         return tuple(leaf for leaf in one.leaves() if leaf.label != TRACE)
     parts = _tokens(one.replace("\n", " ")) if isinstance(one, str) else one
-    return tuple(part if isinstance(part, Tree) else Tree(part) for part in parts)
+    return tuple([part if isinstance(part, Tree) else Tree(part) for part in parts])
 
 
 def _tokens(line: str) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from mbrparse.treebank.binarize import debinarize
 from mbrparse.treebank.labels import unescape
@@ -24,8 +25,7 @@ class TreeForm:
     bare: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class TreeParts:
+class TreeParts(NamedTuple):
     """What a tree is made of; most trees are only written (decode.bracket_text), and never built.
 
     ``spans`` are nested, in preorder. With ``tags`` the leaves get these; None is a word without one.

@@ -156,13 +156,11 @@ class _Steady:
 
     _types: _Types | None = None
 
-    @property
-    def types(self) -> _Types:
+    def find_types(self) -> _Types:
         """Instead of the types of its parts."""
-        if self._types is None:
-            assert isinstance(self, tuple)
-            types = (type(self), *_types_of(self))
-            self._types = _KNOWN.setdefault(types, _Types(types))
+        assert isinstance(self, tuple)
+        types = (type(self), *_types_of(self))
+        self._types = _KNOWN.setdefault(types, _Types(types))
         return self._types
 
     def __getstate__(self) -> None:
@@ -188,8 +186,10 @@ def _type_of(value: Any) -> Any:
     kind = type(value)
     if kind is np.ndarray:
         return value.dtype, value.ndim, value.flags.num & _FLAGS
+    if issubclass(kind, _Steady):
+        return value._types or value.find_types()
     if issubclass(kind, tuple):
-        return value.types if issubclass(kind, _Steady) else (kind, *_types_of(value))
+        return kind, *_types_of(value)
     if kind in _NUMBERS or isinstance(value, np.generic):
         return kind
     if (bits := getattr(value, "bit_generator", None)) is not None:  # of random numbers
@@ -198,11 +198,15 @@ def _type_of(value: Any) -> Any:
 
 
 def _types_of(values: tuple[Any, ...]) -> list[Any]:
-    """Of each; most are arrays, and a call for each would take as long as the rest."""
-    return [
-        (value.dtype, value.ndim, value.flags.num & _FLAGS) if type(value) is np.ndarray else _type_of(value)
-        for value in values
-    ]
+    """Of each; a call for most of them would take as long as the rest."""
+    found: list[Any] = []
+    for value in values:
+        kind = type(value)
+        if kind is np.ndarray:
+            found.append((value.dtype, value.ndim, value.flags.num & _FLAGS))
+        else:
+            found.append(kind if kind in _NUMBERS else _type_of(value))
+    return found
 
 
 def _described(types: Any) -> str:

@@ -223,14 +223,14 @@ def test_dense_kernels_stop_at_the_first_cell(
 
 
 def test_the_kernel_of_a_sentence_alone_stops_at_the_first_cell(monkeypatch: pytest.MonkeyPatch) -> None:
-    kernel, found = getattr(diagonal_charts, "diagonal_best"), []  # noqa: B009
+    kernel, found = getattr(diagonal_charts, "diagonal_derivation"), []  # noqa: B009
 
-    def late(state: Any, layout: Any, chart: Any, rows: Any, _: Any) -> Any:
-        kept = kernel(state, layout, chart, rows, np.ones(1, np.int32))
+    def late(state: Any, layout: Any, chart: Any, *others: Any) -> Any:
+        kept = kernel(state, layout, chart, *others[:-1], np.ones(1, np.int32))
         found.append((kept, int(np.count_nonzero(chart))))
         return kept
 
-    monkeypatch.setattr(diagonal_charts, "diagonal_best", late)
+    monkeypatch.setattr(diagonal_charts, "diagonal_derivation", late)
     wanted = Wanted(summaries=False, derivations=True)
     ChartFactory(GRAMMAR, wanted=wanted, kernel="dense").charts([GRAMMAR.encode(["x"] * 6)])
     assert found[0] == (False, 6)  # the words; whether there is a tree at all is looked for in the same way

@@ -13,7 +13,8 @@ from strategies import UNKNOWN, grammars, sentences
 
 from mbrparse.grammar.charts import factory
 from mbrparse.grammar.charts.chart import Chart, Wanted
-from mbrparse.grammar.charts.factory import ChartFactory, Precision, choose_kernel
+from mbrparse.grammar.charts.factory import ChartFactory, Precision, suits_dense
+from mbrparse.grammar.charts.rule_tables import Rules
 from mbrparse.grammar.charts.span_summary import cell_of
 from mbrparse.grammar.pcfg import PCFG, IntArray
 from mbrparse.grammar.rules import Rule, relative_frequencies
@@ -235,11 +236,20 @@ def test_five_hundred_ambiguous_tokens_sum_to_one_tree() -> None:
     )
 
 
-def test_choice_of_the_kernel() -> None:
-    assert choose_kernel(46, 40) == "dense"
-    assert choose_kernel(46, 400) == "dense"
-    assert choose_kernel(4_600, 40) == "sparse"
-    assert choose_kernel(46, 1) == "sparse"
+def rules_of(symbols: int, partners: int) -> Rules:
+    """Each symbol has rules with so many right siblings."""
+    left = np.repeat(np.arange(symbols, dtype=np.int32), partners)
+    right = (left + np.tile(np.arange(partners, dtype=np.int32), symbols)) % symbols
+    ones, none = np.ones(len(left)), np.zeros(0, np.int32)
+    return Rules(symbols, left, left, right, ones, none, none, ones, np.ones(symbols), none, 0)
+
+
+@pytest.mark.parametrize(
+    ("symbols", "partners", "is_dense"),
+    [(46, 1, True), (400, 3, True), (401, 3, False), (500, 15, False), (500, 16, True), (1025, 100, False)],
+)
+def test_which_grammars_are_dense(symbols: int, partners: int, is_dense: bool) -> None:
+    assert suits_dense(rules_of(symbols, partners)) == is_dense
 
 
 def test_charts_answer_what_their_batch_did_not_ask() -> None:

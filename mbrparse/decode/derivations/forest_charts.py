@@ -17,13 +17,13 @@ from mbrparse.errors import ChartOverflowError, TimeLimitError
 from mbrparse.grammar.charts.chart import TOO_IMPROBABLE, TOO_LARGE, Chart
 from mbrparse.grammar.charts.clock import NO_LIMIT, Clock
 from mbrparse.grammar.charts.dense.dense_charts import DenseCharts
-from mbrparse.grammar.charts.factory import TIE, choose_kernel
+from mbrparse.grammar.charts.factory import TIE, suits_dense
 from mbrparse.grammar.charts.forest.forest_nodes import SentenceNodes, nodes_of
 from mbrparse.grammar.charts.forest.forests import Forests
 from mbrparse.grammar.charts.forest.packed_forest import Forest
 from mbrparse.grammar.charts.live_nodes import LiveNodes
 from mbrparse.grammar.charts.pruning import Mask, Pruned, Pruning
-from mbrparse.grammar.charts.rule_tables import Ints, chart_rules, wide_symbols
+from mbrparse.grammar.charts.rule_tables import Ints, chart_rules
 from mbrparse.grammar.charts.span_summary import SpanEntries, SpanSummary
 from mbrparse.grammar.pcfg import PCFG, IntArray
 
@@ -192,7 +192,7 @@ class ForestCharts:
 
 
 def _is_dense(grammar: PCFG) -> bool:
-    return choose_kernel(len(wide_symbols(chart_rules(grammar))), _LEAST_DENSE) == "dense"
+    return suits_dense(chart_rules(grammar))
 
 
 def _dense_nodes(

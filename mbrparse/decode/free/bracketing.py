@@ -6,6 +6,7 @@ terminal adds nothing (Goodman 1996, section 3).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -13,7 +14,7 @@ import numpy as np
 from mbrparse.decode.splits import SpanTable, best_split, span_table
 from mbrparse.grammar.charts.clock import NO_LIMIT, Clock
 from mbrparse.grammar.charts.rule_tables import Ints, Offsets
-from mbrparse.grammar.kernel import kernel
+from mbrparse.grammar.kernel import kernel, steady
 from mbrparse.grammar.pcfg import FloatArray, IntArray
 
 
@@ -21,43 +22,60 @@ class Bracketing(NamedTuple):
     """A binary bracketing: n-1 spans in preorder, each with its parent's position (-1: the root's)."""
 
     score: float
-    starts: IntArray
-    ends: IntArray
-    parents: IntArray
-
-
-class Bracketings(NamedTuple):
-    """Those of several sentences; the spans of sentence s are ``first[s]`` .. ``first[s + 1]``."""
-
-    first: Offsets
-    scores: FloatArray
     starts: Ints
     ends: Ints
     parents: Ints
 
 
-def best_bracketing(gains: FloatArray, length: int, tie: float = 1e-9, clock: Clock = NO_LIMIT) -> Bracketing:
-    """The bracketing with the largest sum of gains, which are by cell (grammar.charts.span_summary).
+class Bracketings(NamedTuple):
+    """Several, one after the other; positions of parents and cells count from the first."""
 
-    Of those within ``tie`` (relative) of each other, the one that splits first. Raises TimeLimitError.
+    scores: FloatArray
+    starts: Ints
+    ends: Ints
+    parents: Ints
+    cells: Offsets
+
+
+@steady
+class _Room(NamedTuple):
+    """What the search fills in, and a stack with rows of start, end, parent."""
+
+    table: SpanTable
+    stack: Ints
+
+
+class BracketingSearch:
+    """Looks for best bracketings, one call after the other, in memory that it keeps.
+
+    Of those within ``tie`` (relative) of each other the best is the one that splits first.
     """
-    _, scores, *spans = best_bracketings(gains, np.array([length]), tie, clock)
-    return Bracketing(float(scores[0]), *spans)
+
+    def __init__(self, tie: float = 1e-9, clock: Clock = NO_LIMIT) -> None:
+        self._tie, self._clock = tie, clock
+        self._room = _Room(span_table(0), np.empty((1, 3), np.int32))
+
+    def best(self, gains: Sequence[FloatArray], lengths: Sequence[int]) -> Bracketings:
+        """For each kind of gains the bracketing of each sentence with the largest sum.
+
+        Gains are by cell (grammar.charts.span_summary), one sentence after the other. Raises TimeLimitError.
+        """
+        count = len(gains) * sum(max(length - 1, 0) for length in lengths)
+        starts, ends, parents = np.empty((3, count), np.int32)
+        scores = np.empty(len(gains) * len(lengths))
+        found = Bracketings(scores, starts, ends, parents, np.empty(count, np.int64))
+        if len(self._room.stack) <= (longest := max(lengths)):
+            self._room = _Room(span_table(longest), np.empty((longest + 1, 3), np.int32))
+        stop = self._clock.stop
+        _search(np.array(gains, np.float64), np.array(lengths), self._tie, self._room, found, stop)
+        self._clock.check()
+        return found
 
 
-def best_bracketings(
-    gains: FloatArray, lengths: Offsets, tie: float = 1e-9, clock: Clock = NO_LIMIT
-) -> Bracketings:
-    """The best one of each sentence; the gains of their cells stand one after the other."""
-    first = np.zeros(len(lengths) + 1, np.int64)
-    np.cumsum(np.maximum(lengths - 1, 0), out=first[1:])
-    starts, ends, parents = np.zeros((3, first[-1]), np.int32)
-    found = Bracketings(first, np.zeros(len(lengths)), starts, ends, parents)
-    longest = int(lengths.max(initial=0))
-    stack = np.zeros((longest + 1, 3), np.int32)
-    _search(gains.astype(np.float64, copy=False), lengths, tie, span_table(longest), stack, found, clock.stop)
-    clock.check()
-    return found
+def best_bracketing(gains: FloatArray, length: int, tie: float = 1e-9, clock: Clock = NO_LIMIT) -> Bracketing:
+    """The bracketing of one sentence; raises TimeLimitError."""
+    found = BracketingSearch(tie, clock).best([gains], [length])
+    return Bracketing(float(found.scores[0]), found.starts, found.ends, found.parents)
 
 
 @kernel
@@ -65,20 +83,21 @@ def _search(
     gains: FloatArray,
     lengths: Offsets,
     tie: float,
-    table: SpanTable,
-    stack: Ints,
+    room: _Room,
     found: Bracketings,
     stop: IntArray,
 ) -> None:
-    cell = 0
-    for sentence in range(len(lengths)):
-        length = lengths[sentence]
-        cells = length * (length + 1) // 2
-        found.scores[sentence] = _fill(gains[cell : cell + cells], length, tie, table, stop)
-        if stop[0]:
-            return
-        _read_off(length, table.split, stack, found, found.first[sentence])
-        cell += cells
+    number, node = 0, 0
+    for kind in range(len(gains)):
+        cell = 0
+        for length in lengths:
+            cells = length * (length + 1) // 2
+            found.scores[number] = _fill(gains[kind, cell : cell + cells], length, tie, room.table, stop)
+            if stop[0]:
+                return
+            node = _read_off(length, room, found, node, cell)
+            cell += cells
+            number += 1
 
 
 @kernel
@@ -98,17 +117,17 @@ def _fill(gains: FloatArray, length: int, tie: float, table: SpanTable, stop: In
 
 
 @kernel
-def _read_off(length: int, split_of: Ints, stack: Ints, found: Bracketings, first: int) -> None:
-    """Enter the spans from ``first`` on, in preorder; the stack has rows of start, end, parent."""
-    height, node = 0, 0
+def _read_off(length: int, room: _Room, found: Bracketings, node: int, cell: int) -> int:
+    """Enter the spans from ``node`` on, in preorder; returns where they end. The first cell is ``cell``."""
+    split_of, stack, height = room.table.split, room.stack, 0
     if length > 1:
         stack[0, 0], stack[0, 1], stack[0, 2] = 0, length, -1
         height = 1
     while height:
         height -= 1
         start, end = stack[height, 0], stack[height, 1]
-        place = first + node
-        found.starts[place], found.ends[place], found.parents[place] = start, end, stack[height, 2]
+        found.starts[node], found.ends[node], found.parents[node] = start, end, stack[height, 2]
+        found.cells[node] = cell + start * length - start * (start - 1) // 2 + end - start - 1
         split = split_of[start, end]
         if end - split > 1:
             stack[height, 0], stack[height, 1], stack[height, 2] = split, end, node
@@ -117,3 +136,4 @@ def _read_off(length: int, split_of: Ints, stack: Ints, found: Bracketings, firs
             stack[height, 0], stack[height, 1], stack[height, 2] = start, split, node
             height += 1
         node += 1
+    return node

@@ -6,20 +6,19 @@ decoded together: what is done for each of them is done once for all of their ce
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from mbrparse.decode.decoders import Decoded
-from mbrparse.decode.free.bracketing import Bracketings, best_bracketings
+from mbrparse.decode.free.bracketing import Bracketings, BracketingSearch
 from mbrparse.decode.objectives import Item, Objective
 from mbrparse.decode.posteriors.span_posteriors import Posteriors
 from mbrparse.grammar.charts.clock import NO_LIMIT, Clock
 from mbrparse.grammar.charts.columns import NO_LABEL, Labels, Names, Spans
-from mbrparse.grammar.charts.rule_tables import Ints, Offsets
-from mbrparse.grammar.charts.span_summary import SpanSummary, cell_of
+from mbrparse.grammar.charts.rule_tables import Ints
+from mbrparse.grammar.charts.span_summary import SpanSummary, word_cells
 from mbrparse.grammar.pcfg import FloatArray
 from mbrparse.treebank.labels import continuation_of
 
@@ -28,32 +27,19 @@ UNLABELLED = "X"
 LEAST = 1e-300
 
 
-class Sentences(NamedTuple):
-    """The posteriors of several sentences, cell after cell; sentence s begins with cell ``first[s]``."""
+class _Row(NamedTuple):
+    """What an objective's items weigh; ``root`` where labels are not chosen."""
 
-    lengths: Offsets
-    first: Offsets
-    spans: SpanSummary
+    labelled: float
+    span: float
+    node: float
+    consistent: float
+    log_consistent: float
+    root: str | None
 
-    @classmethod
-    def of(cls, posteriors: Sequence[Posteriors]) -> Sentences:
-        """Those of a batch."""
-        lengths = np.array([one.length for one in posteriors], np.int64)
-        summaries = [one.spans for one in posteriors]
-        if len(summaries) == 1:
-            return cls(lengths, np.zeros(1, np.int64), summaries[0])
-        first = np.cumsum(lengths * (lengths + 1) // 2) - lengths * (lengths + 1) // 2
-        return cls(lengths, first, SpanSummary(*map(np.concatenate, zip(*summaries, strict=True))))
-
-    def cells(self, counts: Offsets, starts: Ints, ends: Ints) -> Offsets:
-        """The cells of spans, of which each sentence in its turn has so many, and then each once more."""
-        lengths: Any = self.lengths[0]
-        first: Any = 0
-        if len(self.lengths) > 1:
-            sentence = np.repeat(np.arange(len(counts)) % len(self.lengths), counts)
-            lengths, first = self.lengths[sentence], self.first[sentence]
-        cells: Offsets = first + cell_of(lengths, starts, ends)
-        return cells
+    @property
+    def needs_consistency(self) -> bool:
+        return bool(self.consistent or self.log_consistent)
 
 
 class FreeDecoder:
@@ -71,9 +57,9 @@ class FreeDecoder:
         With ``root``, objectives that do not look at labels get those of the published Bracketed Recall,
         which chose none: this one at the root, elsewhere X (Goodman 1996, Table 2).
         """
-        self._tie = tie
-        self._clock = clock
-        self._rows = [(objective, None if objective.labels_matter else root) for objective in objectives]
+        self._search = BracketingSearch(tie, clock)
+        self._rows = [_row(objective, root) for objective in objectives]
+        self._needs_consistency = any(row.needs_consistency for row in self._rows)
         self._names = Names()
 
     def decode(self, chart: object, posteriors: Posteriors) -> list[Decoded]:
@@ -88,85 +74,77 @@ class FreeDecoder:
         if self._names.labels is not posteriors[0].labels:
             self._names = Names(posteriors[0].labels)
         names = self._names.names
-        sentences = Sentences.of(posteriors)
-        tags = _tags(sentences, names)
+        summaries = [one.spans for one in posteriors]
+        spans = summaries[0]
+        if len(summaries) > 1:
+            spans = SpanSummary(*map(np.concatenate, zip(*summaries, strict=True)))
         consistent = None
-        if any(objective.needs_consistency for objective, _ in self._rows):
+        if self._needs_consistency:
             consistent = np.concatenate([one.consistent for one in posteriors])
-        gains = [_gains(objective, sentences.spans, consistent) for objective, _ in self._rows]
-        # All objectives in one search: the sentences come as often as there are.
-        lengths = np.tile(sentences.lengths, len(gains))
-        best = best_bracketings(np.concatenate(gains), lengths, self._tie, self._clock)
-        cells = sentences.cells(np.diff(best.first), best.starts, best.ends)
-        ids = _label_ids(best, sentences.spans.label[cells], self._names)
-        scores, bounds = best.scores.tolist(), best.first.tolist()
-        for row, (objective, root) in enumerate(self._rows):
-            for place, trees in enumerate(found):
-                number = row * len(found) + place
-                one = slice(bounds[number], bounds[number + 1])
+        gains = [_gains(row, spans, consistent) for row in self._rows]
+        # All objectives in one search.
+        lengths = [one.length for one in posteriors]
+        best = self._search.best(gains, lengths)
+        ids, scores, begin = _label_ids(best, spans.label, self._names), iter(best.scores.tolist()), 0
+        tags = [best_preterminals(one) for one in posteriors]
+        for row in self._rows:
+            for place, length in enumerate(lengths):
+                one = slice(begin, begin + max(length - 1, 0))
+                begin = one.stop
                 labels = ids[one]
-                if root is not None:
+                if row.root is not None:
                     labels = np.full(len(labels), self._names.id_of(UNLABELLED), np.int32)
-                    labels[:1] = self._names.id_of(root)
-                spans = Spans(best.starts[one], best.ends[one], labels, names)
+                    labels[:1] = self._names.id_of(row.root)
                 likely = None
-                if consistent is not None and objective.needs_consistency:
-                    likely = consistent[cells[one]].tolist()
-                trees.append(Decoded(spans, tags[place], scores[number], consistent=likely))
+                if consistent is not None and row.needs_consistency:
+                    likely = consistent[best.cells[one]].tolist()
+                tree = Spans(best.starts[one], best.ends[one], labels, names)
+                found[place].append(Decoded(tree, tags[place], next(scores), consistent=likely))
         return found
 
 
-def _gains(objective: Objective, spans: SpanSummary, consistent: FloatArray | None) -> FloatArray:
+def _row(objective: Objective, root: str | None) -> _Row:
+    items = Item.LABELLED_SPAN, Item.SPAN, Item.CONSISTENT_SPAN, Item.LOG_CONSISTENT_SPAN
+    labelled, span, consistent, log = map(objective.weight, items)
+    root = None if objective.labels_matter else root
+    return _Row(labelled, span, objective.node_constant, consistent, log, root)
+
+
+def _gains(row: _Row, spans: SpanSummary, consistent: FloatArray | None) -> FloatArray:
     """By cell, what a node with the best label gains."""
-    labelled, span = objective.weight(Item.LABELLED_SPAN), objective.weight(Item.SPAN)
-    weights = labelled, span, objective.node_constant
+    weights = row[:3]
     # Goodman's two objectives need no arithmetic.
     if weights == (1.0, 0.0, 0.0):
         gains: FloatArray = spans.best
     elif weights == (0.0, 1.0, 0.0):
         gains = spans.total
     else:
-        gains = labelled * spans.best + span * spans.total + objective.node_constant
-    plain, log = objective.weight(Item.CONSISTENT_SPAN), objective.weight(Item.LOG_CONSISTENT_SPAN)
-    if plain and consistent is not None:
-        gains = gains + plain * consistent
-    if log and consistent is not None:
-        gains = gains + log * np.log(np.maximum(consistent, LEAST))
+        gains = row.labelled * spans.best + row.span * spans.total + row.node
+    if row.consistent and consistent is not None:
+        gains = gains + row.consistent * consistent
+    if row.log_consistent and consistent is not None:
+        gains = gains + row.log_consistent * np.log(np.maximum(consistent, LEAST))
     return gains
 
 
-def _tags(sentences: Sentences, names: Sequence[str]) -> list[Labels]:
-    """For each terminal of each sentence the preterminal with the largest posterior."""
-    until = np.cumsum(sentences.lengths)
-    position = np.arange(until[-1])
-    if len(until) > 1:
-        position -= np.repeat(until - sentences.lengths, sentences.lengths)
-    ids = sentences.spans.label[sentences.cells(sentences.lengths, position, position + 1)]
-    bounds = itertools.pairwise((0, *until.tolist()))
-    return [Labels(ids[begin:end], names) for begin, end in bounds]
-
-
-def best_preterminals(posteriors: Posteriors) -> Sequence[str | None]:
+def best_preterminals(posteriors: Posteriors) -> Labels:
     """For each terminal the preterminal with the largest posterior (None: it has none)."""
-    return _tags(Sentences.of([posteriors]), posteriors.labels)[0]
+    return Labels(posteriors.spans.label[word_cells(posteriors.length)], posteriors.labels)
 
 
 def labelled(found: Bracketings, posteriors: Posteriors) -> Spans[str]:
     """The spans of one sentence's bracketing, each with its most probable label."""
-    sentences, names = Sentences.of([posteriors]), Names(posteriors.labels)
-    cells = sentences.cells(sentences.lengths - 1, found.starts, found.ends)
-    ids = _label_ids(found, sentences.spans.label[cells], names)
-    return Spans(found.starts, found.ends, ids, names.names)
+    names = Names(posteriors.labels)
+    return Spans(found.starts, found.ends, _label_ids(found, posteriors.spans.label, names), names.names)
 
 
 def _label_ids(found: Bracketings, best: Ints, names: Names) -> Ints:
-    """The label of each span: ``best`` where there is one.
+    """The label of each span: the ``best`` of its cell where there is one.
 
     A span of zero mass takes its parent's continuation (a root of zero mass cannot be: the sentence
     has a parse).
     """
-    ids = best.copy()
-    for span in np.flatnonzero(best == NO_LABEL).tolist():
-        first = found.first[np.searchsorted(found.first, span, side="right") - 1]
-        ids[span] = names.id_of(continuation_of(names.names[ids[first + found.parents[span]]]))
+    ids = best[found.cells]
+    for span in (ids == NO_LABEL).nonzero()[0].tolist():
+        ids[span] = names.id_of(continuation_of(names.names[ids[found.parents[span]]]))
     return ids

@@ -8,7 +8,7 @@ import numpy as np
 
 from mbrparse.decode.candidates.sampler import SampledTree
 from mbrparse.decode.fallback import LabelledSpans
-from mbrparse.decode.free.bracketing import best_bracketing, best_bracketings
+from mbrparse.decode.free.bracketing import BracketingSearch, best_bracketing
 from mbrparse.decode.free.free_decoder import labelled
 from mbrparse.decode.posteriors.span_posteriors import Posteriors
 from mbrparse.decode.whole_trees.agreements import Span, crossing_table
@@ -55,4 +55,4 @@ def spans_of(tree: list[Span], length: int, posteriors: Posteriors) -> LabelledS
     """The tree with the most probable label on each span."""
     chosen = np.zeros(length * (length + 1) // 2)
     chosen[[cell_of(length, *span) for span in tree]] = 1.0
-    return labelled(best_bracketings(chosen, np.array([length])), posteriors)
+    return labelled(BracketingSearch().best([chosen], [length]), posteriors)

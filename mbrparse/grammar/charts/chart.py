@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from mbrparse.grammar.charts.live_nodes import LiveNodes
@@ -18,8 +17,7 @@ TOO_LARGE = "chart too large for memory"
 TOO_IMPROBABLE = "too improbable for a forest"
 
 
-@dataclass(frozen=True)
-class Derivation:
+class Derivation(NamedTuple):
     """The most probable derivation.
 
     ``nodes`` are its constituents as (start, end, symbol id) in preorder, ``preterminals`` the symbols

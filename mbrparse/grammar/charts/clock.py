@@ -11,7 +11,7 @@ import math
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from mbrparse.grammar.kernel import seconds_of_making
 
 # A thread without work waits so long for some, in seconds; to start one takes longer than to wake one.
 _PATIENCE = 1.0
+_NOTHING = nullcontext()
 
 
 class Clock:
@@ -41,20 +42,22 @@ class Clock:
         self._turn = threading.Condition()
         self._watcher: threading.Thread | None = None
 
-    @contextmanager
-    def running(self, spent: float = 0.0) -> Iterator[None]:
+    def running(self, spent: float = 0.0) -> AbstractContextManager[None]:
         """Let the time run while the block does, from ``spent`` seconds on; it is not up after the block.
 
         Within such a block another has the time that is left. Raises MbrparseError where no thread can be
         started.
         """
         if self.seconds is None or self._running:
-            yield
-            return
+            return _NOTHING
+        return self._run(self.seconds - spent)
+
+    @contextmanager
+    def _run(self, left: float) -> Iterator[None]:
         began = _now()
         self._running = True
         try:
-            self._start(began + self.seconds - spent)
+            self._start(began + left)
             yield
         finally:
             with self._turn:

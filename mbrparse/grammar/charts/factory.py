@@ -13,7 +13,7 @@ from mbrparse.errors import GrammarError, TimeLimitError
 from mbrparse.grammar.charts.chart import Cell, Chart, Wanted
 from mbrparse.grammar.charts.clock import NO_LIMIT, Clock
 from mbrparse.grammar.charts.dense.dense_charts import DenseCharts
-from mbrparse.grammar.charts.rule_tables import chart_rules, wide_symbols
+from mbrparse.grammar.charts.rule_tables import Rules, chart_rules, wide_symbols
 from mbrparse.grammar.charts.sparse.sparse_charts import SparseCharts
 from mbrparse.grammar.pcfg import PCFG, IntArray
 
@@ -24,7 +24,9 @@ Kernel = Literal["dense", "sparse"]
 TIE = {"double": 1e-9, "single": 1e-5}
 _DTYPES = {"double": np.float64, "single": np.float32}
 
-MAX_DENSE_SYMBOLS = 400  # beyond, most symbols of most cells are zero
+#: Beyond so many wide symbols most are zero in most cells, unless each has rules with many others.
+MAX_DENSE_SYMBOLS = 400
+_MAX_SYMBOLS, _MANY_PAIRS = 1024, 16
 
 # What the chart of a longest sentence may take, with as many symbols in a cell as are likely.
 _CHART_BYTES = 2 << 30
@@ -38,9 +40,16 @@ def default_max_length(grammar: PCFG) -> int:
     return math.isqrt(2 * _CHART_BYTES // (_NODE_BYTES * symbols))
 
 
-def choose_kernel(wide_symbols: int, length: int) -> Kernel:
-    """Which kernel parses a sentence: it depends on nothing but grammar and length."""
-    return "dense" if length > 1 and wide_symbols <= MAX_DENSE_SYMBOLS else "sparse"
+def suits_dense(rules: Rules) -> bool:
+    """Whether the dense kernel parses by a grammar (two words and more), or the sparse one.
+
+    It takes few wide symbols, and more of them where all go with many others.
+    """
+    symbols = len(wide_symbols(rules))
+    if MAX_DENSE_SYMBOLS < symbols <= _MAX_SYMBOLS:
+        pairs = np.unique(rules.left.astype(np.int64) * rules.n_symbols + rules.right)
+        return len(pairs) >= _MANY_PAIRS * symbols
+    return symbols <= MAX_DENSE_SYMBOLS
 
 
 class ChartFactory:
@@ -69,7 +78,7 @@ class ChartFactory:
                 "the dense kernel takes no unary rules", remedy="leave the choice to the grammar"
             )
         self._forced: Kernel | None = "sparse" if grammar.has_unaries else kernel
-        self._wide = len(wide_symbols(chart_rules(grammar)))
+        self._is_dense = suits_dense(chart_rules(grammar))
         self._dense_charts: DenseCharts | None = None
         self._double_dense_charts: DenseCharts | None = None
         self._sparse_charts: SparseCharts | None = None
@@ -133,7 +142,7 @@ class ChartFactory:
     def _kernel(self, chart: Chart) -> Kernel:
         if self._forced is not None and chart.length > 1:
             return self._forced
-        return choose_kernel(self._wide, chart.length)
+        return "dense" if self._is_dense and chart.length > 1 else "sparse"
 
     @property
     def _dense(self) -> DenseCharts:

@@ -6,12 +6,13 @@ Cells are numbered row by row over the upper triangle of the sentence itself (se
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from mbrparse.grammar.charts.rule_tables import Floats, Ints
+from mbrparse.grammar.charts.rule_tables import Floats, Ints, Offsets
 from mbrparse.grammar.kernel import kernel
 
 Position = TypeVar("Position", int, npt.NDArray[np.int_], npt.NDArray[np.int32])
@@ -24,6 +25,17 @@ def cell_of(n: int, start: Position, end: Position) -> Position:
     [0, 1, 2, 3, 4, 5]
     """
     return start * n - start * (start - 1) // 2 + end - start - 1
+
+
+@lru_cache(1024)
+def word_cells(n: int) -> Offsets:
+    """The cells of width one.
+
+    >>> word_cells(3).tolist()
+    [0, 3, 5]
+    """
+    start = np.arange(n)
+    return cell_of(n, start, start + 1)
 
 
 class SpanSummary(NamedTuple):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Callable, Container, Iterator, Sequence
 from functools import cache, partial
@@ -14,13 +13,20 @@ import numpy.typing as npt
 from mbrparse.grammar.charts.chart import Chart, Derivation, Wanted
 from mbrparse.grammar.charts.clock import Clock
 from mbrparse.grammar.charts.columns import Spans
-from mbrparse.grammar.charts.dense.dense_derivation import dense_derivations, lane_nodes
+from mbrparse.grammar.charts.dense.dense_derivation import dense_derivations, room_for_nodes
 from mbrparse.grammar.charts.dense.dense_forest_nodes import dense_forest_nodes
 from mbrparse.grammar.charts.dense.dense_inside import dense_inside, dense_roots, dense_viterbi
 from mbrparse.grammar.charts.dense.dense_nodes import dense_nodes
 from mbrparse.grammar.charts.dense.dense_outside import dense_outside
 from mbrparse.grammar.charts.dense.dense_readings import DenseReadings, Filled
-from mbrparse.grammar.charts.dense.dense_state import DenseState, Group, dense_state
+from mbrparse.grammar.charts.dense.dense_state import (
+    DenseState,
+    Entries,
+    Group,
+    dense_state,
+    enter_words,
+    room_for_group,
+)
 from mbrparse.grammar.charts.dense.dense_summary import (
     wide_labels,
 )
@@ -29,10 +35,10 @@ from mbrparse.grammar.charts.dense.diagonal_charts import DiagonalCharts
 from mbrparse.grammar.charts.dense.number_range import NumberRange
 from mbrparse.grammar.charts.dense.recognition import Recognition
 from mbrparse.grammar.charts.forest.forest_nodes import SentenceNodes
-from mbrparse.grammar.charts.lexicon import lexical_entries, lexicon, scaled_entries
+from mbrparse.grammar.charts.lexicon import lexicon, scaled_entries
 from mbrparse.grammar.charts.live_nodes import LiveNodes, no_nodes
 from mbrparse.grammar.charts.nodes import SYMBOL_IDS
-from mbrparse.grammar.charts.rule_tables import Floats, Ints, chart_rules
+from mbrparse.grammar.charts.rule_tables import Floats, chart_rules
 from mbrparse.grammar.charts.span_summary import (
     SpanSummary,
     cell_of,
@@ -62,20 +68,22 @@ class DenseCharts:
         self._highest = math.sqrt(np.finfo(dtype).max)
         self._tie = tie
         self._tables = dense_tables(rules, dtype)
-        self._lexicon = lexicon(rules, len(grammar.terminals))
+        words = lexicon(rules, len(grammar.terminals))
         wide_id = np.full(len(grammar.symbols), -1, np.int32)
         wide_id[self._tables.symbol] = np.arange(len(self._tables.symbol))
-        self._entry_wide = wide_id[self._lexicon.symbol]
         # Values are multiplied by a power of two for each token, so that they stay near one.
-        self._token_shift, entry_prob = scaled_entries(self._lexicon)
-        self._range = NumberRange(rules, self._lexicon, dtype)
-        self._entry_prob = entry_prob.astype(dtype)
-        labels = wide_labels(grammar.label_ids[self._tables.symbol], tie, self.dtype)
+        shift, prob = scaled_entries(words)
+        self._entries = Entries(words.start, words.symbol, prob.astype(dtype), wide_id[words.symbol], shift)
+        # By lanes; and by lanes, length, and whether words have one entry each.
+        self._rooms: dict[int, Group] = {}
+        self._states: dict[tuple[int, int, bool], DenseState] = {}
+        self._range = NumberRange(rules, words, dtype)
+        labels = wide_labels(grammar.label_ids, self._tables.symbol, tie, self.dtype)
         self._scratch = aligned_rows(max(len(self._tables.tile_right), 4), self.dtype)
-        self._readings = DenseReadings(self._tables, labels, grammar.label_ids, tie)
+        self._readings = DenseReadings(self._tables, labels, tie)
         self._diagonals = DiagonalCharts(labels, self._scratch, clock)
         # Made for the first sentence that asks: its tables are as many as all others.
-        self._recognition = cache(partial(Recognition, rules, self._lexicon, self.dtype, self._diagonals))
+        self._recognition = cache(partial(Recognition, rules, words, self.dtype, self._diagonals))
         self._charts = [aligned_rows(0, self.dtype), aligned_rows(0, self.dtype)]
         # What was last asked for a cell: its sentence, since charts that are held would hold this in turn.
         self._held: tuple[IntArray, Filled] | None = None
@@ -103,13 +111,12 @@ class DenseCharts:
 
         Raises TimeLimitError.
         """
-        self._held = None
         failed: dict[int, Chart] = {}
         empty: set[int] = set()
         sentences = [chart.terminal_ids for chart in charts]
-        arranged = self._arrange(sentences)
+        state = self._arrange(sentences)
         if wanted.summaries or wanted.entries or wanted.nodes:
-            filled = self._inside_outside(*arranged, wanted.entries or wanted.nodes)
+            filled = self._inside_outside(state, wanted.entries or wanted.nodes)
             for lane, chart in enumerate(charts):
                 if filled.sound[lane]:
                     continue
@@ -123,9 +130,9 @@ class DenseCharts:
             if len(failed) + len(empty) < len(charts):
                 self._put(filled, charts, {*failed, *empty}, wanted)
         if wanted.derivations:
-            if len(charts) == 1 and self._long(arranged[0].group):  # it was rescaled
-                arranged = self._arrange(sentences)
-            for lane, derivation in enumerate(self._derivations(*arranged, sentences, empty)):
+            if len(charts) == 1 and self._long(state):  # it was rescaled
+                state = self._arrange(sentences)
+            for lane, derivation in enumerate(self._derivations(state, sentences, empty)):
                 if derivation is None:
                     failed[lane] = charts[lane]
                 elif lane not in failed:
@@ -137,12 +144,12 @@ class DenseCharts:
 
         Only a kernel with more range knows then.
         """
-        filled = self._inside_outside(*self._arrange(sentences), with_cells=True)
+        filled = self._inside_outside(self._arrange(sentences), with_cells=True)
         found: list[SentenceNodes | None] = [None] * len(sentences)
         if not any(filled.sound):
             return found
         given = filled.state, self._tables.symbol, filled.inside, filled.outside, filled.total
-        powers = self._powers(filled.state.group, filled.shift)
+        powers = filled.state.group.power.tolist()
         rows = zip(dense_forest_nodes(*given), filled.log_prob, powers, strict=False)  # lanes may stay empty
         for lane, (nodes, log_prob, power) in enumerate(rows):
             if lane < len(sentences) and filled.sound[lane]:
@@ -152,7 +159,7 @@ class DenseCharts:
 
     def _put(self, filled: Filled, charts: Sequence[Chart], left_out: Container[int], wanted: Wanted) -> None:
         """Tell charts what was found, but those that are left out."""
-        words = None if self._readings.are_certain(filled.state.group) else self._readings.word_masses(filled)
+        words = None if filled.state.certain else self._readings.word_masses(filled)
         summaries = self._readings.summaries(filled, words)
         entries = self._readings.entries(filled, summaries, words) if wanted.entries else None
         for lane, chart in enumerate(charts):
@@ -169,15 +176,14 @@ class DenseCharts:
         None where that needs a kernel with more range.
         """
         if self._held is None or self._held[0] is not chart.terminal_ids:
-            self._held = None
-            arranged = self._arrange([chart.terminal_ids])
-            self._held = (chart.terminal_ids, self._inside_outside(*arranged, with_cells=True))
+            state = self._arrange([chart.terminal_ids])
+            self._held = (chart.terminal_ids, self._inside_outside(state, with_cells=True))
         filled = self._held[1]
         if not filled.sound[0]:
             return None
         count = len(self._tables.symbol)
         base = cell_of(chart.length, start, end) * count
-        shift = float(filled.shift[start:end].sum()) * math.log(2.0)
+        shift = float(filled.state.group.shift[start:end].sum()) * math.log(2.0)
         return (
             self._tables.symbol,
             (filled.inside[base : base + count, 0].astype(np.float64), -shift),
@@ -193,36 +199,34 @@ class DenseCharts:
         chart[:] = 0
         return chart
 
-    def _arrange(self, sentences: Sequence[IntArray]) -> tuple[DenseState, Ints]:
-        """Sentences by lane, and the powers of two by word; one sentence is alone."""
-        if len(sentences) == 1:
-            [tokens] = sentences
-            length = np.array([len(tokens)], np.int32)
-            entries, begin = lexical_entries(self._lexicon, tokens)
-            entry_start = begin[None, :]
-        else:
-            length = np.zeros(self.lanes, np.int32)
-            length[: len(sentences)] = [len(tokens) for tokens in sentences]
-            tokens = np.concatenate(sentences)
-            entries, begin = lexical_entries(self._lexicon, tokens)
-            first = np.concatenate(([0], np.cumsum(length)[:-1]))
-            ends = np.minimum(np.arange(length.max() + 1)[None, :], length[:, None])
-            entry_start = begin[first[:, None] + ends]
-        group = Group(
-            length,
-            entry_start,
-            self._lexicon.symbol[entries],
-            self._entry_prob[entries],
-            self._entry_wide[entries],
-        )
-        return dense_state(self._tables, group, self._scratch), self._token_shift[tokens]
+    def _arrange(self, sentences: Sequence[IntArray]) -> DenseState:
+        """Sentences by lane; one sentence is alone."""
+        lengths = [len(tokens) for tokens in sentences]
+        self._held = None  # its words lie where these will
+        lanes, longest = 1 if len(sentences) == 1 else self.lanes, max(lengths)
+        group = self._room(lanes, longest)
+        group.length[:] = 0
+        group.length[: len(lengths)] = lengths
+        tokens = sentences[0] if len(sentences) == 1 else np.concatenate(sentences)
+        one_each = enter_words(self._entries, tokens, group) == len(tokens)
+        key = lanes, longest, one_each
+        if key not in self._states:
+            self._states[key] = dense_state(self._tables, group, self._scratch, longest, one_each)
+        return self._states[key]
 
-    def _inside_outside(self, state: DenseState, shift: Ints, with_cells: bool) -> Filled:
+    def _room(self, lanes: int, longest: int) -> Group:
+        """Where a group's words are entered."""
+        if lanes not in self._rooms or self._rooms[lanes].entry_start.shape[1] <= longest:
+            self._rooms[lanes] = room_for_group(self._entries, lanes, longest)
+            self._states.clear()
+        return self._rooms[lanes]
+
+    def _inside_outside(self, state: DenseState, with_cells: bool) -> Filled:
         """Fill charts; those of one sentence are of use ``with_cells`` only, its summary is anyway."""
         n_cells = state.longest * (state.longest + 1) // 2
         joint = _no_summary(len(state.group.length), n_cells, self.dtype)
         if len(joint.best) == 1:
-            return self._alone(state, shift, joint, with_cells)
+            return self._alone(state, joint, with_cells)
         inside, outside = self._chart(0, n_cells), self._chart(1, n_cells + state.longest + 1)
         dense_inside(state, inside, self._clock.stop)
         self._clock.check()
@@ -231,32 +235,31 @@ class DenseCharts:
         dense_outside(state, inside, outside, total, peak, self._clock.stop)
         self._clock.check()
         self._readings.summarize(state, inside, outside, joint)
-        log_prob, sound = self._judged(state.group, shift, total.tolist(), peak[0].tolist())
-        return Filled(state, shift, inside, outside, joint, total, log_prob, sound)
+        log_prob, sound = self._judged(state.group, total.tolist(), peak[0].tolist())
+        return Filled(state, inside, outside, joint, total, log_prob, sound)
 
-    def _alone(self, state: DenseState, shift: Ints, joint: SpanSummary, with_cells: bool) -> Filled:
-        group, diagonals = state.group, self._diagonals
-        summary = SpanSummary(joint.label[0], joint.best[0], joint.total[0])
-        total, peak = diagonals.posteriors(state, shift, summary, self._long(group))
-        log_prob, sound = self._judged(group, shift, total.tolist(), peak.tolist())
+    def _alone(self, state: DenseState, joint: SpanSummary, with_cells: bool) -> Filled:
+        diagonals = self._diagonals
+        total, peak = diagonals.posteriors(state, joint, self._long(state))
+        log_prob, sound = self._judged(state.group, [total], [peak])
         inside = outside = self._scratch[:0]
-        if sound[0] and (with_cells or not self._readings.are_certain(group)):
-            inside, outside = diagonals.rows(0, state), diagonals.rows(1, state)
-        return Filled(state, shift, inside, outside, joint, total, log_prob, sound)
+        if sound[0] and (with_cells or not state.certain):
+            inside, outside = diagonals.rows(state)
+        return Filled(state, inside, outside, joint, np.array([total]), log_prob, sound)
 
-    def _long(self, group: Group) -> bool:
+    def _long(self, state: DenseState) -> bool:
         """Whether a sentence is so long that its words' powers of two may not fit them."""
-        return int(group.length[0]) > self._longest_unscaled
+        return state.longest > self._longest_unscaled
 
     def _judged(
-        self, group: Group, shift: Ints, total: Sequence[float], peak: Sequence[float]
+        self, group: Group, total: Sequence[float], peak: Sequence[float]
     ) -> tuple[list[float], list[bool]]:
         """By lane the log probability, and whether no value of weight left the numbers' range."""
         # An outside value near the largest number may have met inside values below the smallest.
         sound = [0 < prob < math.inf and most < self._highest for prob, most in zip(total, peak, strict=True)]
         log_prob = [
             math.log(prob) - power * math.log(2.0) if is_sound else -math.inf
-            for prob, power, is_sound in zip(total, self._powers(group, shift), sound, strict=True)
+            for prob, power, is_sound in zip(total, group.power.tolist(), sound, strict=True)
         ]
         return log_prob, sound
 
@@ -267,42 +270,34 @@ class DenseCharts:
         if prob == 0 and len(tokens) <= self._longest_unscaled and self._range.holds(tokens):
             return True
         # The range was left, or may have been.
-        return not self._recognition().derives(tokens, self._arrange([tokens])[0])
-
-    def _powers(self, group: Group, shift: Ints) -> list[int]:
-        """The power of two of each lane's sentence."""
-        until = list(itertools.accumulate(shift.tolist(), initial=0))
-        ends = list(itertools.accumulate(group.length.tolist(), initial=0))
-        return [until[end] - until[begin] for begin, end in itertools.pairwise(ends)]
+        return not self._recognition().derives(tokens, self._arrange([tokens]))
 
     def _nodes(self, filled: Filled, lane: int) -> LiveNodes:
         return dense_nodes(filled.state, self._tables.symbol, filled.inside, filled.outside, lane)
 
     def _derivations(
-        self, state: DenseState, shift: Ints, sentences: Sequence[IntArray], empty: Container[int]
+        self, state: DenseState, sentences: Sequence[IntArray], empty: Container[int]
     ) -> list[Derivation | None]:
         """The most probable one of each sentence; None: that needs a kernel with more range.
 
         Those of some lanes, which are ``empty``, are known to have none.
         """
-        best: Floats | None
-        length = state.group.length.tolist()
-        if len(length) == 1 and 0 in empty:
-            return [_no_derivation()]
-        if len(length) == 1:
-            best = self._diagonals.best(state, shift, self._long(state.group))
-            if best is None:
+        if len(sentences) == 1:
+            if 0 in empty:
+                return [_no_derivation()]
+            nodes = self._diagonals.derivation(state, self._long(state), self._tie)
+            if nodes is None:
                 return [_no_derivation() if self._has_no_tree(sentences[0], math.nan) else None]
         else:
             best = self._chart(0, state.longest * (state.longest + 1) // 2)
             dense_viterbi(state, best, self._clock.stop)
             self._clock.check()
-        nodes = lane_nodes(len(length), state.longest)
-        dense_derivations(state, best, self._tie, np.empty((state.longest + 1, 3), np.int32), nodes)
-        powers = self._powers(state.group, shift)
+            nodes, stack = room_for_nodes(self.lanes, state.longest)
+            dense_derivations(state, best, self._tie, stack, nodes)
+        powers = state.group.power.tolist()
         found: list[Derivation | None] = []
-        rows = zip(sentences, length, nodes.top.tolist(), strict=False)  # lanes may stay empty
-        for lane, (tokens, n, prob) in enumerate(rows):
+        for lane, (tokens, prob) in enumerate(zip(sentences, nodes.top.tolist(), strict=False)):
+            n = len(tokens)
             if lane in empty or self._has_no_tree(tokens, prob):
                 found.append(_no_derivation())
                 continue

@@ -15,6 +15,23 @@ from mbrparse.grammar.charts.rule_tables import Floats, Ints
 from mbrparse.grammar.kernel import kernel
 
 
+class Places(NamedTuple):
+    """Where a chart has the values of nodes, in numbers; a lane's are ``lane`` further on."""
+
+    first: int
+    start: int  # the next start's are so many further on
+    bend: int  # less so many for each start before it
+    end: int
+    symbol: int
+
+
+@kernel
+def _place_of(places: Places, start: int, end: int) -> int:
+    """The place of a cell's first symbol."""
+    bent = start * (start - 1) // 2 * places.bend
+    return places.first + start * places.start - bent + end * places.end
+
+
 class LaneNodes(NamedTuple):
     """The derivations of lanes: inner nodes in preorder, and tags; where there is none, ``top`` is 0."""
 
@@ -25,29 +42,39 @@ class LaneNodes(NamedTuple):
     top: Floats  # by lane: the derivation's probability, scaled
 
 
-def lane_nodes(lanes: int, longest: int) -> LaneNodes:
-    """Room for the derivations of a group."""
+def room_for_nodes(lanes: int, longest: int) -> tuple[LaneNodes, Ints]:
+    """Room for the derivations of a group, and the scratch for reading them off."""
     start, end, symbol, tag = np.empty((4, lanes, longest), np.int32)
-    return LaneNodes(start, end, symbol, tag, np.zeros(lanes))
+    return LaneNodes(start, end, symbol, tag, np.zeros(lanes)), np.empty((longest + 1, 3), np.int32)
 
 
 @kernel
 def dense_derivations(
     state: DenseState, best: Floats, tolerance: float, stack: Ints, nodes: LaneNodes
 ) -> None:
-    """Read the best derivations of all lanes off the chart; ``stack`` is scratch.
+    """Read the best derivations of all lanes off the chart [rows, lanes]; ``stack`` is scratch."""
+    lanes, row = best.shape[1], state.n_wide * best.shape[1]
+    places = Places(-row, (state.longest - 1) * row, row, row, lanes)
+    read_derivations(state, best.reshape(-1), places, tolerance, stack, nodes)
+
+
+@kernel
+def read_derivations(
+    state: DenseState, best: Floats, places: Places, tolerance: float, stack: Ints, nodes: LaneNodes
+) -> None:
+    """The same of a chart that lies in any way.
 
     One-token sentences whose root is narrow are not for this kernel.
     """
-    tables, offsets, n_wide = state.tables, state.offsets, state.n_wide
+    tables, n_wide = state.tables, state.n_wide
     for lane in range(len(nodes.top)):
         length = state.group.length[lane]
-        top = best[0, 0] * 0
+        top = best[0] * 0
         root = -1
-        base = offsets[0] + length * n_wide
+        base = _place_of(places, 0, length) + lane
         if length > 1 or (length == 1 and tables.wide_at_one):
             for symbol in range(n_wide):
-                value = tables.root[symbol] * best[base + symbol, lane]
+                value = tables.root[symbol] * best[base + symbol * places.symbol]
                 if value > top * (1 + tolerance):
                     top = value
                     root = symbol
@@ -67,7 +94,7 @@ def dense_derivations(
             nodes.start[lane, count], nodes.end[lane, count] = start, end
             nodes.symbol[lane, count] = symbol_id
             count += 1
-            split, left, right = _find_children(state, best, lane, (start, end, code), tolerance)
+            split, left, right = _find_children(state, best, places, lane, (start, end, code), tolerance)
             stack[depth, 0], stack[depth, 1], stack[depth, 2] = split, end, right
             stack[depth + 1, 0], stack[depth + 1, 1], stack[depth + 1, 2] = start, split, left
             depth += 2
@@ -75,23 +102,28 @@ def dense_derivations(
 
 @kernel
 def _find_children(
-    state: DenseState, best: Floats, lane: int, node: tuple[int, int, int], tolerance: float
+    state: DenseState,
+    best: Floats,
+    places: Places,
+    lane: int,
+    node: tuple[int, int, int],
+    tolerance: float,
 ) -> tuple[int, int, int]:
     """The first candidate, in order, that reaches the node's value."""
     start, end, parent = node
-    tables, group, offsets, n_wide = state.tables, state.group, state.offsets, state.n_wide
+    tables, group, unit = state.tables, state.group, places.symbol
     narrow, least = tables.narrow, state.least
-    bound = best[offsets[start] + end * n_wide + parent, lane] * (1 - tolerance)
+    bound = best[_place_of(places, start, end) + lane + parent * unit] * (1 - tolerance)
     for split in range(start + 1, end):
-        here = offsets[start] + split * n_wide
-        there = offsets[split] + end * n_wide
+        here = _place_of(places, start, split) + lane
+        there = _place_of(places, split, end) + lane
         left, right = 0, 0
         first_left, first_right = 1 << 30, 1 << 30  # their symbol ids
         if split - start >= least and end - split >= least:
             for rule in range(tables.sum_start[parent], tables.sum_start[parent + 1]):
                 pair = tables.sum_pair[rule]
                 one, two = tables.tile_left[pair // 4], tables.tile_right[pair]
-                if tables.sum_prob[rule] * (best[here + one, lane] * best[there + two, lane]) >= bound:
+                if tables.sum_prob[rule] * (best[here + one * unit] * best[there + two * unit]) >= bound:
                     if (tables.symbol[one], tables.symbol[two]) < (first_left, first_right):
                         first_left, first_right = tables.symbol[one], tables.symbol[two]
                         left, right = int(one), int(two)
@@ -108,7 +140,7 @@ def _find_children(
                             first_right,
                         ):
                             if (
-                                group.entry_prob[entry] * narrow.left_prob[rule] * best[there + two, lane]
+                                group.entry_prob[entry] * narrow.left_prob[rule] * best[there + two * unit]
                                 >= bound
                             ):
                                 first_left, first_right = symbol, tables.symbol[two]
@@ -141,7 +173,7 @@ def _find_children(
                         first_right,
                     ):
                         if (
-                            group.entry_prob[entry] * narrow.right_prob[rule] * best[here + one, lane]
+                            group.entry_prob[entry] * narrow.right_prob[rule] * best[here + one * unit]
                             >= bound
                         ):
                             first_left, first_right = tables.symbol[one], symbol

@@ -17,11 +17,10 @@ from mbrparse.grammar.charts.dense.dense_summary import (
     entry_room,
 )
 from mbrparse.grammar.charts.dense.dense_tables import DenseTables
-from mbrparse.grammar.charts.dense.dense_words import certain_words, dense_words
-from mbrparse.grammar.charts.rule_tables import Floats, Ints
+from mbrparse.grammar.charts.dense.dense_words import dense_words
+from mbrparse.grammar.charts.rule_tables import Floats
 from mbrparse.grammar.charts.span_summary import SpanEntries, SpanSummary, cell_of
 from mbrparse.grammar.charts.vector import VECTOR_BYTES
-from mbrparse.grammar.pcfg import IntArray
 
 WordMasses = list[list[dict[int, float]]]  # [lane][position]: posteriors of preterminals' labels
 
@@ -33,10 +32,9 @@ class Filled(NamedTuple):
     """The charts of a group; they live until the next group is filled."""
 
     state: DenseState
-    shift: Ints  # by word, sentence after sentence: the power of two in the values of all that spans it
     inside: Floats
     outside: Floats
-    joint: SpanSummary  # arrays [lane, cell]; of cells of width two and more at first
+    joint: SpanSummary  # arrays [lane, cell]; words that are not certain are not in it at first
     total: Floats  # scaled probabilities by lane
     log_prob: list[float]
     sound: list[bool]  # whether no value of weight left the numbers' range
@@ -45,28 +43,25 @@ class Filled(NamedTuple):
 class DenseReadings:
     """Reads off charts of one grammar in one precision."""
 
-    def __init__(self, tables: DenseTables, labels: WideLabels, label_ids: IntArray, tie: float) -> None:
-        self._tables, self._labels, self._label_ids, self._tie = tables, labels, label_ids, tie
+    def __init__(self, tables: DenseTables, labels: WideLabels, tie: float) -> None:
+        self._tables, self._labels, self._tie = tables, labels, tie
         dtype = labels.number.dtype
         self._rows = np.zeros((3, VECTOR_BYTES // dtype.itemsize), dtype)
 
     def summarize(self, state: DenseState, inside: Floats, outside: Floats, joint: SpanSummary) -> None:
-        """Summarize a group's cells of width two and more."""
+        """Summarize a group's cells of width two and more, and certain words."""
         dense_summary(state, self._labels, inside, outside, joint, self._rows)
-
-    def are_certain(self, group: Group) -> bool:
-        """Whether each word has one preterminal."""
-        return len(group.entry_symbol) == group.length.sum() and not self._tables.wide_at_one
 
     def summaries(self, filled: Filled, words: WordMasses | None) -> list[SpanSummary]:
         """Of each lane, what stands in ``joint``, with that of the words (None: they are certain)."""
-        group, joint = filled.state.group, filled.joint
-        if words is None:
-            certain_words(group, self._label_ids, joint)
-        else:
-            self._word_summary(group, words, joint)
-        cells = group.length * (group.length + 1) // 2
-        return [SpanSummary(*(array[lane, : cells[lane]] for array in joint)) for lane in range(len(cells))]
+        group, (label, best, total) = filled.state.group, filled.joint
+        if words is not None:
+            self._word_summary(group, words, filled.joint)
+        cells = [length * (length + 1) // 2 for length in group.length.tolist()]
+        return [
+            SpanSummary(label[lane, :count], best[lane, :count], total[lane, :count])
+            for lane, count in enumerate(cells)
+        ]
 
     def _word_summary(self, group: Group, words: WordMasses, joint: SpanSummary) -> None:
         for lane, lane_words in enumerate(words):
@@ -92,7 +87,7 @@ class DenseReadings:
                     mass = narrow[entry]
                     if wide >= 0:
                         mass = filled.inside[row + wide, lane] * filled.outside[row + wide, lane]
-                    label = int(self._label_ids[group.entry_symbol[entry]])
+                    label = int(self._labels.of_symbol[group.entry_symbol[entry]])
                     found[label] = found.get(label, 0.0) + float(mass)
                 masses.append(found)
         return lanes

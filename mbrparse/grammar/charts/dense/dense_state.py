@@ -14,18 +14,34 @@ import numpy as np
 
 from mbrparse.grammar.charts.dense.dense_tables import DenseTables
 from mbrparse.grammar.charts.rule_tables import Floats, Ints, Offsets
+from mbrparse.grammar.kernel import kernel, steady
 
 
+@steady
+class Entries(NamedTuple):
+    """Lexical rules as they are entered into a group: those of terminal t are start[t] .. start[t + 1]."""
+
+    start: Ints
+    symbol: Ints
+    prob: Floats  # scaled
+    wide: Ints  # wide id of the symbol, or -1
+    shift: Ints  # by terminal, the power of two that its probabilities are scaled by
+
+
+@steady
 class Group(NamedTuple):
-    """The sentences of one group, by lane."""
+    """The sentences of one group, by lane; its arrays may have room for longer ones."""
 
     length: Ints  # of each sentence; 0 for an empty lane
     entry_start: Ints  # [lane, position]: lexical entries of a token
     entry_symbol: Ints
     entry_prob: Floats  # scaled
     entry_wide: Ints  # wide id of the symbol, or -1
+    shift: Ints  # by word, sentence after sentence: the power of two in the values of all that spans it
+    power: Ints  # of each sentence, the sum of them
 
 
+@steady
 class DenseState(NamedTuple):
     """A grammar, a group, and where its cells are."""
 
@@ -36,13 +52,53 @@ class DenseState(NamedTuple):
     longest: int  # the length of the group's longest sentence
     n_wide: int
     least: int  # the width of the narrowest cells with wide symbols
+    certain: bool  # whether each word has one symbol, which is narrow
 
 
-def dense_state(tables: DenseTables, group: Group, scratch: Floats) -> DenseState:
-    """The state for a group."""
-    longest, n_wide = int(group.length.max()), len(tables.symbol)
+def room_for_group(entries: Entries, lanes: int, longest: int) -> Group:
+    """Room for as many sentences as there are lanes."""
+    words = lanes * longest
+    most = words * int(np.diff(entries.start).max(initial=0))
+    return Group(
+        np.zeros(lanes, np.int32),
+        np.empty((lanes, longest + 1), np.int32),
+        np.empty(most, np.int32),
+        np.empty(most, entries.prob.dtype),
+        np.empty(most, np.int32),
+        np.empty(words, np.int32),
+        np.zeros(lanes, np.int32),
+    )
+
+
+@kernel
+def enter_words(entries: Entries, tokens: Ints, group: Group) -> int:
+    """Enter the words of sentences whose lengths are there, one after the other; returns their entries."""
+    word, entry = 0, 0
+    for lane in range(len(group.length)):
+        group.power[lane] = 0
+        for position in range(group.entry_start.shape[1]):
+            group.entry_start[lane, position] = entry
+            if position >= group.length[lane]:
+                continue
+            token = tokens[word]
+            group.shift[word] = entries.shift[token]
+            group.power[lane] += entries.shift[token]
+            word += 1
+            for rule in range(entries.start[token], entries.start[token + 1]):
+                group.entry_symbol[entry] = entries.symbol[rule]
+                group.entry_prob[entry] = entries.prob[rule]
+                group.entry_wide[entry] = entries.wide[rule]
+                entry += 1
+    return entry
+
+
+def dense_state(
+    tables: DenseTables, group: Group, scratch: Floats, longest: int, one_each: bool
+) -> DenseState:
+    """The state for a group; ``one_each`` is whether each of its words has one entry."""
+    n_wide, least = len(tables.symbol), 1 if tables.wide_at_one else 2
     offsets = _offsets(longest, n_wide)
-    return DenseState(tables, group, scratch, offsets, longest, n_wide, 1 if tables.wide_at_one else 2)
+    return DenseState(tables, group, scratch, offsets, longest, n_wide, least, one_each and least == 2)
 
 
 @lru_cache(64)

@@ -1,4 +1,4 @@
-"""Posteriors of labelled spans from a dense chart, for the spans of width two and more."""
+"""Posteriors of labelled spans from a dense chart: of width two and more, and of words that have one tag."""
 
 from __future__ import annotations
 
@@ -32,16 +32,22 @@ class WideLabels(NamedTuple):
     member: Ints
     label: Ints  # the label's id
     number: Floats  # 0, 1, 2 .. as floats, and the tolerance factor at the end
+    of_symbol: Ints  # the label's id of each symbol, wide or not
 
 
-def wide_labels(label: Ints, tie: float, dtype: Any) -> WideLabels:
-    """The labels of wide symbols, given in their order."""
+def wide_labels(label_ids: Ints, wide: Ints, tie: float, dtype: Any) -> WideLabels:
+    """The labels of ``wide`` symbols; ``label_ids`` are those of all."""
+    label = label_ids[wide]
     order = np.argsort(label, kind="stable")
     names = np.unique(label)
     start = np.searchsorted(label[order], np.append(names, names[-1] + 1 if len(names) else 0))
     number = np.append(np.arange(len(names)), 1 + tie)
     return WideLabels(
-        start.astype(np.int32), order.astype(np.int32), names.astype(np.int32), number.astype(dtype)
+        start.astype(np.int32),
+        order.astype(np.int32),
+        names.astype(np.int32),
+        number.astype(dtype),
+        label_ids,
     )
 
 
@@ -80,12 +86,13 @@ def dense_summary(
     summary: SpanSummary,
     rows: Floats,
 ) -> None:
-    """Summarize the cells of width two and more; arrays of ``summary`` are [lane, cell].
+    """Summarize the cells of width two and more, and certain words; arrays of ``summary`` are [lane, cell].
 
     ``rows`` is scratch of three rows.
     """
     group, offsets, n_wide, n = state.group, state.offsets, state.n_wide, state.longest
     lanes = rows.shape[1]
+    certain_words(state, labels, summary)
     for start in range(n):
         for end in range(start + 2, n + 1):
             base = offsets[start] + end * n_wide
@@ -97,6 +104,21 @@ def dense_summary(
                     summary.best[lane, cell] = rows[0, lane]
                     summary.total[lane, cell] = rows[1, lane]
                     summary.label[lane, cell] = labels.label[int(rows[2, lane])] if rows[0, lane] > 0 else -1
+
+
+@kernel
+def certain_words(state: DenseState, labels: WideLabels, summary: SpanSummary) -> None:
+    """Enter the cells of width one where each word has one preterminal (tags), whose posterior is one."""
+    if not state.certain:
+        return
+    group = state.group
+    for lane in range(len(group.length)):
+        length = group.length[lane]
+        for start in range(length):
+            cell = start * length - start * (start - 1) // 2
+            summary.label[lane, cell] = labels.of_symbol[group.entry_symbol[group.entry_start[lane, start]]]
+            summary.best[lane, cell] = 1
+            summary.total[lane, cell] = 1
 
 
 class EntryRoom(NamedTuple):

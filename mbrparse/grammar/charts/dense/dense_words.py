@@ -4,23 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from mbrparse.grammar.charts.dense.dense_state import DenseState, Group
-from mbrparse.grammar.charts.rule_tables import Floats, Ints
-from mbrparse.grammar.charts.span_summary import SpanSummary
+from mbrparse.grammar.charts.dense.dense_state import DenseState
+from mbrparse.grammar.charts.rule_tables import Floats
 from mbrparse.grammar.kernel import kernel
-
-
-@kernel
-def certain_words(group: Group, label_ids: Ints, summary: SpanSummary) -> None:
-    """Enter the cells of width one where each word has one preterminal (tags), whose posterior is one."""
-    for lane in range(len(group.length)):
-        length = group.length[lane]
-        for start in range(length):
-            cell = start * length - start * (start - 1) // 2
-            symbol = group.entry_symbol[group.entry_start[lane, start]]
-            summary.label[lane, cell] = label_ids[symbol]
-            summary.best[lane, cell] = 1
-            summary.total[lane, cell] = 1
 
 
 @kernel

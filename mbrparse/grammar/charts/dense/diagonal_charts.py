@@ -5,16 +5,17 @@ from __future__ import annotations
 import numpy as np
 
 from mbrparse.grammar.charts.clock import Clock
+from mbrparse.grammar.charts.dense.dense_derivation import LaneNodes, room_for_nodes
 from mbrparse.grammar.charts.dense.dense_state import DenseState
 from mbrparse.grammar.charts.dense.dense_summary import WideLabels
 from mbrparse.grammar.charts.dense.diagonal_state import Diagonals
 from mbrparse.grammar.charts.dense.diagonal_summary import (
     InsideOutside,
-    diagonal_best,
+    diagonal_derivation,
     diagonal_posteriors,
     rows_of,
 )
-from mbrparse.grammar.charts.rule_tables import Floats, Ints
+from mbrparse.grammar.charts.rule_tables import Floats
 from mbrparse.grammar.charts.span_summary import SpanSummary
 from mbrparse.grammar.charts.vector import aligned_rows
 
@@ -26,78 +27,80 @@ _LEAST_BEST = {"float64": 2.0**-450, "float32": 2.0**-126}
 class DiagonalCharts:
     """Drives the kernels of the layout of ``diagonal_state``.
 
-    ``shift`` has a sentence's powers of two by word; where a chart is ``rescaled``, its kernel changes them
-    and the values of the group's entries with them.
+    Where a chart is ``rescaled``, its kernel changes the sentence's powers of two by word, and the values of
+    its entries with them.
     """
 
     def __init__(self, labels: WideLabels, scratch: Floats, clock: Clock) -> None:
         self._labels, self._clock = labels, clock
         self._lanes, self._dtype = scratch.shape[1], scratch.dtype
-        self._charts = [aligned_rows(0, self._dtype), aligned_rows(0, self._dtype)]
-        self._columns = [aligned_rows(0, self._dtype), aligned_rows(0, self._dtype)]
-        self._rows, self._figures = aligned_rows(3, self._dtype), aligned_rows(2, self._dtype)
+        nothing = aligned_rows(0, self._dtype)
+        self._charts = InsideOutside(nothing[:, 0], nothing[:, 0], aligned_rows(2, self._dtype))
+        self._columns, self._rows = [nothing, nothing], aligned_rows(3, self._dtype)
+        # By length, bound and least value; they hold columns.
+        self._layouts: dict[tuple[int, int, float], Diagonals] = {}
         self._bound = np.finfo(self._dtype).maxexp // 4
         self._least_best = _LEAST_BEST[self._dtype.name]
 
-    def posteriors(
-        self, state: DenseState, shift: Ints, summary: SpanSummary, rescaled: bool
-    ) -> tuple[Floats, Floats]:
-        """Fill inside, outside and the summary's cells of width two and more.
+    def posteriors(self, state: DenseState, summary: SpanSummary, rescaled: bool) -> tuple[float, float]:
+        """Fill inside, outside and the summary [1, cell], but words that are not certain.
 
-        Returns the sentence's probability (scaled) and the largest outside value, [1] each; not numbers where
-        values may have left the numbers' range.
+        Returns the sentence's probability (scaled) and the largest outside value; not numbers where values
+        may have left the numbers' range.
         """
-        layout = self._layout(state, shift, rescaled)
-        figures = self._figures
-        charts = InsideOutside(self._chart(0, state, layout), self._chart(1, state, layout), figures)
-        if not diagonal_posteriors(state, layout, self._labels, charts, summary, self._clock.stop):
-            figures[:] = np.nan
+        layout = self._layout(state, rescaled)
+        self._grow("inside", state, layout)
+        self._grow("outside", state, layout)
+        found = diagonal_posteriors(state, layout, self._labels, self._charts, summary, self._clock.stop)
         self._clock.check()
-        return figures[0, :1], figures[1].max(keepdims=True)
+        return found
 
-    def best(self, state: DenseState, shift: Ints, rescaled: bool) -> Floats | None:
-        """The probabilities of nodes' best derivations, as ``rows`` has them.
-
-        None where values may have left the numbers' range.
-        """
-        layout = self._layout(state, shift, rescaled, self._least_best)
-        rows = self._empty_rows(state)
-        kept = diagonal_best(state, layout, self._chart(0, state, layout), rows, self._clock.stop)
+    def derivation(self, state: DenseState, rescaled: bool, tolerance: float) -> LaneNodes | None:
+        """The best derivation; None where values may have left the numbers' range."""
+        layout = self._layout(state, rescaled, self._least_best)
+        self._grow("inside", state, layout)
+        nodes, stack = room_for_nodes(1, state.longest)
+        chart, stop = self._charts.inside, self._clock.stop
+        kept = diagonal_derivation(state, layout, chart, tolerance, stack, nodes, stop)
         self._clock.check()
-        return rows if kept else None
+        return nodes if kept else None
 
-    def rows(self, which: int, state: DenseState) -> Floats:
-        """The inside (0) or outside (1) values last computed, [rows, 1] in the order of dense charts."""
-        layout = self._layout(state, np.zeros(0, np.int32), False)
-        rows = self._empty_rows(state)
-        rows_of(state, layout, self._chart(which, state, layout), rows)
-        return rows
+    def rows(self, state: DenseState) -> tuple[Floats, Floats]:
+        """The inside and outside values last computed, [rows, 1] in the order of dense charts."""
+        layout = self._layout(state, rescaled=False)
+        inside, outside = np.empty(
+            (2, state.longest * (state.longest + 1) // 2 * state.n_wide, 1), self._dtype
+        )
+        rows_of(state, layout, self._charts.inside, inside)
+        rows_of(state, layout, self._charts.outside, outside)
+        return inside, outside
 
-    def _empty_rows(self, state: DenseState) -> Floats:
-        return np.empty((state.longest * (state.longest + 1) // 2 * state.n_wide, 1), self._dtype)
-
-    def _layout(self, state: DenseState, shift: Ints, rescaled: bool, least: float = 0.0) -> Diagonals:
-        n = state.longest
+    def _layout(self, state: DenseState, rescaled: bool, least: float = 0.0) -> Diagonals:
+        n, bound = state.longest, self._bound if rescaled else 0
+        if (known := self._layouts.get((n, bound, least))) is not None:
+            return known
         blocks = -(-n // self._lanes)
         # An odd number of cache lines: neighbouring diagonals do not fight for the same places of a cache.
         pitch = (blocks | 1) * self._lanes
         rows = state.n_wide * (n + 1)
         if len(self._columns[0]) < rows:
             self._columns = [aligned_rows(rows, self._dtype), aligned_rows(rows, self._dtype)]
-        return Diagonals(
+            self._layouts.clear()
+        self._layouts[n, bound, least] = layout = Diagonals(
             blocks * self._lanes - 1 - n,
             pitch,
             (n + 1) * pitch,
             self._columns[0],
             self._columns[1],
             self._rows,
-            shift,
-            self._bound if rescaled else 0,
+            bound,
             least,
         )
+        return layout
 
-    def _chart(self, which: int, state: DenseState, layout: Diagonals) -> Floats:
-        rows = state.n_wide * layout.plane // self._lanes
-        if len(self._charts[which]) < rows:
-            self._charts[which] = aligned_rows(rows, self._dtype)
-        return self._charts[which].reshape(-1)
+    def _grow(self, name: str, state: DenseState, layout: Diagonals) -> None:
+        """Make sure that a chart is large enough."""
+        numbers = state.n_wide * layout.plane
+        if len(getattr(self._charts, name)) < numbers:
+            chart = aligned_rows(numbers // self._lanes, self._dtype).reshape(-1)
+            self._charts = self._charts._replace(**{name: chart})

@@ -9,7 +9,7 @@ from mbrparse.grammar.charts.dense.dense_state import DenseState
 from mbrparse.grammar.charts.dense.diagonal_scale import rescale, set_pace
 from mbrparse.grammar.charts.dense.diagonal_state import Diagonals, clear, diagonal_splits
 from mbrparse.grammar.charts.rule_tables import Floats, Ints
-from mbrparse.grammar.charts.vector import load, store, store_to
+from mbrparse.grammar.charts.vector import load, store, store_to, zeros
 from mbrparse.grammar.kernel import kernel
 
 
@@ -22,12 +22,14 @@ def diagonal_inside(
     It ends where ``stop`` (``Clock.stop``) is set. False where values may have left the numbers' range.
     """
     tables, column, scratch, least = state.tables, layout.inside, state.scratch, state.least
-    height, lanes = state.longest + 1, scratch.shape[1]
+    height, lanes, nothing = state.longest + 1, scratch.shape[1], zeros(scratch)
     clear(state, layout, chart)
     drift = 0
     for block in range((layout.pad + state.longest) // lanes + 1):
         first = block * lanes - layout.pad  # the end of the first lane's cells
-        column[: state.n_wide * height] = 0
+        for symbol in range(state.n_wide):
+            for width in range(1, first + lanes):
+                store(column, symbol * height, width, nothing)
         if layout.bound:
             drift = set_pace(state, layout, block, drift)
         if least == 1:

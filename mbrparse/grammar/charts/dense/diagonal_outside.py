@@ -15,6 +15,7 @@ from mbrparse.grammar.charts.vector import (
     multiply,
     store,
     store_to,
+    zeros,
 )
 from mbrparse.grammar.kernel import kernel
 
@@ -37,17 +38,18 @@ def diagonal_outside(
     tables, column, above, n = state.tables, layout.inside, layout.outside, state.longest
     lanes, height = state.scratch.shape[1], n + 1
     family = Families(inside, column, outside, above, 0)
+    nothing = zeros(state.scratch)
     clear(state, layout, outside)
     for block in range((layout.pad + n) // lanes, -1, -1):
         first = block * lanes - layout.pad
-        above[: state.n_wide * height] = 0
+        for symbol in range(state.n_wide):
+            for width in range(1, first + lanes):
+                place = symbol * layout.plane + width * layout.pitch
+                store(column, symbol * height, width, load_from(inside, place, block * lanes))
+                store(above, symbol * height, width, nothing)
         if first + lanes - 1 == n:
             for symbol in range(state.n_wide):
                 above[symbol * height + n, lanes - 1] = tables.root[symbol] / figures[0, 0]
-        for symbol in range(state.n_wide):
-            for width in range(first + lanes):
-                place = symbol * layout.plane + width * layout.pitch
-                store(column, symbol * height, width, load_from(inside, place, block * lanes))
         for width in range(first + lanes - 1, state.least - 1, -1):
             if stop[0]:
                 return

@@ -42,7 +42,7 @@ def set_pace(state: DenseState, layout: Diagonals, block: int, drift: int) -> in
         return drift
     pace = int(round(drift / (first - 1)))  # noqa: RUF046  # within a kernel it is a float
     for lane in range(lanes):
-        _scale_word(state, layout, first + lane - 1, pace)
+        _scale_word(state, first + lane - 1, pace)
     total: int = drift + lanes * pace
     return total
 
@@ -114,15 +114,16 @@ def _choose_powers(state: DenseState, layout: Diagonals, block: int, powers: Int
         if max(power, power - before) > bound or min(power, power - before) < -2 * bound:
             return False
         powers[lane] = power
-        _scale_word(state, layout, end - 1, power - before)
+        _scale_word(state, end - 1, power - before)
         before = power
     return True
 
 
 @kernel
-def _scale_word(state: DenseState, layout: Diagonals, position: int, power: int) -> None:
+def _scale_word(state: DenseState, position: int, power: int) -> None:
     group = state.group
-    layout.shift[position] += power
+    group.shift[position] += power
+    group.power[0] += power
     factor = math.ldexp(1.0, power)
     for entry in range(group.entry_start[0, position], group.entry_start[0, position + 1]):
         group.entry_prob[entry] *= factor

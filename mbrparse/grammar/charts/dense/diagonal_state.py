@@ -16,10 +16,12 @@ from typing import NamedTuple
 
 from mbrparse.grammar.charts.dense.dense_splits import Splits
 from mbrparse.grammar.charts.dense.dense_state import DenseState
-from mbrparse.grammar.charts.rule_tables import Floats, Ints
-from mbrparse.grammar.kernel import kernel
+from mbrparse.grammar.charts.rule_tables import Floats
+from mbrparse.grammar.charts.vector import store_to, zeros
+from mbrparse.grammar.kernel import kernel, steady
 
 
+@steady
 class Diagonals(NamedTuple):
     """The layout for one sentence, and what its kernels take notes in."""
 
@@ -29,7 +31,6 @@ class Diagonals(NamedTuple):
     inside: Floats  # a column
     outside: Floats  # another
     rows: Floats  # scratch of three rows
-    shift: Ints  # by word the power of two in the values of all that spans it
     bound: int  # powers of two that are not dangerous, or 0 where words keep their own
     least: float  # values below have lost others to zero, perhaps
 
@@ -54,7 +55,11 @@ def diagonal_splits(state: DenseState, layout: Diagonals, block: int, width: int
 @kernel
 def clear(state: DenseState, layout: Diagonals, chart: Floats) -> None:
     """Set all to zero that is read of a chart: its cells, and those before the sentence beside them."""
+    lanes, nothing = state.scratch.shape[1], zeros(state.scratch)
     for symbol in range(state.n_wide):
-        for width in range(1, state.longest + 1):
-            begin = symbol * layout.plane + width * layout.pitch
-            chart[begin + max(layout.pad + width - state.scratch.shape[1], 0) : begin + layout.pitch] = 0
+        for width in range(state.longest + 1):
+            place = symbol * layout.plane + width * layout.pitch
+            # The block before the first that has a cell of this width; to the left lies the last width's end.
+            first = max((layout.pad + width) // lanes - 1, 0)
+            for block in range(first, layout.pitch // lanes):
+                store_to(chart, place, block * lanes, nothing)

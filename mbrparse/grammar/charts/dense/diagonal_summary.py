@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
+from mbrparse.grammar.charts.dense.dense_derivation import LaneNodes, Places, read_derivations
 from mbrparse.grammar.charts.dense.dense_state import DenseState
-from mbrparse.grammar.charts.dense.dense_summary import WideLabels, summarize
+from mbrparse.grammar.charts.dense.dense_summary import WideLabels, certain_words, summarize
 from mbrparse.grammar.charts.dense.diagonal_inside import diagonal_inside
 from mbrparse.grammar.charts.dense.diagonal_outside import diagonal_outside
 from mbrparse.grammar.charts.dense.diagonal_state import Diagonals
 from mbrparse.grammar.charts.rule_tables import Floats, Ints
 from mbrparse.grammar.charts.span_summary import SpanSummary
-from mbrparse.grammar.kernel import kernel
+from mbrparse.grammar.kernel import kernel, steady
 
 
+@steady
 class InsideOutside(NamedTuple):
-    """The two charts of a sentence; of the total and the peak that go with them there is one row each."""
+    """The two charts of a sentence, and scratch of two rows."""
 
     inside: Floats
     outside: Floats
-    figures: Floats  # [2, lanes]: the scaled probability (in lane 0); the largest outside values
+    figures: Floats  # the scaled probability (in lane 0); the largest outside values
 
 
 @kernel
@@ -30,31 +33,42 @@ def diagonal_posteriors(
     charts: InsideOutside,
     summary: SpanSummary,
     stop: Ints,
-) -> bool:
-    """Fill both charts of a sentence, and summarize its cells of width two and more.
+) -> tuple[float, float]:
+    """Fill both charts of a sentence, and ``summary`` as ``dense_summary`` does.
 
-    False where values may have left the numbers' range.
+    Returns the sentence's probability (scaled) and the largest outside value; not numbers where values may
+    have left the numbers' range.
     """
     inside, outside, figures = charts
     figures[:] = 0
     if not diagonal_inside(state, layout, inside, None, stop):
-        return False
+        return math.nan, math.nan
     _root(state, layout, inside, figures)
     if figures[0, 0] > 0:
         diagonal_outside(state, layout, inside, outside, figures, stop)
         _summarize(state, layout, labels, charts, summary)
-    return True
+        certain_words(state, labels, summary)
+    return figures[0, 0], figures[1].max()
 
 
 @kernel
-def diagonal_best(state: DenseState, layout: Diagonals, chart: Floats, rows: Floats, stop: Ints) -> bool:
-    """Fill a chart with the probabilities of nodes' best derivations, and ``rows`` as ``rows_of`` does.
+def diagonal_derivation(
+    state: DenseState,
+    layout: Diagonals,
+    chart: Floats,
+    tolerance: float,
+    stack: Ints,
+    nodes: LaneNodes,
+    stop: Ints,
+) -> bool:
+    """Fill a chart with the probabilities of nodes' best derivations, and ``nodes`` as ``dense_derivations``.
 
     False where values may have left the numbers' range.
     """
     if not diagonal_inside(state, layout, chart, True, stop):
         return False
-    rows_of(state, layout, chart, rows)
+    places = Places(layout.pad, -layout.pitch, 0, layout.pitch + 1, layout.plane)
+    read_derivations(state, chart, places, tolerance, stack, nodes)
     return True
 
 
@@ -82,9 +96,9 @@ def _summarize(
                 start = block * lanes + lane - layout.pad - width
                 if start >= 0:
                     cell = start * n - start * (start - 1) // 2 + width - 1
-                    summary.best[cell] = rows[0, lane]
-                    summary.total[cell] = rows[1, lane]
-                    summary.label[cell] = labels.label[int(rows[2, lane])] if rows[0, lane] > 0 else -1
+                    summary.best[0, cell] = rows[0, lane]
+                    summary.total[0, cell] = rows[1, lane]
+                    summary.label[0, cell] = labels.label[int(rows[2, lane])] if rows[0, lane] > 0 else -1
 
 
 @kernel

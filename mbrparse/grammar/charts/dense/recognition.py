@@ -10,7 +10,6 @@ from mbrparse.grammar.charts.dense.dense_tables import dense_tables
 from mbrparse.grammar.charts.dense.diagonal_charts import DiagonalCharts
 from mbrparse.grammar.charts.lexicon import Lexicon, lexical_entries
 from mbrparse.grammar.charts.rule_tables import Rules
-from mbrparse.grammar.charts.span_summary import cell_of
 from mbrparse.grammar.pcfg import IntArray
 
 
@@ -30,10 +29,8 @@ class Recognition:
 
     def derives(self, tokens: IntArray, state: DenseState) -> bool:
         """Whether there is, or may be, a tree for two tokens or more; ``state`` is that of them alone."""
-        n, n_wide = len(tokens), state.n_wide
         entries, _ = lexical_entries(self._lexicon, tokens)
         group = state.group._replace(entry_prob=self._entry_prob[entries])
         state = state._replace(tables=self._tables, group=group)
-        best = self._diagonals.best(state, np.zeros(n, np.int32), rescaled=False)
-        top = cell_of(n, 0, n) * n_wide
-        return best is None or bool((best[top : top + n_wide, 0] * self._tables.root).any())
+        nodes = self._diagonals.derivation(state, rescaled=False, tolerance=0.0)
+        return nodes is None or bool(nodes.top[0] > 0)

@@ -10,7 +10,6 @@ from mbrparse.grammar.charts.forest.packed_forest import (
     GROUPS,
     NODES,
     ONE,
-    PARTNERS,
     PRODUCTIONS,
     STOPPED,
     UNARIES,
@@ -20,8 +19,9 @@ from mbrparse.grammar.charts.forest.packed_forest import (
     Index,
     forest_cell,
 )
+from mbrparse.grammar.charts.forest.partner_lists import list_partners, open_position
 from mbrparse.grammar.charts.lexicon import Words
-from mbrparse.grammar.charts.rule_tables import Ints, SparseTables
+from mbrparse.grammar.charts.rule_tables import Ints
 from mbrparse.grammar.charts.sparse.alive import Alive, is_alive
 from mbrparse.grammar.kernel import kernel
 
@@ -37,39 +37,37 @@ def forest_inside(state: ForestState, words: Words, alive: Alive | None, stop: I
     forest, partners, columns = state.forest, state.partners, state.columns
     n = len(words.entry_start) - 1
     # Names for all arrays of the loops: taken out of the tuple there, each would be counted anew.
-    inside, node_first, node_start, node_symbol = (
-        forest.inside,
-        forest.node_first,
-        forest.node_start,
-        forest.node_symbol,
-    )
-    slot, partner_slot, partner_value = columns.group_slot, partners.slot, partners.value
-    partner_list, partner_first, partner_pair = partners.listed, partners.first, partners.pair
+    inside, node_first, node_symbol = forest.inside, forest.node_first, forest.node_symbol
+    place_group, place_pair, place_start = columns.place_group, columns.place_pair, columns.place_start
+    partner_list, partner_first = partners.listed, partners.first
+    partner_place, partner_value = partners.place, partners.value
     group_sum, group_pair, group_start = forest.group_sum, forest.group_pair, forest.group_start
     group_right, group_next, cell_group = forest.group_right, forest.group_next, forest.cell_group
     edge_first, edge_group = forest.edge_first, forest.edge_group
-    left_first, left_node = forest.left_first, forest.left_node
+    left_first = forest.left_first
     node_first[0], forest.unary_first[0], forest.cell_production[0] = 0, 0, 0
     columns.counts[:] = 0
     groups, edges = 0, 0
     full = -1
     for end in range(1, n + 1):
+        open_position(state, end - 1)
         column = groups
         cell_group[forest_cell(end - 1, end) : forest_cell(0, end) + 1] = -1
         for split in range(end - 1, -1, -1):
             full = STOPPED if stop[0] else _complete_cell(state, words, alive, split, end)
             if full < 0 and split > 0:
-                full = _list_partners(state, split, end)
+                full = list_partners(state, split, end)
             if full >= 0:
                 break
             cell = forest_cell(split, end)
-            for right in range(node_first[cell], node_first[cell + 1]):
+            listed = partner_list[split]
+            for right in range(Index(node_first[cell]), Index(node_first[cell + 1])):
                 edge_first[right] = edges
-                symbol = node_symbol[right]
-                chosen = partner_list[split, symbol] if split > 0 else -1
-                if chosen < 0:
+                symbol = Index(node_symbol[right])
+                if split == 0 or listed[symbol] < 0:
                     continue
-                first, last = partner_first[chosen], partner_first[chosen + 1]
+                chosen = Index(listed[symbol])
+                first, last = partner_first[chosen], partner_first[Index(chosen + ONE)]
                 left_first[right] = first
                 if max(edges + last - first - len(edge_group), groups + last - first - len(group_sum)) > 0:
                     full = EDGES if edges + last - first > len(edge_group) else GROUPS
@@ -77,15 +75,15 @@ def forest_inside(state: ForestState, words: Words, alive: Alive | None, stop: I
                 value = inside[right]
                 edge = Index(edges)
                 for partner in range(Index(first), Index(last)):
-                    place = Index(partner_slot[partner])
-                    group = slot[place]
-                    if group < 0:
+                    place = Index(partner_place[partner])
+                    group = place_group[place]
+                    if group < column:
                         group = groups
                         groups += 1
-                        slot[place] = group
-                        start = node_start[left_node[partner]]
-                        into = forest_cell(start, end)
-                        group_pair[group] = partner_pair[partner]
+                        place_group[place] = group
+                        start = place_start[place]
+                        into = Index(forest_cell(start, end))
+                        group_pair[group] = place_pair[place]
                         group_sum[group] = 0
                         group_right[group] = symbol
                         group_start[group] = start
@@ -97,8 +95,6 @@ def forest_inside(state: ForestState, words: Words, alive: Alive | None, stop: I
                 edges += last - first
             if full >= 0:
                 break
-        for group in range(column, groups):
-            slot[group_pair[group] * columns.length + group_start[group]] = -1
         if full >= 0:
             return full
         factor = _rescale_column(forest, columns, end)
@@ -110,55 +106,10 @@ def forest_inside(state: ForestState, words: Words, alive: Alive | None, stop: I
 
 
 @kernel
-def _list_partners(state: ForestState, split: int, end: int) -> int:
-    """List, for each symbol of a cell, the nodes before it that make a pair with it.
-
-    What was listed for an earlier end is there already. Returns -1 or what is too small.
-    """
-    tables, forest, partners, columns = state.tables, state.forest, state.partners, state.columns
-    if end == split + 1:
-        partners.listed[split] = -1
-        partners.head[split] = -1
-        _fill_bucket(tables, forest, columns, split)
-    bucket_first, bucket_node = columns.bucket_first[split], columns.bucket_node
-    partner_list, partner_first = partners.listed[split], partners.first
-    partner_slot, partner_value, partner_pair = partners.slot, partners.value, partners.pair
-    pair_start, pair_left, node_symbol = tables.pair_start, tables.pair_left, forest.node_symbol
-    left_node, node_start, inside = forest.left_node, forest.node_start, forest.inside
-    list_next, list_head = partners.older, partners.head
-    most = bucket_first[tables.n_left] - bucket_first[0]
-    cell = forest_cell(split, end)
-    for right in range(forest.node_first[cell], forest.node_first[cell + 1]):
-        symbol = node_symbol[right]
-        if partner_list[symbol] >= 0:
-            continue
-        chosen = columns.counts[1]
-        if chosen + 1 == len(partner_first):
-            return PARTNERS
-        place = partner_first[chosen]
-        if place + most > len(left_node):
-            return PARTNERS
-        for pair in range(pair_start[symbol], pair_start[symbol + 1]):
-            left = pair_left[pair]
-            for member in range(bucket_first[left], bucket_first[left + 1]):
-                node = bucket_node[member]
-                left_node[place] = node
-                partner_pair[place] = pair
-                partner_slot[place] = pair * columns.length + node_start[node]
-                partner_value[place] = inside[node]
-                place += 1
-        partner_list[symbol] = chosen
-        list_next[chosen] = list_head[split]
-        list_head[split] = chosen
-        columns.counts[1] = chosen + 1
-        partner_first[chosen + 1] = place
-    return -1
-
-
-@kernel
 def _complete_cell(state: ForestState, words: Words, alive: Alive | None, start: int, end: int) -> int:
     """Make the nodes of a cell of which all edges are found; returns -1 or what is too small."""
     tables, unary, forest, columns = state.tables, state.unary, state.forest, state.columns
+    predicted = columns.predicted[start]
     cell = forest_cell(start, end)
     begin = forest.node_first[cell]
     inside, slot, node_symbol, lexical = forest.inside, columns.node_slot, forest.node_symbol, forest.lexical
@@ -174,6 +125,8 @@ def _complete_cell(state: ForestState, words: Words, alive: Alive | None, start:
     full = NODES if max(begin, begin + entries) > spare else -1
     if full < 0 and end - start == 1:
         for entry in range(words.entry_start[start], words.entry_start[end]):
+            if not predicted[words.entry_symbol[entry]]:
+                continue
             slot[words.entry_symbol[entry]] = count
             node_symbol[count] = words.entry_symbol[entry]
             inside[count] = words.entry_prob[entry]
@@ -195,6 +148,8 @@ def _complete_cell(state: ForestState, words: Words, alive: Alive | None, start:
         place = Index(productions)
         for rule in range(first, last):
             parent = rule_parent[rule]
+            if not predicted[parent]:
+                continue
             if alive is not None:
                 if not is_alive(alive, start, end, parent):
                     continue
@@ -296,26 +251,3 @@ def _rescale_column(forest: Forest, columns: Columns, end: int) -> float:
         forest.inside[node] *= factor
         forest.lexical[node] *= factor
     return factor
-
-
-@kernel
-def _fill_bucket(tables: SparseTables, forest: Forest, columns: Columns, end: int) -> None:
-    """Sort a column's nodes by symbol, left children only."""
-    first = forest.node_first[forest_cell(end - 1, end)]
-    last = forest.node_first[forest_cell(0, end) + 1]
-    place = columns.place
-    place[:] = 0
-    for node in range(first, last):
-        left = tables.left_index[forest.node_symbol[node]]
-        if left >= 0:
-            place[left + 1] += 1
-    place[0] = first
-    for left in range(tables.n_left):
-        place[left + 1] += place[left]
-    for left in range(tables.n_left + 1):
-        columns.bucket_first[end, left] = place[left]
-    for node in range(first, last):
-        left = tables.left_index[forest.node_symbol[node]]
-        if left >= 0:
-            columns.bucket_node[place[left]] = node
-            place[left] += 1

@@ -29,6 +29,7 @@ from mbrparse.grammar.charts.forest.packed_forest import (
     new_ints,
 )
 from mbrparse.grammar.charts.lexicon import lexicon, scaled_entries, words_of
+from mbrparse.grammar.charts.prediction import prediction
 from mbrparse.grammar.charts.rule_tables import Floats, Ints, chart_rules, sparse_tables
 from mbrparse.grammar.charts.sparse.alive import Alive, alive_words
 from mbrparse.grammar.pcfg import PCFG, IntArray
@@ -63,6 +64,9 @@ class Forests:
         rules = chart_rules(grammar)
         self.tables = sparse_tables(rules)
         self.unaries = unary_tables(grammar)
+        self._prediction = prediction(
+            rules, grammar.unary_parent, grammar.unary_child, self.tables.left_index, self.tables.n_left
+        )
         self._lexicon = lexicon(rules, len(grammar.terminals))
         self._shift, self._entry_prob = scaled_entries(self._lexicon)
         self._n_symbols = len(grammar.symbols)
@@ -165,20 +169,25 @@ class Forests:
             first=new_ints(size[PARTNERS]),
             head=new_ints(length + 1),
             older=new_ints(size[PARTNERS]),
-            pair=new_ints(size[PARTNERS]),
-            slot=new_ints(size[PARTNERS]),
+            place=new_ints(size[PARTNERS]),
             value=new_floats(size[PARTNERS]),
             passed=new_floats(size[PARTNERS]),
         )
         columns = Columns(
-            group_slot=np.full(len(self.tables.pair_left) * length, -1, np.int32),
+            place_at=new_ints(len(self.tables.pair_left) * length),
+            place_pair=new_ints(size[PARTNERS]),
+            place_start=new_ints(size[PARTNERS]),
+            place_group=new_ints(size[PARTNERS]),
             length=length,
             node_slot=np.full(self._n_symbols, -1, np.int32),
             bucket_first=new_ints(length + 1, self.tables.n_left + 1),
             bucket_node=new_ints(size[NODES]),
-            place=new_ints(self.tables.n_left + 1),
+            bucket_place=new_ints(self.tables.n_left + 1),
             base=new_floats(self._n_symbols),
+            predicted=np.zeros((length, self._n_symbols), np.uint8),
+            row=np.zeros_like(self._prediction.first),
             shift=new_ints(length + 1),
-            counts=new_ints(3),
+            counts=new_ints(4),
         )
-        return ForestState(self.tables, self.unaries, forest, partners, columns, new_floats(size[GROUPS]))
+        weight = new_floats(size[GROUPS])
+        return ForestState(self.tables, self.unaries, self._prediction, forest, partners, columns, weight)

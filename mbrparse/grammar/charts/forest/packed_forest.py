@@ -1,11 +1,12 @@
 """The forest of a sentence: every derivation, packed.
 
-A *node* is a symbol over a span. Nodes are numbered cell by cell, and cells column by column (a column
-is all cells with the same end), each column from its last start to its first: every node comes after
-those that it is built of. A *group* is a pair of symbols that rewrites nodes of one cell: its *edges* are
-the splits (a left and a right node), its *productions* the rules whose children are this pair. So an edge
-is looked at once for all of its group's productions, and a production once for all of its splits. A
-*unary* is a unary rule between two nodes of one cell.
+A *node* is a symbol over a span; in view of what ends before it, it may begin there (``prediction``). Nodes
+are numbered cell by cell, and cells column by column (a column is all cells with the same end), each column
+from its last start to its first: every node comes after those that it is built of. A *group* is a pair of
+symbols that rewrites nodes of one cell: its *edges* are the splits (a left and a right node), its
+*productions* the rules whose children are this pair. So an edge is looked at once for all of its group's
+productions, and a production once for all of its splits. A *unary* is a unary rule between two nodes of one
+cell.
 
 Inside values are multiplied by a power of two for each position (``Columns.shift``), the same for all cells
 that end there, so that no factor stands between a node and its parts.
@@ -24,6 +25,7 @@ import numpy as np
 
 from mbrparse.grammar.charts.closure import UnaryTables
 from mbrparse.grammar.charts.forest.room import room
+from mbrparse.grammar.charts.prediction import Bits, Flags, Prediction
 from mbrparse.grammar.charts.rule_tables import Floats, Ints, SparseTables
 from mbrparse.grammar.kernel import kernel
 
@@ -75,24 +77,32 @@ class Partners(NamedTuple):
     first: Ints  # by list
     head: Ints  # by position: the newest of its lists, or -1
     older: Ints  # by list: an older one of its position, or -1
-    pair: Ints
-    slot: Ints  # where the group of the pair from the partner's start on is in Columns.group_slot
+    place: Ints  # that of the pair from the partner's start on (``Columns``)
     value: Floats  # the node's inside value
     passed: Floats  # its outside value, as far as it comes from this list's right children
 
 
 class Columns(NamedTuple):
-    """The columns: what is kept of complete ones, and scratch for the one at work."""
+    """The columns: what is kept of complete ones, and scratch for the one at work.
 
-    group_slot: Ints  # [pair * length + start]: the column's group, or -1; all -1 between columns
-    length: int  # for how long sentences the slots are
+    Pairs that begin somewhere have *places*, numbered as they are met first: what is looked up for each edge
+    lies close together, as pairs that are met together do.
+    """
+
+    place_at: Ints  # [pair * length + start]: its place, if there is such a one and it is this pair's
+    place_pair: Ints
+    place_start: Ints
+    place_group: Ints  # the newest group; not the column's if it is older
+    length: int  # for how long sentences the places are
     node_slot: Ints  # [symbol]: the node of the cell at work, or -1; all -1 between cells
     bucket_first: Ints  # [position, left symbol]: nodes that end there
     bucket_node: Ints
-    place: Ints  # by left symbol
+    bucket_place: Ints  # scratch by left symbol
     base: Floats  # by node of the cell
+    predicted: Flags  # [position, symbol]: whether it may begin there (``prediction``)
+    row: Bits  # scratch of a prediction
     shift: Ints  # by end: powers of two that the column was divided by
-    counts: Ints  # of productions, partner lists and groups
+    counts: Ints  # of productions, partner lists, groups and places
 
 
 class ForestState(NamedTuple):
@@ -100,6 +110,7 @@ class ForestState(NamedTuple):
 
     tables: SparseTables
     unary: UnaryTables
+    prediction: Prediction
     forest: Forest
     partners: Partners
     columns: Columns

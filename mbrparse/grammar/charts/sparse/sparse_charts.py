@@ -14,6 +14,7 @@ from mbrparse.grammar.charts.clock import Clock
 from mbrparse.grammar.charts.closure import best_chains, unary_tables
 from mbrparse.grammar.charts.lexicon import Words, lexicon, words_of
 from mbrparse.grammar.charts.nodes import derivation_of
+from mbrparse.grammar.charts.prediction import prediction
 from mbrparse.grammar.charts.rule_tables import Floats, Ints, chart_rules, sparse_tables
 from mbrparse.grammar.charts.span_summary import empty_summary
 from mbrparse.grammar.charts.sparse.alive import Alive, alive_words
@@ -49,6 +50,19 @@ class _Memory(NamedTuple):
     back: Ints
 
 
+class _Held(NamedTuple):
+    """The sentence whose nodes are in memory (a chart would hold this in turn)."""
+
+    terminal_ids: IntArray
+    alive: Alive | None
+    everything: bool  # also nodes that are not predicted
+    log_prob: float
+
+    def is_of(self, chart: Chart) -> bool:
+        """Whether they are a chart's."""
+        return self.terminal_ids is chart.terminal_ids and self.alive is chart.alive
+
+
 class SparseCharts:
     """Drives the sparse kernels for one grammar in one precision."""
 
@@ -62,6 +76,10 @@ class SparseCharts:
         self._symbol_count = len(grammar.symbols)
         self._tables = sparse_tables(rules, dtype)
         self._unary = unary_tables(grammar, dtype)
+        self._prediction = prediction(
+            rules, grammar.unary_parent, grammar.unary_child, self._tables.left_index, self._tables.n_left
+        )
+        self._everything = self._prediction._replace(is_selective=False)
         self._chains = best_chains(grammar, self._unary, tie)
         self._lexicon = lexicon(rules, len(grammar.terminals))
         self._rules = rules
@@ -70,8 +88,7 @@ class SparseCharts:
         with np.errstate(over="ignore"):
             self._powers = np.ldexp(1.0, np.arange(-MAX_SHIFT, MAX_SHIFT + 1)).astype(dtype)
         self._memory = self._allocated(32, 1 << 14)
-        # The sentence whose nodes are in memory, and its log probability (a chart would hold this in turn).
-        self._held: tuple[IntArray, Alive | None, float] | None = None
+        self._held: _Held | None = None
 
     def fill(self, chart: Chart, wanted: Wanted) -> None:
         """Fill one chart; a chart that would not fit is left without a parse. Raises TimeLimitError."""
@@ -98,8 +115,8 @@ class SparseCharts:
             chart.put(derivation=self._probable(chart) or self._derivation(chart))
 
     def cell(self, chart: Chart, start: int, end: int) -> tuple[IntArray, Scaled, Scaled]:
-        """Symbols of a span, their inside and outside values, each with its log scale."""
-        log_prob = self._inside_outside(chart)
+        """Symbols of a span, in some tree or not, their inside and outside values, each with its scale."""
+        log_prob = self._inside_outside(chart, everything=True)
         nodes = self._memory.chart
         found: list[int] = []
         node = int(nodes.cell_first[start, end])
@@ -112,38 +129,36 @@ class SparseCharts:
         inside, outside = nodes.inside[found].astype(np.float64), nodes.outside[found].astype(np.float64)
         return symbols[order], (inside[order], scale), (outside[order], log_prob - scale)
 
-    def _inside_outside(self, chart: Chart) -> float:
-        """Fill in a chart's nodes, which live until the next one's; returns its log probability."""
+    def _inside_outside(self, chart: Chart, everything: bool = False) -> float:
+        """Fill in a chart's nodes, which live until the next one's; returns its log probability.
+
+        Unless ``everything`` is asked for, nodes are left out that are not predicted.
+        """
         held = self._held
-        if held is not None and held[0] is chart.terminal_ids and held[1] is chart.alive:
-            return held[2]
+        if held is not None and held.is_of(chart) and (held.everything or not everything):
+            return held.log_prob
         self._held = None
-        state = self._state(chart)
+        state = self._state(chart, everything)
         while not sparse_inside(state, chart.alive, self._clock.stop):
             self._clock.check()
             self._enlarge()
-            state = self._state(chart)
+            state = self._state(chart, everything)
         log_prob = float(sparse_outside(state, chart.alive, self._clock.stop))
         self._clock.check()
-        self._held = (chart.terminal_ids, chart.alive, log_prob)
+        self._held = _Held(chart.terminal_ids, chart.alive, everything, log_prob)
         return log_prob
 
     def _probable(self, chart: Chart) -> Derivation | None:
         """The derivation that follows from the sums, if those of this chart are in memory."""
         held = self._held
-        if (
-            held is None
-            or held[0] is not chart.terminal_ids
-            or held[1] is not chart.alive
-            or len(self._unary.rule_parent)
-        ):
+        if held is None or not held.is_of(chart) or len(self._unary.rule_parent):
             return None
-        if held[2] == -math.inf:
+        if held.log_prob == -math.inf:
             return Derivation(-math.inf, [], [])
         if self._pairs is None:
             self._pairs = pair_rules(self._rules)
         words, nodes = self._words(chart), self._memory.chart
-        found, log_prob = probable_derivation(self._pairs, words, nodes, held[2], self._tie)
+        found, log_prob = probable_derivation(self._pairs, words, nodes, held.log_prob, self._tie)
         return derivation_of(*found, log_prob) if len(found.symbol) else None
 
     def _derivation(self, chart: Chart) -> Derivation:
@@ -160,12 +175,17 @@ class SparseCharts:
         words = words_of(self._lexicon, self._entry_prob, chart.terminal_ids)
         return words if chart.alive is None else alive_words(words, chart.alive)
 
-    def _state(self, chart: Chart) -> SparseState:
+    def _state(self, chart: Chart, everything: bool = False) -> SparseState:
         if chart.length > self._memory.length:
             length = max(chart.length, 3 * self._memory.length // 2)
             self._memory = self._allocated(length, self._memory.capacity)
         return SparseState(
-            self._tables, self._unary, self._words(chart), self._memory.chart, self._memory.buckets
+            self._tables,
+            self._unary,
+            self._everything if everything else self._prediction,
+            self._words(chart),
+            self._memory.chart,
+            self._memory.buckets,
         )
 
     def _best(self) -> BestPaths:
@@ -207,6 +227,8 @@ class SparseCharts:
             factor=floats(length + 1),
             slots=np.full((self._symbol_count, length), -1, np.int32),
             mass=floats(self._symbol_count),
+            predicted=np.zeros((length, self._symbol_count), np.uint8),
+            row=np.zeros_like(self._prediction.first),
         )
         back = ints(capacity, 4 if len(self._unary.rule_parent) else 2)
         return _Memory(length, capacity, chart, buckets, back)

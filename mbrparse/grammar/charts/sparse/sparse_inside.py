@@ -18,6 +18,7 @@ algorithm (see ``packed_forest``).
 
 from __future__ import annotations
 
+from mbrparse.grammar.charts.prediction import predict
 from mbrparse.grammar.charts.rule_tables import Ints
 from mbrparse.grammar.charts.sparse.alive import Alive, is_alive
 from mbrparse.grammar.charts.sparse.sparse_state import (
@@ -57,19 +58,23 @@ def sparse_viterbi(state: SparseState, best: BestPaths, alive: Alive | None, sto
 
 @kernel
 def _fill(state: SparseState, best: BestPaths | None, alive: Alive | None, stop: Ints) -> bool:
-    tables, unary, words, chart, buckets = state
+    tables, unary, prediction, words, chart, buckets = state
     n = len(words.entry_start) - 1
     chains = len(unary.rule_parent) > 0
     capacity = len(chart.inside)
     node_start, node_symbol, inside = chart.start, chart.symbol, chart.inside
     cell_first, cell_next, column_start = chart.cell_first, chart.cell_next, chart.column_start
-    slots, factor = buckets.slots, buckets.factor
+    slots, factor, predicted = buckets.slots, buckets.factor, buckets.predicted
+    buckets.first[0] = 0
     cell_first[: n + 1, : n + 1] = -1
     chart.exponent[: n + 1, : n + 1] = 0
     count = 0
     for end in range(1, n + 1):
         column_start[end] = count
+        predict(predicted, prediction, buckets.row, buckets.first[end - 1], end - 1)
         for entry in range(words.entry_start[end - 1], words.entry_start[end]):
+            if not predicted[end - 1, words.entry_symbol[entry]]:
+                continue
             if count == capacity:
                 slots[:] = -1
                 return False
@@ -111,6 +116,8 @@ def _fill(state: SparseState, best: BestPaths | None, alive: Alive | None, stop:
                             node = slots[parent, start]
                             is_new = node < 0
                             if is_new:
+                                if prediction.is_selective and not predicted[start, parent]:
+                                    continue
                                 if count == capacity:
                                     slots[:] = -1
                                     return False

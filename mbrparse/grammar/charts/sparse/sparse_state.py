@@ -16,6 +16,7 @@ import numpy as np
 
 from mbrparse.grammar.charts.closure import BestChains, UnaryTables
 from mbrparse.grammar.charts.lexicon import Words
+from mbrparse.grammar.charts.prediction import Bits, Flags, Prediction
 from mbrparse.grammar.charts.rule_tables import Floats, Ints, SparseTables
 from mbrparse.grammar.kernel import kernel
 
@@ -54,6 +55,8 @@ class Buckets(NamedTuple):
     factor: Floats
     slots: Ints
     mass: Floats
+    predicted: Flags  # [position, symbol]: whether it may begin there (``prediction``)
+    row: Bits  # scratch of a prediction
 
 
 class SparseState(NamedTuple):
@@ -61,6 +64,7 @@ class SparseState(NamedTuple):
 
     tables: SparseTables
     unary: UnaryTables
+    prediction: Prediction
     words: Words
     chart: SparseChart
     buckets: Buckets
