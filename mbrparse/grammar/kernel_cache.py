@@ -36,7 +36,7 @@ _NAME = "mbrparse"
 MAX_AGE = 30 * 24 * 3600
 
 _DIGEST_SIZE = hashlib.sha256().digest_size
-_DECORATED = b"\n@kernel\n"
+_DECORATED = b"\n@kernel\n", b"\n@borrower\n"
 _MENTION = b" " + PACKAGE.name.encode() + b"."
 _DOTTED = re.compile(rb"\w+(?:\.\w+)*")
 
@@ -61,7 +61,7 @@ def kernel_sources() -> dict[str, bytes]:
         inside.setdefault(room, []).append(module)
         with open(path, "rb") as stream:
             texts[module] = stream.read()
-    waiting = [module for module, text in texts.items() if _DECORATED in text]
+    waiting = [module for module, text in texts.items() if any(line in text for line in _DECORATED)]
     found = set(waiting)
     while waiting:
         for module in _named(texts[waiting.pop()]):

@@ -1,7 +1,9 @@
 """Machine code of kernels is kept, and never stale: a little package with the real decorator."""
 
+import ast
 import os
 import pickle
+import re
 import shutil
 import subprocess
 import sys
@@ -305,7 +307,7 @@ def test_the_key_holds_every_file_that_kernels_load() -> None:
     decorated = [
         path
         for path in kernel_cache.PACKAGE.rglob("*.py")
-        if "\n@kernel\n" in path.read_text(encoding="utf-8")
+        if re.search(r"^@(kernel|borrower)$", path.read_text(encoding="utf-8"), re.MULTILINE)
     ]
     names = [
         ".".join(path.relative_to(kernel_cache.PACKAGE.parent).with_suffix("").parts) for path in decorated
@@ -355,3 +357,47 @@ def test_tables_that_stay_are_looked_at_once() -> None:
     assert (type(copied), copied.number, vars(copied)) == (Table, 3, {})
     plain = (Table, kernel._type_of(table.values), int)
     assert kernel._described(types) == kernel._described(plain)
+
+
+NUMBERS = {"None", "int", "float", "bool", "Any"}  # Any: a vector
+
+
+def returns_numbers(function: ast.FunctionDef) -> bool:
+    assert function.returns is not None
+    text = ast.unparse(function.returns)
+    return NUMBERS.issuperset(text.removeprefix("tuple[").removesuffix("]").split(", "))
+
+
+def test_arrays_are_passed_between_kernels_that_count_references_or_between_those_that_do_not() -> None:
+    functions = [
+        node
+        for path in sorted(kernel_cache.PACKAGE.rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.FunctionDef)
+    ]
+
+    def decorated(name: str) -> list[ast.FunctionDef]:
+        return [
+            function
+            for function in functions
+            if any(isinstance(node, ast.Name) and node.id == name for node in function.decorator_list)
+        ]
+
+    def returning_arrays(kernels: list[ast.FunctionDef]) -> set[str]:
+        return {function.name for function in kernels if not returns_numbers(function)}
+
+    def called(callers: list[ast.FunctionDef]) -> set[str]:
+        return {
+            node.func.id
+            for function in callers
+            for node in ast.walk(function)
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+        }
+
+    counting, borrowers = decorated("kernel"), decorated("borrower")
+    assert counting
+    assert borrowers
+    # References that a borrower was given would stay for ever; those that one returns were never counted.
+    assert not called(borrowers) & returning_arrays(counting)
+    others = [function for function in functions if function not in borrowers]
+    assert not called(others) & returning_arrays(borrowers)
