@@ -38,6 +38,7 @@ def sparse_inside(state: SparseState, alive: Alive | None, stop: Ints) -> bool:
     """Fill the chart with all nodes of a sentence.
 
     With ``alive`` binary rules make nothing else. (Words do not, either; and unary rules are above what is.)
+    They make only what is predicted, if ``prediction`` says anything of it.
 
     False when they do not fit, and where ``stop`` (``Clock.stop``) is set.
     """
@@ -73,8 +74,6 @@ def _fill(state: SparseState, best: BestPaths | None, alive: Alive | None, stop:
         column_start[end] = count
         predict(predicted, prediction, buckets.row, buckets.first[end - 1], end - 1)
         for entry in range(words.entry_start[end - 1], words.entry_start[end]):
-            if not predicted[end - 1, words.entry_symbol[entry]]:
-                continue
             if count == capacity:
                 slots[:] = -1
                 return False
