@@ -35,7 +35,7 @@ from mbrparse.decode.derivations.kept_forest import Selection
 from mbrparse.grammar.charts.forest.packed_forest import forest_cell
 from mbrparse.grammar.charts.rule_tables import Floats, Ints
 from mbrparse.grammar.charts.vector import add, choose_greater, load, maximum, store
-from mbrparse.grammar.kernel import borrower
+from mbrparse.grammar.kernel import borrower, steady
 
 
 class Earnings(NamedTuple):
@@ -50,6 +50,7 @@ class Earnings(NamedTuple):
     adds_up: bool  # what a tree earns in a cell of the core is known, in lanes that weigh items
 
 
+@steady
 class Bounds(NamedTuple):
     """By cell and lane what a tree earns at most."""
 
@@ -61,6 +62,7 @@ class Bounds(NamedTuple):
     largest: Floats  # by cell: a posterior that no node's product or derivation exceeds
 
 
+@steady
 class Cells(NamedTuple):
     """What is known of a sentence's cells, and what is selected of them."""
 

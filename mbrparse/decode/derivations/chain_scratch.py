@@ -8,9 +8,11 @@ import numpy as np
 
 from mbrparse.decode.derivations.gains import LANES
 from mbrparse.grammar.charts.rule_tables import Floats, Ints
+from mbrparse.grammar.kernel import steady
 from mbrparse.grammar.unary_cycles import components
 
 
+@steady
 class ChainScratch(NamedTuple):
     """Scratch for the chains of one cell; nodes are counted from the cell's first."""
 

@@ -33,7 +33,8 @@ class ForestDecoder:
     def __init__(self, charts: ForestCharts, objectives: Sequence[Objective], expectations: bool) -> None:
         """``expectations``: what is expected of a tree's items is wanted too."""
         grammar, forests, label, tie = charts.grammar, charts.forests, charts.label, TIE["double"]
-        self._objectives = objectives
+        #: What each weighs a derivation's probability by, and whether that is all that it looks at.
+        self._rules = [(row.weight(Item.RULE), row.kind is Kind.DERIVATION) for row in objectives]
         self._charts = charts
         self.items = item_tables(grammar, forests, label)
         self._name, self._names = grammar.label_ids, grammar.labels
@@ -74,10 +75,13 @@ class ForestDecoder:
         trees, log_scale = self.trees(chart), chart.nodes().log_scale
         if self._posteriors is not None:
             chart.forest()
-        rows = zip(self._objectives, trees, strict=True)
-        return [self._decoded(row, tree, log_scale) for row, tree in rows]
+        return [
+            self._decoded(tree, by_rule * log_scale, by_rule if alone else None)
+            for tree, (by_rule, alone) in zip(trees, self._rules, strict=True)
+        ]
 
-    def _decoded(self, row: Objective, tree: GrammarTree | None, log_scale: float) -> Decoded | None:
+    def _decoded(self, tree: GrammarTree | None, scale: float, per_log: float | None) -> Decoded | None:
+        """With its score, but for ``scale``; or its log probability, ``per_log`` of which are the score."""
         if tree is None:
             return None
         nodes, names = columns_of(tree.nodes), self._names
@@ -90,9 +94,9 @@ class ForestDecoder:
             listed = item_nodes(ids, label[tree.preterminals].tolist())
             expected = expected_items(listed, self._posteriors)
         # Inside values of a forest are scaled, and so is the probability of a derivation.
-        score = tree.score - row.weight(Item.RULE) * log_scale
-        if row.kind is Kind.DERIVATION:
-            return Decoded(spans, preterminals, None, score / row.weight(Item.RULE), expected)
+        score = tree.score - scale
+        if per_log is not None:
+            return Decoded(spans, preterminals, None, score / per_log, expected)
         return Decoded(spans, preterminals, score, None, expected)
 
     def trees(self, chart: ForestChart) -> list[GrammarTree | None]:
@@ -103,7 +107,7 @@ class ForestDecoder:
         known = chart.nodes()
         by_rules = self._charts.knows_nodes(chart.terminal_ids)
         found = self._found(known, by_rules, chart.length)
-        return [found[index] for index in range(len(self._objectives))]
+        return [found[index] for index in range(len(self._rules))]
 
     def _found(self, known: SentenceNodes, by_rules: bool, length: int) -> dict[int, GrammarTree | None]:
         count = length * (length + 1) // 2

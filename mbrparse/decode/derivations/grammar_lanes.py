@@ -39,6 +39,7 @@ class GrammarLanes:
         """``objectives`` by their position among all; one may look at splits (``SPLIT``)."""
         self._places = list(objectives)
         self._weights = _weights(list(objectives.values()))
+        self._state: SearchState | None = None
         self._bounded = can_be_bounded(self._weights)
         split_lanes = np.flatnonzero(self._weights[SPLIT])
         self._share_lane = int(split_lanes[0]) if len(split_lanes) else -1
@@ -86,7 +87,7 @@ class GrammarLanes:
         least = needed(self._earnings(log_total), cells.bounds, self._bounded)
 
         def search(forest: KeptForest) -> KeptSearch:
-            return KeptSearch(self._state(forest), self._given, least, cells.masses.constituents)
+            return KeptSearch(self._state_of(forest), self._given, least, cells.masses.constituents)
 
         return self._trees(kept.search(cells.selection, length, nodes, search), cells, length, searched=True)
 
@@ -99,7 +100,7 @@ class GrammarLanes:
     def _run(
         self, kept: KeptForest, cells: Cells, log_total: float, narrows: bool, searched: bool, length: int
     ) -> SearchState:
-        state = self._state(kept)
+        state = self._state_of(kept)
         search = Search(narrows, searched, len(self._places), NO_LIMIT.stop)
         earnings = self._earnings(log_total)
         search_lanes(state, self._given, search, earnings, cells, kept.edge_most, length)
@@ -116,11 +117,14 @@ class GrammarLanes:
             adds_up=self._adds_up,
         )
 
-    def _state(self, kept: KeptForest) -> SearchState:
-        """What is searched."""
+    def _state_of(self, kept: KeptForest) -> SearchState:
+        """What is searched; the same as long as the same forest is filled."""
+        if self._state is not None and self._state.forest is kept.forest:
+            return self._state
         edge_gains = EdgeGains(NO_NUMBERS, NO_NUMBERS, self._weights, self._share_lane)
         state = self._search.state(kept.forest, edge_gains, kept.left_value, kept.weight)
         state.gains.weights[:] = self._weights
+        self._state = state
         return state
 
 

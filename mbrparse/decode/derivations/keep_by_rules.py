@@ -24,7 +24,7 @@ from mbrparse.grammar.charts.forest.packed_forest import (
     forest_cell,
 )
 from mbrparse.grammar.charts.rule_tables import Floats, Ints, SparseTables
-from mbrparse.grammar.kernel import borrower
+from mbrparse.grammar.kernel import borrower, steady
 
 _SLACK = 1 + 1e-9  # what is rounded is no less than what it bounds
 
@@ -41,6 +41,7 @@ class Rivals(NamedTuple):
     below: Floats  # the product of their inside values
 
 
+@steady
 class RuleScratch(NamedTuple):
     """What making a forest by rules takes on the way; all -1 between columns but for the buckets."""
 

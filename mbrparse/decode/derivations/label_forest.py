@@ -24,9 +24,10 @@ from mbrparse.grammar.charts.forest.packed_forest import (
     new_ints,
 )
 from mbrparse.grammar.charts.rule_tables import Floats, Ints
-from mbrparse.grammar.kernel import kernel
+from mbrparse.grammar.kernel import kernel, steady
 
 
+@steady
 class LabelForest(NamedTuple):
     """A forest of labels, and the expected numbers of its productions."""
 
@@ -37,6 +38,7 @@ class LabelForest(NamedTuple):
     times: Ints  # by node: how many symbols it stands for, which is how often a chain may visit it
 
 
+@steady
 class ProjectionScratch(NamedTuple):
     """Which of its parts a forest's parts became; by label and by production -1 between cells."""
 

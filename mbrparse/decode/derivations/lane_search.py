@@ -17,11 +17,12 @@ from mbrparse.decode.derivations.search_state import SearchState, unhurried
 from mbrparse.grammar.charts.closure import UnaryTables
 from mbrparse.grammar.charts.forest.packed_forest import forest_cell
 from mbrparse.grammar.charts.rule_tables import Floats, Ints, SparseTables
-from mbrparse.grammar.kernel import borrower
+from mbrparse.grammar.kernel import borrower, steady
 
 _SMALL = 1e-300  # in place of zero, whose logarithm would only be in the way
 
 
+@steady
 class LaneTables(NamedTuple):
     """What gains are worked out of, the forest aside."""
 

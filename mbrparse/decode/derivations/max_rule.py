@@ -87,7 +87,7 @@ class MaxRule:
             return None
         nodes = columns_of(tree.nodes)
         spans = Spans(nodes.starts, nodes.ends, self._symbol_of[nodes.ids], SYMBOL_IDS)
-        return GrammarTree(tree.score, spans, self._symbol_of[tree.preterminals].tolist())
+        return GrammarTree(tree.score, spans, self._symbol_of[tree.preterminals])
 
     def _run(self, kept: KeptForest, cells: Cells, length: int, narrows: bool, searched: bool) -> SearchState:
         known = self._searched if searched else None

@@ -12,9 +12,10 @@ from mbrparse.decode.derivations.kept_forest import Selection
 from mbrparse.grammar.charts.forest.forest_nodes import ForestNodes
 from mbrparse.grammar.charts.forest.packed_forest import Index, forest_cell
 from mbrparse.grammar.charts.rule_tables import Floats, Ints, SparseTables
-from mbrparse.grammar.kernel import borrower
+from mbrparse.grammar.kernel import borrower, steady
 
 
+@steady
 class PairSums(NamedTuple):
     """By cell, its pairs of children and the sums over all splits of inside * inside."""
 

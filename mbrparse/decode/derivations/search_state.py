@@ -14,12 +14,13 @@ from mbrparse.decode.derivations.gains import LANES, WEIGHTS, Gains
 from mbrparse.decode.derivations.walk_scratch import WalkScratch
 from mbrparse.grammar.charts.forest.packed_forest import Forest, new_floats, new_ints
 from mbrparse.grammar.charts.rule_tables import Floats, Ints
-from mbrparse.grammar.kernel import borrower
+from mbrparse.grammar.kernel import borrower, steady
 
 NO_NUMBERS: Floats = np.zeros(0)
 NO_TIMES: Ints = np.zeros(0, np.int32)
 
 
+@steady
 class EdgeGains(NamedTuple):
     """What splits earn: ``weights[0]`` [lane] times ``mass`` [edge] and ``weights[1]`` times ``log_mass``.
 
@@ -32,6 +33,7 @@ class EdgeGains(NamedTuple):
     share_lane: int  # a lane whose productions earn ``Gains.share`` times their children's inside, or -1
 
 
+@steady
 class BestValues(NamedTuple):
     """The best that nodes and groups reach, and the trees read off."""
 
@@ -47,6 +49,7 @@ class BestValues(NamedTuple):
     tree_value: Floats
 
 
+@steady
 class SearchState(NamedTuple):
     """A forest that is searched, what its parts earn, and the best values found."""
 

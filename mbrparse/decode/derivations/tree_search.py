@@ -26,16 +26,16 @@ from mbrparse.grammar.charts.nodes import SYMBOL_IDS
 from mbrparse.grammar.charts.rule_tables import Floats, Ints
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class GrammarTree:
-    """A tree and its score: constituents (start, end, symbol id) in preorder, and preterminals.
+    """A tree and its score: constituents (start, end, symbol id) in preorder, and the ids of preterminals.
 
     Over a single terminal the lowest node is the preterminal, and no constituent.
     """
 
     score: float
     nodes: Sequence[tuple[int, int, int]]
-    preterminals: list[int]
+    preterminals: Ints
 
 
 class TreeSearch:
@@ -96,20 +96,24 @@ class TreeSearch:
         """
         self._clock.check()
         values = state.values
-        ends = values.tree_end[:lanes].tolist()
+        ends = values.tree_end[:lanes]
         starts, stops, symbols = values.tree_nodes[:, : ends[-1]]
         # Of the nodes over a single terminal the lowest is the preterminal.
         inner = stops - starts > 1
         inner[:-1] |= (starts[1:] == starts[:-1]) & (stops[1:] == stops[:-1])
+        inner[ends[ends > 0] - 1] = False
+        inner_ends = np.append(0, inner.cumsum())[ends]
+        tags, leaf_ends = symbols[~inner], (ends - inner_ends).tolist()
+        starts, stops, symbols = starts[inner], stops[inner], symbols[inner]
         found: list[GrammarTree | None] = []
-        begin = 0
-        for end, score in zip(ends, values.tree_value[:lanes].tolist(), strict=True):
-            if end == begin:
+        begin = leaf = 0
+        for end, leaf_end, score in zip(
+            inner_ends.tolist(), leaf_ends, values.tree_value[:lanes].tolist(), strict=True
+        ):
+            if leaf_end == leaf:
                 found.append(None)
                 continue
-            inner[end - 1] = False
-            nodes, above = slice(begin, end), inner[begin:end]
-            spans = Spans(starts[nodes][above], stops[nodes][above], symbols[nodes][above], SYMBOL_IDS)
-            found.append(GrammarTree(score, spans, symbols[nodes][~above].tolist()))
-            begin = end
+            spans = Spans(starts[begin:end], stops[begin:end], symbols[begin:end], SYMBOL_IDS)
+            found.append(GrammarTree(score, spans, tags[leaf:leaf_end]))
+            begin, leaf = end, leaf_end
         return found

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mbrparse.grammar.charts.rule_tables import Floats, Ints
+from mbrparse.grammar.kernel import steady
 
 Codes = npt.NDArray[np.uint64]
 TABLE_BITS = 16
@@ -87,6 +88,7 @@ class Walk(NamedTuple):
     known: Codes
 
 
+@steady
 class WalkScratch(NamedTuple):
     """All of these."""
 

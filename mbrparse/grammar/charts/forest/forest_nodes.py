@@ -6,8 +6,10 @@ from typing import NamedTuple
 
 from mbrparse.grammar.charts.forest.packed_forest import Forest
 from mbrparse.grammar.charts.rule_tables import Floats, Ints
+from mbrparse.grammar.kernel import steady
 
 
+@steady
 class ForestNodes(NamedTuple):
     """Arrays by cell and node, as ``Forest`` has them."""
 

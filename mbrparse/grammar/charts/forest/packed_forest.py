@@ -27,9 +27,10 @@ from mbrparse.grammar.charts.closure import UnaryTables
 from mbrparse.grammar.charts.forest.room import room
 from mbrparse.grammar.charts.prediction import Bits, Flags, Prediction
 from mbrparse.grammar.charts.rule_tables import Floats, Ints, SparseTables
-from mbrparse.grammar.kernel import kernel
+from mbrparse.grammar.kernel import kernel, steady
 
 
+@steady
 class Forest(NamedTuple):
     """Arrays by cell (``forest_cell``), node, group, edge, production and unary.
 
@@ -67,6 +68,7 @@ class Forest(NamedTuple):
     unary_rule: Ints
 
 
+@steady
 class Partners(NamedTuple):
     """By position and right child's symbol, the left nodes before it that make a pair with it, in lists.
 
@@ -82,6 +84,7 @@ class Partners(NamedTuple):
     passed: Floats  # its outside value, as far as it comes from this list's right children
 
 
+@steady
 class Columns(NamedTuple):
     """The columns: what is kept of complete ones, and scratch for the one at work.
 
@@ -105,6 +108,7 @@ class Columns(NamedTuple):
     counts: Ints  # of productions, partner lists, groups and places
 
 
+@steady
 class ForestState(NamedTuple):
     """A grammar, its forest of a sentence, and what it takes to fill it."""
 
