@@ -11,7 +11,7 @@ from mbrparse.grammar.charts.dense.dense_words import dense_words
 from mbrparse.grammar.charts.forest.forest_nodes import ForestNodes
 from mbrparse.grammar.charts.forest.packed_forest import forest_cell
 from mbrparse.grammar.charts.rule_tables import Floats, Ints
-from mbrparse.grammar.kernel import kernel
+from mbrparse.grammar.kernel import borrower, kernel
 
 
 class _Room(NamedTuple):
@@ -75,7 +75,7 @@ def _list_nodes(
                     room.first[lane, forest_cell(start, end) + 1] = count[lane]
 
 
-@kernel
+@borrower
 def _list_words(state: DenseState, words: Floats, room: _Room, count: Ints, position: int) -> None:
     """List the narrow symbols over a word."""
     group = state.group
@@ -91,7 +91,7 @@ def _list_words(state: DenseState, words: Floats, room: _Room, count: Ints, posi
                 count[lane] = node + 1
 
 
-@kernel
+@borrower
 def _share_words(state: DenseState, symbol: Ints, room: _Room, count: Ints, position: int) -> None:
     """What of the wide symbols over a word is their lexical rules'."""
     group = state.group

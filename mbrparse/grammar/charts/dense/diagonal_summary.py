@@ -13,7 +13,7 @@ from mbrparse.grammar.charts.dense.diagonal_outside import diagonal_outside
 from mbrparse.grammar.charts.dense.diagonal_state import Diagonals
 from mbrparse.grammar.charts.rule_tables import Floats, Ints
 from mbrparse.grammar.charts.span_summary import SpanSummary
-from mbrparse.grammar.kernel import kernel, steady
+from mbrparse.grammar.kernel import borrower, steady
 
 
 @steady
@@ -25,7 +25,7 @@ class InsideOutside(NamedTuple):
     figures: Floats  # the scaled probability (in lane 0); the largest outside values
 
 
-@kernel
+@borrower
 def diagonal_posteriors(
     state: DenseState,
     layout: Diagonals,
@@ -48,10 +48,13 @@ def diagonal_posteriors(
         diagonal_outside(state, layout, inside, outside, figures, stop)
         _summarize(state, layout, labels, charts, summary)
         certain_words(state, labels, summary)
-    return figures[0, 0], figures[1].max()
+    peak = figures[1, 0]
+    for lane in range(1, figures.shape[1]):
+        peak = max(peak, figures[1, lane])
+    return figures[0, 0], peak
 
 
-@kernel
+@borrower
 def diagonal_derivation(
     state: DenseState,
     layout: Diagonals,
@@ -72,7 +75,7 @@ def diagonal_derivation(
     return True
 
 
-@kernel
+@borrower
 def _root(state: DenseState, layout: Diagonals, chart: Floats, figures: Floats) -> None:
     """The scaled probability of the sentence, summed in the charts' own precision as that of a group is."""
     n = state.longest
@@ -82,7 +85,7 @@ def _root(state: DenseState, layout: Diagonals, chart: Floats, figures: Floats) 
             figures[0, 0] += state.tables.root[symbol] * chart[place]
 
 
-@kernel
+@borrower
 def _summarize(
     state: DenseState, layout: Diagonals, labels: WideLabels, charts: InsideOutside, summary: SpanSummary
 ) -> None:
@@ -101,7 +104,7 @@ def _summarize(
                     summary.label[0, cell] = labels.label[int(rows[2, lane])] if rows[0, lane] > 0 else -1
 
 
-@kernel
+@borrower
 def rows_of(state: DenseState, layout: Diagonals, chart: Floats, rows: Floats) -> None:
     """Copy a chart into ``rows`` [rows, 1], which lie as those of a group of one lane do."""
     n = state.longest
