@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mbrparse.grammar.charts.rule_tables import Ints, Rules
-from mbrparse.grammar.kernel import kernel, steady
+from mbrparse.grammar.kernel import borrower, steady
 
 Bits = NDArray[np.uint64]
 Flags = NDArray[np.uint8]
@@ -70,7 +70,7 @@ def _different(first: Ints, second: Ints) -> tuple[Ints, Ints]:
     return (pairs >> 32).astype(np.int32), (pairs & 0xFFFFFFFF).astype(np.int32)
 
 
-@kernel
+@borrower
 def _fill(corners: Bits, children: tuple[Ints, Ints], after: Bits, siblings: tuple[Ints, Ints]) -> None:
     """Close the rows of left corners, and add up those of right siblings."""
     grows = True
@@ -79,7 +79,7 @@ def _fill(corners: Bits, children: tuple[Ints, Ints], after: Bits, siblings: tup
     _add_rows(after, corners, siblings)
 
 
-@kernel
+@borrower
 def _add_rows(into: Bits, rows: Bits, pairs: tuple[Ints, Ints]) -> bool:
     """Add to the first row of each pair the second; returns whether that brought anything new."""
     to, taken = pairs
@@ -93,7 +93,7 @@ def _add_rows(into: Bits, rows: Bits, pairs: tuple[Ints, Ints]) -> bool:
     return grows
 
 
-@kernel
+@borrower
 def predict(predicted: Flags, prediction: Prediction, row: Bits, ending: Ints, position: int) -> None:
     """Say of each symbol if it may begin at a position; ``row`` is scratch, a set.
 
@@ -102,9 +102,8 @@ def predict(predicted: Flags, prediction: Prediction, row: Bits, ending: Ints, p
     if not prediction.is_selective:
         predicted[position] = 1
         return
-    row[:] = 0
-    if position == 0:
-        row[:] = prediction.first
+    for word in range(len(row)):
+        row[word] = prediction.first[word] if position == 0 else 0
     for left in range(len(ending) - 1):
         if ending[left + 1] > ending[left]:
             after = prediction.after[left >> prediction.left_shift]
