@@ -11,7 +11,7 @@ import numpy as np
 
 from mbrparse.decode.best_first.log_add import log_add
 from mbrparse.decode.best_first.state import LEFT, NONE, PARENT, RIGHT
-from mbrparse.grammar.kernel import kernel
+from mbrparse.grammar.kernel import borrower, kernel
 from mbrparse.grammar.pcfg import FloatArray, IntArray
 
 TIE = 1e-9
@@ -102,7 +102,7 @@ def viterbi_pass(
     return best, edge_of
 
 
-@kernel
+@borrower
 def useful_edges(outside: FloatArray, edges: IntArray, count: int) -> int:
     """How many of the first ``count`` edges are part of a complete parse (outside above zero)."""
     useful = 0

@@ -44,7 +44,7 @@ from mbrparse.decode.best_first.state import (
     Rules,
     Search,
 )
-from mbrparse.grammar.kernel import kernel
+from mbrparse.grammar.kernel import borrower, kernel
 from mbrparse.grammar.pcfg import PCFG, FloatArray, IntArray
 from mbrparse.grammar.statistics.smoothed import SentenceStatistics
 
@@ -116,14 +116,14 @@ def _closure_row(
     return reached, total[reached]
 
 
-@kernel
+@borrower
 def start_prefix(search: Search, corners: LeftCorners) -> None:
     """alpha_L at the beginning of the sentence."""
     search.prefix[TOTAL, 0] = corners.root
     search.prefix[PREFIX_PASSED, 0] = corners.root
 
 
-@kernel
+@borrower
 def prefix_from(rules: Rules, search: Search, corners: LeftCorners, item: int, gain: float) -> None:
     """Add to alpha_L what a gain in a chart constituent's inside probability opens at its end."""
     start = search.items[item, START]

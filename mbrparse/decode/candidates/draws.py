@@ -7,7 +7,7 @@ import numpy as np
 from mbrparse.decode.candidates.ways import LEXICAL, UNARY, Ways
 from mbrparse.grammar.charts.forest.packed_forest import ONE, Index, forest_cell
 from mbrparse.grammar.charts.rule_tables import Floats, Ints
-from mbrparse.grammar.kernel import kernel
+from mbrparse.grammar.kernel import borrower, kernel
 
 
 @kernel
@@ -59,7 +59,7 @@ def draw(ways: Ways, count: int, random: np.random.Generator) -> tuple[Ints, Int
     return first, nodes[0, :place].copy(), nodes[1, :place].copy(), nodes[2, :place].copy()
 
 
-@kernel
+@borrower
 def _drawn(until: Floats, first: int, last: int, random: np.random.Generator) -> int:
     """One of the places first .. last, by its share: the first whose sum exceeds a number up to the last."""
     bound = until[last - 1]

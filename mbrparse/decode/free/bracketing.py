@@ -95,7 +95,7 @@ def _search(
             found.scores[number] = _fill(gains[kind, cell : cell + cells], length, tie, room.table, stop)
             if stop[0]:
                 return
-            node = _read_off(length, room, found, node, cell)
+            node = _enter_spans(length, room, found, node, cell)
             cell += cells
             number += 1
 
@@ -117,7 +117,7 @@ def _fill(gains: FloatArray, length: int, tie: float, table: SpanTable, stop: In
 
 
 @borrower
-def _read_off(length: int, room: _Room, found: Bracketings, node: int, cell: int) -> int:
+def _enter_spans(length: int, room: _Room, found: Bracketings, node: int, cell: int) -> int:
     """Enter the spans from ``node`` on, in preorder; returns where they end. The first cell is ``cell``."""
     split_of, stack, height = room.table.split, room.stack, 0
     if length > 1:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbrparse.grammar.kernel import kernel
+from mbrparse.grammar.kernel import borrower, kernel
 from mbrparse.grammar.pcfg import PCFG, FloatArray, IntArray
 from mbrparse.grammar.training.bracketed_corpus import BracketedCorpus, Splits, splits
 from mbrparse.grammar.training.expectation_scaling import DEAD, power, rescale
@@ -127,7 +127,7 @@ def _inside(words: IntArray, ways: Splits, rules: DenseRules) -> tuple[FloatArra
     return inside, exponents
 
 
-@kernel
+@borrower
 def _add_pairs(pairs: FloatArray, left: FloatArray, right: FloatArray, factor: float) -> None:
     for b in range(pairs.shape[0]):
         value = left[b] * factor

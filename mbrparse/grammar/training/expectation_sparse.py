@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbrparse.grammar.kernel import kernel
+from mbrparse.grammar.kernel import borrower, kernel
 from mbrparse.grammar.pcfg import PCFG, FloatArray, IntArray
 from mbrparse.grammar.training.bracketed_corpus import BracketedCorpus, Splits, splits
 from mbrparse.grammar.training.expectation_dense import BlockCounts
@@ -129,7 +129,7 @@ def _inside(words: IntArray, ways: Splits, rules: SparseRules) -> tuple[FloatArr
     return inside, exponents
 
 
-@kernel
+@borrower
 def _outside(
     inside: FloatArray,
     exponents: IntArray,

@@ -15,7 +15,7 @@ from mbrparse.decode.best_first.viterbi.item_state import (
     ItemSearch,
 )
 from mbrparse.decode.best_first.viterbi.pair_rules import PairRules
-from mbrparse.grammar.kernel import kernel
+from mbrparse.grammar.kernel import borrower, kernel
 from mbrparse.grammar.pcfg import IntArray
 
 
@@ -50,7 +50,7 @@ def read_items(
     return log_prob, starts, ends, symbols
 
 
-@kernel
+@borrower
 def _rule_log_prob(rules: PairRules, parent: int, left: int, right: int) -> float:
     """That of a rule of the grammar."""
     for pair in range(rules.first_of_left[left], rules.first_of_left[left + 1]):

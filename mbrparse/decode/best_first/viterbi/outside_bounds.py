@@ -27,7 +27,7 @@ from __future__ import annotations
 import numpy as np
 
 from mbrparse.decode.best_first.viterbi.pair_rules import PairRules
-from mbrparse.grammar.kernel import kernel
+from mbrparse.grammar.kernel import borrower, kernel
 from mbrparse.grammar.pcfg import PCFG, FloatArray
 
 # The table takes about rules * longest ** 3 steps and symbols * longest ** 2 / 2 numbers.
@@ -107,14 +107,14 @@ def context_bounds(rules: PairRules, narrow: FloatArray, length: int) -> FloatAr
     return bounds
 
 
-@kernel
+@borrower
 def _raise(bounds: FloatArray, sources: FloatArray, log_step: float) -> None:
     """Let the first bounds be no less than their sources after one step."""
     for place in range(len(sources)):
         bounds[place] = max(bounds[place], sources[place] + log_step)
 
 
-@kernel
+@borrower
 def outside_bound(bounds: FloatArray, symbol: int, start: int, end: int, length: int) -> float:
     """log bound of an item of a sentence; 0 where nothing is known."""
     if len(bounds) == 0:

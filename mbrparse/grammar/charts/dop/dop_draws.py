@@ -16,7 +16,7 @@ from mbrparse.grammar.charts.dop.dop_forest import DopForest
 from mbrparse.grammar.charts.dop.dop_inside import DopValues, is_root, power, root_value
 from mbrparse.grammar.charts.dop.dop_tables import DopTables
 from mbrparse.grammar.charts.rule_tables import Ints, Offsets
-from mbrparse.grammar.kernel import kernel
+from mbrparse.grammar.kernel import borrower, kernel
 from mbrparse.grammar.pcfg import FloatArray
 
 # No address: a fragment begins, or what is below is a terminal.
@@ -144,7 +144,7 @@ def dop_draw(
     return sums
 
 
-@kernel
+@borrower
 def _first_of(rules: Ints, rule: int, low: int, high: int) -> int:
     """The first production of a rule among those of a node."""
     while low < high:
@@ -156,7 +156,7 @@ def _first_of(rules: Ints, rule: int, low: int, high: int) -> int:
     return low
 
 
-@kernel
+@borrower
 def _drawn(until: FloatArray, first: int, last: int, point: float) -> int:
     """One of the places from first up to last, less first: where the sum exceeds this share of the last."""
     bound = until[last - 1]

@@ -8,7 +8,7 @@ from mbrparse.grammar.charts.lexicon import Words
 from mbrparse.grammar.charts.rule_tables import Floats, Ints
 from mbrparse.grammar.charts.span_summary import SpanEntries
 from mbrparse.grammar.charts.sparse.sparse_state import MAX_SHIFT, SparseChart
-from mbrparse.grammar.kernel import kernel
+from mbrparse.grammar.kernel import borrower, kernel
 
 
 def sparse_entries(words: Words, chart: SparseChart, label: Ints, n_labels: int) -> SpanEntries:
@@ -59,7 +59,7 @@ def _list_entries(words: Words, chart: SparseChart, label: Ints, n_labels: int, 
     return place
 
 
-@kernel
+@borrower
 def _add_lexical(
     words: Words, chart: SparseChart, label: Ints, own: Floats, word_prob: Floats, position: int
 ) -> None:
