@@ -59,9 +59,36 @@ class _Hand:
 # One is kept for the next call: to start a thread takes longer than to hand work over.
 _idle: list[_Hand] = []
 _left: list[threading.Thread] = []
-# Signals whose handlers raise, and whether they are held back just now.
+# Signals whose handlers raise.
 _SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
-_held_back = False
+
+
+class _Hold:
+    """Holds signals back."""
+
+    def __init__(self) -> None:
+        found = ((number, _signal.getsignal(number)) for number in _SIGNALS)
+        self._handlers = {number: handler for number, handler in found if callable(handler)}
+        self._heard: list[tuple[int, FrameType | None]] = []
+
+    def begin(self) -> None:
+        for number in self._handlers:
+            _signal.signal(number, self._note)
+
+    def end(self) -> None:
+        """Signals are heard again, and those that came now."""
+        for number in reversed(self._handlers):  # that of Ctrl-C last: it may come as soon as it is
+            _signal.signal(number, self._handlers[number])
+        while self._heard:
+            number, frame = self._heard.pop(0)
+            self._handlers[number](number, frame)
+
+    def _note(self, number: int, frame: FrameType | None) -> None:
+        self._heard.append((number, frame))
+
+
+# What holds signals back just now, in the main thread.
+_hold: _Hold | None = None
 
 
 def _forget() -> None:
@@ -76,7 +103,7 @@ if hasattr(os, "register_at_fork"):
 
 def aside(work: Callable[..., Result], *arguments: Any) -> Result:
     """Return or raise what ``work(*arguments)`` does, in another thread if a signal may interrupt this."""
-    if _held_back or not _interruptible():
+    if _hold is not None or not _interruptible():
         return work(*arguments)
     answers: SimpleQueue[tuple[Any, BaseException | None]] = SimpleQueue()
     try:
@@ -100,22 +127,32 @@ def aside(work: Callable[..., Result], *arguments: Any) -> Result:
 
 def at_once(work: Callable[..., Result], *arguments: Any) -> Result:
     """Return or raise what ``work(*arguments)`` does, here: short work, signals are heard after it."""
-    global _held_back  # noqa: PLW0603  # there is one main thread
-    if _held_back or not _interruptible():
+    global _hold  # noqa: PLW0603  # there is one main thread
+    if _hold is not None or not _interruptible():
         return work(*arguments)
-    heard: list[tuple[int, FrameType | None]] = []
-    held = {number: handler for number in _SIGNALS if callable(handler := _signal.getsignal(number))}
+    hold = _Hold()
     try:
-        for number in held:
-            _signal.signal(number, lambda *signal: heard.append(signal))
-        _held_back = True
+        hold.begin()
+        _hold = hold
         return work(*arguments)
     finally:
-        _held_back = False
-        for number in reversed(held):  # that of Ctrl-C last: it may come as soon as it is
-            _signal.signal(number, held[number])
-        for number, frame in heard:
-            held[number](number, frame)
+        _hold = None
+        hold.end()
+
+
+def heard(work: Callable[..., Result], *arguments: Any) -> Result:
+    """The same as ``aside``, and within work that is done at once: what takes long after all."""
+    global _hold  # noqa: PLW0603
+    hold = _hold
+    if hold is None or not _in_main_thread():
+        return aside(work, *arguments)
+    _hold = None
+    try:
+        hold.end()
+        return aside(work, *arguments)
+    finally:
+        hold.begin()
+        _hold = hold
 
 
 class Pace:
@@ -125,13 +162,22 @@ class Pace:
         # Something of this length, by itself, took no time.
         self._quick = 0
 
-    def run(self, lengths: Sequence[int], work: Callable[..., Result], *arguments: Any) -> Result:
-        """Return or raise what ``work(*arguments)`` does, on things of these lengths."""
-        if sum(lengths) <= self._quick:
-            return at_once(work, *arguments)
-        began = time.perf_counter()
-        result = aside(work, *arguments)
-        if len(lengths) == 1 and time.perf_counter() - began < QUICK:
+    def run(
+        self,
+        lengths: Sequence[int],
+        was_done: Callable[[Result], bool],
+        work: Callable[..., Result],
+        *arguments: Any,
+    ) -> Result:
+        """Return or raise what ``work(*arguments)`` does, on things of these lengths.
+
+        ``was_done`` says of the result if it took the whole work, so that others may take as long.
+        """
+        begin, quick = time.perf_counter(), sum(lengths) <= self._quick
+        result = (at_once if quick else aside)(work, *arguments)
+        if time.perf_counter() - begin > QUICK:
+            self._quick = min(self._quick, sum(lengths) - 1)
+        elif not quick and len(lengths) == 1 and was_done(result):
             self._quick = lengths[0]
         return result
 
@@ -176,9 +222,11 @@ def left_running() -> bool:
 
 def _interruptible() -> bool:
     """Whether Python may run a signal's handler here, where none is held back."""
-    return threading.current_thread() is threading.main_thread() and callable(
-        _signal.getsignal(signal.SIGINT)
-    )
+    return _in_main_thread() and callable(_signal.getsignal(signal.SIGINT))
+
+
+def _in_main_thread() -> bool:
+    return threading.current_thread() is threading.main_thread()
 
 
 def _drain(

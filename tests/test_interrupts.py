@@ -9,12 +9,13 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from children import LIMIT, started
 from commandline import Command
 
-from mbrparse.aside import all_aside, aside, at_once, dismiss, left_running
+from mbrparse.aside import QUICK, Pace, all_aside, aside, at_once, dismiss, heard, left_running
 from mbrparse.decode.parse_result import Parse
 from mbrparse.decode.parser import Parser
 from mbrparse.decode.sentences import Batch
@@ -79,6 +80,45 @@ def test_an_interruption_waits_for_short_work() -> None:
         at_once(divmod, 7, 0)
     assert at_once(divmod, 7, 2) == (3, 1)
     assert aside(threading.current_thread) is not threading.main_thread()
+
+
+@pytest.mark.usefixtures("ctrl_c")
+def test_within_short_work_an_interruption_does_not_wait_for_what_takes_long(
+    ctrl_c: threading.Event,
+) -> None:
+    done: list[str] = []
+
+    def work() -> None:
+        with pressed_soon():
+            heard(ctrl_c.wait)
+        assert aside(threading.current_thread) is threading.main_thread()
+        os.kill(os.getpid(), signal.SIGINT)
+        with pytest.raises(KeyboardInterrupt):  # what came before
+            heard(done.append, "never")
+        done.append("all of it")
+
+    at_once(work)
+    assert done == ["all of it"]
+    assert heard(divmod, 7, 2) == (3, 1)
+    assert heard(threading.current_thread) is not threading.main_thread()
+
+
+@pytest.mark.usefixtures("ctrl_c")
+def test_only_what_was_done_in_whole_and_quickly_is_done_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    pace, now = Pace(), [0.0]
+    monkeypatch.setattr("mbrparse.aside.time", SimpleNamespace(perf_counter=lambda: now[0]))
+
+    def is_at_once(lengths: list[int], done: bool = True, seconds: float = 0.0) -> bool:
+        def work() -> bool:
+            now[0] += seconds
+            return threading.current_thread() is threading.main_thread()
+
+        return pace.run(lengths, lambda _: done, work)
+
+    assert [is_at_once([9], done=False), is_at_once([9]), is_at_once([9])] == [False, False, True]
+    assert is_at_once([4, 5])
+    assert [is_at_once([5, 5]), is_at_once([5, 5]), is_at_once([10])] == [False] * 3
+    assert [is_at_once([8], seconds=2 * QUICK), is_at_once([8]), is_at_once([7])] == [True, False, True]
 
 
 @pytest.mark.usefixtures("ctrl_c")

@@ -17,7 +17,7 @@ from mbrparse.aside import Pace
 from mbrparse.decode.trees import TreeForm, TreeParts
 from mbrparse.grammar.charts.columns import NO_LABEL, Labels, Names, Spans
 from mbrparse.grammar.charts.rule_tables import Ints, Offsets
-from mbrparse.grammar.kernel import borrower, steady
+from mbrparse.grammar.kernel import kernel, steady
 from mbrparse.treebank.brackets import EMPTY_PARSE
 from mbrparse.treebank.labels import is_continuation, parse_label, split_chain, unescape
 from mbrparse.treebank.tree import Tree, bracket_free, leaf_text
@@ -96,7 +96,7 @@ class BracketText:
         written = [tree for tree in trees if tree is not None]
         if not written:
             return [EMPTY_PARSE] * len(trees)
-        line = self._pace.run([sum(len(tree.leaves) for tree in written)], self._lines, written)
+        line = self._pace.run([sum(len(tree.leaves) for tree in written)], bool, self._lines, written)
         return [EMPTY_PARSE if tree is None else next(line) for tree in trees]
 
     def _lines(self, written: Sequence[TreeParts]) -> Iterator[str]:
@@ -245,7 +245,7 @@ def _strings(text: Bytes, until: Sequence[int]) -> Iterator[str]:
     return (str(data[begin:end], "utf-8", "surrogatepass") for begin, end in itertools.pairwise(until))
 
 
-@borrower
+@kernel
 def _write(trees: _Trees, pieces: _Pieces, leaves: _Leaves, stack: Ints, text: Bytes, until: Offsets) -> None:
     """Write all trees; ``stack`` holds what is open, its end and piece."""
     place = 0
@@ -291,7 +291,7 @@ def _write(trees: _Trees, pieces: _Pieces, leaves: _Leaves, stack: Ints, text: B
         until[tree + 1] = place
 
 
-@borrower
+@kernel
 def _copy(texts: _Texts, number: int, text: Bytes, place: int) -> int:
     """Copy a string to ``place``; return where it ends."""
     for byte in range(texts.begin[number], texts.begin[number + 1]):

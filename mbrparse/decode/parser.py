@@ -113,7 +113,7 @@ class Parser:
         Where F is pooled it takes more than a batch: each sentence has the tree of its own F here.
         """
         lengths = [len(sentence) for sentence in batch.sentences]
-        return self._pace.run(lengths, self._parse_batch, batch)
+        return self._pace.run(lengths, _has_trees, self._parse_batch, batch)
 
     def _parse_batch(self, batch: Batch) -> list[Parse]:
         began = time.perf_counter()
@@ -232,3 +232,7 @@ class Parser:
             tree = TreeParts(one.spans, evidence.sentence, tags, form).build()
             listed.append(ScoredTree(one.log_prob, tree))
         return tuple(listed)
+
+
+def _has_trees(parses: Sequence[Parse]) -> bool:
+    return all(parse.reason is None for parse in parses)

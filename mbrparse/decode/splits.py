@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbrparse.grammar.kernel import borrower
+from mbrparse.grammar.kernel import kernel
 from mbrparse.grammar.pcfg import FloatArray, IntArray
 
 
@@ -30,7 +30,7 @@ def span_table(length: int) -> SpanTable:
     )
 
 
-@borrower
+@kernel
 def best_split(table: SpanTable, start: int, end: int, tie: float) -> tuple[float, int]:
     """The largest sum of the scores of two parts, and the split: of those within ``tie`` the first."""
     score, score_by_end = table.score, table.score_by_end

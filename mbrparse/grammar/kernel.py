@@ -1,4 +1,4 @@
-"""The one decorator of the compiled kernels.
+"""What makes functions compiled kernels: ``kernel``, and ``array_kernel`` for those that make arrays.
 
 A kernel is called from Python with arrays, numbers and (named) tuples of them. What it becomes for arguments
 of given types is compiled once on a machine (``kernel_compiler``) and kept (``kernel_cache``); from then on
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 
-from mbrparse.aside import aside
+from mbrparse.aside import aside, heard
 from mbrparse.grammar import kernel_cache
 
 if TYPE_CHECKING:
@@ -33,17 +33,17 @@ def kernel(function: Function) -> Function:
     """Compile a function of arrays and numbers at its first call, and keep its machine code.
 
     No fast-math: sums keep their order, so that every batch and every machine gives the same trees.
-    """
-    return cast("Function", function if kernel_cache.jit_disabled() else Kernel(function))
 
-
-def borrower(function: Function) -> Function:
-    """A kernel that counts no references: it makes no arrays, nor calls a kernel that returns some.
-
-    To count those to each table takes longer than what little a call may be for. What it returns are numbers;
-    or arrays of its arguments, if none but borrowers call it.
+    It makes no arrays, nor calls a kernel that returns some: so it counts no references to those of its
+    arguments, which would take longer than what little a call may be for. It returns numbers; or arrays of
+    its arguments, if none but such kernels call it: others would release what is not their own.
     """
     return cast("Function", function if kernel_cache.jit_disabled() else Kernel(function, counts=False))
+
+
+def array_kernel(function: Function) -> Function:
+    """A kernel that makes arrays, and counts references to all of them."""
+    return cast("Function", function if kernel_cache.jit_disabled() else Kernel(function, counts=True))
 
 
 class Kernel:
@@ -52,7 +52,7 @@ class Kernel:
     It never runs where Python may raise KeyboardInterrupt: machine code does not look for it.
     """
 
-    def __init__(self, function: Callable[..., Any], counts: bool = True) -> None:
+    def __init__(self, function: Callable[..., Any], counts: bool) -> None:
         """``counts``: references to arrays are counted, without which it cannot make any."""
         update_wrapper(self, function)
         self._counts = counts
@@ -66,7 +66,8 @@ class Kernel:
         types = tuple(_types_of(arguments))
         if (called := self._callables.get(types)) is not None:
             return aside(called, *arguments)
-        return aside(self._make_and_call, types, arguments)
+        # To compile takes seconds, whatever the work at hand.
+        return heard(self._make_and_call, types, arguments)
 
     def __repr__(self) -> str:
         return f"<kernel {self._name}>"

@@ -36,7 +36,7 @@ _NAME = "mbrparse"
 MAX_AGE = 30 * 24 * 3600
 
 _DIGEST_SIZE = hashlib.sha256().digest_size
-_DECORATED = b"\n@kernel\n", b"\n@borrower\n"
+_DECORATED = b"\n@kernel\n", b"\n@array_kernel\n"
 _MENTION = b" " + PACKAGE.name.encode() + b"."
 _DOTTED = re.compile(rb"\w+(?:\.\w+)*")
 

@@ -129,6 +129,27 @@ def test_a_forest_beyond_the_range_of_numbers_has_no_parse() -> None:
     assert forests.fill(np.zeros(6, np.int32))[1] == -math.inf
 
 
+def test_a_chart_that_fills_its_memory_to_the_last_node_is_as_any(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Parents that nothing predicts have no node; a place before the first is no place after the last."""
+    counts = {("S", "A", "Q"): 1.0, ("Q", "A", "A"): 1.0, ("A", "A", "A"): 1.0}
+    for number in range(6):
+        z, r, y = f"Z{number}", f"R{number}", f"Y{number}"
+        counts |= {(z, "A", "A"): 1.0, (r, z, "A"): 1.0, ("S", r, y): 0.1, (y, "A", z): 1.0}
+    rules = {Rule(parent, tuple(children)): count for (parent, *children), count in counts.items()}
+    rules[Rule("A", ("'x'",))] = 1.0
+    grammar = PCFG.from_rules(relative_frequencies("words", {"S": 1.0}, rules))
+    sentences = [np.zeros(length, np.int32) for length in (6, 4)]
+    expected = [
+        ChartFactory(grammar, kernel="sparse").charts([one])[0].span_posteriors() for one in sentences
+    ]
+    for nodes in range(1, 400):
+        monkeypatch.setattr(sparse_charts, "_FIRST_NODES", nodes)
+        factory = ChartFactory(grammar, kernel="sparse")
+        for sentence, known in zip(sentences, expected, strict=True):
+            found = factory.charts([sentence])[0].span_posteriors()
+            assert [column.tolist() for column in found] == [column.tolist() for column in known]
+
+
 def all_cells(chart: Chart) -> list[Any]:
     """What a chart says of every span."""
     n = chart.length

@@ -185,22 +185,22 @@ print("PyArg_UnpackTuple" in code.needed)
 ANSWERS = """
 from typing import NamedTuple
 import numpy as np
-from little.grammar.kernel import kernel
+from little.grammar.kernel import array_kernel
 class Pair(NamedTuple):
     first: np.ndarray
     second: float
-@kernel
+@array_kernel
 def paired(values, factor):
     return Pair(values * factor, values.sum())
-@kernel
+@array_kernel
 def kinds(number, array, pair):
     if number < 0:
         raise ValueError("negative")
     return array[0] + number, pair.first[::2], number > 1
-@kernel
+@array_kernel
 def later(array):
     return array.sum()
-@kernel
+@array_kernel
 def vast(n):
     return np.zeros(n)
 values = np.arange(4.0)
@@ -307,7 +307,7 @@ def test_the_key_holds_every_file_that_kernels_load() -> None:
     decorated = [
         path
         for path in kernel_cache.PACKAGE.rglob("*.py")
-        if re.search(r"^@(kernel|borrower)$", path.read_text(encoding="utf-8"), re.MULTILINE)
+        if re.search(r"^@(array_)?kernel$", path.read_text(encoding="utf-8"), re.MULTILINE)
     ]
     names = [
         ".".join(path.relative_to(kernel_cache.PACKAGE.parent).with_suffix("").parts) for path in decorated
@@ -394,10 +394,10 @@ def test_arrays_are_passed_between_kernels_that_count_references_or_between_thos
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
         }
 
-    counting, borrowers = decorated("kernel"), decorated("borrower")
+    counting, borrowing = decorated("array_kernel"), decorated("kernel")
     assert counting
-    assert borrowers
-    # References that a borrower was given would stay for ever; those that one returns were never counted.
-    assert not called(borrowers) & returning_arrays(counting)
-    others = [function for function in functions if function not in borrowers]
-    assert not called(others) & returning_arrays(borrowers)
+    assert borrowing
+    # References that one without was given would stay for ever; those that one returns were never counted.
+    assert not called(borrowing) & returning_arrays(counting)
+    others = [function for function in functions if function not in borrowing]
+    assert not called(others) & returning_arrays(borrowing)

@@ -9,11 +9,11 @@ always the same.
 from __future__ import annotations
 
 from mbrparse.decode.best_first.state import MERIT, PLACE
-from mbrparse.grammar.kernel import borrower
+from mbrparse.grammar.kernel import kernel
 from mbrparse.grammar.pcfg import FloatArray, IntArray
 
 
-@borrower
+@kernel
 def rise(heap: IntArray, items: IntArray, logs: FloatArray, spot: int) -> int:
     """Move the entry at ``spot`` up to where it belongs; returns its new spot."""
     item = heap[spot]
@@ -32,7 +32,7 @@ def rise(heap: IntArray, items: IntArray, logs: FloatArray, spot: int) -> int:
     return spot
 
 
-@borrower
+@kernel
 def sink(heap: IntArray, items: IntArray, logs: FloatArray, spot: int, size: int) -> None:
     """Move the entry at ``spot`` down to where it belongs in a heap of ``size`` entries."""
     item = heap[spot]
@@ -56,7 +56,7 @@ def sink(heap: IntArray, items: IntArray, logs: FloatArray, spot: int, size: int
     items[item, PLACE] = spot
 
 
-@borrower
+@kernel
 def remove_top(heap: IntArray, items: IntArray, logs: FloatArray, size: int) -> int:
     """Take the best entry off a heap of ``size`` entries; returns the constituent."""
     best = heap[0]
@@ -67,7 +67,7 @@ def remove_top(heap: IntArray, items: IntArray, logs: FloatArray, size: int) -> 
     return best  # type: ignore[no-any-return]
 
 
-@borrower
+@kernel
 def settle(heap: IntArray, items: IntArray, logs: FloatArray, item: int, size: int) -> None:
     """Put a constituent whose merit has changed where it belongs."""
     spot = rise(heap, items, logs, items[item, PLACE])

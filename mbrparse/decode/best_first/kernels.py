@@ -58,7 +58,7 @@ from mbrparse.decode.best_first.state import (
     Rules,
     Search,
 )
-from mbrparse.grammar.kernel import borrower
+from mbrparse.grammar.kernel import kernel
 from mbrparse.grammar.pcfg import FloatArray, IntArray
 from mbrparse.grammar.statistics.smoothed import SentenceStatistics
 
@@ -88,7 +88,7 @@ class Control(NamedTuple):
     log_mass: float
 
 
-@borrower
+@kernel
 def propose_terminals(
     terminal_ids: IntArray,
     lexical_first: IntArray,
@@ -107,7 +107,7 @@ def propose_terminals(
             add_inside(search, item, lexical_log_prob[entry], rules, statistics, control)
 
 
-@borrower
+@kernel
 def run_slice(
     rules: Rules,
     search: Search,
@@ -161,7 +161,7 @@ def run_slice(
     return SLICE_OVER
 
 
-@borrower
+@kernel
 def list_edges(rules: Rules, search: Search, item: int, room: int) -> int:
     """Write the edges of a constituent and its neighbours in the chart behind the others.
 
@@ -200,7 +200,7 @@ def list_edges(rules: Rules, search: Search, item: int, room: int) -> int:
     return size  # type: ignore[no-any-return]
 
 
-@borrower
+@kernel
 def lower_bound(values: IntArray, first: int, last: int, wanted: int) -> int:
     """The first spot in the ascending values[first:last] that is not less than ``wanted``."""
     while first < last:
@@ -212,7 +212,7 @@ def lower_bound(values: IntArray, first: int, last: int, wanted: int) -> int:
     return first
 
 
-@borrower
+@kernel
 def enter_chart(search: Search, item: int) -> None:
     """List a popped constituent by its start and its end; all of its inside estimate counts as passed."""
     start, end = search.items[item, START], search.items[item, END]
@@ -223,7 +223,7 @@ def enter_chart(search: Search, item: int) -> None:
     search.heads[BY_END, end] = item
 
 
-@borrower
+@kernel
 def link(search: Search, edge: int, rules: Rules, statistics: SentenceStatistics, control: Control) -> None:
     """Propose an edge's parent, hang the edge under its children, and add its inside probability."""
     left, right = search.edges[edge, LEFT], search.edges[edge, RIGHT]
@@ -243,7 +243,7 @@ def link(search: Search, edge: int, rules: Rules, statistics: SentenceStatistics
     add_inside(search, parent, gain, rules, statistics, control)
 
 
-@borrower
+@kernel
 def add_inside(
     search: Search,
     item: int,
@@ -277,7 +277,7 @@ def add_inside(
         search.heads[WAITING, width] = item
 
 
-@borrower
+@kernel
 def pass_increments(
     rules: Rules,
     search: Search,
@@ -317,7 +317,7 @@ def pass_increments(
             item = following
 
 
-@borrower
+@kernel
 def drain(
     rules: Rules,
     search: Search,
@@ -343,7 +343,7 @@ def drain(
     pass_increments(rules, search, statistics, at_once, corners, stop)
 
 
-@borrower
+@kernel
 def propose(search: Search, start: int, end: int, symbol: int, symbols: int) -> int:
     """The constituent, which is put on the agenda if it is new; there must be room for it."""
     key = (np.int64(start) * search.heads.shape[1] + end) * symbols + symbol
@@ -367,7 +367,7 @@ def propose(search: Search, start: int, end: int, symbol: int, symbols: int) -> 
     return item  # type: ignore[no-any-return]
 
 
-@borrower
+@kernel
 def find_slot(keys: LongArray, key: int) -> int:
     """Where a key stands in the table, or the free slot for it; the table's size is a power of two."""
     mask = len(keys) - 1
@@ -378,7 +378,7 @@ def find_slot(keys: LongArray, key: int) -> int:
     return int(slot)
 
 
-@borrower
+@kernel
 def index_all(search: Search, symbols: int) -> None:
     """Fill a new, empty table of constituents."""
     for item in range(search.counts[CONSTITUENTS]):

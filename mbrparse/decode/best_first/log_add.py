@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from mbrparse.grammar.kernel import borrower
+from mbrparse.grammar.kernel import kernel
 
 
-@borrower
+@kernel
 def log_add(one: float, two: float) -> float:
     """log(exp(one) + exp(two)), natural logs; -inf is zero."""
     if one < two:

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbrparse.grammar.kernel import borrower
+from mbrparse.grammar.kernel import kernel
 from mbrparse.grammar.pcfg import FloatArray
 from mbrparse.grammar.statistics.smoothed import SentenceStatistics
 
@@ -63,25 +63,25 @@ MERIT_IDS = {name: position for position, name in enumerate(MERITS)}
 A_STAR = Merit("a-star", "beta times what alpha is at most")
 
 
-@borrower
+@kernel
 def stack(log_inside: float, statistics: SentenceStatistics, span: Span) -> float:  # noqa: ARG001
     """The baseline: the constituent proposed last."""
     return float(span.serial)
 
 
-@borrower
+@kernel
 def beta(log_inside: float, statistics: SentenceStatistics, span: Span) -> float:  # noqa: ARG001
     """Straight beta: the inside probability alone, which favours short constituents."""
     return log_inside
 
 
-@borrower
+@kernel
 def normalized_beta(log_inside: float, statistics: SentenceStatistics, span: Span) -> float:  # noqa: ARG001
     """The geometric mean per tag of the inside probability."""
     return log_inside / (span.end - span.start)
 
 
-@borrower
+@kernel
 def trigram(log_inside: float, statistics: SentenceStatistics, span: Span) -> float:
     """p(N) beta / p(t_{j,k}): the tags' probability with no context outside of the span."""
     j, k = span.start, span.end
@@ -92,7 +92,7 @@ def trigram(log_inside: float, statistics: SentenceStatistics, span: Span) -> fl
     return statistics.log_prior[span.symbol] + log_inside - log_tags  # type: ignore[no-any-return]
 
 
-@borrower
+@kernel
 def left_boundary(log_inside: float, statistics: SentenceStatistics, span: Span) -> float:
     """What the tag before N says of it, against what it says of the tags."""
     j, k = span.start, span.end
@@ -101,7 +101,7 @@ def left_boundary(log_inside: float, statistics: SentenceStatistics, span: Span)
     return log_left + log_inside - log_tags  # type: ignore[no-any-return]
 
 
-@borrower
+@kernel
 def right_boundary(statistics: SentenceStatistics, span: Span) -> float:
     """p(t_k | N) / p(t_k | t_{k-1}), the boundary merits' factor on the right."""
     k = span.end
@@ -109,7 +109,7 @@ def right_boundary(statistics: SentenceStatistics, span: Span) -> float:
     return log_right - statistics.log_bigram[k]  # type: ignore[no-any-return]
 
 
-@borrower
+@kernel
 def boundary_bigram(log_inside: float, statistics: SentenceStatistics, span: Span) -> float:
     """Both boundaries, the tags inside by bigrams."""
     j, k = span.start, span.end
@@ -118,13 +118,13 @@ def boundary_bigram(log_inside: float, statistics: SentenceStatistics, span: Spa
     return log_left + log_inside - log_tags + right_boundary(statistics, span)  # type: ignore[no-any-return]
 
 
-@borrower
+@kernel
 def boundary_trigram(log_inside: float, statistics: SentenceStatistics, span: Span) -> float:
     """Both boundaries, the tags inside by trigrams."""
     return left_boundary(log_inside, statistics, span) + right_boundary(statistics, span)
 
 
-@borrower
+@kernel
 def figure_of_merit(  # noqa: PLR0911
     merit_id: int,
     log_inside: float,

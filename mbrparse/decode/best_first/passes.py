@@ -11,13 +11,13 @@ import numpy as np
 
 from mbrparse.decode.best_first.log_add import log_add
 from mbrparse.decode.best_first.state import LEFT, NONE, PARENT, RIGHT
-from mbrparse.grammar.kernel import borrower, kernel
+from mbrparse.grammar.kernel import array_kernel, kernel
 from mbrparse.grammar.pcfg import FloatArray, IntArray
 
 TIE = 1e-9
 
 
-@kernel
+@array_kernel
 def by_width(widths: IntArray, edges: IntArray, longest: int) -> IntArray:
     """The edges in order of their parent's width, equal ones in the order in which they were made."""
     first = np.zeros(longest + 2, np.int32)
@@ -33,7 +33,7 @@ def by_width(widths: IntArray, edges: IntArray, longest: int) -> IntArray:
     return order
 
 
-@kernel
+@array_kernel
 def inside_pass(terminal: FloatArray, order: IntArray, edges: IntArray, log_prob: FloatArray) -> FloatArray:
     """Exact inside probabilities within the chart.
 
@@ -48,7 +48,7 @@ def inside_pass(terminal: FloatArray, order: IntArray, edges: IntArray, log_prob
     return inside
 
 
-@kernel
+@array_kernel
 def outside_pass(
     inside: FloatArray, root: FloatArray, order: IntArray, edges: IntArray, log_prob: FloatArray
 ) -> FloatArray:
@@ -66,7 +66,7 @@ def outside_pass(
     return outside
 
 
-@kernel
+@array_kernel
 def viterbi_pass(
     terminal: FloatArray,
     order: IntArray,
@@ -102,7 +102,7 @@ def viterbi_pass(
     return best, edge_of
 
 
-@borrower
+@kernel
 def useful_edges(outside: FloatArray, edges: IntArray, count: int) -> int:
     """How many of the first ``count`` edges are part of a complete parse (outside above zero)."""
     useful = 0

@@ -44,7 +44,7 @@ from mbrparse.decode.best_first.state import (
     Rules,
     Search,
 )
-from mbrparse.grammar.kernel import borrower, kernel
+from mbrparse.grammar.kernel import array_kernel, kernel
 from mbrparse.grammar.pcfg import PCFG, FloatArray, IntArray
 from mbrparse.grammar.statistics.smoothed import SentenceStatistics
 
@@ -92,7 +92,7 @@ def left_corners(grammar: PCFG) -> LeftCorners:
         )
 
 
-@kernel
+@array_kernel
 def _closure_row(
     symbol: int, first: IntArray, left: IntArray, prob: FloatArray
 ) -> tuple[IntArray, FloatArray]:
@@ -116,21 +116,21 @@ def _closure_row(
     return reached, total[reached]
 
 
-@borrower
+@kernel
 def start_prefix(search: Search, corners: LeftCorners) -> None:
     """alpha_L at the beginning of the sentence."""
     search.prefix[TOTAL, 0] = corners.root
     search.prefix[PREFIX_PASSED, 0] = corners.root
 
 
-@borrower
+@kernel
 def prefix_from(rules: Rules, search: Search, corners: LeftCorners, item: int, gain: float) -> None:
     """Add to alpha_L what a gain in a chart constituent's inside probability opens at its end."""
     start = search.items[item, START]
     _open(rules, search, corners, item, gain, search.prefix[PREFIX_PASSED, start])
 
 
-@kernel
+@array_kernel
 def _open(
     rules: Rules, search: Search, corners: LeftCorners, item: int, gain: float, above: FloatArray
 ) -> None:
@@ -161,7 +161,7 @@ def _open(
     search.prefix_dirty[end] = 1
 
 
-@kernel
+@array_kernel
 def pass_prefix(
     rules: Rules,
     search: Search,

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from mbrparse.decode.candidates.ways import LEXICAL, UNARY, Ways
 from mbrparse.grammar.charts.forest.packed_forest import forest_cell
 from mbrparse.grammar.charts.rule_tables import Floats, Ints
-from mbrparse.grammar.kernel import borrower
+from mbrparse.grammar.kernel import kernel
 
 Scores = npt.NDArray[np.int64]
 
@@ -50,7 +50,7 @@ def best_ways(ways: Ways, rules: Scores, unaries: Scores) -> Best:
     return best
 
 
-@borrower
+@kernel
 def _best_ways(ways: Ways, rules: Scores, unaries: Scores, best: Best) -> None:
     forest, score, chosen, lexical = ways.forest, best.score, best.place, best.lexical
     nodes = len(lexical)
@@ -97,7 +97,7 @@ def _best_ways(ways: Ways, rules: Scores, unaries: Scores, best: Best) -> None:
                                 cyclic = True
 
 
-@borrower
+@kernel
 def _before(ways: Ways, best: Best, nodes: int, way: int, place: int) -> bool:
     """Whether a production comes before a node's best one so far: by split, then by its children."""
     if ways.way[place] < 0:

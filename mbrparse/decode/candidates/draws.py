@@ -7,10 +7,10 @@ import numpy as np
 from mbrparse.decode.candidates.ways import LEXICAL, UNARY, Ways
 from mbrparse.grammar.charts.forest.packed_forest import ONE, Index, forest_cell
 from mbrparse.grammar.charts.rule_tables import Floats, Ints
-from mbrparse.grammar.kernel import borrower, kernel
+from mbrparse.grammar.kernel import array_kernel, kernel
 
 
-@kernel
+@array_kernel
 def draw(ways: Ways, count: int, random: np.random.Generator) -> tuple[Ints, Ints, Ints, Ints]:
     """So many derivations: where each one's nodes begin, and their starts, ends and symbols in preorder."""
     forest, n = ways.forest, ways.length
@@ -59,7 +59,7 @@ def draw(ways: Ways, count: int, random: np.random.Generator) -> tuple[Ints, Int
     return first, nodes[0, :place].copy(), nodes[1, :place].copy(), nodes[2, :place].copy()
 
 
-@borrower
+@kernel
 def _drawn(until: Floats, first: int, last: int, random: np.random.Generator) -> int:
     """One of the places first .. last, by its share: the first whose sum exceeds a number up to the last."""
     bound = until[last - 1]

@@ -12,7 +12,7 @@ from mbrparse.grammar.charts.closure import UnaryTables
 from mbrparse.grammar.charts.forest.forests import Forests
 from mbrparse.grammar.charts.forest.packed_forest import Forest, new_floats, new_ints
 from mbrparse.grammar.charts.rule_tables import Floats, Ints, SparseTables
-from mbrparse.grammar.kernel import borrower
+from mbrparse.grammar.kernel import kernel
 
 # A way is a production (its number), a lexical rule, or a unary (UNARY less its number).
 LEXICAL = -1
@@ -75,7 +75,7 @@ def ways_of(forests: Forests, length: int) -> Ways:
     return ways
 
 
-@borrower
+@kernel
 def _sort_ways(ways: Ways, nodes: int) -> None:
     """Sort the ways by node: a count, then every one to its place."""
     forest, first, way, until = ways.forest, ways.first, ways.way, ways.until
@@ -116,7 +116,7 @@ def _sort_ways(ways: Ways, nodes: int) -> None:
     _sum_up(first, until, nodes)
 
 
-@borrower
+@kernel
 def _sort_edges(ways: Ways, weight: Floats, nodes: int, groups: int) -> None:
     """Sort the edges by group."""
     forest, first, left, right = ways.forest, ways.edge_first, ways.left, ways.right
@@ -139,7 +139,7 @@ def _sort_edges(ways: Ways, weight: Floats, nodes: int, groups: int) -> None:
     _sum_up(first, ways.edge_until, groups)
 
 
-@borrower
+@kernel
 def _sum_up(first: Ints, values: Floats, count: int) -> None:
     """From values to the sums of each list's values so far."""
     for one in range(count):

@@ -17,10 +17,10 @@ from mbrparse.decode.derivations.search_state import SearchState
 from mbrparse.grammar.charts.forest.packed_forest import Forest
 from mbrparse.grammar.charts.rule_tables import Floats
 from mbrparse.grammar.charts.vector import add, load, maximum, store
-from mbrparse.grammar.kernel import borrower
+from mbrparse.grammar.kernel import kernel
 
 
-@borrower
+@kernel
 def close_by_components(state: SearchState, cell: int) -> bool:
     """The values of a cell's nodes with the best chain below each, all lanes at once (after ``list_steps``).
 
@@ -71,7 +71,7 @@ def close_by_components(state: SearchState, cell: int) -> bool:
     return True
 
 
-@borrower
+@kernel
 def _leave(forest: Forest, gains: Gains, chains: ChainScratch, cell: int, node: int) -> None:
     """The best chain of a node whose first step leaves its component."""
     first, begin = forest.node_first[cell], forest.unary_first[cell]
@@ -90,7 +90,7 @@ def _leave(forest: Forest, gains: Gains, chains: ChainScratch, cell: int, node: 
     store(chains.leaving, 0, node, load(chain, 0, node))
 
 
-@borrower
+@kernel
 def _wander(forest: Forest, gains: Gains, own: Floats, chains: ChainScratch, cell: int, top: int) -> None:
     """The best chain of a node that takes steps within its component first: all its paths are tried."""
     first, begin = forest.node_first[cell], forest.unary_first[cell]

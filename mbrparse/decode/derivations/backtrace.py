@@ -10,10 +10,10 @@ from mbrparse.decode.derivations.label_chains import best_label_chain
 from mbrparse.decode.derivations.search_state import SearchState
 from mbrparse.grammar.charts.forest.packed_forest import forest_cell
 from mbrparse.grammar.charts.rule_tables import Floats
-from mbrparse.grammar.kernel import borrower
+from mbrparse.grammar.kernel import kernel
 
 
-@borrower
+@kernel
 def best_trees(state: SearchState, root_gains: Floats, lanes: int, n: int) -> None:
     """The nodes of the first lanes' best trees in preorder, preterminals included, and their values.
 
@@ -28,7 +28,7 @@ def best_trees(state: SearchState, root_gains: Floats, lanes: int, n: int) -> No
         state.values.tree_value[lane] = top
 
 
-@borrower
+@kernel
 def best_values(state: SearchState, root_gains: Floats, found: Floats, n: int) -> None:
     """By lane what its best tree earns, -inf where there is none."""
     forest, best = state.forest, state.values.best
@@ -39,7 +39,7 @@ def best_values(state: SearchState, root_gains: Floats, found: Floats, n: int) -
             found[lane] = max(found[lane], best[node, lane] + root_gains[node - first, lane])
 
 
-@borrower
+@kernel
 def _best_tree(state: SearchState, root_gains: Floats, lane: int, n: int, count: int) -> tuple[int, float]:
     """One of them, its nodes from place ``count`` on; returns the place after them, and its value."""
     forest, values, chains, tie = state.forest, state.values, state.chains, state.tie
@@ -82,7 +82,7 @@ def _best_tree(state: SearchState, root_gains: Floats, lane: int, n: int, count:
     return count, top
 
 
-@borrower
+@kernel
 def _chain(state: SearchState, cell: int, node: int, lane: int) -> int:
     """The number of nodes of the best chain from a node down; they are in ``chains.best_path``."""
     if len(state.times):
@@ -92,7 +92,7 @@ def _chain(state: SearchState, cell: int, node: int, lane: int) -> int:
     return length
 
 
-@borrower
+@kernel
 def _best_split(state: SearchState, lane: int, node: int, end: int) -> tuple[int, int]:
     """The two nodes that a node is best made of, without a chain."""
     forest, gains, edge_gains, values = state.forest, state.gains, state.edge_gains, state.values

@@ -35,7 +35,7 @@ from mbrparse.decode.derivations.kept_forest import Selection
 from mbrparse.grammar.charts.forest.packed_forest import forest_cell
 from mbrparse.grammar.charts.rule_tables import Floats, Ints
 from mbrparse.grammar.charts.vector import add, choose_greater, load, maximum, store
-from mbrparse.grammar.kernel import borrower, steady
+from mbrparse.grammar.kernel import kernel, steady
 
 
 class Earnings(NamedTuple):
@@ -87,7 +87,7 @@ def _new_selection(count: int) -> Selection:
     return Selection(np.zeros(count, np.int32), *np.zeros((3, count)))
 
 
-@borrower
+@kernel
 def narrow(earnings: Earnings, cells: Cells, n: int, stop: Ints) -> None:
     """Select what trees may need that earn no less than ``lower``, bounds of cells being found.
 
@@ -100,10 +100,10 @@ def narrow(earnings: Earnings, cells: Cells, n: int, stop: Ints) -> None:
         elif lower[lane] > -np.inf:  # else no tree is known
             lower[lane] -= 1e-7 * n * (n + abs(lower[lane]))
     _bound_around(cells.bounds, n, stop)
-    _select(earnings, cells, n)
+    _select(earnings, cells, n, stop)
 
 
-@borrower
+@kernel
 def bound_cells(earnings: Earnings, cells: Cells, edge_most: Floats, n: int) -> None:
     """Fill ``largest``, ``cap`` and ``most``, but for what is known of the core in lanes that weigh items.
 
@@ -150,13 +150,13 @@ def bound_cells(earnings: Earnings, cells: Cells, edge_most: Floats, n: int) -> 
                 most[cell, lane] = earned
 
 
-@borrower
+@kernel
 def _minimum(first: Any, second: Any) -> Any:
     """The smaller of two vectors, lane by lane."""
     return choose_greater(first, second, second, first)
 
 
-@borrower
+@kernel
 def _weighs_splits_only(weights: Floats, lane: int) -> bool:
     """Whether a lane weighs nothing but posteriors of productions with their splits."""
     weighed = 0
@@ -165,7 +165,7 @@ def _weighs_splits_only(weights: Floats, lane: int) -> bool:
     return weighed == 1 and weights[SPLIT, lane] != 0
 
 
-@borrower
+@kernel
 def bound_below(bounds: Bounds, n: int, stop: Ints) -> None:
     """Fill ``below`` and ``within``."""
     for end in range(1, n + 1):
@@ -175,7 +175,7 @@ def bound_below(bounds: Bounds, n: int, stop: Ints) -> None:
             bound_cell(bounds, start, end)
 
 
-@borrower
+@kernel
 def bound_cell(bounds: Bounds, start: int, end: int) -> None:
     """Fill ``below`` and ``within`` for a cell, all lanes at once."""
     most, below, within, cap = bounds.most, bounds.below, bounds.within, bounds.cap
@@ -195,7 +195,7 @@ def bound_cell(bounds: Bounds, start: int, end: int) -> None:
     store(within, cell, 0, best)
 
 
-@borrower
+@kernel
 def _bound_around(bounds: Bounds, n: int, stop: Ints) -> None:
     """Fill ``around``, all lanes at once."""
     most, within, around, cap = bounds.most, bounds.within, bounds.around, bounds.cap
@@ -219,8 +219,8 @@ def _bound_around(bounds: Bounds, n: int, stop: Ints) -> None:
                 store(around, right, 0, maximum(load(around, right, 0), to_right))
 
 
-@borrower
-def _select(earnings: Earnings, cells: Cells, n: int) -> None:
+@kernel
+def _select(earnings: Earnings, cells: Cells, n: int, stop: Ints) -> None:
     """Select what trees may need that earn no less than ``lower``, and all that words stand for."""
     masses, bounds, selection = cells.masses, cells.bounds, cells.selection
     most, below, within, around = bounds.most, bounds.below, bounds.within, bounds.around
@@ -228,6 +228,8 @@ def _select(earnings: Earnings, cells: Cells, n: int) -> None:
     least = selection.least_label if projected else selection.least
     excess = masses.label_excess if projected else masses.node_excess
     for end in range(1, n + 1):
+        if stop[0]:
+            return
         for start in range(end):
             cell = forest_cell(start, end)
             word = end - start == 1
@@ -268,7 +270,7 @@ def _select(earnings: Earnings, cells: Cells, n: int) -> None:
                     selection.least_mass[cell] = min(selection.least_mass[cell], max(mass, 0.0))
 
 
-@borrower
+@kernel
 def _least_earned(bounds: Bounds, start: int, end: int, lane: int, lower: float) -> float:
     """What a cell's production earns at least in a tree that earns ``lower``, in a lane with ``cap``."""
     within, cap = bounds.within, bounds.cap

@@ -11,7 +11,7 @@ from mbrparse.decode.derivations.kept_forest import Selection
 from mbrparse.grammar.charts.forest.forest_nodes import ForestNodes
 from mbrparse.grammar.charts.forest.packed_forest import forest_cell
 from mbrparse.grammar.charts.rule_tables import Floats, Ints
-from mbrparse.grammar.kernel import borrower, steady
+from mbrparse.grammar.kernel import kernel, steady
 
 # What is searched first, to know what some tree earns: cells with so many constituents, nodes and edges.
 LIKELY_CELL, LIKELY_NODE = 2e-1, 1e-2
@@ -59,7 +59,7 @@ class ItemLabels(NamedTuple):
     mass: Floats  # by label, zero between cells
 
 
-@borrower
+@kernel
 def survey(
     nodes: ForestNodes,
     labels: ItemLabels,
@@ -83,7 +83,7 @@ def survey(
             core.least_label[cell] = 0 if word else least_label
 
 
-@borrower
+@kernel
 def _measure(nodes: ForestNodes, labels: ItemLabels, masses: CellMasses, n: int) -> None:
     """Fill ``masses``."""
     inside, outside, lexical, node_first = nodes.inside, nodes.outside, nodes.lexical, nodes.node_first
@@ -122,7 +122,7 @@ def _measure(nodes: ForestNodes, labels: ItemLabels, masses: CellMasses, n: int)
             masses.label[cell], masses.label_excess[cell] = largest, excess
 
 
-@borrower
+@kernel
 def _beyond_one(posterior: float) -> float:
     """The logarithm of what a product of productions of one parent may have, where that is above one."""
     if posterior <= 1:

@@ -27,7 +27,7 @@ from mbrparse.decode.derivations.pair_sums import PairSums
 from mbrparse.decode.derivations.search_state import SearchState
 from mbrparse.grammar.charts.forest.packed_forest import Index, forest_cell
 from mbrparse.grammar.charts.rule_tables import Floats, Ints, SparseTables
-from mbrparse.grammar.kernel import borrower
+from mbrparse.grammar.kernel import kernel
 
 
 class KeptSearch(NamedTuple):
@@ -39,7 +39,7 @@ class KeptSearch(NamedTuple):
     constituents: Floats  # by cell, how many are expected
 
 
-@borrower
+@kernel
 def value_cell(
     search: KeptSearch,
     tables: SparseTables,
@@ -80,7 +80,7 @@ def value_cell(
     return fits
 
 
-@borrower
+@kernel
 def _list_productions(
     state: SearchState, tables: SparseTables, by_rules: RuleScratch, cell: int, start: int
 ) -> bool:
@@ -125,7 +125,7 @@ def _list_productions(
     return fits
 
 
-@borrower
+@kernel
 def _sum_items(
     sums: PairSums,
     tables: SparseTables,
@@ -157,7 +157,7 @@ def _sum_items(
     return count
 
 
-@borrower
+@kernel
 def _clear_items(items: ItemTables, item_sums: ItemSums, touched: Ints, count: int) -> None:
     production_sum, child_sum, production = item_sums.production, item_sums.child, items.production
     left_child, right_child = item_sums.left_child, item_sums.right_child

@@ -11,10 +11,10 @@ from __future__ import annotations
 import numpy as np
 
 from mbrparse.decode.derivations.search_state import SearchState
-from mbrparse.grammar.kernel import borrower
+from mbrparse.grammar.kernel import kernel
 
 
-@borrower
+@kernel
 def list_steps(state: SearchState, cell: int) -> None:
     """Prepare a cell: the unaries of each parent, the first listed first."""
     forest, chains = state.forest, state.chains
@@ -29,7 +29,7 @@ def list_steps(state: SearchState, cell: int) -> None:
         chains.head[parent] = place - begin
 
 
-@borrower
+@kernel
 def bound_steps(state: SearchState, cell: int, lane: int) -> float:
     """Prepare a lane: what each node may earn at most; returns what the best foot has."""
     forest, gains, own, chains = state.forest, state.gains, state.values.own, state.chains
@@ -53,7 +53,7 @@ def bound_steps(state: SearchState, cell: int, lane: int) -> float:
     return best
 
 
-@borrower
+@kernel
 def best_chain(state: SearchState, cell: int, top: int, lane: int, foot: float) -> tuple[float, int]:
     """The value of the best chain from a node down, and its length; its nodes are in ``best_path``.
 

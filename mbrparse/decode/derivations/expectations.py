@@ -9,7 +9,7 @@ from mbrparse.decode.derivations.item_forest import ItemForest
 from mbrparse.decode.derivations.item_tables import NO_ITEM, ItemTables
 from mbrparse.grammar.charts.forest.forests import Forests
 from mbrparse.grammar.charts.rule_tables import Ints
-from mbrparse.grammar.kernel import borrower
+from mbrparse.grammar.kernel import kernel
 
 
 class ItemNode(NamedTuple):
@@ -91,7 +91,7 @@ class ItemPosteriors:
         return ItemForest(forests.forest, forests.tables, forests.unaries, self.tables)
 
 
-@borrower
+@kernel
 def _item_mass(source: ItemForest, of_rule: tuple[Ints, Ints], of_unary: Ints, cell: int, item: int) -> float:
     """The posterior of an item that rules and unary rules have; of rules either of two may be it."""
     forest, tables, unaries = source.forest, source.tables, source.unaries
@@ -113,7 +113,7 @@ def _item_mass(source: ItemForest, of_rule: tuple[Ints, Ints], of_unary: Ints, c
     return mass
 
 
-@borrower
+@kernel
 def _split_mass(source: ItemForest, cell: int, item: int, right_cell: int) -> float:
     """The posterior of a production whose right child is in a cell."""
     forest, items = source.forest, source.items
@@ -137,7 +137,7 @@ def _split_mass(source: ItemForest, cell: int, item: int, right_cell: int) -> fl
     return mass
 
 
-@borrower
+@kernel
 def _lexical_mass(source: ItemForest, cell: int, label: int) -> float:
     forest, items = source.forest, source.items
     mass = 0.0

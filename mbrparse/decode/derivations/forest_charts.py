@@ -23,12 +23,14 @@ from mbrparse.grammar.charts.forest.forests import Forests
 from mbrparse.grammar.charts.forest.packed_forest import Forest
 from mbrparse.grammar.charts.live_nodes import LiveNodes
 from mbrparse.grammar.charts.pruning import Mask, Pruned, Pruning
-from mbrparse.grammar.charts.rule_tables import Ints, chart_rules
+from mbrparse.grammar.charts.rule_tables import Ints, chart_rules, wide_symbols
 from mbrparse.grammar.charts.span_summary import SpanEntries, SpanSummary
 from mbrparse.grammar.pcfg import PCFG, IntArray
 
-# So many sentences' nodes are held at once, and the shortest sentence that the dense kernels take.
-_WINDOW, _LEAST_DENSE = 32, 2
+# So many sentences' nodes are held at once, and so many nodes if every symbol were in every cell.
+_WINDOW, _WINDOW_NODES = 32, 1 << 24
+# The shortest sentence that the dense kernels take.
+_LEAST_DENSE = 2
 
 
 class ForestChart:
@@ -43,13 +45,15 @@ class ForestChart:
         log_prob: float,
         refusal: str | None = None,
         mask: Mask | None = None,
+        before: float = 0.0,
     ) -> None:
+        """``before``: the seconds that were spent on the sentence before its forest."""
         self._charts = charts
         self.terminal_ids = terminal_ids
         self.length = len(terminal_ids)
         self.log_prob = log_prob
         self.refusal = refusal
-        self.spent = charts.clock.counted
+        self.spent = charts.clock.counted + before
         self._mask = mask
 
     @property
@@ -124,8 +128,10 @@ class ForestCharts:
         # those of the window of sentences at hand.
         self._dense: DenseCharts | None = None
         self._nodes: dict[int, tuple[IntArray, SentenceNodes]] = {}
+        rules = chart_rules(grammar)
+        self._wide = len(wide_symbols(rules))
         unlimited = pruning is None and clock.seconds is None
-        if unlimited and not grammar.has_unaries and _is_dense(grammar):
+        if unlimited and not grammar.has_unaries and suits_dense(rules):
             self._dense = DenseCharts(grammar, np.float64, TIE["double"], clock)
 
     def charts(self, sentences: Sequence[IntArray]) -> Iterator[ForestChart]:
@@ -133,27 +139,40 @@ class ForestCharts:
         projected: Sequence[Chart | None] = [None] * len(sentences)
         if self.pruning is not None:
             projected = self.pruning.charts(sentences)
+        end = 0
         for place, (terminal_ids, of_labels) in enumerate(zip(sentences, projected, strict=True)):
-            if self._dense is not None and place % _WINDOW == 0:
-                self._nodes = _dense_nodes(self._dense, sentences[place : place + _WINDOW])
+            if self._dense is not None and place == end:
+                end = self._window_end(sentences, place)
+                self._nodes = _dense_nodes(self._dense, sentences[place:end])
             self._held = None
             if id(terminal_ids) in self._nodes:
                 yield ForestChart(self, terminal_ids, self.nodes_of(terminal_ids).log_prob)
             else:
                 yield self._filled(terminal_ids, of_labels)
 
+    def _window_end(self, sentences: Sequence[IntArray], begin: int) -> int:
+        """The end of the window that begins at a sentence, which it has at least."""
+        nodes = 0
+        for place in range(begin, min(begin + _WINDOW, len(sentences))):
+            length = len(sentences[place])
+            nodes += length * (length + 1) // 2 * self._wide
+            if nodes > _WINDOW_NODES and place > begin:
+                return place
+        return min(begin + _WINDOW, len(sentences))
+
     def _filled(self, terminal_ids: IntArray, of_labels: Chart | None) -> ForestChart:
         """The chart of a sentence whose forest is filled."""
+        before = 0.0 if of_labels is None else of_labels.spent
         try:
-            with self.clock.running(0.0 if of_labels is None else of_labels.spent):
+            with self.clock.running(before):
                 log_prob, mask = self._fill(terminal_ids, of_labels)
         except ChartOverflowError:
-            return ForestChart(self, terminal_ids, -math.inf, TOO_LARGE)
+            return ForestChart(self, terminal_ids, -math.inf, TOO_LARGE, before=before)
         except TimeLimitError as error:
-            return ForestChart(self, terminal_ids, -math.inf, error.message)
+            return ForestChart(self, terminal_ids, -math.inf, error.message, before=before)
         self._held = terminal_ids
         lost = log_prob == -math.inf and self.forests.holds_tree(len(terminal_ids))
-        return ForestChart(self, terminal_ids, log_prob, TOO_IMPROBABLE if lost else None, mask)
+        return ForestChart(self, terminal_ids, log_prob, TOO_IMPROBABLE if lost else None, mask, before)
 
     def _fill(self, terminal_ids: IntArray, projected: Chart | None = None) -> tuple[float, Mask | None]:
         """Fill the forest; returns the sentence's log probability, and what the forest was restricted to."""
@@ -189,10 +208,6 @@ class ForestCharts:
             return self._nodes[id(terminal_ids)][1]
         nodes = nodes_of(self.forest_of(terminal_ids))
         return SentenceNodes(nodes, self.forests.log_scale, self.forests.log_total)
-
-
-def _is_dense(grammar: PCFG) -> bool:
-    return suits_dense(chart_rules(grammar))
 
 
 def _dense_nodes(

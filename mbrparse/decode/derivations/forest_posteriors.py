@@ -9,7 +9,7 @@ from mbrparse.grammar.charts.forest.packed_forest import forest_cell
 from mbrparse.grammar.charts.live_nodes import LiveNodes, live_nodes
 from mbrparse.grammar.charts.rule_tables import Ints
 from mbrparse.grammar.charts.span_summary import SpanEntries, SpanSummary, empty_summary
-from mbrparse.grammar.kernel import kernel
+from mbrparse.grammar.kernel import array_kernel
 
 
 def forest_summary(forest: ForestNodes, label: Ints, n_labels: int, n: int, tolerance: float) -> SpanSummary:
@@ -19,7 +19,7 @@ def forest_summary(forest: ForestNodes, label: Ints, n_labels: int, n: int, tole
     return summary
 
 
-@kernel
+@array_kernel
 def _summarize(
     forest: ForestNodes, label: Ints, n_labels: int, n: int, tolerance: float, summary: SpanSummary
 ) -> None:

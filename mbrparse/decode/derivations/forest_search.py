@@ -16,10 +16,10 @@ from mbrparse.decode.derivations.search_state import SearchState
 from mbrparse.grammar.charts.forest.packed_forest import ONE, Index, forest_cell
 from mbrparse.grammar.charts.rule_tables import Floats, Ints
 from mbrparse.grammar.charts.vector import add, load, maximum, multiply, multiply_add, spread, store
-from mbrparse.grammar.kernel import borrower
+from mbrparse.grammar.kernel import kernel
 
 
-@borrower
+@kernel
 def search_forest(state: SearchState, n: int) -> None:
     """Fill the values of all nodes while there is time, the rows of gains and of ``lexical`` being filled."""
     forest, gains, edge_gains, values = state.forest, state.gains, state.edge_gains, state.values
@@ -81,7 +81,7 @@ def search_forest(state: SearchState, n: int) -> None:
                     store(split, group, 0, maximum(load(split, group, 0), total))
 
 
-@borrower
+@kernel
 def earned_in_cells(state: SearchState, chosen: Ints, most: Floats, n: int) -> None:
     """What a tree earns in each of some cells at most [cell, lane], in lanes that do not look at rules.
 
@@ -115,7 +115,7 @@ def earned_in_cells(state: SearchState, chosen: Ints, most: Floats, n: int) -> N
             store(most, cell, 0, best)
 
 
-@borrower
+@kernel
 def forget(state: SearchState, end: int) -> None:
     """Nothing is known of the groups of a column."""
     forest, split, shared = state.forest, state.values.split, state.values.shared
@@ -131,7 +131,7 @@ def forget(state: SearchState, end: int) -> None:
             group = forest.group_next[group]
 
 
-@borrower
+@kernel
 def is_found(best: Floats, node: int) -> bool:
     """Whether a node has a value in some lane."""
     for lane in range(LANES):  # noqa: SIM110  # kernels know no generators
@@ -140,7 +140,7 @@ def is_found(best: Floats, node: int) -> bool:
     return False
 
 
-@borrower
+@kernel
 def complete(state: SearchState, cell: int, single: bool) -> None:
     """The values of a cell's nodes without chains, all its splits being found."""
     forest, gains, values = state.forest, state.gains, state.values
@@ -183,7 +183,7 @@ def complete(state: SearchState, cell: int, single: bool) -> None:
             store(own, node, 0, add(load(own, node, 0), load(node_gain, node, 0)))
 
 
-@borrower
+@kernel
 def close(state: SearchState, cell: int) -> None:
     """The values of a cell's nodes with the best chain below each."""
     forest, chains, values = state.forest, state.chains, state.values

@@ -15,7 +15,7 @@ from mbrparse.decode.derivations.item_tables import NO_ITEM, ItemTables
 from mbrparse.grammar.charts.forest.packed_forest import Forest, Index, forest_cell
 from mbrparse.grammar.charts.rule_tables import Floats, Indices, Ints
 from mbrparse.grammar.charts.vector import load, multiply_add, spread, store, zeros
-from mbrparse.grammar.kernel import borrower, steady
+from mbrparse.grammar.kernel import kernel, steady
 
 Booleans = npt.NDArray[np.bool_]
 LANES = 8
@@ -50,7 +50,7 @@ class Gains(NamedTuple):
     scratch: Floats  # a row
 
 
-@borrower
+@kernel
 def production_gain(gains: Gains, place: int, rule: int, cell: int, lane: int) -> float:
     """What a production earns in a lane, but for its split's posterior."""
     weights = gains.weights
@@ -94,7 +94,7 @@ def new_sums(items: ItemTables) -> ItemSums:
     )
 
 
-@borrower
+@kernel
 def item_gains(source: ItemForest, sums: ItemSums, gains: Gains, span_mass: Floats, n: int) -> None:
     """Fill ``gains``, whose weights stand; of spans come the posteriors, by cell.
 
@@ -139,7 +139,7 @@ def item_gains(source: ItemForest, sums: ItemSums, gains: Gains, span_mass: Floa
             _clear_sums(source, sums, cell)
 
 
-@borrower
+@kernel
 def weighs_items(weights: Floats) -> bool:
     """Whether some lane weighs items of productions or of their children."""
     for lane in range(LANES):  # noqa: SIM110  # kernels know no generators
@@ -148,7 +148,7 @@ def weighs_items(weights: Floats) -> bool:
     return False
 
 
-@borrower
+@kernel
 def _shares(source: ItemForest, gains: Gains, cell: int, weight: float) -> None:
     forest, tables = source.forest, source.tables
     outside, production_parent, rule_prob = forest.outside, forest.production_parent, tables.rule_prob
@@ -158,7 +158,7 @@ def _shares(source: ItemForest, gains: Gains, cell: int, weight: float) -> None:
         share[place] = weight * rule_prob[rule] * outside[parent]
 
 
-@borrower
+@kernel
 def _sum_productions(source: ItemForest, sums: ItemSums, cell: int) -> None:
     forest, tables, items = source.forest, source.tables, source.items
     outside, production_parent, rule_prob = forest.outside, forest.production_parent, tables.rule_prob
@@ -173,7 +173,7 @@ def _sum_productions(source: ItemForest, sums: ItemSums, cell: int) -> None:
         child_sum[right_child[rule]] += posterior
 
 
-@borrower
+@kernel
 def _sum_unaries(source: ItemForest, sums: ItemSums, cell: int) -> None:
     forest, unaries, items = source.forest, source.unaries, source.items
     for place in range(forest.unary_first[cell], forest.unary_first[cell + 1]):
@@ -187,7 +187,7 @@ def _sum_unaries(source: ItemForest, sums: ItemSums, cell: int) -> None:
         sums.child[sums.only_child[rule]] += posterior
 
 
-@borrower
+@kernel
 def node_gains(source: ItemForest, sums: ItemSums, gains: Gains, cell: int) -> None:
     """Fill the rows of a cell's nodes, its labels being summed up."""
     forest, items, weights = source.forest, source.items, gains.weights
@@ -208,7 +208,7 @@ def node_gains(source: ItemForest, sums: ItemSums, gains: Gains, cell: int) -> N
         store(gains.node, node, 0, gain)
 
 
-@borrower
+@kernel
 def production_gains(source: ItemForest, sums: ItemSums, gains: Gains, cell: int) -> None:
     """Fill what a cell's productions earn, their items being summed up."""
     forest, items = source.forest, source.items
@@ -222,7 +222,7 @@ def production_gains(source: ItemForest, sums: ItemSums, gains: Gains, cell: int
         children[place] = child_sum[left_child[rule]] + child_sum[right_child[rule]]
 
 
-@borrower
+@kernel
 def _unary_gains(source: ItemForest, sums: ItemSums, gains: Gains, cell: int) -> None:
     forest, unaries, items, weights = source.forest, source.unaries, source.items, gains.weights
     for place in range(forest.unary_first[cell], forest.unary_first[cell + 1]):
@@ -241,7 +241,7 @@ def _unary_gains(source: ItemForest, sums: ItemSums, gains: Gains, cell: int) ->
         store(gains.unary_rule, place, 0, use)
 
 
-@borrower
+@kernel
 def _clear_sums(source: ItemForest, sums: ItemSums, cell: int) -> None:
     forest, items = source.forest, source.items
     production_sum, child_sum = sums.production, sums.child
@@ -258,7 +258,7 @@ def _clear_sums(source: ItemForest, sums: ItemSums, cell: int) -> None:
         child_sum[sums.only_child[rule]] = 0
 
 
-@borrower
+@kernel
 def lexical_gains(forest: Forest, items: ItemTables, weights: Floats, gains: Floats, position: int) -> None:
     """What preterminals earn; -inf for other nodes over a word, and for what has no posterior above zero."""
     cell = forest_cell(position, position + 1)
@@ -279,7 +279,7 @@ def lexical_gains(forest: Forest, items: ItemTables, weights: Floats, gains: Flo
             gains[node, lane] = gain
 
 
-@borrower
+@kernel
 def lexical_posterior_gains(
     forest: Forest, by_mass: Floats, by_log: Floats, free: Booleans, gains: Floats, n: int
 ) -> None:

@@ -24,7 +24,7 @@ from mbrparse.grammar.charts.forest.packed_forest import (
     forest_cell,
 )
 from mbrparse.grammar.charts.rule_tables import Floats, Ints, SparseTables
-from mbrparse.grammar.kernel import borrower, steady
+from mbrparse.grammar.kernel import kernel, steady
 
 _SLACK = 1 + 1e-9  # what is rounded is no less than what it bounds
 
@@ -56,7 +56,7 @@ class RuleScratch(NamedTuple):
     pair_right: Ints  # by pair, its right symbol
 
 
-@borrower
+@kernel
 def keep_by_rules(
     source: ForestNodes,
     known: tuple[SparseTables, Ints],
@@ -103,7 +103,7 @@ def keep_by_rules(
     return -1
 
 
-@borrower
+@kernel
 def note_nodes(forest: Forest, by_rules: RuleScratch, end: int) -> None:
     """Note where a column's kept nodes are."""
     last = forest.node_first[forest_cell(0, end) + 1]
@@ -112,7 +112,7 @@ def note_nodes(forest: Forest, by_rules: RuleScratch, end: int) -> None:
         by_rules.posterior[node] = forest.inside[node] * forest.outside[node] * _SLACK
 
 
-@borrower
+@kernel
 def leave_column(
     forest: Forest,
     tables: SparseTables,
@@ -146,7 +146,7 @@ def leave_column(
             bucket[place[left]] = node
 
 
-@borrower
+@kernel
 def _new_group(
     tables: SparseTables,
     into: KeptForest,
@@ -172,7 +172,7 @@ def _new_group(
     by_rules.group_at[start, pair], by_rules.is_used[group] = group, 0
 
 
-@borrower
+@kernel
 def _full_groups(
     tables: SparseTables,
     selection: Selection,
@@ -197,7 +197,7 @@ def _full_groups(
     return groups, True
 
 
-@borrower
+@kernel
 def _list_edges(
     tables: SparseTables,
     selection: Selection,
@@ -274,7 +274,7 @@ def _list_edges(
     return groups, edges, -1
 
 
-@borrower
+@kernel
 def _list_productions(tables: SparseTables, forest: Forest, by_rules: RuleScratch, end: int) -> bool:
     """List the productions of a column's groups, and drop groups without use; false if there is no room."""
     parent_of, rule_of, group_of = (

@@ -24,7 +24,7 @@ from mbrparse.grammar.charts.forest.packed_forest import (
     forest_cell,
 )
 from mbrparse.grammar.charts.rule_tables import Floats, Ints
-from mbrparse.grammar.kernel import borrower, steady
+from mbrparse.grammar.kernel import kernel, steady
 
 
 @steady
@@ -85,7 +85,7 @@ class KeepingScratch(NamedTuple):
     largest: Floats  # by kept group, what a production of it has of ``weight`` at most
 
 
-@borrower
+@kernel
 def keep(
     source: Forest,
     known: tuple[Floats, Floats, Ints, int],
@@ -132,7 +132,7 @@ def keep(
     return -1
 
 
-@borrower
+@kernel
 def keep_nodes(
     source: ForestNodes, label: Ints, selection: Selection, forest: Forest, scratch: KeepingScratch, end: int
 ) -> bool:
@@ -173,7 +173,7 @@ def keep_nodes(
     return True
 
 
-@borrower
+@kernel
 def _keep_groups(
     source: Forest,
     known: tuple[Floats, Floats],
@@ -235,7 +235,7 @@ def _keep_groups(
     return groups, -1
 
 
-@borrower
+@kernel
 def _keep_unaries(source: Forest, forest: Forest, kept: Ints, end: int) -> bool:
     """Keep the unary rules between a column's kept nodes; false if there is no room."""
     for cell in range(forest_cell(end - 1, end), forest_cell(0, end) + 1):
@@ -253,7 +253,7 @@ def _keep_unaries(source: Forest, forest: Forest, kept: Ints, end: int) -> bool:
     return True
 
 
-@borrower
+@kernel
 def _keep_edges(
     source: Forest, selection: Selection, into: KeptForest, scratch: KeepingScratch, end: int, edges: int
 ) -> int:

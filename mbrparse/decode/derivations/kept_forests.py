@@ -91,7 +91,12 @@ class KeptForests:
     def _fitted(self, fill: Callable[[], int]) -> KeptForest:
         """The forest, once it has room for all that ``fill`` fills it with."""
         while True:
-            full = fill()
+            try:
+                full = fill()
+            except MemoryError:  # so much is not asked for again
+                self._size, self._source = dict(_FIRST_SIZE), (0, 0, 0)
+                self._room = self._rule_room = None
+                raise
             if full < 0:
                 assert self._room is not None
                 return self._room[0]
@@ -122,10 +127,10 @@ class KeptForests:
     def _fitting(self, *source: int) -> tuple[KeptForest, KeepingScratch]:
         """Room for what is kept of a forest of so many cells, nodes and groups."""
         if self._room is None or any(one > room for one, room in zip(source, self._source, strict=True)):
+            self._room = self._rule_room = None  # the old one makes way first
             cells, nodes, groups = self._source
             self._source = max(source[0], cells), max(source[1], nodes), max(source[2], groups)
             self._room = self._allocated()
-            self._rule_room = None
         return self._room
 
     def _allocated(self) -> tuple[KeptForest, KeepingScratch]:

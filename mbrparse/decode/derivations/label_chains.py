@@ -12,10 +12,10 @@ from mbrparse.decode.derivations.search_state import SearchState
 from mbrparse.decode.derivations.strong_components import find_components
 from mbrparse.decode.derivations.walk_scratch import WalkScratch
 from mbrparse.decode.derivations.walks import best_walk, is_better, list_inner_steps
-from mbrparse.grammar.kernel import borrower
+from mbrparse.grammar.kernel import kernel
 
 
-@borrower
+@kernel
 def close_labels(state: SearchState, cell: int) -> None:
     """The values of a cell's nodes with the best chain below each."""
     values, weights, found = state.values, state.edge_gains.weights, state.walks.chains.value
@@ -32,7 +32,7 @@ def close_labels(state: SearchState, cell: int) -> None:
             values.best[first + node, lane] = found[node] if in_use else values.own[first + node, lane]
 
 
-@borrower
+@kernel
 def best_label_chain(state: SearchState, cell: int, top: int, lane: int) -> int:
     """The number of nodes of the best chain from a node down; they are in ``chains.best_path``."""
     walks, path = state.walks, state.chains.best_path
@@ -63,7 +63,7 @@ def best_label_chain(state: SearchState, cell: int, top: int, lane: int) -> int:
         node = walks.graph.child[step]
 
 
-@borrower
+@kernel
 def _list_steps(state: SearchState, cell: int) -> None:
     """The cell's nodes and steps."""
     forest, graph = state.forest, state.walks.graph
@@ -76,7 +76,7 @@ def _list_steps(state: SearchState, cell: int) -> None:
         graph.following[step], graph.head[parent] = graph.head[parent], step
 
 
-@borrower
+@kernel
 def _enter_lane(state: SearchState, cell: int, lane: int) -> None:
     """What nodes and steps earn in a lane."""
     forest, graph, own, gain = state.forest, state.walks.graph, state.values.own, state.gains.unary_rule
@@ -87,7 +87,7 @@ def _enter_lane(state: SearchState, cell: int, lane: int) -> None:
         graph.gain[step] = gain[begin + step, lane]
 
 
-@borrower
+@kernel
 def _close(walks: WalkScratch, count: int, logs: bool) -> None:
     """The best chains of so many nodes: their values and numbers of nodes."""
     graph, chains, number, order = walks.graph, walks.chains, walks.components.number, walks.components.order

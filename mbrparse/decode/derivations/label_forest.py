@@ -24,7 +24,7 @@ from mbrparse.grammar.charts.forest.packed_forest import (
     new_ints,
 )
 from mbrparse.grammar.charts.rule_tables import Floats, Ints
-from mbrparse.grammar.kernel import borrower, steady
+from mbrparse.grammar.kernel import kernel, steady
 
 
 @steady
@@ -50,7 +50,7 @@ class ProjectionScratch(NamedTuple):
     counts: Ints  # nodes, groups, edges, unaries
 
 
-@borrower
+@kernel
 def project_forest(
     source: ItemForest, labels: LabelForest, scratch: ProjectionScratch, n: int, stop: Ints
 ) -> bool:
@@ -65,6 +65,8 @@ def project_forest(
     scratch.counts[:] = 0
     into.node_first[0], into.unary_first[0], into.cell_production[0] = 0, 0, 0
     for cell in range(n * (n + 1) // 2):
+        if stop[0]:
+            return False
         _project_nodes(source, labels, scratch, cell)
         _project_groups(source, labels, scratch, cell)
         _project_unaries(source, labels, scratch, cell)
@@ -76,7 +78,7 @@ def project_forest(
     return True
 
 
-@borrower
+@kernel
 def _project_nodes(source: ItemForest, labels: LabelForest, scratch: ProjectionScratch, cell: int) -> None:
     """The cell's nodes, one for each label."""
     forest, items, into, times = source.forest, source.items, labels.forest, labels.times
@@ -104,7 +106,7 @@ def _project_nodes(source: ItemForest, labels: LabelForest, scratch: ProjectionS
     into.node_first[cell + 1], scratch.counts[0] = count, count
 
 
-@borrower
+@kernel
 def _project_groups(source: ItemForest, labels: LabelForest, scratch: ProjectionScratch, cell: int) -> None:
     """The cell's groups, one for each production."""
     forest, items, into, label_node = source.forest, source.items, labels.forest, scratch.label_node
@@ -140,7 +142,7 @@ def _project_groups(source: ItemForest, labels: LabelForest, scratch: Projection
         group = into.group_next[group]
 
 
-@borrower
+@kernel
 def _project_unaries(source: ItemForest, labels: LabelForest, scratch: ProjectionScratch, cell: int) -> None:
     """The cell's unaries, each pair of labels once."""
     forest, unaries, into = source.forest, source.unaries, labels.forest
@@ -169,7 +171,7 @@ def _project_unaries(source: ItemForest, labels: LabelForest, scratch: Projectio
     scratch.counts[3] = place
 
 
-@borrower
+@kernel
 def _project_edges(source: ItemForest, labels: LabelForest, scratch: ProjectionScratch, cell: int) -> bool:
     """The edges whose right nodes are in the cell; false if they do not fit."""
     forest, tables, into = source.forest, source.tables, labels.forest

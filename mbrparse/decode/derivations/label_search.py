@@ -14,7 +14,7 @@ from mbrparse.decode.derivations.lane_search import Search
 from mbrparse.decode.derivations.search_state import SearchState, unhurried
 from mbrparse.grammar.charts.forest.packed_forest import forest_cell
 from mbrparse.grammar.charts.rule_tables import Floats
-from mbrparse.grammar.kernel import borrower
+from mbrparse.grammar.kernel import kernel
 
 
 class LabelGains(NamedTuple):
@@ -26,7 +26,7 @@ class LabelGains(NamedTuple):
     edge_most: Floats  # by cell, scratch
 
 
-@borrower
+@kernel
 def search_labels(
     state: SearchState, given: LabelGains, search: Search, earnings: Earnings, cells: Cells, n: int
 ) -> None:
@@ -46,7 +46,7 @@ def search_labels(
         best_trees(unhurried(state, search.never), given.root_gains, search.lanes, n)
 
 
-@borrower
+@kernel
 def _label_gains(state: SearchState, given: LabelGains, n: int) -> None:
     forest, gains, weights = state.forest, state.gains, state.edge_gains.weights
     mass, log_mass = state.edge_gains.mass, state.edge_gains.log_mass
@@ -63,7 +63,7 @@ def _label_gains(state: SearchState, given: LabelGains, n: int) -> None:
     lexical_posterior_gains(forest, weights[0], weights[1], given.terminal, state.values.lexical, n)
 
 
-@borrower
+@kernel
 def _find_largest_edges(state: SearchState, most: Floats, n: int) -> None:
     """By cell the largest posterior of its edges."""
     forest, posterior = state.forest, state.edge_gains.mass

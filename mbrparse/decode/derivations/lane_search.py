@@ -17,7 +17,7 @@ from mbrparse.decode.derivations.search_state import SearchState, unhurried
 from mbrparse.grammar.charts.closure import UnaryTables
 from mbrparse.grammar.charts.forest.packed_forest import forest_cell
 from mbrparse.grammar.charts.rule_tables import Floats, Ints, SparseTables
-from mbrparse.grammar.kernel import borrower, steady
+from mbrparse.grammar.kernel import kernel, steady
 
 _SMALL = 1e-300  # in place of zero, whose logarithm would only be in the way
 
@@ -43,7 +43,7 @@ class Search(NamedTuple):
     never: Ints  # a stop that is not set: trees are read off in any case, as it takes little
 
 
-@borrower
+@kernel
 def search_lanes(
     state: SearchState,
     given: LaneTables,
@@ -80,7 +80,7 @@ def search_lanes(
         best_trees(unhurried(state, search.never), root_gains, search.lanes, n)
 
 
-@borrower
+@kernel
 def _set_root_gains(state: SearchState, roots: Floats, earned: Floats, n: int) -> None:
     """Set what the nodes of the root cell earn as roots [node, lane]."""
     forest, weights = state.forest, state.gains.weights

@@ -18,7 +18,7 @@ from mbrparse.decode.derivations.gains import LANES, LOG_NODE, RULE
 from mbrparse.grammar.charts.forest.packed_forest import Forest
 from mbrparse.grammar.charts.rule_tables import Floats, Ints
 from mbrparse.grammar.charts.vector import add, choose_greater, load, multiply_add, spread, store
-from mbrparse.grammar.kernel import borrower
+from mbrparse.grammar.kernel import kernel
 
 _LOWER, _BY_INSIDE, _BY_OUTSIDE, _NOTHING = range(4)
 
@@ -45,7 +45,7 @@ def needed(earnings: Earnings, bounds: Bounds, bounded: bool) -> Needed:
     return Needed(bounds.around, rows, np.zeros(2))
 
 
-@borrower
+@kernel
 def drop_values(given: Needed, forest: Forest, best: Floats, alive: Ints, cell: int) -> None:
     """Take from a cell's nodes the values that no best tree needs; ``alive`` are those that keep some."""
     around, rows, logs, inside, outside = given.around, given.rows, given.logs, forest.inside, forest.outside

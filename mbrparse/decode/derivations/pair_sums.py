@@ -12,7 +12,7 @@ from mbrparse.decode.derivations.kept_forest import Selection
 from mbrparse.grammar.charts.forest.forest_nodes import ForestNodes
 from mbrparse.grammar.charts.forest.packed_forest import Index, forest_cell
 from mbrparse.grammar.charts.rule_tables import Floats, Ints, SparseTables
-from mbrparse.grammar.kernel import borrower, steady
+from mbrparse.grammar.kernel import kernel, steady
 
 
 @steady
@@ -29,7 +29,7 @@ class PairSums(NamedTuple):
     left_value: Floats
 
 
-@borrower
+@kernel
 def sum_pairs(
     source: ForestNodes, tables: SparseTables, selection: Selection, sums: PairSums, n: int, stop: Ints
 ) -> bool:
@@ -42,7 +42,7 @@ def sum_pairs(
     return True
 
 
-@borrower
+@kernel
 def _sum_pairs_from(
     source: ForestNodes, tables: SparseTables, selection: Selection, sums: PairSums, start: int, n: int
 ) -> bool:

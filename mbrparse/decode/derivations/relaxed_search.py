@@ -15,10 +15,10 @@ from mbrparse.decode.derivations.search_state import SearchState
 from mbrparse.grammar.charts.forest.packed_forest import ONE, Index, forest_cell
 from mbrparse.grammar.charts.rule_tables import Floats, Ints
 from mbrparse.grammar.charts.vector import add, load, maximum, store
-from mbrparse.grammar.kernel import borrower
+from mbrparse.grammar.kernel import kernel
 
 
-@borrower
+@kernel
 def bound_by_search(state: SearchState, cells: Cells, n: int) -> None:
     """Fill ``below`` and ``within``, all lanes at once; ``most`` is known."""
     forest, bounds, full = state.forest, cells.bounds, cells.core.items
@@ -52,7 +52,7 @@ def bound_by_search(state: SearchState, cells: Cells, n: int) -> None:
             _pass_on(state, full, start, end)
 
 
-@borrower
+@kernel
 def _relax(state: SearchState, cells: Cells, found: Floats, start: int, end: int) -> None:
     """Give to a cell's groups what splits bring that have another cell below; ``found`` is scratch, a row."""
     forest, gains, values, full = state.forest, state.gains, state.values, cells.core.items
@@ -76,7 +76,7 @@ def _relax(state: SearchState, cells: Cells, found: Floats, start: int, end: int
         group = forest.group_next[place]
 
 
-@borrower
+@kernel
 def _pass_on(state: SearchState, full: Ints, split: int, end: int) -> None:
     """Tell the groups that nodes of a cell are right children of, with left ones of such cells."""
     forest, gains, values, lane = state.forest, state.gains, state.values, state.edge_gains.share_lane

@@ -28,10 +28,10 @@ from mbrparse.grammar.charts.forest.packed_forest import (
 )
 from mbrparse.grammar.charts.rule_tables import Floats, Ints, SparseTables
 from mbrparse.grammar.charts.vector import add, load, maximum, store
-from mbrparse.grammar.kernel import borrower
+from mbrparse.grammar.kernel import kernel
 
 
-@borrower
+@kernel
 def search_by_rules(
     source: ForestNodes,
     known: tuple[SparseTables, Ints],
@@ -90,7 +90,7 @@ def search_by_rules(
     return -1
 
 
-@borrower
+@kernel
 def _most_passed(tables: SparseTables, node_at: Ints, outside: Floats, pair: int, start: int) -> float:
     """What comes down to a pair from a node above it at most."""
     most = 0.0
@@ -101,18 +101,18 @@ def _most_passed(tables: SparseTables, node_at: Ints, outside: Floats, pair: int
     return most
 
 
-@borrower
+@kernel
 def _list_group(group_next: Ints, cell_group: Ints, is_used: Ints, group: int, cell: int) -> None:
     group_next[group], cell_group[cell], is_used[group] = cell_group[cell], group, 1
 
 
-@borrower
+@kernel
 def _add_rival(rivals: Rivals, group: int, edge: int, base: float, below: float) -> None:
     rivals.base[edge], rivals.below[edge] = base, below
     rivals.older[edge], rivals.newest[group] = rivals.newest[group], edge
 
 
-@borrower
+@kernel
 def _list_edges(
     tables: SparseTables,
     selection: Selection,

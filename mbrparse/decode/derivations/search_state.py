@@ -14,7 +14,7 @@ from mbrparse.decode.derivations.gains import LANES, WEIGHTS, Gains
 from mbrparse.decode.derivations.walk_scratch import WalkScratch
 from mbrparse.grammar.charts.forest.packed_forest import Forest, new_floats, new_ints
 from mbrparse.grammar.charts.rule_tables import Floats, Ints
-from mbrparse.grammar.kernel import borrower, steady
+from mbrparse.grammar.kernel import kernel, steady
 
 NO_NUMBERS: Floats = np.zeros(0)
 NO_TIMES: Ints = np.zeros(0, np.int32)
@@ -65,11 +65,11 @@ class SearchState(NamedTuple):
     stop: Ints  # not zero where the time is up (``Clock.stop``)
 
 
-@borrower
+@kernel
 def unhurried(state: SearchState, never: Ints) -> SearchState:
     """The same, whose time is not up: ``never`` is a stop that is not set.
 
-    It borrows its arrays too: only kernels that do may call it.
+    The arrays are its arguments': none but kernels may call it.
     """
     walks = state.walks
     return SearchState(

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from mbrparse.decode.derivations.walk_scratch import Components, StepGraph
-from mbrparse.grammar.kernel import borrower
+from mbrparse.grammar.kernel import kernel
 
 
-@borrower
+@kernel
 def find_components(graph: StepGraph, components: Components, count: int) -> None:
     """Number the components of so many nodes, children before parents (Tarjan 1972, without recursion)."""
     number, found, lowest, opened = components.number, components.found, components.lowest, components.opened

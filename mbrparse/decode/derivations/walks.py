@@ -16,7 +16,7 @@ from __future__ import annotations
 import numpy as np
 
 from mbrparse.decode.derivations.walk_scratch import TABLE_BITS, InnerSteps, StepGraph, Walk, WalkScratch
-from mbrparse.grammar.kernel import borrower
+from mbrparse.grammar.kernel import kernel
 
 TIE = 1e-9  # chains whose values differ relatively by no more are equal (of products, not of logarithms)
 # Where very many labels derive each other, the best walk stands once so many more were not better.
@@ -25,7 +25,7 @@ _FACTOR, _SUMMAND = np.uint64(6364136223846793005), np.uint64(144269504088896340
 _SHIFT = np.uint64(64 - TABLE_BITS)
 
 
-@borrower
+@kernel
 def is_better(total: float, nodes: int, value: float, value_nodes: int, logs: bool) -> bool:
     """Whether a chain is better than another, or as good with fewer nodes."""
     if total == -np.inf or value == -np.inf:
@@ -34,14 +34,14 @@ def is_better(total: float, nodes: int, value: float, value_nodes: int, logs: bo
     return total > value + margin or (total >= value - margin and nodes < value_nodes)
 
 
-@borrower
+@kernel
 def _margin(value: float, logs: bool) -> float:
     if logs:
         return TIE
     return TIE * abs(value) if value > -np.inf else 0.0
 
 
-@borrower
+@kernel
 def list_inner_steps(walks: WalkScratch, begin: int, end: int) -> None:
     """List the steps within a component, whose nodes are these places of the order."""
     graph, steps, leaving = walks.graph, walks.steps, walks.chains.leaving
@@ -85,7 +85,7 @@ def list_inner_steps(walks: WalkScratch, begin: int, end: int) -> None:
                 changed = True
 
 
-@borrower
+@kernel
 def best_walk(walks: WalkScratch, top: int, begin: int, end: int, logs: bool) -> int:
     """The number of nodes of the best walk from a node of the component; they are in ``walk.best``.
 
@@ -129,7 +129,7 @@ def best_walk(walks: WalkScratch, top: int, begin: int, end: int, logs: bool) ->
     return length
 
 
-@borrower
+@kernel
 def _start(walks: WalkScratch, top: int, begin: int, end: int) -> None:
     """A walk of one node."""
     graph, steps, walk, order = walks.graph, walks.steps, walks.walk, walks.components.order
@@ -150,7 +150,7 @@ def _start(walks: WalkScratch, top: int, begin: int, end: int) -> None:
     walk.state[0] = walk.search[0]
 
 
-@borrower
+@kernel
 def _step(graph: StepGraph, steps: InnerSteps, walk: Walk, step: int, depth: int) -> bool:
     """Take a step, one deeper; false, and nothing done, where it leads nowhere."""
     node = graph.child[step]
@@ -174,7 +174,7 @@ def _step(graph: StepGraph, steps: InnerSteps, walk: Walk, step: int, depth: int
     return True
 
 
-@borrower
+@kernel
 def _is_known(walk: Walk, depth: int) -> bool:
     """Whether a walk like this one has been here before; if not, it is noted."""
     code = walk.state[depth] + walk.here_code[walk.node[depth]]
@@ -185,7 +185,7 @@ def _is_known(walk: Walk, depth: int) -> bool:
     return False
 
 
-@borrower
+@kernel
 def _step_back(walk: Walk, depth: int) -> None:
     """Undo the step that led to this depth."""
     node = walk.node[depth]
@@ -194,7 +194,7 @@ def _step_back(walk: Walk, depth: int) -> None:
     walk.earned_at[node], walk.more[node] = walk.earned_before[depth], walk.more_before[depth]
 
 
-@borrower
+@kernel
 def _more(graph: StepGraph, steps: InnerSteps, walk: Walk, node: int) -> float:
     """What steps to a node may still bring: the best that are left, one for each visit that is left."""
     total = 0.0
@@ -208,7 +208,7 @@ def _more(graph: StepGraph, steps: InnerSteps, walk: Walk, node: int) -> float:
     return total
 
 
-@borrower
+@kernel
 def _least_steps(graph: StepGraph, steps: InnerSteps, walk: Walk, wanted: float) -> int:
     """How many more steps it takes at least, and one in any case, to earn so much."""
     count = 0

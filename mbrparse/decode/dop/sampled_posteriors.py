@@ -7,7 +7,7 @@ import numpy as np
 from mbrparse.decode.candidates.sampler import Samples
 from mbrparse.grammar.charts.rule_tables import Ints
 from mbrparse.grammar.charts.span_summary import SpanEntries, cell_of, entries_without_unaries
-from mbrparse.grammar.kernel import kernel
+from mbrparse.grammar.kernel import array_kernel
 from mbrparse.grammar.pcfg import FloatArray
 
 
@@ -38,7 +38,7 @@ def sampled_consistency(samples: Samples, constituent: Ints, length: int) -> Flo
     return uncrossed / (len(samples.first) - 1)
 
 
-@kernel
+@array_kernel
 def _add_uncrossed(first: Ints, starts: Ints, ends: Ints, drawn: Ints, n: int, uncrossed: Ints) -> None:
     """Add how often each tree was drawn to the cells that nothing of it crosses."""
     crossed = np.full(len(uncrossed), -1, np.int32)

@@ -14,7 +14,7 @@ import numpy as np
 from mbrparse.decode.splits import SpanTable, best_split, span_table
 from mbrparse.grammar.charts.clock import NO_LIMIT, Clock
 from mbrparse.grammar.charts.rule_tables import Ints, Offsets
-from mbrparse.grammar.kernel import borrower, steady
+from mbrparse.grammar.kernel import kernel, steady
 from mbrparse.grammar.pcfg import FloatArray, IntArray
 
 
@@ -78,7 +78,7 @@ def best_bracketing(gains: FloatArray, length: int, tie: float = 1e-9, clock: Cl
     return Bracketing(float(found.scores[0]), found.starts, found.ends, found.parents)
 
 
-@borrower
+@kernel
 def _search(
     gains: FloatArray,
     lengths: Offsets,
@@ -100,7 +100,7 @@ def _search(
             number += 1
 
 
-@borrower
+@kernel
 def _fill(gains: FloatArray, length: int, tie: float, table: SpanTable, stop: IntArray) -> float:
     """Fill the table in; single terminals have nothing in it, whatever sentence came before."""
     score, score_by_end, split_of = table.score, table.score_by_end, table.split
@@ -116,7 +116,7 @@ def _fill(gains: FloatArray, length: int, tie: float, table: SpanTable, stop: In
     return score[0, length] if length > 1 else 0.0
 
 
-@borrower
+@kernel
 def _enter_spans(length: int, room: _Room, found: Bracketings, node: int, cell: int) -> int:
     """Enter the spans from ``node`` on, in preorder; returns where they end. The first cell is ``cell``."""
     split_of, stack, height = room.table.split, room.stack, 0

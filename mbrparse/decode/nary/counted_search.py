@@ -6,7 +6,7 @@ import numpy as np
 
 from mbrparse.decode.nary.constituent_search import Constituents
 from mbrparse.grammar.charts.clock import NO_LIMIT, Clock
-from mbrparse.grammar.kernel import borrower, kernel
+from mbrparse.grammar.kernel import array_kernel, kernel
 from mbrparse.grammar.pcfg import FloatArray, IntArray
 
 
@@ -32,7 +32,7 @@ def best_of_any_size(
     return Constituents(score, starts, ends)
 
 
-@kernel
+@array_kernel
 def _best_of_any_size(
     gains: FloatArray, length: int, tie: float, best: FloatArray, stop: IntArray
 ) -> tuple[float, IntArray, IntArray]:
@@ -52,7 +52,7 @@ def _best_of_any_size(
     return score, starts, ends
 
 
-@borrower
+@kernel
 def _fill(gains: FloatArray, length: int, most: int, best: FloatArray, below: FloatArray) -> None:
     """Fill ``best`` for up to ``most`` constituents; one of the whole sentence's is the root."""
     for start in range(length - 1, -1, -1):
@@ -73,7 +73,7 @@ def _fill(gains: FloatArray, length: int, most: int, best: FloatArray, below: Fl
                 best[start, end, count] = reached if width == length else max(reached, below[count])
 
 
-@kernel
+@array_kernel
 def _read_off(
     gains: FloatArray,
     length: int,
@@ -110,7 +110,7 @@ def _read_off(
         height += 2
 
 
-@borrower
+@kernel
 def _best_way(best: FloatArray, start: int, end: int, count: int, tie: float) -> tuple[int, int, float]:
     """Where ``count`` constituents stand best on two parts of a span: split, count on the left, sum."""
     best_split, best_left, most = 0, 0, -np.inf

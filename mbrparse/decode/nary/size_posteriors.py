@@ -17,7 +17,7 @@ import numpy.typing as npt
 from mbrparse.decode.derivations.forest_charts import ForestChart, ForestCharts
 from mbrparse.grammar.charts.forest.packed_forest import ONE, Forest, Index, forest_cell
 from mbrparse.grammar.charts.rule_tables import Ints, SparseTables
-from mbrparse.grammar.kernel import borrower
+from mbrparse.grammar.kernel import kernel
 from mbrparse.grammar.pcfg import FloatArray
 
 Complex = npt.NDArray[np.complex128]
@@ -62,7 +62,7 @@ def size_posteriors(chart: ForestChart, charts: ForestCharts, counted: Flags) ->
     return SizePosteriors(columns[:, 0].copy(), columns[:, 1].copy(), columns[:, 2].copy(), g)
 
 
-@borrower
+@kernel
 def _pass(
     forest: Forest,
     tables: SparseTables,
@@ -78,7 +78,7 @@ def _pass(
     _way_down(forest, tables, counted, n, z, inside, outside, group)
 
 
-@borrower
+@kernel
 def _way_up(
     forest: Forest, tables: SparseTables, counted: Flags, n: int, z: complex, inside: Complex, group: Complex
 ) -> None:
@@ -107,7 +107,7 @@ def _way_up(
                         place = Index(place + ONE)
 
 
-@borrower
+@kernel
 def _way_down(
     forest: Forest,
     tables: SparseTables,

@@ -10,7 +10,7 @@ import numpy as np
 
 from mbrparse.decode.free.bracketing import Bracketing, best_bracketing
 from mbrparse.grammar.charts.rule_tables import Floats
-from mbrparse.grammar.kernel import borrower
+from mbrparse.grammar.kernel import kernel
 from mbrparse.grammar.pcfg import FloatArray
 
 # What spans are worth that no tree of the largest bound has.
@@ -34,7 +34,7 @@ def bracketing_of_bound(masses: FloatArray, length: int, bound: float) -> Bracke
     return best_bracketing(gains, length)
 
 
-@borrower
+@kernel
 def _best_bound(masses: Floats, length: int, bound: Floats) -> float:
     for start in range(length - 1, -1, -1):
         row = start * length - start * (start - 1) // 2 - start - 1

@@ -12,7 +12,7 @@ import numpy as np
 from mbrparse.grammar.charts.crossing.derivation_graph import DerivationGraph
 from mbrparse.grammar.charts.crossing.graph_rules import Doubles, Flags
 from mbrparse.grammar.charts.rule_tables import Ints
-from mbrparse.grammar.kernel import borrower
+from mbrparse.grammar.kernel import kernel
 
 
 class NestedBound:
@@ -39,7 +39,7 @@ class NestedBound:
         return float(np.bincount(shown.reshape(-1), root).max()) if len(root) else 0.0
 
 
-@borrower
+@kernel
 def _nest(graph: DerivationGraph, order: Ints, look: Ints, alive: Flags, best: Doubles) -> None:
     """``best`` [nodes] is one over single terminals, and is filled above them."""
     parents, lefts, rights = graph.edge_parent, graph.edge_left, graph.edge_right

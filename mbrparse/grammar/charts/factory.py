@@ -32,12 +32,18 @@ _MAX_SYMBOLS, _MANY_PAIRS = 1024, 16
 _CHART_BYTES = 2 << 30
 _NODE_BYTES = 52
 _LIKELY_SYMBOLS = 256
+# A dense chart of one sentence has all wide symbols everywhere, and the other half of the square.
+_DENSE_BYTES = 32
 
 
 def default_max_length(grammar: PCFG) -> int:
     """The longest sentence that is parsed unless the user says otherwise: about 2 GB of chart."""
-    symbols = min(max(len(wide_symbols(chart_rules(grammar))), 1), _LIKELY_SYMBOLS)
-    return math.isqrt(2 * _CHART_BYTES // (_NODE_BYTES * symbols))
+    rules = chart_rules(grammar)
+    symbols = max(len(wide_symbols(rules)), 1)
+    cell = _NODE_BYTES * min(symbols, _LIKELY_SYMBOLS)
+    if suits_dense(rules):
+        cell = max(cell, _DENSE_BYTES * symbols)
+    return math.isqrt(2 * _CHART_BYTES // cell)
 
 
 def suits_dense(rules: Rules) -> bool:
@@ -88,7 +94,7 @@ class ChartFactory:
         charts = [Chart(self, terminal_ids) for terminal_ids in sentences]
         for group in self._groups(charts):
             # To hand a group over once takes less time than its kernels one by one.
-            self._pace.run([chart.length for chart in group], self._fill_in_time, group)
+            self._pace.run([chart.length for chart in group], _has_parses, self._fill_in_time, group)
         return charts
 
     def fill(self, charts: Sequence[Chart], wanted: Wanted) -> None:
@@ -115,20 +121,21 @@ class ChartFactory:
         for chart in left:
             self._sparse.fill(chart, wanted)
 
-    def _fill_in_time(self, group: Sequence[Chart]) -> None:
-        """Fill charts; where the time of one does not suffice for all of them, each has its own."""
+    def _fill_in_time(self, group: Sequence[Chart]) -> Sequence[Chart]:
+        """Fill charts, and return them; where the time of one does not suffice for all, each has its own."""
         try:
             with self._clock.running():
                 self._fill(group, self.wanted)
         except TimeLimitError as error:
             if len(group) == 1:
                 group[0].give_up(error.message)
-                return
+                return group
             for chart in group:
                 self._fill_in_time([chart])
         else:
             for chart in group:
                 chart.spent = self._clock.counted / len(group)
+        return group
 
     def cell(self, chart: Chart, start: int, end: int) -> Cell:
         """Inside and outside of one span's symbols."""
@@ -167,3 +174,7 @@ class ChartFactory:
                 self.grammar, _DTYPES[self.precision], TIE[self.precision], self._clock
             )
         return self._sparse_charts
+
+
+def _has_parses(charts: Sequence[Chart]) -> bool:
+    return all(chart.has_parse for chart in charts)

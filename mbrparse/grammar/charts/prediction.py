@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mbrparse.grammar.charts.rule_tables import Ints, Rules
-from mbrparse.grammar.kernel import borrower, steady
+from mbrparse.grammar.kernel import kernel, steady
 
 Bits = NDArray[np.uint64]
 Flags = NDArray[np.uint8]
@@ -70,7 +70,7 @@ def _different(first: Ints, second: Ints) -> tuple[Ints, Ints]:
     return (pairs >> 32).astype(np.int32), (pairs & 0xFFFFFFFF).astype(np.int32)
 
 
-@borrower
+@kernel
 def _fill(corners: Bits, children: tuple[Ints, Ints], after: Bits, siblings: tuple[Ints, Ints]) -> None:
     """Close the rows of left corners, and add up those of right siblings."""
     grows = True
@@ -79,7 +79,7 @@ def _fill(corners: Bits, children: tuple[Ints, Ints], after: Bits, siblings: tup
     _add_rows(after, corners, siblings)
 
 
-@borrower
+@kernel
 def _add_rows(into: Bits, rows: Bits, pairs: tuple[Ints, Ints]) -> bool:
     """Add to the first row of each pair the second; returns whether that brought anything new."""
     to, taken = pairs
@@ -93,7 +93,7 @@ def _add_rows(into: Bits, rows: Bits, pairs: tuple[Ints, Ints]) -> bool:
     return grows
 
 
-@borrower
+@kernel
 def predict(predicted: Flags, prediction: Prediction, row: Bits, ending: Ints, position: int) -> None:
     """Say of each symbol if it may begin at a position; ``row`` is scratch, a set.
 

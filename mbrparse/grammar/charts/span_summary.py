@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mbrparse.grammar.charts.rule_tables import Floats, Ints, Offsets
-from mbrparse.grammar.kernel import borrower
+from mbrparse.grammar.kernel import kernel
 
 Position = TypeVar("Position", int, npt.NDArray[np.int_], npt.NDArray[np.int32])
 
@@ -98,7 +98,7 @@ def summarize_entries(n: int, entries: SpanEntries, tolerance: float) -> SpanSum
     return summary
 
 
-@borrower
+@kernel
 def _summarize_entries(n: int, entries: SpanEntries, tolerance: float, summary: SpanSummary) -> None:
     for entry in range(len(entries.g)):
         start = entries.starts[entry]

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from mbrparse.grammar.kernel import kernel
+from mbrparse.grammar.kernel import array_kernel
 from mbrparse.grammar.pcfg import PCFG, IntArray
 from mbrparse.grammar.training.bracketings import BracketedSentence, local_charts
 
@@ -76,7 +76,7 @@ def _ids(values: Any) -> IntArray:
     return array
 
 
-@kernel
+@array_kernel
 def splits(corpus: BracketedCorpus, sentence: int) -> Splits:
     """The ways to split each cell of a sentence: only into two allowed cells.
 

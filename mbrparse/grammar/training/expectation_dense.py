@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbrparse.grammar.kernel import borrower, kernel
+from mbrparse.grammar.kernel import array_kernel, kernel
 from mbrparse.grammar.pcfg import PCFG, FloatArray, IntArray
 from mbrparse.grammar.training.bracketed_corpus import BracketedCorpus, Splits, splits
 from mbrparse.grammar.training.expectation_scaling import DEAD, power, rescale
@@ -55,7 +55,7 @@ def rule_counts(grammar: PCFG, binary: FloatArray, by_pair: FloatArray) -> Float
     return np.where(binary > 0, sums, 0.0) * binary
 
 
-@kernel
+@array_kernel
 def expect_dense(corpus: BracketedCorpus, rules: DenseRules, first: int, last: int) -> BlockCounts:
     """Sum up sentences from ``first`` up to ``last``.
 
@@ -91,7 +91,7 @@ def expect_dense(corpus: BracketedCorpus, rules: DenseRules, first: int, last: i
     return by_pair, lexical, start, log_probs
 
 
-@kernel
+@array_kernel
 def _inside(words: IntArray, ways: Splits, rules: DenseRules) -> tuple[FloatArray, IntArray]:
     first, left, right = ways
     by_pair = rules.by_pair
@@ -127,7 +127,7 @@ def _inside(words: IntArray, ways: Splits, rules: DenseRules) -> tuple[FloatArra
     return inside, exponents
 
 
-@borrower
+@kernel
 def _add_pairs(pairs: FloatArray, left: FloatArray, right: FloatArray, factor: float) -> None:
     for b in range(pairs.shape[0]):
         value = left[b] * factor
@@ -136,7 +136,7 @@ def _add_pairs(pairs: FloatArray, left: FloatArray, right: FloatArray, factor: f
                 pairs[b, c] += value * right[c]
 
 
-@kernel
+@array_kernel
 def _outside(
     inside: FloatArray,
     exponents: IntArray,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 
-from mbrparse.grammar.kernel import borrower
+from mbrparse.grammar.kernel import kernel
 from mbrparse.grammar.pcfg import FloatArray
 
 #: The exponent of a cell that nothing derives.
@@ -18,7 +18,7 @@ DEAD = -(2**30)
 TINY = 2.0**-1000
 
 
-@borrower
+@kernel
 def rescale(values: FloatArray, exponent: int) -> int:
     """Scale a cell whose values count in 2**exponent, in place; return its exponent, or DEAD."""
     top = 0.0
@@ -35,7 +35,7 @@ def rescale(values: FloatArray, exponent: int) -> int:
     return exponent + shift
 
 
-@borrower
+@kernel
 def power(exponent: int) -> float:
     """2**exponent, kept below overflow."""
     return math.ldexp(1.0, min(exponent, 1000))

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbrparse.grammar.kernel import borrower, kernel
+from mbrparse.grammar.kernel import array_kernel, kernel
 from mbrparse.grammar.pcfg import PCFG, FloatArray, IntArray
 from mbrparse.grammar.training.bracketed_corpus import BracketedCorpus, Splits, splits
 from mbrparse.grammar.training.expectation_dense import BlockCounts
@@ -56,7 +56,7 @@ def sparse_rules(grammar: PCFG, binary: FloatArray, lexical: FloatArray, start: 
     )
 
 
-@kernel
+@array_kernel
 def expect_sparse(
     corpus: BracketedCorpus, rules: SparseRules, first: int, last: int, size: int
 ) -> BlockCounts:
@@ -93,7 +93,7 @@ def expect_sparse(
     return binary, lexical, start, log_probs
 
 
-@kernel
+@array_kernel
 def _inside(words: IntArray, ways: Splits, rules: SparseRules) -> tuple[FloatArray, IntArray]:
     first, left, right = ways
     symbols = len(rules.start)
@@ -129,7 +129,7 @@ def _inside(words: IntArray, ways: Splits, rules: SparseRules) -> tuple[FloatArr
     return inside, exponents
 
 
-@borrower
+@kernel
 def _outside(
     inside: FloatArray,
     exponents: IntArray,

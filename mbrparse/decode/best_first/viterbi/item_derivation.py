@@ -15,11 +15,11 @@ from mbrparse.decode.best_first.viterbi.item_state import (
     ItemSearch,
 )
 from mbrparse.decode.best_first.viterbi.pair_rules import PairRules
-from mbrparse.grammar.kernel import borrower, kernel
+from mbrparse.grammar.kernel import array_kernel, kernel
 from mbrparse.grammar.pcfg import IntArray
 
 
-@kernel
+@array_kernel
 def read_items(
     rules: PairRules, search: ItemSearch, length: int
 ) -> tuple[float, IntArray, IntArray, IntArray]:
@@ -50,7 +50,7 @@ def read_items(
     return log_prob, starts, ends, symbols
 
 
-@borrower
+@kernel
 def _rule_log_prob(rules: PairRules, parent: int, left: int, right: int) -> float:
     """That of a rule of the grammar."""
     for pair in range(rules.first_of_left[left], rules.first_of_left[left + 1]):

@@ -7,11 +7,11 @@ moved and never listed twice. Of equal merits the item that was proposed first (
 
 from __future__ import annotations
 
-from mbrparse.grammar.kernel import borrower
+from mbrparse.grammar.kernel import kernel
 from mbrparse.grammar.pcfg import FloatArray, IntArray
 
 
-@borrower
+@kernel
 def lift(heap: IntArray, merits: FloatArray, place: IntArray, spot: int, item: int, merit: float) -> None:
     """Put an item of this merit at ``spot``, or above it where it belongs."""
     while spot > 0:
@@ -25,7 +25,7 @@ def lift(heap: IntArray, merits: FloatArray, place: IntArray, spot: int, item: i
     place[item] = spot
 
 
-@borrower
+@kernel
 def take_top(heap: IntArray, merits: FloatArray, place: IntArray, size: int) -> int:
     """Take the best item off a heap of ``size`` entries."""
     top = heap[0]

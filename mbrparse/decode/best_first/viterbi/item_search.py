@@ -61,7 +61,7 @@ from mbrparse.decode.best_first.viterbi.item_state import (
 from mbrparse.decode.best_first.viterbi.item_table import clear_items, key_of, new_item, slot_of
 from mbrparse.decode.best_first.viterbi.outside_bounds import outside_bound
 from mbrparse.decode.best_first.viterbi.pair_rules import PairRules
-from mbrparse.grammar.kernel import borrower, kernel
+from mbrparse.grammar.kernel import array_kernel, kernel
 from mbrparse.grammar.pcfg import FloatArray, IntArray
 from mbrparse.grammar.statistics.smoothed import SentenceStatistics
 
@@ -98,7 +98,7 @@ class Lexicon(NamedTuple):
     log_prob: FloatArray
 
 
-@borrower
+@kernel
 def begin_items(
     terminal_ids: IntArray,
     lexicon: Lexicon,
@@ -124,7 +124,7 @@ def begin_items(
     _queue(search, 0)
 
 
-@borrower
+@kernel
 def run_items(
     rules: PairRules,
     search: ItemSearch,
@@ -167,7 +167,7 @@ def run_items(
     return SLICE_OVER
 
 
-@borrower
+@kernel
 def _goal_merit(search: ItemSearch, control: ItemControl) -> float:
     """What the best parse would have as an item above its root."""
     if control.merit_id == A_STAR_ID:
@@ -176,7 +176,7 @@ def _goal_merit(search: ItemSearch, control: ItemControl) -> float:
     return search.slope[root] * search.goal[0] + search.offset[root]  # type: ignore[no-any-return]
 
 
-@borrower
+@kernel
 def _list_edges(rules: PairRules, search: ItemSearch, item: int, room: int) -> int:
     """List the edges of an item and its neighbours in the chart that are no worse than what their parents
     have.
@@ -210,7 +210,7 @@ def _list_edges(rules: PairRules, search: ItemSearch, item: int, room: int) -> i
     return SLICE_OVER
 
 
-@borrower
+@kernel
 def _list_parents(rules: PairRules, search: ItemSearch, pair: int, left: int, right: int, listed: int) -> int:
     """List the edges from two items, after ``listed`` others; returns how many there are, -1 if too many."""
     items, log_inside, edges = search.items, search.log_inside, search.edges
@@ -229,7 +229,7 @@ def _list_parents(rules: PairRules, search: ItemSearch, pair: int, left: int, ri
     return listed
 
 
-@borrower
+@kernel
 def _enter_chart(search: ItemSearch, item: int, root: FloatArray, length: int) -> None:
     """List a popped item by its start and its end, and see whether it is the best root over the sentence."""
     items, counts = search.items, search.counts
@@ -246,7 +246,7 @@ def _enter_chart(search: ItemSearch, item: int, root: FloatArray, length: int) -
             search.goal[0] = log_prob
 
 
-@borrower
+@kernel
 def _take_edges(search: ItemSearch, symbols: int) -> None:
     """Make of the listed edges their parents' derivations, and list the old items that are better for it."""
     items, log_inside, edges, counts = search.items, search.log_inside, search.edges, search.counts
@@ -276,7 +276,7 @@ def _take_edges(search: ItemSearch, symbols: int) -> None:
     counts[LISTED] = bettered
 
 
-@borrower
+@kernel
 def _comes_first(items: IntArray, left: int, right: int, item: int) -> bool:
     """Whether these two come before those that the item is made of: by split, left symbol, right symbol."""
     one, two = items[item, LEFT], items[item, RIGHT]
@@ -287,7 +287,7 @@ def _comes_first(items: IntArray, left: int, right: int, item: int) -> bool:
     return items[right, SYMBOL] < items[two, SYMBOL]  # type: ignore[no-any-return]
 
 
-@kernel
+@array_kernel
 def _weigh(
     search: ItemSearch, first: int, statistics: SentenceStatistics, control: ItemControl, bounds: FloatArray
 ) -> None:
@@ -307,7 +307,7 @@ def _weigh(
             search.slope[item] = 1.0 / (end - start)
 
 
-@borrower
+@kernel
 def _queue(search: ItemSearch, first: int) -> None:
     """Push the new items, but for those that can be in no parse, and let the bettered ones rise."""
     heap, merits, place, counts = search.heap, search.merits, search.place, search.counts

@@ -16,17 +16,17 @@ from mbrparse.decode.best_first.viterbi.item_state import (
     ItemSearch,
     LongArray,
 )
-from mbrparse.grammar.kernel import borrower
+from mbrparse.grammar.kernel import kernel
 from mbrparse.grammar.pcfg import IntArray
 
 
-@borrower
+@kernel
 def key_of(start: int, end: int, symbol: int, symbols: int) -> int:
     """An item as one number."""
     return int((np.int64(end) * (end - 1) // 2 + start) * symbols + symbol)
 
 
-@borrower
+@kernel
 def slot_of(slots: IntArray, keys: LongArray, key: int) -> int:
     """Where a key stands in the table, or the free slot for it; the table's size is a power of two."""
     mask = len(slots) - 1
@@ -36,7 +36,7 @@ def slot_of(slots: IntArray, keys: LongArray, key: int) -> int:
     return int(slot)
 
 
-@borrower
+@kernel
 def new_item(search: ItemSearch, slot: int, key: int) -> int:
     """Enter an item of this key into its free slot; there must be room for it."""
     item = search.counts[ITEMS]
@@ -48,7 +48,7 @@ def new_item(search: ItemSearch, slot: int, key: int) -> int:
     return item  # type: ignore[no-any-return]
 
 
-@borrower
+@kernel
 def clear_items(search: ItemSearch) -> None:
     """Forget all items: as many steps as there are, however large the arrays."""
     items, counts = search.items, search.counts
@@ -62,7 +62,7 @@ def clear_items(search: ItemSearch) -> None:
     search.goal[0] = -np.inf
 
 
-@borrower
+@kernel
 def index_items(search: ItemSearch) -> None:
     """Fill a new, empty table of items."""
     for item in range(search.counts[ITEMS]):

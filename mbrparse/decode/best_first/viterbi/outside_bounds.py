@@ -27,7 +27,7 @@ from __future__ import annotations
 import numpy as np
 
 from mbrparse.decode.best_first.viterbi.pair_rules import PairRules
-from mbrparse.grammar.kernel import borrower, kernel
+from mbrparse.grammar.kernel import array_kernel, kernel
 from mbrparse.grammar.pcfg import PCFG, FloatArray
 
 # The table takes about rules * longest ** 3 steps and symbols * longest ** 2 / 2 numbers.
@@ -65,7 +65,7 @@ class OutsideBounds:
         return self._table
 
 
-@kernel
+@array_kernel
 def widest_inside(rules: PairRules, narrow: FloatArray, length: int) -> FloatArray:
     """log inside(X, w) [symbols, length] for w below ``length``; ``narrow`` [symbols] has those of w = 1."""
     inside = np.full((len(narrow), max(length, 2)), -np.inf)
@@ -84,7 +84,7 @@ def widest_inside(rules: PairRules, narrow: FloatArray, length: int) -> FloatArr
     return inside
 
 
-@kernel
+@array_kernel
 def context_bounds(rules: PairRules, narrow: FloatArray, length: int) -> FloatArray:
     """The table of ``OutsideBounds`` for sentences of up to ``length`` terminals."""
     inside = widest_inside(rules, narrow, length)
@@ -107,14 +107,14 @@ def context_bounds(rules: PairRules, narrow: FloatArray, length: int) -> FloatAr
     return bounds
 
 
-@borrower
+@kernel
 def _raise(bounds: FloatArray, sources: FloatArray, log_step: float) -> None:
     """Let the first bounds be no less than their sources after one step."""
     for place in range(len(sources)):
         bounds[place] = max(bounds[place], sources[place] + log_step)
 
 
-@borrower
+@kernel
 def outside_bound(bounds: FloatArray, symbol: int, start: int, end: int, length: int) -> float:
     """log bound of an item of a sentence; 0 where nothing is known."""
     if len(bounds) == 0:

@@ -14,7 +14,7 @@ import numpy as np
 from mbrparse.grammar.charts.crossing.derivation_graph import DerivationGraph
 from mbrparse.grammar.charts.crossing.graph_rules import Doubles, Flags
 from mbrparse.grammar.charts.rule_tables import Ints
-from mbrparse.grammar.kernel import borrower
+from mbrparse.grammar.kernel import kernel
 
 
 class Conditioned(NamedTuple):
@@ -80,7 +80,7 @@ def _cells(graph: DerivationGraph) -> tuple[Ints, Ints]:
     return starts.astype(np.int32), ends.astype(np.int32)
 
 
-@borrower
+@kernel
 def _inside(graph: DerivationGraph, closed: Flags, alive: Flags, bottom: Doubles, top: Doubles) -> float:
     """The probability of what is alive; ``bottom`` and ``top`` [nodes] take the nodes' own."""
     unary = len(graph.chain_top) > 0
@@ -115,7 +115,7 @@ def _inside(graph: DerivationGraph, closed: Flags, alive: Flags, bottom: Doubles
     return total
 
 
-@borrower
+@kernel
 def _outside(
     graph: DerivationGraph,
     closed: Flags,

@@ -19,7 +19,7 @@ import numpy as np
 from mbrparse.grammar.charts.crossing.graph_rules import Doubles, Flags, GraphRules
 from mbrparse.grammar.charts.live_nodes import LiveNodes
 from mbrparse.grammar.charts.rule_tables import Ints
-from mbrparse.grammar.kernel import kernel
+from mbrparse.grammar.kernel import array_kernel
 
 
 class DerivationGraph(NamedTuple):
@@ -150,7 +150,7 @@ def _roots(rules: GraphRules, symbol: Ints, log_inside: Doubles, first: int, las
     return root
 
 
-@kernel
+@array_kernel
 def _build(
     rules: GraphRules,
     node_first: Ints,

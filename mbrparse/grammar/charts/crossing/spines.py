@@ -16,7 +16,7 @@ import numpy as np
 from mbrparse.grammar.charts.crossing.derivation_graph import DerivationGraph
 from mbrparse.grammar.charts.crossing.graph_rules import Doubles
 from mbrparse.grammar.charts.rule_tables import Ints
-from mbrparse.grammar.kernel import borrower
+from mbrparse.grammar.kernel import kernel
 
 # Less than this is not sent down: with all that it stands for it is far below the last digit asked for.
 _LEAST = 1e-20
@@ -65,7 +65,7 @@ def consistent_spans(graph: DerivationGraph, share: Doubles, g_bottom: Doubles) 
     return consistent
 
 
-@borrower
+@kernel
 def _count_steps(graph: DerivationGraph) -> int:
     count = 0
     for edge in range(len(graph.edge_right)):
@@ -74,7 +74,7 @@ def _count_steps(graph: DerivationGraph) -> int:
     return count
 
 
-@borrower
+@kernel
 def _gather(graph: DerivationGraph, share: Doubles, spines: Spines) -> None:
     head, following, to = spines.step_head, spines.step_next, spines.step_to
     steps = 0
@@ -100,7 +100,7 @@ def _gather(graph: DerivationGraph, share: Doubles, spines: Spines) -> None:
             spines.step_share[step] += value
 
 
-@borrower
+@kernel
 def _send_down(
     graph: DerivationGraph, g_bottom: Doubles, spines: Spines, consistent: Doubles, mass: Doubles
 ) -> None:

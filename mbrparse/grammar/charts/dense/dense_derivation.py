@@ -12,7 +12,7 @@ import numpy as np
 
 from mbrparse.grammar.charts.dense.dense_state import DenseState
 from mbrparse.grammar.charts.rule_tables import Floats, Ints
-from mbrparse.grammar.kernel import borrower
+from mbrparse.grammar.kernel import kernel
 
 
 class Places(NamedTuple):
@@ -25,7 +25,7 @@ class Places(NamedTuple):
     symbol: int
 
 
-@borrower
+@kernel
 def _place_of(places: Places, start: int, end: int) -> int:
     """The place of a cell's first symbol."""
     bent = start * (start - 1) // 2 * places.bend
@@ -48,7 +48,7 @@ def room_for_nodes(lanes: int, longest: int) -> tuple[LaneNodes, Ints]:
     return LaneNodes(start, end, symbol, tag, np.zeros(lanes)), np.empty((longest + 1, 3), np.int32)
 
 
-@borrower
+@kernel
 def dense_derivations(
     state: DenseState, best: Floats, tolerance: float, stack: Ints, nodes: LaneNodes
 ) -> None:
@@ -58,7 +58,7 @@ def dense_derivations(
     read_derivations(state, best.reshape(-1), places, tolerance, stack, nodes)
 
 
-@borrower
+@kernel
 def read_derivations(
     state: DenseState, best: Floats, places: Places, tolerance: float, stack: Ints, nodes: LaneNodes
 ) -> None:
@@ -100,7 +100,7 @@ def read_derivations(
             depth += 2
 
 
-@borrower
+@kernel
 def _find_children(
     state: DenseState,
     best: Floats,

@@ -11,7 +11,7 @@ from mbrparse.grammar.charts.dense.dense_words import dense_words
 from mbrparse.grammar.charts.forest.forest_nodes import ForestNodes
 from mbrparse.grammar.charts.forest.packed_forest import forest_cell
 from mbrparse.grammar.charts.rule_tables import Floats, Ints
-from mbrparse.grammar.kernel import borrower, kernel
+from mbrparse.grammar.kernel import array_kernel, kernel
 
 
 class _Room(NamedTuple):
@@ -47,7 +47,7 @@ def dense_forest_nodes(
     return found
 
 
-@kernel
+@array_kernel
 def _list_nodes(
     state: DenseState, symbol: Ints, inside: Floats, outside: Floats, words: Floats, room: _Room
 ) -> None:
@@ -75,7 +75,7 @@ def _list_nodes(
                     room.first[lane, forest_cell(start, end) + 1] = count[lane]
 
 
-@borrower
+@kernel
 def _list_words(state: DenseState, words: Floats, room: _Room, count: Ints, position: int) -> None:
     """List the narrow symbols over a word."""
     group = state.group
@@ -91,7 +91,7 @@ def _list_words(state: DenseState, words: Floats, room: _Room, count: Ints, posi
                 count[lane] = node + 1
 
 
-@borrower
+@kernel
 def _share_words(state: DenseState, symbol: Ints, room: _Room, count: Ints, position: int) -> None:
     """What of the wide symbols over a word is their lexical rules'."""
     group = state.group

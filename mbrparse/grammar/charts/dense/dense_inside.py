@@ -12,22 +12,22 @@ from mbrparse.grammar.charts.dense.dense_splits import Splits, apply_rules, plus
 from mbrparse.grammar.charts.dense.dense_state import DenseState
 from mbrparse.grammar.charts.rule_tables import Floats, Ints
 from mbrparse.grammar.charts.vector import load, store
-from mbrparse.grammar.kernel import borrower, kernel
+from mbrparse.grammar.kernel import array_kernel, kernel
 
 
-@borrower
+@kernel
 def dense_inside(state: DenseState, inside: Floats, stop: Ints) -> None:
     """Fill ``inside`` [rows, lanes], which must be zero before, until ``stop`` (``Clock.stop``)."""
     _fill(state, inside, None, stop)
 
 
-@borrower
+@kernel
 def dense_viterbi(state: DenseState, best: Floats, stop: Ints) -> None:
     """Fill ``best`` (zero before) with the probability of each node's best derivation."""
     _fill(state, best, True, stop)
 
 
-@borrower
+@kernel
 def _fill(state: DenseState, chart: Floats, maximize: bool | None, stop: Ints) -> None:
     tables, offsets, n_wide, least = state.tables, state.offsets, state.n_wide, state.least
     for start in range(state.longest - 1, -1, -1):
@@ -46,7 +46,7 @@ def _fill(state: DenseState, chart: Floats, maximize: bool | None, stop: Ints) -
                     store(chart, base, parent, total)
 
 
-@borrower
+@kernel
 def splits_of(state: DenseState, start: int, end: int) -> Splits:
     """The splits of a cell into two that hold wide symbols; there may be none."""
     offsets, n_wide, lanes = state.offsets, state.n_wide, state.scratch.shape[1]
@@ -63,7 +63,7 @@ def splits_of(state: DenseState, start: int, end: int) -> Splits:
     )
 
 
-@borrower
+@kernel
 def _enter_words(state: DenseState, chart: Floats, position: int) -> None:
     """Enter the symbols that a word may have and that also have binary rules."""
     group = state.group
@@ -74,7 +74,7 @@ def _enter_words(state: DenseState, chart: Floats, position: int) -> None:
                 chart[base + group.entry_wide[entry], lane] = group.entry_prob[entry]
 
 
-@borrower
+@kernel
 def _join_narrow_left(state: DenseState, chart: Floats, start: int, maximize: bool | None) -> None:
     """Combine the word at ``start`` with all that follows it."""
     narrow, group, offsets, n_wide = state.tables.narrow, state.group, state.offsets, state.n_wide
@@ -110,7 +110,7 @@ def _join_narrow_left(state: DenseState, chart: Floats, start: int, maximize: bo
                             chart[here, column] = plus(chart[here, column], value, maximize)
 
 
-@borrower
+@kernel
 def _join_narrow_right(state: DenseState, chart: Floats, start: int, end: int, maximize: bool | None) -> None:
     """Combine what goes before with the last word."""
     narrow, group, n_wide = state.tables.narrow, state.group, state.n_wide
@@ -133,7 +133,7 @@ def _join_narrow_right(state: DenseState, chart: Floats, start: int, end: int, m
                 chart[here, column] = plus(chart[here, column], value, maximize)
 
 
-@kernel
+@array_kernel
 def dense_roots(state: DenseState, inside: Floats) -> Floats:
     """The scaled probability of each sentence (narrow symbols as roots apart)."""
     tables, group = state.tables, state.group

@@ -7,7 +7,7 @@ import numpy as np
 from mbrparse.grammar.charts.dense.dense_state import DenseState
 from mbrparse.grammar.charts.live_nodes import NEGLIGIBLE, LiveNodes, live_nodes
 from mbrparse.grammar.charts.rule_tables import Floats, Ints
-from mbrparse.grammar.kernel import borrower
+from mbrparse.grammar.kernel import kernel
 
 
 def dense_nodes(state: DenseState, symbol: Ints, inside: Floats, outside: Floats, lane: int) -> LiveNodes:
@@ -35,7 +35,7 @@ def dense_nodes(state: DenseState, symbol: Ints, inside: Floats, outside: Floats
     )
 
 
-@borrower
+@kernel
 def _list_nodes(
     state: DenseState, inside: Floats, outside: Floats, lane: int, room: tuple[Ints, Floats] | None
 ) -> int:

@@ -9,10 +9,10 @@ from mbrparse.grammar.charts.dense.dense_splits import Families, pass_splits
 from mbrparse.grammar.charts.dense.dense_state import DenseState
 from mbrparse.grammar.charts.rule_tables import Floats, Ints
 from mbrparse.grammar.charts.vector import add, any_positive, load, maximum, multiply, store, zeros
-from mbrparse.grammar.kernel import borrower
+from mbrparse.grammar.kernel import kernel
 
 
-@borrower
+@kernel
 def dense_outside(
     state: DenseState, inside: Floats, outside: Floats, total: Floats, peak: Floats, stop: Ints
 ) -> None:
@@ -43,7 +43,7 @@ def dense_outside(
         _pass_narrow_left(state, outside, start)
 
 
-@borrower
+@kernel
 def _as_left(state: DenseState, end: int) -> int:
     """The row of what a cell has as a left child of those that start where it does; it ends at ``end``.
 
@@ -53,7 +53,7 @@ def _as_left(state: DenseState, end: int) -> int:
     return (state.longest * (state.longest + 1) // 2 + end) * state.n_wide
 
 
-@borrower
+@kernel
 def _complete(state: DenseState, inside: Floats, outside: Floats, peak: Floats, start: int, end: int) -> bool:
     """Add what a cell's nodes have as left children; returns whether some node is part of a parse."""
     base, as_left = state.offsets[start] + end * state.n_wide, _as_left(state, end)
@@ -71,7 +71,7 @@ def _complete(state: DenseState, inside: Floats, outside: Floats, peak: Floats, 
     return live
 
 
-@borrower
+@kernel
 def _pass_wide(state: DenseState, inside: Floats, outside: Floats, start: int, end: int) -> None:
     """Pass to all pairs of wide children what the cell's nodes have."""
     lanes = state.scratch.shape[1]
@@ -82,7 +82,7 @@ def _pass_wide(state: DenseState, inside: Floats, outside: Floats, start: int, e
     pass_splits(state.tables, family, outside, base, lanes, splits_of(state, start, end))
 
 
-@borrower
+@kernel
 def _pass_narrow_left(state: DenseState, outside: Floats, start: int) -> None:
     narrow, group, offsets, n_wide, least = (
         state.tables.narrow,
@@ -114,7 +114,7 @@ def _pass_narrow_left(state: DenseState, outside: Floats, start: int) -> None:
                     there += step
 
 
-@borrower
+@kernel
 def _pass_narrow_right(state: DenseState, outside: Floats, start: int, end: int) -> None:
     narrow, group, offsets, n_wide = state.tables.narrow, state.group, state.offsets, state.n_wide
     if end - start <= state.least:

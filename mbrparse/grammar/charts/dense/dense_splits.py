@@ -28,7 +28,7 @@ from mbrparse.grammar.charts.vector import (
     store_to,
     zeros,
 )
-from mbrparse.grammar.kernel import borrower
+from mbrparse.grammar.kernel import kernel
 
 
 class Splits(NamedTuple):
@@ -47,7 +47,7 @@ class Splits(NamedTuple):
     right_pitch: int
 
 
-@borrower
+@kernel
 def plus_product(first: Any, second: Any, total: Any, maximize: bool | None) -> Any:
     """``total`` plus a product, of vectors."""
     if maximize is None:
@@ -55,7 +55,7 @@ def plus_product(first: Any, second: Any, total: Any, maximize: bool | None) -> 
     return maximum(total, multiply(first, second))
 
 
-@borrower
+@kernel
 def plus(total: float, value: float, maximize: bool | None) -> float:
     """``total`` plus a number."""
     if maximize is None:
@@ -63,7 +63,7 @@ def plus(total: float, value: float, maximize: bool | None) -> float:
     return max(total, value)
 
 
-@borrower
+@kernel
 def sum_splits(
     tables: DenseTables, scratch: Floats, lefts: Floats, rights: Floats, splits: Splits, maximize: bool | None
 ) -> None:
@@ -95,7 +95,7 @@ def sum_splits(
         store(scratch, slot, 3, sum3)
 
 
-@borrower
+@kernel
 def apply_rules(tables: DenseTables, scratch: Floats, parent: int, total: Any, maximize: bool | None) -> Any:
     """``total`` plus what the pairs in ``scratch`` give to a parent."""
     for rule in range(tables.sum_start[parent], tables.sum_start[parent + 1]):
@@ -117,7 +117,7 @@ class Families(NamedTuple):
     left_shift: int
 
 
-@borrower
+@kernel
 def pass_splits(
     tables: DenseTables, family: Families, outside: Floats, base: int, pitch: int, splits: Splits
 ) -> None:
@@ -158,12 +158,12 @@ def pass_splits(
             step -= splits.right_bend
 
 
-@borrower
+@kernel
 def _add_product(array: Floats, place: int, offset: int, weight: Any, value: Any) -> None:
     store_to(array, place, offset, multiply_add(weight, value, load_from(array, place, offset)))
 
 
-@borrower
+@kernel
 def _receive(tables: DenseTables, outside: Floats, base: int, pitch: int, pair: int) -> Any:
     """What a pair of children receives from its parents in this cell."""
     total = zeros(outside)

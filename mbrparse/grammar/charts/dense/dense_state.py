@@ -14,7 +14,7 @@ import numpy as np
 
 from mbrparse.grammar.charts.dense.dense_tables import DenseTables
 from mbrparse.grammar.charts.rule_tables import Floats, Ints, Offsets
-from mbrparse.grammar.kernel import borrower, steady
+from mbrparse.grammar.kernel import kernel, steady
 
 
 @steady
@@ -70,7 +70,7 @@ def room_for_group(entries: Entries, lanes: int, longest: int) -> Group:
     )
 
 
-@borrower
+@kernel
 def enter_words(entries: Entries, tokens: Ints, group: Group) -> int:
     """Enter the words of sentences whose lengths are there, one after the other; returns their entries."""
     word, entry = 0, 0

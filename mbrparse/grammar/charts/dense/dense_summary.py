@@ -21,7 +21,7 @@ from mbrparse.grammar.charts.vector import (
     store,
     zeros,
 )
-from mbrparse.grammar.kernel import borrower, steady
+from mbrparse.grammar.kernel import kernel, steady
 
 
 @steady
@@ -51,7 +51,7 @@ def wide_labels(label_ids: Ints, wide: Ints, tie: float, dtype: Any) -> WideLabe
     )
 
 
-@borrower
+@kernel
 def summarize(
     labels: WideLabels, inside: Floats, outside: Floats, base: int, unit: int, rows: Floats
 ) -> None:
@@ -77,7 +77,7 @@ def summarize(
     store(rows, 0, 2, chosen)
 
 
-@borrower
+@kernel
 def dense_summary(
     state: DenseState,
     labels: WideLabels,
@@ -106,7 +106,7 @@ def dense_summary(
                     summary.label[lane, cell] = labels.label[int(rows[2, lane])] if rows[0, lane] > 0 else -1
 
 
-@borrower
+@kernel
 def certain_words(state: DenseState, labels: WideLabels, summary: SpanSummary) -> None:
     """Enter the cells of width one where each word has one preterminal (tags), whose posterior is one."""
     if not state.certain:
@@ -147,7 +147,7 @@ def entry_room(lanes: int, size: int) -> EntryRoom:
     return EntryRoom(starts, ends, label_ids, g, lexical, np.zeros(lanes, np.int32))
 
 
-@borrower
+@kernel
 def dense_entries(
     state: DenseState,
     labels: WideLabels,
@@ -195,7 +195,7 @@ def dense_entries(
                             g[lane, place], lexical[lane, place] = rows[0, lane], 0
 
 
-@borrower
+@kernel
 def dense_entries_alone(
     state: DenseState,
     labels: WideLabels,

@@ -10,10 +10,10 @@ from mbrparse.grammar.charts.dense.diagonal_scale import rescale, set_pace
 from mbrparse.grammar.charts.dense.diagonal_state import Diagonals, clear, diagonal_splits
 from mbrparse.grammar.charts.rule_tables import Floats, Ints
 from mbrparse.grammar.charts.vector import load, store, store_to, zeros
-from mbrparse.grammar.kernel import borrower
+from mbrparse.grammar.kernel import kernel
 
 
-@borrower
+@kernel
 def diagonal_inside(
     state: DenseState, layout: Diagonals, chart: Floats, maximize: bool | None, stop: Ints
 ) -> bool:
@@ -56,7 +56,7 @@ def diagonal_inside(
     return True
 
 
-@borrower
+@kernel
 def _enter_words(state: DenseState, layout: Diagonals, chart: Floats, first: int) -> None:
     """Enter the symbols that a word may have and that also have binary rules."""
     group, height = state.group, state.longest + 1
@@ -71,7 +71,7 @@ def _enter_words(state: DenseState, layout: Diagonals, chart: Floats, first: int
                 chart[wide * layout.plane + layout.pitch + layout.pad + end] = group.entry_prob[entry]
 
 
-@borrower
+@kernel
 def _join_narrow(
     state: DenseState, layout: Diagonals, chart: Floats, first: int, width: int, maximize: bool | None
 ) -> None:

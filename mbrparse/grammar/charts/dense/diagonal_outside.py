@@ -17,10 +17,10 @@ from mbrparse.grammar.charts.vector import (
     store_to,
     zeros,
 )
-from mbrparse.grammar.kernel import borrower
+from mbrparse.grammar.kernel import kernel
 
 
-@borrower
+@kernel
 def diagonal_outside(
     state: DenseState,
     layout: Diagonals,
@@ -62,7 +62,7 @@ def diagonal_outside(
             _pass_narrow(state, layout, outside, first, width)
 
 
-@borrower
+@kernel
 def _complete(
     state: DenseState, layout: Diagonals, outside: Floats, figures: Floats, block: int, width: int
 ) -> bool:
@@ -82,7 +82,7 @@ def _complete(
     return live
 
 
-@borrower
+@kernel
 def _pass_narrow(state: DenseState, layout: Diagonals, outside: Floats, first: int, width: int) -> None:
     """Pass to the children beside a last word, and beside a first one, what the cells' nodes have."""
     narrow, group, above = state.tables.narrow, state.group, layout.outside

@@ -27,10 +27,10 @@ from mbrparse.grammar.charts.vector import (
     store_to,
     zeros,
 )
-from mbrparse.grammar.kernel import borrower, kernel
+from mbrparse.grammar.kernel import array_kernel, kernel
 
 
-@borrower
+@kernel
 def set_pace(state: DenseState, layout: Diagonals, block: int, drift: int) -> int:
     """Give the words that end in a block the mean power of those before, which add up to ``drift``.
 
@@ -47,7 +47,7 @@ def set_pace(state: DenseState, layout: Diagonals, block: int, drift: int) -> in
     return total
 
 
-@kernel
+@array_kernel
 def rescale(state: DenseState, layout: Diagonals, chart: Floats, block: int) -> tuple[int, bool]:
     """Rescale the cells that end in a block, and its words; the block's column is of no use then.
 
@@ -74,7 +74,7 @@ def rescale(state: DenseState, layout: Diagonals, chart: Floats, block: int) -> 
     return int(powers[lanes - 1]), True
 
 
-@borrower
+@kernel
 def _widest(state: DenseState, layout: Diagonals, block: int) -> None:
     """Of each end's cells the largest value of the widest that has one, the largest and the least of all."""
     column, rows, height = layout.inside, layout.rows, state.longest + 1
@@ -95,7 +95,7 @@ def _widest(state: DenseState, layout: Diagonals, block: int) -> None:
     store(rows, 0, 2, least)
 
 
-@borrower
+@kernel
 def _choose_powers(state: DenseState, layout: Diagonals, block: int, powers: Ints) -> bool:
     """By lane the power of two for what ends there, of which each word has the difference from the last."""
     bound = layout.bound
@@ -119,7 +119,7 @@ def _choose_powers(state: DenseState, layout: Diagonals, block: int, powers: Int
     return True
 
 
-@borrower
+@kernel
 def _scale_word(state: DenseState, position: int, power: int) -> None:
     group = state.group
     group.shift[position] += power

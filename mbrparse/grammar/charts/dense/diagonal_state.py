@@ -18,7 +18,7 @@ from mbrparse.grammar.charts.dense.dense_splits import Splits
 from mbrparse.grammar.charts.dense.dense_state import DenseState
 from mbrparse.grammar.charts.rule_tables import Floats
 from mbrparse.grammar.charts.vector import store_to, zeros
-from mbrparse.grammar.kernel import borrower, steady
+from mbrparse.grammar.kernel import kernel, steady
 
 
 @steady
@@ -35,7 +35,7 @@ class Diagonals(NamedTuple):
     least: float  # values below have lost others to zero, perhaps
 
 
-@borrower
+@kernel
 def diagonal_splits(state: DenseState, layout: Diagonals, block: int, width: int) -> Splits:
     """The splits of the cells of one width that end in one block; left children in the chart, right ones in
     the column."""
@@ -52,7 +52,7 @@ def diagonal_splits(state: DenseState, layout: Diagonals, block: int, width: int
     )
 
 
-@borrower
+@kernel
 def clear(state: DenseState, layout: Diagonals, chart: Floats) -> None:
     """Set all to zero that is read of a chart: its cells, and those before the sentence beside them."""
     lanes, nothing = state.scratch.shape[1], zeros(state.scratch)

@@ -13,7 +13,7 @@ from mbrparse.grammar.charts.dense.diagonal_outside import diagonal_outside
 from mbrparse.grammar.charts.dense.diagonal_state import Diagonals
 from mbrparse.grammar.charts.rule_tables import Floats, Ints
 from mbrparse.grammar.charts.span_summary import SpanSummary
-from mbrparse.grammar.kernel import borrower, steady
+from mbrparse.grammar.kernel import kernel, steady
 
 
 @steady
@@ -25,7 +25,7 @@ class InsideOutside(NamedTuple):
     figures: Floats  # the scaled probability (in lane 0); the largest outside values
 
 
-@borrower
+@kernel
 def diagonal_posteriors(
     state: DenseState,
     layout: Diagonals,
@@ -54,7 +54,7 @@ def diagonal_posteriors(
     return figures[0, 0], peak
 
 
-@borrower
+@kernel
 def diagonal_derivation(
     state: DenseState,
     layout: Diagonals,
@@ -75,7 +75,7 @@ def diagonal_derivation(
     return True
 
 
-@borrower
+@kernel
 def _root(state: DenseState, layout: Diagonals, chart: Floats, figures: Floats) -> None:
     """The scaled probability of the sentence, summed in the charts' own precision as that of a group is."""
     n = state.longest
@@ -85,7 +85,7 @@ def _root(state: DenseState, layout: Diagonals, chart: Floats, figures: Floats) 
             figures[0, 0] += state.tables.root[symbol] * chart[place]
 
 
-@borrower
+@kernel
 def _summarize(
     state: DenseState, layout: Diagonals, labels: WideLabels, charts: InsideOutside, summary: SpanSummary
 ) -> None:
@@ -104,7 +104,7 @@ def _summarize(
                     summary.label[0, cell] = labels.label[int(rows[2, lane])] if rows[0, lane] > 0 else -1
 
 
-@borrower
+@kernel
 def rows_of(state: DenseState, layout: Diagonals, chart: Floats, rows: Floats) -> None:
     """Copy a chart into ``rows`` [rows, 1], which lie as those of a group of one lane do."""
     n = state.longest

@@ -16,7 +16,7 @@ from mbrparse.grammar.charts.dop.dop_forest import DopForest
 from mbrparse.grammar.charts.dop.dop_inside import DopValues, is_root, power, root_value
 from mbrparse.grammar.charts.dop.dop_tables import DopTables
 from mbrparse.grammar.charts.rule_tables import Ints, Offsets
-from mbrparse.grammar.kernel import borrower, kernel
+from mbrparse.grammar.kernel import array_kernel, kernel
 from mbrparse.grammar.pcfg import FloatArray
 
 # No address: a fragment begins, or what is below is a terminal.
@@ -39,7 +39,7 @@ def no_sums(forest: DopForest) -> Sums:
     return Sums(at, np.empty(0), np.empty(0, np.int64), np.empty(0), np.zeros(2, np.int64))
 
 
-@kernel
+@array_kernel
 def dop_draw(
     tables: DopTables,
     forest: DopForest,
@@ -144,7 +144,7 @@ def dop_draw(
     return sums
 
 
-@borrower
+@kernel
 def _first_of(rules: Ints, rule: int, low: int, high: int) -> int:
     """The first production of a rule among those of a node."""
     while low < high:
@@ -156,7 +156,7 @@ def _first_of(rules: Ints, rule: int, low: int, high: int) -> int:
     return low
 
 
-@borrower
+@kernel
 def _drawn(until: FloatArray, first: int, last: int, point: float) -> int:
     """One of the places from first up to last, less first: where the sum exceeds this share of the last."""
     bound = until[last - 1]
@@ -173,7 +173,7 @@ def _drawn(until: FloatArray, first: int, last: int, point: float) -> int:
     return low - first
 
 
-@kernel
+@array_kernel
 def _roots(tables: DopTables, forest: DopForest, values: DopValues) -> tuple[Ints, FloatArray]:
     """The roots that are possible, and their masses, each added to those before it."""
     _, top = root_value(tables, forest, values, None)
@@ -188,7 +188,7 @@ def _roots(tables: DopTables, forest: DopForest, values: DopValues) -> tuple[Int
     return roots[:count], masses[:count]
 
 
-@kernel
+@array_kernel
 def _summed(tables: DopTables, forest: DopForest, values: DopValues, sums: Sums, node: int) -> Sums:
     """The sums with those of one more node."""
     label = forest.group[node]

@@ -8,7 +8,7 @@ from mbrparse.grammar.charts.dop.dop_forest import DopForest
 from mbrparse.grammar.charts.dop.dop_inside import DopValues
 from mbrparse.grammar.charts.rule_tables import Ints
 from mbrparse.grammar.charts.span_summary import SpanEntries
-from mbrparse.grammar.kernel import borrower
+from mbrparse.grammar.kernel import kernel
 from mbrparse.grammar.pcfg import FloatArray
 
 
@@ -21,7 +21,7 @@ def dop_entries(forest: DopForest, values: DopValues, label_of_group: Ints) -> S
     return SpanEntries(*(column[:count] for column in entries))
 
 
-@borrower
+@kernel
 def _list_entries(
     forest: DopForest, posterior: FloatArray, label_of_group: Ints, entries: SpanEntries
 ) -> int:

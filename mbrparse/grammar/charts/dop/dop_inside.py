@@ -32,7 +32,7 @@ from mbrparse.grammar.charts.vector import (
     total_of,
     zeros,
 )
-from mbrparse.grammar.kernel import borrower
+from mbrparse.grammar.kernel import kernel
 from mbrparse.grammar.pcfg import FloatArray
 
 
@@ -54,7 +54,7 @@ class DopValues(NamedTuple):
     node_adjoint: Floats  # its derivatives of them
 
 
-@borrower
+@kernel
 def dop_inside(
     tables: DopTables, forest: DopForest, values: DopValues, best: bool | None, stop: Ints
 ) -> float:
@@ -147,19 +147,19 @@ def dop_inside(
     return float(np.log(sum_) + top * np.log(2.0))
 
 
-@borrower
+@kernel
 def power(exponent: int) -> float:
     """2 ** exponent; 0 where it is far below all that matters."""
     return float(np.ldexp(1.0, exponent)) if exponent > -1000 else 0.0
 
 
-@borrower
+@kernel
 def as_rows(values: FloatArray) -> Floats:
     """Values by address, in rows of LANES."""
     return values.reshape((len(values) // LANES, LANES))
 
 
-@borrower
+@kernel
 def clear(tables: DopTables, forest: DopForest, node_rows: Floats, node: int) -> None:
     """Set the values of a node's living rules to zero."""
     zero = zeros(node_rows)
@@ -172,7 +172,7 @@ def clear(tables: DopTables, forest: DopForest, node_rows: Floats, node: int) ->
                 store(node_rows, row, 0, zero)
 
 
-@borrower
+@kernel
 def _add_products(
     node_rows: Floats,
     own: int,
@@ -194,7 +194,7 @@ def _add_products(
             store(node_rows, row, own, maximum(so_far, multiply(factors, product)))
 
 
-@borrower
+@kernel
 def _copy(node_rows: Floats, own: int, rows: Floats, first: int, size: int, factor: float) -> None:
     """What a child beside a terminal makes of the addresses of a rule: there is no other split."""
     factors = repeated(node_rows, factor)
@@ -202,7 +202,7 @@ def _copy(node_rows: Floats, own: int, rows: Floats, first: int, size: int, fact
         store(node_rows, row, own, multiply(factors, load(rows, row, first)))
 
 
-@borrower
+@kernel
 def _gather(
     rows: Floats,
     at: int,
@@ -226,7 +226,7 @@ def _gather(
             store(rows, row, at, maximum(multiply(cut, below), multiply(scales, x)))
 
 
-@borrower
+@kernel
 def _keep(
     tables: DopTables, forest: DopForest, node_values: FloatArray, value: FloatArray, node: int, scale: float
 ) -> None:
@@ -246,7 +246,7 @@ def _keep(
                 value[at + place] = scale * node_values[begin + place]
 
 
-@borrower
+@kernel
 def root_value(
     tables: DopTables, forest: DopForest, values: DopValues, best: bool | None
 ) -> tuple[float, int]:
@@ -263,7 +263,7 @@ def root_value(
     return total, top
 
 
-@borrower
+@kernel
 def is_root(tables: DopTables, forest: DopForest, values: DopValues, node: int) -> bool:
     """Whether a node's label may stand over the whole sentence, and is made of something there.
 

@@ -14,11 +14,11 @@ from mbrparse.grammar.charts.dop.dop_inside import DopValues, as_rows, is_root, 
 from mbrparse.grammar.charts.dop.dop_tables import LANES, DopTables
 from mbrparse.grammar.charts.rule_tables import Floats, Indices, Ints
 from mbrparse.grammar.charts.vector import load, multiply, multiply_add, repeated, store, total_of, zeros
-from mbrparse.grammar.kernel import borrower
+from mbrparse.grammar.kernel import kernel
 from mbrparse.grammar.pcfg import FloatArray
 
 
-@borrower
+@kernel
 def dop_outside(tables: DopTables, forest: DopForest, values: DopValues, stop: Ints) -> None:
     """Fill outside values and posteriors of a sentence with a parse, whose inside values are filled."""
     inside, outside, posterior, exponent = values.inside, values.outside, values.posterior, values.exponent
@@ -119,7 +119,7 @@ def dop_outside(tables: DopTables, forest: DopForest, values: DopValues, stop: I
                 production += 1
 
 
-@borrower
+@kernel
 def _dot(
     adjoints: Floats, at: int, cuts: Floats, first: int, rows: Floats, row: int, size: int
 ) -> tuple[float, float]:
@@ -132,7 +132,7 @@ def _dot(
     return total_of(cut), total_of(mass)
 
 
-@borrower
+@kernel
 def _scatter(
     adjoints: Floats, at: int, first: int, size: int, children: Indices, node_values: FloatArray
 ) -> None:
@@ -145,7 +145,7 @@ def _scatter(
         source += np.uint64(1)
 
 
-@borrower
+@kernel
 def _pass_on(
     node_rows: Floats,
     own: int,
@@ -172,7 +172,7 @@ def _pass_on(
         )
 
 
-@borrower
+@kernel
 def _pass_beside(
     node_rows: Floats, own: int, size: int, factor: float, rows: Floats, row: int, to_child: Floats, at: int
 ) -> float:

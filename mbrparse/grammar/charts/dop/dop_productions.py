@@ -12,7 +12,7 @@ from mbrparse.grammar.charts.bits import count_bits, lowest_bit
 from mbrparse.grammar.charts.dop.dop_forest import DopForest, Vectors
 from mbrparse.grammar.charts.dop.dop_tables import LANES, DopTables
 from mbrparse.grammar.charts.rule_tables import Ints, Offsets
-from mbrparse.grammar.kernel import borrower
+from mbrparse.grammar.kernel import kernel
 from mbrparse.grammar.pcfg import IntArray
 
 # Values that a chart may hold: 2 GB.
@@ -123,7 +123,7 @@ _Spans = tuple[IntArray, IntArray, IntArray]
 _Nodes = tuple[Ints, Ints, Ints, Ints]
 
 
-@borrower
+@kernel
 def _arrange(
     tables: DopTables, terminals: IntArray, spans: _Spans, nodes: _Nodes, local: Ints, rules: _Rules
 ) -> int:
@@ -164,7 +164,7 @@ def _arrange(
     return n_local
 
 
-@borrower
+@kernel
 def _count_productions(
     n: int, nodes: _Nodes, local: Ints, rules: _Rules, alive: _Alive, production_start: Offsets
 ) -> None:
@@ -187,7 +187,7 @@ def _count_productions(
     production_start[len(groups)] = count
 
 
-@borrower
+@kernel
 def _list_productions(
     tables: DopTables,
     forest: DopForest,
@@ -257,7 +257,7 @@ def _list_productions(
     return n_left, n_right
 
 
-@borrower
+@kernel
 def _place_values(tables: DopTables, forest: DopForest) -> int:
     """Fill the tables of where the values of each node's rules begin; returns how many values there are."""
     n_values = forest.n_values

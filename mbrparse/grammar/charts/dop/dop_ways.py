@@ -15,7 +15,7 @@ from mbrparse.grammar.charts.dop.dop_forest import DopForest
 from mbrparse.grammar.charts.dop.dop_inside import DopValues
 from mbrparse.grammar.charts.dop.dop_tables import DopTables
 from mbrparse.grammar.charts.rule_tables import Ints, Offsets
-from mbrparse.grammar.kernel import kernel
+from mbrparse.grammar.kernel import array_kernel
 from mbrparse.grammar.pcfg import FloatArray, IntArray
 
 #: The address of a node where a fragment begins.
@@ -134,7 +134,7 @@ class _Side:
         return Part(node, address if goes_on else BEGINS, logs[goes_on])
 
 
-@kernel
+@array_kernel
 def _begun(
     tables: DopTables, forest: DopForest, values: DopValues, node: int
 ) -> tuple[Offsets, FloatArray, FloatArray]:

@@ -23,10 +23,10 @@ from mbrparse.grammar.charts.forest.partner_lists import list_partners, open_pos
 from mbrparse.grammar.charts.lexicon import Words
 from mbrparse.grammar.charts.rule_tables import Ints
 from mbrparse.grammar.charts.sparse.alive import Alive, is_alive
-from mbrparse.grammar.kernel import borrower
+from mbrparse.grammar.kernel import kernel
 
 
-@borrower
+@kernel
 def forest_inside(state: ForestState, words: Words, alive: Alive | None, stop: Ints) -> int:
     """Fill the forest from the words up; returns -1, or which of its parts is too small.
 
@@ -105,7 +105,7 @@ def forest_inside(state: ForestState, words: Words, alive: Alive | None, stop: I
     return -1
 
 
-@borrower
+@kernel
 def _complete_cell(state: ForestState, words: Words, alive: Alive | None, start: int, end: int) -> int:
     """Make the nodes of a cell of which all edges are found; returns -1 or what is too small."""
     tables, unary, forest, columns = state.tables, state.unary, state.forest, state.columns
@@ -186,7 +186,7 @@ def _complete_cell(state: ForestState, words: Words, alive: Alive | None, start:
     return full
 
 
-@borrower
+@kernel
 def _close(unary: UnaryTables, forest: Forest, columns: Columns, begin: int, count: int) -> int:
     """Add to a cell's nodes all that derive them by unary rules; returns where its nodes end."""
     inside, slot = forest.inside, columns.node_slot
@@ -210,7 +210,7 @@ def _close(unary: UnaryTables, forest: Forest, columns: Columns, begin: int, cou
     return count
 
 
-@borrower
+@kernel
 def _list_unaries(
     unary: UnaryTables, forest: Forest, columns: Columns, cell: int, begin: int, count: int
 ) -> int:
@@ -231,7 +231,7 @@ def _list_unaries(
     return -1
 
 
-@borrower
+@kernel
 def _rescale_column(forest: Forest, columns: Columns, end: int) -> float:
     """Divide a column by a power of two where its longest nodes stray from one; returns the factor."""
     first = forest.node_first[forest_cell(end - 1, end)]

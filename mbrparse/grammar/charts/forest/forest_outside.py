@@ -13,10 +13,10 @@ from mbrparse.grammar.charts.forest.packed_forest import (
     forest_cell,
 )
 from mbrparse.grammar.charts.rule_tables import Ints
-from mbrparse.grammar.kernel import borrower
+from mbrparse.grammar.kernel import kernel
 
 
-@borrower
+@kernel
 def forest_outside(state: ForestState, n: int, stop: Ints) -> float:
     """Fill ``forest.outside`` from the root down; returns the scaled probability of the sentence.
 
@@ -65,7 +65,7 @@ def forest_outside(state: ForestState, n: int, stop: Ints) -> float:
     return total
 
 
-@borrower
+@kernel
 def _pass_to_left(forest: Forest, partners: Partners, position: int) -> None:
     """Give to the nodes that end at a position what their right partners have for them."""
     outside, left_node, passed = forest.outside, forest.left_node, partners.passed
@@ -76,7 +76,7 @@ def _pass_to_left(forest: Forest, partners: Partners, position: int) -> None:
         chosen = partners.older[chosen]
 
 
-@borrower
+@kernel
 def _close_outside(unary: UnaryTables, forest: Forest, columns: Columns, cell: int) -> None:
     """Pass on to a cell's nodes what comes from above through unary rules."""
     first, last = forest.node_first[cell], forest.node_first[cell + 1]

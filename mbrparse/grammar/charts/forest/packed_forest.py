@@ -27,7 +27,7 @@ from mbrparse.grammar.charts.closure import UnaryTables
 from mbrparse.grammar.charts.forest.room import room
 from mbrparse.grammar.charts.prediction import Bits, Flags, Prediction
 from mbrparse.grammar.charts.rule_tables import Floats, Ints, SparseTables
-from mbrparse.grammar.kernel import borrower, steady
+from mbrparse.grammar.kernel import kernel, steady
 
 
 @steady
@@ -131,7 +131,7 @@ NODES, GROUPS, EDGES, PRODUCTIONS, UNARIES, PARTNERS = range(6)
 STOPPED = 6
 
 
-@borrower
+@kernel
 def forest_cell(start: int, end: int) -> int:
     """The number of a cell in the order in which cells are completed."""
     return end * (end - 1) // 2 + end - 1 - start

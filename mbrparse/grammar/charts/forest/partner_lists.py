@@ -16,10 +16,10 @@ from mbrparse.grammar.charts.forest.packed_forest import (
 )
 from mbrparse.grammar.charts.prediction import Flags, predict
 from mbrparse.grammar.charts.rule_tables import Indices, SparseTables
-from mbrparse.grammar.kernel import borrower
+from mbrparse.grammar.kernel import kernel
 
 
-@borrower
+@kernel
 def open_position(state: ForestState, position: int) -> None:
     """Prepare a position, up to which all nodes are made, for those that begin there."""
     columns = state.columns
@@ -31,7 +31,7 @@ def open_position(state: ForestState, position: int) -> None:
     predict(columns.predicted, state.prediction, columns.row, columns.bucket_first[position], position)
 
 
-@borrower
+@kernel
 def _fill_bucket(tables: SparseTables, forest: Forest, columns: Columns, end: int) -> None:
     """Sort a column's nodes by symbol, left children only."""
     first = forest.node_first[forest_cell(end - 1, end)]
@@ -54,7 +54,7 @@ def _fill_bucket(tables: SparseTables, forest: Forest, columns: Columns, end: in
             place[left] += 1
 
 
-@borrower
+@kernel
 def list_partners(state: ForestState, split: int, end: int) -> int:
     """List, for each symbol of a cell, the nodes before it that make a pair with it.
 
@@ -109,7 +109,7 @@ def list_partners(state: ForestState, split: int, end: int) -> int:
     return -1
 
 
-@borrower
+@kernel
 def _has_parent(rule_parent: Indices, predicted: Flags, first: int, last: int) -> bool:
     """Whether some parent of rules is predicted."""
     for rule in range(first, last):  # noqa: SIM110

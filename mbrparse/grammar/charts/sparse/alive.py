@@ -10,7 +10,7 @@ import numpy.typing as npt
 from mbrparse.grammar.charts.lexicon import Words
 from mbrparse.grammar.charts.rule_tables import Ints
 from mbrparse.grammar.charts.span_summary import SpanEntries
-from mbrparse.grammar.kernel import borrower
+from mbrparse.grammar.kernel import kernel
 
 
 class Alive(NamedTuple):
@@ -33,7 +33,7 @@ def alive_labels(length: int, entries: SpanEntries, threshold: float, label: Int
     return Alive(bits, label)
 
 
-@borrower
+@kernel
 def _mark(bits: npt.NDArray[np.uint64], entries: SpanEntries, threshold: float) -> None:
     for entry in range(len(entries.g)):
         if entries.g[entry] > threshold:
@@ -52,7 +52,7 @@ def alive_words(words: Words, alive: Alive) -> Words:
     return Words(first, words.entry_symbol[kept], words.entry_prob[kept])
 
 
-@borrower
+@kernel
 def is_alive(alive: Alive, start: int, end: int, symbol: int) -> bool:
     """Whether a symbol may stand over a span."""
     label = alive.label[symbol]

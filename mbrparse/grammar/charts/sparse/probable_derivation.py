@@ -17,7 +17,7 @@ from mbrparse.grammar.charts.lexicon import Words
 from mbrparse.grammar.charts.nodes import Nodes
 from mbrparse.grammar.charts.rule_tables import Ints, Offsets, Rules
 from mbrparse.grammar.charts.sparse.sparse_state import SparseChart
-from mbrparse.grammar.kernel import borrower, kernel
+from mbrparse.grammar.kernel import array_kernel, kernel
 
 Doubles = npt.NDArray[np.float64]
 
@@ -71,14 +71,14 @@ def pair_rules(rules: Rules) -> PairRules:
     return table
 
 
-@borrower
+@kernel
 def _enter(table: PairRules, keys: Offsets) -> None:
     for place in range(len(keys)):
         slot = _slot(table, keys[place])
         table.key[slot], table.place[slot] = keys[place], place
 
 
-@borrower
+@kernel
 def _slot(table: PairRules, key: int) -> int:
     """Where a pair is in the table, or would be."""
     mask = len(table.key) - 1
@@ -88,7 +88,7 @@ def _slot(table: PairRules, key: int) -> int:
     return slot
 
 
-@kernel
+@array_kernel
 def probable_derivation(
     rules: PairRules, words: Words, chart: SparseChart, log_prob: float, tie: float
 ) -> tuple[Nodes, float]:
@@ -118,7 +118,7 @@ def probable_derivation(
     return Nodes(np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0, np.int32)), -np.inf
 
 
-@borrower
+@kernel
 def _fill(rules: PairRules, words: Words, chart: SparseChart, bound: float, room: _Room) -> float:
     """Find the best derivations of nodes that reach the bound, and of the sentence; not a number: no room."""
     n = len(words.entry_start) - 1
@@ -163,7 +163,7 @@ def _fill(rules: PairRules, words: Words, chart: SparseChart, bound: float, room
     return top
 
 
-@borrower
+@kernel
 def _fill_cell(rules: PairRules, start: int, end: int, room: _Room) -> None:
     symbols, values, n_symbols = room.symbol, room.value, len(rules.node_of)
     for split in range(start + 1, end):
@@ -184,7 +184,7 @@ def _fill_cell(rules: PairRules, start: int, end: int, room: _Room) -> None:
                         values[node] = max(values[node], value + rules.log_prob[rule])
 
 
-@kernel
+@array_kernel
 def _read_off(rules: PairRules, n: int, top: float, tie: float, room: _Room) -> Nodes:
     """The first derivation within the tolerance of the best."""
     symbols, values = room.symbol, room.value
@@ -209,7 +209,7 @@ def _read_off(rules: PairRules, n: int, top: float, tie: float, room: _Room) -> 
     return nodes
 
 
-@borrower
+@kernel
 def _children(
     rules: PairRules, parent: tuple[int, int, int], tie: float, room: _Room
 ) -> tuple[int, int, int]:

@@ -38,6 +38,7 @@ Scaled = tuple[npt.NDArray[np.float64], float]
 
 # Nodes that a chart may hold: some 3.5 GB. A sentence that needs more has no chart.
 MAX_NODES = 1 << 26
+_FIRST_NODES = 1 << 14
 
 
 class _Memory(NamedTuple):
@@ -87,7 +88,7 @@ class SparseCharts:
         self._entry_prob = self._lexicon.prob.astype(dtype)
         with np.errstate(over="ignore"):
             self._powers = np.ldexp(1.0, np.arange(-MAX_SHIFT, MAX_SHIFT + 1)).astype(dtype)
-        self._memory = self._allocated(32, 1 << 14)
+        self._memory = self._allocated(32, _FIRST_NODES)
         self._held: _Held | None = None
 
     def fill(self, chart: Chart, wanted: Wanted) -> None:

@@ -6,10 +6,10 @@ import numpy as np
 
 from mbrparse.grammar.charts.nodes import Nodes
 from mbrparse.grammar.charts.sparse.sparse_state import BestPaths, SparseState
-from mbrparse.grammar.kernel import kernel
+from mbrparse.grammar.kernel import array_kernel
 
 
-@kernel
+@array_kernel
 def sparse_derivation(state: SparseState, best: BestPaths) -> tuple[Nodes, float]:
     """Read the best derivation off the chart, and its log probability.
 
@@ -63,7 +63,7 @@ def sparse_derivation(state: SparseState, best: BestPaths) -> tuple[Nodes, float
     return nodes, np.log(top) + chart.exponent[0, n] * np.log(2.0)
 
 
-@kernel
+@array_kernel
 def _room(nodes: Nodes, count: int, n: int) -> Nodes:
     """The nodes, with room for one more."""
     if count < len(nodes.start):

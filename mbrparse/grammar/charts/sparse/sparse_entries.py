@@ -8,7 +8,7 @@ from mbrparse.grammar.charts.lexicon import Words
 from mbrparse.grammar.charts.rule_tables import Floats, Ints
 from mbrparse.grammar.charts.span_summary import SpanEntries
 from mbrparse.grammar.charts.sparse.sparse_state import MAX_SHIFT, SparseChart
-from mbrparse.grammar.kernel import borrower, kernel
+from mbrparse.grammar.kernel import array_kernel, kernel
 
 
 def sparse_entries(words: Words, chart: SparseChart, label: Ints, n_labels: int) -> SpanEntries:
@@ -20,7 +20,7 @@ def sparse_entries(words: Words, chart: SparseChart, label: Ints, n_labels: int)
     return SpanEntries(*(values[:found].copy() for values in room))
 
 
-@kernel
+@array_kernel
 def _list_entries(words: Words, chart: SparseChart, label: Ints, n_labels: int, room: SpanEntries) -> int:
     """Enter them into arrays with room for one of each node; returns how many there are."""
     starts, ends, label_ids, g, lexical = room
@@ -59,7 +59,7 @@ def _list_entries(words: Words, chart: SparseChart, label: Ints, n_labels: int, 
     return place
 
 
-@borrower
+@kernel
 def _add_lexical(
     words: Words, chart: SparseChart, label: Ints, own: Floats, word_prob: Floats, position: int
 ) -> None:

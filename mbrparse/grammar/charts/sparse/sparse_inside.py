@@ -30,10 +30,10 @@ from mbrparse.grammar.charts.sparse.sparse_state import (
     normalize,
     set_factors,
 )
-from mbrparse.grammar.kernel import borrower
+from mbrparse.grammar.kernel import kernel
 
 
-@borrower
+@kernel
 def sparse_inside(state: SparseState, alive: Alive | None, stop: Ints) -> bool:
     """Fill the chart with all nodes of a sentence.
 
@@ -46,7 +46,7 @@ def sparse_inside(state: SparseState, alive: Alive | None, stop: Ints) -> bool:
     return full
 
 
-@borrower
+@kernel
 def sparse_viterbi(state: SparseState, best: BestPaths, alive: Alive | None, stop: Ints) -> bool:
     """The same with maxima, and the way to each in ``best``.
 
@@ -57,7 +57,7 @@ def sparse_viterbi(state: SparseState, best: BestPaths, alive: Alive | None, sto
     return full
 
 
-@borrower
+@kernel
 def _fill(state: SparseState, best: BestPaths | None, alive: Alive | None, stop: Ints) -> bool:
     tables, unary, prediction, words, chart, buckets = state
     n = len(words.entry_start) - 1
@@ -163,7 +163,7 @@ def _fill(state: SparseState, best: BestPaths | None, alive: Alive | None, stop:
     return True
 
 
-@borrower
+@kernel
 def _close(state: SparseState, best: BestPaths | None, start: int, end: int, count: int) -> int:
     """Close a complete cell under unary rules; return the new number of nodes, -1 if they do not fit."""
     unary, chart, slots, mass = state.unary, state.chart, state.buckets.slots, state.buckets.mass
@@ -197,7 +197,7 @@ def _close(state: SparseState, best: BestPaths | None, start: int, end: int, cou
     return count
 
 
-@borrower
+@kernel
 def _keep_chains(state: SparseState, best: BestPaths, newest: int, start: int, end: int) -> None:
     """Keep the best chain of each node of a closed cell; from ``newest`` on its nodes can be bottoms."""
     unary, chart, slots, mass = state.unary, state.chart, state.buckets.slots, state.buckets.mass
@@ -227,7 +227,7 @@ def _keep_chains(state: SparseState, best: BestPaths, newest: int, start: int, e
         node = chart.cell_next[node]
 
 
-@borrower
+@kernel
 def _split(chart: SparseChart, back: Ints, node: int, end: int) -> int:
     """Where a node's best children meet; 0 over a single terminal."""
     start = chart.start[node]

@@ -9,10 +9,10 @@ import numpy as np
 from mbrparse.grammar.charts.rule_tables import Floats, Ints
 from mbrparse.grammar.charts.sparse.alive import Alive, is_alive
 from mbrparse.grammar.charts.sparse.sparse_state import MAX_SHIFT, SparseChart, SparseState
-from mbrparse.grammar.kernel import borrower
+from mbrparse.grammar.kernel import kernel
 
 
-@borrower
+@kernel
 def sparse_outside(state: SparseState, alive: Alive | None, stop: Ints) -> float:
     """Fill in the chart's ``outside``; return the log of the sentence's probability (-inf at ``stop``).
 
@@ -60,7 +60,7 @@ def sparse_outside(state: SparseState, alive: Alive | None, stop: Ints) -> float
     return log_prob
 
 
-@borrower
+@kernel
 def _close_outside(state: SparseState, start: int, end: int) -> None:
     """Close a cell whose nodes have all that wider cells give them."""
     unary, chart = state.unary, state.chart
@@ -81,7 +81,7 @@ def _close_outside(state: SparseState, start: int, end: int) -> None:
         node = chart.cell_next[node]
 
 
-@borrower
+@kernel
 def _set_live_factors(chart: SparseChart, factor: Floats, split: int, end: int) -> bool:
     """Factors as in ``set_factors``, zero where no parent can pass anything on."""
     outside = chart.outside
@@ -100,7 +100,7 @@ def _set_live_factors(chart: SparseChart, factor: Floats, split: int, end: int) 
     return any_live
 
 
-@borrower
+@kernel
 def _pass_down(state: SparseState, alive: Alive | None, right: int, span: tuple[int, int]) -> Any:
     """Pass to all left partners of a node what their parents have; return the node's own share."""
     split, end = span
@@ -122,7 +122,9 @@ def _pass_down(state: SparseState, alive: Alive | None, right: int, span: tuple[
                 if alive is not None:
                     if not is_alive(alive, start, end, tables.rule_parent[rule]):
                         continue  # it may be there all the same, above what is
-                weight += tables.rule_prob[rule] * outside[slots[tables.rule_parent[rule], start]]
+                parent = slots[tables.rule_parent[rule], start]
+                if parent >= 0:  # else nothing predicts it
+                    weight += tables.rule_prob[rule] * outside[parent]
             if weight > 0:
                 weight *= factor[start]
                 received += weight * buckets.value[member]

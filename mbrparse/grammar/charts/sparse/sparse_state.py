@@ -18,7 +18,7 @@ from mbrparse.grammar.charts.closure import BestChains, UnaryTables
 from mbrparse.grammar.charts.lexicon import Words
 from mbrparse.grammar.charts.prediction import Bits, Flags, Prediction
 from mbrparse.grammar.charts.rule_tables import Floats, Ints, SparseTables
-from mbrparse.grammar.kernel import borrower, kernel
+from mbrparse.grammar.kernel import array_kernel, kernel
 
 MAX_SHIFT = 1000  # powers of two beyond this are treated as zero or infinite
 
@@ -82,7 +82,7 @@ class BestPaths(NamedTuple):
     tolerance: float  # within which, relative, two derivations are equally good
 
 
-@borrower
+@kernel
 def enter_node(chart: SparseChart, slots: Ints, span: tuple[int, int], symbol: int, node: int) -> None:
     """Enter a new node into its cell."""
     start, end = span
@@ -93,7 +93,7 @@ def enter_node(chart: SparseChart, slots: Ints, span: tuple[int, int], symbol: i
     slots[symbol, start] = node
 
 
-@kernel
+@array_kernel
 def fill_buckets(tables: SparseTables, chart: SparseChart, buckets: Buckets, end: int) -> None:
     """Sort the column's nodes by symbol, left children only."""
     begin = chart.column_start[end]
@@ -116,7 +116,7 @@ def fill_buckets(tables: SparseTables, chart: SparseChart, buckets: Buckets, end
             buckets.value[member] = chart.inside[node]
 
 
-@borrower
+@kernel
 def normalize(chart: SparseChart, start: int, end: int) -> None:
     """Bring the largest value of a complete cell near one."""
     largest = chart.inside[0] * 0
@@ -129,7 +129,7 @@ def normalize(chart: SparseChart, start: int, end: int) -> None:
         _scale_cell(chart, start, end, shift)
 
 
-@borrower
+@kernel
 def _scale_cell(chart: SparseChart, start: int, end: int, shift: int) -> None:
     """Divide a cell's values by 2 ** shift and note it in its exponent."""
     factor = chart.powers[MAX_SHIFT - min(max(shift, -MAX_SHIFT), MAX_SHIFT)]
@@ -140,7 +140,7 @@ def _scale_cell(chart: SparseChart, start: int, end: int, shift: int) -> None:
     chart.exponent[start, end] += shift
 
 
-@borrower
+@kernel
 def set_factors(chart: SparseChart, factor: Floats, split: int, end: int) -> None:
     """Powers of two that bring products at this split to the scale of the cells they go to.
 

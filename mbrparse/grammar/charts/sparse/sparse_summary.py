@@ -8,10 +8,10 @@ from mbrparse.grammar.charts.lexicon import Words
 from mbrparse.grammar.charts.rule_tables import Ints
 from mbrparse.grammar.charts.span_summary import SpanSummary
 from mbrparse.grammar.charts.sparse.sparse_state import MAX_SHIFT, SparseChart
-from mbrparse.grammar.kernel import kernel
+from mbrparse.grammar.kernel import array_kernel
 
 
-@kernel
+@array_kernel
 def sparse_summary(
     chart: SparseChart, label: Ints, n_labels: int, n: int, tolerance: float, summary: SpanSummary
 ) -> None:
@@ -45,7 +45,7 @@ def sparse_summary(
                 node = chart.cell_next[node]
 
 
-@kernel
+@array_kernel
 def summarize_words(
     words: Words, chart: SparseChart, label: Ints, n_labels: int, summary: SpanSummary, tolerance: float
 ) -> None:
