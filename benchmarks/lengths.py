@@ -3,7 +3,7 @@
 Milliseconds of CPU time a sentence, medians of interleaved runs, by the small grammar of charts.py: eight
 sentences at once, and one by one. The ratios are what is asked for: alone at most twice the share of a
 batch, and 200 terminals at most nine times 100 of them. Sentences are stretches of the test text; those
-without a parse, of which no probability is computed, are left out.
+without a parse, of which no posteriors are computed, are left out.
 """
 
 # ruff: noqa: I001 (threads are pinned before numpy is imported)

@@ -330,20 +330,71 @@ def everything(*given: Any) -> None:
     chosen.least[:], chosen.least_label[:] = 0, 0
 
 
-def check_what_is_left_out(grammar: PCFG, words: Sequence[str], items: Items) -> None:
+def check_what_is_left_out(
+    grammar: PCFG, words: Sequence[str], items: Items, rows: Sequence[Objective] = (*ROWS, *MIXTURES)
+) -> None:
     """Trees and scores are those of a search that leaves nothing out, ties included."""
     if not known(grammar, words):
         return
-    rows = (*ROWS, *MIXTURES)
     found = decode(grammar, words, items, rows)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(forest_decoder, "survey", everything)
         whole = decode(grammar, words, items, rows)
         # The same of the sentence's whole forest, where the dense kernels had its nodes.
-        patch.setattr(forest_charts, "_is_dense", lambda _: False)
+        patch.setattr(forest_charts, "suits_dense", lambda _: False)
         forest = decode(grammar, words, items, rows)
     check_same(rows, found, whole)
     check_same(rows, found, forest)
+
+
+def test_a_cost_may_be_what_an_item_earns() -> None:
+    """Then a cell earns nothing, though more than rules is weighed."""
+    half = Fraction(1, 2)
+    grammar = to_pcfg(naive.Grammar({"S": Fraction(1)}, {("S", "S", "S"): half}, {("S", "x"): half}))
+    [chart] = ForestCharts(grammar).charts([grammar.encode(["x"] * 7)])
+    costs = set(chart.span_posteriors().g.tolist())
+    assert len(costs) > 5
+    for cost in costs:
+        gains = (Item.LABELLED_SPAN, 1.0), (Item.RULE, 0.2)
+        row = Objective("costly", Space.GRAMMAR, gains, -cost)
+        check_what_is_left_out(grammar, ["x"] * 7, "projected", [row])
+
+
+def test_what_nearly_cancels_is_bounded_as_closely_as_it_counts() -> None:
+    """Equal trees differ by a share of what nodes earn, which may be far more than a whole tree earns."""
+    close = 2e-10
+    rules: dict[tuple[str, str, str], float | Fraction] = {("S", "T", "T"): 0.3, ("T", "U", "V"): 0.5}
+    words: dict[tuple[str, str], float | Fraction] = {}
+    words |= {("T", "x"): 0.25, ("T", "z"): 0.25, ("V", "y"): 0.5, ("V", "z"): 0.5}
+    words |= {("U", "x"): 0.5 + close, ("U", "y"): 0.5 - close}
+    for name in ("P0", "P1", "P2", "P3"):
+        rules["S", name, "V"] = 0.175
+        rules[name, "U", "V"] = 0.25 / (0.5 + close)
+        words[name, "w"] = 1 - rules[name, "U", "V"]
+    costly = Objective("costly", Space.GRAMMAR, ((Item.PRODUCTION, 1e6),), -2.25e5)
+    rows = [costly, Objective("small", Space.GRAMMAR, (), -1.0)]
+    check_what_is_left_out(
+        to_pcfg(naive.Grammar({"S": 1.0}, rules, words)), ["x", "y", "z"], "projected", rows
+    )
+
+
+def test_equal_derivations_are_equal_whatever_values_are_scaled_by() -> None:
+    """All probabilities are powers of two, and sums of scaled logarithms come to nearly zero."""
+    powers = {
+        "S": "y A 2, y B 4, y y 3, y C 3, C A 3, B C 4",
+        "A": "S S 2, S y 3, S B 2, A S 3",
+        "C": "A y 3, C A 1, B A 3, A S 3",
+    }
+    binary: dict[tuple[str, str, str], float | Fraction] = {}
+    for parent, rows in powers.items():
+        for left, right, power in map(str.split, rows.split(",")):
+            binary[parent, left, right] = 2.0 ** -int(power)
+    words = "y y 0, S x 3, S y 3, A y 2, B y 1, B x 1, C y 3"
+    lexical: dict[tuple[str, str], float | Fraction] = {
+        (tag, word): 2.0 ** -int(power) for tag, word, power in map(str.split, words.split(","))
+    }
+    grammar = to_pcfg(naive.Grammar({"A": 0.5, "C": 0.5}, binary, lexical))
+    check_what_is_left_out(grammar, list("yyxxyyyyyyy"), "projected")
 
 
 def check_same(rows: Sequence[Objective], found: Searched, whole: Searched) -> None:

@@ -7,7 +7,7 @@ import numpy as np
 from mbrparse.decode.derivations.chains import best_chain, bound_steps, list_steps
 from mbrparse.decode.derivations.gains import production_gain
 from mbrparse.decode.derivations.label_chains import best_label_chain
-from mbrparse.decode.derivations.search_state import SearchState
+from mbrparse.decode.derivations.search_state import SearchState, margin
 from mbrparse.grammar.charts.forest.packed_forest import forest_cell
 from mbrparse.grammar.charts.rule_tables import Floats
 from mbrparse.grammar.kernel import kernel
@@ -42,7 +42,7 @@ def best_values(state: SearchState, root_gains: Floats, found: Floats, n: int) -
 @kernel
 def _best_tree(state: SearchState, root_gains: Floats, lane: int, n: int, count: int) -> tuple[int, float]:
     """One of them, its nodes from place ``count`` on; returns the place after them, and its value."""
-    forest, values, chains, tie = state.forest, state.values, state.chains, state.tie
+    forest, values, chains = state.forest, state.values, state.chains
     starts, ends, symbols = values.tree_nodes[0], values.tree_nodes[1], values.tree_nodes[2]
     best, own = values.best, values.own
     first = forest.node_first[forest_cell(0, n)]
@@ -54,7 +54,7 @@ def _best_tree(state: SearchState, root_gains: Floats, lane: int, n: int, count:
         return count, -np.inf
     root = -1
     for node in range(first, last):
-        if best[node, lane] + root_gains[node - first, lane] >= top - tie * abs(top):
+        if best[node, lane] + root_gains[node - first, lane] >= top - margin(state, lane, top):
             if root < 0 or forest.node_symbol[node] < forest.node_symbol[root]:
                 root = node
     stack = values.tree_stack
@@ -65,7 +65,10 @@ def _best_tree(state: SearchState, root_gains: Floats, lane: int, n: int, count:
         node, end = stack[height, 0], stack[height, 1]
         start = forest.node_start[node]
         cell = forest_cell(start, end)
-        if best[node, lane] > own[node, lane] + tie * abs(own[node, lane]) or own[node, lane] == -np.inf:
+        if (
+            best[node, lane] > own[node, lane] + margin(state, lane, own[node, lane])
+            or own[node, lane] == -np.inf
+        ):
             length = _chain(state, cell, node, lane)
             for place in range(length - 1):
                 starts[count], ends[count] = start, end
@@ -108,7 +111,7 @@ def _best_split(state: SearchState, lane: int, node: int, end: int) -> tuple[int
                 values.shared[place] if lane == edge_gains.share_lane else values.split[group_of[place], lane]
             )
             wanted = max(wanted, found + production_gain(gains, place, production_rule[place], here, lane))
-    least = wanted - state.tie * abs(wanted)
+    least = wanted - margin(state, lane, wanted)
     found_left, found_right = -1, -1
     # Where large values cancel, rounding may leave all below: then the largest is taken.
     largest, largest_left, largest_right = -np.inf, -1, -1

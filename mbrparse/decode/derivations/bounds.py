@@ -91,16 +91,26 @@ def _new_selection(count: int) -> Selection:
 def narrow(earnings: Earnings, cells: Cells, n: int, stop: Ints) -> None:
     """Select what trees may need that earn no less than ``lower``, bounds of cells being found.
 
-    At each node a tree that is chosen may lose 1e-9 of what it earns below (ties); the slack is more.
+    At each node a tree that is chosen may lose 1e-9 of what it earns below, or of a unit of a logarithm
+    (``search_state.margin``); the slack is more.
     """
     lower = earnings.lower
     for lane in range(LANES):
         if lane >= earnings.lanes:
             lower[lane] = np.inf
         elif lower[lane] > -np.inf:  # else no tree is known
-            lower[lane] -= 1e-7 * n * (n + abs(lower[lane]))
+            lower[lane] -= 1e-7 * n * (n * _magnitude(earnings.weights, lane) + abs(lower[lane]))
     _bound_around(cells.bounds, n, stop)
     _select(earnings, cells, n, stop)
+
+
+@kernel
+def _magnitude(weights: Floats, lane: int) -> float:
+    """How much a node of a tree earns, or loses, about: logarithms count more than posteriors."""
+    total: float = 16 * (abs(weights[RULE, lane]) + abs(weights[LOG_NODE, lane]))
+    for item in range(len(weights)):
+        total += abs(weights[item, lane])
+    return total if total > 1 else 1.0
 
 
 @kernel
@@ -131,7 +141,7 @@ def bound_cells(earnings: Earnings, cells: Cells, edge_most: Floats, n: int) -> 
             known = earnings.adds_up and core[cell] != 0
             for lane in range(LANES):
                 bounds.cap[cell, lane] = np.inf
-                if weights[SPLIT, lane] > 0 and not chains and _weighs_splits_only(weights, lane):
+                if weights[SPLIT, lane] > 0 and not chains and _weighs_only(weights, lane, SPLIT):
                     bounds.cap[cell, lane] = weights[SPLIT, lane] * node[cell]
                 if known and weights[RULE, lane] == 0 and weights[LOG_NODE, lane] == 0:
                     if weights[SPLIT, lane] > 0 and not chains:
@@ -157,12 +167,12 @@ def _minimum(first: Any, second: Any) -> Any:
 
 
 @kernel
-def _weighs_splits_only(weights: Floats, lane: int) -> bool:
-    """Whether a lane weighs nothing but posteriors of productions with their splits."""
+def _weighs_only(weights: Floats, lane: int, item: int) -> bool:
+    """Whether a lane weighs this and nothing else."""
     weighed = 0
-    for item in range(len(weights)):
-        weighed += weights[item, lane] != 0
-    return weighed == 1 and weights[SPLIT, lane] != 0
+    for other in range(len(weights)):
+        weighed += weights[other, lane] != 0
+    return weighed == 1 and weights[item, lane] != 0
 
 
 @kernel
@@ -223,7 +233,7 @@ def _bound_around(bounds: Bounds, n: int, stop: Ints) -> None:
 def _select(earnings: Earnings, cells: Cells, n: int, stop: Ints) -> None:
     """Select what trees may need that earn no less than ``lower``, and all that words stand for."""
     masses, bounds, selection = cells.masses, cells.bounds, cells.selection
-    most, below, within, around = bounds.most, bounds.below, bounds.within, bounds.around
+    below, within, around = bounds.below, bounds.within, bounds.around
     weights, projected, chains = earnings.weights, earnings.projected, earnings.chains
     least = selection.least_label if projected else selection.least
     excess = masses.label_excess if projected else masses.node_excess
@@ -258,7 +268,7 @@ def _select(earnings: Earnings, cells: Cells, n: int, stop: Ints) -> None:
                     least[cell] = min(least[cell], _least_earned(bounds, start, end, lane, lower) / by_split)
                 elif by_split > 0 and not chains:
                     least[cell] = min(least[cell], wanted / by_split)
-                elif by_rule > 0 and most[cell, lane] == 0:
+                elif by_rule > 0 and _weighs_only(weights, lane, RULE):
                     least[cell] = min(least[cell], np.exp(wanted / by_rule - earnings.log_total))
                 else:
                     mass = 0.0

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mbrparse.decode.derivations.search_state import SearchState
+from mbrparse.decode.derivations.search_state import SearchState, margin
 from mbrparse.grammar.kernel import kernel
 
 
@@ -105,7 +105,7 @@ def best_chain(state: SearchState, cell: int, top: int, lane: int, foot: float) 
         total = reached + own[child, lane] + once
         if known and not single:
             total -= gains.node[child, lane]
-        if total > best and (best == -np.inf or total > best + 1e-9 * abs(best)):
+        if total > best and (best == -np.inf or total > best + margin(state, lane, best)):
             best = total
             length = depth + 2
             for place in range(depth + 1):

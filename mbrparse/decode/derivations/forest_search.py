@@ -23,8 +23,8 @@ from mbrparse.grammar.kernel import kernel
 def search_forest(state: SearchState, n: int) -> None:
     """Fill the values of all nodes while there is time, the rows of gains and of ``lexical`` being filled."""
     forest, gains, edge_gains, values = state.forest, state.gains, state.edge_gains, state.values
-    own, best, split = values.own, values.best, values.split
-    node_first, edge_first, unary_first = forest.node_first, forest.edge_first, forest.unary_first
+    best, split = values.best, values.split
+    node_first, edge_first = forest.node_first, forest.edge_first
     edge_group, left_first, left_node = forest.edge_group, forest.left_first, forest.left_node
     weights = edge_gains.weights
     weighs_splits = len(edge_gains.mass) > 0
@@ -42,11 +42,6 @@ def search_forest(state: SearchState, n: int) -> None:
             if node_first[cell] == node_first[cell + 1]:
                 continue
             complete(state, cell, end - start == 1)
-            if unary_first[cell + 1] > unary_first[cell]:
-                close(state, cell)
-            elif len(forest.unary_rule):
-                for node in range(node_first[cell], node_first[cell + 1]):
-                    store(best, node, 0, load(own, node, 0))
             for right in range(node_first[cell], node_first[cell + 1]):
                 if not is_found(best, right):
                     continue
@@ -104,11 +99,6 @@ def earned_in_cells(state: SearchState, chosen: Ints, most: Floats, n: int) -> N
                         shared[place] = share[place] * forest.group_sum[group]
                 group = forest.group_next[group]
             complete(state, cell, end - start == 1)
-            if forest.unary_first[cell + 1] > forest.unary_first[cell]:
-                close(state, cell)
-            elif len(forest.unary_rule):
-                for node in range(first, last):
-                    store(values.best, node, 0, load(values.own, node, 0))
             best = load(values.best, first, 0)
             for node in range(first + 1, last):
                 best = maximum(best, load(values.best, node, 0))
@@ -142,7 +132,18 @@ def is_found(best: Floats, node: int) -> bool:
 
 @kernel
 def complete(state: SearchState, cell: int, single: bool) -> None:
-    """The values of a cell's nodes without chains, all its splits being found."""
+    """The values of a cell's nodes, all its splits being found."""
+    forest, values = state.forest, state.values
+    _value_without_chains(state, cell, single)
+    if forest.unary_first[cell + 1] > forest.unary_first[cell]:
+        _close(state, cell)
+    elif len(forest.unary_rule):
+        for node in range(forest.node_first[cell], forest.node_first[cell + 1]):
+            store(values.best, node, 0, load(values.own, node, 0))
+
+
+@kernel
+def _value_without_chains(state: SearchState, cell: int, single: bool) -> None:
     forest, gains, values = state.forest, state.gains, state.values
     share_lane = state.edge_gains.share_lane
     own, split, node_gain = values.own, values.split, gains.node
@@ -184,7 +185,7 @@ def complete(state: SearchState, cell: int, single: bool) -> None:
 
 
 @kernel
-def close(state: SearchState, cell: int) -> None:
+def _close(state: SearchState, cell: int) -> None:
     """The values of a cell's nodes with the best chain below each."""
     forest, chains, values = state.forest, state.chains, state.values
     if len(state.times):

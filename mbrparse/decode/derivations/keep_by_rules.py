@@ -261,7 +261,7 @@ def _list_edges(
                         groups += 1
                     place = Index(group)
                     below = inside[node] * value
-                    if weight[place] > 0 and (wanted or largest[place] * below >= least):
+                    if weight[place] > 0 and (wanted or not largest[place] * below < least):
                         if edges == len(edge_group):
                             return groups, edges, EDGES
                         edge_group[edges], left_node[edges] = group, node

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from mbrparse.decode.derivations.bounds import Cells, bound_cell
-from mbrparse.decode.derivations.forest_search import close, complete, forget
+from mbrparse.decode.derivations.forest_search import complete, forget
 from mbrparse.decode.derivations.gains import LANES, LOG_NODE, RULE
 from mbrparse.decode.derivations.search_state import SearchState
 from mbrparse.grammar.charts.forest.packed_forest import ONE, Index, forest_cell
@@ -37,11 +37,6 @@ def bound_by_search(state: SearchState, cells: Cells, n: int) -> None:
             if end - start > 1:
                 _relax(state, cells, found, start, end)
             complete(state, cell, end - start == 1)
-            if forest.unary_first[cell + 1] > forest.unary_first[cell]:
-                close(state, cell)
-            elif len(forest.unary_rule):
-                for node in range(first, last):
-                    store(best, node, 0, load(state.values.own, node, 0))
             for lane in range(LANES):
                 # What rules earn in a cell is bounded otherwise.
                 if weights[RULE, lane] == 0 and weights[LOG_NODE, lane] == 0:

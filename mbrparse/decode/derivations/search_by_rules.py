@@ -171,7 +171,7 @@ def _list_edges(
                     reached[group, :] = -np.inf
                 place = Index(group)
                 below = inside[node] * factor
-                if largest[place] == 0 or not (wanted or largest[place] * below >= least):
+                if largest[place] == 0 or (not wanted and largest[place] * below < least):
                     continue
                 if edges == len(forest.edge_group):
                     return groups, edges, EDGES

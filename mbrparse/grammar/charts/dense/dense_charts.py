@@ -27,9 +27,7 @@ from mbrparse.grammar.charts.dense.dense_state import (
     enter_words,
     room_for_group,
 )
-from mbrparse.grammar.charts.dense.dense_summary import (
-    wide_labels,
-)
+from mbrparse.grammar.charts.dense.dense_summary import wide_labels
 from mbrparse.grammar.charts.dense.dense_tables import dense_tables
 from mbrparse.grammar.charts.dense.diagonal_charts import DiagonalCharts
 from mbrparse.grammar.charts.dense.number_range import NumberRange

@@ -122,7 +122,7 @@ def _complete_cell(state: ForestState, words: Words, alive: Alive | None, start:
     entries = words.entry_start[end] - words.entry_start[end - 1] if end - start == 1 else 0
     # With unary rules every symbol might come.
     spare = len(inside) - (len(slot) if len(unary.rule_parent) else 0)
-    full = NODES if max(begin, begin + entries) > spare else -1
+    full = NODES if begin + entries > spare else -1
     if full < 0 and end - start == 1:
         for entry in range(words.entry_start[start], words.entry_start[end]):
             if not predicted[words.entry_symbol[entry]]:

@@ -121,7 +121,8 @@ class Forests:
             self._enlarge(full)
         total = forest_outside(self._state, length, self.clock.stop)
         self.clock.check()
-        if not 0 < total < math.inf:
+        nodes = self.forest.node_first[length * (length + 1) // 2]
+        if not (0 < total < math.inf and np.isfinite(self.forest.outside[:nodes]).all()):
             return self.forest, -math.inf
         columns = int(self._state.columns.shift[1 : length + 1].sum())
         shift = int(self._shift[terminal_ids].sum()) - columns

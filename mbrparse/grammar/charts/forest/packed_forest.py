@@ -12,9 +12,8 @@ Inside values are multiplied by a power of two for each position (``Columns.shif
 that end there, so that no factor stands between a node and its parts.
 
 Sparse charts and forests are twins that stay two. A sparse chart makes a product for each rule and split, a
-forest one for each pair of children and split: its way up and down takes 0.6 to 0.75 of the sparse chart's
-time (Penn sample, grammars of 2,000 to 4,400 rules, with and without unary rules, sentences up to 40). But it
-keeps every edge, of which there are many times more than nodes, in double precision only.
+forest one for each pair of children and split, and so takes less time. But it keeps every edge, of which
+there are many times more than nodes, in double precision only.
 """
 
 from __future__ import annotations
@@ -57,7 +56,7 @@ class Forest(NamedTuple):
     left_first: Ints  # by right node
     left_node: Ints
     production_first: Ints  # by group: its productions are production_first[g] .. production_last[g],
-    production_last: Ints  # the pair's rules in the same order (where a chart is pruned, some of them)
+    production_last: Ints  # the pair's rules in the same order, but for parents that are not there
     cell_production: Ints  # by cell: its productions are cell_production[c] .. cell_production[c + 1]
     production_parent: Ints
     production_group: Ints
