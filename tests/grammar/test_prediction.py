@@ -72,6 +72,11 @@ def test_left_corners_are_predicted_and_nothing_else(
         assert said(binary, unary, roots, set(), 0) >= first
 
 
+def test_of_a_whole_word_of_bits_none_is_lost() -> None:
+    roots = {0, 1, 30, 62, 63, 127}
+    assert said([(symbol, symbol, symbol) for symbol in roots], [], roots, set(), 0) == roots
+
+
 def test_where_nearly_everything_is_predicted_everything_is() -> None:
     children = [(0, left, right) for left in range(SYMBOLS) for right in range(0, SYMBOLS, 2)]
     assert said(children, [], {0}, {3}, 1) == set(range(SYMBOLS))

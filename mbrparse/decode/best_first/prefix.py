@@ -119,8 +119,9 @@ def _closure_row(
 @kernel
 def start_prefix(search: Search, corners: LeftCorners) -> None:
     """alpha_L at the beginning of the sentence."""
-    search.prefix[TOTAL, 0] = corners.root
-    search.prefix[PREFIX_PASSED, 0] = corners.root
+    for symbol in range(len(corners.root)):
+        search.prefix[TOTAL, 0, symbol] = corners.root[symbol]
+        search.prefix[PREFIX_PASSED, 0, symbol] = corners.root[symbol]
 
 
 @kernel

@@ -102,8 +102,10 @@ def predict(predicted: Flags, prediction: Prediction, row: Bits, ending: Ints, p
     if not prediction.is_selective:
         predicted[position] = 1
         return
-    for word in range(len(row)):
-        row[word] = prediction.first[word] if position == 0 else 0
+    row[:] = 0
+    if position == 0:
+        for word in range(len(row)):
+            row[word] = prediction.first[word]
     for left in range(len(ending) - 1):
         if ending[left + 1] > ending[left]:
             after = prediction.after[left >> prediction.left_shift]

@@ -142,7 +142,8 @@ def _outside(
                 if g_top[above] > 0:
                     g_bottom[below] += g_top[above] * chain_share[chain] * bottom[below] / top[above]
         else:
-            g_bottom[first:last] = g_top[first:last]
+            for node in range(first, last):
+                g_bottom[node] = g_top[node]
         for edge in range(graph.edge_first[cell], graph.edge_first[cell + 1]):
             parent = edge_parent[edge]
             if g_bottom[parent] > 0:
