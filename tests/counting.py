@@ -115,7 +115,7 @@ def _plain_kernel_files(counts: Counter[str]) -> Iterator[None]:
         del sys.modules[name]
     stand_ins = {
         kernel.__name__: _module(
-            kernel.__name__, kernel=lambda function: function, steady=lambda tables: tables
+            kernel.__name__, **dict.fromkeys(("kernel", "array_kernel", "steady"), lambda defined: defined)
         ),
         vector.__name__: counting_vectors(counts),
     }
