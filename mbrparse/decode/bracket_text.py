@@ -96,7 +96,8 @@ class BracketText:
         written = [tree for tree in trees if tree is not None]
         if not written:
             return [EMPTY_PARSE] * len(trees)
-        line = self._pace.run([sum(len(tree.leaves) for tree in written)], bool, self._lines, written)
+        tokens = sum(len(tree.leaves) for tree in written)
+        line = self._pace.run([tokens], lambda _: True, self._lines, written)  # nothing is ever refused
         return [EMPTY_PARSE if tree is None else next(line) for tree in trees]
 
     def _lines(self, written: Sequence[TreeParts]) -> Iterator[str]:

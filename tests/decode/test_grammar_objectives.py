@@ -6,6 +6,7 @@ from dataclasses import replace
 from fractions import Fraction
 from types import ModuleType
 from typing import Any, NamedTuple
+from unittest import mock
 
 import naive
 import naive_objectives
@@ -23,6 +24,7 @@ from mbrparse.decode.derivations import (
     forest_charts,
     forest_decoder,
     grammar_lanes,
+    kept_forests,
     label_forest,
     tree_search,
 )
@@ -345,6 +347,43 @@ def check_what_is_left_out(
         forest = decode(grammar, words, items, rows)
     check_same(rows, found, whole)
     check_same(rows, found, forest)
+
+
+def test_how_many_nodes_are_held_at_once_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    half, sentences = Fraction(1, 2), [["x"] * length for length in (2, 9, 1, 4, 4, 30, 3)]
+    grammar = to_pcfg(naive.Grammar({"S": Fraction(1)}, {("S", "S", "S"): half}, {("S", "x"): half}))
+    expected = Parser(grammar, *ROWS).parse(sentences)
+    asked: list[int] = []
+    found_nodes = forest_charts._dense_nodes
+
+    def noted(dense: Any, window: Sequence[Any]) -> Any:
+        asked.append(len(window))
+        return found_nodes(dense, window)
+
+    monkeypatch.setattr(forest_charts, "_dense_nodes", noted)
+    monkeypatch.setattr(forest_charts, "_WINDOW_NODES", 60)
+    parses = Parser(grammar, *ROWS).parse(sentences)
+    assert sum(asked) == len(sentences)
+    assert len(asked) > 2
+    assert [parse.decoded for parse in parses] == [parse.decoded for parse in expected]
+
+
+def test_where_memory_does_not_suffice_none_is_held() -> None:
+    """What is kept next has all the room that it asks for."""
+    grammar = to_pcfg(GROWING)
+    charts = ForestCharts(grammar)
+    decoder = ForestDecoder(charts, ROWS, expectations=False)
+    lengths = (4, 60, 55)
+    alone = [decode(grammar, ["x"] * length, "projected", ROWS) for length in lengths]
+    each = charts.charts([grammar.encode(["x"] * length) for length in lengths])
+    assert as_numbers(decoder.trees(next(each))) == as_numbers(alone[0].trees)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(kept_forests, "empty_forest", mock.Mock(side_effect=MemoryError))
+        long = next(each)
+        with pytest.raises(MemoryError):
+            decoder.trees(long)
+    assert decoder._kept._room is None
+    assert as_numbers(decoder.trees(next(each))) == as_numbers(alone[2].trees)
 
 
 def test_a_cost_may_be_what_an_item_earns() -> None:

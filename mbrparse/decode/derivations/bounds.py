@@ -30,6 +30,7 @@ from mbrparse.decode.derivations.gains import (
     RULE,
     SPAN,
     SPLIT,
+    weight_sizes,
 )
 from mbrparse.decode.derivations.kept_forest import Selection
 from mbrparse.grammar.charts.forest.packed_forest import forest_cell
@@ -107,10 +108,8 @@ def narrow(earnings: Earnings, cells: Cells, n: int, stop: Ints) -> None:
 @kernel
 def _magnitude(weights: Floats, lane: int) -> float:
     """How much a node of a tree earns, or loses, about: logarithms count more than posteriors."""
-    total: float = 16 * (abs(weights[RULE, lane]) + abs(weights[LOG_NODE, lane]))
-    for item in range(len(weights)):
-        total += abs(weights[item, lane])
-    return total if total > 1 else 1.0
+    logarithms, total = weight_sizes(weights, lane)
+    return max(1.0, total + 16 * logarithms)
 
 
 @kernel

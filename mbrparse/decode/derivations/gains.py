@@ -188,6 +188,16 @@ def _sum_unaries(source: ItemForest, sums: ItemSums, cell: int) -> None:
 
 
 @kernel
+def weight_sizes(weights: Floats, lane: int) -> tuple[float, float]:
+    """What a lane's weights sum up to, their signs aside: those of logarithms, and all."""
+    logarithms = abs(weights[RULE, lane]) + abs(weights[LOG_NODE, lane])
+    total = 0.0
+    for item in range(len(weights)):
+        total += abs(weights[item, lane])
+    return logarithms, total
+
+
+@kernel
 def node_gains(source: ItemForest, sums: ItemSums, gains: Gains, cell: int) -> None:
     """Fill the rows of a cell's nodes, its labels being summed up."""
     forest, items, weights = source.forest, source.items, gains.weights

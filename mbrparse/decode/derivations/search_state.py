@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mbrparse.decode.derivations.chain_scratch import ChainScratch
-from mbrparse.decode.derivations.gains import LANES, LOG_NODE, RULE, WEIGHTS, Gains
+from mbrparse.decode.derivations.gains import LANES, WEIGHTS, Gains, weight_sizes
 from mbrparse.decode.derivations.walk_scratch import WalkScratch
 from mbrparse.grammar.charts.forest.packed_forest import Forest, new_floats, new_ints
 from mbrparse.grammar.charts.rule_tables import Floats, Ints
@@ -92,14 +92,12 @@ def margin(state: SearchState, lane: int, value: float) -> float:
 
     Of a unit, where logarithms are summed up: where these are zero depends on how inside values are scaled.
     """
-    weights, edge_gains = state.gains.weights, state.edge_gains
-    logarithms, all_weights = abs(weights[RULE, lane]) + abs(weights[LOG_NODE, lane]), 0.0
-    for item in range(len(weights)):
-        all_weights += abs(weights[item, lane])
+    edge_gains = state.edge_gains
+    logarithms, total = weight_sizes(state.gains.weights, lane)
     if len(edge_gains.mass):
         logarithms += abs(edge_gains.weights[1, lane])
-        all_weights += abs(edge_gains.weights[0, lane]) + abs(edge_gains.weights[1, lane])
-    return state.tie * (all_weights if logarithms > 0 else abs(value))
+        total += abs(edge_gains.weights[0, lane]) + abs(edge_gains.weights[1, lane])
+    return state.tie * (total if logarithms > 0 else abs(value))
 
 
 def new_gains(forest: Forest, rule_log_prob: Floats, group_share: Floats) -> Gains:
