@@ -1,10 +1,10 @@
 """What the program writes, as digests: python benchmarks/digests.py FOLDER [--only NAME ...] [--quick].
 
-Two states of the program that print the same lines wrote the same trees, scores and details for every objective
-under four grammars (right-linear ones of a small and a large treebank, one with heads on words, one that keeps
-unary productions), for DOP, candidates, inside-outside training and best-first search. FOLDER keeps what was
-written, so that ``diff -r`` of two folders says what moved. Numbers are compared to nine digits: sums in another
-order differ behind them.
+Two states of the program that print the same lines wrote the same trees, scores and details for every
+objective under four grammars (right-linear ones of a small and a large treebank, one with heads on words, one
+that keeps unary productions), for DOP, candidates, inside-outside training and best-first search. FOLDER keeps
+what was written, so that ``diff -r`` of two folders says what moved. Numbers are compared to nine digits: sums
+in another order differ behind them.
 """
 
 from __future__ import annotations
@@ -20,10 +20,20 @@ from typing import Any
 
 from samples import default_corpus
 
-OBJECTIVES = (
-    "labelled-tree labelled-recall bracketed-recall general-recall labelled-f bracketed-f consistent-brackets"
-    " consistent-brackets-product parent-child productions max-rule-sum max-rule-product"
-).split()
+OBJECTIVES = [
+    "labelled-tree",
+    "labelled-recall",
+    "bracketed-recall",
+    "general-recall",
+    "labelled-f",
+    "bracketed-f",
+    "consistent-brackets",
+    "consistent-brackets-product",
+    "parent-child",
+    "productions",
+    "max-rule-sum",
+    "max-rule-product",
+]
 WHOLE_TREES = ("consistent-brackets-tree", "most-probable-tree", "bracketed-tree")
 RECALLS = ("labelled-recall", "bracketed-recall")
 #: Keys of details that hold times.
