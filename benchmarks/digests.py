@@ -1,10 +1,10 @@
 """What the program writes, as digests: python benchmarks/digests.py FOLDER [--only NAME ...] [--quick].
 
 Two states of the program that print the same lines wrote the same trees, scores and details for every
-objective under four grammars (right-linear ones of a small and a large treebank, one with heads on words, one
-that keeps unary productions), for DOP, candidates, inside-outside training and best-first search. FOLDER keeps
-what was written, so that ``diff -r`` of two folders says what moved. Numbers are compared to nine digits: sums
-in another order differ behind them.
+objective under four grammars (right-linear ones of a small and a large treebank, one with heads on words,
+one that keeps unary productions), for DOP, candidates, inside-outside training and best-first search.
+FOLDER keeps what was written, so that ``diff -r`` of two folders says what moved. Numbers are compared to
+nine digits: sums in another order differ behind them.
 """
 
 from __future__ import annotations
