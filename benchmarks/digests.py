@@ -100,7 +100,11 @@ class Recipes:
         found = self.parse(name, "all", OBJECTIVES, *short)
         found += self.parse(name, "grammar", RECALLS, "--space", "grammar", *short)
         found += self.parse(name, "symbols", ("labelled-recall", "productions"), "--items", "symbol", *short)
-        found += self.parse(name, "whole", WHOLE_TREES, "--max-length", 12)
+        # A treebank's own trees are not told apart where productions are unary.
+        whole = [
+            objective for objective in WHOLE_TREES if objective != "most-probable-tree" or name != "unaries"
+        ]
+        found += self.parse(name, "whole", whole, "--max-length", 12)
         found += self.parse(name, "single", ("labelled-tree", *RECALLS), "--precision", "single", *short)
         found += self.parse(name, "viterbi", ("labelled-tree",), *short)
         for how in ("--k-best", "--samples"):
