@@ -1,10 +1,7 @@
-"""BUBS (Bodenstab & Dunlop 2011) on our grammars and sentences: sentences a second and optimal parses, beside
-ours.
+"""BUBS (Bodenstab & Dunlop 2011) on our grammars and sentences: sentences a second, beside ours.
 
-Its agenda parser (-p Agenda) also keeps one derivation an item. It gets the grammar with numbers for names, a
-start symbol over its roots, tags for words, and for its boundary merit the probabilities of our
-boundary-bigram, which is the same figure but for a constant of the sentence; "inside" is our beta. Its
-exhaustive parser (-p CYK) stands beside our charts.
+Its exhaustive parser (-p CYK) gets the grammar with numbers for names, a start symbol over its roots, and
+tags for words.
 
     python benchmarks/bubs.py BUBS.jar DIR [nltk:treebank] [ROUNDS]
 
@@ -36,33 +33,21 @@ import numpy as np
 from pinned import machine, pin
 from samples import LARGE, SMALL, TREEBANK, Setting, binarized
 
-from mbrparse.decode.best_first.best_first import BestFirst
-from mbrparse.decode.best_first.viterbi.viterbi_charts import ViterbiCharts
 from mbrparse.grammar.charts.chart import Wanted
 from mbrparse.grammar.charts.factory import ChartFactory
 from mbrparse.grammar.induce import induce
 from mbrparse.grammar.pcfg import PCFG, IntArray
-from mbrparse.grammar.statistics.gather import Statistics, count_statistics
-from mbrparse.grammar.statistics.smoothed import StatisticsTables
 from mbrparse.treebank.corpora import SourceTree
 from mbrparse.treebank.splits import split_fraction
 
-START, BOUNDARY = "ROOT", "<null>"
-#: Parser and merit of theirs, merit of ours (None: exhaustive charts).
-CONTESTS = (
-    ("CYK", "Inside", None),
-    ("Agenda", "boundary.fom", "boundary-bigram"),
-    ("Agenda", "Inside", "beta"),
-)
-ALONE = ("a-star", "boundary-trigram")
+START = "ROOT"
 INSIDE = re.compile(r" inside=(\S+)")
 
 
 class Sample(NamedTuple):
-    """A grammar, its statistics, and the sentences to parse."""
+    """A grammar and the sentences to parse."""
 
     grammar: PCFG
-    statistics: Statistics
     sentences: list[IntArray]
 
 
@@ -73,7 +58,7 @@ def sample(corpus: str, setting: Setting) -> Sample:
     train = [SourceTree(corpus, number, trees[number]) for number in split.train]
     grammar = PCFG.from_rules(induce(train, "tags"))
     test = [grammar.encode(trees[number].tags()) for number in split.test]
-    return Sample(grammar, count_statistics(train, "tags"), [ids for ids in test if ids.min() >= 0])
+    return Sample(grammar, [ids for ids in test if ids.min() >= 0])
 
 
 def write_grammar(grammar: PCFG, path: Path) -> None:
@@ -94,23 +79,6 @@ def write_grammar(grammar: PCFG, path: Path) -> None:
     path.write_text("\n".join(lines) + "\n", "utf-8")
 
 
-def write_boundaries(grammar: PCFG, tables: StatisticsTables, path: Path) -> None:
-    """p(N | tag before), p(tag after | N) and tag bigrams, by the names of ``write_grammar``."""
-    tag_of = dict(zip(grammar.lexical_terminal.tolist(), grammar.lexical_symbol.tolist(), strict=True))
-    tags = [f"N{tag_of[terminal]}" for terminal in range(len(grammar.terminals))] + [BOUNDARY]
-    lines = ["# model=FOM type=BoundaryInOut boundaryNgramOrder=2 posNgramOrder=2"]
-    for number, tag in enumerate(tags):
-        lines += (f"LB {START} | {tag} 0", f"RB {tag} | {START} 0")
-        for symbol in np.unique(grammar.parent).tolist():
-            lines.append(f"LB N{symbol} | {tag} {tables.log_left[number, symbol]:.7f}")
-            lines.append(f"RB {tag} | N{symbol} {tables.log_right[number, symbol]:.7f}")
-        lines += (
-            f"PN {tag} | {before} {tables.tags.log_bigram(other, number):.7f}"
-            for other, before in enumerate(tags)
-        )
-    path.write_text("\n".join(lines) + "\n", "utf-8")
-
-
 class Bubs:
     """Runs BUBS in a folder of grammar, merit and sentences."""
 
@@ -122,16 +90,16 @@ class Bubs:
             lines = (" ".join(f"w{terminal}" for terminal in ids) + "\n" for ids in given)
             (folder / name).write_text("".join(lines), "utf-8")
 
-    def run(self, parser: str, merit: str) -> tuple[float, float, list[float]]:
+    def run(self) -> tuple[float, float, list[float]]:
         """Sentences a second, cold and warm, and the log probability of each parse."""
-        start, _ = self._spent(parser, merit, "one")
-        once, logs = self._spent(parser, merit, "once")
-        twice, _ = self._spent(parser, merit, "twice")
+        start, _ = self._spent("one")
+        once, logs = self._spent("once")
+        twice, _ = self._spent("twice")
         return (self._count - 1) / (once - start), self._count / (twice - once), logs
 
-    def _spent(self, parser: str, merit: str, sentences: str) -> tuple[float, list[float]]:
+    def _spent(self, sentences: str) -> tuple[float, list[float]]:
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        how = ["-p", parser, "-fom", merit, "-reparse", "none", "-O", "overParseTune=1", "-v", "fine"]
+        how = ["-p", "CYK", "-fom", "Inside", "-reparse", "none", "-O", "overParseTune=1", "-v", "fine"]
         done = subprocess.run(
             [*self._java, "-g", "grammar.txt", "-if", "Token", *how, sentences],
             cwd=self._folder,
@@ -146,19 +114,12 @@ class Bubs:
         return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, logs
 
 
-def ours(one: Sample, merit: str | None) -> tuple[float, list[float]]:
+def ours(one: Sample) -> tuple[float, list[float]]:
     """Sentences a second of a pass, and log probabilities."""
-    if merit is None:
-        factory = ChartFactory(one.grammar, wanted=Wanted(summaries=False, derivations=True))
-        _ = factory.charts(one.sentences[:64])
-        began = time.process_time()
-        logs = [chart.viterbi().log_prob for chart in factory.charts(one.sentences)]
-        return len(logs) / (time.process_time() - began), logs
-    search = ViterbiCharts(one.grammar, BestFirst(merit, statistics=one.statistics, agenda="viterbi"))
-    # The tables of A* are made for the longest sentence.
-    next(search.charts([max(one.sentences, key=len)]))
+    factory = ChartFactory(one.grammar, wanted=Wanted(summaries=False, derivations=True))
+    _ = factory.charts(one.sentences[:64])
     began = time.process_time()
-    logs = [chart.derivation.log_prob for chart in search.charts(one.sentences)]
+    logs = [chart.viterbi().log_prob for chart in factory.charts(one.sentences)]
     return len(logs) / (time.process_time() - began), logs
 
 
@@ -168,28 +129,20 @@ def optimal(logs: Iterable[float], best: Sequence[float]) -> float:
     return float(np.mean([abs(log - top) < 1e-3 if math.isfinite(log) else log == top for log, top in pairs]))
 
 
-def contest(jar: str, folder: Path, one: Sample, rounds: int) -> None:
-    """Print a line for each merit."""
+def compare(jar: str, folder: Path, one: Sample, rounds: int) -> None:
+    """Print both parsers' speed."""
     folder.mkdir(parents=True)
     write_grammar(one.grammar, folder / "grammar.txt")
-    write_boundaries(one.grammar, StatisticsTables(one.statistics, one.grammar), folder / "boundary.fom")
     bubs = Bubs(jar, folder, one.sentences)
-    best = ours(one, None)[1]
-    print("sentences/s (optimal parses)          BUBS cold   warm            ours   to warm  to cold")
-    for parser, theirs, merit in CONTESTS:
-        found = [(bubs.run(parser, theirs), ours(one, merit)) for _ in range(rounds)]
-        cold, warm, mine = np.median([(*their[:2], own[0]) for their, own in found], axis=0)
-        (_, _, logs), (_, own_logs) = found[0]
-        print(
-            f"{parser + ' ' + theirs:20} {merit or 'exhaustive':16} {cold:7.0f} {warm:6.0f} "
-            f"({optimal(logs, best):.3f}) {mine:7.0f} ({optimal(own_logs, best):.3f})  {mine / warm:6.2f}"
-            f"  {mine / cold:7.2f}",
-            flush=True,
-        )
-    for merit in ALONE:
-        found_alone = [ours(one, merit) for _ in range(rounds)]
-        mine = float(np.median([rate for rate, _ in found_alone]))
-        print(f"{'':20} {merit:39} {mine:7.0f} ({optimal(found_alone[0][1], best):.3f})", flush=True)
+    found = [(bubs.run(), ours(one)) for _ in range(rounds)]
+    cold, warm, mine = np.median([(*their[:2], own[0]) for their, own in found], axis=0)
+    (_, _, logs), (_, best) = found[0]
+    print("sentences/s (optimal parses)  BUBS cold   warm            ours   to warm  to cold")
+    print(
+        f"exhaustive {cold:28.0f} {warm:6.0f} ({optimal(logs, best):.3f}) {mine:7.0f}  {mine / warm:6.2f}"
+        f"  {mine / cold:7.2f}",
+        flush=True,
+    )
 
 
 if __name__ == "__main__":
@@ -205,4 +158,4 @@ if __name__ == "__main__":
             len(material.sentences),
         )
         print(f"\n{kind.name} ({kind}): {symbols} symbols, {rules} binary rules, {number} sentences")
-        contest(JAR, FOLDER / kind.name, material, int(sys.argv[4]) if len(sys.argv) > 4 else 3)
+        compare(JAR, FOLDER / kind.name, material, int(sys.argv[4]) if len(sys.argv) > 4 else 3)

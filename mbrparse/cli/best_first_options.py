@@ -8,7 +8,6 @@ from typing import Any, TypeVar
 
 import click
 
-from mbrparse.cli.objective_options import combinations_checked
 from mbrparse.cli.options import Finite, NearestChoice, note, refuse_options
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -22,20 +21,11 @@ _OPTIONS = (
         help="Fill the whole chart, or only as much as --until asks for; the options below are best-first's.",
     ),
     click.option(
-        "--agenda",
-        type=NearestChoice(["paper", "viterbi"]),
-        default="paper",
-        show_default=True,
-        help="paper: inside probabilities are sums that grow with the chart (Caraballo & Charniak 1998); "
-        "viterbi: one derivation an item, for --objective labelled-tree alone, and faster.",
-    ),
-    click.option(
         "--merit",
         metavar="NAME",
         default="boundary-trigram",
         show_default=True,
-        help="The figure of merit that orders the agenda (an unknown name is answered with all of them). "
-        "With --agenda viterbi, beta and a-star find the most probable derivation, by proof.",
+        help="The figure of merit that orders the agenda (an unknown name is answered with all of them).",
     ),
     click.option("--edges", type=click.IntRange(min=1), metavar="N", help="Make at most so many edges."),
     click.option(
@@ -68,7 +58,6 @@ def best_first_options(command: Command) -> Command:
 
 def best_first_search(
     engine: str,
-    agenda: Any,
     merit: str,
     edges: int | None,
     until: str,
@@ -78,12 +67,10 @@ def best_first_search(
     """How to search best-first; None for the exhaustive engine, which takes none of its options."""
     context = click.get_current_context()
     if engine == "exhaustive":
-        refuse_options(
-            ("agenda", "merit", "edges", "until", "beta_threshold", "statistics"), "--engine best-first"
-        )
+        refuse_options(("merit", "edges", "until", "beta_threshold", "statistics"), "--engine best-first")
         return None
     from mbrparse.decode.best_first.best_first import BestFirst, Until
-    from mbrparse.decode.best_first.merits import A_STAR, MERITS
+    from mbrparse.decode.best_first.merits import MERITS
     from mbrparse.errors import MbrparseError
     from mbrparse.grammar.statistics.statistics_file import read_statistics
 
@@ -91,13 +78,8 @@ def best_first_search(
         stop = Until.parse(until)
     except MbrparseError as error:
         raise click.BadParameter(str(error), param_hint="--until") from None
-    # The names are asked of the table itself: a new merit is added in one file.
-    merit = NearestChoice([*MERITS, A_STAR.name]).convert(merit, _parameter(context, "merit"), context)
-    if agenda == "viterbi":
-        refuse_options(("beta_threshold",), "--agenda paper, whose inside estimates grow")
-    # Whether all goes together is asked before a file is read.
-    with combinations_checked():
-        how = BestFirst(merit, stop, edges, beta_threshold, agenda=agenda)
+    merit = NearestChoice(list(MERITS)).convert(merit, _parameter(context, "merit"), context)
+    how = BestFirst(merit, stop, edges, beta_threshold)
     if stop.name == "mass":
         note("--until mass: each sentence is first given an exhaustive inside pass")
     return how if statistics is None else replace(how, statistics=read_statistics(statistics))

@@ -29,7 +29,6 @@ CHART_OPTIONS = (
     "scheduler",
     "write_posteriors",
     "engine",
-    "agenda",
     "merit",
     "edges",
     "until",
@@ -103,8 +102,6 @@ def posteriors_writer(path: str, grammar: PCFG | DopGrammar, options: ParserOpti
 
     if path == STANDARD:
         raise click.UsageError("--write-posteriors needs a file: standard output is for trees.")
-    if not options.has_sums:
-        raise click.UsageError("--write-posteriors needs posteriors: --agenda viterbi has none.")
     if options.items == "symbol":
         raise click.UsageError("--write-posteriors needs --items projected: the file speaks of labels.")
     pcfg = grammar.pcfg if isinstance(grammar, DopGrammar) else grammar

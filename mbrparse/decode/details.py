@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from mbrparse.decode.best_first.viterbi.viterbi_chart import ViterbiChart
 from mbrparse.decode.decoders import Decoded
 from mbrparse.decode.fallback import LabelledSpans
 from mbrparse.decode.parse_result import Parse
@@ -51,12 +49,9 @@ class Details:
             # Where there is no limit of time, or it suffices, nothing is said of it.
             **({"unfinished": True} if parse.unfinished else {}),
             **self._pruned(parse),
-            **self._searched(parse),
             "trees": {
                 objective.name: None
                 if parse.posteriors is None
-                else self._derivation(parse.length, spans, decoded)
-                if isinstance(parse.chart, ViterbiChart)
                 else self._tree(parse, parse.posteriors, spans, decoded)
                 for objective, spans, decoded in rows
             },
@@ -67,22 +62,6 @@ class Details:
         """Where something was to be left out of the chart, what is known of that (grammar.charts.pruning)."""
         pruned: Pruned | None = getattr(parse.chart, "pruned", None)
         return {} if pruned is None else {"pruned": pruned._asdict()}
-
-    @staticmethod
-    def _searched(parse: Parse) -> dict[str, Any]:
-        """What a search on the Viterbi agenda took, and whether its tree is proved to be the best."""
-        return {"search": asdict(parse.chart.effort)} if isinstance(parse.chart, ViterbiChart) else {}
-
-    @staticmethod
-    def _derivation(length: int, spans: LabelledSpans, decoded: Decoded | None) -> dict[str, Any] | None:
-        """The row of a derivation of which no more is known than its own probability."""
-        if decoded is None:
-            return None
-        return {
-            "constituents": max(length - 1, 0),
-            "log_probability": decoded.log_prob,
-            "nodes": [[*span] for span in spans],
-        }
 
     def _tree(
         self, parse: Parse, posteriors: Posteriors, spans: LabelledSpans, decoded: Decoded | None

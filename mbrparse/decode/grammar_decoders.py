@@ -84,10 +84,6 @@ class GrammarDecoders:
             forests = ForestCharts(self.grammar, options.items, self.clock, self._pruning)
             self.labels = forests.labels
             return forests
-        if options.best_first is not None and options.best_first.agenda == "viterbi":
-            from mbrparse.decode.best_first.viterbi.viterbi_charts import ViterbiCharts
-
-            return ViterbiCharts(self.grammar, options.best_first, self.clock)
         if options.best_first is not None:
             from mbrparse.decode.best_first.best_first_charts import BestFirstCharts
 

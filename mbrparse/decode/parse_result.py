@@ -105,10 +105,7 @@ class Parse:
 
     @property
     def log_prob(self) -> float:
-        """The natural logarithm of the sentence's probability.
-
-        -inf where it has no chart; nan where the search of it kept no sums (best_first.viterbi).
-        """
+        """The natural logarithm of the sentence's probability, -inf where it has no chart."""
         return -math.inf if self.chart is None else self.chart.log_prob
 
     @property
@@ -126,8 +123,7 @@ class Parse:
         """By objective, what it is expected to score with its tree (None: with a fall-back, nothing).
 
         For the recalls the expected number of right constituents or brackets, for other objectives the sum
-        of their gains, for the most probable derivation its probability given the sentence (None where that
-        is not known).
+        of their gains, for the most probable derivation its probability given the sentence.
         """
         rows = zip(self.objectives, self.decoded, strict=True)
         return {objective.name: self._score(found) for objective, found in rows}
@@ -135,8 +131,6 @@ class Parse:
     def _score(self, found: Decoded | None) -> float | None:
         if found is None or found.log_prob is None:
             return None if found is None else found.score
-        if math.isnan(self.log_prob):
-            return None
         return math.exp(found.log_prob - self.log_prob)
 
     def __repr__(self) -> str:

@@ -101,11 +101,6 @@ class ParserOptions:
         crossing = self.needs_consistency or any(o.kind is Kind.WHOLE for o in self.objectives)
         if crossing and self.best_first is not None:
             raise OptionsError("What crosses a span is told with --engine exhaustive")
-        if not self.has_sums and any(o.kind is not Kind.DERIVATION for o in self.objectives):
-            raise OptionsError(
-                "--agenda viterbi finds the most probable derivation and no posteriors: "
-                "give --objective labelled-tree"
-            )
         if self.needs_forest:
             what = "--items symbol" if self.items == "symbol" else "This objective"
             if self.best_first is not None:
@@ -128,11 +123,6 @@ class ParserOptions:
             raise OptionsError("--objective minimum-risk needs candidates: --k-best or --samples")
         if chooses is not (self.risk is not None):
             raise OptionsError("--objective minimum-risk and --risk go together")
-
-    @property
-    def has_sums(self) -> bool:
-        """Whether charts know the sentence's probability and posteriors."""
-        return self.best_first is None or self.best_first.agenda == "paper"
 
     @property
     def has_candidates(self) -> bool:

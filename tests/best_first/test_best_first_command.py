@@ -11,8 +11,6 @@ from mbrparse.decode.best_first import best_first_charts as best_first
 from mbrparse.decode.best_first.kernels import run_slice
 from mbrparse.grammar.statistics.statistics_file import read_statistics
 
-VITERBI = ("--engine", "best-first", "--agenda", "viterbi", "--objective", "labelled-tree")
-
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory, command: Command) -> Path:
@@ -43,39 +41,6 @@ def test_exhausted_parses_are_the_exhaustive_ones(folder: Path, command: Command
         expected = (folder / f"exhaustive-{name}").read_text()
         assert (folder / f"best-first-{name}").read_text() == expected
         assert expected.count("\n") == 12
-
-
-@pytest.mark.parametrize("merit", ["a-star", "beta"])
-def test_the_first_parse_of_an_admissible_merit_is_the_exhaustive_one(
-    merit: str, folder: Path, command: Command, tmp_path: Path
-) -> None:
-    common = ("parse", "-g", folder / "g", folder / "test.mrg", "--objective", "labelled-tree")
-    exact = command(*common, "--details", tmp_path / "exhaustive")
-    found = command(*common, *VITERBI, "--merit", merit, "--details", tmp_path / "details")
-    assert (found.code, found.out) == (0, exact.out)
-    expected, rows = (
-        [json.loads(line) for line in (tmp_path / name).read_text().splitlines()]
-        for name in ("exhaustive", "details")
-    )
-    for row, exhaustive in zip(rows, expected, strict=True):
-        assert row["status"] == "parsed"
-        assert row["log_probability"] is None
-        assert row["search"]["optimal"] is True
-        assert 0 < row["search"]["popped"] <= row["search"]["pushed"]
-        tree, other = row["trees"]["labelled-tree"], exhaustive["trees"]["labelled-tree"]
-        assert tree.keys() == {"constituents", "log_probability", "nodes"}
-        assert tree["nodes"] == [node[:3] for node in other["nodes"]]
-        assert tree["log_probability"] < 0
-
-
-def test_other_merits_do_not_claim_an_optimum(folder: Path, command: Command, tmp_path: Path) -> None:
-    how = ("--merit", "boundary-bigram", "--statistics", folder / "s", "--details", tmp_path / "details")
-    done = command("parse", "-g", folder / "g", folder / "test.mrg", *VITERBI, *how)
-    assert done.code == 0, done
-    rows = [json.loads(line) for line in (tmp_path / "details").read_text().splitlines()]
-    assert not any(row["search"]["optimal"] for row in rows)
-    few = command("parse", "-g", folder / "g", folder / "test.mrg", *VITERBI, "--merit", "beta", "--edges", 3)
-    assert "no parse within 3 edges: 12" in few.err
 
 
 @pytest.mark.parametrize("until", ["first-parse", "mass:0.95"])
@@ -129,14 +94,6 @@ def test_errors_are_one_line(folder: Path, command: Command) -> None:
         (("--edges", "5"), "--edges needs --engine best-first"),
         (("--engine", "best-first", "--edges", "0"), "--edges"),
         (("--engine", "best-first", "--beta-threshold", "-1"), "--beta-threshold"),
-        (("--agenda", "viterbi"), "--agenda needs --engine best-first"),
-        (("--engine", "best-first", "--agenda", "viterbo"), "Did you mean 'viterbi'?"),
-        (("--engine", "best-first", "--merit", "a-star"), "give --agenda viterbi"),
-        ((*VITERBI, "--merit", "prefix"), "prefix is made of sums, which --agenda viterbi does not keep"),
-        ((*VITERBI, "--merit", "beta", "--until", "mass:0.9"), "--until mass is a sum"),
-        ((*VITERBI, "--merit", "beta", "--beta-threshold", "0.1"), "--beta-threshold needs --agenda paper"),
-        ((*VITERBI[:4], "--merit", "beta"), "give --objective labelled-tree"),
-        ((*VITERBI, "--merit", "beta", "--write-posteriors", "p.npz"), "--agenda viterbi has none"),
     ],
 )
 def test_usage_errors(arguments: tuple[str, ...], message: str, folder: Path, command: Command) -> None:

@@ -15,7 +15,7 @@ from mbrparse.decode.best_first.best_first import BestFirst, Until
 from mbrparse.decode.best_first.best_first_chart import BestFirstChart
 from mbrparse.decode.best_first.best_first_charts import BestFirstCharts
 from mbrparse.decode.best_first.merits import MERITS
-from mbrparse.errors import MbrparseError
+from mbrparse.errors import MbrparseError, OptionsError
 from mbrparse.grammar.charts.factory import ChartFactory
 from mbrparse.grammar.induce import induce
 from mbrparse.grammar.pcfg import PCFG, IntArray
@@ -252,3 +252,8 @@ def test_a_merit_says_what_statistics_it_lacks() -> None:
 def test_until_refuses(text: str) -> None:
     with pytest.raises(MbrparseError, match="first-parse, exhausted or mass:SHARE"):
         Until.parse(text)
+
+
+def test_an_unknown_merit_is_refused() -> None:
+    with pytest.raises(OptionsError, match="merit is one of stack, beta"):
+        BestFirst("alpha")

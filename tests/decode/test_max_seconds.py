@@ -18,7 +18,6 @@ from mbrparse.decode.best_first import best_first_charts
 from mbrparse.decode.best_first.best_first import BestFirst, Until
 from mbrparse.decode.best_first.best_first_charts import BestFirstCharts
 from mbrparse.decode.best_first.kernels import TIME_UP, run_slice
-from mbrparse.decode.best_first.viterbi import viterbi_charts
 from mbrparse.decode.derivations import grammar_lanes, label_forest
 from mbrparse.decode.derivations.lane_search import search_lanes
 from mbrparse.decode.free.bracketing import best_bracketing
@@ -165,11 +164,6 @@ def looked(answer: object) -> bool:
         (label_forest, "project_forest", {"objective": "max-rule-sum", "grammar": "latent"}),
         (best_first_charts, "run_slice", {"best_first": BestFirst("normalized-beta", Until("exhausted"))}),
         (best_first_charts, "run_slice", {"best_first": BestFirst("normalized-beta", Until("mass", 0.9))}),
-        (
-            viterbi_charts,
-            "run_items",
-            {"objective": "labelled-tree", "best_first": BestFirst("a-star", agenda="viterbi")},
-        ),
     ],
 )
 def test_kernels_say_that_they_stopped(

@@ -22,7 +22,7 @@ from mbrparse.decode.best_first.kernels import (
     propose_terminals,
     run_slice,
 )
-from mbrparse.decode.best_first.merits import A_STAR, MERIT_IDS
+from mbrparse.decode.best_first.merits import MERIT_IDS
 from mbrparse.decode.best_first.prefix import left_corners, no_corners, start_prefix
 from mbrparse.decode.best_first.state import empty_search, rules_of, with_more_constituents, with_more_edges
 from mbrparse.errors import GrammarError, MbrparseError
@@ -54,11 +54,10 @@ def statistics_tables(grammar: PCFG, how: BestFirst) -> StatisticsTables | None:
     if not how.figure.needs_statistics:
         return None
     if how.statistics is None:
-        without = "normalized-beta" if how.agenda == "paper" else A_STAR.name
         raise MbrparseError(
             f"the merit {how.merit} needs statistics that the grammar alone does not have",
             remedy="gather them with mbrparse train --statistics FILE, and give mbrparse parse "
-            f"--statistics FILE (or take a merit without: {without})",
+            "--statistics FILE (or take a merit without: normalized-beta)",
         )
     return StatisticsTables(how.statistics, grammar)
 

@@ -6,7 +6,6 @@ section 3, and Charniak, Goldwater & Johnson 1998 for the boundary estimates). T
 posterior, alpha beta / p(t_{0,n}); each merit replaces what is not known yet by an estimate.
 
 To add one: write its function, give it a row in MERITS and a line in ``figure_of_merit``, all in this file.
-The Viterbi agenda takes it for log_inside plus something fixed, unless its ``_weigh`` says otherwise.
 """
 
 from __future__ import annotations
@@ -59,8 +58,6 @@ MERITS = {
 }
 DEFAULT_MERIT = "boundary-trigram"
 MERIT_IDS = {name: position for position, name in enumerate(MERITS)}
-#: Of --agenda viterbi alone: beta is there the best derivation's, and alpha cannot be more (outside_bounds).
-A_STAR = Merit("a-star", "beta times what alpha is at most")
 
 
 @kernel

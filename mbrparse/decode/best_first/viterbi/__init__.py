@@ -1,1 +1,0 @@
-"""The Viterbi agenda: items with one derivation each, for the most probable derivation alone; A*."""
