@@ -21,9 +21,9 @@ from pathlib import Path
 from typing import get_args
 
 from mbrparse.decode.fallback import LabelledSpans
-from mbrparse.evaluate.columns import Columns
-from mbrparse.evaluate.counts import SentenceCounts
-from mbrparse.evaluate.criteria import rates
+from mbrparse.evaluate.profiles.counts import SentenceCounts
+from mbrparse.evaluate.tables.columns import Columns
+from mbrparse.evaluate.tables.criteria import rates
 from mbrparse.experiments.dop.model_trial import timed_parses
 from mbrparse.experiments.dop.models import Model, Search
 from mbrparse.experiments.held_out import HeldOut

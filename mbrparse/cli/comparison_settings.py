@@ -98,9 +98,9 @@ def settings_of(options: dict[str, Any], parameters: EvalbParameters | None, **m
 
     Raises MbrparseError where the options mean nothing together.
     """
-    from mbrparse.evaluate.gold import Comparison
     from mbrparse.evaluate.profiles.profile_table import chosen_profile
     from mbrparse.evaluate.settings import Settings
+    from mbrparse.evaluate.trees.gold import Comparison
 
     comparison = Comparison(options["form"], options["crossing_reference"], options["unaries"])
     profile = chosen_profile(options["profile"], comparison, parameters)

@@ -28,11 +28,10 @@ def evalb_parameters(path: str, encoding: str) -> EvalbParameters:
 
 def print_as_evalb(gold: str, parses: str, parameters: EvalbParameters, options: dict[str, Any]) -> bool:
     """EVALB's own output, the coverage on standard error. Whether every sentence counts."""
-    from mbrparse.evaluate.counts import counts_table
-    from mbrparse.evaluate.evalb.evalb_counts import EvalbCounts, evalb_row
-    from mbrparse.evaluate.evalb.evalb_files import evalb_scores
+    from mbrparse.evaluate.evalb.evalb_counts import EvalbCounts, evalb_row, evalb_scores
     from mbrparse.evaluate.evalb.report import Report
-    from mbrparse.evaluate.sources import gold_file, parse_files
+    from mbrparse.evaluate.profiles.counts import counts_table
+    from mbrparse.evaluate.trees.sources import gold_file, parse_files
 
     report = Report(parameters.cutoff)
     messages: list[str] = []

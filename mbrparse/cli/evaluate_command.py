@@ -22,7 +22,7 @@ from mbrparse.files import open_output, together
 
 if TYPE_CHECKING:
     from mbrparse.evaluate.evalb.parameters import EvalbParameters
-    from mbrparse.evaluate.tables import Format
+    from mbrparse.evaluate.tables.rate_tables import Format
 
 
 @click.command()

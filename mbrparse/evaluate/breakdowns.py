@@ -12,15 +12,22 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
-from mbrparse.evaluate.attachment_tally import PP, AttachmentTally
-from mbrparse.evaluate.columns import Columns
-from mbrparse.evaluate.compared import Tally
-from mbrparse.evaluate.criteria import Average, Criterion, rates, totals
-from mbrparse.evaluate.grids import LAYOUTS, Cell
-from mbrparse.evaluate.label_tally import LabelTally
-from mbrparse.evaluate.place_tally import PlaceTally, depth_name, depths, width_name, widths
-from mbrparse.evaluate.significance_report import number
-from mbrparse.evaluate.tables import Format, prose, signature_line
+from mbrparse.evaluate.tables.columns import Columns
+from mbrparse.evaluate.tables.criteria import Average, Criterion, rates, totals
+from mbrparse.evaluate.tables.grids import LAYOUTS, Cell
+from mbrparse.evaluate.tables.rate_tables import Format, prose, signature_line
+from mbrparse.evaluate.tables.significance_report import number
+from mbrparse.evaluate.tallies import (
+    PP,
+    AttachmentTally,
+    LabelTally,
+    PlaceTally,
+    depth_name,
+    depths,
+    width_name,
+    widths,
+)
+from mbrparse.evaluate.trees.gold import Tally
 
 By = Literal["length", "label", "confusions", "depth", "width", "attachment"]
 

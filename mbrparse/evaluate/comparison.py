@@ -8,15 +8,15 @@ from pathlib import Path
 from typing import Literal, Protocol, runtime_checkable
 
 from mbrparse.errors import MbrparseError, visible
-from mbrparse.evaluate.agreement import Form
 from mbrparse.evaluate.breakdowns import By
-from mbrparse.evaluate.criteria import Average, Criterion
 from mbrparse.evaluate.evalb.parameters import EvalbParameters, read_parameters
 from mbrparse.evaluate.evaluation import Evaluation, evaluate
-from mbrparse.evaluate.gold import Comparison, CrossingReference
 from mbrparse.evaluate.profiles.profile_table import Profile, chosen_profile
 from mbrparse.evaluate.settings import Settings
-from mbrparse.evaluate.sources import TreesInMemory
+from mbrparse.evaluate.tables.criteria import Average, Criterion
+from mbrparse.evaluate.trees.agreement import Form
+from mbrparse.evaluate.trees.gold import Comparison, CrossingReference
+from mbrparse.evaluate.trees.sources import TreesInMemory
 from mbrparse.treebank.tree import Tree
 
 

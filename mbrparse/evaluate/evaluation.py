@@ -11,20 +11,25 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from mbrparse.errors import MbrparseError
 from mbrparse.evaluate.breakdowns import Breakdown, Breakdowns, render_breakdowns
-from mbrparse.evaluate.columns import Columns
-from mbrparse.evaluate.compared import Tally
-from mbrparse.evaluate.counted_table import Row, counted_rows, warn_of_nary, with_fallbacks, with_words
-from mbrparse.evaluate.counts import counts_table
-from mbrparse.evaluate.criteria import FELL_BACK
 from mbrparse.evaluate.details_files import read_fallbacks
-from mbrparse.evaluate.gold import Comparison
-from mbrparse.evaluate.leaf_ancestor import OF_WORDS, WordTally
-from mbrparse.evaluate.oracle import sources_of
+from mbrparse.evaluate.profiles.counts import counts_table
+from mbrparse.evaluate.profiles.leaf_ancestor import OF_WORDS, WordTally
+from mbrparse.evaluate.profiles.profile_table import (
+    Row,
+    counted_rows,
+    warn_of_nary,
+    with_fallbacks,
+    with_words,
+)
+from mbrparse.evaluate.risk import sources_of
 from mbrparse.evaluate.runs import Runs
 from mbrparse.evaluate.settings import Settings
-from mbrparse.evaluate.significance import Significance, significance
-from mbrparse.evaluate.sources import TreeSource, gold_file, parse_files
-from mbrparse.evaluate.tables import Format, Summary, render, summarize
+from mbrparse.evaluate.tables.columns import Columns
+from mbrparse.evaluate.tables.criteria import FELL_BACK
+from mbrparse.evaluate.tables.rate_tables import Format, Summary, render, summarize
+from mbrparse.evaluate.tables.significance import Significance, significance
+from mbrparse.evaluate.trees.gold import Comparison, Tally
+from mbrparse.evaluate.trees.sources import TreeSource, gold_file, parse_files
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -17,15 +17,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mbrparse.evaluate.breakdowns import Breakdown
-from mbrparse.evaluate.columns import Columns
-from mbrparse.evaluate.criteria import DASH, quotients
-from mbrparse.evaluate.grids import Cell
-from mbrparse.evaluate.resamples import EQUAL
-from mbrparse.evaluate.significance import bootstrap, columns, interval, p_value
+from mbrparse.evaluate.tables.columns import Columns
+from mbrparse.evaluate.tables.criteria import DASH, quotients
+from mbrparse.evaluate.tables.grids import Cell
+from mbrparse.evaluate.tables.significance import EQUAL, bootstrap, columns, interval, p_value
 
 if TYPE_CHECKING:
-    from mbrparse.evaluate.columns import Floats
-    from mbrparse.evaluate.criteria import Average, Criterion
+    from mbrparse.evaluate.tables.columns import Floats
+    from mbrparse.evaluate.tables.criteria import Average, Criterion
     from mbrparse.workers.executor import Jobs
 
 

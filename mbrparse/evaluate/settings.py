@@ -7,11 +7,11 @@ from typing import get_args
 
 from mbrparse.errors import MbrparseError
 from mbrparse.evaluate.breakdowns import OF_LABELS, By
-from mbrparse.evaluate.criteria import Average, Criterion
-from mbrparse.evaluate.gold import Comparison
-from mbrparse.evaluate.leaf_ancestor import OF_WORDS
+from mbrparse.evaluate.profiles.leaf_ancestor import OF_WORDS
 from mbrparse.evaluate.profiles.profile_table import How
 from mbrparse.evaluate.profiles.span_conventions import SpanConventions
+from mbrparse.evaluate.tables.criteria import Average, Criterion
+from mbrparse.evaluate.trees.gold import Comparison
 
 #: The criteria by which differences between parsers are told, unless another is asked for.
 USUAL = ("labelled_recall", "bracketing_f")

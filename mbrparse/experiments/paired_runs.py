@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mbrparse.evaluate.criteria import DASH
+from mbrparse.evaluate.tables.criteria import DASH
 
 # What subtracting rates leaves, and no rates of sentences come near.
 _ROUNDING = 1e-12

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from mbrparse.evaluate.grids import LAYOUTS, Grid, PrintFormat, csv_grid
+from mbrparse.evaluate.tables.grids import LAYOUTS, Grid, PrintFormat, csv_grid
 from mbrparse.files import open_output, together
 
 SUFFIXES: dict[str, PrintFormat] = {"txt": "text", "md": "markdown", "tex": "latex"}

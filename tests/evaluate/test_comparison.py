@@ -13,9 +13,9 @@ from evaluation_cases import GOLD, ORIGINAL_GOLD, PARSE, write
 
 from mbrparse.errors import MbrparseError
 from mbrparse.evaluate.comparison import compare
-from mbrparse.evaluate.criteria import MORE
 from mbrparse.evaluate.evalb.evalb_counts import EvalbCounts
-from mbrparse.evaluate.leaf_ancestor import LEAF_ANCESTOR
+from mbrparse.evaluate.profiles.leaf_ancestor import LEAF_ANCESTOR
+from mbrparse.evaluate.tables.criteria import MORE
 from mbrparse.treebank.brackets import read_trees
 from mbrparse.treebank.tree import Tree
 

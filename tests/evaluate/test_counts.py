@@ -15,13 +15,20 @@ import pytest
 from evaluation_cases import GOLD, ORIGINAL_GOLD, PARSE, write
 
 from mbrparse.errors import CorpusError, InputMismatchError
-from mbrparse.evaluate.columns import Columns
-from mbrparse.evaluate.counts import SentenceCounts, count_matches, counts_table
-from mbrparse.evaluate.criteria import COVERAGE, MORE, PAPER, Average, Criterion, rates, totals
 from mbrparse.evaluate.drawing import read_sentences
-from mbrparse.evaluate.gold import Comparison
-from mbrparse.evaluate.names import distinct_names
-from mbrparse.evaluate.sources import gold_file, parse_files
+from mbrparse.evaluate.profiles.counts import SentenceCounts, count_matches, counts_table
+from mbrparse.evaluate.tables.columns import Columns
+from mbrparse.evaluate.tables.criteria import (
+    COVERAGE,
+    MORE,
+    PAPER,
+    Average,
+    Criterion,
+    rates,
+    totals,
+)
+from mbrparse.evaluate.trees.gold import Comparison
+from mbrparse.evaluate.trees.sources import distinct_names, gold_file, parse_files
 
 CRITERIA = PAPER + MORE
 

@@ -7,7 +7,7 @@ import pytest
 from commandline import Command
 from evaluation_cases import write
 
-from mbrparse.evaluate.criteria import PAPER
+from mbrparse.evaluate.tables.criteria import PAPER
 
 PRM = Path(__file__).parent.parent / "data" / "evalb" / "sample.prm"
 

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from naive_evalb import Row, Rules, compare
 
 from mbrparse.errors import FileError
-from mbrparse.evaluate.evalb import collins_parameters
-from mbrparse.evaluate.evalb.evalb_files import evalb_scores
+from mbrparse.evaluate.evalb import parameters
+from mbrparse.evaluate.evalb.evalb_counts import evalb_scores
 from mbrparse.evaluate.evalb.parameters import SHIPPED, SPMRL, read_parameters
 from mbrparse.evaluate.evalb.report import HEADING
-from mbrparse.evaluate.sources import gold_file, parse_files
+from mbrparse.evaluate.trees.sources import gold_file, parse_files
 
 DATA = Path(__file__).parent.parent / "data" / "evalb"
 COLLINS = DATA / "COLLINS.prm"
@@ -357,7 +357,7 @@ def test_evalbs_own_files_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     data = Path(__file__).parent.parent / "data" / "evalb"
     for name in SHIPPED:
         assert read_parameters(name, print) == read_parameters(data / name, print)
-    assert read_parameters("COLLINS.prm", print) == collins_parameters.COLLINS
+    assert read_parameters("COLLINS.prm", print) == parameters.COLLINS
     (tmp_path / "COLLINS.prm").write_text("LABELED 0\n")
     assert not read_parameters("COLLINS.prm", print).labelled
     with pytest.raises(FileError, match=r"collins\.prm: no such file"):

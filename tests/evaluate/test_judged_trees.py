@@ -10,19 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mbrparse.evaluate.breakdowns import By
-from mbrparse.evaluate.compared import ComparedTrees, equal_pairs
 from mbrparse.evaluate.comparison import compare
-from mbrparse.evaluate.criteria import COVERAGE, PAPER
-from mbrparse.evaluate.gold import Comparison
-from mbrparse.evaluate.outline import Brackets
-from mbrparse.evaluate.report.expectations import Expectations
-from mbrparse.evaluate.report.judged_trees import CROSSING, EXTRA, RIGHT, JudgedTrees
+from mbrparse.evaluate.details_files import Expectations
+from mbrparse.evaluate.report.judged_trees import CROSSING, EXTRA, RIGHT, JudgedTrees, LabelNumbers
 from mbrparse.evaluate.report.kept_comparison import KeptComparison, compare_sources
-from mbrparse.evaluate.report.label_numbers import LabelNumbers
 from mbrparse.evaluate.report.page_index import page_index
 from mbrparse.evaluate.report.sentence_records import SentenceRecords
 from mbrparse.evaluate.settings import Settings
-from mbrparse.evaluate.sources import TreesInMemory
+from mbrparse.evaluate.tables.criteria import COVERAGE, PAPER
+from mbrparse.evaluate.trees.gold import ComparedTrees, Comparison, equal_pairs
+from mbrparse.evaluate.trees.outline import Brackets
+from mbrparse.evaluate.trees.sources import TreesInMemory
 from mbrparse.reporting import say_nothing
 from mbrparse.treebank.constituents import constituents
 from mbrparse.treebank.tree import Tree

@@ -6,9 +6,9 @@ from evaluation_cases import nary_trees, trees
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mbrparse.evaluate.gold import Comparison, GoldSentence
-from mbrparse.evaluate.matches import Matches
-from mbrparse.evaluate.outline import outline
+from mbrparse.evaluate.trees.gold import Comparison, GoldSentence
+from mbrparse.evaluate.trees.matches import Matches
+from mbrparse.evaluate.trees.outline import outline
 from mbrparse.treebank.binarize import binarize, debinarize
 from mbrparse.treebank.constituents import constituents
 from mbrparse.treebank.labels import project

@@ -15,8 +15,7 @@ import pytest
 from commandline import Command, Outcome
 
 from mbrparse.decode.run import parse_all
-from mbrparse.evaluate.evalb.collins_parameters import COLLINS, NEVER, write_collins
-from mbrparse.evaluate.evalb.parameters import read_parameters
+from mbrparse.evaluate.evalb.parameters import COLLINS, NEVER, read_parameters, write_collins
 from mbrparse.experiments.simaan import steps
 from mbrparse.experiments.simaan.parser_kinds import ALGORITHMS
 from mbrparse.treebank.brackets import read_tree_file

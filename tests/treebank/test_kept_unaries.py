@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tree_strategies import labels, tokens, trees
 
-from mbrparse.evaluate.gold import Comparison, GoldSentence
+from mbrparse.evaluate.trees.gold import Comparison, GoldSentence
 from mbrparse.treebank.binarize import Binarization, binarize, debinarize
 from mbrparse.treebank.brackets import read_tree
 from mbrparse.treebank.clean import clean

@@ -1,11 +1,14 @@
-"""EVALB's reading of a line of brackets, which is not a treebank reader's.
+"""EVALB's reading of a line of brackets, which is not a treebank reader's, and its mending of misquotes.
 
 Source: EVALB's behaviour (PAPERS.md, section 6, and its 2013 version run side by side). A line may hold
 no tree, one or several; a pair of brackets with a label, white space and at most one word is a terminal
 (``(X )`` has the empty word); anything else that opens is a bracket, whatever is in it, and whether or
 not it is closed. What is wrong with a line is a message, and the line is read on with what was found.
+EVALB's limits of 200 words, 200 brackets and 5,000 bytes a line do not hold here.
 
-Without EVALB's limits of 200 words, 200 brackets and 5,000 bytes a line.
+Misquotes (EVALB's QUOTE_LABEL): a parser that tags a closing quotation mark as a possessive keeps a
+terminal that is deleted from the gold, so that the two yields differ. Where the lengths of the yields
+differ, the deleted mark is put back.
 """
 
 from __future__ import annotations
@@ -123,3 +126,39 @@ def _report_stray(text: str, start: int, end: int, error: Callable[[str], None])
         error(_MORE)
     error("Reading sentence")
     raise StrayWordError
+
+
+def mend_quotes(gold: EvalbLine, test: EvalbLine, parameters: EvalbParameters) -> None:
+    """Put deleted quotation marks back, in either line, where the other line has kept its own.
+
+    Marks are paired by the number of terminals before them. Each one put back moves those behind it,
+    and it is by the moved numbers that later ones are paired.
+    """
+    deleted = parameters.deleted
+    for right in range(len(test.quotes)):
+        place = test.quotes[right].place
+        for left in range(len(gold.quotes)):
+            ours, theirs = gold.quotes[left], test.quotes[right]
+            if ours.place != place or (ours.tag in deleted) == (theirs.tag in deleted):
+                continue
+            if ours.tag in deleted:
+                _put_back(gold, left)
+            else:
+                _put_back(test, right)
+
+
+def _put_back(line: EvalbLine, number: int) -> None:
+    quote = line.quotes[number]
+    line.nested = False  # as a rule it still is
+    line.words.insert(quote.place, quote.word)
+    line.tags.insert(quote.place, quote.tag)
+    for bracket in range(quote.bracket, len(line.starts)):
+        line.starts[bracket] += 1
+        line.ends[bracket] += 1
+    for bracket in quote.inside:
+        line.ends[bracket] += 1
+    line.quotes[number:] = [_moved(later) for later in line.quotes[number:]]
+
+
+def _moved(quote: Quote) -> Quote:
+    return quote._replace(place=quote.place + 1)

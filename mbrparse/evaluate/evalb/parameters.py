@@ -1,20 +1,20 @@
 """EVALB's parameter files (``.prm``): which labels and words count, and as what.
 
-Source: the ``.prm`` files that come with EVALB (Sekine and Collins, public domain) and its behaviour
-on them. A line is a key, white space, and a value that reaches to the end of the line; a line that
-begins with ``#``, or is shorter than three characters, is a comment. Keys may be repeated: labels and
-pairs add up, of numbers the last one holds.
+Source: the ``.prm`` files that come with EVALB (Sekine and Collins, public domain), COLLINS.prm among
+them, and its behaviour on them. A line is a key, white space, and a value that reaches to the end of the
+line; a line that begins with ``#``, or is shorter than three characters, is a comment. Keys may be
+repeated: labels and pairs add up, of numbers the last one holds.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from mbrparse.errors import FileError, shortened
-from mbrparse.files import read_lines, source_name
+from mbrparse.files import open_output, read_lines, source_name
 
 #: White space as EVALB (C's isspace) knows it. Words may hold other kinds (U+3000, no-break space).
 WHITE = " \t\n\v\f\r"
@@ -190,3 +190,32 @@ def _number(key: str, value: str, source: str, line: int) -> int:
             f"{key} is {shortened(value)!r}, {wrong}", source=source, line=line, remedy=f"write e.g. {key} 1"
         )
     return int(found.group())
+
+
+COLLINS = EvalbParameters(
+    name="COLLINS.prm",
+    deleted=frozenset({"TOP", "-NONE-", ",", ":", "``", "''", "."}),
+    deleted_for_length=frozenset({"-NONE-"}),
+    equal_labels=frozenset({("ADVP", "PRT"), ("PRT", "ADVP")}),
+)
+
+#: EVALB ends at the eleventh error; a table must not depend on how many there are.
+NEVER = 1_000_000
+
+
+def write_collins(path: str | Path) -> EvalbParameters:
+    """Write COLLINS.prm, but for the number of errors at which EVALB gives up; return what it says."""
+    parameters = replace(COLLINS, max_error=NEVER, name=Path(path).name)
+    with open_output(path) as stream:
+        stream.write("# EVALB's COLLINS.prm, without its end at the 11th error\n")
+        for key, number in (("MAX_ERROR", NEVER), ("CUTOFF_LEN", parameters.cutoff), ("LABELED", 1)):
+            stream.write(f"{key} {number}\n")
+        for key, labels in (
+            ("DELETE_LABEL", parameters.deleted),
+            ("DELETE_LABEL_FOR_LENGTH", parameters.deleted_for_length),
+        ):
+            stream.writelines(f"{key} {label}\n" for label in sorted(labels))
+        for one, other in sorted(parameters.equal_labels):
+            if one < other:
+                stream.write(f"EQ_LABEL {one} {other}\n")
+    return parameters

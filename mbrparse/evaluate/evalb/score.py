@@ -12,11 +12,10 @@ from collections.abc import Callable
 from enum import IntEnum
 from typing import NamedTuple
 
-from mbrparse.evaluate.evalb.line import EvalbLine
+from mbrparse.evaluate.evalb.line import EvalbLine, mend_quotes
 from mbrparse.evaluate.evalb.parameters import EvalbParameters
-from mbrparse.evaluate.evalb.quotes import mend_quotes
-from mbrparse.evaluate.matches import consistent, gap_owners
-from mbrparse.evaluate.outline import Brackets, Span
+from mbrparse.evaluate.trees.matches import consistent, gap_owners
+from mbrparse.evaluate.trees.outline import Brackets, Span
 
 
 class Status(IntEnum):

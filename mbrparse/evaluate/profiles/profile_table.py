@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from mbrparse.errors import MbrparseError
-from mbrparse.evaluate.criteria import COVERAGE, MORE, PAPER, Criterion
-from mbrparse.evaluate.evalb.collins_parameters import COLLINS
-from mbrparse.evaluate.evalb.evalb_counts import EVALB, EVALB_COVERAGE
-from mbrparse.evaluate.evalb.parameters import SPMRL, EvalbParameters
-from mbrparse.evaluate.gold import PAPER_FORM, Comparison
-from mbrparse.evaluate.leaf_ancestor import OF_WORDS
+from mbrparse.errors import InputMismatchError, MbrparseError
+from mbrparse.evaluate.evalb.evalb_counts import EVALB, EVALB_COVERAGE, EvalbCounts, count_as_evalb
+from mbrparse.evaluate.evalb.parameters import COLLINS, SPMRL, EvalbParameters
+from mbrparse.evaluate.profiles.counts import SentenceCounts, count_matches
+from mbrparse.evaluate.profiles.leaf_ancestor import OF_WORDS, WordTally
 from mbrparse.evaluate.profiles.span_conventions import SpanConventions
 from mbrparse.evaluate.profiles.span_counts import (
     COMPARED,
@@ -27,7 +26,13 @@ from mbrparse.evaluate.profiles.span_counts import (
     WHOLE_F,
     WHOLE_PRECISION,
     WHOLE_RECALL,
+    SpanCounts,
+    count_spans,
 )
+from mbrparse.evaluate.tables.columns import Columns
+from mbrparse.evaluate.tables.criteria import CONSISTENT, COVERAGE, MORE, PAPER, Criterion
+from mbrparse.evaluate.trees.gold import PAPER_FORM, Comparison, Tally
+from mbrparse.evaluate.trees.sources import TreeSource
 
 How: TypeAlias = Comparison | EvalbParameters | SpanConventions
 
@@ -142,3 +147,57 @@ def profile_called(name: str) -> Profile:
     if name not in PROFILES:
         raise MbrparseError(f"no profile is called {name!r}", remedy=f"there are {', '.join(PROFILES)}")
     return PROFILES[name]
+
+
+Row: TypeAlias = SentenceCounts | EvalbCounts | SpanCounts
+
+
+def counted_rows(
+    gold: TreeSource,
+    parses: Sequence[TreeSource],
+    how: How,
+    tell: Callable[[str], None],
+    tallies: Mapping[str, Sequence[Tally]],
+) -> Iterator[Sequence[Row]]:
+    """Yield, for each gold sentence, its counts in each parser's parses; ``tallies`` are fed by the way."""
+    match how:
+        case EvalbParameters():
+            yield from count_as_evalb(gold, parses, how, tell, tallies)
+        case SpanConventions():
+            yield from count_spans(gold, parses, how, tallies, tell)
+        case _:
+            yield from count_matches(gold, parses, how, tallies, tell)
+
+
+def warn_of_nary(counts: Columns, criteria: Sequence[Criterion], tell: Callable[[str], None]) -> None:
+    """Say so where consistent brackets are counted of n-ary trees: the fewer there are, the fewer cross."""
+    # A binary tree over n terminals has at least n - 1 constituents.
+    fewer = (counts["parsed"] > 0) & (counts["guess"] < counts["terminals"] - 1)
+    names = dict.fromkeys(counts["name"][fewer].tolist())
+    if names and any(criterion.name in CONSISTENT for criterion in criteria):
+        tell(
+            f"consistent-brackets rates compare binary trees: a bare root scores 100, and there are n-ary "
+            f"trees in {', '.join(names)}"
+        )
+
+
+def with_words(counts: Columns, words: Mapping[str, WordTally]) -> Columns:
+    """The table with the columns of criteria of words, for the parsers in their order."""
+    lineages = [alike for tally in words.values() for alike in tally.lineages]
+    correct_tags = [right for tally in words.values() for right in tally.correct_tags]
+    return counts.having("lineages", lineages).having("correct_tags", correct_tags)
+
+
+def with_fallbacks(counts: Columns, fell_back: Mapping[str, Sequence[bool]], names: Sequence[str]) -> Columns:
+    """The table with the column of what fell back.
+
+    Raises InputMismatchError where the sentences are more or fewer.
+    """
+    sentences = len(counts) // len(names)
+    for name in names:
+        if len(fell_back[name]) != sentences:
+            raise InputMismatchError(
+                f"the details of {name} are of {len(fell_back[name])} sentences, the gold holds {sentences}",
+                remedy="give what parse --details wrote with these parses",
+            )
+    return counts.having("fell_back", [int(fell) for name in names for fell in fell_back[name]])

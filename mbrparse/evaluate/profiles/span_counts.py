@@ -16,19 +16,18 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from mbrparse.errors import CorpusError
-from mbrparse.evaluate.agreement import empty_gold, no_trees
-from mbrparse.evaluate.aligned import AlignedParses, Sentence
-from mbrparse.evaluate.compared import ComparedTrees
-from mbrparse.evaluate.criteria import COVERAGE, Criterion, ratio
-from mbrparse.evaluate.outline import Brackets, Span
 from mbrparse.evaluate.profiles.span_conventions import SpanConventions
-from mbrparse.evaluate.sources import TreeSource
-from mbrparse.evaluate.unbinarized import OriginalForms
+from mbrparse.evaluate.tables.criteria import COVERAGE, Criterion, ratio
+from mbrparse.evaluate.trees.agreement import empty_gold, no_trees
+from mbrparse.evaluate.trees.gold import ComparedTrees
+from mbrparse.evaluate.trees.outline import Brackets, Span
+from mbrparse.evaluate.trees.sources import AlignedParses, Sentence, TreeSource
+from mbrparse.evaluate.trees.unbinarized import OriginalForms
 from mbrparse.reporting import Tell
 
 if TYPE_CHECKING:
-    from mbrparse.evaluate.columns import Column, Columns
-    from mbrparse.evaluate.compared import Tally
+    from mbrparse.evaluate.tables.columns import Column, Columns
+    from mbrparse.evaluate.trees.gold import Tally
 
 
 class SpanCounts(NamedTuple):

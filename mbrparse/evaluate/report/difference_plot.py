@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mbrparse.errors import visible
-from mbrparse.evaluate.criteria import Criterion
 from mbrparse.evaluate.report.figures import address
-from mbrparse.evaluate.significance import LEVEL
+from mbrparse.evaluate.tables.criteria import Criterion
+from mbrparse.evaluate.tables.significance import LEVEL
 
 if TYPE_CHECKING:
-    from mbrparse.evaluate.tables import Summary
+    from mbrparse.evaluate.tables.rate_tables import Summary
 
 
 @dataclass(frozen=True)

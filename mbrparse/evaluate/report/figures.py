@@ -1,10 +1,24 @@
-"""Figures of a page, each with the address of the sentences behind it; a template lays them out."""
+"""The tables and bars of a page: figures, each with the address of the sentences behind it."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 from urllib.parse import quote, urlencode
+
+import numpy as np
+
+from mbrparse.errors import visible
+from mbrparse.evaluate.report.judged_trees import attachment_name
+from mbrparse.evaluate.tables.criteria import Criterion
+from mbrparse.evaluate.tables.rate_tables import cells
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from mbrparse.evaluate.tables.rate_tables import Summary
 
 
 @dataclass(frozen=True)
@@ -55,3 +69,139 @@ def bar(text: str, share: float, **state: object) -> Figure:
     """A figure with a bar of this share (0 to 1), and where its sentences are listed."""
     width = None if math.isnan(share) else 100 * min(max(share, 0.0), 1.0)
     return Figure(text, address(**state), share=width)
+
+
+def results(summary: Summary) -> Table:
+    """The table of ``evaluate``, each rate leading to the sentences that lower it."""
+    heading, *rows = cells(summary)
+    tested = summary.significance is not None
+    found = []
+    for rates, row in zip(summary.rates.records(), rows, strict=True):
+        name = rates["name"]
+        figures = []
+        for criterion, cell in zip(summary.criteria, row[1 + tested :], strict=True):
+            rate = rates[criterion.name]
+            where = address(view="sentences", system=name, criterion=criterion.name)
+            best = len(rows) > 1 and _is_best(summary, criterion, rate)
+            value = None if math.isnan(rate) else rate
+            figures.append(Figure(cell.text, where, cell.mark, best=best, value=value))
+        found.append(Row([visible(cell.text) for cell in row[: 1 + tested]], figures))
+    return Table([cell.text for cell in heading], found)
+
+
+def _is_best(summary: Summary, criterion: Criterion, rate: float) -> bool:
+    column = summary.rates[criterion.name]
+    best = np.fmin.reduce(column) if criterion.lower_is_better else np.fmax.reduce(column)
+    return not criterion.context and criterion.show(rate) == criterion.show(float(best))
+
+
+def by_length(table: pd.DataFrame, criterion: Criterion, names: Sequence[str]) -> Table:
+    """A criterion for sentences of some lengths: a row for each bucket."""
+    most = 1.0 if criterion.percent else float(table[criterion.name].max() or 1.0)
+    rows = []
+    for bucket, of_bucket in table.groupby("length", sort=False):
+        rates = _by_name(of_bucket, criterion.name)
+        least, _, longest = str(bucket).rstrip("+").partition("-")
+        ends = {"max": longest} if longest else {}
+        figures = [
+            bar(
+                criterion.show(rates[name]),
+                rates[name] / most,
+                view="sentences",
+                system=name,
+                criterion=criterion.name,
+                min=least if least != "1" else "0",
+                **ends,
+            )
+            if not math.isnan(rates[name])
+            else Figure("-")
+            for name in names
+        ]
+        rows.append(Row([_range(bucket), f"{int(of_bucket['sentences'].iloc[0]):,}"], figures))
+    return Table(["words", "sentences", *map(visible, names)], rows)
+
+
+def by_group(table: pd.DataFrame, by: str, names: Sequence[str], shown: int | None = None) -> Table:
+    """F of the constituents of each label, depth or width, labels by how frequent they are in the gold."""
+    of_group = {str(group): rows for group, rows in table.groupby(by, sort=False)}
+    gold = {group: int(rows["gold"].max()) for group, rows in of_group.items()}
+    order = sorted(gold, key=lambda group: -gold[group]) if by == "label" else list(gold)
+    rows = []
+    for group in order:
+        f_scores = _by_name(of_group[group], "f")
+        figures = [
+            bar(percent(f_scores[name]), f_scores[name], view="sentences", system=name, **{by: group})
+            if name in f_scores
+            else Figure("-")
+            for name in names
+        ]
+        rows.append(Row([visible(group) if by == "label" else _range(group), f"{gold[group]:,}"], figures))
+    headings = [{"width": "words"}.get(by, by), "in gold", *map(visible, names)]
+    return Table(headings, rows[:shown], [] if shown is None else rows[shown:])
+
+
+def by_attachment(table: pd.DataFrame, names: Sequence[str], shown: int = 10) -> Table:
+    """The share of PPs that are attached right, and of coordinations whose parts are, the frequent first."""
+    rows = []
+    groups = table.groupby(["attachment", "label"], sort=False)
+    for (kind, label), of_group in sorted(groups, key=lambda group: -int(group[1]["gold"].iloc[0])):
+        shares = _by_name(of_group, "right_share")
+        what = attachment_name((str(kind), str(label)))
+        where = {"view": "sentences", "attachment": what}
+        figures = [bar(percent(shares[name]), shares[name], system=name, **where) for name in names]
+        rows.append(Row([visible(what), f"{int(of_group['gold'].iloc[0]):,}"], figures))
+    return Table(["", "in gold", *map(visible, names)], rows[:shown], rows[shown:])
+
+
+def confusions(table: pd.DataFrame, name: str, shown: int = 8) -> Table:
+    """One parser's, the most frequent first."""
+    table = table[table["name"] == name]
+    most = float(table["count"].max()) if len(table) else 1.0
+    rows = []
+    for gold, guess, count in table[["gold", "guess", "count"]].head(4 * shown).itertuples(index=False):
+        state = {"view": "sentences", "system": name, "confusion": f"{gold} {guess}"}
+        rows.append(Row([visible(str(gold)), visible(str(guess))], [bar(str(count), count / most, **state)]))
+    return Table(["gold", "parse", "times"], rows[:shown], rows[shown:], visible(name))
+
+
+def _by_name(table: pd.DataFrame, column: str) -> Mapping[str, float]:
+    return {str(name): float(rate) for name, rate in zip(table["name"], table[column], strict=True)}
+
+
+def _range(text: object) -> str:
+    return str(text).replace("-", "\N{EN DASH}")
+
+
+MEANINGS = {
+    "labelled_tree": "Sentences whose tree is right in all constituents and labels.",
+    "labelled_recall": "Constituents of the gold trees that the parses have, with their label.",
+    "bracketed_recall": "Constituents of the gold trees that the parses have, whatever their label.",
+    "consistent_brackets_recall": "Constituents of the parses that cross no constituent of the gold tree.",
+    "consistent_brackets_tree": "Sentences whose tree crosses no constituent of the gold tree.",
+    "bracketed_tree": "Sentences whose tree is right in all constituents, whatever their labels.",
+    "labelled_precision": "Constituents of the parses that the gold trees have, with their label.",
+    "labelled_f": "The harmonic mean of labelled recall and precision.",
+    "bracketed_precision": "Constituents of the parses that the gold trees have, whatever their label.",
+    "bracketed_f": "The harmonic mean of bracketed recall and precision.",
+    "coverage": "Sentences with a parse.",
+    "fell_back": "Sentences for which the parser had to fall back to a simpler tree.",
+    "bracketing_recall": "Brackets of the gold trees that the parses have, as EVALB counts them.",
+    "bracketing_precision": "Brackets of the parses that the gold trees have, as EVALB counts them.",
+    "bracketing_f": "The harmonic mean of recall and precision.",
+    "complete_match": "Sentences in which all brackets match.",
+    "average_crossing": "Brackets of a parse that cross the gold's, per sentence.",
+    "no_crossing": "Sentences without a crossing bracket.",
+    "two_or_less_crossing": "Sentences with two crossing brackets at most.",
+    "sentence_f": "The mean of the sentences' F, of bare spans.",
+    "sentence_precision": "The mean of the sentences' precision, of bare spans.",
+    "sentence_recall": "The mean of the sentences' recall, of bare spans.",
+    "corpus_f": "F of all bare spans together.",
+    "corpus_precision": "Spans of the parses that the gold trees have, whatever their label.",
+    "corpus_recall": "Spans of the gold trees that the parses have, whatever their label.",
+    "whole_f": "F of bare spans, with one over the whole sentence, as EVALB counts it.",
+    "whole_precision": "Precision of the same spans.",
+    "whole_recall": "Recall of the same spans.",
+    "compared": "Sentences that count.",
+    "leaf_ancestor": "How alike the lineages of words are, from the word up to the root.",
+    "tagging_accuracy": "Words with the right tag.",
+}

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
-from mbrparse.evaluate.agreement import Form
 from mbrparse.evaluate.comparison import (
     KnownFallbacks,
     Parses,
@@ -15,14 +14,15 @@ from mbrparse.evaluate.comparison import (
     to_standard_error,
     trees_by_name,
 )
-from mbrparse.evaluate.criteria import Average, Criterion
 from mbrparse.evaluate.evalb.parameters import EvalbParameters
-from mbrparse.evaluate.gold import Comparison, CrossingReference
 from mbrparse.evaluate.profiles.profile_table import Profile
-from mbrparse.evaluate.report.chart_cells import SpanArrays
 from mbrparse.evaluate.report.pages import Wishes, write_report
+from mbrparse.evaluate.report.sentence_records import SpanArrays
 from mbrparse.evaluate.settings import Settings
-from mbrparse.evaluate.sources import TreesInMemory
+from mbrparse.evaluate.tables.criteria import Average, Criterion
+from mbrparse.evaluate.trees.agreement import Form
+from mbrparse.evaluate.trees.gold import Comparison, CrossingReference
+from mbrparse.evaluate.trees.sources import TreesInMemory
 from mbrparse.treebank.tree import Tree
 
 

@@ -11,14 +11,18 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from mbrparse.evaluate.attachment_tally import PP, AttachmentTally
 from mbrparse.evaluate.breakdowns import TABLES, By
-from mbrparse.evaluate.compared import ComparedTrees
-from mbrparse.evaluate.gold import Comparison, crossing_reference
-from mbrparse.evaluate.label_tally import LabelTally, confused_pairs
-from mbrparse.evaluate.matches import consistent, gap_owners
-from mbrparse.evaluate.place_tally import PlaceTally, depth_name, width_name
-from mbrparse.evaluate.report.label_numbers import LabelNumbers
+from mbrparse.evaluate.tallies import (
+    PP,
+    AttachmentTally,
+    LabelTally,
+    PlaceTally,
+    confused_pairs,
+    depth_name,
+    width_name,
+)
+from mbrparse.evaluate.trees.gold import ComparedTrees, Comparison, crossing_reference
+from mbrparse.evaluate.trees.matches import consistent, gap_owners
 
 #: What a constituent of a parse is; a number from 0 is the gold's label over its span, which it should have.
 RIGHT, EXTRA, CROSSING = -1, -2, -3
@@ -138,3 +142,24 @@ def _errors(trees: ComparedTrees) -> Iterator[tuple[By, str, int, int]]:
 
 def _less(some: Counter[Any], others: Counter[Any]) -> Counter[Any]:
     return some - others
+
+
+class LabelNumbers:
+    """Numbers of labels, given out in the order in which they are asked for.
+
+    >>> labels = LabelNumbers()
+    >>> labels.number("S"), labels.number("NP"), labels.number("S"), labels.labels
+    (0, 1, 0, ['S', 'NP'])
+    """
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {}
+
+    def number(self, label: str) -> int:
+        """The label's number."""
+        return self._numbers.setdefault(label, len(self._numbers))
+
+    @property
+    def labels(self) -> list[str]:
+        """The labels by their numbers."""
+        return list(self._numbers)

@@ -1,23 +1,99 @@
-"""One evaluation, with all that a page shows besides its table: breakdowns, and every sentence's trees."""
+"""One evaluation with what a page shows besides its table: breakdowns, and every sentence's trees."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from array import array
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from sys import intern
+from typing import NamedTuple
 
+from mbrparse.errors import MbrparseError
 from mbrparse.evaluate.breakdowns import OF_LABELS
-from mbrparse.evaluate.compared import ComparedTrees, equal_pairs
 from mbrparse.evaluate.details_files import read_fallbacks
 from mbrparse.evaluate.evaluation import Evaluation, Rows, evaluate
-from mbrparse.evaluate.gold import Comparison
-from mbrparse.evaluate.label_tally import confused_pairs
-from mbrparse.evaluate.outline import Brackets
-from mbrparse.evaluate.report.judged_trees import GROUPS, JudgedTree, JudgedTrees
-from mbrparse.evaluate.report.kept_source import KeptSource, Shown
-from mbrparse.evaluate.report.label_numbers import LabelNumbers
+from mbrparse.evaluate.report.judged_trees import GROUPS, JudgedTree, JudgedTrees, LabelNumbers
 from mbrparse.evaluate.settings import Settings
-from mbrparse.evaluate.sources import TreeSource
+from mbrparse.evaluate.tallies import confused_pairs
+from mbrparse.evaluate.trees.agreement import Place, Unit
+from mbrparse.evaluate.trees.gold import ComparedTrees, Comparison, equal_pairs
+from mbrparse.evaluate.trees.outline import Brackets, outline
+from mbrparse.evaluate.trees.sources import TreeSource
+from mbrparse.treebank.brackets import ReadTree, read_tree
+from mbrparse.treebank.tree import Tree
+
+
+class Shown(NamedTuple):
+    """A tree as it stands in its file.
+
+    ``tags`` are None where no terminal has a word under it; ``nodes`` are label number, start and end of its
+    constituents, one after the other, parents before children.
+    """
+
+    words: tuple[str, ...]
+    tags: tuple[str, ...] | None
+    nodes: array[int]
+
+
+class KeptSource:
+    """A source of trees that keeps what passes, one for each sentence (None: no parse)."""
+
+    def __init__(self, source: TreeSource, labels: LabelNumbers) -> None:
+        self._source = source
+        self._labels = labels
+        self.kept: list[Shown | None] = []
+
+    @property
+    def name(self) -> str:
+        """In tables and signatures."""
+        return self._source.name
+
+    @property
+    def source(self) -> str:
+        """What messages call it."""
+        return self._source.source
+
+    @property
+    def unit(self) -> Unit:
+        """What its trees are counted by."""
+        return self._source.unit
+
+    def place(self, number: int) -> Place:
+        """Where the tree of this line or number is."""
+        return self._source.place(number)
+
+    def trees(self) -> Iterator[ReadTree]:
+        """The source's; raises what it raises."""
+        for read in self._source.trees():
+            self._keep(read.tree)
+            yield read
+
+    def lines(self) -> Iterator[str]:
+        """The source's; a line that is no tree for us may be one for EVALB, and is kept as none."""
+        for line in self._source.lines():
+            self._keep(_tree(line))
+            yield line
+
+    def _keep(self, tree: Tree | None) -> None:
+        if tree is None:
+            self.kept.append(None)
+            return
+        read = outline(tree)
+        words = tuple(intern(leaf.label if leaf.word is None else leaf.word) for leaf in read.leaves)
+        bare = all(leaf.word is None for leaf in read.leaves)
+        tags = None if bare else tuple(intern(leaf.label) for leaf in read.leaves)
+        nodes = array("i")
+        for (start, end), label in zip(read.spans, read.labels, strict=True):
+            nodes.extend((self._labels.number(label), start, end))
+        self.kept.append(Shown(words, tags, nodes))
+
+
+def _tree(line: str) -> Tree | None:
+    try:
+        return read_tree(line) if line.strip() else None
+    except MbrparseError:
+        return None
 
 
 @dataclass(frozen=True)

@@ -6,17 +6,21 @@ between neighbours, which compress well.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import base64
+import json
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from mbrparse.evaluate.breakdowns import By
 from mbrparse.evaluate.report.judged_trees import GROUPS
 from mbrparse.evaluate.report.kept_comparison import KeptComparison
 from mbrparse.evaluate.report.sentence_records import SentenceRecords
-from mbrparse.evaluate.significance_report import letters
+from mbrparse.evaluate.tables.significance_report import letters
 
 if TYPE_CHECKING:
-    from mbrparse.evaluate.columns import Column, Columns
+    from mbrparse.evaluate.tables.columns import Column, Columns
 
 
 def page_index(compared: KeptComparison, records: SentenceRecords, chunk: int) -> dict[str, Any]:
@@ -122,3 +126,22 @@ def _flat(rows: Sequence[tuple[int, ...]], places: Sequence[int]) -> list[int]:
         flat += [places[place] - before, *rest]
         before = places[place]
     return flat
+
+
+def packed(data: Any) -> str:
+    """JSON, deflated (RFC 1951) and in base64; the same data give the same text.
+
+    >>> packed([1, 2])
+    'izbUMYoFAA=='
+    """
+    text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    press = zlib.compressobj(9, zlib.DEFLATED, -zlib.MAX_WBITS)
+    squeezed = press.compress(text.encode("utf-8", "surrogatepass")) + press.flush()
+    return base64.b64encode(squeezed).decode("ascii")
+
+
+def packed_chunks(records: Iterable[Any], size: int) -> Iterator[str]:
+    """Records by so many at a time."""
+    stream = iter(records)
+    while chunk := list(islice(stream, size)):
+        yield packed(chunk)

@@ -5,32 +5,43 @@ All goes into the page as text: nothing is loaded from elsewhere, and a policy w
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mbrparse.errors import FileError
+from mbrparse.errors import FileError, visible
+from mbrparse.evaluate.details_files import Expectations
 from mbrparse.evaluate.evaluation import Rows
-from mbrparse.evaluate.report import error_bars
-from mbrparse.evaluate.report.calibration_tables import calibration
-from mbrparse.evaluate.report.chart_cells import PARTS, THRESHOLD, SpanArrays, check_lengths
+from mbrparse.evaluate.report.calibration import calibration
 from mbrparse.evaluate.report.difference_plot import differences
-from mbrparse.evaluate.report.expectations import Expectations
+from mbrparse.evaluate.report.figures import (
+    MEANINGS,
+    by_attachment,
+    by_group,
+    by_length,
+    confusions,
+    results,
+)
 from mbrparse.evaluate.report.kept_comparison import KeptComparison, compare_sources
-from mbrparse.evaluate.report.packed import packed, packed_chunks
-from mbrparse.evaluate.report.page_index import page_index, texts
-from mbrparse.evaluate.report.results_table import results
-from mbrparse.evaluate.report.run_facts import facts
-from mbrparse.evaluate.report.sentence_records import SentenceRecords
-from mbrparse.evaluate.report.wording import MEANINGS
+from mbrparse.evaluate.report.page_index import packed, packed_chunks, page_index, texts
+from mbrparse.evaluate.report.sentence_records import (
+    PARTS,
+    THRESHOLD,
+    SentenceRecords,
+    SpanArrays,
+    check_lengths,
+)
 from mbrparse.evaluate.settings import Settings
-from mbrparse.evaluate.significance_report import LEGEND
-from mbrparse.evaluate.sources import TreeSource
-from mbrparse.evaluate.tables import render
+from mbrparse.evaluate.tables.rate_tables import render
+from mbrparse.evaluate.tables.significance_report import LEGEND
+from mbrparse.evaluate.trees.sources import TreeSource
 from mbrparse.files import open_output, together
 from mbrparse.places import is_file
+from mbrparse.version import __version__
 
 if TYPE_CHECKING:
     import jinja2
@@ -182,14 +193,12 @@ def _page(compared: KeptComparison, records: SentenceRecords, wishes: Wishes, in
         "baseline": None if summary.significance is None else summary.significance.baseline,
         "differences": differences(summary),
         "told": told,
-        "by_length": error_bars.by_length(frames["by_length"], told, names),
-        "by_label": error_bars.by_group(frames["by_label"], "label", names, _LABELS_SHOWN),
-        "by_width": error_bars.by_group(frames["by_width"], "width", names),
-        "by_depth": error_bars.by_group(frames["by_depth"], "depth", names),
-        "by_attachment": error_bars.by_attachment(frames["by_attachment"], names)
-        if "by_attachment" in frames
-        else None,
-        "confusions": [error_bars.confusions(frames["confusions"], name) for name in names]
+        "by_length": by_length(frames["by_length"], told, names),
+        "by_label": by_group(frames["by_label"], "label", names, _LABELS_SHOWN),
+        "by_width": by_group(frames["by_width"], "width", names),
+        "by_depth": by_group(frames["by_depth"], "depth", names),
+        "by_attachment": by_attachment(frames["by_attachment"], names) if "by_attachment" in frames else None,
+        "confusions": [confusions(frames["confusions"], name) for name in names]
         if "confusions" in frames
         else None,
         "calibrations": [
@@ -212,3 +221,28 @@ def _title(compared: KeptComparison) -> str:
     many = "s" if len(compared.names) > 1 else ""
     gold = compared.evaluation.summary.signature.partition("gold:")[2].partition("|")[0]
     return f"{len(compared.names)} parser{many} on {gold}"
+
+
+def facts(compared: KeptComparison, about: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Names and texts; what the caller knows (``about``) first.
+
+    The date is now, or where SOURCE_DATE_EPOCH is set, as for reproducible builds, that one.
+    """
+    words = sum(len(shown.words) for shown in compared.gold if shown is not None)
+    counts = compared.evaluation.table
+    sentences = len(counts) // len(compared.names)
+    gold = int(counts["gold"][:sentences].sum())
+    sizes = f"{sentences:,} sentences, {words:,} words, {gold:,} gold constituents"
+    known = {
+        **about,
+        "sizes": sizes,
+        "date": _now().strftime("%Y-%m-%d %H:%M UTC"),
+        "version": f"mbrparse {__version__}",
+        "signature": compared.evaluation.summary.signature,
+    }
+    return [(name, visible(text)) for name, text in known.items()]
+
+
+def _now() -> datetime:
+    epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
+    return datetime.fromtimestamp(int(epoch), UTC) if epoch.isdigit() else datetime.now(UTC)

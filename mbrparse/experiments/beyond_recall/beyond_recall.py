@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from mbrparse.evaluate.significance_report import LEGEND
+from mbrparse.evaluate.tables.significance_report import LEGEND
 from mbrparse.experiments.beyond_recall.contest_parses import ContestParses, read_treebank
 from mbrparse.experiments.beyond_recall.contest_tables import data, judge, table
 from mbrparse.experiments.beyond_recall.contests import CONTESTS, NARY

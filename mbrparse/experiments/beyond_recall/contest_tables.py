@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from mbrparse.evaluate.columns import Columns
-from mbrparse.evaluate.criteria import DASH, Average, Criterion
 from mbrparse.evaluate.evaluation import evaluate_files
-from mbrparse.evaluate.gold import Comparison
-from mbrparse.evaluate.grids import Cell, Grid, grid_of
 from mbrparse.evaluate.settings import Settings
-from mbrparse.evaluate.significance import significance
-from mbrparse.evaluate.tables import Summary, cells, summarize
+from mbrparse.evaluate.tables.columns import Columns
+from mbrparse.evaluate.tables.criteria import DASH, Average, Criterion
+from mbrparse.evaluate.tables.grids import Cell, Grid, grid_of
+from mbrparse.evaluate.tables.rate_tables import Summary, cells, summarize
+from mbrparse.evaluate.tables.significance import significance
+from mbrparse.evaluate.trees.gold import Comparison
 from mbrparse.experiments.beyond_recall.contest_parses import ContestParses
 from mbrparse.experiments.beyond_recall.contests import Contest, Measure
 from mbrparse.experiments.beyond_recall.promises import Promise, expected_rates

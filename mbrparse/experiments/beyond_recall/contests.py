@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from mbrparse.decode.objectives import OBJECTIVES, Objective
-from mbrparse.evaluate.agreement import Form
-from mbrparse.evaluate.criteria import MORE, PAPER, Average, Criterion
+from mbrparse.evaluate.tables.criteria import MORE, PAPER, Average, Criterion
+from mbrparse.evaluate.trees.agreement import Form
 from mbrparse.experiments.beyond_recall.promises import (
     PROMISED_CONSISTENT,
     PROMISED_F,

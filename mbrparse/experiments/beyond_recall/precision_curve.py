@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pandas as pd
 
-from mbrparse.evaluate.criteria import rates
 from mbrparse.evaluate.evaluation import evaluate_files
-from mbrparse.evaluate.gold import Comparison
-from mbrparse.evaluate.grids import Grid, grid_of
 from mbrparse.evaluate.settings import Settings
+from mbrparse.evaluate.tables.criteria import rates
+from mbrparse.evaluate.tables.grids import Grid, grid_of
+from mbrparse.evaluate.trees.gold import Comparison
 from mbrparse.experiments.beyond_recall.contest_parses import ContestParses
 from mbrparse.experiments.beyond_recall.contests import NARY, sweep
 from mbrparse.experiments.plots import plotting, save, tidy

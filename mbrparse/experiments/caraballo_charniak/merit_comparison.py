@@ -10,7 +10,7 @@ from pathlib import Path
 from mbrparse.decode.best_first.best_first_charts import refuse_unary_rules
 from mbrparse.decode.best_first.merits import MERITS
 from mbrparse.errors import CorpusError
-from mbrparse.evaluate.grids import csv_grid
+from mbrparse.evaluate.tables.grids import csv_grid
 from mbrparse.experiments.caraballo_charniak.merit_plots import draw
 from mbrparse.experiments.caraballo_charniak.merit_tables import TABLES, Row, curves_rows, sentence_rows
 from mbrparse.experiments.caraballo_charniak.merit_trial import MeritTrial

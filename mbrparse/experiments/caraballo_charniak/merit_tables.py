@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from mbrparse.evaluate.grids import Cell, grid_of
+from mbrparse.evaluate.tables.grids import Cell, grid_of
 from mbrparse.experiments.caraballo_charniak.merit_trial import CHECKPOINTS
 
 Row = dict[str, Any]

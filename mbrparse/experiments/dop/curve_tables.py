@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from mbrparse.evaluate.grids import Grid, grid_of
+from mbrparse.evaluate.tables.grids import Grid, grid_of
 from mbrparse.experiments.dop.learning_curves import CURVE_CRITERIA, DEPTHS, CurveTrial
 from mbrparse.experiments.paired_runs import Summary, summarize
 from mbrparse.experiments.plots import plotting, save, tidy

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mbrparse.evaluate.columns import Columns
-from mbrparse.evaluate.counts import SentenceCounts
-from mbrparse.evaluate.criteria import PAPER, rates
+from mbrparse.evaluate.profiles.counts import SentenceCounts
+from mbrparse.evaluate.tables.columns import Columns
+from mbrparse.evaluate.tables.criteria import PAPER, rates
 from mbrparse.experiments.dop.model_trial import Design, timed_parses
 from mbrparse.experiments.dop.models import Model, Search
 from mbrparse.experiments.held_out import HeldOut

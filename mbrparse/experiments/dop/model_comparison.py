@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from mbrparse.errors import CorpusError
-from mbrparse.evaluate.grids import csv_grid
-from mbrparse.evaluate.significance_report import LEGEND
+from mbrparse.evaluate.tables.grids import csv_grid
+from mbrparse.evaluate.tables.significance_report import LEGEND
 from mbrparse.experiments.dop.curve_tables import HEADINGS, curve_data, curve_table, draw, points
 from mbrparse.experiments.dop.fragment_speed import SpeedTrial
 from mbrparse.experiments.dop.learning_curves import CurveTrial

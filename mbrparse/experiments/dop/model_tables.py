@@ -7,13 +7,13 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from mbrparse.evaluate.columns import Columns
-from mbrparse.evaluate.counts import SentenceCounts
-from mbrparse.evaluate.criteria import PAPER, rates
-from mbrparse.evaluate.gold import PAPER_FORM
-from mbrparse.evaluate.grids import Cell, Grid, grid_of
-from mbrparse.evaluate.significance import significance
-from mbrparse.evaluate.tables import Summary, cells, summarize
+from mbrparse.evaluate.profiles.counts import SentenceCounts
+from mbrparse.evaluate.tables.columns import Columns
+from mbrparse.evaluate.tables.criteria import PAPER, rates
+from mbrparse.evaluate.tables.grids import Cell, Grid, grid_of
+from mbrparse.evaluate.tables.rate_tables import Summary, cells, summarize
+from mbrparse.evaluate.tables.significance import significance
+from mbrparse.evaluate.trees.gold import PAPER_FORM
 from mbrparse.experiments.dop.model_trial import COUNTS
 from mbrparse.experiments.dop.models import Model, row_name
 from mbrparse.experiments.paired_runs import paired_test, show_probability

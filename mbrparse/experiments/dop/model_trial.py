@@ -10,7 +10,7 @@ from typing import Any
 
 from mbrparse.decode.parse_result import Parse
 from mbrparse.decode.parser import Parser
-from mbrparse.evaluate.counts import SentenceCounts
+from mbrparse.evaluate.profiles.counts import SentenceCounts
 from mbrparse.experiments.dop.models import Model, Search, row_name
 from mbrparse.experiments.held_out import HeldOut
 from mbrparse.grammar.dop.addressed_treebank import address_trees

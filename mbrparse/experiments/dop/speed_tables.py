@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mbrparse.evaluate.grids import Grid, grid_of
+from mbrparse.evaluate.tables.grids import Grid, grid_of
 from mbrparse.experiments.dop.fragment_speed import ADDRESSED, EXPLICIT, LONGEST, ROWS, WRITTEN
 
 

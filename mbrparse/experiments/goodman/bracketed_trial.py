@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from mbrparse.decode.parser import Parser
-from mbrparse.evaluate.columns import Columns
-from mbrparse.evaluate.counts import SentenceCounts
-from mbrparse.evaluate.criteria import PAPER, rates
+from mbrparse.evaluate.profiles.counts import SentenceCounts
+from mbrparse.evaluate.tables.columns import Columns
+from mbrparse.evaluate.tables.criteria import PAPER, rates
 from mbrparse.experiments.held_out import HeldOut
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.training.bracketed_corpus import encode_corpus

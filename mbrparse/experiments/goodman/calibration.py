@@ -17,7 +17,7 @@ from typing import Literal, NamedTuple
 from mbrparse.decode.objectives import OBJECTIVES
 from mbrparse.decode.parser import Parser
 from mbrparse.errors import CorpusError
-from mbrparse.evaluate.grids import LAYOUTS, csv_grid, grid_of
+from mbrparse.evaluate.tables.grids import LAYOUTS, csv_grid, grid_of
 from mbrparse.grammar.induce import induce
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.sample import Sampler

@@ -18,12 +18,12 @@ from mbrparse.decode.posteriors.posteriors_file import read_posteriors
 from mbrparse.decode.posteriors.posteriors_writer import PosteriorsWriter
 from mbrparse.decode.run import Job, parse_all
 from mbrparse.decode.sentences import read_chunks
-from mbrparse.evaluate.criteria import COVERAGE, PAPER
 from mbrparse.evaluate.evaluation import evaluate_files, file_sources
-from mbrparse.evaluate.gold import Comparison
-from mbrparse.evaluate.report.chart_cells import THRESHOLD
 from mbrparse.evaluate.report.pages import Wishes, write_report
+from mbrparse.evaluate.report.sentence_records import THRESHOLD
 from mbrparse.evaluate.settings import Settings
+from mbrparse.evaluate.tables.criteria import COVERAGE, PAPER
+from mbrparse.evaluate.trees.gold import Comparison
 from mbrparse.experiments.runs import claim_folder, clear_left_overs, read_json
 from mbrparse.files import open_output, read_lines, together
 from mbrparse.grammar.count_trees import train_by_counting

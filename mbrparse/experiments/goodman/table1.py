@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from mbrparse.evaluate.grids import Cell, grid_of
+from mbrparse.evaluate.tables.grids import Cell, grid_of
 from mbrparse.experiments.goodman.bracketed_trial import CRITERIA, DECODERS
 from mbrparse.experiments.paired_runs import Summary, paired_test, show_probability, summarize
 

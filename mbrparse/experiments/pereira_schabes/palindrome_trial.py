@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mbrparse.decode.parser import Parser
-from mbrparse.evaluate.matches import consistent, gap_owners
+from mbrparse.evaluate.trees.matches import consistent, gap_owners
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.training.bracketed_corpus import encode_corpus
 from mbrparse.grammar.training.bracketings import BracketedSentence

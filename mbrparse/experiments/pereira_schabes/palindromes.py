@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from pathlib import Path
 
-from mbrparse.evaluate.grids import grid_of
+from mbrparse.evaluate.tables.grids import grid_of
 from mbrparse.experiments.pereira_schabes.palindrome_trial import PalindromeTrial
 from mbrparse.experiments.runs import Result, run_all
 from mbrparse.experiments.table_files import write_table

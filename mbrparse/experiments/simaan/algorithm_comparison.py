@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from mbrparse.evaluate.evalb.collins_parameters import write_collins
+from mbrparse.evaluate.evalb.parameters import write_collins
 from mbrparse.experiments.runs import claim_folder, fingerprint
 from mbrparse.experiments.simaan.division import Division, read_parts
 from mbrparse.experiments.simaan.parser_kinds import parser_kinds

@@ -11,16 +11,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from mbrparse.evaluate.columns import Columns
-from mbrparse.evaluate.criteria import DASH, Criterion
 from mbrparse.evaluate.evalb.evalb_counts import EVALB, EVALB_COVERAGE
 from mbrparse.evaluate.evalb.parameters import EvalbParameters
 from mbrparse.evaluate.evaluation import evaluate_files
-from mbrparse.evaluate.grids import LAYOUTS, Cell, Grid, PrintFormat, grid_of
 from mbrparse.evaluate.settings import Settings
-from mbrparse.evaluate.significance import significance
-from mbrparse.evaluate.significance_report import LEGEND, letters, mark
-from mbrparse.evaluate.tables import Format, Summary, render, summarize
+from mbrparse.evaluate.tables.columns import Columns
+from mbrparse.evaluate.tables.criteria import DASH, Criterion
+from mbrparse.evaluate.tables.grids import LAYOUTS, Cell, Grid, PrintFormat, grid_of
+from mbrparse.evaluate.tables.rate_tables import Format, Summary, render, summarize
+from mbrparse.evaluate.tables.significance import significance
+from mbrparse.evaluate.tables.significance_report import LEGEND, letters, mark
 from mbrparse.experiments.simaan.parser_kinds import ALGORITHMS, ParserKind, Published
 from mbrparse.experiments.simaan.steps import Parsing, Steps
 from mbrparse.files import open_output, together

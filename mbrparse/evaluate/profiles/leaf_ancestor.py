@@ -13,9 +13,9 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from mbrparse.evaluate.compared import ComparedTrees, debinarized
-from mbrparse.evaluate.criteria import Criterion, ratio
-from mbrparse.evaluate.outline import Brackets
+from mbrparse.evaluate.tables.criteria import Criterion, ratio
+from mbrparse.evaluate.trees.gold import ComparedTrees, debinarized
+from mbrparse.evaluate.trees.outline import Brackets
 
 #: No label: labels are strings of at least no characters.
 _BEGINS, _ENDS = 0, 1

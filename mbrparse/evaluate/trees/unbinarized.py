@@ -12,8 +12,8 @@ from functools import lru_cache
 from itertools import chain
 
 from mbrparse.errors import LabelError
-from mbrparse.evaluate.agreement import looks_continued
-from mbrparse.evaluate.sources import TreeSource
+from mbrparse.evaluate.trees.agreement import looks_continued
+from mbrparse.evaluate.trees.sources import TreeSource
 from mbrparse.reporting import Tell
 from mbrparse.treebank.binarize import debinarize
 from mbrparse.treebank.brackets import ReadTree

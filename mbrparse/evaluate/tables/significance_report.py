@@ -6,13 +6,13 @@ import itertools
 import math
 from typing import TYPE_CHECKING, Any
 
-from mbrparse.evaluate.criteria import DASH, Criterion
-from mbrparse.evaluate.grids import Cell
-from mbrparse.evaluate.significance import LEVEL, Significance
+from mbrparse.evaluate.tables.criteria import DASH, Criterion
+from mbrparse.evaluate.tables.grids import Cell
+from mbrparse.evaluate.tables.significance import LEVEL, Significance
 
 if TYPE_CHECKING:
-    from mbrparse.evaluate.columns import Columns, Floats
-    from mbrparse.evaluate.grids import Grid
+    from mbrparse.evaluate.tables.columns import Columns, Floats
+    from mbrparse.evaluate.tables.grids import Grid
 
 #: What the marks mean.
 LEGEND = (

@@ -1,4 +1,4 @@
-"""Do expected scores come true? What was expected beside what was found, in ten bins of the expectation.
+"""Calibration on a page: expected beside found rates, in ten bins of the expectation.
 
 Conventions: of sentences, by the labelled recall that was expected of their trees; rates are pooled within a
 bin. Of constituents, by their posterior; what was found is the share that is right. Only trees that the
@@ -7,7 +7,11 @@ expectations are about are counted: those whose constituents are the very ones t
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import NamedTuple
+
+from mbrparse.errors import visible
+from mbrparse.evaluate.report.figures import Figure, Row, Table, address, percent
 
 BINS = 10
 
@@ -72,3 +76,39 @@ class CalibrationBins:
     def number(self) -> int:
         """How much there is in all of them."""
         return sum(self._number)
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """One parser's bins, of sentences and of constituents; ``left_out`` are of other trees."""
+
+    name: str
+    sentences: Table
+    constituents: Table
+    left_out: int
+
+
+def calibration(
+    name: str, by_sentence: CalibrationBins, by_constituent: CalibrationBins, left_out: int
+) -> Calibration:
+    """Expected and found rates of the bins that hold something."""
+    return Calibration(
+        visible(name),
+        _bins(by_sentence, "sentences", name),
+        _bins(by_constituent, "constituents"),
+        left_out,
+    )
+
+
+def _bins(bins: CalibrationBins, of: str, name: str | None = None) -> Table:
+    rows = []
+    for row in bins.rows():
+        place = round(row.low * BINS)
+        where = "" if name is None else address(view="sentences", system=name, bin=place)
+        bounds = f"{100 * row.low:.0f}\N{EN DASH}{100 * row.high:.0f}"
+        figures = [
+            Figure(percent(row.expected), share=100 * row.expected),
+            Figure(percent(row.found), where, share=100 * row.found),
+        ]
+        rows.append(Row([bounds, f"{row.number:,}"], figures))
+    return Table(["expected, %", of, "mean", "found"], rows)

@@ -12,12 +12,13 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from mbrparse.evaluate.criteria import Average, Criterion, rates, totals
-from mbrparse.evaluate.grids import LAYOUTS, Cell, Grid, PrintFormat
-from mbrparse.evaluate.signature import signature
-from mbrparse.evaluate.significance_report import (
+from mbrparse.errors import visible
+from mbrparse.evaluate.tables.criteria import Average, Criterion, rates, totals
+from mbrparse.evaluate.tables.grids import LAYOUTS, Cell, Grid, PrintFormat
+from mbrparse.evaluate.tables.significance_report import (
     LEGEND,
     as_columns,
     as_data,
@@ -29,12 +30,11 @@ from mbrparse.evaluate.significance_report import (
     number,
     pairs,
 )
+from mbrparse.version import __version__
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from mbrparse.evaluate.columns import Columns
-    from mbrparse.evaluate.significance import Significance
+    from mbrparse.evaluate.tables.columns import Columns
+    from mbrparse.evaluate.tables.significance import Significance
 
 Format = Literal["text", "markdown", "latex", "html", "csv", "json"]
 
@@ -162,3 +162,37 @@ def _json(summary: Summary) -> str:
     if summary.significance is not None:
         report["significance"] = as_data(summary.significance)
     return json.dumps(report, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def signature(
+    gold: str | Path,
+    conventions: Mapping[str, str],
+    criteria: Sequence[Criterion],
+    average: Average,
+    rates: Columns,
+    totals: Columns,
+    resampled: str | None = None,
+) -> str:
+    """The signature of a table, ``key:value`` parts joined by ``|``.
+
+    ``conventions`` are how constituents are compared (and averaged, where criteria say that for themselves),
+    ``resampled`` is how significance was found.
+    Criteria that are context stand with their rates, in per cent, as a range where these differ.
+    """
+    parts = {
+        "criteria": ",".join(criterion.name for criterion in criteria if not criterion.context),
+        "gold": "stdin" if str(gold) == "-" else Path(gold).name,
+        **conventions,
+        **({} if "average" in conventions else {"average": average}),
+        "sentences": str(totals["sentences"].max()),
+        **{criterion.name: _range(rates, criterion) for criterion in criteria if criterion.context},
+        **({} if resampled is None else {"significance": resampled}),
+        "version": f"mbrparse-{__version__}",
+    }
+    return visible("|".join(f"{key}:{value}" for key, value in parts.items()))
+
+
+def _range(rates: Columns, criterion: Criterion) -> str:
+    column = rates[criterion.name]
+    lowest, highest = criterion.show(column.min()), criterion.show(column.max())
+    return lowest if lowest == highest else f"{lowest}..{highest}"

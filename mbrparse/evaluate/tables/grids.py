@@ -14,7 +14,7 @@ from html import escape
 from typing import Literal, NamedTuple, Protocol
 
 from mbrparse.errors import visible
-from mbrparse.evaluate.criteria import DASH
+from mbrparse.evaluate.tables.criteria import DASH
 
 PrintFormat = Literal["text", "markdown", "latex", "html"]
 

@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Hashable, Sequence
 from typing import Generic, NamedTuple, TypeVar
 
-from mbrparse.evaluate.outline import Span
+from mbrparse.evaluate.trees.outline import Span
 
 Item = TypeVar("Item", bound=Hashable)
 

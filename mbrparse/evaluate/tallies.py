@@ -1,0 +1,193 @@
+"""Tallies of constituents: by label, by depth and width, and by attachment."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+from mbrparse.evaluate.trees.gold import ComparedTrees, debinarized, mothers
+from mbrparse.evaluate.trees.outline import Brackets, Span
+from mbrparse.treebank.categories import Categories
+
+
+class LabelTally:
+    """Sums over one parser's sentences, by label.
+
+    A confusion is a gold and a guessed constituent over one span, neither of which found its match; in
+    chains of unary constituents they are paired from the top.
+    """
+
+    def __init__(self) -> None:
+        self.gold: Counter[str] = Counter()
+        self.guess: Counter[str] = Counter()
+        self.found: Counter[str] = Counter()  #: matched, by the gold's label
+        self.right: Counter[str] = Counter()  #: matched, by the guess's (EVALB may have others as equal)
+        self.confusions: Counter[tuple[str, str]] = Counter()
+
+    def add(self, trees: ComparedTrees) -> None:
+        """Take a sentence in."""
+        gold, guess, matches, *_ = trees
+        self.gold.update(gold.labels)
+        self.guess.update(guess.labels)
+        self.found.update(gold.labels[place] for place, _ in matches)
+        self.right.update(guess.labels[place] for _, place in matches)
+        pairs = confused_pairs(trees)
+        self.confusions.update((gold.labels[one], guess.labels[other]) for one, other in pairs)
+
+
+def confused_pairs(trees: ComparedTrees) -> list[tuple[int, int]]:
+    """The places, in gold and guess, of constituents that are taken for each other."""
+    extra = _by_span(trees.guess, {place for _, place in trees.pairs})
+    missed = _by_span(trees.gold, {place for place, _ in trees.pairs})
+    return [
+        pair for span, places in missed.items() for pair in zip(places, extra.get(span, ()), strict=False)
+    ]
+
+
+def _by_span(tree: Brackets, matched: set[int]) -> dict[Span, list[int]]:
+    """The places of what is not matched."""
+    found: dict[Span, list[int]] = {}
+    for place, span in enumerate(tree.spans):
+        if place not in matched:
+            found.setdefault(span, []).append(place)
+    return found
+
+
+#: From here on all depths are one.
+DEEPEST = 10
+#: The first width of each group.
+WIDTHS = (1, 2, 3, 5, 9, 17, 33)
+
+
+class PlaceTally:
+    """Sums over one parser's sentences, by a number that each constituent of a tree has."""
+
+    def __init__(self, numbers: Callable[[Sequence[Span]], list[int]]) -> None:
+        self._numbers = numbers
+        self.gold: Counter[int] = Counter()
+        self.guess: Counter[int] = Counter()
+        self.found: Counter[int] = Counter()  #: matched, by the gold's number
+        self.right: Counter[int] = Counter()  #: matched, by the guess's
+
+    def add(self, trees: ComparedTrees) -> None:
+        """Take a sentence in."""
+        gold, guess = self._numbers(trees.gold.spans), self._numbers(trees.guess.spans)
+        self.gold.update(gold)
+        self.guess.update(guess)
+        self.found.update(gold[place] for place, _ in trees.pairs)
+        self.right.update(guess[place] for _, place in trees.pairs)
+
+
+def depths(spans: Sequence[Span]) -> list[int]:
+    """How many constituents of the tree are around each, up to ``DEEPEST``.
+
+    >>> depths([(0, 4), (0, 2), (2, 4), (2, 4)])
+    [0, 1, 1, 2]
+    """
+    found: list[int] = []
+    for mother in mothers(spans):
+        found.append(0 if mother < 0 else found[mother] + 1)
+    return [min(depth, DEEPEST) for depth in found]
+
+
+def widths(spans: Sequence[Span]) -> list[int]:
+    """The first of the ``WIDTHS`` that are with each constituent's own in one group.
+
+    >>> widths([(0, 4), (2, 3)])
+    [3, 1]
+    """
+    return [max(width for width in WIDTHS if width <= end - start) for start, end in spans]
+
+
+def depth_name(depth: int) -> str:
+    """What a depth is called in tables."""
+    return f"{depth}+" if depth == DEEPEST else str(depth)
+
+
+def width_name(first: int) -> str:
+    """What a group of widths is called.
+
+    >>> [width_name(first) for first in (1, 3, 33)]
+    ['1', '3-4', '33+']
+    """
+    place = WIDTHS.index(first) + 1
+    if place == len(WIDTHS):
+        return f"{first}+"
+    last = WIDTHS[place] - 1
+    return str(first) if last == first else f"{first}-{last}"
+
+
+CONJUNCTIONS = frozenset({"CC", "CCONJ", "CONJ", "KON"})
+PP = "PP"
+
+_category = Categories().category
+
+
+class Attachment(NamedTuple):
+    """What is counted apart: a PP's mother, or a coordination's own label."""
+
+    kind: str
+    label: str
+
+
+class AttachmentTally:
+    """Sums over one parser's sentences: attachment of PPs, and coordinations.
+
+    Conventions: trees are n-ary (continuations are left out), labels are categories (what precedes - or =). A
+    PP's attachment is right if the parse has the PP below a constituent with the same label as the gold's,
+    which begins at the same word: where it ends, later attachments decide. A coordination is a constituent
+    with a conjunction (a terminal tagged as in ``CONJUNCTIONS``) among its children, not as the first of
+    them; it is right if the parse has it and all constituents immediately below it.
+    """
+
+    def __init__(self) -> None:
+        self.gold: Counter[Attachment] = Counter()
+        self.found: Counter[Attachment] = Counter()  #: the PP, the coordinated constituent
+        self.right: Counter[Attachment] = Counter()  #: and where it is attached, and what it joins
+
+    def add(self, trees: ComparedTrees) -> None:
+        """Take a sentence in."""
+        trees = debinarized(trees)
+        partner = dict(trees.pairs)
+        gold, guess = _Tree(trees.gold), _Tree(trees.guess)
+        for place, label in enumerate(gold.labels):
+            if label == PP:
+                what = Attachment(PP, gold.mother(place)[0])
+                found = place in partner
+                self._count(what, found, found and guess.mother(partner[place]) == gold.mother(place))
+        for place in dict.fromkeys(_coordinations(gold, trees.gold_tags)):
+            what = Attachment("coordination", gold.labels[place])
+            joined = all(child in partner for child in gold.children[place])
+            self._count(what, place in partner, place in partner and joined)
+
+    def _count(self, what: Attachment, found: bool, right: bool) -> None:
+        self.gold[what] += 1
+        self.found[what] += found
+        self.right[what] += right
+
+
+class _Tree:
+    def __init__(self, tree: Brackets) -> None:
+        self.spans = tree.spans
+        self.labels = [_category(label) for label in tree.labels]
+        self.mothers = mothers(tree.spans)
+        self.children: defaultdict[int, list[int]] = defaultdict(list)
+        for place, mother in enumerate(self.mothers):
+            self.children[mother].append(place)
+
+    def mother(self, place: int) -> tuple[str, int]:
+        """Label and beginning of what is around a constituent."""
+        mother = self.mothers[place]
+        return ("", 0) if mother < 0 else (self.labels[mother], self.spans[mother][0])
+
+
+def _coordinations(tree: _Tree, tags: Sequence[str]) -> Iterator[int]:
+    around = [-1] * len(tags)
+    for place, (start, end) in enumerate(tree.spans):
+        if end - start > 1:  # not a phrase of the conjunction alone
+            around[start:end] = [place] * (end - start)
+    for position, tag in enumerate(tags):
+        place = around[position]
+        if tag in CONJUNCTIONS and place >= 0 and tree.spans[place][0] < position:
+            yield place
