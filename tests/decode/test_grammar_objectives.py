@@ -21,7 +21,6 @@ from strategies import grammars, sentences
 from unary_strategies import FEW_LABELS, unary_cases
 
 from mbrparse.decode.derivations import (
-    forest_charts,
     forest_decoder,
     grammar_lanes,
     kept_forests,
@@ -44,7 +43,6 @@ from mbrparse.errors import ObjectiveError
 from mbrparse.grammar.charts.chart import TOO_IMPROBABLE, TOO_LARGE
 from mbrparse.grammar.charts.factory import ChartFactory
 from mbrparse.grammar.charts.forest import forests
-from mbrparse.grammar.charts.forest.forest_nodes import ForestNodes, nodes_of
 from mbrparse.grammar.charts.span_summary import cell_of
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.rules import is_terminal, unquote
@@ -291,39 +289,6 @@ MIXTURES = (
 )
 
 
-@given(st.data())
-@settings(deadline=None)
-def test_nodes_by_dense_kernels_are_those_of_forests(data: st.DataObject) -> None:
-    grammar = data.draw(grammars())
-    ours, words = to_pcfg(grammar), data.draw(sentences(grammar, 8))
-    if not known(ours, words):
-        return
-    ids = ours.encode(words)
-    charts = ForestCharts(ours)
-    [chart] = charts.charts([ids])
-    if not chart.has_parse:
-        return
-    assert charts.knows_nodes(ids) == (len(words) > 1)
-    forest = nodes_of(charts.forest_of(ids))
-
-    def listed(nodes: ForestNodes) -> dict[tuple[int, int, int], list[float]]:
-        rows: dict[tuple[int, int, int], list[float]] = {}
-        for cell in range(len(words) * (len(words) + 1) // 2):
-            for node in range(nodes.node_first[cell], nodes.node_first[cell + 1]):
-                inside, outside = nodes.inside[node], nodes.outside[node]
-                if inside * outside > 0:
-                    key = cell, int(nodes.node_start[node]), int(nodes.node_symbol[node])
-                    rows[key] = [inside * outside, nodes.lexical[node] * outside]
-        return rows
-
-    expected = listed(forest)
-    found = listed(chart.nodes().nodes)
-    assert found.keys() == expected.keys()
-    for key, values in found.items():
-        assert values == pytest.approx(expected[key], rel=1e-9)
-    assert chart.log_prob == pytest.approx(charts.forests.log_total - charts.forests.log_scale)
-
-
 def everything(*given: Any) -> None:
     """Search first, in place of what is likely, all that there is."""
     survey(*given)
@@ -342,30 +307,7 @@ def check_what_is_left_out(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(forest_decoder, "survey", everything)
         whole = decode(grammar, words, items, rows)
-        # The same of the sentence's whole forest, where the dense kernels had its nodes.
-        patch.setattr(forest_charts, "suits_dense", lambda _: False)
-        forest = decode(grammar, words, items, rows)
     check_same(rows, found, whole)
-    check_same(rows, found, forest)
-
-
-def test_how_many_nodes_are_held_at_once_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    half, sentences = Fraction(1, 2), [["x"] * length for length in (2, 9, 1, 4, 4, 30, 3)]
-    grammar = to_pcfg(naive.Grammar({"S": Fraction(1)}, {("S", "S", "S"): half}, {("S", "x"): half}))
-    expected = Parser(grammar, *ROWS).parse(sentences)
-    asked: list[int] = []
-    found_nodes = forest_charts._dense_nodes
-
-    def noted(dense: Any, window: Sequence[Any]) -> Any:
-        asked.append(len(window))
-        return found_nodes(dense, window)
-
-    monkeypatch.setattr(forest_charts, "_dense_nodes", noted)
-    monkeypatch.setattr(forest_charts, "_WINDOW_NODES", 60)
-    parses = Parser(grammar, *ROWS).parse(sentences)
-    assert sum(asked) == len(sentences)
-    assert len(asked) > 2
-    assert [parse.decoded for parse in parses] == [parse.decoded for parse in expected]
 
 
 def test_where_memory_does_not_suffice_none_is_held() -> None:
@@ -443,13 +385,7 @@ def check_same(rows: Sequence[Objective], found: Searched, whole: Searched) -> N
         assert (one is None) == (other is None)
         if one is not None and other is not None:
             assert nodes_of_tree(one) == nodes_of_tree(other), row.name
-            # Inside values of dense charts and of forests have their own scales.
-            rules = row.weight(Item.RULE)
-            scores = [
-                tree.score - rules * searched.chart.nodes().log_scale
-                for tree, searched in ((one, found), (other, whole))
-            ]
-            assert scores[0] == pytest.approx(scores[1], rel=1e-11, abs=1e-11)
+            assert one.score == pytest.approx(other.score, rel=1e-11, abs=1e-11)
 
 
 @given(unary_cases(), st.sampled_from(["projected", "symbol"]))

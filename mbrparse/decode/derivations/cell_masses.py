@@ -8,8 +8,7 @@ import numpy as np
 
 from mbrparse.decode.derivations.gains import Booleans
 from mbrparse.decode.derivations.kept_forest import Selection
-from mbrparse.grammar.charts.forest.forest_nodes import ForestNodes
-from mbrparse.grammar.charts.forest.packed_forest import forest_cell
+from mbrparse.grammar.charts.forest.packed_forest import Forest, forest_cell
 from mbrparse.grammar.charts.rule_tables import Floats, Ints
 from mbrparse.grammar.kernel import kernel, steady
 
@@ -61,7 +60,7 @@ class ItemLabels(NamedTuple):
 
 @kernel
 def survey(
-    nodes: ForestNodes,
+    forest: Forest,
     labels: ItemLabels,
     masses: CellMasses,
     core: Selection,
@@ -72,7 +71,7 @@ def survey(
 
     ``least_label`` is how probable labels are whose nodes are searched first.
     """
-    _measure(nodes, labels, masses, n)
+    _measure(forest, labels, masses, n)
     for end in range(1, n + 1):
         for start in range(end):
             cell = forest_cell(start, end)
@@ -84,10 +83,10 @@ def survey(
 
 
 @kernel
-def _measure(nodes: ForestNodes, labels: ItemLabels, masses: CellMasses, n: int) -> None:
+def _measure(forest: Forest, labels: ItemLabels, masses: CellMasses, n: int) -> None:
     """Fill ``masses``."""
-    inside, outside, lexical, node_first = nodes.inside, nodes.outside, nodes.lexical, nodes.node_first
-    node_symbol, label, terminal, by_label = nodes.node_symbol, labels.label, labels.terminal, labels.mass
+    inside, outside, lexical, node_first = forest.inside, forest.outside, forest.lexical, forest.node_first
+    node_symbol, label, terminal, by_label = forest.node_symbol, labels.label, labels.terminal, labels.mass
     for end in range(1, n + 1):
         for start in range(end - 1, -1, -1):
             cell = forest_cell(start, end)

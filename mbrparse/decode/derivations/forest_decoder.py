@@ -23,7 +23,7 @@ from mbrparse.decode.derivations.tree_search import GrammarTree
 from mbrparse.decode.objectives import Item, Kind, Objective, Space
 from mbrparse.grammar.charts.columns import Labels, Spans
 from mbrparse.grammar.charts.factory import TIE
-from mbrparse.grammar.charts.forest.forest_nodes import SentenceNodes
+from mbrparse.grammar.charts.forest.packed_forest import Forest
 from mbrparse.grammar.charts.nodes import columns_of
 
 
@@ -72,9 +72,10 @@ class ForestDecoder:
         Raises ChartOverflowError or MemoryError where the search does not fit, TimeLimitError where it takes
         too long.
         """
-        trees, log_scale = self.trees(chart), chart.nodes().log_scale
+        trees = self.trees(chart)
         if self._posteriors is not None:
             chart.forest()
+        log_scale = self._charts.forests.log_scale
         return [
             self._decoded(tree, by_rule * log_scale, by_rule if alone else None)
             for tree, (by_rule, alone) in zip(trees, self._rules, strict=True)
@@ -104,20 +105,17 @@ class ForestDecoder:
 
         Nodes and preterminals are symbol ids; in trees of max-rule any symbol that has the label.
         """
-        known = chart.nodes()
-        by_rules = self._charts.knows_nodes(chart.terminal_ids)
-        found = self._found(known, by_rules, chart.length)
+        found = self._found(chart.forest(), chart.length)
         return [found[index] for index in range(len(self._rules))]
 
-    def _found(self, known: SentenceNodes, by_rules: bool, length: int) -> dict[int, GrammarTree | None]:
-        count = length * (length + 1) // 2
+    def _found(self, forest: Forest, length: int) -> dict[int, GrammarTree | None]:
+        count, log_total = length * (length + 1) // 2, self._charts.forests.log_total
         if len(self._cells[0].masses.nodes) < count:
             self._cells = new_cells(count, len(self._searches))
         masses, core = self._cells[0].masses, self._cells[0].core
-        source, log_total = known.nodes if by_rules else None, known.log_total
-        survey(known.nodes, self._item_labels, masses, core, self._least_label, length)
+        survey(forest, self._item_labels, masses, core, self._least_label, length)
         # What is best in the core says how much of the rest could be better.
-        kept = self._kept.keep(core, length, source)
+        kept = self._kept.keep(core, length)
         found: dict[int, GrammarTree | None] = {}
         rest = []
         for search, cells in zip(self._searches, self._cells, strict=True):
@@ -127,14 +125,11 @@ class ForestDecoder:
                 found.update(search.trees(kept, cells, length, searched=True))
             else:
                 rest.append((search, cells))
-        if source is None and rest:
+        if rest:
             # Many edges are looked at for each that is kept: once for all.
             kept = self._kept.keep(joined([cells.selection for _, cells in rest], count), length)
             for search, cells in rest:
                 found.update(search.trees(kept, cells, length, searched=False))
-        elif source is not None:
-            for search, cells in rest:
-                found.update(search.search(self._kept, cells, source, log_total, length))
         return found
 
 

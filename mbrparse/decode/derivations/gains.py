@@ -105,7 +105,7 @@ def item_gains(source: ItemForest, sums: ItemSums, gains: Gains, span_mass: Floa
     forest, items = source.forest, source.items
     inside, outside, lexical = forest.inside, forest.outside, forest.lexical
     weights = gains.weights
-    by_items, by_split = weighs_items(weights), 0.0
+    by_items, by_split = _weighs_items(weights), 0.0
     for lane in range(LANES):
         by_split = max(by_split, weights[SPLIT, lane])
     for cell in range(n * (n + 1) // 2):
@@ -118,13 +118,13 @@ def item_gains(source: ItemForest, sums: ItemSums, gains: Gains, span_mass: Floa
             sums.label[items.label[forest.node_symbol[node]]] += mass
         # Not all of the cell's nodes may be there.
         gains.span[cell] = sums.scalar[3] = span_mass[cell]
-        node_gains(source, sums, gains, cell)
+        _node_gains(source, sums, gains, cell)
         if by_split > 0:
             _shares(source, gains, cell, by_split)
         if by_items:
             _sum_productions(source, sums, cell)
             _sum_unaries(source, sums, cell)
-            production_gains(source, sums, gains, cell)
+            _production_gains(source, sums, gains, cell)
         _unary_gains(source, sums, gains, cell)
         if lexical[first] > 0:
             store(
@@ -140,7 +140,7 @@ def item_gains(source: ItemForest, sums: ItemSums, gains: Gains, span_mass: Floa
 
 
 @kernel
-def weighs_items(weights: Floats) -> bool:
+def _weighs_items(weights: Floats) -> bool:
     """Whether some lane weighs items of productions or of their children."""
     for lane in range(LANES):  # noqa: SIM110  # kernels know no generators
         if weights[PRODUCTION, lane] != 0 or weights[CHILD, lane] != 0:
@@ -198,7 +198,7 @@ def weight_sizes(weights: Floats, lane: int) -> tuple[float, float]:
 
 
 @kernel
-def node_gains(source: ItemForest, sums: ItemSums, gains: Gains, cell: int) -> None:
+def _node_gains(source: ItemForest, sums: ItemSums, gains: Gains, cell: int) -> None:
     """Fill the rows of a cell's nodes, its labels being summed up."""
     forest, items, weights = source.forest, source.items, gains.weights
     logarithms = False
@@ -219,7 +219,7 @@ def node_gains(source: ItemForest, sums: ItemSums, gains: Gains, cell: int) -> N
 
 
 @kernel
-def production_gains(source: ItemForest, sums: ItemSums, gains: Gains, cell: int) -> None:
+def _production_gains(source: ItemForest, sums: ItemSums, gains: Gains, cell: int) -> None:
     """Fill what a cell's productions earn, their items being summed up."""
     forest, items = source.forest, source.items
     production_sum, child_sum = sums.production, sums.child

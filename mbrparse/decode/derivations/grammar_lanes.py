@@ -7,19 +7,15 @@ from collections.abc import Mapping
 import numpy as np
 
 from mbrparse.decode.derivations.bounds import Cells, Earnings, can_be_bounded
-from mbrparse.decode.derivations.cell_values import KeptSearch
 from mbrparse.decode.derivations.gains import CONSTANT, LANES, LOG_NODE, RULE, SPLIT, WEIGHTS, new_sums
 from mbrparse.decode.derivations.item_kinds import ITEM_KINDS
 from mbrparse.decode.derivations.item_tables import ItemTables
 from mbrparse.decode.derivations.kept_forest import KeptForest
-from mbrparse.decode.derivations.kept_forests import KeptForests
 from mbrparse.decode.derivations.lane_search import LaneTables, Search, search_lanes
-from mbrparse.decode.derivations.needed_nodes import needed
 from mbrparse.decode.derivations.search_state import NO_NUMBERS, EdgeGains, SearchState
 from mbrparse.decode.derivations.tree_search import GrammarTree, TreeSearch
 from mbrparse.decode.objectives import Objective
 from mbrparse.grammar.charts.clock import NO_LIMIT
-from mbrparse.grammar.charts.forest.forest_nodes import ForestNodes
 from mbrparse.grammar.charts.forest.forests import Forests
 from mbrparse.grammar.charts.rule_tables import Floats
 from mbrparse.grammar.pcfg import PCFG
@@ -78,22 +74,7 @@ class GrammarLanes:
 
         ``searched``: it is the one that was searched last, to ``narrow``.
         """
-        return self._trees(kept, cells, length, searched and self._bounded)
-
-    def search(
-        self, kept: KeptForests, cells: Cells, nodes: ForestNodes, log_total: float, length: int
-    ) -> dict[int, GrammarTree | None]:
-        """The same of what was selected of a forest that these are the nodes of."""
-        least = needed(self._earnings(log_total), cells.bounds, self._bounded)
-
-        def search(forest: KeptForest) -> KeptSearch:
-            return KeptSearch(self._state_of(forest), self._given, least, cells.masses.constituents)
-
-        return self._trees(kept.search(cells.selection, length, nodes, search), cells, length, searched=True)
-
-    def _trees(
-        self, kept: KeptForest, cells: Cells, length: int, searched: bool
-    ) -> dict[int, GrammarTree | None]:
+        searched = searched and self._bounded
         state = self._run(kept, cells, 0.0, narrows=False, searched=searched, length=length)
         return dict(zip(self._places, self._search.trees(state, len(self._places)), strict=True))
 

@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbrparse.grammar.charts.forest.forest_nodes import ForestNodes
 from mbrparse.grammar.charts.forest.packed_forest import (
     EDGES,
     GROUPS,
@@ -80,7 +79,6 @@ class KeepingScratch(NamedTuple):
     kept: Ints  # by node of the whole forest: what it is among the kept ones, or -1
     group: Ints  # and by group
     by_label: Ints  # by kept node: whether its label is likely
-    alive: Ints  # and whether it has edges, unless a search says no
     label_mass: Floats  # by label, of the cell at work
     largest: Floats  # by kept group, what a production of it has of ``weight`` at most
 
@@ -101,14 +99,6 @@ def keep(
     probabilities of rules, the labels of symbols, and how many groups there are.
     """
     source_weight, rule_prob, label, source_groups = known
-    nodes = ForestNodes(
-        source.node_first,
-        source.node_start,
-        source.node_symbol,
-        source.inside,
-        source.outside,
-        source.lexical,
-    )
     forest = into.forest
     forest.node_first[0], forest.unary_first[0], forest.cell_production[0] = 0, 0, 0
     cells = n * (n + 1) // 2
@@ -118,7 +108,7 @@ def keep(
     for end in range(1, n + 1):
         if stop[0]:
             return STOPPED
-        if not keep_nodes(nodes, label, selection, forest, scratch, end):
+        if not _keep_nodes(source, label, selection, forest, scratch, end):
             return NODES
         groups, full = _keep_groups(source, (source_weight, rule_prob), selection, into, scratch, end, groups)
         if full >= 0:
@@ -133,12 +123,12 @@ def keep(
 
 
 @kernel
-def keep_nodes(
-    source: ForestNodes, label: Ints, selection: Selection, forest: Forest, scratch: KeepingScratch, end: int
+def _keep_nodes(
+    source: Forest, label: Ints, selection: Selection, forest: Forest, scratch: KeepingScratch, end: int
 ) -> bool:
     """Keep the nodes of a column; false if there is no room."""
     symbol, inside, outside, lexical = source.node_symbol, source.inside, source.outside, source.lexical
-    kept, by_label, alive, mass = scratch.kept, scratch.by_label, scratch.alive, scratch.label_mass
+    kept, by_label, mass = scratch.kept, scratch.by_label, scratch.label_mass
     into_symbol, into_inside, into_outside = forest.node_symbol, forest.inside, forest.outside
     into_lexical, into_start, into_first = forest.lexical, forest.node_start, forest.node_first
     items, least_of, least_label_of = selection.items, selection.least, selection.least_label
@@ -161,7 +151,7 @@ def keep_nodes(
                 of_label = mass[label[symbol[node]]]
                 likely = least_label < np.inf and of_label >= least_label
                 if posterior > 0 and (of_label >= least_mass or posterior >= least or likely):
-                    kept[node], by_label[count], alive[count] = count, likely, 1
+                    kept[node], by_label[count] = count, likely
                     into_symbol[count], into_start[count] = symbol[node], start
                     into_inside[count], into_outside[count] = inside[node], outside[node]
                     into_lexical[count] = lexical[node]

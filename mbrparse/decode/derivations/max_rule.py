@@ -10,7 +10,6 @@ from mbrparse.decode.derivations.bounds import Cells, Earnings
 from mbrparse.decode.derivations.gains import LANES, LOG_NODE, SPLIT, WEIGHTS
 from mbrparse.decode.derivations.item_tables import ItemTables
 from mbrparse.decode.derivations.kept_forest import KeptForest
-from mbrparse.decode.derivations.kept_forests import KeptForests
 from mbrparse.decode.derivations.label_forest import LabelForest, LabelForests
 from mbrparse.decode.derivations.label_search import LabelGains, search_labels
 from mbrparse.decode.derivations.lane_search import Search
@@ -19,7 +18,6 @@ from mbrparse.decode.derivations.tree_search import GrammarTree, TreeSearch
 from mbrparse.decode.objectives import Item, Objective
 from mbrparse.grammar.charts.clock import NO_LIMIT
 from mbrparse.grammar.charts.columns import Spans
-from mbrparse.grammar.charts.forest.forest_nodes import ForestNodes
 from mbrparse.grammar.charts.forest.forests import Forests
 from mbrparse.grammar.charts.forest.packed_forest import Forest, forest_cell
 from mbrparse.grammar.charts.nodes import SYMBOL_IDS, columns_of
@@ -74,12 +72,6 @@ class MaxRule:
         state = self._run(kept, cells, length, narrows=False, searched=searched)
         found = (self._of_symbols(tree) for tree in self._search.trees(state, len(self._places)))
         return dict(zip(self._places, found, strict=True))
-
-    def search(
-        self, kept: KeptForests, cells: Cells, nodes: ForestNodes, log_total: float, length: int
-    ) -> dict[int, GrammarTree | None]:
-        """The same of what was selected of a forest that these are the nodes of."""
-        return self.trees(kept.keep(cells.selection, length, nodes), cells, length, searched=False)
 
     def _of_symbols(self, tree: GrammarTree | None) -> GrammarTree | None:
         """A tree of labels, as symbols that have them."""
