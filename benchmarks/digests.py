@@ -193,7 +193,7 @@ class Recipes:
         """Best-first search, and the comparison of its figures of merit."""
         self.treebank("best-first", "embedded:flights", (), ("--statistics", "best-first.statistics"))
         found = []
-        for merit in ("boundary-trigram", "inside", "normalized-inside", "prefix"):
+        for merit in ("boundary-trigram", "beta", "normalized-beta", "prefix", "stack"):
             options = ("--engine", "best-first", "--merit", merit, "--statistics", "best-first.statistics")
             found += self.parse("best-first", merit, ("labelled-tree", "labelled-recall"), *options)
         return found
