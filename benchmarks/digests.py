@@ -36,6 +36,18 @@ OBJECTIVES = [
 ]
 WHOLE_TREES = ("consistent-brackets-tree", "most-probable-tree", "bracketed-tree")
 RECALLS = ("labelled-recall", "bracketed-recall")
+MERITS = (
+    "stack",
+    "beta",
+    "normalized-beta",
+    "trigram",
+    "prefix",
+    "prefix-normalized",
+    "prefix-estimate",
+    "left-boundary",
+    "boundary-bigram",
+    "boundary-trigram",
+)
 #: Keys of details that hold times.
 TIMES = ("seconds",)
 
@@ -181,19 +193,22 @@ class Recipes:
         found = []
         for kind, brackets in (("brackets", "--brackets"), ("strings", "--no-brackets")):
             options = ("--method", "inside-outside", "--nonterminals", 5, "--iterations", 5, brackets)
-            self.run("train", "training.few.mrg", *options, "-o", f"training.{kind}.txt")
-            path = self.folder / f"training.{kind}.txt"
-            path.write_text("\n".join(map(rounded_words, path.read_text().splitlines())) + "\n")
-            found.append(path.name)
+            found.append(self.trained(kind, *options))
         options = ("--method", "inside-outside", "--iterations", 3, "--init", "training.txt", "--no-brackets")
-        self.run("train", "training.few.mrg", *options, "-o", "training.init.txt")
-        return found
+        return [*found, self.trained("init", *options)]
+
+    def trained(self, kind: str, *options: object) -> str:
+        """A grammar that is re-estimated from the few trees, its numbers rounded."""
+        path = self.folder / f"training.{kind}.txt"
+        self.run("train", "training.few.mrg", *options, "-o", path.name)
+        path.write_text("\n".join(map(rounded_words, path.read_text().splitlines())) + "\n")
+        return path.name
 
     def best_first(self) -> list[str]:
         """Best-first search, and the comparison of its figures of merit."""
         self.treebank("best-first", "embedded:flights", (), ("--statistics", "best-first.statistics"))
         found = []
-        for merit in ("boundary-trigram", "beta", "normalized-beta", "prefix", "stack"):
+        for merit in MERITS:
             options = ("--engine", "best-first", "--merit", merit, "--statistics", "best-first.statistics")
             found += self.parse("best-first", merit, ("labelled-tree", "labelled-recall"), *options)
         return found

@@ -8,7 +8,7 @@ import pytest
 from commandline import Command
 
 from mbrparse.decode.best_first import best_first_charts as best_first
-from mbrparse.decode.best_first.kernels import run_slice
+from mbrparse.decode.best_first.search_kernels import run_slice
 from mbrparse.grammar.statistics.statistics_file import read_statistics
 
 

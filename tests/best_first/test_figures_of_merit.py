@@ -8,12 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mbrparse.decode.best_first.merits import DEFAULT_MERIT, MERIT_IDS, MERITS, log_merit
+from mbrparse.decode.best_first.merit_kernels import Span, figure_of_merit
+from mbrparse.decode.best_first.merits import DEFAULT_MERIT, FACTORS, MERITS, Merit
 from mbrparse.grammar.induce import induce
-from mbrparse.grammar.pcfg import PCFG
+from mbrparse.grammar.pcfg import PCFG, FloatArray
 from mbrparse.grammar.rules import quote
 from mbrparse.grammar.statistics.gather import BOUNDARY, count_statistics
-from mbrparse.grammar.statistics.smoothed import StatisticsTables, no_statistics
+from mbrparse.grammar.statistics.smoothed import SentenceStatistics, StatisticsTables, no_statistics
 from mbrparse.treebank.brackets import read_tree
 from mbrparse.treebank.corpora import SourceTree
 
@@ -23,6 +24,8 @@ GRAMMAR = PCFG.from_rules(induce(TREES, "tags"))
 STATISTICS = count_statistics(TREES, "tags")
 TABLES = StatisticsTables(STATISTICS, GRAMMAR)
 TAGS = [*map(quote, GRAMMAR.terminals), BOUNDARY]
+
+NO_PREFIX = np.zeros((0, 0))
 
 
 class Naive:
@@ -102,7 +105,20 @@ def naive_merit(name: str, beta: float, tags: list[str], j: int, k: int, symbol:
             return p.left(symbol, t[j - 1]) * beta / trigrams
         case "boundary-bigram":
             return p.left(symbol, t[j - 1]) * beta * right / bigrams
-    return p.left(symbol, t[j - 1]) * beta * right / trigrams
+        case "boundary-trigram":
+            return p.left(symbol, t[j - 1]) * beta * right / trigrams
+    raise NotImplementedError(f"{name} needs its formula here")
+
+
+def log_merit(
+    name: str,
+    log_inside: float,
+    statistics: SentenceStatistics,
+    span: Span,
+    log_prefix: FloatArray = NO_PREFIX,
+) -> float:
+    """The log of one merit of one constituent."""
+    return figure_of_merit(MERITS[name].factors, log_inside, statistics, span, log_prefix)
 
 
 @settings(max_examples=40)
@@ -119,14 +135,14 @@ def test_merit_is_its_formula(name: str, tags: list[str], data: st.DataObject) -
     alpha = data.draw(st.floats(1e-12, 1))
     statistics = TABLES.of_sentence(GRAMMAR.encode(tags))
     table = np.full((len(tags), len(GRAMMAR.symbols)), math.log(alpha))
-    found = log_merit(name, math.log(beta), statistics, (start, end, symbol, 0), table)
+    found = log_merit(name, math.log(beta), statistics, Span(start, end, symbol, 0), table)
     expected = naive_merit(name, beta, tags, start, end, GRAMMAR.symbols[symbol], alpha)
     assert found == pytest.approx(math.log(expected), rel=1e-9, abs=1e-9)
 
 
 def test_stack_is_the_order_of_proposal() -> None:
     statistics = no_statistics(GRAMMAR.encode(["D", "N"]))
-    merits = [log_merit("stack", -1.0, statistics, (0, 1, 0, serial)) for serial in range(3)]
+    merits = [log_merit("stack", -1.0, statistics, Span(0, 1, 0, serial)) for serial in range(3)]
     assert merits == sorted(merits)
 
 
@@ -136,11 +152,27 @@ def test_tags_themselves_have_a_figure_near_one() -> None:
     statistics = TABLES.of_sentence(GRAMMAR.encode(tags))
     for place, tag in enumerate(tags):
         symbol = GRAMMAR.symbols.index(quote(tag))
-        assert log_merit("boundary-trigram", 0.0, statistics, (place, place + 1, symbol, 0)) > -1.5
+        assert log_merit("boundary-trigram", 0.0, statistics, Span(place, place + 1, symbol, 0)) > -1.5
 
 
-def test_table_is_in_order() -> None:
-    assert [MERIT_IDS[name] for name in MERITS] == list(range(len(MERITS)))
+def test_a_row_without_a_formula_is_refused() -> None:
+    for factors in (0, 1 << 20):
+        with pytest.raises(ValueError, match="guess has no known formula"):
+            Merit("guess", factors)
+
+
+def test_every_factor_counts() -> None:
+    statistics = TABLES.of_sentence(GRAMMAR.encode(["D", "N", "V", "D", "N"]))
+    prefix = np.full((5, len(GRAMMAR.symbols)), -0.5)
+    every = [1 << bit for bit in range(FACTORS.bit_length())]
+    assert sum(every) == FACTORS
+    span = Span(0, 3, 0, 3)
+    whole = figure_of_merit(FACTORS, -1.0, statistics, span, prefix)
+    for factor in every:
+        assert figure_of_merit(FACTORS ^ factor, -1.0, statistics, span, prefix) != pytest.approx(whole)
+
+
+def test_rows_of_the_paper() -> None:
     assert DEFAULT_MERIT in MERITS
     wanted = "stack beta normalized-beta trigram prefix prefix-normalized left-boundary boundary-bigram"
     assert {*wanted.split(), "boundary-trigram"} <= MERITS.keys()

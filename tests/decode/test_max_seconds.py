@@ -17,7 +17,7 @@ from commandline import Command
 from mbrparse.decode.best_first import best_first_charts
 from mbrparse.decode.best_first.best_first import BestFirst, Until
 from mbrparse.decode.best_first.best_first_charts import BestFirstCharts
-from mbrparse.decode.best_first.kernels import TIME_UP, run_slice
+from mbrparse.decode.best_first.search_kernels import TIME_UP, run_slice
 from mbrparse.decode.derivations import grammar_lanes, label_forest
 from mbrparse.decode.derivations.lane_search import search_lanes
 from mbrparse.decode.free.bracketing import best_bracketing

@@ -15,15 +15,16 @@ import numpy as np
 import numpy.typing as npt
 
 from mbrparse.decode.best_first.best_first import BestFirst
-from mbrparse.decode.best_first.kernels import LIMIT
-from mbrparse.decode.best_first.passes import by_width, inside_pass, outside_pass, useful_edges, viterbi_pass
-from mbrparse.decode.best_first.state import (
+from mbrparse.decode.best_first.passes import inside_pass, outside_pass, viterbi_pass
+from mbrparse.decode.best_first.search_kernels import LIMIT
+from mbrparse.decode.best_first.search_state import (
     CONSTITUENTS,
     EDGES,
     END,
     INSIDE,
     LEFT,
     MERIT,
+    PARENT,
     PLACE,
     POPPED,
     RIGHT,
@@ -134,7 +135,7 @@ class BestFirstChart:
     @cached_property
     def useful_edge_count(self) -> int:
         """How many edges are part of a complete parse in the chart."""
-        return int(useful_edges(self._outside, self._edges, self.edge_count))
+        return int(np.count_nonzero(self._outside[self._edges[:, PARENT]] > -np.inf))
 
     def span_posteriors(self) -> SpanEntries:
         """Those above zero, in order of start, end, label."""
@@ -162,7 +163,7 @@ class BestFirstChart:
     def viterbi_within(self, edges: int) -> Derivation:
         """The most probable derivation of the first so many edges; without a parse, no nodes and -inf."""
         part = self._edges[:edges]
-        order = self._order if edges == self.edge_count else by_width(self._widths, part, self.length)
+        order = self._order if edges == self.edge_count else self._by_width(part)
         best, edge_of = viterbi_pass(self._terminal, order, part, self._log_prob, self.ends, self.symbols)
         scores = best[self._roots] + self.grammar.root_log_prob[self.symbols[self._roots]]
         root, top = -1, -math.inf
@@ -186,7 +187,7 @@ class BestFirstChart:
     def log_prob_within(self, edges: int) -> float:
         """The log probability of the sentence from the first so many edges."""
         part = self._edges[:edges]
-        order = by_width(self._widths, part, self.length)
+        order = self._by_width(part)
         return self._root_mass(inside_pass(self._terminal, order, part, self._log_prob))
 
     def _root_mass(self, inside: FloatArray) -> float:
@@ -206,7 +207,11 @@ class BestFirstChart:
 
     @cached_property
     def _order(self) -> IntArray:
-        return by_width(self._widths, self._edges, self.length)
+        return self._by_width(self._edges)
+
+    def _by_width(self, edges: IntArray) -> IntArray:
+        """The edges in order of their parent's width, equal ones in the order in which they were made."""
+        return np.argsort(self._widths[edges[:, PARENT]], kind="stable").astype(np.int32)
 
     @cached_property
     def _log_prob(self) -> FloatArray:

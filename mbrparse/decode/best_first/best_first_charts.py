@@ -10,21 +10,25 @@ import numpy as np
 
 from mbrparse.decode.best_first.best_first import BestFirst
 from mbrparse.decode.best_first.best_first_chart import BestFirstChart, Ended
-from mbrparse.decode.best_first.kernels import (
+from mbrparse.decode.best_first.search_arrays import (
+    empty_search,
+    left_corners,
+    no_corners,
+    rules_of,
+    with_more_constituents,
+    with_more_edges,
+)
+from mbrparse.decode.best_first.search_kernels import (
     EXHAUSTED,
     FOUND,
     FULL_CONSTITUENTS,
     FULL_EDGES,
     LIMIT,
     TIME_UP,
-    Control,
-    index_all,
     propose_terminals,
     run_slice,
 )
-from mbrparse.decode.best_first.merits import MERIT_IDS
-from mbrparse.decode.best_first.prefix import left_corners, no_corners, start_prefix
-from mbrparse.decode.best_first.state import empty_search, rules_of, with_more_constituents, with_more_edges
+from mbrparse.decode.best_first.search_state import Control
 from mbrparse.errors import GrammarError, MbrparseError
 from mbrparse.grammar.charts.clock import NO_LIMIT, Clock
 from mbrparse.grammar.charts.factory import ChartFactory
@@ -76,7 +80,6 @@ class BestFirstCharts:
         self.clock = clock
         merit = how.figure
         self._tables = statistics_tables(grammar, how)
-        self._prefix = merit.needs_prefix
         self._corners = left_corners(grammar) if merit.needs_prefix else no_corners()
         self.rules = rules_of(grammar)
         self._lexical_first = starts(grammar.lexical_terminal, len(grammar.terminals)).astype(np.int32)
@@ -97,8 +100,7 @@ class BestFirstCharts:
         limit = MOST_EDGES if self.how.edges is None else self.how.edges
         threshold = self.how.beta_threshold
         control = Control(
-            MERIT_IDS[self.how.merit],
-            self._prefix,
+            self.how.figure.factors,
             math.log(threshold) if threshold > 0.0 else -math.inf,
             limit,
             self.how.until.name == "first-parse",
@@ -110,9 +112,7 @@ class BestFirstCharts:
         symbols = len(self.grammar.symbols)
         lexical = int(np.diff(self._lexical_first)[terminal_ids].sum())
         room = max(1024, 1 << lexical.bit_length())
-        search = empty_search(len(terminal_ids), symbols if self._prefix else 0, room, min(4096, limit))
-        if self._prefix:
-            start_prefix(search, self._corners)
+        search = empty_search(len(terminal_ids), self._corners, room, min(4096, limit))
         propose_terminals(
             terminal_ids,
             self._lexical_first,
@@ -131,8 +131,7 @@ class BestFirstCharts:
             if outcome == FULL_EDGES:
                 search = with_more_edges(search, limit)
             elif outcome == FULL_CONSTITUENTS:
-                search = with_more_constituents(search)
-                index_all(search, symbols)
+                search = with_more_constituents(search, symbols)
         time_up = self.clock.reason if outcome == TIME_UP else None
         ended = Ended(search, outcome, time.process_time() - began, time_up)
         return BestFirstChart(self.grammar, self.rules, self.how, terminal_ids, ended)

@@ -1,36 +1,19 @@
 """Inside, outside and Viterbi over the edges that a best-first search has made.
 
-A chart is here a list of constituents and a list of edges, both in the order in which they were made; the
-first so many edges are a chart as well, which is how the state at an earlier point is asked for. All
-values are natural logs.
+A chart is a list of constituents and a list of edges, both in the order in which they were made. The first
+so many edges are the chart at an earlier point of the search. All values are natural logs; ``order`` lists
+edges by the width of their parent.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from mbrparse.decode.best_first.log_add import log_add
-from mbrparse.decode.best_first.state import LEFT, NONE, PARENT, RIGHT
-from mbrparse.grammar.kernel import array_kernel, kernel
+from mbrparse.decode.best_first.search_state import LEFT, NONE, PARENT, RIGHT, log_add
+from mbrparse.grammar.kernel import array_kernel
 from mbrparse.grammar.pcfg import FloatArray, IntArray
 
 TIE = 1e-9
-
-
-@array_kernel
-def by_width(widths: IntArray, edges: IntArray, longest: int) -> IntArray:
-    """The edges in order of their parent's width, equal ones in the order in which they were made."""
-    first = np.zeros(longest + 2, np.int32)
-    for edge in range(len(edges)):
-        first[widths[edges[edge, PARENT]] + 1] += 1
-    for width in range(longest + 1):
-        first[width + 1] += first[width]
-    order = np.empty(len(edges), np.int32)
-    for edge in range(len(edges)):
-        width = widths[edges[edge, PARENT]]
-        order[first[width]] = edge
-        first[width] += 1
-    return order
 
 
 @array_kernel
@@ -100,13 +83,3 @@ def viterbi_pass(
             best[parent] = score
             edge_of[parent] = edge
     return best, edge_of
-
-
-@kernel
-def useful_edges(outside: FloatArray, edges: IntArray, count: int) -> int:
-    """How many of the first ``count`` edges are part of a complete parse (outside above zero)."""
-    useful = 0
-    for edge in range(count):
-        if outside[edges[edge, PARENT]] > -np.inf:
-            useful += 1
-    return useful

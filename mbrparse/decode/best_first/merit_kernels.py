@@ -1,8 +1,13 @@
-"""alpha_L, the probability of a prefix and the symbol after it, kept up while the chart grows.
+"""Figures of merit, and alpha_L, the prefix probability that some of them need.
 
-alpha_L(N, j) = p(t_0..t_{j-1}, N from j): the grammar derives the tags before j, then an N that begins at
-j, then anything. N begins at j as a root (j = 0), as the right child of a P whose left child is a
-constituent L over i..j, or as the left child of a P that begins at j itself:
+A figure of merit is a product of factors, given as bits; ``figure_of_merit`` adds their logs. alpha_L is the
+probability of a prefix and of the symbol after it, and is kept up while the chart grows:
+
+    alpha_L(N, j) = p(t_0..t_{j-1}, N from j)
+
+where the grammar derives the tags before j, then an N that begins at j, then anything. N begins at j as a
+root (j = 0), as the right child of a P whose left child is a constituent L over i..j, or as the left child
+of a P that begins at j itself:
 
     seed(N, j)    = [j = 0] root(N) + sum over L = (i, j) in the chart, P -> L N of
                     alpha_L(P, i) p(P -> L N) beta(L)
@@ -21,10 +26,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbrparse.decode.best_first.agenda import settle
-from mbrparse.decode.best_first.log_add import log_add
-from mbrparse.decode.best_first.merits import Span, figure_of_merit
-from mbrparse.decode.best_first.state import (
+from mbrparse.decode.best_first.search_state import (
     AGENDA,
     BY_START,
     END,
@@ -41,16 +43,42 @@ from mbrparse.decode.best_first.state import (
     START,
     SYMBOL,
     TOTAL,
+    Control,
     Rules,
     Search,
+    log_add,
+    settle,
 )
 from mbrparse.grammar.kernel import array_kernel, kernel
-from mbrparse.grammar.pcfg import PCFG, FloatArray, IntArray
+from mbrparse.grammar.pcfg import FloatArray, IntArray
 from mbrparse.grammar.statistics.smoothed import SentenceStatistics
+
+# Factors of a figure of merit, for N over t_j..t_{k-1} and with beta its inside estimate.
+SERIAL = 1  # how many constituents were proposed before (alone: last in, first out)
+BETA = 2  # beta
+PREFIX = 4  # alpha_L
+PRIOR = 8  # p(N)
+LEFT_BOUNDARY = 16  # p(N | t_{j-1})
+TAGS = 32  # 1 / p(t_j..t_{k-1})
+TAG_BIGRAMS = 64  # 1 / p(t_j..t_{k-1} | t_{j-1})
+TAG_TRIGRAMS = 128  # 1 / p(t_j..t_{k-1} | t_{j-2}, t_{j-1})
+PREFIX_TAGS = 256  # 1 / p(t_0..t_{k-1})
+RIGHT_BOUNDARY = 512  # p(t_k | N) / p(t_k | t_{k-1})
+MEAN_OF_SPAN = 1024  # the (k-j)th root of the product
+MEAN_OF_PREFIX = 2048  # its kth root
 
 # A row of the closure is summed until what is left of it is less than this share.
 REMAINDER = 1e-15
 MAX_STEPS = 100_000
+
+
+class Span(NamedTuple):
+    """A proposed constituent: 0-based half-open positions, and how many were proposed before it."""
+
+    start: int
+    end: int
+    symbol: int
+    serial: int
 
 
 class LeftCorners(NamedTuple):
@@ -66,34 +94,60 @@ class LeftCorners(NamedTuple):
     root: FloatArray
 
 
-def no_corners() -> LeftCorners:
-    """What a merit without alpha_L is given."""
-    return LeftCorners(np.zeros(1, np.int32), np.zeros(0, np.int32), np.zeros(0), np.zeros(0))
+@kernel
+def figure_of_merit(
+    factors: int, log_inside: float, statistics: SentenceStatistics, span: Span, log_prefix: FloatArray
+) -> float:
+    """The log of a product of ``factors``; ``log_prefix`` [n, symbols] holds alpha_L where it is needed."""
+    j, k, symbol = span.start, span.end, span.symbol
+    log = 0.0
+    if factors & SERIAL:
+        log += span.serial
+    if factors & PREFIX:
+        log += log_prefix[j, symbol]
+    if factors & PRIOR:
+        log += statistics.log_prior[symbol]
+    if factors & LEFT_BOUNDARY:
+        log += statistics.log_left[statistics.tags[j], symbol]
+    if factors & BETA:
+        log += log_inside
+    if factors & TAGS:
+        tags = statistics.log_unigram[j]
+        if k > j + 1:
+            tags += statistics.log_bigram[j + 1]
+            tags += statistics.trigram_sum[k] - statistics.trigram_sum[j + 2]
+        log -= tags
+    if factors & TAG_BIGRAMS:
+        log -= statistics.bigram_sum[k] - statistics.bigram_sum[j]
+    if factors & TAG_TRIGRAMS:
+        log -= statistics.trigram_sum[k] - statistics.trigram_sum[j]
+    if factors & PREFIX_TAGS:
+        log -= statistics.trigram_sum[k]
+    if factors & RIGHT_BOUNDARY:
+        log += statistics.log_right[statistics.tags[k + 1], symbol] - statistics.log_bigram[k]
+    if factors & MEAN_OF_SPAN:
+        log /= k - j
+    if factors & MEAN_OF_PREFIX:
+        log /= k
+    return log
 
 
-def left_corners(grammar: PCFG) -> LeftCorners:
-    """The closure of a grammar's left corners."""
-    count = len(grammar.symbols)
-    order = np.lexsort((grammar.left, grammar.parent))
-    first = np.searchsorted(grammar.parent[order], np.arange(count + 1)).astype(np.int32)
-    left, prob = grammar.left[order], np.exp(grammar.log_prob[order])
-    rows = [_closure_row(symbol, first, left, prob) for symbol in range(count)]
-    sizes = [len(symbols) for symbols, _ in rows]
-    root = np.zeros(count)
-    for symbol, mass in enumerate(np.exp(grammar.root_log_prob).tolist()):
-        if mass > 0.0:
-            root[rows[symbol][0]] += mass * rows[symbol][1]
-    with np.errstate(divide="ignore"):
-        return LeftCorners(
-            np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32),
-            np.concatenate([symbols for symbols, _ in rows]).astype(np.int32),
-            np.concatenate([weights for _, weights in rows]),
-            np.log(root),
-        )
+@kernel
+def update_merit(search: Search, item: int, statistics: SentenceStatistics, control: Control) -> None:
+    """Compute the merit of a constituent on the agenda, and move it to its new place."""
+    start, end, symbol = search.items[item, START], search.items[item, END], search.items[item, SYMBOL]
+    search.logs[item, MERIT] = figure_of_merit(
+        control.factors,
+        search.logs[item, INSIDE],
+        statistics,
+        Span(start, end, symbol, item),
+        search.prefix[TOTAL],
+    )
+    settle(search.heap, search.items, search.logs, item, search.counts[AGENDA])
 
 
 @array_kernel
-def _closure_row(
+def closure_row(
     symbol: int, first: IntArray, left: IntArray, prob: FloatArray
 ) -> tuple[IntArray, FloatArray]:
     """One row of I + Q + Q^2 + ...: its symbols, and their weights."""
@@ -117,22 +171,14 @@ def _closure_row(
 
 
 @kernel
-def start_prefix(search: Search, corners: LeftCorners) -> None:
-    """alpha_L at the beginning of the sentence."""
-    for symbol in range(len(corners.root)):
-        search.prefix[TOTAL, 0, symbol] = corners.root[symbol]
-        search.prefix[PREFIX_PASSED, 0, symbol] = corners.root[symbol]
-
-
-@kernel
 def prefix_from(rules: Rules, search: Search, corners: LeftCorners, item: int, gain: float) -> None:
     """Add to alpha_L what a gain in a chart constituent's inside probability opens at its end."""
     start = search.items[item, START]
-    _open(rules, search, corners, item, gain, search.prefix[PREFIX_PASSED, start])
+    extend_prefix(rules, search, corners, item, gain, search.prefix[PREFIX_PASSED, start])
 
 
 @array_kernel
-def _open(
+def extend_prefix(
     rules: Rules, search: Search, corners: LeftCorners, item: int, gain: float, above: FloatArray
 ) -> None:
     """Add, at the end of ``item``, the sum over P of exp(above[P] + gain) p(P -> item N), closed."""
@@ -168,8 +214,7 @@ def pass_prefix(
     search: Search,
     corners: LeftCorners,
     statistics: SentenceStatistics,
-    merit_id: int,
-    log_threshold: float,
+    control: Control,
 ) -> None:
     """Pass increments of alpha_L on to the right, and order the agenda's constituents anew."""
     for start in range(len(search.prefix_dirty)):
@@ -177,7 +222,7 @@ def pass_prefix(
             continue
         search.prefix_dirty[start] = 0
         pending, passed = search.prefix[PREFIX_PENDING, start], search.prefix[PREFIX_PASSED, start]
-        if not np.any(pending > log_threshold + passed):
+        if not np.any(pending > control.log_threshold + passed):
             continue
         gains = pending.copy()
         pending[:] = -np.inf
@@ -185,15 +230,10 @@ def pass_prefix(
             passed[symbol] = log_add(passed[symbol], gains[symbol])
         item = search.heads[BY_START, start]
         while item != NONE:
-            _open(rules, search, corners, item, search.logs[item, PASSED], gains)
+            extend_prefix(rules, search, corners, item, search.logs[item, PASSED], gains)
             item = search.items[item, NEXT_START]
         item = search.heads[PROPOSED_AT, start]
         while item != NONE:
             if search.items[item, PLACE] != NONE:
-                span = Span(start, search.items[item, END], search.items[item, SYMBOL], item)
-                inside = search.logs[item, INSIDE]
-                search.logs[item, MERIT] = figure_of_merit(
-                    merit_id, inside, statistics, span, search.prefix[TOTAL]
-                )
-                settle(search.heap, search.items, search.logs, item, search.counts[AGENDA])
+                update_merit(search, item, statistics, control)
             item = search.items[item, NEXT_PROPOSED]

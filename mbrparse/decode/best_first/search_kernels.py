@@ -6,21 +6,22 @@ What a constituent in the chart gains is kept as an increment and passed on to t
 exceeds a share of what was passed before. Increments go up in order of width, so that each constituent
 passes its own on once, after all below it have.
 
-The kernel runs in slices: it returns to Python when a slice is over (so that Ctrl-C is heard) or an array
-is full, and goes on where it was.
+The kernel runs in slices: it returns to Python when a slice is over (so that Python handles signals) or an
+array is full, and goes on where it was.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
-from mbrparse.decode.best_first.agenda import remove_top, rise, settle
-from mbrparse.decode.best_first.log_add import log_add
-from mbrparse.decode.best_first.merits import Span, figure_of_merit
-from mbrparse.decode.best_first.prefix import LeftCorners, pass_prefix, prefix_from
-from mbrparse.decode.best_first.state import (
+from mbrparse.decode.best_first.merit_kernels import (
+    PREFIX,
+    LeftCorners,
+    pass_prefix,
+    prefix_from,
+    update_merit,
+)
+from mbrparse.decode.best_first.search_state import (
     AGENDA,
     BY_END,
     BY_START,
@@ -30,11 +31,9 @@ from mbrparse.decode.best_first.state import (
     INSIDE,
     LEFT,
     LEFT_EDGES,
-    MERIT,
     NEXT_DRAIN,
     NEXT_END,
     NEXT_LEFT,
-    NEXT_PROPOSED,
     NEXT_RIGHT,
     NEXT_START,
     NEXT_WAITING,
@@ -46,17 +45,18 @@ from mbrparse.decode.best_first.state import (
     PENDING,
     PLACE,
     POPPED,
-    PROPOSED_AT,
     RIGHT,
     RIGHT_EDGES,
     RULE,
     START,
     SYMBOL,
-    TOTAL,
     WAITING,
-    LongArray,
+    Control,
     Rules,
     Search,
+    log_add,
+    propose,
+    remove_top,
 )
 from mbrparse.grammar.kernel import kernel
 from mbrparse.grammar.pcfg import FloatArray, IntArray
@@ -67,25 +67,6 @@ SLICE_OVER, FOUND, EXHAUSTED, LIMIT, FULL_EDGES, FULL_CONSTITUENTS, TIME_UP = ra
 # Where the mass found comes so near to the wanted one (in logs), increments that are withheld may make the
 # difference: they are all passed on, again whenever a twentieth more edges have been made.
 WITHHELD = 0.1
-
-
-class Control(NamedTuple):
-    """How to search and when to stop.
-
-    merit_id        a row of MERITS
-    prefix          whether it needs alpha_L
-    log_threshold   log of the share that an increment must exceed to be passed on
-    max_edges       stop before there are more
-    first_parse     stop when a root over the whole sentence is popped
-    log_mass        stop when the sentence probability found reaches this (inf: never)
-    """
-
-    merit_id: int
-    prefix: bool
-    log_threshold: float
-    max_edges: int
-    first_parse: bool
-    log_mass: float
 
 
 @kernel
@@ -155,9 +136,9 @@ def run_slice(
         for edge in range(old, new):
             link(search, edge, rules, statistics, control)
         pass_increments(rules, search, statistics, control, corners, stop)
-        if control.prefix:
+        if control.factors & PREFIX:
             prefix_from(rules, search, corners, item, search.logs[item, INSIDE])
-            pass_prefix(rules, search, corners, statistics, control.merit_id, control.log_threshold)
+            pass_prefix(rules, search, corners, statistics, control)
     return SLICE_OVER
 
 
@@ -259,14 +240,7 @@ def add_inside(
     if width == search.heads.shape[1] - 1 and rules.root[symbol] > -np.inf:
         search.log_mass[0] = log_add(search.log_mass[0], rules.root[symbol] + gain)
     if search.items[item, PLACE] != NONE:
-        search.logs[item, MERIT] = figure_of_merit(
-            control.merit_id,
-            search.logs[item, INSIDE],
-            statistics,
-            Span(start, end, symbol, item),
-            search.prefix[TOTAL],
-        )
-        settle(search.heap, search.items, search.logs, item, search.counts[AGENDA])
+        update_merit(search, item, statistics, control)
         return
     search.logs[item, PENDING] = log_add(search.logs[item, PENDING], gain)
     if (
@@ -312,7 +286,7 @@ def pass_increments(
                     search, search.edges[edge, PARENT], log_rule + gain + other, rules, statistics, control
                 )
                 edge = search.edges[edge, NEXT_RIGHT]
-            if control.prefix:
+            if control.factors & PREFIX:
                 prefix_from(rules, search, corners, item, gain)
             item = following
 
@@ -327,9 +301,8 @@ def drain(
     stop: IntArray,
 ) -> None:
     """Pass all increments on, however small."""
-    at_once = Control(
-        control.merit_id,
-        control.prefix,
+    unlimited = Control(
+        control.factors,
         -np.inf,
         control.max_edges,
         control.first_parse,
@@ -340,50 +313,4 @@ def drain(
             width = search.items[item, END] - search.items[item, START]
             search.items[item, NEXT_WAITING] = search.heads[WAITING, width]
             search.heads[WAITING, width] = item
-    pass_increments(rules, search, statistics, at_once, corners, stop)
-
-
-@kernel
-def propose(search: Search, start: int, end: int, symbol: int, symbols: int) -> int:
-    """The constituent, which is put on the agenda if it is new; there must be room for it."""
-    key = (np.int64(start) * search.heads.shape[1] + end) * symbols + symbol
-    slot = find_slot(search.keys, key)
-    if search.keys[slot] == key:
-        return search.values[slot]  # type: ignore[no-any-return]
-    item = search.counts[CONSTITUENTS]
-    search.counts[CONSTITUENTS] += 1
-    search.keys[slot] = key
-    search.values[slot] = item
-    search.items[item, START], search.items[item, END] = start, end
-    search.items[item, SYMBOL] = symbol
-    search.items[item, NEXT_PROPOSED] = search.heads[PROPOSED_AT, start]
-    search.heads[PROPOSED_AT, start] = item
-    spot = search.counts[AGENDA]
-    search.counts[AGENDA] += 1
-    search.heap[spot] = item
-    search.items[item, PLACE] = spot
-    # Of merit -inf for now: its first edge is added next, and gives it its place.
-    rise(search.heap, search.items, search.logs, spot)
-    return item  # type: ignore[no-any-return]
-
-
-@kernel
-def find_slot(keys: LongArray, key: int) -> int:
-    """Where a key stands in the table, or the free slot for it; the table's size is a power of two."""
-    mask = len(keys) - 1
-    mixed = np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)
-    slot = np.int64(mixed >> np.uint64(20)) & mask
-    while keys[slot] != NONE and keys[slot] != key:
-        slot = (slot + 1) & mask
-    return int(slot)
-
-
-@kernel
-def index_all(search: Search, symbols: int) -> None:
-    """Fill a new, empty table of constituents."""
-    for item in range(search.counts[CONSTITUENTS]):
-        start, end = search.items[item, START], search.items[item, END]
-        key = (np.int64(start) * search.heads.shape[1] + end) * symbols + search.items[item, SYMBOL]
-        slot = find_slot(search.keys, key)
-        search.keys[slot] = key
-        search.values[slot] = item
+    pass_increments(rules, search, statistics, unlimited, corners, stop)
