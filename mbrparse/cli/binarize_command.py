@@ -139,8 +139,8 @@ def binarize(
     """
     from mbrparse.files import open_output
     from mbrparse.treebank.brackets import write_tree
+    from mbrparse.treebank.categories import read_label_map
     from mbrparse.treebank.known_corpora import corpus_path, known_corpus
-    from mbrparse.treebank.label_map import read_label_map
     from mbrparse.treebank.prepare import Account, Preparation, prepare_corpora
 
     if sections is not None and not any(spec.startswith("wsj:") for spec in inputs):

@@ -23,7 +23,7 @@ def debinarize(input: str, output: str, joiner: str | None, continuation: str | 
     from mbrparse.files import open_output, source_name
     from mbrparse.treebank.binarize import debinarize as undo
     from mbrparse.treebank.brackets import read_parse_file, write_tree
-    from mbrparse.treebank.foreign_labels import translated
+    from mbrparse.treebank.labels import translated
 
     check_outputs([("--output", output)], rewritten=[("INPUT", input)])
     marks = label_marks(joiner, continuation)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from mbrparse.decode.posteriors.posteriors_writer import PosteriorsWriter
     from mbrparse.grammar.dop.dop_grammar import DopGrammar
     from mbrparse.grammar.pcfg import PCFG
-    from mbrparse.treebank.foreign_labels import LabelMarks
+    from mbrparse.treebank.labels import LabelMarks
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -58,7 +58,7 @@ def label_marks_options(command: Command) -> Command:
 
 def label_marks(joiner: str | None, continuation: str | None) -> LabelMarks | None:
     """How another program writes its labels; None where nothing was said of it."""
-    from mbrparse.treebank.foreign_labels import LabelMarks
+    from mbrparse.treebank.labels import LabelMarks
 
     if joiner is None and continuation is None:
         return None

@@ -119,7 +119,7 @@ def train(
         _inside_outside(inputs, output, terminals, encoding, statistics=statistics, **options)
         return
     _refuse_unused([*options, "scheduler"])
-    from mbrparse.treebank.inputs import read_inputs
+    from mbrparse.treebank.corpora import read_inputs
 
     model: UnknownKind | None = None if terminals != "words" or unknown == "none" else unknown or "signature"
     trees = read_inputs(inputs, encoding)

@@ -20,8 +20,7 @@ from mbrparse.treebank.candidate_files import is_candidate_file, read_candidates
 from mbrparse.treebank.constituents import constituents
 from mbrparse.treebank.labels import project
 from mbrparse.treebank.tree import Tree
-from mbrparse.treebank.tree_drawing import MAX_DEPTH
-from mbrparse.treebank.tree_layout import Picture, lay_out, levels, line_of_text, stacked
+from mbrparse.treebank.tree_drawing import MAX_DEPTH, Picture, lay_out, levels, line_of_text, stacked
 
 MARK = " *"
 NO_PARSE = "(no parse)"

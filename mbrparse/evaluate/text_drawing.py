@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from mbrparse.errors import visible
 from mbrparse.evaluate.drawing import MARK, NO_PARSE, Sentence, check_depth, heading, legend, too_deep
 from mbrparse.treebank.tree import Tree
-from mbrparse.treebank.tree_layout import levels
+from mbrparse.treebank.tree_drawing import levels
 
 # In nltk's drawing the mark is one word with its label, told from a word "*" beside it.
 _TEXT_MARK = MARK.replace(" ", "\u00a0")

@@ -8,12 +8,11 @@ X -> A H C D becomes X -> A X_Cont, X_Cont -> X_Cont D, X_Cont -> H C (Sima'an 2
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from mbrparse.treebank.head_choices import HeadChoice, choose_heads
-from mbrparse.treebank.heads import HeadRules
+from mbrparse.treebank.heads import HeadChoice, HeadRules, choose_heads
 from mbrparse.treebank.labels import (
     CONTINUATION,
     HEAD_TAG,
@@ -26,8 +25,36 @@ from mbrparse.treebank.labels import (
     parse_label,
     split_chain,
 )
-from mbrparse.treebank.linearize import linearize
 from mbrparse.treebank.tree import Tree
+
+
+def linearize(top: str, children: Sequence[Tree], head: int, label: Callable[[int, int], str]) -> Tree:
+    """Split children off from the outside in, first those left of the head, then those right of it.
+
+    ``label(start, end)`` names the node over children start..end (half-open) within the chain, ``top``
+    the node over all. Around the last child this is the right-linear chain, around the first the left-
+    linear one.
+
+    >>> children = [Tree(tag) for tag in "abHcd"]
+    >>> str(linearize("X", children, 2, lambda start, end: f"X{start}{end}"))
+    '(X a (X15 b (X25 (X24 H c) d)))'
+    """
+    count = len(children)
+    if count <= 2:
+        return Tree(top, children)
+    start = head if head + 1 < count else head - 1
+    end = start + 2
+    pair: tuple[Tree, ...] = (children[start], children[start + 1])
+    while end - start < count:
+        chain = Tree(label(start, end), pair)
+        if end < count:
+            pair = (chain, children[end])
+            end += 1
+        else:
+            start -= 1
+            pair = (children[start], chain)
+    return Tree(top, pair)
+
 
 Direction = Literal["right", "left"]
 ChainPolicy = Literal["join", "keep"]

@@ -12,16 +12,25 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from mbrparse.errors import CorpusError
+from mbrparse.files import source_name
+from mbrparse.treebank.alpino import read_alpino
 from mbrparse.treebank.brackets import ReadTree, read_trees
 from mbrparse.treebank.corpus_files import TREE_SUFFIXES, TreeFile, tree_files
 from mbrparse.treebank.known_corpora import CORPORA, StyleName, known_corpus
-from mbrparse.treebank.styles.alpino import read_alpino
-from mbrparse.treebank.styles.cess import read_cess
-from mbrparse.treebank.styles.floresta import read_floresta
-from mbrparse.treebank.styles.nltk_corpora import is_plain, nltk_corpus, nltk_files, nltk_trees
-from mbrparse.treebank.styles.penn import read_penn
-from mbrparse.treebank.styles.penn_historical import read_icepahc, read_penn_historical
-from mbrparse.treebank.styles.style import ErrorHandler, Leaves, Reading, Style
+from mbrparse.treebank.penn_historical import read_icepahc, read_penn_historical
+from mbrparse.treebank.styles import (
+    ErrorHandler,
+    Leaves,
+    Reading,
+    Style,
+    is_plain,
+    nltk_corpus,
+    nltk_files,
+    nltk_trees,
+    read_cess,
+    read_floresta,
+    read_penn,
+)
 from mbrparse.treebank.tree import Tree
 
 EMBEDDED = ("flights",)
@@ -172,3 +181,18 @@ def _read_nltk(spec: str, reading: Reading) -> Iterator[SourceTree]:
     for file, lines in nltk_files(nltk):
         source = f"{spec}/{file}"
         yield from _placed(source, style(lines, source, reading), reading)
+
+
+def read_inputs(specs: Sequence[str], encoding: str = "utf-8") -> Iterator[SourceTree]:
+    """Yield the trees of all ``specs`` (see ``read_corpus``); raises CorpusError where there is none."""
+    found = False
+    for spec in specs:
+        for tree in read_corpus(spec, encoding=encoding):
+            found = True
+            yield tree
+    if not found:
+        raise CorpusError(
+            "no trees in the input",
+            source=", ".join(map(source_name, specs)),
+            remedy="trees are written in brackets: (S (NP ...) ...)",
+        )

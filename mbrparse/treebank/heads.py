@@ -1,7 +1,17 @@
-"""Head rules, and the head child that they choose.
+"""Head rules, and the head child and the complements that they choose.
 
 A constituent's head is found by its label and its children's, as in Magerman's and Collins's tables: a
 list of rules for each label, the first that finds a child decides. ``head_rules_file`` reads them.
+
+Complements are those of Collins (1997): an NP, SBAR or S under S, an NP, SBAR, S or VP under VP, an S under
+SBAR, and under PP the first child after the head (punctuation, which Collins had moved away, is passed over).
+A function tag that marks an adjunct excludes it.
+
+Both are chosen on a tree that still has its function tags and its unary productions (but no traces): most of
+them are gone from the cleaned tree. Cleaning leaves alone the constituents with more than one child, so the
+choices are a list of these, parents before children, left to right, and fit the tree before and after
+cleaning. A chain of unary productions therefore chooses its head by its lowest label, whose children they
+are, and is a complement or not by its topmost, which its mother sees.
 """
 
 from __future__ import annotations
@@ -10,6 +20,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
+
+from mbrparse.treebank.categories import PENN_CATEGORIES, Categories
+from mbrparse.treebank.tree import Tree
 
 Side = Literal["left", "right"]
 
@@ -82,3 +95,75 @@ def find_head(table: HeadRules, parent: str, children: tuple[str, ...]) -> int:
 def scan(side: Side, count: int) -> range:
     """The positions of ``count`` children, scanned from one side."""
     return range(count) if side == "left" else range(count - 1, -1, -1)
+
+
+COMPLEMENTS = {
+    "S": frozenset({"NP", "SBAR", "S"}),
+    "VP": frozenset({"NP", "SBAR", "S", "VP"}),
+    "SBAR": frozenset({"S"}),
+}
+ADJUNCT_TAGS = frozenset({"ADV", "VOC", "BNF", "DIR", "EXT", "LOC", "MNR", "TMP", "CLR", "PRP"})
+
+
+def complements(
+    parent: str, children: Sequence[str], functions: Sequence[frozenset[str]], head: int
+) -> tuple[int, ...]:
+    """The positions of the complements under ``parent``; labels without function tags, and those tags.
+
+    >>> none = frozenset()
+    >>> complements("VP", ["VBD", "NP", "NP", "PP"], [none, none, frozenset({"TMP"}), none], head=0)
+    (1,)
+    """
+    if parent == "PP":
+        after = range(head + 1, len(children))
+        first = next((place for place in after if children[place] not in PUNCTUATION), None)
+        found = [] if first is None else [first]
+    else:
+        wanted = COMPLEMENTS.get(parent, frozenset())
+        found = [place for place, label in enumerate(children) if label in wanted and place != head]
+    return tuple(place for place in found if not functions[place] & ADJUNCT_TAGS)
+
+
+@dataclass(frozen=True, slots=True)
+class HeadChoice:
+    """The position of the head child; of each child its label if it is a complement, else None."""
+
+    head: int
+    complements: tuple[str | None, ...]
+
+
+def choose_heads(tree: Tree, rules: HeadRules, how: Categories = PENN_CATEGORIES) -> list[HeadChoice]:
+    """The choices of all constituents with more than one child, parents before children.
+
+    ``how`` tells categories from functions in labels.
+
+    >>> from mbrparse.treebank.brackets import read_tree
+    >>> from mbrparse.treebank.head_rules_file import head_rules
+    >>> tree = read_tree("(S (NP-SBJ (PRP he)) (VP (VBZ sleeps) (NP-TMP (NN today))))")
+    >>> for choice in choose_heads(tree, head_rules("collins")):
+    ...     print(choice)
+    HeadChoice(head=1, complements=('NP', None))
+    HeadChoice(head=0, complements=(None, None))
+    """
+    chosen: list[HeadChoice] = []
+    how = how.without_functions()
+    for node in tree.preorder():
+        children = node.children
+        if len(children) > 1:
+            labels = tuple([child.label for child in children])
+            leaves = tuple([not child.children for child in children])
+            chosen.append(_choose(rules, how, node.label, labels, leaves))
+    return chosen
+
+
+@lru_cache(maxsize=65536)
+def _choose(
+    rules: HeadRules, how: Categories, parent: str, labels: tuple[str, ...], leaves: tuple[bool, ...]
+) -> HeadChoice:
+    pairs = list(zip(labels, leaves, strict=True))
+    names = tuple(how.tag(label) if leaf else how.category(label) for label, leaf in pairs)
+    functions = [frozenset[str]() if leaf else how.functions(label) for label, leaf in pairs]
+    category = how.category(parent)
+    head = find_head(rules, category, names)
+    wanted = complements(category, names, functions, head)
+    return HeadChoice(head, tuple(name if place in wanted else None for place, name in enumerate(names)))

@@ -1,10 +1,189 @@
-"""Drawn trees as SVG images."""
+"""Drawn trees: the layout of their parts, and SVG images of them.
+
+Terminals stand in one row at the bottom, branches have right angles. Units are ems of the text, x to the
+right and y downwards from the upper left corner. Widths of text are guessed, since the viewer chooses the
+font: wide enough for common ones. ``tree_png`` paints the same layout as PNG.
+"""
 
 from __future__ import annotations
 
+import re
+import unicodedata
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import NamedTuple, Protocol
 from xml.sax.saxutils import escape
 
-from mbrparse.treebank.tree_layout import Node, Picture, Text, lay_out, levels
+from mbrparse.errors import visible
+
+#: From one level of constituents to the next, and from a tag to its word.
+_LEVEL, _WORD = 2.6, 1.5
+#: Between neighbours, around a drawing, and from the middle of a text to its branches.
+_GAP, _MARGIN, _ABOVE = 0.9, 0.8, 0.85
+# What XML cannot hold, of what ``visible`` leaves.
+_NO_XML = re.compile("[\ufffe\uffff]")
+
+
+class Node(Protocol):
+    """What is drawn of a node of a tree."""
+
+    @property
+    def label(self) -> str: ...
+
+    @property
+    def word(self) -> str | None: ...
+
+    @property
+    def children(self) -> Sequence[Node]: ...
+
+    @property
+    def is_leaf(self) -> bool: ...
+
+    def preorder(self) -> Iterator[Node]: ...
+
+
+class Text(NamedTuple):
+    """A text around the point where its middle is; ``marked`` ones stand out, ``bold`` ones are headings."""
+
+    x: float
+    y: float
+    text: str
+    marked: bool = False
+    bold: bool = False
+
+
+class Branch(NamedTuple):
+    """A line between two points."""
+
+    x1: float
+    y1: float
+    x2: float
+    y2: float
+
+
+class Picture(NamedTuple):
+    """A drawing of this width and height."""
+
+    width: float
+    height: float
+    texts: list[Text]
+    branches: list[Branch]
+
+
+def lay_out(tree: Node, marks: Collection[int] = (), mark: str = "") -> Picture:
+    """A tree; ``mark`` stands behind the labels of the constituents with these preorder numbers (from 0,
+    terminals not counted).
+    """
+    nodes = list(tree.preorder())
+    shown = _labels(nodes, marks, mark)
+    heights, widths = [0] * len(nodes), [0.0] * len(nodes)
+    children = _children(nodes)
+    for place in reversed(range(len(nodes))):
+        own = (shown[place][0], printable(nodes[place].word or "") if nodes[place].is_leaf else "")
+        below = sum(widths[child] for child in children[place])
+        widths[place] = max(below, _GAP + max(map(width_of, own)))
+        heights[place] = max((heights[child] + 1 for child in children[place]), default=0)
+    words = any(node.is_leaf and node.word is not None for node in nodes)
+    bottom = _MARGIN + 0.5 + _LEVEL * heights[0] + (_WORD if words else 0.0)
+    picture = Picture(widths[0] + 2 * _MARGIN, bottom + 0.5 + _MARGIN, [], [])
+    left = [_MARGIN] * len(nodes)
+    for place, node in enumerate(nodes):
+        x = left[place] + widths[place] / 2
+        y = _MARGIN + 0.5 + _LEVEL * (heights[0] - heights[place])
+        if node.is_leaf and node.word is None:  # a bare terminal stands among the words
+            y = bottom
+        picture.texts.append(Text(x, y, *shown[place]))
+        if node.is_leaf and node.word is not None:
+            picture.texts.append(Text(x, bottom, printable(node.word)))
+        if not children[place]:
+            continue
+        begin = x - sum(widths[child] for child in children[place]) / 2
+        bar, feet = y + _LEVEL / 2, []
+        for child in children[place]:
+            left[child] = begin
+            feet.append(begin + widths[child] / 2)
+            begin += widths[child]
+            bare = nodes[child].is_leaf and nodes[child].word is None
+            top = bottom if bare else _MARGIN + 0.5 + _LEVEL * (heights[0] - heights[child])
+            picture.branches.append(Branch(feet[-1], bar, feet[-1], top - _ABOVE))
+        picture.branches.append(Branch(x, y + _ABOVE, x, bar))
+        picture.branches.append(Branch(feet[0], bar, feet[-1], bar))
+    return picture
+
+
+def line_of_text(text: str, bold: bool = False) -> Picture:
+    """A line of text as a picture of its own."""
+    text = printable(text)
+    width = width_of(text) * (1.1 if bold else 1.0) + 2 * _MARGIN
+    return Picture(width, 2.0, [Text(width / 2, 1.2, text, bold=bold)], [])
+
+
+def stacked(pictures: Iterable[Picture]) -> Picture:
+    """Pictures one below the other, each in the middle."""
+    parts = list(pictures)
+    width, height = max(part.width for part in parts), 0.0
+    whole = Picture(width, sum(part.height for part in parts), [], [])
+    for part in parts:
+        right = (width - part.width) / 2
+        whole.texts.extend(text._replace(x=text.x + right, y=text.y + height) for text in part.texts)
+        whole.branches.extend(
+            Branch(x1 + right, y1 + height, x2 + right, y2 + height) for x1, y1, x2, y2 in part.branches
+        )
+        height += part.height
+    return whole
+
+
+def levels(tree: Node) -> int:
+    """How many constituents stand above each other."""
+    most, waiting = 0, [(tree, 0)]
+    while waiting:
+        node, above = waiting.pop()
+        most = max(most, above)
+        waiting.extend((child, above + 1) for child in node.children)
+    return most
+
+
+def width_of(text: str) -> float:
+    """About how wide a text is.
+
+    >>> width_of("NP") > width_of("np") > 1
+    True
+    """
+    return sum(map(_width, text))
+
+
+def printable(text: str) -> str:
+    """Text for an image: control characters escaped (``visible``), what XML cannot hold U+FFFD."""
+    return _NO_XML.sub("\ufffd", visible(text))
+
+
+def _width(character: str) -> float:
+    if unicodedata.east_asian_width(character) in "WF":
+        return 1.05
+    return 0.78 if character.isupper() or character in "mw@%&_" else 0.6
+
+
+def _labels(nodes: Sequence[Node], marks: Collection[int], mark: str) -> list[tuple[str, bool]]:
+    """What is shown of each node's label, and whether it is marked."""
+    shown, number = [], 0
+    for node in nodes:
+        marked = not node.is_leaf and number in marks
+        number += not node.is_leaf
+        shown.append((printable(node.label) + (mark if marked else ""), marked))
+    return shown
+
+
+def _children(nodes: Sequence[Node]) -> list[list[int]]:
+    """The places of each node's children among the nodes in preorder."""
+    children: list[list[int]] = [[] for _ in nodes]
+    open_nodes: list[int] = []
+    for place in range(len(nodes)):
+        while open_nodes and len(children[open_nodes[-1]]) == len(nodes[open_nodes[-1]].children):
+            open_nodes.pop()
+        if open_nodes:
+            children[open_nodes[-1]].append(place)
+        open_nodes.append(place)
+    return children
+
 
 #: Levels of constituents; what is deeper is no picture for people, and nltk runs out of stack.
 MAX_DEPTH = 200

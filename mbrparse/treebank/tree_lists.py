@@ -12,13 +12,12 @@ from mbrparse.errors import CorpusError, MbrparseError
 from mbrparse.files import source_name
 from mbrparse.treebank.binarize import RIGHT_LINEAR, Binarization
 from mbrparse.treebank.brackets import read_parse_file
-from mbrparse.treebank.categories import STRIP
+from mbrparse.treebank.categories import STRIP, read_label_map
 from mbrparse.treebank.clean import UnaryPolicy
 from mbrparse.treebank.corpora import SourceTree, read_corpus
-from mbrparse.treebank.label_map import read_label_map
 from mbrparse.treebank.prepare import LONGER, Account, OnError, Preparation, prepare_corpora
 from mbrparse.treebank.splits import split_fraction, split_last, split_random
-from mbrparse.treebank.styles.style import Leaves
+from mbrparse.treebank.styles import Leaves
 from mbrparse.treebank.tree import Tree
 
 Item = TypeVar("Item")

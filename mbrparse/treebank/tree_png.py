@@ -7,8 +7,7 @@ import warnings
 from typing import BinaryIO
 
 from mbrparse.errors import MbrparseError
-from mbrparse.treebank.tree_drawing import COLOUR, PIXELS
-from mbrparse.treebank.tree_layout import Picture
+from mbrparse.treebank.tree_drawing import COLOUR, PIXELS, Picture
 
 #: Pixels of the image for each of the drawing: text stays sharp on a slide.
 SCALE = 2

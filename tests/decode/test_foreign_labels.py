@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from mbrparse.decode.posteriors.posteriors_file import read_posteriors
 from mbrparse.treebank.binarize import debinarize
-from mbrparse.treebank.foreign_labels import LabelMarks, translated
+from mbrparse.treebank.labels import LabelMarks, translated
 from mbrparse.treebank.tree import Tree
 
 LABELS = ["SBAR::S", "VP|<>", "NP^x", "S::VP|<>", "S", "NN"]

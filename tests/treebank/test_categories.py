@@ -8,11 +8,10 @@ from hypothesis import strategies as st
 
 from mbrparse.errors import LabelError, MbrparseError
 from mbrparse.treebank.brackets import read_tree
-from mbrparse.treebank.categories import categories
+from mbrparse.treebank.categories import LabelMap, categories, read_label_map
 from mbrparse.treebank.clean import clean, relabel
-from mbrparse.treebank.head_choices import choose_heads
 from mbrparse.treebank.head_rules_file import head_rules
-from mbrparse.treebank.label_map import LabelMap, read_label_map
+from mbrparse.treebank.heads import choose_heads
 
 FLORESTA = "(UTT+np (>N+art Um) (H+n dia) (N<+pp (H+prp de) (P<+np (H+n sol) (N<+adj s))) (.+ .) (+ +) (? ?))"
 

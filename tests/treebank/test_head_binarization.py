@@ -14,9 +14,8 @@ from mbrparse.treebank.categories import categories
 from mbrparse.treebank.clean import UnaryPolicy, clean, simplify, without_traces
 from mbrparse.treebank.constituents import is_binary
 from mbrparse.treebank.corpora import SourceTree
-from mbrparse.treebank.head_choices import choose_heads
 from mbrparse.treebank.head_rules_file import head_rules
-from mbrparse.treebank.heads import HeadRule, HeadRules
+from mbrparse.treebank.heads import HeadRule, HeadRules, choose_heads
 from mbrparse.treebank.labels import frame, parse_label, project, unescape
 from mbrparse.treebank.prepare import Account, Preparation, prepare
 from mbrparse.treebank.tree import Tree

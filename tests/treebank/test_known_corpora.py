@@ -11,8 +11,7 @@ from mbrparse.errors import BracketError, CorpusError, MbrparseError
 from mbrparse.treebank.corpora import STYLES, read_corpus
 from mbrparse.treebank.found_corpora import find_corpora
 from mbrparse.treebank.known_corpora import BY_NAME, CORPORA, Corpus
-from mbrparse.treebank.prepare import Account, Preparation, prepare_corpora
-from mbrparse.treebank.sanity import Sanity
+from mbrparse.treebank.prepare import Account, Preparation, Sanity, prepare_corpora
 from mbrparse.treebank.tree import Tree
 
 DOCS = Path(__file__).parents[2] / "docs" / "treebanks.md"

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mbrparse.errors import BracketError
-from mbrparse.treebank.styles.penn_historical import read_icepahc, read_penn_historical, split_lemma
-from mbrparse.treebank.styles.style import Leaves, Reading
+from mbrparse.treebank.penn_historical import read_icepahc, read_penn_historical, split_lemma
+from mbrparse.treebank.styles import Leaves, Reading
 from mbrparse.treebank.tree import Tree
 
 

@@ -10,10 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mbrparse.errors import BracketError, MbrparseError
-from mbrparse.treebank.styles.alpino import COINDEXED, LOWERED, RAISED, read_alpino
-from mbrparse.treebank.styles.cess import read_cess
-from mbrparse.treebank.styles.floresta import INDEX, PART, read_floresta
-from mbrparse.treebank.styles.style import Leaves, Reading, Style
+from mbrparse.treebank.alpino import COINDEXED, LOWERED, RAISED, read_alpino
+from mbrparse.treebank.styles import INDEX, PART, Leaves, Reading, Style, read_cess, read_floresta
 from mbrparse.treebank.tree import Tree
 
 

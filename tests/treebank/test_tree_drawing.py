@@ -12,8 +12,7 @@ from tree_strategies import labels, trees
 
 from mbrparse.treebank.brackets import read_tree
 from mbrparse.treebank.tree import Tree
-from mbrparse.treebank.tree_drawing import MAX_DEPTH
-from mbrparse.treebank.tree_layout import lay_out, printable, width_of
+from mbrparse.treebank.tree_drawing import MAX_DEPTH, lay_out, printable, width_of
 
 HOSTILE = Tree(
     "<script>alert('x')</script>",

@@ -13,8 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mbrparse.errors import LabelError, PosteriorsError
-from mbrparse.treebank.foreign_labels import LabelMarks
-from mbrparse.treebank.labels import JOIN, parse_label, unescape
+from mbrparse.treebank.labels import JOIN, LabelMarks, parse_label, unescape
 
 # How far above one rounding may bring a posterior, by bytes of a number: sums over a softmax, say.
 TOLERANCE = {8: 1e-6, 4: 1e-3}

@@ -41,8 +41,7 @@ from mbrparse.files import open_input, source_name
 from mbrparse.grammar.charts.factory import TIE
 from mbrparse.grammar.charts.span_summary import SpanEntries, entries_without_unaries
 from mbrparse.grammar.pcfg import FloatArray, IntArray
-from mbrparse.treebank.foreign_labels import LabelMarks
-from mbrparse.treebank.labels import escape
+from mbrparse.treebank.labels import LabelMarks, escape
 
 DIMENSIONS = {
     "lengths": "sentences",

@@ -32,9 +32,8 @@ from mbrparse.grammar.pcfg import PCFG
 from mbrparse.reporting import Progress, Tell, say_nothing, show_nothing
 from mbrparse.state_files import anything, mapping
 from mbrparse.treebank.brackets import read_tree_file, write_tree
-from mbrparse.treebank.categories import STRIP
+from mbrparse.treebank.categories import STRIP, read_label_map
 from mbrparse.treebank.corpora import SourceTree
-from mbrparse.treebank.label_map import read_label_map
 from mbrparse.treebank.prepare import Account, OnError, Preparation, prepare_corpora
 from mbrparse.treebank.splits import length_remark, split_fraction
 from mbrparse.workers.executor import Jobs

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from mbrparse.errors import BracketError
 from mbrparse.treebank.brackets import ReadTree
-from mbrparse.treebank.styles.style import Reading
+from mbrparse.treebank.styles import Reading
 from mbrparse.treebank.tree import Tree
 
 if TYPE_CHECKING:

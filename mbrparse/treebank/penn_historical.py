@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from mbrparse.treebank.brackets import ReadTree, read_trees
-from mbrparse.treebank.styles.style import Leaves, Reading
+from mbrparse.treebank.styles import Leaves, Reading
 from mbrparse.treebank.tree import Tree
 
 #: What is no part of the text, whole: numbers of tokens, codes, line breaks, descriptions of the file.
