@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from mbrparse.decode.decoders import Decoder, Place
 from mbrparse.decode.derivations.viterbi_decoder import ViterbiDecoder
@@ -17,15 +17,15 @@ from mbrparse.decode.posteriors.span_posteriors import Posteriors
 from mbrparse.errors import OptionsError
 from mbrparse.grammar.charts.chart import Wanted
 from mbrparse.grammar.charts.clock import Clock
-from mbrparse.grammar.charts.crossing.consistency import ConsistentSpans, NodeChart
 from mbrparse.grammar.charts.factory import TIE, ChartFactory
-from mbrparse.grammar.pcfg import PCFG
+from mbrparse.grammar.pcfg import PCFG, FloatArray
 from mbrparse.grammar.projection import has_annotations
 
 # Some kernels take a while to load, and many have no use for them: those are imported where they are used.
 if TYPE_CHECKING:
     from mbrparse.decode.candidates.candidate_trees import CandidateTrees
     from mbrparse.decode.derivations.forest_charts import ForestCharts
+    from mbrparse.grammar.charts.crossing.consistency import Consistency
     from mbrparse.grammar.charts.pruning import Pruning
 
 #: From the objectives that it is to serve to a decoder.
@@ -49,14 +49,23 @@ class GrammarDecoders:
         self.charts = self._charts()
         self.candidates = self._candidates() if options.has_candidates else None
         self.places = _places(options.objectives, self._makers())
-        self._consistent = ConsistentSpans(grammar)
 
     def posteriors(self, chart: SentenceChart) -> Posteriors:
         """Those of a sentence's chart, which has a parse."""
         known = None
         if self.options.best_first is None:
-            known = partial(self._consistent.of_chart, cast("NodeChart", chart))
+            known = partial(self._consistent, chart)
         return Posteriors.of_chart(chart, self.labels, known)
+
+    def _consistent(self, chart: SentenceChart) -> FloatArray:
+        """By cell, the probability that nothing crosses the span."""
+        return self._consistency.of_sentence(self._forests, chart.terminal_ids)
+
+    @cached_property
+    def _consistency(self) -> Consistency:
+        from mbrparse.grammar.charts.crossing.consistency import Consistency
+
+        return Consistency(self.grammar)
 
     def _asked(self, *kinds: Kind) -> bool:
         """Whether an objective is of one of these kinds."""
@@ -116,9 +125,8 @@ class GrammarDecoders:
     def _wanted(self) -> Wanted:
         """What charts of sums are asked for in any case."""
         entries = self._asked(Kind.NARY) or self.options.expectations
-        nodes = self.options.needs_consistency or self._asked(Kind.WHOLE)
         sums = self._asked(Kind.FREE, Kind.WHOLE) or entries
-        return Wanted(sums, self._asked(Kind.DERIVATION), entries, nodes)
+        return Wanted(sums, self._asked(Kind.DERIVATION), entries)
 
     @cached_property
     def _forests(self) -> ForestCharts:
@@ -155,10 +163,9 @@ class GrammarDecoders:
         return ExactFDecoder(self._forests, objectives, self.grammar.start_label)
 
     def _whole(self, objectives: list[Objective]) -> Decoder[Any]:
-        from mbrparse.decode.candidates.sampler import Sampler
         from mbrparse.decode.whole_trees.whole_tree_decoder import WholeTreeDecoder
 
-        return WholeTreeDecoder(self.grammar, objectives, Sampler(self._forests), self.clock)
+        return WholeTreeDecoder(self.grammar, objectives, self._forests, self.clock)
 
     def _risk(self, objectives: list[Objective]) -> Decoder[Any]:
         from mbrparse.decode.candidates.risk_decoder import RiskDecoder

@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from strategies import grammars, sentences
 from unary_strategies import unary_cases
 
+from mbrparse.decode.derivations.forest_charts import ForestCharts
 from mbrparse.decode.free.bracketing import best_bracketing
 from mbrparse.decode.parser import Parser
 from mbrparse.decode.tree_probability import TreeProbability
@@ -28,7 +29,6 @@ from mbrparse.decode.whole_trees.branch_and_bound import Limit, best_tree
 from mbrparse.decode.whole_trees.likeness import Likeness
 from mbrparse.errors import GrammarError
 from mbrparse.grammar.charts.crossing.consistency import Consistency
-from mbrparse.grammar.charts.factory import ChartFactory
 
 CASES = int(os.environ.get("MBRPARSE_CASES", "100"))
 NAMES = {"A": "S_Cont", "B": "S_Cont>NP", "C": "NP"}
@@ -53,14 +53,14 @@ def test_certificates_are_never_wrong(data: st.DataObject) -> None:
     assume(float(naive.sentence_probability(grammar, words)) > 0)
     n = len(words)
     pcfg = to_pcfg(grammar, NAMES)
-    [chart] = ChartFactory(pcfg).charts([pcfg.encode(words)])
+    charts, ids = ForestCharts(pcfg), pcfg.encode(words)
     for taken_out in (is_continuation, nothing):
         trees = naive_crossing.n_ary_trees(grammar, words, taken_out)
         masses = {t: naive_crossing.mass(trees, t) for t in naive_crossing.bracketings(0, n)}
         optimum = max(masses.values())
         flags = None if taken_out is is_continuation else Consistency(pcfg).continuation & False
         consistency = Consistency(pcfg, flags)
-        agreement = Uncrossed(consistency, consistency.graph(n, chart.live_nodes()))
+        agreement = Uncrossed(consistency, consistency.forest(charts, ids))
         first = best_bracketing(agreement.start().masses, n)
         candidate = list(zip(first.starts.tolist(), first.ends.tolist(), strict=True))
         work = data.draw(st.sampled_from([0.0, 50.0, 1e9]))
@@ -77,7 +77,7 @@ def test_certificates_are_never_wrong(data: st.DataObject) -> None:
             if data.draw(labels) == "of the tree":
                 label = pcfg.label_ids
                 optimum = most_probable(grammar, words)
-            likeness = Likeness(consistency.graph(n, chart.live_nodes()), label)
+            likeness = Likeness(consistency.forest(charts, ids), label)
             trees_of = likeness.brackets(likeness.start(), candidate, frozenset())
             best = best_tree(likeness, [trees_of], Limit(work))
             assert best.bound >= optimum - 1e-9

@@ -8,10 +8,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from mbrparse.grammar.charts.crossing.closings import Closings
 from mbrparse.grammar.charts.crossing.consistency import Consistency
-from mbrparse.grammar.charts.crossing.derivation_graph import DerivationGraph
-from mbrparse.grammar.charts.crossing.restriction import restricted
+from mbrparse.grammar.charts.crossing.masked_forest import MaskedForest
 from mbrparse.grammar.charts.span_summary import cell_of
 from mbrparse.grammar.pcfg import FloatArray
 
@@ -36,12 +34,12 @@ def crossing_table(length: int) -> BoolArray:
 class Known(NamedTuple):
     """What is known where some brackets are fixed.
 
-    ``weight`` is the probability of the graph of ``closings``, ``closed`` are the cells that it holds closed,
-    ``masses`` has by cell the probability that nothing crosses what is fixed, nor the cell's span (0 for
-    spans that no tree with the fixed brackets has).
+    ``weight`` is the probability of the derivations of ``forest``, ``closed`` are the cells that it holds
+    closed, ``masses`` has by cell the probability that nothing crosses what is fixed, nor the cell's span (0
+    for spans that no tree with the fixed brackets has).
     """
 
-    closings: Closings
+    forest: MaskedForest
     closed: BoolArray
     weight: float
     masses: FloatArray
@@ -50,43 +48,38 @@ class Known(NamedTuple):
 class Uncrossed:
     """Brackets agree with the true tree where none of its constituents crosses any of them."""
 
-    def __init__(self, consistency: Consistency, graph: DerivationGraph) -> None:
-        self.length = graph.length
-        self.cost = len(graph.edge_share)
+    def __init__(self, consistency: Consistency, forest: MaskedForest) -> None:
+        self.length = forest.length
+        self.cost = forest.cost
         self._consistency = consistency
-        self._closings = Closings(graph)
+        self._forest = forest
         self._room = ROOM
 
     def start(self) -> Known:
         """Where nothing is fixed."""
-        closings = self._closings
-        return Known(closings, closings.none, 1.0, self._consistency.joint(closings, closings.none))
+        forest = self._forest
+        return Known(forest, forest.none, 1.0, self._consistency.joint(forest, forest.none))
 
     def within(self, known: Known, bracket: Span) -> tuple[Known, int]:
         """The same with one more bracket fixed, and what it cost."""
-        consistency, closings = self._consistency, known.closings
-        cost = 3 * len(closings.graph.edge_share)
-        closed = known.closed | consistency.closed(closings, [bracket])
-        weight = known.weight
+        consistency, forest, weight = self._consistency, known.forest, known.weight
+        cost = 3 * forest.cost
+        closed = known.closed | forest.cells_across(*bracket)
         if consistency.one_pass:
-            given = closings.conditioned(closed)
-            masses = weight * consistency.joint_of(closings.graph, given)
-            left = int(np.count_nonzero(given.share))
-            if (
-                0 < left < SMALLER * len(given.share)
-                and left < self._room
-                and not len(closings.graph.chain_top)
-            ):
+            mass, given = forest.conditioned(closed)
+            masses = weight * consistency.joint_of(forest, mass, given)
+            left = forest.edges_left(given)
+            if 0 < left < min(SMALLER * forest.cost, self._room) and not forest.has_chains:
                 # What comes of this state has less to look at.
                 self._room -= left
-                weight *= given.mass
-                closings = Closings(restricted(closings.graph, given))
-                closed = closings.none
+                weight *= mass
+                forest = forest.restricted(given)
+                closed = forest.none
         else:
-            masses = weight * consistency.joint(closings, closed)
+            masses = weight * consistency.joint(forest, closed)
             cost *= len(masses)
         masses[(known.masses == 0) | crossing_table(self.length)[cell_of(self.length, *bracket)]] = 0.0
-        return Known(closings, closed, weight, masses), cost
+        return Known(forest, closed, weight, masses), cost
 
     def masses(self, known: Known, forbidden: frozenset[Span]) -> FloatArray:
         """The masses by cell, without what is forbidden."""
@@ -106,5 +99,4 @@ class Uncrossed:
 
     def mass(self, known: Known, tree: list[Span]) -> float:
         """The probability that nothing crosses any of them."""
-        closings = known.closings
-        return known.weight * closings.mass(known.closed | self._consistency.closed(closings, tree))
+        return known.weight * known.forest.mass(known.closed | known.forest.cells_across_all(tree))

@@ -8,8 +8,7 @@ import numpy as np
 
 from mbrparse.decode.whole_trees.agreements import BoolArray, crossing_table
 from mbrparse.decode.whole_trees.nested_bound import NestedBound
-from mbrparse.grammar.charts.crossing.closings import Closings
-from mbrparse.grammar.charts.crossing.derivation_graph import DerivationGraph
+from mbrparse.grammar.charts.crossing.masked_forest import MaskedForest
 from mbrparse.grammar.charts.rule_tables import Ints
 from mbrparse.grammar.charts.span_summary import cell_of
 from mbrparse.grammar.pcfg import FloatArray
@@ -32,24 +31,24 @@ class Shown(NamedTuple):
 class Likeness:
     """Labelled brackets (start, end, label id) agree with the true tree where it has them all."""
 
-    def __init__(self, graph: DerivationGraph, label: Ints) -> None:
+    def __init__(self, masked: MaskedForest, label: Ints) -> None:
         """``label`` [symbol] is what a tree shows; over single terminals it shows nothing."""
-        n = self.length = graph.length
-        self.cost = len(graph.edge_share)
-        self._closings = Closings(graph)
-        cells = cell_of(n, graph.node_start, graph.node_end)
-        wide = graph.node_end - graph.node_start > 1
-        label_of = np.where(wide, label[graph.node_symbol], NO_LABEL)
+        n = self.length = masked.length
+        self.cost = masked.cost
+        self._masked, forest = masked, masked.forest
+        cells = cell_of(n, forest.node_start, forest.node_end)
+        wide = forest.node_end - forest.node_start > 1
+        label_of = np.where(wide, label[forest.node_symbol], NO_LABEL)
         labels = int(label.max(initial=0)) + 2
         looks, look = np.unique(cells.astype(np.int64) * labels + label_of + 1, return_inverse=True)
         self._look: Ints = look.reshape(-1).astype(np.int32)
-        self._cell_of_node, self._wide = cells, wide
+        self._cell_of_node = cells
         self._cell, self._label = (looks // labels).astype(np.int64), (looks % labels - 1).astype(np.int64)
         self._look_of = {
             (int(cell), int(shown)): place
             for place, (cell, shown) in enumerate(zip(self._cell, self._label, strict=True))
         }
-        self._nested = NestedBound(graph, self._look)
+        self._nested = NestedBound(masked, self._look)
 
     def start(self) -> Shown:
         """What is known where nothing is fixed."""
@@ -88,11 +87,11 @@ class Likeness:
 
     def mass(self, known: Shown, tree: list[Labelled]) -> float:
         """The probability that the true tree looks so."""
-        return self._closings.mass_of_nodes(known.alive & self._allowed(tree))
+        return self._masked.mass(self._masked.none, known.alive & self._allowed(tree))
 
     def _shown(self, alive: BoolArray) -> Shown:
-        known = self._closings.conditioned_nodes(self._closings.none, alive)
-        joint = known.mass * np.bincount(self._look, known.g_bottom, len(self._cell))
+        mass, given = self._masked.conditioned(self._masked.none, alive)
+        joint = mass * np.bincount(self._look, given.g_bottom, len(self._cell))
         return Shown(alive, np.where(self._label == NO_LABEL, 0.0, joint))
 
     def _left(self, known: Shown, forbidden: frozenset[Labelled]) -> FloatArray:

@@ -9,53 +9,64 @@ from __future__ import annotations
 
 import numpy as np
 
-from mbrparse.grammar.charts.crossing.derivation_graph import DerivationGraph
-from mbrparse.grammar.charts.crossing.graph_rules import Doubles, Flags
+from mbrparse.grammar.charts.crossing.crossing_kernels import Booleans
+from mbrparse.grammar.charts.crossing.masked_forest import MaskedForest, nodes_of_ways
 from mbrparse.grammar.charts.rule_tables import Ints
 from mbrparse.grammar.kernel import kernel
+from mbrparse.grammar.pcfg import FloatArray
 
 
 class NestedBound:
-    """The bounds of one graph; with unary rules there is none below one."""
+    """The bounds of one forest; with unary rules there is none below one."""
 
-    def __init__(self, graph: DerivationGraph, look: Ints) -> None:
+    def __init__(self, masked: MaskedForest, look: Ints) -> None:
         """``look`` [nodes] is what a tree shows of a node, its span included."""
-        self._graph = graph
+        forest = self._forest = masked.forest
         self._look = look
-        self._order = np.lexsort((look[graph.edge_right], look[graph.edge_left], graph.edge_parent)).astype(
-            np.int32
-        )
+        self._bounded = not masked.has_chains
+        # The edges of each rule: parts of one look, one after the other.
+        binary = np.flatnonzero(forest.way_to >= 0)
+        sizes = np.diff(forest.edge_first)[forest.way_to[binary]]
+        begin = np.repeat(forest.edge_first[forest.way_to[binary]] - np.cumsum(sizes) + sizes, sizes)
+        edge = begin + np.arange(len(begin))
+        way = np.repeat(binary, sizes)
+        parent, left, right = nodes_of_ways(forest)[way], forest.edge_left[edge], forest.edge_right[edge]
+        share = forest.way_share[way] * forest.edge_share[edge]
+        order = np.lexsort((look[right], look[left], parent))
+        self._edges = parent[order], left[order], right[order], share[order]
 
-    def bound(self, alive: Flags) -> float:
+    def bound(self, alive: Booleans) -> float:
         """What no tree exceeds that is made of nodes that are alive."""
-        graph = self._graph
-        if len(graph.chain_top):
+        forest = self._forest
+        if not self._bounded:
             return 1.0
-        best = np.ones(len(graph.node_symbol))
-        _nest(graph, self._order, self._look, alive, best)
-        first, last = graph.node_first[-2], graph.node_first[-1]
-        root = graph.root[first:last] * best[first:last]
+        best = np.where(forest.node_end - forest.node_start > 1, 0.0, 1.0)
+        _nest(*self._edges, self._look, alive, best)
+        first, last = forest.node_first[-2], forest.node_first[-1]
+        root = forest.root[first:last] * best[first:last]
         _, shown = np.unique(self._look[first:last], return_inverse=True)
         return float(np.bincount(shown.reshape(-1), root).max()) if len(root) else 0.0
 
 
 @kernel
-def _nest(graph: DerivationGraph, order: Ints, look: Ints, alive: Flags, best: Doubles) -> None:
+def _nest(
+    parents: Ints,
+    lefts: Ints,
+    rights: Ints,
+    shares: FloatArray,
+    look: Ints,
+    alive: Booleans,
+    best: FloatArray,
+) -> None:
     """``best`` [nodes] is one over single terminals, and is filled above them."""
-    parents, lefts, rights = graph.edge_parent, graph.edge_left, graph.edge_right
-    for node in range(len(best)):
-        if graph.node_end[node] - graph.node_start[node] > 1:
-            best[node] = 0.0
     place = 0
-    while place < len(order):
-        edge = order[place]
-        parent, left, right = parents[edge], look[lefts[edge]], look[rights[edge]]
+    while place < len(parents):
+        parent, left, right = parents[place], look[lefts[place]], look[rights[place]]
         total = 0.0
-        while place < len(order):
-            edge = order[place]
-            if parents[edge] != parent or look[lefts[edge]] != left or look[rights[edge]] != right:
+        while place < len(parents):
+            if parents[place] != parent or look[lefts[place]] != left or look[rights[place]] != right:
                 break
-            total += graph.edge_share[edge] * best[lefts[edge]] * best[rights[edge]]
+            total += shares[place] * best[lefts[place]] * best[rights[place]]
             place += 1
         if alive[parent]:
             best[parent] = max(best[parent], total)

@@ -14,6 +14,7 @@ import numpy as np
 
 from mbrparse.decode.candidates.sampler import Sampler, Samples
 from mbrparse.decode.decoders import Certificate, Decoded
+from mbrparse.decode.derivations.forest_charts import ForestCharts
 from mbrparse.decode.fallback import LabelledSpans
 from mbrparse.decode.free.free_decoder import LEAST, best_preterminals
 from mbrparse.decode.objectives import Item, Objective
@@ -25,7 +26,6 @@ from mbrparse.decode.whole_trees.likeness import Likeness
 from mbrparse.errors import GrammarError
 from mbrparse.grammar.charts.clock import NO_LIMIT, Clock
 from mbrparse.grammar.charts.crossing.consistency import Consistency
-from mbrparse.grammar.charts.live_nodes import LiveNodes
 from mbrparse.grammar.pcfg import PCFG, IntArray
 
 SAMPLES = 1000
@@ -40,8 +40,6 @@ class WholeTreeChart(Protocol):
     length: int
     terminal_ids: IntArray
 
-    def live_nodes(self) -> LiveNodes: ...
-
 
 class WholeTreeDecoder:
     """Decodes charts of one grammar for objectives of whole trees."""
@@ -50,7 +48,7 @@ class WholeTreeDecoder:
         self,
         grammar: PCFG,
         objectives: Sequence[Objective],
-        sampler: Sampler,
+        forests: ForestCharts,
         clock: Clock = NO_LIMIT,
     ) -> None:
         """The ``clock`` limits the search, a fixed amount of work where it has no limit."""
@@ -60,7 +58,7 @@ class WholeTreeDecoder:
                 "most-probable-tree takes no grammar with unary rules",
                 remedy="train on trees without: mbrparse binarize --unary top, bottom or join",
             )
-        self._sampler = sampler
+        self._forests, self._sampler = forests, Sampler(forests)
         self._clock = clock
         self._labels = grammar.labels
         nothing = np.zeros(len(grammar.symbols), np.bool_)
@@ -92,10 +90,10 @@ class WholeTreeDecoder:
         posteriors: Posteriors,
         limit: Limit,
     ) -> tuple[LabelledSpans, Found[Any]]:
-        length, nodes = chart.length, chart.live_nodes()
+        length = chart.length
         if objective.weight(Item.CONSISTENT_TREE):
-            graph = self._of_constituents.graph(length, nodes)
-            agreement = Uncrossed(self._of_constituents, graph)
+            forest = self._of_constituents.forest(self._forests, chart.terminal_ids)
+            agreement = Uncrossed(self._of_constituents, forest)
             gains = np.log(np.maximum(agreement.start().masses, LEAST))
             candidates = [bracketing(gains, length)]
             if samples is not None:
@@ -104,7 +102,7 @@ class WholeTreeDecoder:
             crossed = best_tree(agreement, candidates, limit)
             return spans_of(crossed.tree, length, posteriors), crossed
         label = self._label if objective.weight(Item.PROJECTED_TREE) else self._bracket
-        likeness = Likeness(self._of_nodes.graph(length, nodes), label)
+        likeness = Likeness(self._of_nodes.forest(self._forests, chart.terminal_ids), label)
         start = likeness.start()
         gains = np.log(np.maximum(likeness.masses(start, frozenset()), LEAST))
         trees = [likeness.brackets(start, bracketing(gains, length), frozenset())]

@@ -35,13 +35,14 @@ class Closure(NamedTuple):
     value: NDArray[np.float64]  # [entries]
 
 
-def unary_rules(grammar: PCFG) -> dict[int, dict[int, float]]:
-    """The unary rules' probabilities by parent and child."""
+def unary_rules(grammar: PCFG, kept: NDArray[np.bool_] | None = None) -> dict[int, dict[int, float]]:
+    """The probabilities by parent and child of the unary rules, or of those that are ``kept``."""
     rules: dict[int, dict[int, float]] = {}
+    chosen = slice(None) if kept is None else kept
     rows = zip(
-        grammar.unary_parent.tolist(),
-        grammar.unary_child.tolist(),
-        np.exp(grammar.unary_log_prob).tolist(),
+        grammar.unary_parent[chosen].tolist(),
+        grammar.unary_child[chosen].tolist(),
+        np.exp(grammar.unary_log_prob[chosen]).tolist(),
         strict=True,
     )
     for parent, child, prob in rows:
@@ -49,10 +50,11 @@ def unary_rules(grammar: PCFG) -> dict[int, dict[int, float]]:
     return rules
 
 
-def unary_closure(grammar: PCFG) -> Closure:
+def unary_closure(grammar: PCFG, kept: NDArray[np.bool_] | None = None) -> Closure:
     """U* of a grammar; raises GrammarError for a cycle of probability one.
 
-    Symbols without unary rules cost their diagonal entry and no more.
+    With ``kept`` [unary rules] it sums over the chains of these alone. Symbols without unary rules cost their
+    diagonal entry and no more.
 
     >>> from mbrparse.grammar.rules import Rule, relative_frequencies
     >>> counts = {Rule("S", ("S",)): 1.0, Rule("S", ("NP",)): 2.0, Rule("NP", ("'x'",)): 1.0}
@@ -60,9 +62,9 @@ def unary_closure(grammar: PCFG) -> Closure:
     >>> closure.start.tolist(), closure.top.tolist(), closure.value.round(9).tolist()
     ([0, 2, 3], [0, 1, 1], [1.0, 1.0, 1.5])
     """
-    rules = unary_rules(grammar)
+    rules = unary_rules(grammar, kept)
     count = len(grammar.symbols)
-    rows = _rows(rules, _other_rules(grammar), grammar.symbols)
+    rows = _rows(rules, _other_rules(grammar, kept), grammar.symbols)
     plain = np.setdiff1d(np.arange(count), np.fromiter(rows, np.int64, len(rows)))
     sizes = [len(row) for row in rows.values()]
     bottom = np.concatenate([plain, np.array([b for row in rows.values() for b in row], np.int64)])
@@ -73,10 +75,12 @@ def unary_closure(grammar: PCFG) -> Closure:
     return Closure(start.astype(np.int32), top[order].astype(np.int32), value[order])
 
 
-def _other_rules(grammar: PCFG) -> dict[int, float]:
-    """What each symbol's binary and lexical rules have together."""
-    parents = np.concatenate([grammar.parent, grammar.lexical_symbol])
-    probs = np.exp(np.concatenate([grammar.log_prob, grammar.lexical_log_prob]))
+def _other_rules(grammar: PCFG, kept: NDArray[np.bool_] | None) -> dict[int, float]:
+    """What each symbol's binary and lexical rules have together, and the unary ones that are not ``kept``."""
+    left = slice(0) if kept is None else ~kept
+    parents = np.concatenate([grammar.parent, grammar.lexical_symbol, grammar.unary_parent[left]])
+    logs = [grammar.log_prob, grammar.lexical_log_prob, grammar.unary_log_prob[left]]
+    probs = np.exp(np.concatenate(logs))
     return dict(enumerate(np.bincount(parents, probs, len(grammar.symbols)).tolist()))
 
 

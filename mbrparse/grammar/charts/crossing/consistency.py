@@ -1,107 +1,140 @@
 """c(start, end): the probability that no constituent of the true n-ary tree crosses a span.
 
 Continuations are no constituents and may cross. It is the inside probability of the sentence when all cells
-that cross the span are closed to labels that are no continuations, over the sentence's probability. Where
-continuations are right-linear (or left-linear: the mirror image) ``spines`` has them all in one pass; for
-other binarizations each span has a pass of its own over what the closed cells change.
+that cross the span are closed to labels that are no continuations, over the sentence's probability. For most
+binarizations each span has a pass of its own. Where continuations are right-linear (or left-linear, the
+mirror image) one pass has them all:
+
+Nothing crosses (i, j) if it is a node of the binary tree, or if two or more children of one constituent of
+the n-ary tree make it up. These children then hang from one spine: continuations that all end at some b > j,
+below a node over (i, b); the last of them hangs from the continuation that is split at j. So for each (i, b)
+the posterior of its nodes is sent down the spine, and c(i, j) collects what is split at j below the first
+node. This is the closed formula with U, W and E of the paper's nodes, node by node, in probabilities.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from functools import cached_property
-from typing import Protocol
-
 import numpy as np
 
-from mbrparse.grammar.charts.crossing.closings import Closings, Conditioned
-from mbrparse.grammar.charts.crossing.derivation_graph import DerivationGraph, GraphBuilder
-from mbrparse.grammar.charts.crossing.graph_rules import Doubles, Flags, continuations, graph_rules, linear
-from mbrparse.grammar.charts.crossing.spines import consistent_spans
-from mbrparse.grammar.charts.live_nodes import LiveNodes
+from mbrparse.grammar.charts.closure import Closure, unary_closure
+from mbrparse.grammar.charts.crossing.crossing_kernels import (
+    Booleans,
+    Conditioned,
+    Spines,
+    gather_spines,
+    send_down,
+)
+from mbrparse.grammar.charts.crossing.masked_forest import Chains, MaskedForest
+from mbrparse.grammar.charts.forest.top_down import ForestSource, top_down_forest
+from mbrparse.grammar.charts.forest.top_down_kernels import TopDownForest
 from mbrparse.grammar.charts.span_summary import cell_of
-from mbrparse.grammar.pcfg import PCFG
+from mbrparse.grammar.pcfg import PCFG, FloatArray, IntArray
+from mbrparse.grammar.rules import is_terminal
+from mbrparse.treebank.labels import is_continuation
 
-
-class NodeChart(Protocol):
-    """A chart that lists its nodes."""
-
-    length: int
-
-    def live_nodes(self) -> LiveNodes: ...
+#: Nodes expected less often are left out: together they are far below the last digit that anyone asks for.
+NEGLIGIBLE = 1e-18
 
 
 class Consistency:
-    """What one grammar's charts say of spans that nothing crosses."""
+    """What one grammar's forests say of spans that nothing crosses."""
 
-    def __init__(self, grammar: PCFG, continuation: Flags | None = None) -> None:
+    def __init__(self, grammar: PCFG, continuation: Booleans | None = None) -> None:
         """``continuation`` [symbols]: what is no constituent; by default the grammar's continuations."""
-        flags = continuations(grammar) if continuation is None else continuation
+        flags = _continuations(grammar) if continuation is None else continuation
         self.continuation = flags
-        direction = linear(grammar, flags)
-        self.one_pass = direction is not None
-        self.mirrored = direction == "left"
-        self._builder = GraphBuilder(graph_rules(grammar, flags, self.mirrored))
+        unary = flags[grammar.unary_parent].any() or flags[grammar.unary_child].any()
+        #: Whether continuations are left children only: spines of these go on to the left.
+        self.mirrored = not unary and bool(flags[grammar.left].any()) and not flags[grammar.right].any()
+        self.one_pass = self.mirrored or not (unary or flags[grammar.left].any())
+        self._chains = Chains(flags)
+        if grammar.has_unaries:
+            closure = unary_closure(grammar)
+            self._chains = Chains(flags, closure, _closed(grammar, flags, closure))
 
-    def graph(self, length: int, nodes: LiveNodes, spines: bool = False) -> DerivationGraph:
-        """The derivations of a sentence; with ``mirrored`` its positions count from the end."""
-        if self.mirrored:
-            nodes = nodes._replace(start=length - nodes.end, end=length - nodes.start)
-        return self._builder.build(length, nodes, spines)
+    def forest(self, charts: ForestSource, terminal_ids: IntArray) -> MaskedForest:
+        """The derivations of a sentence; raises as ``top_down_forest`` does."""
+        return self.masked(top_down_forest(charts, terminal_ids, NEGLIGIBLE))
 
-    def of_chart(self, length: int, nodes: LiveNodes) -> Doubles:
+    def masked(self, forest: TopDownForest) -> MaskedForest:
+        """The same of a forest without what is negligible."""
+        return MaskedForest.of(forest, self._chains)
+
+    def of_sentence(self, charts: ForestSource, terminal_ids: IntArray) -> FloatArray:
         """c by cell (grammar.charts.span_summary)."""
-        graph = self.graph(length, nodes, spines=self.one_pass)
+        forest = self.forest(charts, terminal_ids)
         if self.one_pass:
-            return self.turned(length, consistent_spans(graph, graph.edge_share, graph.g_bottom))
-        closings = Closings(graph)
-        return self.joint(closings, closings.none)
+            kept = forest.forest
+            return self._consistent(forest, kept.way_share, kept.edge_share, forest.crossing.g_bottom)
+        return self.joint(forest, forest.none)
 
-    def closed(self, closings: Closings, brackets: Iterable[tuple[int, int]]) -> Flags:
-        """The graph's cells that cross brackets of the sentence."""
-        n = closings.graph.length
-        closed = closings.none
-        for start, end in brackets:
-            span = (n - end, n - start) if self.mirrored else (start, end)
-            closed = closed | closings.crossing(*span)
-        return closed
-
-    def joint(self, closings: Closings, closed: Flags) -> Doubles:
+    def joint(self, forest: MaskedForest, closed: Booleans) -> FloatArray:
         """By cell, the probability that closed cells have no constituent, and that none crosses the span."""
         if self.one_pass:
-            return self.joint_of(closings.graph, closings.conditioned(closed))
-        n = closings.graph.length
-        found = np.full(n * (n + 1) // 2, closings.mass(closed))
+            return self.joint_of(forest, *forest.conditioned(closed))
+        n = forest.length
+        found = np.full(n * (n + 1) // 2, forest.mass(closed))
         for start in range(n):
             for end in range(start + 2, n + 1):
                 if end - start < n:
-                    crossed = closings.crossing(start, end)
-                    found[cell_of(n, start, end)] = closings.mass(closed | crossed)
-        return self.turned(n, found)
+                    found[cell_of(n, start, end)] = forest.mass(closed | forest.cells_across(start, end))
+        return found
 
-    def joint_of(self, graph: DerivationGraph, known: Conditioned) -> Doubles:
-        """The same in one pass from what is known given the closed cells."""
-        return self.turned(graph.length, known.mass * consistent_spans(graph, known.share, known.g_bottom))
+    def joint_of(self, forest: MaskedForest, mass: float, given: Conditioned) -> FloatArray:
+        """The same in one pass, from what is left where cells are closed, of probability ``mass``."""
+        return mass * self._consistent(forest, given.way_share, given.edge_share, given.g_bottom)
 
-    def turned(self, n: int, by_cell: Doubles) -> Doubles:
-        """Values by cell of a mirrored sentence for the sentence itself."""
-        if not self.mirrored:
-            return by_cell
+    def _consistent(
+        self, masked: MaskedForest, way_share: FloatArray, edge_share: FloatArray, g_bottom: FloatArray
+    ) -> FloatArray:
+        """c by cell from shares and posteriors; costs n^4 / 24 times the continuations of a cell."""
+        forest, continuation, n = masked.forest, masked.crossing.continuation, masked.length
+        nodes = len(continuation)
         starts, ends = np.triu_indices(n)
-        turned: Doubles = by_cell[cell_of(n, n - 1 - ends, n - starts)]
-        return turned
+        turned = cell_of(n, n - 1 - ends, n - starts)  # each cell's mirror image
+        if self.mirrored:
+            starts, ends = n - 1 - ends, n - 1 - starts
+        cells = (ends + 1) * ends // 2 + ends - starts
+        split_first = np.zeros(nodes + 1, np.int32)
+        np.cumsum(np.where(continuation, forest.node_end - forest.node_start, 0), out=split_first[1:])
+        inner = forest.edge_left if self.mirrored else forest.edge_right
+        steps = int((continuation[inner] * _uses(forest)).sum())
+        spines = Spines(
+            forest.node_first[cells],
+            forest.node_first[cells + 1],
+            split_first,
+            np.zeros(int(split_first[-1])),
+            np.zeros(nodes + 1, np.int32),
+            np.zeros(steps, np.int32),
+            np.zeros(steps),
+        )
+        newest = np.full(nodes, -1, np.int32)
+        gather_spines(masked.crossing, way_share, edge_share, self.mirrored, spines, newest)
+        found = np.zeros(n * (n + 1) // 2)
+        send_down(n, g_bottom, spines, found, np.zeros(nodes))
+        found[np.cumsum(np.append(0, np.arange(n, 1, -1)))] = 1.0  # nothing crosses a single terminal
+        return found[turned] if self.mirrored else found
 
 
-class ConsistentSpans:
-    """c of one grammar's charts; what it takes is prepared at the first question."""
+def _continuations(grammar: PCFG) -> Booleans:
+    """Which symbols are continuations: no constituents of the n-ary tree."""
+    return np.array([not is_terminal(name) and is_continuation(name) for name in grammar.symbols], np.bool_)
 
-    def __init__(self, grammar: PCFG) -> None:
-        self._grammar = grammar
 
-    @cached_property
-    def _consistency(self) -> Consistency:
-        return Consistency(self._grammar)
+def _uses(forest: TopDownForest) -> IntArray:
+    """How many ways lead to the group of each edge."""
+    ways = np.bincount(forest.way_to[forest.way_to >= 0], minlength=len(forest.edge_first) - 1)
+    return np.repeat(ways, np.diff(forest.edge_first)).astype(np.int32)
 
-    def of_chart(self, chart: NodeChart) -> Doubles:
-        """c by cell (grammar.charts.span_summary)."""
-        return self._consistency.of_chart(chart.length, chart.live_nodes())
+
+def _closed(grammar: PCFG, continuation: Booleans, closure: Closure) -> FloatArray:
+    """The chains that have nothing but continuations in them, by entry of the closure of all."""
+    within = unary_closure(grammar, continuation[grammar.unary_parent] & continuation[grammar.unary_child])
+    symbols = len(grammar.symbols)
+    bottom = np.repeat(np.arange(symbols), np.diff(closure.start))
+    inner = np.repeat(np.arange(symbols), np.diff(within.start)) * symbols + within.top
+    values = np.zeros(len(bottom))
+    # Whatever is reached by some chains is reached by all.
+    values[np.searchsorted(bottom * symbols + closure.top, inner)] = within.value
+    values[~(continuation[bottom] & continuation[closure.top])] = 0.0
+    return values
