@@ -40,7 +40,7 @@ class DopDecoders(GrammarDecoders):
 
     def posteriors(self, chart: SentenceChart) -> Posteriors:
         """Those of a sentence's chart, or of samples; what crosses a span samples tell in any case."""
-        consistent = partial(self._consistency, chart)
+        consistent = partial(self._consistent, chart)
         if not self.options.sampled_posteriors:
             return Posteriors.of_chart(chart, self.labels, consistent)
         # Asked again when the samples are those of another sentence.
@@ -115,7 +115,7 @@ class DopDecoders(GrammarDecoders):
 
         return sampled_entries(self._samples(chart.terminal_ids), self.grammar.label_ids)
 
-    def _consistency(self, chart: SentenceChart) -> FloatArray:
+    def _consistent(self, chart: SentenceChart) -> FloatArray:
         from mbrparse.decode.dop.sampled_posteriors import sampled_consistency
 
         return sampled_consistency(self._samples(chart.terminal_ids), self._constituent, chart.length)

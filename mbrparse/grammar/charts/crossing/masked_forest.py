@@ -120,12 +120,12 @@ class MaskedForest:
         """The same, and what is probable given this."""
         crossing, forest = self.crossing, self.forest
         mass = self.mass(closed, alive)
-        nodes = len(forest.node_symbol)
         given = Conditioned(
-            np.zeros(len(forest.way_share)),
-            np.zeros(len(forest.edge_share)),
-            *np.zeros((2, nodes)),
-            np.zeros(len(forest.edge_first) - 1),
+            way_share=np.zeros(len(forest.way_share)),
+            edge_share=np.zeros(len(forest.edge_share)),
+            g_bottom=np.zeros(len(forest.node_symbol)),
+            g_top=np.zeros(len(forest.node_symbol)),
+            g_group=np.zeros(len(forest.edge_first) - 1),
         )
         if mass > 0 and self.length > 1:
             masked_outside(crossing, closed, self._values, mass, given)
