@@ -25,7 +25,7 @@ from mbrparse.grammar.pcfg import PCFG, IntArray
 from mbrparse.grammar.statistics.gather import Statistics, count_statistics
 from mbrparse.treebank.binarize import Binarization
 from mbrparse.treebank.corpora import SourceTree, read_corpus
-from mbrparse.treebank.prepare import Account, Preparation, prepare
+from mbrparse.treebank.prepare import Preparation, PreparationStatistics, prepare
 
 SMALL = Binarization()
 LARGE = Binarization(hmarkov=math.inf, vmarkov=2)
@@ -34,7 +34,9 @@ GROUPS = ((5, 9), (10, 14), (15, 19), (20, 24), (25, 29), (30, 34), (35, 40), (4
 
 def model(corpus: str, how: Binarization) -> tuple[PCFG, Statistics, list[IntArray]]:
     """A grammar and statistics of nine tenths of a corpus, and the sentences of the last tenth."""
-    trees = list(prepare(read_corpus(corpus), Preparation(binarization=how, max_length=120), Account()))
+    trees = list(
+        prepare(read_corpus(corpus), Preparation(binarization=how, max_length=120), PreparationStatistics())
+    )
     sources = [SourceTree(corpus, number, tree) for number, tree in enumerate(trees)]
     cut = len(sources) * 9 // 10
     grammar = PCFG.from_rules(induce(sources[:cut], "tags"))

@@ -14,7 +14,7 @@ from samples import SMALL
 
 from mbrparse.treebank.brackets import write_tree
 from mbrparse.treebank.corpora import read_corpus
-from mbrparse.treebank.prepare import Account
+from mbrparse.treebank.prepare import PreparationStatistics
 from mbrparse.treebank.tree import Tree
 
 LAUNCHER = Path(__file__).with_name("launched.py")
@@ -113,5 +113,5 @@ def whole_treebank(corpus: str, folder: Path, count: int) -> None:
 
 def trees_of(corpus: str) -> Iterator[Tree]:
     """The raw trees, malformed ones left out."""
-    for _, _, tree in read_corpus(corpus, on_error=Account().skip):
+    for _, _, tree in read_corpus(corpus, on_error=PreparationStatistics().skip):
         yield tree

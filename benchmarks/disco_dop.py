@@ -24,14 +24,13 @@ from mbrparse.decode.fallback import LabelledSpans
 from mbrparse.evaluate.profiles.counts import SentenceCounts
 from mbrparse.evaluate.tables.columns import Columns
 from mbrparse.evaluate.tables.criteria import rates
-from mbrparse.experiments.dop.model_trial import timed_parses
-from mbrparse.experiments.dop.models import Model, Search
+from mbrparse.experiments.dop.model_trial import Model, Search, timed_parses
 from mbrparse.experiments.held_out import HeldOut
 from mbrparse.grammar.dop.addressed_treebank import Weighting, address_trees
 from mbrparse.treebank.brackets import read_tree
 from mbrparse.treebank.constituents import constituents
 from mbrparse.treebank.corpora import SourceTree, read_corpus
-from mbrparse.treebank.prepare import Account, Preparation, prepare
+from mbrparse.treebank.prepare import Preparation, PreparationStatistics, prepare
 from mbrparse.treebank.tree import Tree
 
 #: What ends a continuation's label in their files, where _ has a meaning.
@@ -53,7 +52,7 @@ binarization=dict(method=None), verbosity=2, numproc=1
 
 def main(python: str, folder: Path, corpus: str, count: int, names: Sequence[str]) -> None:
     """Print a line for each stage."""
-    trees = list(prepare(read_corpus(corpus), Preparation(max_length=40), Account()))
+    trees = list(prepare(read_corpus(corpus), Preparation(max_length=40), PreparationStatistics()))
     cut = len(trees) * 9 // 10
     train, test = trees[:cut], trees[cut:][:count]
     folder.mkdir()

@@ -25,7 +25,7 @@ from mbrparse.grammar.dop.dop_grammar import DopGrammar
 from mbrparse.grammar.dop.reduction import reduced_grammar
 from mbrparse.grammar.pcfg import IntArray
 from mbrparse.treebank.corpora import SourceTree, read_corpus
-from mbrparse.treebank.prepare import Account, Preparation, prepare
+from mbrparse.treebank.prepare import Preparation, PreparationStatistics, prepare
 
 BATCH = 25
 THRESHOLDS = (0.0, 1e-5, 1e-4, 1e-3)
@@ -33,7 +33,7 @@ THRESHOLDS = (0.0, 1e-5, 1e-4, 1e-3)
 
 def main(corpus: str, count: int, of_reduction: int, weighting: Weighting) -> None:
     """Print a line for each kind of chart."""
-    trees = list(prepare(read_corpus(corpus), Preparation(max_length=40), Account()))
+    trees = list(prepare(read_corpus(corpus), Preparation(max_length=40), PreparationStatistics()))
     placed = [SourceTree(corpus, number, tree) for number, tree in enumerate(trees)]
     cut = len(placed) * 9 // 10
     began = time.process_time()

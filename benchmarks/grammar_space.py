@@ -34,7 +34,7 @@ from mbrparse.grammar.pcfg import PCFG
 from mbrparse.treebank.binarize import Binarization, HeadDriven
 from mbrparse.treebank.corpora import SourceTree, read_corpus
 from mbrparse.treebank.head_rules_file import head_rules
-from mbrparse.treebank.prepare import Account, Preparation, prepare
+from mbrparse.treebank.prepare import PreparationStatistics, Preparation, prepare
 from mbrparse.treebank.splits import split_fraction
 from mbrparse.treebank.tree import Tree
 from samples import default_corpus
@@ -86,8 +86,8 @@ def objective_sets() -> dict[str, tuple[Objective, ...]]:
 
 def sample(corpus: str, how: Preparation, count: int) -> Sample:
     """Train on nine tenths, and parse the first trees of the last."""
-    account = Account()
-    trees = list(prepare(read_corpus(corpus, on_error=account.skip), how, account))
+    statistics = PreparationStatistics()
+    trees = list(prepare(read_corpus(corpus, on_error=statistics.skip), how, statistics))
     split = split_fraction(len(trees), "0.1")
     words = Counter(leaf.word for place in split.train for leaf in trees[place].leaves())
 

@@ -22,14 +22,14 @@ import pinned
 from mbrparse.decode.details import Details
 from mbrparse.decode.parse_result import Parse
 from mbrparse.decode.parser import Parser
-from mbrparse.experiments.plots import plotting, save, tidy
+from mbrparse.experiments.results_folder import plotting, save, tidy
 from mbrparse.grammar.grammars import train
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.treebank.binarize import Binarization, HeadDriven, debinarize
 from mbrparse.treebank.constituents import constituents
 from mbrparse.treebank.corpora import read_corpus
 from mbrparse.treebank.head_rules_file import head_rules
-from mbrparse.treebank.prepare import Account, Preparation, prepare
+from mbrparse.treebank.prepare import Preparation, PreparationStatistics, prepare
 from mbrparse.treebank.splits import split_fraction
 from mbrparse.treebank.tree import Tree
 
@@ -61,9 +61,9 @@ def settings() -> dict[str, Binarization]:
 
 def sample(corpus: str, how: Binarization, share: str, most: int, longest: int) -> tuple[PCFG, list[Tree]]:
     """A grammar, and trees to parse the words of."""
-    account = Account()
-    source = read_corpus(corpus, on_error=account.skip)
-    trees = list(prepare(source, Preparation(binarization=how, max_length=longest), account))
+    statistics = PreparationStatistics()
+    source = read_corpus(corpus, on_error=statistics.skip)
+    trees = list(prepare(source, Preparation(binarization=how, max_length=longest), statistics))
     split = split_fraction(len(trees), share)
     grammar = train([trees[place] for place in split.train], "words")
     return grammar, [trees[place] for place in split.test][:most]

@@ -15,7 +15,7 @@ from mbrparse.grammar.pcfg import PCFG, IntArray
 from mbrparse.treebank.binarize import Binarization
 from mbrparse.treebank.brackets import write_tree
 from mbrparse.treebank.corpora import SourceTree, read_corpus
-from mbrparse.treebank.prepare import Account, Preparation, prepare
+from mbrparse.treebank.prepare import Preparation, PreparationStatistics, prepare
 from mbrparse.treebank.splits import split_fraction
 from mbrparse.treebank.tree import Tree
 
@@ -59,8 +59,8 @@ def binarized(corpus: str, setting: Setting, max_length: int | None = MAX_LENGTH
     how = Preparation(
         binarization=Binarization("right", setting.hmarkov, setting.vmarkov), max_length=max_length
     )
-    account = Account()
-    return list(prepare(read_corpus(corpus, on_error=account.skip), how, account))
+    statistics = PreparationStatistics()
+    return list(prepare(read_corpus(corpus, on_error=statistics.skip), how, statistics))
 
 
 def training_and_test(corpus: str, setting: Setting) -> tuple[list[Tree], list[Tree]]:

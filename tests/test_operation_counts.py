@@ -29,7 +29,7 @@ from mbrparse.grammar.induce import induce
 from mbrparse.grammar.pcfg import PCFG, IntArray
 from mbrparse.treebank.binarize import Binarization
 from mbrparse.treebank.corpora import SourceTree, read_corpus
-from mbrparse.treebank.prepare import Account, Preparation, prepare
+from mbrparse.treebank.prepare import Preparation, PreparationStatistics, prepare
 
 LENGTH = 10
 EVERYTHING = Wanted(summaries=True, derivations=True)
@@ -39,7 +39,7 @@ EVERYTHING = Wanted(summaries=True, derivations=True)
 def flights(vmarkov: int = 1, hmarkov: float = 0) -> tuple[PCFG, tuple[IntArray, ...]]:
     """A grammar of the embedded treebank and its sentences of ten tags."""
     how = Preparation(binarization=Binarization("right", hmarkov, vmarkov))
-    trees = list(prepare(read_corpus("embedded:flights"), how, Account()))
+    trees = list(prepare(read_corpus("embedded:flights"), how, PreparationStatistics()))
     grammar = PCFG.from_rules(induce((SourceTree("", 1, tree) for tree in trees), "tags"))
     tags = [[leaf.label for leaf in tree.leaves()] for tree in trees]
     return grammar, tuple(grammar.encode(sentence) for sentence in tags if len(sentence) == LENGTH)

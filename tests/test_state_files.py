@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from mbrparse.errors import MbrparseError
 from mbrparse.experiments.caraballo_charniak.merit_trial import MeritTrial
 from mbrparse.experiments.goodman.bracketed_trial import BracketedTrial, Design
-from mbrparse.experiments.pereira_schabes.palindrome_trial import PalindromeTrial
+from mbrparse.experiments.pereira_schabes.palindromes import PalindromeTrial
 from mbrparse.experiments.runs import run_all, write_result
 from mbrparse.grammar.grammars import train as count
 from mbrparse.grammar.pcfg import PCFG

@@ -17,7 +17,7 @@ from mbrparse.treebank.binarize import binarize
 from mbrparse.treebank.brackets import read_parse_file
 from mbrparse.treebank.constituents import constituents
 from mbrparse.treebank.corpora import SourceTree
-from mbrparse.treebank.prepare import Account, Preparation, prepare
+from mbrparse.treebank.prepare import Preparation, PreparationStatistics, prepare
 from mbrparse.treebank.splits import split_fraction
 from mbrparse.treebank.tree import Tree
 
@@ -71,7 +71,7 @@ def test_an_independent_parsers_trees_are_as_probable(treebank_sample: tuple[Tre
         "the folder that MBRPARSE_EVALB_DATA names"
     )
     raw = (SourceTree("", 0, tree) for tree in treebank_sample)
-    trees = list(prepare(raw, Preparation(max_length=40), Account()))
+    trees = list(prepare(raw, Preparation(max_length=40), PreparationStatistics()))
     parts = split_fraction(len(trees), "0.1")
     grammar = PCFG.from_rules(induce((SourceTree("", 0, trees[i]) for i in parts.train), "tags"))
     sentences = [grammar.encode(trees[i].tags()) for i in parts.test]

@@ -141,7 +141,7 @@ def binarize(
     from mbrparse.treebank.brackets import write_tree
     from mbrparse.treebank.categories import read_label_map
     from mbrparse.treebank.known_corpora import corpus_path, known_corpus
-    from mbrparse.treebank.prepare import Account, Preparation, prepare_corpora
+    from mbrparse.treebank.prepare import Preparation, PreparationStatistics, prepare_corpora
 
     if sections is not None and not any(spec.startswith("wsj:") for spec in inputs):
         raise click.UsageError("--sections goes with wsj:DIR.")
@@ -163,15 +163,15 @@ def binarize(
         for spec in strangers:
             note(f"warning: Collins's rules know no label of {spec}: give other rules, or a --label-map")
     how = Preparation(unary, functions, binarization, max_length, names)
-    account = Account()
+    statistics = PreparationStatistics()
     trees = prepare_corpora(
-        inputs, how, account, encoding=encoding, sections=sections, on_error=on_error, leaves=leaves
+        inputs, how, statistics, encoding=encoding, sections=sections, on_error=on_error, leaves=leaves
     )
     with open_output(output) as stream:
         for tree in with_progress(trees, "binarizing"):
             write_tree(tree, stream)
-    note(str(account))
-    for remark in account.remarks():
+    note(str(statistics))
+    for remark in statistics.remarks():
         note(remark)
     if names is not None and names.unused():
         lines = ", ".join(map(str, names.unused()))

@@ -36,13 +36,13 @@ def corpora(paths: tuple[str, ...], check: bool) -> None:
 
 
 def _check(spec: str) -> None:
-    from mbrparse.treebank.prepare import Account, Preparation, prepare_corpora
+    from mbrparse.treebank.prepare import Preparation, PreparationStatistics, prepare_corpora
 
-    account = Account()
-    for _ in with_progress(prepare_corpora([spec], Preparation(), account, on_error="skip"), spec):
+    statistics = PreparationStatistics()
+    for _ in with_progress(prepare_corpora([spec], Preparation(), statistics, on_error="skip"), spec):
         pass
-    for name, value in account.sanity.figures().items():
+    for name, value in statistics.sanity.figures().items():
         click.echo(f"    {name:<27} {value:>11}")
-    note(f"{spec}: {account}")
-    for remark in account.remarks():
+    note(f"{spec}: {statistics}")
+    for remark in statistics.remarks():
         note(f"{spec}: {remark}")

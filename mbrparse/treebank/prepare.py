@@ -130,7 +130,7 @@ class Preparation:
 
 
 @dataclass(slots=True)
-class Account:
+class PreparationStatistics:
     """How many trees were read and kept, why the others were dropped, and what was taken from all of them."""
 
     kept: int = 0
@@ -175,7 +175,7 @@ class Account:
     def __str__(self) -> str:
         """One line for people.
 
-        >>> str(Account(kept=3, dropped=Counter({"longer than 40": 2})))
+        >>> str(PreparationStatistics(kept=3, dropped=Counter({"longer than 40": 2})))
         'read 5 trees, kept 3, dropped 2 (longer than 40: 2)'
         """
         text = f"read {self.read} trees, kept {self.kept}, dropped {self.dropped.total()}"
@@ -186,20 +186,22 @@ class Account:
         return text if self.first_error is None else f"{text}; first: {self.first_error.args[0]}"
 
 
-def prepare(trees: Iterable[SourceTree], how: Preparation, account: Account) -> Iterator[Tree]:
-    """Clean and binarize trees one by one, filling ``account`` as they pass.
+def prepare(
+    trees: Iterable[SourceTree], how: Preparation, statistics: PreparationStatistics
+) -> Iterator[Tree]:
+    """Clean and binarize trees one by one, filling ``statistics`` as they pass.
 
     Heads are chosen before function tags and unary productions go. Raises CorpusError if nothing was
     there to read.
     """
-    yield from _prepared(trees, how, account, PENN)
-    account.check()
+    yield from _prepared(trees, how, statistics, PENN)
+    statistics.check()
 
 
 def prepare_corpora(
     specs: Sequence[str],
     how: Preparation,
-    account: Account,
+    statistics: PreparationStatistics,
     *,
     encoding: str = "utf-8",
     sections: str | None = None,
@@ -207,23 +209,23 @@ def prepare_corpora(
     leaves: Leaves | None = None,
 ) -> Iterator[Tree]:
     """Read, clean and binarize corpora, each by its own conventions; see ``read_corpus`` and ``prepare``."""
-    account.source = account.source or ", ".join(map(source_name, specs))
+    statistics.source = statistics.source or ", ".join(map(source_name, specs))
     for spec in specs:
         corpus = known_corpus(spec)
         trees = read_corpus(
             spec,
             encoding=encoding,
             sections=sections,
-            on_error=account.skip if on_error == "skip" else None,
+            on_error=statistics.skip if on_error == "skip" else None,
             leaves=leaves,
-            removed=account.removed,
+            removed=statistics.removed,
         )
-        yield from _prepared(trees, how, account, PENN if corpus is None else corpus.functions)
-    account.check()
+        yield from _prepared(trees, how, statistics, PENN if corpus is None else corpus.functions)
+    statistics.check()
 
 
 def _prepared(
-    trees: Iterable[SourceTree], how: Preparation, account: Account, convention: str
+    trees: Iterable[SourceTree], how: Preparation, statistics: PreparationStatistics, convention: str
 ) -> Iterator[Tree]:
     categories = how.categories(convention)
     binarization = how.binarization
@@ -232,16 +234,16 @@ def _prepared(
     for _, _, tree in trees:
         bare = without_traces(tree)
         if bare is None:
-            account.dropped["empty"] += 1
+            statistics.dropped["empty"] += 1
             continue
-        account.sanity.see(bare)
+        statistics.sanity.see(bare)
         cleaned = simplify(bare, how.unary, categories)
         if cleaned.is_leaf:
-            account.dropped["single terminal"] += 1
+            statistics.dropped["single terminal"] += 1
         elif how.max_length is not None and len(cleaned.leaves()) > how.max_length:
-            account.dropped[f"{LONGER} {how.max_length}"] += 1
+            statistics.dropped[f"{LONGER} {how.max_length}"] += 1
         else:
-            account.kept += 1
+            statistics.kept += 1
             heads = binarization.heads
             yield binarize(
                 cleaned, binarization, None if heads is None else choose_heads(bare, heads.rules, categories)

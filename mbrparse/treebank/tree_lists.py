@@ -15,7 +15,7 @@ from mbrparse.treebank.brackets import read_parse_file
 from mbrparse.treebank.categories import STRIP, read_label_map
 from mbrparse.treebank.clean import UnaryPolicy
 from mbrparse.treebank.corpora import SourceTree, read_corpus
-from mbrparse.treebank.prepare import LONGER, Account, OnError, Preparation, prepare_corpora
+from mbrparse.treebank.prepare import LONGER, OnError, Preparation, PreparationStatistics, prepare_corpora
 from mbrparse.treebank.splits import split_fraction, split_last, split_random
 from mbrparse.treebank.styles import Leaves
 from mbrparse.treebank.tree import Tree
@@ -35,7 +35,7 @@ def read_trees(
     encoding: str = "utf-8",
     sections: str | None = None,
     on_error: OnError = "stop",
-    account: Account | None = None,
+    statistics: PreparationStatistics | None = None,
 ) -> list[Tree]:
     """Read a treebank, cleaned and binarized as ``mbrparse binarize`` does it, or as it stands.
 
@@ -55,7 +55,7 @@ def read_trees(
         encoding: Of files.
         sections: Of "wsj:DIR", such as "02-21".
         on_error: Whether a malformed tree is an error or left out.
-        account: Is told how many trees were read and kept, and why others were dropped.
+        statistics: Is told how many trees were read and kept, and why others were dropped.
 
     Returns:
         The trees in the corpus's order, without those that cleaning leaves nothing of, or one terminal.
@@ -70,7 +70,7 @@ def read_trees(
     (204, '(SQ (VBP are) (SQ_Cont (EX there) (SQ_Cont (NP (JJ early) (NNS flights)) (. ?))))')
     """
     corpus = str(corpus)
-    account = Account(source=source_name(corpus)) if account is None else account
+    statistics = PreparationStatistics(source=source_name(corpus)) if statistics is None else statistics
     if sections is not None and not corpus.startswith("wsj:"):
         raise MbrparseError(f"sections of {corpus}", remedy="only wsj:DIR has them")
     if on_error not in ("stop", "skip"):
@@ -80,12 +80,12 @@ def read_trees(
             corpus,
             encoding=encoding,
             sections=sections,
-            on_error=account.skip if on_error == "skip" else None,
+            on_error=statistics.skip if on_error == "skip" else None,
             on_empty=_refuse,
             leaves=leaves,
-            removed=account.removed,
+            removed=statistics.removed,
         )
-        return list(_as_they_stand(trees, max_length, account))
+        return list(_as_they_stand(trees, max_length, statistics))
     how = Preparation(
         unary,
         functions,
@@ -95,19 +95,21 @@ def read_trees(
     )
     return list(
         prepare_corpora(
-            [corpus], how, account, encoding=encoding, sections=sections, on_error=on_error, leaves=leaves
+            [corpus], how, statistics, encoding=encoding, sections=sections, on_error=on_error, leaves=leaves
         )
     )
 
 
-def _as_they_stand(trees: Iterable[SourceTree], max_length: int | None, account: Account) -> Iterator[Tree]:
+def _as_they_stand(
+    trees: Iterable[SourceTree], max_length: int | None, statistics: PreparationStatistics
+) -> Iterator[Tree]:
     for _, _, tree in trees:
         if max_length is not None and len(tree.leaves()) > max_length:
-            account.dropped[f"{LONGER} {max_length}"] += 1
+            statistics.dropped[f"{LONGER} {max_length}"] += 1
         else:
-            account.kept += 1
+            statistics.kept += 1
             yield tree
-    account.check()
+    statistics.check()
 
 
 def _refuse(source: str, line: int) -> None:

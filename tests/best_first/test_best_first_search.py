@@ -21,7 +21,7 @@ from mbrparse.grammar.induce import induce
 from mbrparse.grammar.pcfg import PCFG, IntArray
 from mbrparse.grammar.statistics.gather import Statistics, count_statistics
 from mbrparse.treebank.corpora import SourceTree, read_corpus
-from mbrparse.treebank.prepare import Account, Preparation, prepare
+from mbrparse.treebank.prepare import Preparation, PreparationStatistics, prepare
 
 NAMES = list(MERITS)
 NEAR = 1e-9
@@ -45,7 +45,7 @@ def known(draw: st.DrawFn) -> tuple[naive.Grammar, list[str]]:
 
 @pytest.fixture(scope="module")
 def flights() -> tuple[PCFG, Statistics, list[IntArray]]:
-    trees = prepare(read_corpus("embedded:flights"), Preparation(), Account())
+    trees = prepare(read_corpus("embedded:flights"), Preparation(), PreparationStatistics())
     sources = [SourceTree("flights", line, tree) for line, tree in enumerate(trees, start=1)]
     grammar = PCFG.from_rules(induce(sources[:1400], "tags"))
     test = [grammar.encode(tree.tags()) for _, _, tree in sources[1400:]]

@@ -14,12 +14,11 @@ from commandline import Command, Outcome
 from mbrparse.decode.candidates.sampler import Sampler
 from mbrparse.errors import ChartOverflowError
 from mbrparse.experiments.dop.model_tables import Row, comparisons, judge, paired_data
-from mbrparse.experiments.dop.model_trial import Design
-from mbrparse.experiments.dop.models import Model
+from mbrparse.experiments.dop.model_trial import Design, Model
 from mbrparse.experiments.paired_runs import paired_test
 from mbrparse.treebank.brackets import write_tree
 from mbrparse.treebank.corpora import SourceTree, read_corpus
-from mbrparse.treebank.prepare import Account, Preparation, prepare
+from mbrparse.treebank.prepare import Preparation, PreparationStatistics, prepare
 
 SMALL = ("--train", 100, "--test", "0.01", "--samples", 20, "--resamples", 50, "--fragments", 3000)
 MODELS = ("PCFG", "DOP-plain", "DOP-equal", "DOP-bonnema")
@@ -46,7 +45,7 @@ def split(run: int) -> tuple[list[SourceTree], list[SourceTree]]:
     how = Preparation(max_length=30)
     trees = [
         SourceTree("embedded:flights", 1, tree)
-        for tree in prepare(read_corpus("embedded:flights"), how, Account())
+        for tree in prepare(read_corpus("embedded:flights"), how, PreparationStatistics())
     ]
     return Design(100, len(trees) // 100).parts(trees, run)
 

@@ -14,7 +14,7 @@ from mbrparse.treebank.binarize import Binarization, binarize
 from mbrparse.treebank.brackets import read_tree
 from mbrparse.treebank.clean import clean
 from mbrparse.treebank.corpora import SourceTree
-from mbrparse.treebank.prepare import Account, Preparation, prepare
+from mbrparse.treebank.prepare import Preparation, PreparationStatistics, prepare
 from mbrparse.treebank.tree import Tree
 
 TREES = (
@@ -141,7 +141,7 @@ def test_whatever_was_binarized_makes_a_grammar_that_can_be_written(
 def test_the_large_grammar_of_the_sample(treebank_sample: tuple[Tree, ...]) -> None:
     """The command line shows the small one: tests/cli."""
     how = Preparation(binarization=Binarization(hmarkov=float("inf"), vmarkov=2), max_length=40)
-    kept = list(prepare((SourceTree("", 1, tree) for tree in treebank_sample), how, Account()))
+    kept = list(prepare((SourceTree("", 1, tree) for tree in treebank_sample), how, PreparationStatistics()))
     rules = induce((SourceTree("", 1, tree) for tree in kept[:-362]), "tags")
     symbols = {rule.parent for rule in rules.rules}.union(*(rule.children for rule in rules.rules))
     assert (len(kept), len(symbols), len(rules.rules)) == (3628, 4635, 10494)

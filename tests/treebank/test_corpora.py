@@ -12,7 +12,7 @@ import pytest
 from mbrparse.errors import BracketError, CorpusError, FileError, MbrparseError
 from mbrparse.treebank.constituents import is_binary
 from mbrparse.treebank.corpora import SourceTree, embedded_grammar, parse_sections, read_corpus
-from mbrparse.treebank.prepare import Account, Preparation, prepare
+from mbrparse.treebank.prepare import Preparation, PreparationStatistics, prepare
 from mbrparse.treebank.tree import Tree
 
 NltkFolder = Callable[..., None]
@@ -208,9 +208,9 @@ def test_a_tree_that_an_nltk_reader_left_without_children(monkeypatch: pytest.Mo
 
 
 def test_sinica(sinica_sample: tuple[Tree, ...]) -> None:
-    account = Account()
-    trees = list(prepare((SourceTree("", 1, tree) for tree in sinica_sample), Preparation(), account))
-    assert str(account) == "read 10000 trees, kept 9864, dropped 136 (single terminal: 136)"
+    statistics = PreparationStatistics()
+    trees = list(prepare((SourceTree("", 1, tree) for tree in sinica_sample), Preparation(), statistics))
+    assert str(statistics) == "read 10000 trees, kept 9864, dropped 136 (single terminal: 136)"
     assert all(map(is_binary, trees))
 
 

@@ -17,7 +17,7 @@ from mbrparse.treebank.corpora import SourceTree
 from mbrparse.treebank.head_rules_file import head_rules
 from mbrparse.treebank.heads import HeadRule, HeadRules, choose_heads
 from mbrparse.treebank.labels import frame, parse_label, project, unescape
-from mbrparse.treebank.prepare import Account, Preparation, prepare
+from mbrparse.treebank.prepare import Preparation, PreparationStatistics, prepare
 from mbrparse.treebank.tree import Tree
 
 COLLINS = head_rules("collins")
@@ -27,7 +27,7 @@ SIMAAN = Binarization(vmarkov=2, heads=HeadDriven(COLLINS, tags=True, frames=Tru
 
 
 def prepared(tree: Tree, how: Preparation) -> Tree | None:
-    return next(prepare([SourceTree("", 1, tree)], how, Account()), None)
+    return next(prepare([SourceTree("", 1, tree)], how, PreparationStatistics()), None)
 
 
 def binarized(text: str, how: Binarization, unary: UnaryPolicy = "top") -> str:
@@ -228,6 +228,6 @@ def test_symbols_of_the_sample(treebank_sample: tuple[Tree, ...]) -> None:
     raw = [SourceTree("", 1, tree) for tree in treebank_sample]
     sizes = []
     for how in (Binarization(), PLAIN, SIMAAN):
-        found = prepare(raw, Preparation(binarization=how), Account())
+        found = prepare(raw, Preparation(binarization=how), PreparationStatistics())
         sizes.append(len({node.label for tree in found for node in tree.preorder() if not node.is_leaf}))
     assert sizes == [46, 46, 1343]

@@ -14,7 +14,7 @@ from mbrparse.treebank.brackets import read_tree
 from mbrparse.treebank.clean import clean
 from mbrparse.treebank.constituents import constituents
 from mbrparse.treebank.corpora import SourceTree
-from mbrparse.treebank.prepare import Account, Preparation, prepare
+from mbrparse.treebank.prepare import Preparation, PreparationStatistics, prepare
 from mbrparse.treebank.tree import Tree
 
 KEEP = Binarization(chains="keep")
@@ -95,19 +95,19 @@ def test_any_depth(chains: str) -> None:
 def test_a_constituent_over_one_terminal_is_a_tree() -> None:
     """Without kept unaries nothing would be left but a terminal, and the tree dropped."""
     raw = [SourceTree("", 1, read_tree(text)) for text in ("( (NP (NN dogs)) )", "( (NN dogs) )")]
-    account = Account()
-    assert [str(tree) for tree in prepare(raw, Preparation("keep"), account)] == ["(NP (NN dogs))"]
-    assert account.dropped == {"single terminal": 1}
-    account = Account()
-    assert list(prepare(raw, Preparation("join"), account)) == []
-    assert account.dropped == {"single terminal": 2}
+    statistics = PreparationStatistics()
+    assert [str(tree) for tree in prepare(raw, Preparation("keep"), statistics)] == ["(NP (NN dogs))"]
+    assert statistics.dropped == {"single terminal": 1}
+    statistics = PreparationStatistics()
+    assert list(prepare(raw, Preparation("join"), statistics)) == []
+    assert statistics.dropped == {"single terminal": 2}
 
 
 def test_evaluation_accepts_the_sample(treebank_sample: tuple[Tree, ...]) -> None:
     """Every constituent of the cleaned tree counts, and with the continuations those of the binarized."""
     how = Comparison(unaries=True)
     raw = [SourceTree("", number, tree) for number, tree in enumerate(treebank_sample[:500])]
-    binarized = list(prepare(raw, Preparation("keep"), Account()))
+    binarized = list(prepare(raw, Preparation("keep"), PreparationStatistics()))
     assert len(binarized) == 500
     for number, (source, tree) in enumerate(zip(raw, binarized, strict=True)):
         gold = GoldSentence(number, 1, tree, how, "gold")

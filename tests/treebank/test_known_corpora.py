@@ -11,7 +11,7 @@ from mbrparse.errors import BracketError, CorpusError, MbrparseError
 from mbrparse.treebank.corpora import STYLES, read_corpus
 from mbrparse.treebank.found_corpora import find_corpora
 from mbrparse.treebank.known_corpora import BY_NAME, CORPORA, Corpus
-from mbrparse.treebank.prepare import Account, Preparation, Sanity, prepare_corpora
+from mbrparse.treebank.prepare import Preparation, PreparationStatistics, Sanity, prepare_corpora
 from mbrparse.treebank.tree import Tree
 
 DOCS = Path(__file__).parents[2] / "docs" / "treebanks.md"
@@ -26,16 +26,16 @@ def spec_of(corpus: Corpus) -> str:
     pytest.skip(f"{corpus.name} is not here")
 
 
-def prepared(spec: str) -> tuple[list[Tree], Account]:
-    account = Account()
-    return list(prepare_corpora([spec], Preparation(), account, on_error="skip")), account
+def prepared(spec: str) -> tuple[list[Tree], PreparationStatistics]:
+    statistics = PreparationStatistics()
+    return list(prepare_corpora([spec], Preparation(), statistics, on_error="skip")), statistics
 
 
 @pytest.mark.parametrize("corpus", CORPORA, ids=lambda corpus: corpus.name)
 def test_every_corpus_that_is_here_is_sane(corpus: Corpus) -> None:
-    _, account = prepared(spec_of(corpus))
-    sanity = account.sanity
-    assert not any(remark.startswith("warning") for remark in account.remarks())
+    _, statistics = prepared(spec_of(corpus))
+    sanity = statistics.sanity
+    assert not any(remark.startswith("warning") for remark in statistics.remarks())
     assert 9 <= sanity.words / sanity.trees <= 35
     assert len(sanity.tag_types) < len(sanity.word_types) / 10
     assert sanity.unary < 0.6 * sanity.constituents
@@ -50,9 +50,9 @@ def test_alpinos_words_are_in_the_order_of_its_sentences() -> None:
     except CorpusError as error:
         missing_data(str(error))
     assert first.words()[:4] == ("De", "verzekeringsmaatschappijen", "verhelen", "niet")
-    account = prepared("nltk:alpino")[1]
-    assert not account.first_error
-    assert account.removed == {
+    statistics = prepared("nltk:alpino")[1]
+    assert not statistics.first_error
+    assert statistics.removed == {
         "constituent raised out of one with a gap": 9419,
         "coindexed node without a word": 8577,
         "mark of punctuation put lower": 7514,
@@ -144,6 +144,6 @@ def test_most_trees_dropped(tmp_path: Path) -> None:
     path.write_text("(S (A a) (B b))\n" * 49 + "(S (A a))\n" * 51)
     assert "warning: 51 of 100 trees were dropped" in prepared(str(path))[1].remarks()
     path.write_text("(S (A a) (B b))\n" * 100)
-    account = Account()
-    assert not list(prepare_corpora([str(path)], Preparation(max_length=1), account))
-    assert not any("dropped" in remark for remark in account.remarks())
+    statistics = PreparationStatistics()
+    assert not list(prepare_corpora([str(path)], Preparation(max_length=1), statistics))
+    assert not any("dropped" in remark for remark in statistics.remarks())

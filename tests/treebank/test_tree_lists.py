@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from mbrparse.errors import BracketError, CorpusError, FileError, MbrparseError
 from mbrparse.treebank.binarize import Binarization
-from mbrparse.treebank.prepare import Account
+from mbrparse.treebank.prepare import PreparationStatistics
 from mbrparse.treebank.tree import Tree
 from mbrparse.treebank.tree_lists import read_parses, read_trees, split
 
@@ -53,10 +53,10 @@ def test_what_binarize_does(
     options: list[str], arguments: dict[str, Any], corpus: Path, command: Command
 ) -> None:
     for spec in (str(corpus), "embedded:flights"):
-        account = Account()
+        statistics = PreparationStatistics()
         done = command("binarize", spec, *options)
-        assert written(read_trees(spec, account=account, **arguments)) == done.out
-        assert f"mbrparse: {account}\n" == done.err
+        assert written(read_trees(spec, statistics=statistics, **arguments)) == done.out
+        assert f"mbrparse: {statistics}\n" == done.err
     assert read_trees(corpus, **arguments) == read_trees(str(corpus), **arguments)
 
 
@@ -65,9 +65,9 @@ def test_trees_as_they_stand(tmp_path: Path) -> None:
     path = tmp_path / "trees.mrg"
     path.write_text(text)
     assert written(read_trees(path, binarize=False)) == text
-    account = Account()
-    assert written(read_trees(path, binarize=False, max_length=2, account=account)) == "(S x y)\n"
-    assert str(account) == "read 2 trees, kept 1, dropped 1 (longer than 2: 1)"
+    statistics = PreparationStatistics()
+    assert written(read_trees(path, binarize=False, max_length=2, statistics=statistics)) == "(S x y)\n"
+    assert str(statistics) == "read 2 trees, kept 1, dropped 1 (longer than 2: 1)"
 
 
 def test_an_empty_parse_is_not_overlooked(corpus: Path) -> None:
@@ -83,10 +83,10 @@ def test_malformed_trees(tmp_path: Path) -> None:
     for binarize in (True, False):
         with pytest.raises(BracketError, match=":2: unbalanced"):
             read_trees(path, binarize=binarize)
-        account = Account()
-        found = read_trees(path, binarize=binarize, on_error="skip", account=account)
+        statistics = PreparationStatistics()
+        found = read_trees(path, binarize=binarize, on_error="skip", statistics=statistics)
         assert written(found) == "(S x y)\n(S y z)\n"
-        assert account.dropped == {"malformed": 1}
+        assert statistics.dropped == {"malformed": 1}
 
 
 def test_encodings(tmp_path: Path) -> None:
@@ -176,10 +176,10 @@ def test_labels_and_leaves_of_other_traditions(tmp_path: Path) -> None:
     trees.write_text("( (IP-MAT (NP-SBJ (N-N hestar-hestur) (D x-y)) (V 0) (V er-vera)) (ID A,.1))\n")
     names.write_text("NP-* nominal\nN-? N\n")
     spec = f"penn-historical:{trees}"
-    account = Account()
-    [tree] = read_trees(spec, leaves="lemma", label_map=names, account=account)
+    statistics = PreparationStatistics()
+    [tree] = read_trees(spec, leaves="lemma", label_map=names, statistics=statistics)
     assert str(tree) == "(IP (nominal (N hestur) (D y)) (V vera))"
-    assert account.removed == {"(ID)": 1, "wrapper": 1, "0": 1}
+    assert statistics.removed == {"(ID)": 1, "wrapper": 1, "0": 1}
     [tree] = read_trees(spec, functions="after:P", leaves="word")
     assert str(tree) == "(I (N (N-N hestar) (D x)) (V er))"
     [tree] = read_trees(spec, binarize=False)

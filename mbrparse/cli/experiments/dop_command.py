@@ -98,7 +98,7 @@ def dop(
     and .png.
     """
     from mbrparse.experiments.dop.model_comparison import Parts, SpeedLimits, compare_models
-    from mbrparse.experiments.dop.models import Search
+    from mbrparse.experiments.dop.model_trial import Search
     from mbrparse.grammar.kernel import announced
 
     parts = Parts(train, test, max_length, seed)

@@ -28,7 +28,6 @@ def palindromes(output: str, runs: int, jobs: Any, **numbers: int) -> None:
     and both grammars, and the share of guessed brackets that are compatible with the source's. The folder
     gets a result for each run (what is there is not done again) and palindromes.txt, .md, .tex, .csv.
     """
-    from mbrparse.experiments.pereira_schabes.palindrome_trial import PalindromeTrial
-    from mbrparse.experiments.pereira_schabes.palindromes import compare_trainings
+    from mbrparse.experiments.pereira_schabes.palindromes import PalindromeTrial, compare_trainings
 
     click.echo(compare_trainings(PalindromeTrial(**numbers), Path(output), runs, jobs, note))

@@ -79,8 +79,8 @@ def simaan(
     its gold, grammar, parses and tables, and the experiment's own tables as table2.txt, .md, .csv and
     .json, the published figures beside ours. What is there of an earlier run is not done again.
     """
-    from mbrparse.experiments.simaan.algorithm_comparison import compare_algorithms
-    from mbrparse.experiments.simaan.division import WSJ, Division
+    from mbrparse.experiments.simaan.parser_kinds import WSJ, Division
+    from mbrparse.experiments.simaan.table2 import compare_algorithms
     from mbrparse.grammar.kernel import announced
 
     if math.isnan(node_cost):  # which lies in every range

@@ -7,14 +7,32 @@ measures that they are made for and by those that they lose by.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
+import pandas as pd
+
+from mbrparse.evaluate.evaluation import evaluate_files
+from mbrparse.evaluate.settings import Settings
+from mbrparse.evaluate.tables.columns import Columns
+from mbrparse.evaluate.tables.criteria import DASH, Average, Criterion, rates
+from mbrparse.evaluate.tables.grids import Cell, Grid, grid_of
+from mbrparse.evaluate.tables.rate_tables import Summary, cells, summarize
+from mbrparse.evaluate.tables.significance import significance
 from mbrparse.evaluate.tables.significance_report import LEGEND
-from mbrparse.experiments.beyond_recall.contest_parses import ContestParses, read_treebank
-from mbrparse.experiments.beyond_recall.contest_tables import data, judge, table
-from mbrparse.experiments.beyond_recall.contests import CONTESTS, NARY
-from mbrparse.experiments.beyond_recall.precision_curve import curve, curve_table, draw
-from mbrparse.experiments.table_files import write_table
+from mbrparse.evaluate.trees.gold import Comparison
+from mbrparse.experiments.beyond_recall.compared_objectives import (
+    NARY,
+    OBJECTIVE_TABLES,
+    ExpectedRate,
+    Measure,
+    ObjectiveTable,
+    expected_rates,
+    sweep,
+)
+from mbrparse.experiments.beyond_recall.objective_parses import ObjectiveParses, read_treebank
+from mbrparse.experiments.results_folder import plotting, save, tidy, write_table
 from mbrparse.files import together
 from mbrparse.reporting import Tell, say_nothing
 from mbrparse.workers.executor import Jobs
@@ -38,18 +56,123 @@ def compare_beyond_recall(
     nothing is held out, InputMismatchError where the folder is of other settings.
     """
     treebank = read_treebank(spec, test_fraction, max_length, encoding, tell)
-    parses = ContestParses(folder)
+    parses = ObjectiveParses(folder)
     parses.make(treebank, jobs, tell)
-    judged = [judge(contest, parses, resamples, seed, tell) for contest in CONTESTS]
+    judged = [judge(compared, parses, resamples, seed, tell) for compared in OBJECTIVE_TABLES]
     found = curve(parses, tell)
     title = f"{spec}: {len(treebank.train)} trees to train on, {len(treebank.test)} held out"
     texts = [title]
     with together():
         for one in judged:
-            text = write_table(folder, one.contest.name, table(one), data(one), names=2)
-            texts.append(f"{one.contest.title}\n\n{text}")
+            text = write_table(folder, one.compared.name, table(one), data(one), names=2)
+            texts.append(f"{one.compared.title}\n\n{text}")
         write_table(folder, "curve", curve_table(found), names=1)
-        [nary] = [one for one in judged if one.contest is NARY]
+        [nary] = [one for one in judged if one.compared is NARY]
         others = nary.summaries["pooled"].rates.to_frame("name")
         draw(found, others, [folder / "curve.svg", folder / "curve.png"], title)
     return "\n\n".join([*texts, LEGEND])
+
+
+class Judged(NamedTuple):
+    """A table's counts, and for each average its rates with their significance."""
+
+    compared: ObjectiveTable
+    counts: Columns
+    summaries: dict[Average, Summary]
+    expected: dict[tuple[str, str], float]
+
+
+def judge(compared: ObjectiveTable, parses: ObjectiveParses, resamples: int, seed: int, tell: Tell) -> Judged:
+    """Compare the parses of a table's objectives with the gold."""
+    how = Comparison(compared.form)
+    paths = [parses.of(name) for name in compared.objectives]
+    counts = evaluate_files(parses.gold, paths, Settings(how, (), resamples=0), tell).table
+    summaries: dict[Average, Summary] = {}
+    for average in dict.fromkeys(measure.average for measure in compared.measures):
+        criteria = tuple(_of_average(compared.measures, average))
+        tested = significance(counts, criteria, average, compared.objectives[0], resamples, seed)
+        summaries[average] = summarize(counts, parses.gold, how, criteria, average, tested)
+    expected = expected_rates(compared.expected, compared.objectives, parses.details)
+    return Judged(compared, counts, summaries, expected)
+
+
+def table(judged: Judged) -> Grid:
+    """What people see: rates with letters, and last the expected rates."""
+    columns = {average: cells(summary) for average, summary in judged.summaries.items()}
+    taken = dict.fromkeys(columns, 2)
+    grid = [row[:2] for row in next(iter(columns.values()))]
+    for measure in judged.compared.measures:
+        place = taken[measure.average]
+        taken[measure.average] += 1
+        grid = [[*row, cell[place]] for row, cell in zip(grid, columns[measure.average], strict=True)]
+    for expected in judged.compared.expected:
+        shown = [DASH if rate is None else f"{100 * rate:.2f}" for rate in _expected_rates(judged, expected)]
+        grid = [[*row, Cell(text)] for row, text in zip(grid, [expected.heading, *shown], strict=True)]
+    return grid
+
+
+def data(judged: Judged) -> Grid:
+    """The same for programs: rates from 0 to 1 in full."""
+    compared = judged.compared
+    columns: list[list[object]] = [["name", *compared.objectives]]
+    for measure in compared.measures:
+        rates = judged.summaries[measure.average].rates[measure.name].tolist()
+        columns.append([f"{measure.name}_{measure.average}", *rates])
+    for expected in compared.expected:
+        shown = ("" if rate is None else rate for rate in _expected_rates(judged, expected))
+        columns.append([expected.name, *shown])
+    return grid_of(zip(*columns, strict=True))
+
+
+def _expected_rates(judged: Judged, wanted: ExpectedRate) -> list[float | None]:
+    return [judged.expected.get((wanted.name, objective)) for objective in judged.compared.objectives]
+
+
+def _of_average(measures: Sequence[Measure], average: Average) -> Iterator[Criterion]:
+    return (measure.criterion for measure in measures if measure.average == average)
+
+
+_MEASURES = tuple(measure.criterion for measure in NARY.measures if measure.average == "pooled")
+
+
+def curve(parses: ObjectiveParses, tell: Tell) -> pd.DataFrame:
+    """The pooled rates of the table's columns, 0 to 1, a row for each cost of the sweep."""
+    rows = sweep()
+    settings = Settings(Comparison(NARY.form), (), resamples=0)
+    counts = evaluate_files(parses.gold, [parses.at_cost(row) for row in rows], settings, tell).table
+    found = rates(counts, _MEASURES).to_frame("name")
+    found.insert(0, "cost", [-row.node_constant for row in rows])
+    return found
+
+
+def curve_table(found: pd.DataFrame) -> Grid:
+    """The curve in per cent."""
+    heading = ["cost", *(criterion.heading for criterion in _MEASURES)]
+    rows = [
+        [f"{row['cost']:.2f}", *(criterion.show(row[criterion.name]) for criterion in _MEASURES)]
+        for _, row in found.iterrows()
+    ]
+    return grid_of([heading, *rows])
+
+
+def draw(found: pd.DataFrame, others: pd.DataFrame, paths: Sequence[Path], title: str) -> None:
+    """The curve, and a named point for each of the other objectives; lines of equal F behind both."""
+    figure, panel = plotting().subplots(figsize=(7.5, 6), layout="constrained")
+    recall, precision = 100 * found["labelled_recall"], 100 * found["labelled_precision"]
+    panel.plot(
+        recall, precision, "-", color="#1f5f99", linewidth=1.6, marker=".", label="general-recall by cost"
+    )
+    for cost, x, y in zip(found["cost"], recall, precision, strict=True):
+        if round(cost * 20) % 4 == 0:
+            panel.annotate(
+                f"{cost:.1f}", (x, y), (5, 4), textcoords="offset points", fontsize=8, color="#1f5f99"
+            )
+    for place, (name, row) in enumerate(others.iterrows()):
+        x, y = 100 * row["labelled_recall"], 100 * row["labelled_precision"]
+        panel.plot(
+            [x], [y], "osD^vPX*"[place % 8], markersize=7, label=f"{name}, F {100 * row['labelled_f']:.2f}"
+        )
+    panel.set(xlabel="labelled recall, per cent", ylabel="labelled precision, per cent", title=title)
+    tidy(panel)
+    panel.legend(frameon=False, fontsize=9, loc="lower left")
+    save(figure, paths, dpi=130)

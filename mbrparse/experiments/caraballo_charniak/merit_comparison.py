@@ -11,11 +11,10 @@ from mbrparse.decode.best_first.best_first_charts import refuse_unary_rules
 from mbrparse.decode.best_first.merits import MERITS
 from mbrparse.errors import CorpusError
 from mbrparse.evaluate.tables.grids import csv_grid
-from mbrparse.experiments.caraballo_charniak.merit_plots import draw
-from mbrparse.experiments.caraballo_charniak.merit_tables import TABLES, Row, curves_rows, sentence_rows
+from mbrparse.experiments.caraballo_charniak.merit_tables import TABLES, Row, curves_rows, draw, sentence_rows
 from mbrparse.experiments.caraballo_charniak.merit_trial import MeritTrial
+from mbrparse.experiments.results_folder import write_table
 from mbrparse.experiments.runs import Result, run_all
-from mbrparse.experiments.table_files import write_table
 from mbrparse.files import open_output, together
 from mbrparse.grammar.grammar_file import read_rules_with_tagger
 from mbrparse.grammar.induce import induce
@@ -26,7 +25,7 @@ from mbrparse.grammar.statistics.statistics_file import read_statistics
 from mbrparse.reporting import Tell, say_nothing
 from mbrparse.treebank.binarize import binarize, debinarize
 from mbrparse.treebank.corpora import SourceTree
-from mbrparse.treebank.prepare import Account, Preparation, prepare_corpora
+from mbrparse.treebank.prepare import Preparation, PreparationStatistics, prepare_corpora
 from mbrparse.treebank.splits import split_fraction
 from mbrparse.treebank.tree import Tree
 from mbrparse.workers.executor import Jobs
@@ -109,11 +108,11 @@ def compare_merits(
 
 def _parts(spec: str, selection: Selection, tell: Tell) -> tuple[list[Tree], list[Tree]]:
     """Cleaned n-ary trees to train on and to parse."""
-    account = Account()
+    statistics = PreparationStatistics()
     how = Preparation(max_length=selection.max_length)
-    found = prepare_corpora([spec], how, account, encoding=selection.encoding, on_error="skip")
+    found = prepare_corpora([spec], how, statistics, encoding=selection.encoding, on_error="skip")
     trees = [debinarize(tree) for tree in found]
-    tell(str(account))
+    tell(str(statistics))
     parts = split_fraction(len(trees), selection.test_fraction)
     test = [trees[place] for place in parts.test if len(trees[place].leaves()) >= selection.min_length]
     return [trees[place] for place in parts.train], test

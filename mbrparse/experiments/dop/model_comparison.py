@@ -10,9 +10,21 @@ from typing import NamedTuple
 from mbrparse.errors import CorpusError
 from mbrparse.evaluate.tables.grids import csv_grid
 from mbrparse.evaluate.tables.significance_report import LEGEND
-from mbrparse.experiments.dop.curve_tables import HEADINGS, curve_data, curve_table, draw, points
-from mbrparse.experiments.dop.fragment_speed import SpeedTrial
-from mbrparse.experiments.dop.learning_curves import CurveTrial
+from mbrparse.experiments.dop.fragment_speed import (
+    SpeedTrial,
+    speed_data,
+    speed_ratio,
+    speed_table,
+    speed_title,
+)
+from mbrparse.experiments.dop.learning_curves import (
+    HEADINGS,
+    CurveTrial,
+    curve_data,
+    curve_table,
+    draw,
+    points,
+)
 from mbrparse.experiments.dop.model_tables import (
     judge,
     model_data,
@@ -21,16 +33,14 @@ from mbrparse.experiments.dop.model_tables import (
     paired_table,
     split_data,
 )
-from mbrparse.experiments.dop.model_trial import Design, ModelTrial
-from mbrparse.experiments.dop.models import Model, Search
-from mbrparse.experiments.dop.speed_tables import speed_data, speed_ratio, speed_table, speed_title
+from mbrparse.experiments.dop.model_trial import Design, Model, ModelTrial, Search
+from mbrparse.experiments.results_folder import write_table
 from mbrparse.experiments.runs import Result, Settings, Trial, fingerprint, run_all
-from mbrparse.experiments.table_files import write_table
 from mbrparse.files import open_output, together
 from mbrparse.grammar.dop.addressed_treebank import Weighting
 from mbrparse.reporting import Progress, Tell, say_nothing, show_nothing
 from mbrparse.treebank.corpora import SourceTree
-from mbrparse.treebank.prepare import Account, Preparation, prepare_corpora
+from mbrparse.treebank.prepare import Preparation, PreparationStatistics, prepare_corpora
 from mbrparse.treebank.splits import part_size
 from mbrparse.workers.executor import Jobs
 
@@ -84,12 +94,12 @@ def compare_models(
     ``curves`` and ``speed`` and the plot ``curves``. What is there is not done again. Raises CorpusError
     where there are fewer sentences than a split wants, InputMismatchError at results of other settings.
     """
-    account = Account()
+    statistics = PreparationStatistics()
     how = Preparation(max_length=parts.max_length)
-    prepared = prepare_corpora(inputs, how, account, encoding=encoding, on_error="skip")
+    prepared = prepare_corpora(inputs, how, statistics, encoding=encoding, on_error="skip")
     found = enumerate(progress(prepared, "reading"), start=1)
     trees = [SourceTree(inputs[0], number, tree) for number, tree in found]
-    tell(str(account))
+    tell(str(statistics))
     design = _design(parts, len(trees))
     models = (Model(), *map(Model, dict.fromkeys(weightings)))
     common = {**asdict(design), "trees": fingerprint([tree.tree for tree in trees])}

@@ -14,8 +14,7 @@ from mbrparse.evaluate.tables.grids import Cell, Grid, grid_of
 from mbrparse.evaluate.tables.rate_tables import Summary, cells, summarize
 from mbrparse.evaluate.tables.significance import significance
 from mbrparse.evaluate.trees.gold import PAPER_FORM
-from mbrparse.experiments.dop.model_trial import COUNTS
-from mbrparse.experiments.dop.models import Model, row_name
+from mbrparse.experiments.dop.model_trial import COUNTS, Model, row_name
 from mbrparse.experiments.paired_runs import paired_test, show_probability
 from mbrparse.experiments.paired_runs import summarize as over_runs
 

@@ -2,24 +2,109 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 from mbrparse.errors import CorpusError
-from mbrparse.experiments.goodman.bracketed_trial import BracketedTrial, Design
-from mbrparse.experiments.goodman.figure2 import figure2
-from mbrparse.experiments.goodman.table1 import final_rates, table1, table1_data
-from mbrparse.experiments.paired_runs import summarize
+from mbrparse.evaluate.tables.grids import Cell, grid_of
+from mbrparse.experiments.goodman.bracketed_trial import CRITERIA, DECODERS, BracketedTrial, Design
+from mbrparse.experiments.paired_runs import Summary, paired_test, show_probability, summarize
+from mbrparse.experiments.results_folder import plotting, save, tidy, write_table
 from mbrparse.experiments.runs import Result, run_all
-from mbrparse.experiments.table_files import write_table
 from mbrparse.files import together
 from mbrparse.grammar.training.bracketings import bracketed_sentences
 from mbrparse.grammar.training.checkpoint import digest
 from mbrparse.reporting import Progress, Tell, say_nothing, show_nothing
 from mbrparse.treebank.corpora import SourceTree
-from mbrparse.treebank.prepare import Account, Preparation, prepare_corpora
+from mbrparse.treebank.prepare import Preparation, PreparationStatistics, prepare_corpora
 from mbrparse.workers.executor import Jobs
+
+HEADINGS = {
+    "consistent_brackets_recall": "cons. brack. recall",
+    "consistent_brackets_tree": "cons. brack. tree",
+    "bracketed_recall": "brack. recall",
+}
+NAMES = {"labelled-tree": "Labelled Tree", "bracketed-recall": "Bracketed Recall"}
+
+
+def final_rates(results: Sequence[dict[str, Any]], decoder: str, criterion: str) -> list[float]:
+    """The rate of each run after its last iteration."""
+    return [result["rates"][decoder][criterion][-1] for result in results]
+
+
+def differences(results: Sequence[dict[str, Any]], criterion: str) -> list[float]:
+    """Bracketed Recall's rate less Labelled Tree's, run by run."""
+    one, other = (final_rates(results, decoder, criterion) for decoder in DECODERS)
+    return [b - a for a, b in zip(one, other, strict=True)]
+
+
+def table1(results: Sequence[dict[str, Any]]) -> list[list[Cell]]:
+    """The table for people, in per cent."""
+    rows = [["criterion", "min", "max", "mean", "sd", "t", "p"]]
+    for decoder in DECODERS:
+        rows.append([NAMES[decoder]])
+        rows.extend(
+            [HEADINGS[name], *_percent(summarize(final_rates(results, decoder, name))), "", ""]
+            for name in CRITERIA
+        )
+    rows.append([f"Difference ({NAMES[DECODERS[1]]} - {NAMES[DECODERS[0]]})"])
+    for name in CRITERIA:
+        values = differences(results, name)
+        test = paired_test(values)
+        rows.append(
+            [HEADINGS[name], *_percent(summarize(values)), _number(test.t, 2), show_probability(test.p)]
+        )
+    return grid_of(rows)
+
+
+def table1_data(results: Sequence[dict[str, Any]]) -> list[list[Cell]]:
+    """The same for programs: a row for each decoder (or the difference) and criterion, 0 to 1."""
+    rows: list[list[object]] = [["row", "criterion", *Summary._fields, "t", "p"]]
+    for decoder in DECODERS:
+        for name in CRITERIA:
+            summary = summarize(final_rates(results, decoder, name))
+            rows.append([decoder, name, *summary, "", ""])
+    for name in CRITERIA:
+        values = differences(results, name)
+        rows.append(["difference", name, *summarize(values), *paired_test(values)])
+    return grid_of(rows)
+
+
+def _percent(summary: Summary) -> list[str]:
+    return [_number(100 * value, 2) for value in summary]
+
+
+def _number(value: float, digits: int) -> str:
+    return "-" if math.isnan(value) else f"{value:.{digits}f}"
+
+
+# Told apart in grey and by the colour-blind too: colour and line.
+STYLES = {"labelled-tree": ("#b2472e", "--"), "bracketed-recall": ("#1f5f99", "-")}
+PANELS = {
+    "consistent_brackets_recall": "Consistent brackets recall",
+    "consistent_brackets_tree": "Consistent brackets tree rate",
+}
+
+
+def figure2(results: Sequence[dict[str, Any]], paths: Sequence[Path], title: str) -> None:
+    """Draw run 1 in bold and the spread of all (lowest to highest) behind; write each of ``paths``."""
+    figure, axes = plotting().subplots(1, 2, figsize=(10, 4.2), layout="constrained")
+    for panel, (criterion, heading) in zip(axes, PANELS.items(), strict=True):
+        for decoder, (colour, line) in STYLES.items():
+            runs = [[100 * rate for rate in result["rates"][decoder][criterion]] for result in results]
+            iterations = range(len(runs[0]))
+            low, high = ([bound(values) for values in zip(*runs, strict=True)] for bound in (min, max))
+            panel.fill_between(iterations, low, high, color=colour, alpha=0.15, linewidth=0)
+            panel.plot(iterations, runs[0], line, color=colour, linewidth=1.8, label=NAMES[decoder])
+        panel.set(title=heading, xlabel="Iteration", ylabel="per cent", xlim=(0, len(runs[0]) - 1))
+        tidy(panel)
+    axes[0].legend(loc="lower right", frameon=False)
+    shade = f"; shaded: lowest to highest of {len(results)} runs" if len(results) > 1 else ""
+    figure.suptitle(f"{title}: run 1{shade}", fontsize=11)
+    save(figure, paths, dpi=150)
 
 
 def compare_decoders(
@@ -38,12 +123,12 @@ def compare_decoders(
     The folder gets a result for each run, ``table1`` in all formats and ``figure2``. Raises CorpusError
     where there are fewer trees than one run wants.
     """
-    account = Account()
+    statistics = PreparationStatistics()
     how = Preparation(max_length=max_length)
-    prepared = prepare_corpora(inputs, how, account, encoding=encoding, on_error="skip")
+    prepared = prepare_corpora(inputs, how, statistics, encoding=encoding, on_error="skip")
     found = enumerate(progress(prepared, "reading"), start=1)
     trees = [SourceTree(inputs[0], number, tree) for number, tree in found]
-    tell(str(account))
+    tell(str(statistics))
     if design.train + design.test > len(trees):
         raise CorpusError(
             f"{design.train} training and {design.test} test sentences asked for, "

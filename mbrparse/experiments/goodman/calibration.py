@@ -24,7 +24,7 @@ from mbrparse.grammar.sample import Sampler
 from mbrparse.reporting import Progress, Tell, say_nothing, show_nothing
 from mbrparse.treebank.constituents import constituents
 from mbrparse.treebank.corpora import SourceTree
-from mbrparse.treebank.prepare import Account, Preparation, prepare_corpora
+from mbrparse.treebank.prepare import Preparation, PreparationStatistics, prepare_corpora
 from mbrparse.treebank.splits import split_fraction
 from mbrparse.treebank.tree import Tree
 
@@ -105,9 +105,9 @@ def calibrate(
 
     Raises CorpusError where nothing is held out, or no sentence can be parsed.
     """
-    account = Account()
-    trees = list(prepare_corpora([spec], Preparation(max_length=max_length), account))
-    tell(str(account))
+    statistics = PreparationStatistics()
+    trees = list(prepare_corpora([spec], Preparation(max_length=max_length), statistics))
+    tell(str(statistics))
     parts = split_fraction(len(trees), test_fraction)
     if not parts.test:
         raise CorpusError(

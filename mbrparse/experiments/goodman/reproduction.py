@@ -34,7 +34,7 @@ from mbrparse.state_files import anything, mapping
 from mbrparse.treebank.brackets import read_tree_file, write_tree
 from mbrparse.treebank.categories import STRIP, read_label_map
 from mbrparse.treebank.corpora import SourceTree
-from mbrparse.treebank.prepare import Account, OnError, Preparation, prepare_corpora
+from mbrparse.treebank.prepare import OnError, Preparation, PreparationStatistics, prepare_corpora
 from mbrparse.treebank.splits import length_remark, split_fraction
 from mbrparse.workers.executor import Jobs
 
@@ -169,13 +169,13 @@ class Reproduction:
         return tuple(self._file(f"{name}.mrg") for name in ALGORITHMS)
 
     def _binarize(self) -> None:
-        corpus, account = self.corpus, Account()
+        corpus, statistics = self.corpus, PreparationStatistics()
         names = None if corpus.label_map is None else read_label_map(corpus.label_map)
         how = Preparation(functions=corpus.functions, max_length=corpus.max_length, label_map=names)
         prepared = prepare_corpora(
             [corpus.name],
             how,
-            account,
+            statistics,
             encoding=corpus.encoding,
             sections=corpus.sections,
             on_error=corpus.on_error,
@@ -183,7 +183,7 @@ class Reproduction:
         with open_output(self._file("binarized.mrg")) as stream:
             for tree in self.progress(prepared, "binarizing"):
                 write_tree(tree, stream)
-        for line in (str(account), *account.remarks()):
+        for line in (str(statistics), *statistics.remarks()):
             self.tell(line)
 
     @together()

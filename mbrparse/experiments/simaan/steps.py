@@ -15,8 +15,7 @@ from mbrparse.decode.run import Job, parse_all
 from mbrparse.decode.sentences import read_chunks, read_sentences
 from mbrparse.errors import CorpusError
 from mbrparse.experiments.runs import clear_left_overs, make_folder, read_json, write_json
-from mbrparse.experiments.simaan.division import Parts
-from mbrparse.experiments.simaan.parser_kinds import ALGORITHMS, ParserKind, objectives
+from mbrparse.experiments.simaan.parser_kinds import ALGORITHMS, ParserKind, Parts, objectives
 from mbrparse.files import open_output
 from mbrparse.grammar.count_trees import train_by_counting
 from mbrparse.grammar.grammar_file import read_rules_with_tagger, write_rules
@@ -29,7 +28,7 @@ from mbrparse.treebank.binarize import debinarize
 from mbrparse.treebank.brackets import read_tree, write_tree
 from mbrparse.treebank.corpora import SourceTree
 from mbrparse.treebank.labels import project
-from mbrparse.treebank.prepare import Account, prepare
+from mbrparse.treebank.prepare import PreparationStatistics, prepare
 from mbrparse.treebank.tree import Tree
 from mbrparse.workers.executor import Jobs
 
@@ -137,10 +136,10 @@ class Steps:
         return self._parsed(jobs)
 
     def _prepared(self, trees: Sequence[SourceTree], part: str) -> Iterator[Tree]:
-        account = Account()
-        yield from prepare(trees, self.kind.preparation, account)
-        self.tell(f"{self.kind.name}, {part} part: {account}")
-        if not account.kept:
+        statistics = PreparationStatistics()
+        yield from prepare(trees, self.kind.preparation, statistics)
+        self.tell(f"{self.kind.name}, {part} part: {statistics}")
+        if not statistics.kept:
             raise CorpusError(f"the {part} part has no tree left", remedy="give a larger treebank")
 
     def _parsed(self, jobs: Jobs) -> Parsing:

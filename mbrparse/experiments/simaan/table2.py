@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from mbrparse.evaluate.evalb.evalb_counts import EVALB, EVALB_COVERAGE
-from mbrparse.evaluate.evalb.parameters import EvalbParameters
+from mbrparse.evaluate.evalb.parameters import EvalbParameters, write_collins
 from mbrparse.evaluate.evaluation import evaluate_files
 from mbrparse.evaluate.settings import Settings
 from mbrparse.evaluate.tables.columns import Columns
@@ -21,9 +21,21 @@ from mbrparse.evaluate.tables.grids import LAYOUTS, Cell, Grid, PrintFormat, gri
 from mbrparse.evaluate.tables.rate_tables import Format, Summary, render, summarize
 from mbrparse.evaluate.tables.significance import significance
 from mbrparse.evaluate.tables.significance_report import LEGEND, letters, mark
-from mbrparse.experiments.simaan.parser_kinds import ALGORITHMS, ParserKind, Published
+from mbrparse.experiments.runs import claim_folder, fingerprint
+from mbrparse.experiments.simaan.parser_kinds import (
+    ALGORITHMS,
+    Division,
+    ParserKind,
+    Published,
+    parser_kinds,
+    read_parts,
+)
 from mbrparse.experiments.simaan.steps import Parsing, Steps
 from mbrparse.files import open_output, together
+from mbrparse.grammar.words.unknown import UnknownKind
+from mbrparse.reporting import Tell, say_nothing
+from mbrparse.treebank.prepare import PreparationStatistics
+from mbrparse.workers.executor import Jobs
 
 #: His criteria, as he calls them, among EVALB's.
 CRITERIA = {
@@ -212,3 +224,42 @@ def _data(found: Sequence[Judged], settings: dict[str, Any]) -> dict[str, Any]:
             }
         )
     return {"settings": settings, "algorithms": ALGORITHMS, "parsers": parsers}
+
+
+def compare_algorithms(
+    spec: str,
+    folder: Path,
+    division: Division,
+    unknown: UnknownKind | None = "collins",
+    rare: int | None = None,
+    node_cost: float = 0.0,
+    resamples: int = 10_000,
+    seed: int = 0,
+    jobs: Jobs = 1,
+    encoding: str = "utf-8",
+    tell: Tell = say_nothing,
+) -> str:
+    """Run the comparison on a treebank; return Table 2 for people.
+
+    The folder gets for each parser its gold, grammar, parses and tables, and the experiment's own tables.
+    """
+    statistics = PreparationStatistics()
+    parts = read_parts(spec, division, encoding, statistics.skip)
+    if statistics.dropped:
+        tell(f"{statistics.dropped.total()} malformed trees left out; first: {statistics.first_error}")
+    kinds = parser_kinds()
+    settings = {
+        "training trees": fingerprint([source.tree for source in parts.train]),
+        "test trees": fingerprint([source.tree for source in parts.test]),
+        "unknown words": unknown or "none",
+        "rare words": "the model's own" if rare is None else rare,
+        "node cost": node_cost,
+    }
+    claim_folder(folder, settings, [kind.name for kind in kinds])
+    parameters = write_collins(folder / "COLLINS.prm")
+    judged = []
+    for kind in kinds:
+        steps = Steps(kind, folder / kind.name, parts, unknown, rare, node_cost, tell)
+        judged.append(judge(steps, steps.run(jobs), parameters, resamples, seed))
+    title = f"Sima'an (2003), Table 2, on {spec}: {len(parts.train)} and {len(parts.test)} trees"
+    return write_tables(judged, folder, title, settings)

@@ -12,7 +12,7 @@ from mbrparse.decode.parser_options import ParserOptions
 from mbrparse.decode.run import Job, parse_all
 from mbrparse.decode.sentences import read_chunks
 from mbrparse.errors import CorpusError
-from mbrparse.experiments.beyond_recall.contests import contenders, sweep
+from mbrparse.experiments.beyond_recall.compared_objectives import all_objectives, sweep
 from mbrparse.experiments.runs import claim_folder, clear_left_overs, fingerprint, make_folder
 from mbrparse.files import open_output
 from mbrparse.grammar.induce import induce
@@ -20,7 +20,7 @@ from mbrparse.grammar.pcfg import PCFG
 from mbrparse.reporting import Tell
 from mbrparse.treebank.brackets import write_tree
 from mbrparse.treebank.corpora import SourceTree
-from mbrparse.treebank.prepare import Account, Preparation, prepare_corpora
+from mbrparse.treebank.prepare import Preparation, PreparationStatistics, prepare_corpora
 from mbrparse.treebank.splits import split_fraction
 from mbrparse.treebank.tree import Tree
 from mbrparse.workers.executor import Jobs
@@ -37,17 +37,17 @@ class Treebank:
 
 def read_treebank(spec: str, test_fraction: str, max_length: int, encoding: str, tell: Tell) -> Treebank:
     """Read, binarize and divide a corpus; raises CorpusError where nothing is held out."""
-    account = Account()
+    statistics = PreparationStatistics()
     how = Preparation(max_length=max_length)
-    trees = list(prepare_corpora([spec], how, account, encoding=encoding, on_error="skip"))
-    tell(str(account))
+    trees = list(prepare_corpora([spec], how, statistics, encoding=encoding, on_error="skip"))
+    tell(str(statistics))
     parts = split_fraction(len(trees), test_fraction)
     if not parts.test:
         raise CorpusError(f"{len(trees)} trees leave none to hold out", remedy="raise --test-fraction")
     return Treebank(spec, [trees[place] for place in parts.train], [trees[place] for place in parts.test])
 
 
-class ContestParses:
+class ObjectiveParses:
     """A folder with the gold, the parses of every objective with their details, and those of the sweep."""
 
     def __init__(self, folder: Path) -> None:
@@ -75,7 +75,7 @@ class ContestParses:
         """Make what is not there yet; raises InputMismatchError where that is of other settings."""
         settings = {"training trees": fingerprint(treebank.train), "test trees": fingerprint(treebank.test)}
         claim_folder(self._folder, settings, ["gold.mrg", "details.jsonl"])
-        rows, costs = contenders(), sweep()
+        rows, costs = all_objectives(), sweep()
         make_folder(self._folder / "sweep")
         for folder in (self._folder, self._folder / "sweep"):
             clear_left_overs(
