@@ -1,4 +1,4 @@
-"""Whether trees that were read look like a treebank: figures of a corpus, and what is strange in it."""
+"""From a corpus to binarized trees, with statistics of what was left out and why."""
 
 from __future__ import annotations
 

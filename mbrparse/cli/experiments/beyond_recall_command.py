@@ -30,7 +30,7 @@ def beyond_recall(input: str, output: str, **options: Any) -> None:
 
     A grammar over tags is counted from INPUT (as for binarize) without its last part, whose sentences are
     parsed. One table compares n-ary trees with the original gold, by precision, recall and F; one binary
-    trees, by consistent brackets; the last columns of each are the rates that the trees are expected to reach.
+    trees, by consistent brackets; the last columns of each are the rates that the trees expect.
     A curve shows precision against recall over the cost of a node. The folder gets all parses, and the tables
     as .txt, .md, .tex and .csv. What is there of an earlier run is not done again.
     """
