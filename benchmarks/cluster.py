@@ -34,13 +34,11 @@ os.environ.setdefault("DASK_DISTRIBUTED__ADMIN__TICK__INTERVAL", "1s")
 import psutil
 from distributed import LocalCluster
 
-from mbrparse.decode.chunk_costs import Packer
-from mbrparse.decode.parallel import in_order
-from mbrparse.decode.sentences import Chunk, stretches
-from mbrparse.workers.executor import executor
-from mbrparse.workers.pool import Awaited, Pool
-from mbrparse.workers.scheduler import Scheduler
-from mbrparse.workers.work import Work
+from mbrparse.decode.sentences import stretches
+from mbrparse.run.in_order import Chunk, Part, in_order
+from mbrparse.run.jobs import Scheduler, open_pool
+from mbrparse.run.pool import CallerDrivenPool, PoolFuture, TaskFunction
+from mbrparse.run.task_sizes import Packer
 
 #: Workers, and how many sentences they have at most.
 WORKERS = ((2, 50_000), (10, 250_000), (50, 1_000_000), (200, 1_000_000), (200, 200_000))
@@ -104,7 +102,7 @@ def on_one_machine(sentences: int, corpus: str) -> None:
         print(f"| {way} | {seconds:.1f} | {seconds / found['--jobs 2'][0]:.3f} | {clock:.1f} |")
 
 
-class Simulated(Pool):
+class Simulated(CallerDrivenPool):
     """Workers that take the time of their sentences, by a clock of their own."""
 
     far = True
@@ -112,8 +110,8 @@ class Simulated(Pool):
     def __init__(self, workers: int, noise: random.Random) -> None:
         self._workers = workers
         self._noise = noise
-        self._queue: deque[tuple[float, Any, Awaited[Any]]] = deque()
-        self._running: list[tuple[float, int, float, Any, Awaited[Any]]] = []
+        self._queue: deque[tuple[float, Any, PoolFuture[Any]]] = deque()
+        self._running: list[tuple[float, int, float, Any, PoolFuture[Any]]] = []
         self.clock = self.work = 0.0
         self.tasks = 0
 
@@ -125,13 +123,13 @@ class Simulated(Pool):
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Nothing is there to end."""
 
-    def _take(self, fn: Callable[..., Any], args: Any, kwargs: Any, future: Awaited[Any]) -> None:
+    def _enqueue(self, fn: Callable[..., Any], args: Any, kwargs: Any, future: PoolFuture[Any]) -> None:
         lengths = [[length for _, length in stretches(part.chunk)] for part in args[0]]
         cost = sum(n**3 for part in lengths for n in part) * CUBIC * self._noise.lognormvariate(0.0, 0.1)
         self.tasks += 1
         self._queue.append((cost, [[None] * len(part) for part in lengths], future))
 
-    def _go_on(self, seconds: float | None) -> None:
+    def _step(self, seconds: float | None) -> None:
         while self._queue and len(self._running) < self._workers:
             cost, lines, future = self._queue.popleft()
             self.work += cost
@@ -156,6 +154,11 @@ def one_by_one(made: list[Chunk], taken: list[int]) -> Iterator[Chunk]:
         yield chunk
 
 
+def sentences_in(part: Part) -> int:
+    """How many sentences a part has."""
+    return len(part.chunk.lines)
+
+
 def simulated(sentences: int) -> None:
     """How much of the workers' time is work, with all else as ever."""
     print(f"\n{sentences} sentences of 2 to 40 words, simulated: n^3 * {CUBIC:.2e} s each")
@@ -173,8 +176,8 @@ def simulated(sentences: int) -> None:
             return count / sum(taken) - 1 if taken else None
 
         began = time.process_time()
-        tasks = Packer(pool, one_by_one(made, taken), to_come)
-        done = sum(map(len, in_order(pool, Work(lambda: list), tasks, list, print)))
+        tasks = Packer(pool, one_by_one(made, taken), stretches, to_come)
+        done = sum(map(len, in_order(pool, TaskFunction(lambda: list), tasks, sentences_in, list, print)))
         client = time.process_time() - began
         assert done == count
         efficiency = pool.work / (workers * pool.clock)
@@ -193,12 +196,12 @@ def of_a_task(tasks: int, size: int = 20_000) -> None:
         [sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as child:
         assert child.stdout is not None
-        work = Work(partial(operator.itemgetter, slice(None)))  # what comes is sent back
-        with executor(Scheduler(child.stdout.readline().strip()), work) as pool:
+        work = TaskFunction(partial(operator.itemgetter, slice(None)))  # what comes is sent back
+        with open_pool(Scheduler(child.stdout.readline().strip()), work) as pool:
             pool.submit(work, b"").result()
             other = psutil.Process(child.pid)
             mine, theirs = time.process_time(), sum(other.cpu_times()[:2])
-            waiting = deque[Awaited[bytes]]()
+            waiting = deque[PoolFuture[bytes]]()
             for number in range(tasks):
                 waiting.append(pool.submit(work, os.urandom(size // 2) + bytes(size // 2)))
                 if len(waiting) > 50 or number == tasks - 1:

@@ -21,7 +21,6 @@ from mbrparse.errors import MbrparseError
 from mbrparse.experiments.caraballo_charniak.merit_trial import MeritTrial
 from mbrparse.experiments.goodman.bracketed_trial import BracketedTrial, Design
 from mbrparse.experiments.pereira_schabes.palindromes import PalindromeTrial
-from mbrparse.experiments.runs import run_all, write_result
 from mbrparse.grammar.grammars import train as count
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.statistics.gather import count_statistics
@@ -30,6 +29,7 @@ from mbrparse.grammar.training.bracketings import BracketedSentence
 from mbrparse.grammar.training.iterations import Training, train
 from mbrparse.grammar.training.random_grammar import random_grammar
 from mbrparse.grammar.words.tagger import Tagger, tagger_path
+from mbrparse.run.results import run_all, write_result
 from mbrparse.state_files import DIGEST
 from mbrparse.treebank.brackets import read_tree
 from mbrparse.treebank.corpora import SourceTree

@@ -29,15 +29,18 @@ def merge(
     """
     from mbrparse.cli.parse_command import output_paths
     from mbrparse.decode.parse_files import write_parses
-    from mbrparse.decode.work.manifest import NAME
-    from mbrparse.decode.work.parts import Parts
-    from mbrparse.decode.work.work_folder import BLOCKS
+    from mbrparse.decode.run import numbered
+    from mbrparse.decode.stored_lines import CODEC, writer_of
+    from mbrparse.run.manifest import NAME
+    from mbrparse.run.parts import Parts
+    from mbrparse.run.work_folder import BLOCKS
 
-    merged = Parts(parts, with_progress)
+    merged = Parts(parts, CODEC, with_progress)
+    writer = writer_of(merged.manifest)
     paths = output_paths(output, merged.manifest.objectives)
     kept = {
         "--details": (details, merged.manifest.settings["details"]),
-        "--write-posteriors": (write_posteriors, merged.writer() is not None),
+        "--write-posteriors": (write_posteriors, writer is not None),
         "--candidates": (candidates, merged.manifest.settings["candidates"]),
     }
     for option, (path, there) in kept.items():
@@ -49,9 +52,8 @@ def merge(
         [*(("--output", path) for path in paths), *((option, path) for option, (path, _) in kept.items())],
         [("PART", f"{part}/{name}") for part in parts for name in (NAME, BLOCKS)],
     )
-    writer = merged.writer()
     collected = None if writer is None or write_posteriors is None else (writer, write_posteriors)
-    results = with_progress(merged.lines(), "merging", merged.sentences)
+    results = with_progress(numbered(merged.lines()), "merging", merged.sentences)
     account = write_parses(results, paths, details, collected, candidates=candidates)
     for option, (path, there) in kept.items():
         if there and path is None:

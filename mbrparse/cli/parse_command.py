@@ -146,6 +146,7 @@ def parse(
     from mbrparse.decode.parser_options import ParserOptions
     from mbrparse.decode.run import Job, parse_all
     from mbrparse.decode.sentences import read_chunks
+    from mbrparse.decode.stored_lines import BLOCK
     from mbrparse.grammar.dop.dop_grammar import DopGrammar
     from mbrparse.grammar.grammars import read_any_grammar
     from mbrparse.grammar.kernel import announced
@@ -198,9 +199,10 @@ def parse(
         announced(lambda: note("compiling kernels, once on this machine ...")),
         opened(work, resume, part, job, candidates is not None) as folder,
     ):
-        chunks = (
-            read_chunks(input, form, encoding) if folder is None else folder.chunks(input, form, encoding)
-        )
+        if folder is None:
+            chunks = read_chunks(input, form, encoding)
+        else:
+            chunks = folder.wanted(read_chunks(input, form, encoding, BLOCK, BLOCK))
         with combinations_checked():
             results = parse_all(
                 job, chunks, jobs, note, watch, iter if folder is None else folder.kept, watch.standing

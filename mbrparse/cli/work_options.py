@@ -1,4 +1,4 @@
-"""``mbrparse parse --work FOLDER``, ``--resume``, ``--shard I/N``: blocks are kept as they are finished."""
+"""``mbrparse parse --work FOLDER``, ``--resume``, ``--shard I/N``: finished blocks are kept."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from mbrparse.cli.objective_options import combinations_checked
 from mbrparse.cli.options import note
 
 if TYPE_CHECKING:
+    from mbrparse.decode.lines import Lines
     from mbrparse.decode.run import Job
-    from mbrparse.decode.work.shard import Shard
-    from mbrparse.decode.work.work_folder import WorkFolder
+    from mbrparse.run.manifest import Shard
+    from mbrparse.run.work_folder import WorkFolder
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -25,17 +26,17 @@ def work_options(command: Command) -> Command:
         click.option(
             "--resume",
             is_flag=True,
-            help="Go on with what is in the --work folder, if anything is, to the same output.",
+            help="Go on with the work in the --work folder, if there is any; the output is the same.",
         ),
         click.option(
             "--work",
             metavar="FOLDER",
-            help="Keep there what is finished, so that a run that was killed can be resumed.",
+            help="Keep finished sentences there, so that a run that was killed can be resumed.",
         ),
         click.option(
             "--shard",
             metavar="I/N",
-            help="Parse the I-th of N parts of the input, and leave what is found in the --work folder: "
+            help="Parse the I-th of N parts of the input, and leave the results in the --work folder: "
             "mbrparse merge writes --output and the other files when all parts are there.",
         ),
     ):
@@ -55,7 +56,7 @@ def chosen_shard(shard: str | None, work: str | None, resume: bool, pooled: bool
             "--pooled looks at all sentences, of which a --shard has some: give the --objective and the "
             "--node-cost that a run with --pooled over some of the input names."
         )
-    from mbrparse.decode.work.shard import Shard
+    from mbrparse.run.manifest import Shard
 
     with combinations_checked():
         return Shard.parse(shard)
@@ -64,16 +65,18 @@ def chosen_shard(shard: str | None, work: str | None, resume: bool, pooled: bool
 @contextmanager
 def opened(
     work: str | None, resume: bool, shard: Shard | None, job: Job, candidates: bool
-) -> Iterator[WorkFolder | None]:
-    """The work folder, if one is asked for; who interrupts the run is told what it keeps."""
+) -> Iterator[WorkFolder[Lines] | None]:
+    """The work folder, if one is asked for; an interruption says what it keeps."""
     if work is None:
         yield None
         return
-    from mbrparse.decode.work.manifest import Manifest
-    from mbrparse.decode.work.shard import WHOLE
-    from mbrparse.decode.work.work_folder import work_folder
+    from mbrparse.decode.stored_lines import CODEC, CODEC_WITHOUT_CANDIDATES, settings_of
+    from mbrparse.run.manifest import WHOLE, Manifest
+    from mbrparse.run.work_folder import work_folder
 
-    with work_folder(work, Manifest.of(job, candidates, shard or WHOLE), resume, note) as folder:
+    manifest = Manifest(settings_of(job, candidates), shard or WHOLE)
+    codec = CODEC if candidates else CODEC_WITHOUT_CANDIDATES
+    with work_folder(work, manifest, codec, resume, note) as folder:
         try:
             yield folder
         except KeyboardInterrupt:

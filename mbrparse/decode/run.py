@@ -11,25 +11,25 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from mbrparse.decode.bracket_text import BracketText
-from mbrparse.decode.chunk_costs import Packer
 from mbrparse.decode.details import Details
 from mbrparse.decode.grammar_source import GrammarSource
 from mbrparse.decode.lines import Lines
-from mbrparse.decode.parallel import DIED, Part, Parts, Task, in_order
 from mbrparse.decode.parse_result import Parse
 from mbrparse.decode.parser import Parser
 from mbrparse.decode.parser_options import ParserOptions
 from mbrparse.decode.posteriors.posteriors_file import GivenPosteriors
 from mbrparse.decode.posteriors.posteriors_source import PosteriorsSource
-from mbrparse.decode.sentences import Batch, Chunk, Sentence, batch_of
+from mbrparse.decode.sentences import Batch, Sentence, batch_of, batch_of_part, stretches
 from mbrparse.errors import ChartOverflowError, InputMismatchError
 from mbrparse.grammar.charts.chart import TOO_LARGE
 from mbrparse.grammar.dop.dop_grammar import DopGrammar
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.reporting import Progress, Standing, Tell, say_nothing, show_nothing
+from mbrparse.run.in_order import WORKER_DIED, Chunk, Part, Parts, Task, in_order
+from mbrparse.run.jobs import Jobs, open_pool
+from mbrparse.run.pool import TaskFunction
+from mbrparse.run.task_sizes import Packer
 from mbrparse.treebank.brackets import EMPTY_PARSE
-from mbrparse.workers.executor import Jobs, executor
-from mbrparse.workers.work import Work
 
 # So many sentences are parsed by the kernels of batches: they fill the lanes of any (grammar.charts.vector).
 _TOGETHER = 16
@@ -98,11 +98,13 @@ def _with_grammar(
             shortest = Batch([short] * min(len(spoken), _TOGETHER), tokens=chunk.form == "tokens")
             break
     # Kernels are compiled here, once, where other processes then find them.
-    work = Work(partial(_begin, job), worker.parts, partial(worker.lines, shortest))
-    with executor(jobs, work, tell) as pool:
+    work = TaskFunction(partial(_begin, job), worker.parts, partial(worker.lines, shortest))
+    with open_pool(jobs, work, tell) as pool:
         left = _Wanted(itertools.chain(first, stream), standing)
-        tasks = Packer(pool, left, left.to_come) if pool.far else (Task((Part(chunk),)) for chunk in left)
-        for lines in in_order(pool, work, tasks, worker.refused, tell):
+        tasks: Iterable[Task] = (Task((Part(chunk),)) for chunk in left)
+        if pool.remote:
+            tasks = Packer(pool, left, stretches, left.to_come)
+        for lines in in_order(pool, work, tasks, _sentences, worker.refused, tell):
             standing.workers, standing.retries = pool.size, pool.retries
             left.one_is_done()
             yield lines
@@ -214,15 +216,15 @@ class Worker:
 
     def parts(self, parts: Parts) -> list[list[Lines]]:
         """The lines of each part of the input."""
-        return [self.lines(part.batch()) for part in parts]
+        return [self.lines(batch_of_part(part)) for part in parts]
 
     def lines(self, batch: Batch) -> list[Lines]:
         """The lines of a batch."""
         return [lines for piece in batch.pieces() for lines in self._lines(piece)]
 
-    def refused(self, batch: Batch) -> list[Lines]:
-        """The lines of sentences that processes died of."""
-        return [self._fallen_back(sentence, DIED) for sentence in batch.sentences]
+    def refused(self, part: Part) -> list[Lines]:
+        """The lines of sentences that workers died of."""
+        return [self._fallen_back(sentence, WORKER_DIED) for sentence in batch_of_part(part).sentences]
 
     def _lines(self, batch: Batch) -> Iterator[Lines]:
         parses = self._parser.parse_batch(batch)
@@ -249,6 +251,10 @@ class Worker:
             return lines._replace(length=parse.length)
         consistent = known.consistent if self._consistent else None
         return lines._replace(length=parse.length, entries=known.entries, consistent=consistent)
+
+
+def _sentences(part: Part) -> int:
+    return len(batch_of_part(part).sentences)
 
 
 def _begin(job: Job) -> Callable[[Parts], list[list[Lines]]]:

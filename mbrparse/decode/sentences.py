@@ -9,6 +9,7 @@ from typing import Literal, NamedTuple
 
 from mbrparse.errors import CorpusError
 from mbrparse.files import read_lines, source_name
+from mbrparse.run.in_order import Chunk, Part
 from mbrparse.treebank.brackets import WHITE, is_comment, read_leaves, without_carriages
 from mbrparse.treebank.clean import TRACE
 from mbrparse.treebank.tree import Tree
@@ -18,19 +19,6 @@ InputForm = Literal["trees", "tokens"]
 LONG = 100
 # A sentence's terminals; their tags or words are parsed, and they are kept under the guessed tree.
 Sentence = tuple[Tree, ...]
-
-
-class Chunk(NamedTuple):
-    """Whole sentences as lines of text: little to hand to another process, which reads them itself.
-
-    One that is not ``wanted`` is not parsed: its sentences only count.
-    """
-
-    source: str
-    first_line: int
-    form: InputForm
-    lines: list[str]
-    wanted: bool = True
 
 
 class Batch(NamedTuple):
@@ -65,6 +53,12 @@ class Batch(NamedTuple):
 def batch_of(chunk: Chunk, first: int) -> Batch:
     """The sentences of a chunk that comes after ``first`` others; raises BracketError."""
     return Batch(list(sentences_of(chunk)), first, chunk.form == "tokens", chunk.source)
+
+
+def batch_of_part(part: Part) -> Batch:
+    """The sentences of a part of a chunk; raises BracketError."""
+    whole = batch_of(part.chunk, 0)
+    return whole._replace(sentences=whole.sentences[part.first : part.last])
 
 
 def batch_of_sentences(sentences: Tree | str | Iterable[Tree | str | Sequence[str | Tree]]) -> Batch:

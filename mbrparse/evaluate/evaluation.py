@@ -34,7 +34,7 @@ from mbrparse.evaluate.trees.sources import TreeSource, gold_file, parse_files
 if TYPE_CHECKING:
     import pandas as pd
 
-    from mbrparse.workers.executor import Jobs
+    from mbrparse.run.jobs import Jobs
 
 Rows: TypeAlias = Iterable[Sequence[Row]]
 

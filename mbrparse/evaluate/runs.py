@@ -25,7 +25,7 @@ from mbrparse.evaluate.tables.significance import EQUAL, bootstrap, columns, int
 if TYPE_CHECKING:
     from mbrparse.evaluate.tables.columns import Floats
     from mbrparse.evaluate.tables.criteria import Average, Criterion
-    from mbrparse.workers.executor import Jobs
+    from mbrparse.run.jobs import Jobs
 
 
 class Runs:
@@ -66,9 +66,9 @@ class Runs:
 
     def _resampled(self, above: Floats, below: Floats, jobs: Jobs) -> Floats:
         """Intervals of the means and of the differences, and p-values: [5, system, criterion]."""
-        from mbrparse.workers.executor import executor
+        from mbrparse.run.jobs import open_pool
 
-        with executor(jobs) as pool:
+        with open_pool(jobs) as pool:
             sampled = bootstrap(above, below, self.resamples, np.random.default_rng([self.seed, 0]), pool)
         random = np.random.default_rng([self.seed, 2])
         each = np.arange(self.resamples)[:, None]

@@ -14,9 +14,9 @@ import pytest
 from children import started
 from commandline import Command, Outcome, run
 
-from mbrparse.decode.work import manifest
-from mbrparse.decode.work.blocks_file import BlocksFile
+from mbrparse.decode import stored_lines
 from mbrparse.replacements import Replacement
+from mbrparse.run.blocks_file import BlocksFile
 
 GRAMMAR = (Path(__file__).parents[1] / "data" / "ambiguous.grammar").read_text()
 TREES = "# a comment\n(S (A x x)\n   (A x x))\n(S x x) (())\n\n(S y x)\n"
@@ -29,7 +29,7 @@ BLOCK = 16
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The working folder: a grammar, tokens and trees of some 200 sentences, and small blocks."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(manifest, "BLOCK", BLOCK)
+    monkeypatch.setattr(stored_lines, "BLOCK", BLOCK)
     (tmp_path / "g.txt").write_text(GRAMMAR)
     (tmp_path / "tokens").write_text(
         "".join("x " * (n * n % 7) + "y" * (n % 50 == 9) + "\n" for n in range(200))
@@ -225,7 +225,7 @@ def test_a_dop_grammar_in_shards(command: Command) -> None:
     command("train", "t.mrg", "--method", "dop", "--max-depth", 2, "-o", "dop.txt")
     again = command(*parse, "--shard", "1/2", "--work", "p1", "--resume")
     assert re.search(
-        r'p1: made with other settings \(grammar: "\w{16}", not "\w{16}"\); give the', again.error
+        r'p1: made with other settings \(grammar: "\w{16}", now "\w{16}"\); give the', again.error
     )
 
 
@@ -258,7 +258,7 @@ def test_criteria_of_minimum_risk_and_statistics_are_settings(command: Command) 
     risk = ("parse", "-g", "g.txt", "tokens", "--work", "w", "--k-best", 2, "--objective", "minimum-risk")
     assert command(*risk, "--risk", "labelled_f", "-o", "one").code == 0
     again = command(*risk, "--risk", "labelled_tree", "--resume")
-    assert "(risk: \"TreeRates('labelled_f', 'binarized')\", not \"TreeRates('labelled_tree'" in again.error
+    assert "(risk: \"TreeRates('labelled_f', 'binarized')\", now \"TreeRates('labelled_tree'" in again.error
     Path("t.mrg").write_text("(S (A x x) (A x x))\n(S x (S x x))\n(S (S x x) x)\n")
     for name, count in (("one", 3), ("two", 2)):
         Path("t.mrg").write_text("(S (A x x) (A x x))\n(S x (S x x))\n(S (S x x) x)\n" * count)

@@ -18,17 +18,15 @@ from commandline import Command
 from distributed import LocalCluster
 from distributed.core import Status
 
-from mbrparse.decode.chunk_costs import Packer
-from mbrparse.decode.parallel import in_order
-from mbrparse.decode.sentences import read_chunks
-from mbrparse.decode.work.blocks_file import BlocksFile
+from mbrparse.decode.sentences import read_chunks, stretches
 from mbrparse.reporting import Tell, say_nothing
-from mbrparse.workers import cluster as clusters
-from mbrparse.workers import connection
-from mbrparse.workers.executor import executor
-from mbrparse.workers.pool import WorkersError
-from mbrparse.workers.scheduler import Scheduler
-from mbrparse.workers.work import Work
+from mbrparse.run import cluster as clusters
+from mbrparse.run import cluster_client
+from mbrparse.run.blocks_file import BlocksFile
+from mbrparse.run.in_order import in_order
+from mbrparse.run.jobs import Scheduler, open_pool
+from mbrparse.run.pool import TaskFunction, WorkersError
+from mbrparse.run.task_sizes import Packer
 
 
 @pytest.fixture(scope="module")
@@ -128,10 +126,14 @@ WORDS = ["ant", "bee", "cat", "dog", "eel", "fox"]
 
 def lines(path: Path, place: str, begin: Callable[..., Any], tell: Tell = say_nothing) -> list[str]:
     """The lines of a file's sentences, by the workers of a cluster."""
-    work = Work(begin)
-    with executor(Scheduler(place), work, tell) as pool:
-        tasks = Packer(pool, read_chunks(path, "tokens"))
-        return [line for found in in_order(pool, work, tasks, toy_work.refused, tell) for line in found]
+    work = TaskFunction(begin)
+    with open_pool(Scheduler(place), work, tell) as pool:
+        tasks = Packer(pool, read_chunks(path, "tokens"), stretches)
+        return [
+            line
+            for found in in_order(pool, work, tasks, toy_work.count, toy_work.refused, tell)
+            for line in found
+        ]
 
 
 @pytest.fixture
@@ -146,22 +148,22 @@ def test_a_sentence_that_workers_die_of_falls_back_and_no_other(words: Path, add
     found = lines(words, address, partial(toy_work.begin, "dog"), told.append)
     assert found == ["ant", "bee", "cat", "refused dog", "eel", "fox"]
     assert told[-1] == "sentence 4 falls back: worker died twice (on the cluster)"
-    assert sum(" is gone; its tasks (1) are done again" in line for line in told) >= 6
+    assert sum(" was lost; its tasks (1) are retried" in line for line in told) >= 6
 
 
 def test_a_worker_killed_in_the_middle_costs_nothing(words: Path, address: str, tmp_path: Path) -> None:
     told: list[str] = []
     begin = partial(toy_work.begin, "dog", tmp_path / "marker")
     assert lines(words, address, begin, told.append) == WORDS
-    assert sum("is gone; its tasks (1) are done again" in line for line in told) == 1
+    assert sum("was lost; its tasks (1) are retried" in line for line in told) == 1
 
 
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody waits long for what does not come."""
-    monkeypatch.setattr(connection, "ANSWER", 0.3)
-    monkeypatch.setattr(clusters, "PATIENCE", 0.0)
-    monkeypatch.setattr(clusters, "LOOK", 0.01)
+    monkeypatch.setattr(cluster_client, "CONNECT_TIMEOUT", 0.3)
+    monkeypatch.setattr(clusters, "RECONNECT_TIMEOUT", 0.0)
+    monkeypatch.setattr(clusters, "RECONNECT_EVERY", 0.01)
 
 
 def in_process() -> LocalCluster:
@@ -212,7 +214,7 @@ def gate() -> Iterator[type[Gate]]:
 def test_the_scheduler_may_come_back(
     words: Path, tmp_path: Path, gate: type[Gate], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connection, "ANSWER", 1.0)
+    monkeypatch.setattr(cluster_client, "CONNECT_TIMEOUT", 1.0)
     file, told = tmp_path / "scheduler.json", list[str]()
     first = in_process()
     file.write_text(json.dumps({"address": first.scheduler_address}))
@@ -278,7 +280,7 @@ def test_what_is_no_scheduler_is_one_line(toy_folder: Path, command: Command) ->
 
 @pytest.mark.usefixtures("toy_folder")
 def test_without_dask_one_line_says_so(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("mbrparse.workers.connection", "mbrparse.workers.cluster"):
+    for name in ("mbrparse.run.cluster_client", "mbrparse.run.cluster"):
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "dask", None)
     done = command("parse", "-g", "grammar.txt", "tags.txt", "--scheduler", "tcp://127.0.0.1:9")
@@ -289,7 +291,8 @@ def test_without_dask_one_line_says_so(command: Command, monkeypatch: pytest.Mon
 def test_workers_of_another_version_are_refused(
     address: str, command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connection, "NEEDED", {**connection.NEEDED, "mbrparse": "0.0.1"})
+    newer = {**cluster_client.VERSIONS_NEEDED, "mbrparse": "0.0.1"}
+    monkeypatch.setattr(cluster_client, "VERSIONS_NEEDED", newer)
     done = command("parse", "-g", "grammar.txt", "tags.txt", "--scheduler", address)
     assert f"a worker of {address} has mbrparse" in done.error
     assert ", not 0.0.1; install the same versions" in done.error

@@ -8,23 +8,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mbrparse.decode.chunk_costs import (
-    ALL,
-    DOUBLES,
-    FIRST,
-    HAD,
-    HELD,
-    LEFT,
-    MANY,
-    MOST,
+from mbrparse.decode.sentences import InputForm, batch_of_part, sentences_of, stretches
+from mbrparse.run.in_order import Chunk, Part, Task, in_order
+from mbrparse.run.jobs import InProcess
+from mbrparse.run.pool import TaskFunction
+from mbrparse.run.task_sizes import (
+    DOUBLING,
+    GROWTH_AFTER,
+    MAX_SECONDS,
+    MIN_SECONDS,
+    MOST_SENTENCES,
+    MOST_TASKS,
+    TASKS_BEFORE_GROWTH,
+    TASKS_LEFT,
     CostModel,
     Moments,
     Packer,
 )
-from mbrparse.decode.parallel import Part, Task, in_order
-from mbrparse.decode.sentences import Chunk, InputForm, sentences_of
-from mbrparse.workers.in_process import InProcess
-from mbrparse.workers.work import Work
 
 
 class Far(InProcess):
@@ -43,6 +43,10 @@ class Far(InProcess):
 
     def abandon(self, future: Future[Any], why: str) -> None:
         self.abandoned.append(why)
+
+
+def count(part: Part) -> int:
+    return len(batch_of_part(part).sentences)
 
 
 TOKENS = st.lists(st.lists(st.sampled_from("abc"), max_size=9).map(" ".join), min_size=1, max_size=12)
@@ -69,7 +73,7 @@ def packs(texts: list[list[str]], form: InputForm, workers: int, linear: float) 
     for lines in texts:
         chunks.append(Chunk("here", first, form, lines))
         first += len(lines)
-    packer = Packer(Far(workers), chunks)
+    packer = Packer(Far(workers), chunks, stretches)
     packer.costs.learn(Moments(1, 1.0, 1.0), linear)  # so that tasks end early
     tasks = list(packer)
     parts = [part for task in tasks for part in task.parts]
@@ -82,10 +86,10 @@ def packs(texts: list[list[str]], form: InputForm, workers: int, linear: float) 
         )
     whole = [list(sentences_of(chunk)) for chunk in chunks]
     pool = Far(workers)
-    work = Work[[tuple[Part, ...]], Any](
+    work = TaskFunction[[tuple[Part, ...]], Any](
         lambda: lambda parts: [list(sentences_of(part.chunk)) for part in parts]
     )
-    assert list(in_order(pool, work, tasks, list, print)) == whole
+    assert list(in_order(pool, work, tasks, count, list, print)) == whole
 
 
 @given(
@@ -120,13 +124,17 @@ def chunks(count: int, size: int = 500) -> list[Chunk]:
 
 def test_tasks_grow_to_a_minute_and_there_are_some_for_each_worker() -> None:
     workers, second = 3, 0.1
-    found = sizes(Packer(Far(workers), chunks(100)), second)
+    found = sizes(Packer(Far(workers), chunks(100), stretches), second)
     seconds = [second * size for size in found[1:]]  # the first is a guess
-    assert seconds[0] == pytest.approx(max(FIRST, second * found[0] / (HAD * workers)), abs=second)
-    assert max(seconds) == pytest.approx(MOST, abs=2 * second)
+    assert seconds[0] == pytest.approx(
+        max(MIN_SECONDS, second * found[0] / (TASKS_BEFORE_GROWTH * workers)), abs=second
+    )
+    assert max(seconds) == pytest.approx(MAX_SECONDS, abs=2 * second)
     for place, one in enumerate(seconds[:-1], start=1):
         before = second * sum(found[:place])
-        assert one == pytest.approx(min(MOST, max(FIRST, before / (HAD * workers))), abs=2 * second)
+        assert one == pytest.approx(
+            min(MAX_SECONDS, max(MIN_SECONDS, before / (TASKS_BEFORE_GROWTH * workers))), abs=2 * second
+        )
 
 
 def test_tasks_shrink_towards_an_end_that_is_known() -> None:
@@ -140,51 +148,57 @@ def test_tasks_shrink_towards_an_end_that_is_known() -> None:
             yield chunk
 
     total = sum(len(chunk.lines) for chunk in made)
-    found = sizes(Packer(Far(workers), counted(), lambda: total / taken - 1 if taken else None), second)
+    found = sizes(
+        Packer(Far(workers), counted(), stretches, lambda: total / taken - 1 if taken else None), second
+    )
     seconds = [second * size for size in found[1:]]
     assert sum(found) == total
-    assert max(seconds) == pytest.approx(MOST, abs=2 * second)
+    assert max(seconds) == pytest.approx(MAX_SECONDS, abs=2 * second)
     for place, one in enumerate(seconds[:-2], start=1):
         # The chunk that is being cut counts as handed out.
         left = second * (total - sum(found[:place]))
-        least, most = ((left - second * 500) / (LEFT * workers), left / (LEFT * workers))
-        assert max(FIRST, min(MOST, least)) - 2 * second <= one <= max(FIRST, min(MOST, most)) + 2 * second
-    assert seconds[-2] <= 500 * second / (LEFT * workers) + 2 * second
+        least, most = ((left - second * 500) / (TASKS_LEFT * workers), left / (TASKS_LEFT * workers))
+        assert (
+            max(MIN_SECONDS, min(MAX_SECONDS, least)) - 2 * second
+            <= one
+            <= max(MIN_SECONDS, min(MAX_SECONDS, most)) + 2 * second
+        )
+    assert seconds[-2] <= 500 * second / (TASKS_LEFT * workers) + 2 * second
 
 
 def test_a_large_input_is_few_tasks() -> None:
-    packer = Packer(Far(10), [], lambda: 1e9)
+    packer = Packer(Far(10), [], stretches, lambda: 1e9)
     packer.costs.learn(Moments(1, 1.0, 1.0), 1.0)
     packer._task([], Moments(1, 1.0, 1.0))
-    assert packer._size()[0] == pytest.approx(1e9 / ALL, rel=1e-3)
+    assert packer._size()[0] == pytest.approx(1e9 / MOST_TASKS, rel=1e-3)
 
 
 def test_there_are_never_ten_thousand_tasks_and_memory_is_flat() -> None:
-    packer = Packer(Far(200), [])
+    packer = Packer(Far(200), [], stretches)
     packer.costs.learn(Moments(1, 1.0, 1.0), 1e-6)
     counts, total = 0, 0.0
     while total < 1e9:
         seconds, most = packer._size()
-        assert total > 1e7 or most * (2 * 200 + 2) <= 2 * HELD
+        assert total > 1e7 or most * (2 * 200 + 2) <= 2 * MOST_SENTENCES
         packer._task([], Moments(0, seconds, 0.0))
         counts, total = counts + 1, total + most
-    assert MANY < counts < 10_000
-    assert counts > DOUBLES
+    assert GROWTH_AFTER < counts < 10_000
+    assert counts > DOUBLING
 
 
 def test_a_task_without_an_answer_is_taken_for_dead(monkeypatch: pytest.MonkeyPatch) -> None:
     class Stuck(Far):
         """Does nothing, however long one waits."""
 
-        def _go_on(self, seconds: float | None) -> None:
+        def _step(self, seconds: float | None) -> None:
             if self.abandoned:
-                super()._go_on(seconds)
+                super()._step(seconds)
 
-    monkeypatch.setattr("mbrparse.decode.parallel._TICK", 0.001)
+    monkeypatch.setattr("mbrparse.run.in_order._TICK", 0.001)
     pool = Stuck(1)
     limits = iter([None, 1e9, 0.0])
     chunk = Chunk("here", 1, "tokens", ["a b"])
-    work = Work[[tuple[Part, ...]], Any](lambda: lambda parts: [["line"] for _ in parts])
-    found = in_order(pool, work, [Task((Part(chunk),), limit=lambda: next(limits, None))], list, print)
+    work = TaskFunction[[tuple[Part, ...]], Any](lambda: lambda parts: [["line"] for _ in parts])
+    found = in_order(pool, work, [Task((Part(chunk),), limit=lambda: next(limits, None))], count, list, print)
     assert list(found) == [["line"]]
     assert pool.abandoned == ["no answer in 0 seconds"]

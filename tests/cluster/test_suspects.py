@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from mbrparse.workers import cluster as clusters
-from mbrparse.workers import far_side
-from mbrparse.workers.cluster import Cluster
-from mbrparse.workers.connection import Event
-from mbrparse.workers.pool import WorkerDied
-from mbrparse.workers.scheduler import Scheduler
+from mbrparse.run import cluster as clusters
+from mbrparse.run import remote_task
+from mbrparse.run.cluster import Cluster
+from mbrparse.run.cluster_client import Event
+from mbrparse.run.jobs import Scheduler
+from mbrparse.run.pool import WorkerDied
 
 KILLER = 3
 
@@ -38,31 +38,31 @@ class Company:
 
     def run(self) -> None:
         """One death, or one answer for each task."""
-        arguments = {number: far_side.unpacked(call)[2][0] for number, call in self.tasks.items()}
+        arguments = {number: remote_task.unpack(call)[2][0] for number, call in self.tasks.items()}
         self.handed_out.append(sorted(arguments.values()))
         numbers = tuple(arguments)
         if KILLER in arguments.values():
-            self.events.put(Event("gone", numbers, "worker", company=len(numbers) > 1))
+            self.events.put(Event("gone", numbers, "worker", other_tasks=len(numbers) > 1))
             return
         for number in numbers:
-            answer = far_side.perform(far_side.versions(), "", None, self.tasks[number])
+            answer = remote_task.perform(remote_task.versions(), "", None, self.tasks[number])
             self.events.put(Event("answer", (number,), content=answer))
 
 
 @pytest.fixture
 def pool(monkeypatch: pytest.MonkeyPatch) -> Iterator[Cluster]:
-    monkeypatch.setattr(clusters, "Connection", Company)
+    monkeypatch.setattr(clusters, "ClusterClient", Company)
     with Cluster(Scheduler("tcp://here:1"), lambda _: None) as made:
         yield made
 
 
 def test_company_of_a_killer_is_innocent(pool: Cluster) -> None:
     futures: dict[int, Future[int]] = {number: pool.submit(abs, number) for number in range(1, 5)}
-    company: Any = pool._connection
+    company: Any = pool._client
     while not all(future.done() for future in futures.values()):
         company.run()
         while not company.events.empty():
-            pool._go_on(0.01)
+            pool._step(0.01)
     for number, future in futures.items():
         if number == KILLER:
             assert isinstance(future.exception(), WorkerDied)

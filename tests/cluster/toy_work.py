@@ -5,20 +5,25 @@ import signal
 from collections.abc import Callable
 from pathlib import Path
 
-from mbrparse.decode.parallel import Parts
-from mbrparse.decode.sentences import Batch
+from mbrparse.decode.sentences import batch_of_part
+from mbrparse.run.in_order import Part, Parts
 
 
-def lines_of(batch: Batch) -> list[str]:
+def lines_of(part: Part) -> list[str]:
     """A line for each sentence: its words."""
-    return [" ".join(leaf.label for leaf in sentence) for sentence in batch.sentences]
+    return [" ".join(leaf.label for leaf in sentence) for sentence in batch_of_part(part).sentences]
+
+
+def count(part: Part) -> int:
+    """How many sentences a part has."""
+    return len(lines_of(part))
 
 
 def begin(killer: str | None = None, marker: Path | None = None) -> Callable[[Parts], list[list[str]]]:
     """Workers that die of a word; with a marker, of its first sight alone."""
 
     def work(parts: Parts) -> list[list[str]]:
-        found = [lines_of(part.batch()) for part in parts]
+        found = [lines_of(part) for part in parts]
         if any(line == killer for lines in found for line in lines) and not (marker and marker.exists()):
             if marker is not None:
                 marker.touch()
@@ -28,6 +33,6 @@ def begin(killer: str | None = None, marker: Path | None = None) -> Callable[[Pa
     return work
 
 
-def refused(batch: Batch) -> list[str]:
+def refused(part: Part) -> list[str]:
     """What stands for a sentence that workers died of."""
-    return [f"refused {line}" for line in lines_of(batch)]
+    return [f"refused {line}" for line in lines_of(part)]

@@ -11,11 +11,11 @@ from hypothesis.extra.numpy import arrays
 
 from mbrparse.decode.lines import Lines
 from mbrparse.decode.nary.held_constituents import HeldConstituents
-from mbrparse.decode.work.blocks_file import Block, BlocksFile, End
-from mbrparse.decode.work.content_digest import content_digest
-from mbrparse.decode.work.stored_lines import restored, stored
+from mbrparse.decode.stored_lines import CODEC, decode, encode
 from mbrparse.errors import FileError
 from mbrparse.grammar.charts.span_summary import SpanEntries, SpanSummary
+from mbrparse.run.blocks_file import Block, BlocksFile, End
+from mbrparse.run.settings import content_digest
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
 NUMBERS = st.floats(width=64)
@@ -54,9 +54,9 @@ def bits(value: object) -> object:
 
 @given(some_lines())
 def test_lines_come_back_bit_by_bit(lines: Lines) -> None:
-    text = stored(lines)
+    text = encode(lines)
     assert "\n" not in text
-    found = restored(text)
+    found = decode(text)
     assert bits(found) == bits(lines)
     if found.entries is not None:
         assert all(column.flags.writeable for column in found.entries)
@@ -71,22 +71,22 @@ def test_a_file_is_believed_as_far_as_it_is_whole(blocks: list[list[Lines]], dat
     with tempfile.TemporaryDirectory() as folder:
         file, ends = BlocksFile(Path(folder) / "blocks"), [0]
         for number, lines in enumerate(blocks):
-            file.add(number, f"digest {number}", lines)
+            file.add(number, f"digest {number}", list(map(encode, lines)))
             ends.append(file.path.stat().st_size)
         file.finish(End(len(blocks), "all"))
         written = file.path.read_bytes()
         ends.append(len(written))
         assert [found(file, one) for one in file.records()] == [*blocks, End(len(blocks), "all")]
-        assert (file.good, file.cut()) == (len(written), False)
+        assert (file.good, file.truncate()) == (len(written), False)
 
         length = data.draw(st.integers(0, len(written)))
         file.path.write_bytes(written[:length])
         whole = max(place for place, end in enumerate(ends) if end <= length)
         assert [found(file, one) for one in file.records()] == [*blocks, End(len(blocks), "all")][:whole]
-        assert file.cut() is (length > ends[whole])
+        assert file.truncate() is (length > ends[whole])
         assert file.path.read_bytes() == written[: ends[whole]]
         for number, lines in list(enumerate(blocks))[whole:]:
-            file.add(number, f"digest {number}", lines)
+            file.add(number, f"digest {number}", list(map(encode, lines)))
         if whole <= len(blocks):
             file.finish(End(len(blocks), "all"))
         assert file.path.read_bytes() == written
@@ -102,20 +102,20 @@ def test_a_file_is_believed_as_far_as_it_is_whole(blocks: list[list[Lines]], dat
 
 
 def found(file: BlocksFile, one: Block | End) -> list[Lines] | End:
-    return one if isinstance(one, End) else list(file.lines(one))
+    return one if isinstance(one, End) else CODEC.read(file, one)
 
 
 def test_no_file_has_no_records_and_a_damaged_block_is_named(tmp_path: Path) -> None:
     file = BlocksFile(tmp_path / "blocks")
-    assert (list(file.records()), file.cut()) == ([], False)
-    file.add(3, "digest", [Lines(("(S x x)",), None, None)])
+    assert (list(file.records()), file.truncate()) == ([], False)
+    file.add(3, "digest", [encode(Lines(("(S x x)",), None, None))])
     [block] = file.records()
     assert isinstance(block, Block)
     data = bytearray(file.path.read_bytes())
     data[-1] ^= 1
     file.path.write_bytes(data)
     with pytest.raises(FileError, match="blocks: block 3 is damaged; parse this shard again"):
-        list(file.lines(block))
+        CODEC.read(file, block)
     with pytest.raises(FileError, match="cannot be written"):
         BlocksFile(tmp_path / "no" / "blocks").finish(End(0, ""))
 

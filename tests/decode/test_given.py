@@ -17,8 +17,9 @@ from mbrparse.decode.parser import Parser
 from mbrparse.decode.parser_options import ParserOptions
 from mbrparse.decode.posteriors.posteriors_file import read_posteriors
 from mbrparse.decode.run import Job, parse_all
-from mbrparse.decode.sentences import Batch, Chunk
+from mbrparse.decode.sentences import Batch
 from mbrparse.errors import InputMismatchError, OptionsError
+from mbrparse.run.in_order import Chunk
 from mbrparse.treebank.tree import Tree
 
 Listed = dict[naive.LabelledSpan, float]

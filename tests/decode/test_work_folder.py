@@ -12,11 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mbrparse.decode.lines import Lines
-from mbrparse.decode.work.manifest import Manifest
-from mbrparse.decode.work.parts import Parts
-from mbrparse.decode.work.shard import WHOLE, Shard
-from mbrparse.decode.work.work_folder import WorkFolder, work_folder
+from mbrparse.decode.sentences import read_chunks
+from mbrparse.decode.stored_lines import CODEC
 from mbrparse.errors import FileError, InputMismatchError, MbrparseError, OptionsError
+from mbrparse.run.manifest import WHOLE, Manifest, Shard
+from mbrparse.run.parts import Parts
+from mbrparse.run.work_folder import WorkFolder, work_folder
 
 SIZE = 3
 SETTINGS = {
@@ -32,9 +33,10 @@ class Killed(Exception):  # noqa: N818  # it is no mistake
     """In the middle of the work."""
 
 
-def parsed(folder: WorkFolder, path: Path, limit: int | None = None) -> Iterator[Lines]:
+def parsed(folder: WorkFolder[Lines], path: Path, limit: int | None = None) -> Iterator[Lines]:
     """What a parser would find that gives words back; it dies after some blocks."""
-    wanted = (chunk for chunk in folder.chunks(path, "tokens") if chunk.wanted)
+    blocks = read_chunks(path, "tokens", first_size=SIZE, size=SIZE)
+    wanted = (chunk for chunk in folder.wanted(blocks) if chunk.wanted)
     results = ([Lines((line.rstrip("\n"),), None, None) for line in chunk.lines] for chunk in wanted)
     return chain.from_iterable(folder.kept(results if limit is None else dying(results, limit)))
 
@@ -88,19 +90,19 @@ def test_killed_resumed_and_merged(count: int, of: int, limits: list[int], chanc
             before = 0
             for limit in limits:
                 try:
-                    with work_folder(part, manifest, resume=True) as folder:
+                    with work_folder(part, manifest, CODEC, resume=True) as folder:
                         assert folder.sentences >= before
                         before = folder.sentences
                         assert trees(parsed(folder, path, limit)) == mine
                 except Killed:
                     pass
-            with work_folder(part, manifest, resume=True) as folder:
+            with work_folder(part, manifest, CODEC, resume=True) as folder:
                 assert trees(parsed(folder, path)) == mine
-            with work_folder(part, manifest, resume=True) as folder:
+            with work_folder(part, manifest, CODEC, resume=True) as folder:
                 # All is there, and nothing is parsed.
                 assert trees(parsed(folder, path, 0)) == mine
         chance.shuffle(shards)
-        parts = Parts(Path(place) / str(shard.number) for shard in shards)
+        parts = Parts((Path(place) / str(shard.number) for shard in shards), CODEC)
         assert parts.sentences == count
         assert trees(parts.lines()) == sentences
 
@@ -114,7 +116,7 @@ def path(tmp_path: Path) -> Path:
 
 def work(folder: Path, path: Path, shard: Shard = WHOLE, limit: int | None = None, **changed: object) -> None:
     manifest = Manifest({**SETTINGS, **changed}, shard)
-    with work_folder(folder, manifest, resume=True) as opened:
+    with work_folder(folder, manifest, CODEC, resume=True) as opened:
         list(parsed(opened, path, limit))
 
 
@@ -146,7 +148,7 @@ def test_another_input_is_told_before_anything_is_parsed(
 def test_an_input_that_has_grown(tmp_path: Path, path: Path, more: str) -> None:
     work(tmp_path / "work", path)
     path.write_text(path.read_text() + more)
-    with pytest.raises(InputMismatchError, match="the input is another"):
+    with pytest.raises(InputMismatchError, match="the input is not the one"):
         work(tmp_path / "work", path)
 
 
@@ -163,16 +165,16 @@ def test_folders_that_cannot_be_gone_on_with(tmp_path: Path, path: Path) -> None
     folder = tmp_path / "work"
     begun(folder, path)
     for changed, message in (
-        ({"fallback": "flat"}, 'work: made with other settings (fallback: null, not "flat"); give'),
-        ({"a": 1, "b": 2, "c": 3, "d": 4}, "(a: null, not 1; b: null, not 2; c: null, not 3; ...)"),
-        ({"details": True}, "(details: false, not true)"),
+        ({"fallback": "flat"}, 'work: made with other settings (fallback: null, now "flat"); give'),
+        ({"a": 1, "b": 2, "c": 3, "d": 4}, "(a: null, now 1; b: null, now 2; c: null, now 3; ...)"),
+        ({"details": True}, "(details: false, now true)"),
     ):
         with pytest.raises(InputMismatchError) as raised:
             work(folder, path, **changed)
         assert message in str(raised.value)
     with pytest.raises(InputMismatchError, match="this folder is shard 1/1's, not 2/3's"):
         work(folder, path, Shard(2, 3))
-    again = work_folder(folder, Manifest(SETTINGS))
+    again = work_folder(folder, Manifest(SETTINGS), CODEC)
     with (
         pytest.raises(FileError, match="there is work in this folder already; --resume goes on with it"),
         again,
@@ -185,7 +187,7 @@ def test_folders_that_cannot_be_gone_on_with(tmp_path: Path, path: Path) -> None
 
 def test_a_folder_in_which_nothing_is_finished_is_as_good_as_new(tmp_path: Path, path: Path) -> None:
     begun(tmp_path / "work", path, 0)
-    with work_folder(tmp_path / "work", Manifest({**SETTINGS, "fallback": "flat"})) as folder:
+    with work_folder(tmp_path / "work", Manifest({**SETTINGS, "fallback": "flat"}), CODEC) as folder:
         assert len(trees(parsed(folder, path))) == 20
 
 
@@ -213,11 +215,11 @@ def test_what_was_cut_off_is_parsed_again(tmp_path: Path, path: Path) -> None:
     begun(folder, path)
     blocks = folder / "blocks"
     blocks.write_bytes(blocks.read_bytes()[:-1])
-    with work_folder(folder, Manifest(SETTINGS), resume=True, tell=told.append) as opened:
+    with work_folder(folder, Manifest(SETTINGS), CODEC, resume=True, tell=told.append) as opened:
         assert opened.sentences == 6
         assert len(trees(parsed(opened, path))) == 20
-    assert told == [f"{blocks}: what stood after 2 whole blocks is parsed again"]
-    assert Parts([folder]).sentences == 20
+    assert told == [f"{blocks}: damaged after 2 blocks; the rest is parsed again"]
+    assert Parts([folder], CODEC).sentences == 20
 
 
 def parts(tmp_path: Path, path: Path, of: int = 3) -> list[Path]:
@@ -229,7 +231,7 @@ def parts(tmp_path: Path, path: Path, of: int = 3) -> list[Path]:
 
 def refused(folders: list[Path], *messages: str) -> None:
     with pytest.raises(MbrparseError) as raised:
-        Parts(folders)
+        Parts(folders, CODEC)
     for message in messages:
         assert message in str(raised.value)
 
@@ -245,14 +247,14 @@ def test_parts_that_are_not_all_of_one_run(tmp_path: Path, path: Path) -> None:
     refused(
         [one, tmp_path / "flat", three],
         "flat: parsed with other settings than",
-        '(fallback: "flat", not null)',
+        '(fallback: null, here "flat")',
     )
     path.write_text(path.read_text() + "more\n")
     work(tmp_path / "more", path, Shard(2, 3))
     refused([one, tmp_path / "more", three], "more: parsed from another input than", "parse shard 2/3 again")
     refused([one, tmp_path / "none"], "none: not a part: no such folder; a part is")
     refused([one, tmp_path], "not a part: there is no manifest.json")
-    assert Parts([three, one, two]).sentences == 20
+    assert Parts([three, one, two], CODEC).sentences == 20
 
 
 def test_parts_that_are_not_whole(tmp_path: Path, path: Path) -> None:
@@ -274,7 +276,7 @@ def test_parts_that_are_not_whole(tmp_path: Path, path: Path) -> None:
     (two / "blocks").write_bytes((three / "blocks").read_bytes())
     refused([one, two, three], "part-2: shard 2/3 is not finished, or was damaged, after 0 blocks")
     blocks.write_bytes(data)
-    merged = Parts([one, two, three])
+    merged = Parts([one, two, three], CODEC)
     blocks.write_bytes(data[:20])
     with pytest.raises(FileError, match="part-2: shard 2/3 is not finished"):
         list(merged.lines())

@@ -18,20 +18,19 @@ from naive import Grammar
 from mbrparse.decode import run
 from mbrparse.decode.lines import Lines
 from mbrparse.decode.objectives import OBJECTIVES
-from mbrparse.decode.parallel import Parts
 from mbrparse.decode.parser_options import ParserOptions
 from mbrparse.decode.run import Job, parse_all
-from mbrparse.decode.sentences import read_chunks
+from mbrparse.decode.sentences import batch_of_part, read_chunks
 from mbrparse.errors import BracketError
-from mbrparse.experiments.runs import run_all
 from mbrparse.grammar.charts.chart import Chart, Wanted
 from mbrparse.grammar.charts.dense.dense_charts import DenseCharts
+from mbrparse.run import processes
+from mbrparse.run.in_order import Parts
+from mbrparse.run.jobs import InProcess, Threads
+from mbrparse.run.pool import Pool, TaskFunction, WorkersError
+from mbrparse.run.processes import Processes
+from mbrparse.run.results import run_all
 from mbrparse.state_files import Shape, anything
-from mbrparse.workers import processes
-from mbrparse.workers.in_process import InProcess, Threads
-from mbrparse.workers.pool import Pool, WorkersError
-from mbrparse.workers.processes import Processes
-from mbrparse.workers.work import Work
 
 GRAMMAR = to_pcfg(
     Grammar({"S": 1.0}, {("S", "x", "S"): 0.4, ("S", "S", "x"): 0.2, ("S", "x", "x"): 0.4}, {("x", "x"): 1.0})
@@ -62,7 +61,7 @@ def killed_by(harm: Callable[[], None], wanted: Callable[[int], bool]) -> Callab
         worker = run.Worker(job)
 
         def work(parts: Parts) -> list[list[Lines]]:
-            if any(wanted(len(sentence)) for part in parts for sentence in part.batch().sentences):
+            if any(wanted(len(sentence)) for part in parts for sentence in batch_of_part(part).sentences):
                 harm()
             return worker.parts(parts)
 
@@ -103,9 +102,9 @@ def test_a_sentence_that_workers_die_of_falls_back_and_no_other(
     assert len(found) == len(expected)
     assert found[KILLER].reason == "worker died"
     assert found[KILLER].trees[0].count("x") == 12
-    assert told[0] == f"worker died ({cause}) in sentences 26 to 45, parsed again"
+    assert told[0] == f"worker died ({cause}) in sentences 26 to 45, retried"
     assert told[1] == f"{told[0]} in halves"
-    assert told[-2] == f"worker died ({cause}) in sentence 41, parsed again"
+    assert told[-2] == f"worker died ({cause}) in sentence 41, retried"
     assert told[-1] == f"sentence 41 falls back: worker died twice ({cause})"
 
 
@@ -145,7 +144,7 @@ def test_a_worker_killed_by_chance_costs_nothing(
     harm = partial(die_once, tmp_path / "died")
     monkeypatch.setattr(run, "_begin", killed_by(harm, lambda length: length == 12))
     assert parsed(sentences, 2, told) == expected
-    assert told == ["worker died (killed by SIGKILL, out of memory?) in sentences 26 to 45, parsed again"]
+    assert told == ["worker died (killed by SIGKILL, out of memory?) in sentences 26 to 45, retried"]
 
 
 def test_workers_that_die_as_they_start_are_an_error(
@@ -171,12 +170,12 @@ def test_what_a_task_or_a_start_raises_is_raised_here(
 
 
 def test_what_cannot_be_sent_is_an_error() -> None:
-    work = Work[[int], Any](lambda: lambda task: lambda: task)
+    work = TaskFunction[[int], Any](lambda: lambda task: lambda: task)
     with Processes(work, 1) as pool, pytest.raises(RuntimeError, match="cannot be sent"):
         pool.submit(work, 1).result()
 
 
-SQUARES = Work[[int], int](lambda: lambda task: task * task)
+SQUARES = TaskFunction[[int], int](lambda: lambda task: task * task)
 
 
 @pytest.mark.parametrize("pool", [partial(Processes, SQUARES, 3), InProcess, partial(Threads, 2)])
@@ -232,8 +231,8 @@ def test_a_run_whose_worker_was_killed_by_chance_is_tried_again(tmp_path: Path) 
 PARENT = """
 import os
 import time
-from mbrparse.workers.processes import Processes
-from mbrparse.workers.work import Work
+from mbrparse.run.processes import Processes
+from mbrparse.run.pool import TaskFunction
 
 def begin():
     def work(task):
@@ -242,7 +241,7 @@ def begin():
     return work
 
 if __name__ == "__main__":
-    work = Work(begin)
+    work = TaskFunction(begin)
     with Processes(work, 2) as pool:
         pool.submit(work, 1)
         pool.submit(work, 2).result()

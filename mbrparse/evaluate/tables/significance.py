@@ -31,8 +31,8 @@ from mbrparse.evaluate.tables.criteria import quotients, sides
 if TYPE_CHECKING:
     from mbrparse.evaluate.tables.columns import Columns
     from mbrparse.evaluate.tables.criteria import Average, Criterion
-    from mbrparse.workers.executor import Jobs
-    from mbrparse.workers.pool import Pool
+    from mbrparse.run.jobs import Jobs
+    from mbrparse.run.pool import Pool
 
 #: Below this p-value of the randomization test, a difference is marked.
 LEVEL = 0.05
@@ -74,14 +74,14 @@ def significance(
 
     A scheduler's workers do the work, if ``jobs`` names one.
     """
-    from mbrparse.workers.executor import executor
+    from mbrparse.run.jobs import open_pool
 
     criteria = tuple(criterion for criterion in criteria if not criterion.context)
     names = tuple(counts.blocks())
     first = names.index(baseline)
     above, below = columns(counts, criteria, average, len(names))
     observed = quotients(above.sum(axis=0), below.sum(axis=0))
-    with executor(jobs) as pool:
+    with open_pool(jobs) as pool:
         sampled = bootstrap(above, below, resamples, np.random.default_rng([seed, 0]), pool)
         pairs = _randomize(above, below, observed, resamples, np.random.default_rng([seed, 1]), pool)
     low, high = interval(sampled, observed)
@@ -224,13 +224,12 @@ def of_blocks(
     WorkersError where workers die of it.
     """
     sizes = list(_blocks(resamples, how.sentences))
-    if pool is None or not pool.far:
+    if pool is None or not pool.remote:
         yield from (how.found(how.draw(random, size)) for size in sizes)
         return
-    from mbrparse.workers.pool import WorkerDied, WorkersError
-    from mbrparse.workers.work import Work
+    from mbrparse.run.pool import TaskFunction, WorkerDied, WorkersError
 
-    work = Work(partial(_Redrawn, how))
+    work = TaskFunction(partial(_Redrawn, how))
     futures = []
     for size in sizes:
         futures.append(pool.submit(work, random.bit_generator.state, size))

@@ -35,7 +35,7 @@ from mbrparse.experiments.beyond_recall.objective_parses import ObjectiveParses,
 from mbrparse.experiments.results_folder import plotting, save, tidy, write_table
 from mbrparse.files import together
 from mbrparse.reporting import Tell, say_nothing
-from mbrparse.workers.executor import Jobs
+from mbrparse.run.jobs import Jobs
 
 
 def compare_beyond_recall(

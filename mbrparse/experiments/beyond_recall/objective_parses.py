@@ -13,17 +13,17 @@ from mbrparse.decode.run import Job, parse_all
 from mbrparse.decode.sentences import read_chunks
 from mbrparse.errors import CorpusError
 from mbrparse.experiments.beyond_recall.compared_objectives import all_objectives, sweep
-from mbrparse.experiments.runs import claim_folder, clear_left_overs, fingerprint, make_folder
 from mbrparse.files import open_output
 from mbrparse.grammar.induce import induce
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.reporting import Tell
+from mbrparse.run.jobs import Jobs
+from mbrparse.run.results import claim_folder, clear_left_overs, fingerprint, make_folder
 from mbrparse.treebank.brackets import write_tree
 from mbrparse.treebank.corpora import SourceTree
 from mbrparse.treebank.prepare import Preparation, PreparationStatistics, prepare_corpora
 from mbrparse.treebank.splits import split_fraction
 from mbrparse.treebank.tree import Tree
-from mbrparse.workers.executor import Jobs
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,6 @@ from mbrparse.evaluate.tables.grids import csv_grid
 from mbrparse.experiments.caraballo_charniak.merit_tables import TABLES, Row, curves_rows, draw, sentence_rows
 from mbrparse.experiments.caraballo_charniak.merit_trial import MeritTrial
 from mbrparse.experiments.results_folder import write_table
-from mbrparse.experiments.runs import Result, run_all
 from mbrparse.files import open_output, together
 from mbrparse.grammar.grammar_file import read_rules_with_tagger
 from mbrparse.grammar.induce import induce
@@ -23,12 +22,13 @@ from mbrparse.grammar.rules import RuleSet
 from mbrparse.grammar.statistics.gather import Statistics, count_statistics, expect_statistics
 from mbrparse.grammar.statistics.statistics_file import read_statistics
 from mbrparse.reporting import Tell, say_nothing
+from mbrparse.run.jobs import Jobs
+from mbrparse.run.results import Result, run_all
 from mbrparse.treebank.binarize import binarize, debinarize
 from mbrparse.treebank.corpora import SourceTree
 from mbrparse.treebank.prepare import Preparation, PreparationStatistics, prepare_corpora
 from mbrparse.treebank.splits import split_fraction
 from mbrparse.treebank.tree import Tree
-from mbrparse.workers.executor import Jobs
 
 
 @dataclass(frozen=True)

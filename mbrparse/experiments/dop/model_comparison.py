@@ -35,14 +35,15 @@ from mbrparse.experiments.dop.model_tables import (
 )
 from mbrparse.experiments.dop.model_trial import Design, Model, ModelTrial, Search
 from mbrparse.experiments.results_folder import write_table
-from mbrparse.experiments.runs import Result, Settings, Trial, fingerprint, run_all
 from mbrparse.files import open_output, together
 from mbrparse.grammar.dop.addressed_treebank import Weighting
 from mbrparse.reporting import Progress, Tell, say_nothing, show_nothing
+from mbrparse.run.jobs import Jobs
+from mbrparse.run.results import Result, Trial, fingerprint, run_all
+from mbrparse.run.settings import Settings
 from mbrparse.treebank.corpora import SourceTree
 from mbrparse.treebank.prepare import Preparation, PreparationStatistics, prepare_corpora
 from mbrparse.treebank.splits import part_size
-from mbrparse.workers.executor import Jobs
 
 
 @dataclass(frozen=True)

@@ -13,14 +13,14 @@ from mbrparse.evaluate.tables.grids import Cell, grid_of
 from mbrparse.experiments.goodman.bracketed_trial import CRITERIA, DECODERS, BracketedTrial, Design
 from mbrparse.experiments.paired_runs import Summary, paired_test, show_probability, summarize
 from mbrparse.experiments.results_folder import plotting, save, tidy, write_table
-from mbrparse.experiments.runs import Result, run_all
 from mbrparse.files import together
 from mbrparse.grammar.training.bracketings import bracketed_sentences
 from mbrparse.grammar.training.checkpoint import digest
 from mbrparse.reporting import Progress, Tell, say_nothing, show_nothing
+from mbrparse.run.jobs import Jobs
+from mbrparse.run.results import Result, run_all
 from mbrparse.treebank.corpora import SourceTree
 from mbrparse.treebank.prepare import Preparation, PreparationStatistics, prepare_corpora
-from mbrparse.workers.executor import Jobs
 
 HEADINGS = {
     "consistent_brackets_recall": "cons. brack. recall",

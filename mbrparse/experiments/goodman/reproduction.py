@@ -24,19 +24,19 @@ from mbrparse.evaluate.report.sentence_records import THRESHOLD
 from mbrparse.evaluate.settings import Settings
 from mbrparse.evaluate.tables.criteria import COVERAGE, PAPER
 from mbrparse.evaluate.trees.gold import Comparison
-from mbrparse.experiments.runs import claim_folder, clear_left_overs, read_json
 from mbrparse.files import open_output, read_lines, together
 from mbrparse.grammar.count_trees import train_by_counting
 from mbrparse.grammar.grammar_file import read_rules, read_rules_with_tagger, write_rules
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.reporting import Progress, Tell, say_nothing, show_nothing
+from mbrparse.run.jobs import Jobs
+from mbrparse.run.results import claim_folder, clear_left_overs, read_json
 from mbrparse.state_files import anything, mapping
 from mbrparse.treebank.brackets import read_tree_file, write_tree
 from mbrparse.treebank.categories import STRIP, read_label_map
 from mbrparse.treebank.corpora import SourceTree
 from mbrparse.treebank.prepare import OnError, Preparation, PreparationStatistics, prepare_corpora
 from mbrparse.treebank.splits import length_remark, split_fraction
-from mbrparse.workers.executor import Jobs
 
 _SETTINGS = Settings(Comparison(), (*PAPER, COVERAGE))
 

@@ -19,7 +19,6 @@ from mbrparse.decode.parser import Parser
 from mbrparse.evaluate.tables.grids import grid_of
 from mbrparse.evaluate.trees.matches import consistent, gap_owners
 from mbrparse.experiments.results_folder import write_table
-from mbrparse.experiments.runs import Result, run_all
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.training.bracketed_corpus import encode_corpus
 from mbrparse.grammar.training.bracketings import BracketedSentence
@@ -28,9 +27,10 @@ from mbrparse.grammar.training.iterations import without_brackets
 from mbrparse.grammar.training.random_grammar import random_grammar
 from mbrparse.grammar.training.reestimate import first_estimate, fit, reestimate, with_probabilities
 from mbrparse.reporting import Tell, say_nothing
+from mbrparse.run.jobs import Jobs
+from mbrparse.run.results import Result, run_all
 from mbrparse.state_files import Shape, number, record
 from mbrparse.treebank.tree import Tree
-from mbrparse.workers.executor import Jobs
 
 LETTERS = "ab"
 GO_ON = 0.8

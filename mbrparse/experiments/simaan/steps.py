@@ -14,7 +14,6 @@ from mbrparse.decode.parser_options import ParserOptions
 from mbrparse.decode.run import Job, parse_all
 from mbrparse.decode.sentences import read_chunks, read_sentences
 from mbrparse.errors import CorpusError
-from mbrparse.experiments.runs import clear_left_overs, make_folder, read_json, write_json
 from mbrparse.experiments.simaan.parser_kinds import ALGORITHMS, ParserKind, Parts, objectives
 from mbrparse.files import open_output
 from mbrparse.grammar.count_trees import train_by_counting
@@ -23,6 +22,8 @@ from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.words.tagger import tagger_path
 from mbrparse.grammar.words.unknown import UnknownKind
 from mbrparse.reporting import Tell
+from mbrparse.run.jobs import Jobs
+from mbrparse.run.results import clear_left_overs, make_folder, read_json, write_json
 from mbrparse.state_files import mapping, number, record, whole
 from mbrparse.treebank.binarize import debinarize
 from mbrparse.treebank.brackets import read_tree, write_tree
@@ -30,7 +31,6 @@ from mbrparse.treebank.corpora import SourceTree
 from mbrparse.treebank.labels import project
 from mbrparse.treebank.prepare import PreparationStatistics, prepare
 from mbrparse.treebank.tree import Tree
-from mbrparse.workers.executor import Jobs
 
 #: Sentences that a process gets at a time.
 CHUNK = 20

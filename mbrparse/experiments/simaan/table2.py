@@ -21,7 +21,6 @@ from mbrparse.evaluate.tables.grids import LAYOUTS, Cell, Grid, PrintFormat, gri
 from mbrparse.evaluate.tables.rate_tables import Format, Summary, render, summarize
 from mbrparse.evaluate.tables.significance import significance
 from mbrparse.evaluate.tables.significance_report import LEGEND, letters, mark
-from mbrparse.experiments.runs import claim_folder, fingerprint
 from mbrparse.experiments.simaan.parser_kinds import (
     ALGORITHMS,
     Division,
@@ -34,8 +33,9 @@ from mbrparse.experiments.simaan.steps import Parsing, Steps
 from mbrparse.files import open_output, together
 from mbrparse.grammar.words.unknown import UnknownKind
 from mbrparse.reporting import Tell, say_nothing
+from mbrparse.run.jobs import Jobs
+from mbrparse.run.results import claim_folder, fingerprint
 from mbrparse.treebank.prepare import PreparationStatistics
-from mbrparse.workers.executor import Jobs
 
 #: His criteria, as he calls them, among EVALB's.
 CRITERIA = {

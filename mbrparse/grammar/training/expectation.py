@@ -24,9 +24,8 @@ from mbrparse.grammar.training.expectation_dense import (
     rule_counts,
 )
 from mbrparse.grammar.training.expectation_sparse import SparseRules, expect_sparse, sparse_rules
-from mbrparse.workers.executor import Jobs, executor
-from mbrparse.workers.pool import Pool, WorkerDied, WorkersError
-from mbrparse.workers.work import Work
+from mbrparse.run.jobs import Jobs, open_pool
+from mbrparse.run.pool import Pool, TaskFunction, WorkerDied, WorkersError
 
 #: Sentences that are summed together. Blocks are added up in order, so that sums are the same, bit by
 #: bit, whatever the number of jobs.
@@ -71,7 +70,7 @@ def is_dense(grammar: PCFG) -> bool:
 
 def expect(grammar: PCFG, rules: RuleValues, corpus: BracketedCorpus, jobs: Jobs = 1) -> Expectations:
     """The expected counts of a corpus under a grammar with the probabilities ``rules``."""
-    with executor(jobs) as pool:
+    with open_pool(jobs) as pool:
         return EStep(grammar, corpus, pool).expect(rules)
 
 
@@ -82,14 +81,14 @@ class EStep:
         self._grammar = grammar
         self._corpus = corpus
         self._pool = pool
-        self._work = Work(partial(_Blocks, grammar, corpus))
+        self._work = TaskFunction(partial(_Blocks, grammar, corpus))
 
     def expect(self, rules: RuleValues) -> Expectations:
         """The expected counts with these probabilities; raises WorkersError where workers die of them."""
         grammar = self._grammar
         kept = RuleValues(*(np.where(values < SMALLEST, 0.0, values) for values in rules))
-        groups = self._pool.divided(_costs(self._corpus))
-        binary, lexical, start, log_probs = _summed(self._in_order(groups, self._pool.shared(kept)))
+        groups = self._pool.group(_costs(self._corpus))
+        binary, lexical, start, log_probs = _summed(self._in_order(groups, self._pool.share(kept)))
         if is_dense(grammar):
             binary = rule_counts(grammar, kept.binary, binary)
             lexical = lexical[grammar.lexical_terminal, grammar.lexical_symbol]

@@ -21,8 +21,8 @@ from mbrparse.grammar.training.long_sentences import Divided, divide_by_length
 from mbrparse.grammar.training.random_grammar import random_grammar
 from mbrparse.places import is_file
 from mbrparse.reporting import Progress, Tell, say_nothing, show_nothing
+from mbrparse.run.jobs import Jobs
 from mbrparse.treebank.corpora import read_inputs
-from mbrparse.workers.executor import Jobs
 
 
 @dataclass(frozen=True)

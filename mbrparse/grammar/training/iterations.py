@@ -18,7 +18,7 @@ from mbrparse.grammar.training.checkpoint import Checkpoint, Settings, read_chec
 from mbrparse.grammar.training.expectation import EStep
 from mbrparse.grammar.training.reestimate import Estimate, Fit, first_estimate, fit, reestimate, to_rules
 from mbrparse.reporting import Tell, say_nothing
-from mbrparse.workers.executor import Jobs, executor
+from mbrparse.run.jobs import Jobs, open_pool
 
 COLUMNS = (
     "iteration",
@@ -104,7 +104,7 @@ def train(
     begun = estimate
     known: tuple[int, ...] = ()
     try:
-        with executor(how.jobs, tell=tell) as pool:
+        with open_pool(how.jobs, tell=tell) as pool:
             of_heldout = EStep(grammar, heldout, pool) if heldout.sentences else None
             for current, training_fit in reestimate(grammar, corpus, estimate, how.iterations, pool):
                 if training_fit.left_out != known:

@@ -18,8 +18,8 @@ from mbrparse.grammar.pcfg import PCFG, FloatArray
 from mbrparse.grammar.rules import Rule, RuleSet, Weight, is_terminal, quote
 from mbrparse.grammar.training.bracketed_corpus import BracketedCorpus
 from mbrparse.grammar.training.expectation import EStep, Expectations, RuleValues, probabilities
-from mbrparse.workers.in_process import InProcess
-from mbrparse.workers.pool import Pool
+from mbrparse.run.jobs import InProcess
+from mbrparse.run.pool import Pool
 
 
 @dataclass(frozen=True, eq=False)

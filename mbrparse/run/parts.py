@@ -1,52 +1,51 @@
-"""The parts that shards have left, checked to be all of one run, and what they found in the input's order."""
+"""The work folders of all shards of a run, checked and read in the order of the input."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
-from mbrparse.decode.lines import Lines
-from mbrparse.decode.posteriors.posteriors_writer import PosteriorsWriter
-from mbrparse.decode.run import numbered
-from mbrparse.decode.work.blocks_file import Block, BlocksFile, End
-from mbrparse.decode.work.manifest import NAME, Manifest
-from mbrparse.decode.work.shard import Shard
-from mbrparse.decode.work.work_folder import BLOCKS
 from mbrparse.errors import FileError, InputMismatchError
 from mbrparse.reporting import Progress, show_nothing
+from mbrparse.run.blocks_file import Block, BlocksFile, End
+from mbrparse.run.manifest import NAME, Manifest, Shard
+from mbrparse.run.settings import differences
+from mbrparse.run.work_folder import BLOCKS, Codec
 
-_NAMED = 5
+Line = TypeVar("Line")
+_SHOWN = 5
 
 
 class Part(NamedTuple):
-    """What one shard has left."""
+    """The work folder of one shard."""
 
     folder: Path
-    manifest: Manifest
+    shard: Shard
     sentences: int
     end: End
 
-    @property
-    def shard(self) -> Shard:
-        """Which shard's it is."""
-        return self.manifest.shard
 
-
-class Parts:
+class Parts(Generic[Line]):
     """All parts of a run."""
 
-    def __init__(self, folders: Iterable[str | Path], progress: Progress = show_nothing) -> None:
-        """Read the parts through, whatever their order.
+    def __init__(
+        self, folders: Iterable[str | Path], codec: Codec[Line], progress: Progress = show_nothing
+    ) -> None:
+        """Read the parts, in any order.
 
         Raises FileError for a folder that is no part, not finished or damaged, and InputMismatchError for
-        parts of different runs, for shards that are missing and for those that are there twice.
+        parts of different runs, for missing shards and for shards that are there twice.
         """
         paths = list(map(Path, folders))
         manifests = [_manifest(path) for path in paths]
         _check_one_run(paths, manifests)
         pairs = sorted(zip(manifests, paths, strict=True), key=lambda pair: pair[0].shard)
-        self._parts = [_part(path, manifest) for manifest, path in progress(pairs, "checking", len(pairs))]
+        self.manifest = pairs[0][0]
+        self._codec = codec
+        self._parts = [
+            _part(path, manifest.shard) for manifest, path in progress(pairs, "checking", len(pairs))
+        ]
         first = self._parts[0]
         for part in self._parts:
             if part.end != first.end:
@@ -55,28 +54,19 @@ class Parts:
                     source=str(part.folder),
                     remedy=f"parse shard {part.shard} again, into another folder",
                 )
-        self.manifest = first.manifest
         self.sentences = sum(part.sentences for part in self._parts)
 
-    def lines(self) -> Iterator[Lines]:
-        """Yield the lines of all sentences, numbered, as one run would; raises FileError for damage."""
-        return numbered(self._lines())
-
-    def writer(self) -> PosteriorsWriter | None:
-        """What posteriors are collected with, if the parts have some."""
-        written = self.manifest.settings["posteriors written"]
-        return None if written is None else PosteriorsWriter(tuple(written["labels"]), written["consistent"])
-
-    def _lines(self) -> Iterator[Lines]:
+    def lines(self) -> Iterator[Line]:
+        """Yield the results of all sentences, in the order of the input; raises FileError for damage."""
         files = [BlocksFile(part.folder / BLOCKS) for part in self._parts]
-        places = [0] * len(files)
+        offsets = [0] * len(files)
         for number in range(self._parts[0].end.blocks):
-            shard = number % len(files)
-            block = files[shard].at(places[shard])
+            place = number % len(files)
+            block = files[place].at(offsets[place])
             if not isinstance(block, Block) or block.number != number:
-                raise _unfinished(self._parts[shard].folder, self._parts[shard].shard, number // len(files))
-            places[shard] = block.place + block.size
-            yield from files[shard].lines(block)
+                raise _unfinished(self._parts[place].folder, self._parts[place].shard, number // len(files))
+            offsets[place] = block.offset + block.size
+            yield from self._codec.read(files[place], block)
 
 
 def _manifest(folder: Path) -> Manifest:
@@ -100,7 +90,7 @@ def _check_one_run(folders: Sequence[Path], manifests: Sequence[Manifest]) -> No
                 source=str(folder),
                 remedy="give the parts of one run",
             )
-        if differing := manifest.unlike(first):
+        if differing := differences(first.settings, manifest.settings, "here"):
             raise InputMismatchError(
                 f"parsed with other settings than {folders[0]} ({differing})",
                 source=str(folder),
@@ -115,21 +105,20 @@ def _check_one_run(folders: Sequence[Path], manifests: Sequence[Manifest]) -> No
         seen[manifest.shard.number] = folder
     missing = [index for index in range(1, count + 1) if index not in seen]
     if missing:
-        shown = ", ".join(map(str, missing[:_NAMED])) + (", ..." if len(missing) > _NAMED else "")
+        shown = ", ".join(map(str, missing[:_SHOWN])) + (", ..." if len(missing) > _SHOWN else "")
         raise InputMismatchError(
             f"{len(missing)} of {count} shards {'is' if len(missing) == 1 else 'are'} missing: {shown}",
             remedy=f"parse them (--shard {missing[0]}/{count}), and give all parts",
         )
 
 
-def _part(folder: Path, manifest: Manifest) -> Part:
-    """A part, read through; raises FileError unless it is finished and whole."""
-    shard, blocks = manifest.shard, BlocksFile(folder / BLOCKS)
+def _part(folder: Path, shard: Shard) -> Part:
+    """Read a part through; raises FileError unless it is finished and whole."""
     count = sentences = 0
-    for one in blocks.records():
+    for one in BlocksFile(folder / BLOCKS).records():
         if isinstance(one, End):
             if count == len(shard.blocks(one.blocks)):
-                return Part(folder, manifest, sentences, one)
+                return Part(folder, shard, sentences, one)
             break
         if one.number != shard.number - 1 + count * shard.of:
             break
@@ -141,5 +130,5 @@ def _unfinished(folder: Path, shard: Shard, count: int) -> FileError:
     return FileError(
         f"shard {shard} is not finished, or was damaged, after {count} blocks",
         source=str(folder),
-        remedy="give the command that parsed it again, with --resume: it goes on from there",
+        remedy="repeat the command that parsed it with --resume: it goes on from there",
     )

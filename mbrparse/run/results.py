@@ -1,8 +1,8 @@
-"""What an experiment has finished stands in its folder and is not done again, unless the settings are others.
+"""The results of an experiment, kept in its folder: with the same settings, no run is repeated.
 
 A result is a JSON file with the settings that it was made with. Where results are files of other kinds
-(grammars, parses), the folder has one file of settings for them all. Files are complete or absent, so that
-an interrupted experiment goes on.
+(grammars, parses), one file of settings stands for all of them. Files are complete or absent, so that an
+interrupted experiment can be resumed.
 """
 
 from __future__ import annotations
@@ -16,23 +16,20 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
-from mbrparse.aside import aside
-from mbrparse.errors import FileError, InputMismatchError
+from mbrparse.errors import FileError
 from mbrparse.files import open_output
 from mbrparse.reporting import Tell, say_nothing
+from mbrparse.run.jobs import Jobs, open_pool
+from mbrparse.run.pool import TaskFunction, WorkerDied, WorkersError
+from mbrparse.run.settings import Settings, check_settings
 from mbrparse.state_files import Shape, anything, mapping, read_state, record, write_state
-from mbrparse.treebank.tree import Tree
-from mbrparse.workers.executor import Jobs, executor
-from mbrparse.workers.pool import WorkerDied, WorkersError
-from mbrparse.workers.work import Work
 
-# A result, as JSON has it; what a result depends on, by the name that messages call it.
+#: A result, as JSON has it.
 Result = dict[str, Any]
-Settings = dict[str, Any]
 
 
 class Trial(Protocol):
-    """One run of an experiment, by its number from 1; ``shape`` is what its results are."""
+    """One run of an experiment, by its number from 1; ``shape`` is that of its results."""
 
     @property
     def shape(self) -> Shape: ...
@@ -40,13 +37,13 @@ class Trial(Protocol):
     def __call__(self, run: int, /) -> Result: ...
 
 
-#: A file that an interrupted run was writing (see ``open_output``), where the run could not remove it.
+#: A temporary file of ``open_output``, left by a run that could not remove it.
 LEFT_OVER = re.compile(r"\.(.+)\.[a-z0-9_]{8}")
 _ANOTHER = "another folder: -o DIR"
 
 
-def fingerprint(trees: Sequence[Tree]) -> str:
-    """How many trees, and a digest of them.
+def fingerprint(trees: Sequence[object]) -> str:
+    """The number of trees, and a digest of them.
 
     >>> fingerprint([])
     '0 (e3b0c44298fc1c14)'
@@ -66,7 +63,7 @@ def make_folder(folder: Path) -> None:
 
 
 def clear_left_overs(folder: Path, names: Container[str]) -> None:
-    """Remove what an earlier run left half-written of files with these names."""
+    """Remove temporary files of an earlier run for files with these names."""
     for path in folder.iterdir():
         found = LEFT_OVER.fullmatch(path.name)
         if found is not None and found[1] in names:
@@ -74,13 +71,13 @@ def clear_left_overs(folder: Path, names: Container[str]) -> None:
 
 
 def claim_folder(folder: Path, settings: Settings, parts: Iterable[str]) -> None:
-    """Keep the settings in a new folder; in one that has some, raise InputMismatchError for others.
+    """Write the settings into a new folder; raise InputMismatchError if one has others.
 
-    ``parts`` are the names of what the settings speak of: without settings, none may be there.
+    ``parts`` are the names of the files that the settings are about: without settings, none may be there.
     """
     path = folder / "settings.json"
     if path.exists():
-        _check(path, settings, read_json(path, mapping(anything)))
+        _check(path, read_json(path, mapping(anything)), settings)
         return
     make_folder(folder)
     for part in parts:
@@ -94,27 +91,27 @@ def claim_folder(folder: Path, settings: Settings, parts: Iterable[str]) -> None
 
 
 def read_result(path: Path, settings: Settings, shape: Shape) -> Result | None:
-    """The result that stands in a file, if there is one; raises InputMismatchError for other settings.
+    """Read a result, if the file is there; raises InputMismatchError for other settings.
 
     Raises FileError for a result that is not of this shape.
     """
     if not path.exists():
         return None
 
-    def of_settings(content: Any) -> None:
+    def check(content: Any) -> None:
         record({"settings": mapping(anything), "result": anything})(content)
-        # With others a result may well be of another shape, and that is then not what is wrong with it.
+        # With other settings a result may be of another shape: the settings are what is reported.
         if content["settings"] == settings:
             record({"settings": mapping(anything), "result": shape})(content)
 
-    content = read_json(path, of_settings)
-    _check(path, settings, content["settings"])
+    content = read_json(path, check)
+    _check(path, content["settings"], settings)
     result: Result = content["result"]
     return result
 
 
 def write_result(path: Path, settings: Settings, result: Result) -> None:
-    """Write a result and what it was made with."""
+    """Write a result and its settings."""
     write_state(path, {"settings": settings, "result": result})
 
 
@@ -131,68 +128,61 @@ def write_json(path: Path, content: dict[str, Any]) -> None:
 
 
 def run_all(
-    work: Trial, folder: Path, runs: int, settings: Settings, jobs: Jobs, tell: Tell = say_nothing
+    trial: Trial, folder: Path, runs: int, settings: Settings, jobs: Jobs, tell: Tell = say_nothing
 ) -> Iterator[tuple[int, Result]]:
-    """Yield every run (from 1) and its result: those that are there first, then the others as they finish.
+    """Yield every run (from 1) and its result: those that are kept first, then the others as they finish.
 
-    ``tell`` hears of workers that are lost. Raises FileError for a result there that is not one of the
-    trial's.
+    Lost workers are reported to ``tell``. Raises FileError for a kept result that is not of the trial's
+    shape, WorkersError for runs that workers died of.
     """
     make_folder(folder)
     files = {run: folder / f"run-{run:02}.json" for run in range(1, runs + 1)}
     clear_left_overs(folder, {path.name for path in files.values()})
-    there = {run: read_result(path, settings, work.shape) for run, path in files.items()}
-    yield from ((run, result) for run, result in there.items() if result is not None)
-    missing = [run for run, result in there.items() if result is None]
-    for run, result in _done(work, missing, jobs, tell):
+    kept = {run: read_result(path, settings, trial.shape) for run, path in files.items()}
+    yield from ((run, result) for run, result in kept.items() if result is not None)
+    missing = [run for run, result in kept.items() if result is None]
+    for run, result in _finished(trial, missing, jobs, tell):
         write_result(files[run], settings, result)
         yield run, result
 
 
-def _check(path: Path, settings: Settings, there: Settings) -> None:
-    for name in {**settings, **there}:
-        if settings.get(name) != there.get(name):
-            raise InputMismatchError(
-                f"made with other settings ({name}: {there.get(name)}, now {settings.get(name)})",
-                source=str(path),
-                remedy=f"give the same input and options, or {_ANOTHER}",
-            )
+def _check(path: Path, kept: Settings, now: Settings) -> None:
+    check_settings(path, kept, now, f"give the same input and options, or {_ANOTHER}")
 
 
-def _done(
-    work: Callable[[int], Result], runs: list[int], jobs: Jobs, tell: Tell
+def _finished(
+    trial: Callable[[int], Result], runs: list[int], jobs: Jobs, tell: Tell
 ) -> Iterator[tuple[int, Result]]:
-    """Yield runs as they finish. One that a worker died of is tried once more, and named at the end."""
+    """Yield runs as they finish. A run whose worker died is retried once, and named at the end."""
     if not runs:
         return
-    died: set[int] = set()
+    retried: set[int] = set()
     lost: dict[int, str] = {}
-    begun = Work(partial(_begin, work), partial(aside, work))
-    with executor(jobs, begun, tell) as pool:
-        under_way: dict[Future[Result], int] = {pool.submit(begun, run): run for run in runs}
+    function = TaskFunction(partial(_identity, trial), trial)
+    with open_pool(jobs, function, tell) as pool:
+        under_way: dict[Future[Result], int] = {pool.submit(function, run): run for run in runs}
         waiting = set(under_way)
         for future in pool.completed(waiting):
             run = under_way[future]
             try:
                 result = future.result()
             except WorkerDied as death:
-                if run in died:
+                if run in retried:
                     lost[run] = str(death)
                 else:
-                    died.add(run)
-                    again = pool.submit(begun, run)
+                    retried.add(run)
+                    again = pool.submit(function, run)
                     under_way[again] = run
                     waiting.add(again)
                 continue
             yield run, result
     if lost:
-        runs_lost = (f"run {run}: two processes died of it ({lost[run]})" for run in sorted(lost))
         raise WorkersError(
-            "; ".join(runs_lost),
-            remedy="is there memory enough? The other runs are kept: the same command goes on, and --jobs 1 "
-            "takes less",
+            "; ".join(f"run {run}: two processes died of it ({lost[run]})" for run in sorted(lost)),
+            remedy="is there enough memory? The other runs are kept: the same command goes on, and --jobs 1 "
+            "needs less",
         )
 
 
-def _begin(work: Callable[[int], Result]) -> Callable[[int], Result]:
-    return work
+def _identity(trial: Callable[[int], Result]) -> Callable[[int], Result]:
+    return trial

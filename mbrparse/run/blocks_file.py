@@ -1,8 +1,7 @@
-"""Finished blocks, one behind the other in one file: what is there is never written again.
+"""Finished blocks of rows of text, one after the other in one file that only grows.
 
-A record is a line of JSON, which says what follows, and the block's lines, compressed. A last line says that
-no more blocks come. A file may end anywhere, as after ``kill -9``: what precedes is whole, and is known to
-be by digests; so is a file that was damaged, up to where it is.
+A record is a line of JSON and the block's rows, compressed. A last line says that no more blocks come. After
+``kill -9`` the file may end anywhere, and it may be damaged: digests tell how far it is whole.
 """
 
 from __future__ import annotations
@@ -10,13 +9,11 @@ from __future__ import annotations
 import hashlib
 import os
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
-from mbrparse.decode.lines import Lines
-from mbrparse.decode.work.stored_lines import restored, stored
 from mbrparse.errors import FileError
 from mbrparse.files import open_input
 from mbrparse.replacements import unwritable
@@ -29,26 +26,26 @@ _LONGEST = 1000
 
 
 class Block(NamedTuple):
-    """A block that is there: its number in the input, from 0, and the digest of the input up to its end."""
+    """A finished block: its number in the input, from 0, and the digest of the input up to its end."""
 
     number: int
     sentences: int
     read: str
-    place: int
+    offset: int
     size: int
 
 
 class End(NamedTuple):
-    """How many blocks the input has, those of other shards too, and its digest."""
+    """The number of blocks of the input, those of other shards included, and the input's digest."""
 
     blocks: int
     read: str
 
 
 class BlocksFile:
-    """The file, which is open only while it is read or written: merging has more of them than may be open.
+    """The file. It is open only while it is read or written: merging reads more files than may be open.
 
-    ``good`` is, after ``records``, how much of it is whole.
+    After ``records``, ``good`` is the number of bytes that are whole.
     """
 
     def __init__(self, path: Path) -> None:
@@ -65,67 +62,60 @@ class BlocksFile:
                 one, self.good = found
                 yield one
 
-    def at(self, place: int) -> Block | End | None:
+    def at(self, offset: int) -> Block | End | None:
         """The record that begins there (None: there is no whole one); raises FileError."""
         with open_input(self.path) as stream:
-            found = _next(stream, place)
+            found = _next(stream, offset)
         return None if found is None else found[0]
 
-    def lines(self, block: Block) -> list[Lines]:
-        """What was found of a block's sentences; raises FileError for what is damaged."""
+    def rows(self, block: Block) -> list[str]:
+        """The rows of a block, one for each sentence; raises FileError if it is damaged."""
         with open_input(self.path) as stream:
-            stream.seek(block.place)
+            stream.seek(block.offset)
             data = stream.read(block.size)
         try:
             rows = zlib.decompress(data).decode("utf-8").split("\n") if block.sentences else []
-            found = [restored(row) for row in rows]
-            if len(found) != block.sentences:
-                raise ValueError
-        except (zlib.error, ValueError, KeyError, TypeError, AttributeError):
-            raise FileError(
-                f"block {block.number} is damaged", source=str(self.path), remedy="parse this shard again"
-            ) from None
-        return found
+        except (zlib.error, ValueError):
+            raise self.damaged(block) from None
+        if len(rows) != block.sentences:
+            raise self.damaged(block)
+        return rows
 
-    def cut(self) -> bool:
+    def damaged(self, block: Block) -> FileError:
+        """The error for a block that cannot be read."""
+        message = f"block {block.number} is damaged"
+        return FileError(message, source=str(self.path), remedy="parse this shard again")
+
+    def truncate(self) -> bool:
         """Cut off what is not whole, after ``records``; whether there was any."""
-        with _errors_told(self.path):
+        with _as_file_errors(self.path):
             size = os.path.getsize(self.path) if self.path.exists() else 0
             if size > self.good:
                 os.truncate(self.path, self.good)
         return size > self.good
 
-    def add(self, number: int, read: str, lines: Iterable[Lines]) -> None:
-        """Write a finished block."""
-        rows = list(map(stored, lines))
+    def add(self, number: int, read: str, rows: Sequence[str]) -> None:
+        """Append a finished block."""
         data = zlib.compress("\n".join(rows).encode(), 1) if rows else b""
-        self._append(
-            {
-                "block": number,
-                "sentences": len(rows),
-                "read": read,
-                "bytes": len(data),
-                "content": _digest(data),
-            },
-            data,
-        )
+        head = {"block": number, "sentences": len(rows), "read": read}
+        self._append({**head, "bytes": len(data), "content": _digest(data)}, data)
 
     def finish(self, end: End) -> None:
-        """Write that all blocks are there."""
+        """Append that all blocks are there."""
         self._append(end._asdict(), b"")
 
     def _append(self, head: dict[str, Any], data: bytes) -> None:
-        with _errors_told(self.path), open(self.path, "ab") as stream:
+        with _as_file_errors(self.path), open(self.path, "ab") as stream:
             stream.write(state_text(head).encode() + data)
 
 
-def _next(stream: BinaryIO, place: int) -> tuple[Block | End, int] | None:
-    """The record at a place of the file, and where it ends; None if there is no whole one."""
-    stream.seek(place)
+def _next(stream: BinaryIO, offset: int) -> tuple[Block | End, int] | None:
+    """The record at an offset, and where it ends; None if there is no whole one."""
+    stream.seek(offset)
     line = stream.readline(_LONGEST)
     if not line.endswith(b"\n"):
         return None
-    place += len(line)
+    offset += len(line)
     try:
         head = state_of(
             line.decode("utf-8"), lambda value: record(_END if "blocks" in value else _HEAD)(value)
@@ -133,11 +123,11 @@ def _next(stream: BinaryIO, place: int) -> tuple[Block | End, int] | None:
     except (MisfitError, UnicodeDecodeError):
         return None
     if "blocks" in head:
-        return End(**head), place
+        return End(**head), offset
     data = stream.read(head["bytes"])
     if len(data) != head["bytes"] or _digest(data) != head["content"]:
         return None
-    return Block(head["block"], head["sentences"], head["read"], place, len(data)), place + len(data)
+    return Block(head["block"], head["sentences"], head["read"], offset, len(data)), offset + len(data)
 
 
 def _digest(data: bytes) -> str:
@@ -145,7 +135,7 @@ def _digest(data: bytes) -> str:
 
 
 @contextmanager
-def _errors_told(path: Path) -> Iterator[None]:
+def _as_file_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:

@@ -1,0 +1,1 @@
+"""Running tasks and keeping their results: processes, clusters, shards, folders to resume from."""

@@ -1,0 +1,151 @@
+"""The interface of all pools of workers, a ``concurrent.futures.Executor``, and the functions of tasks."""
+
+from __future__ import annotations
+
+import time
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from typing import Any, Generic, ParamSpec, TypeVar
+
+from mbrparse.errors import MbrparseError
+
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
+
+
+class WorkersError(MbrparseError):
+    """Workers cannot be started or reached, or cannot do the tasks."""
+
+
+class WorkerDied(Exception):  # noqa: N818  # the usual expression for processes
+    """The worker that had a task ended before the task was done; the text says how.
+
+    ``deaths`` is the number of workers that ended so.
+    """
+
+    def __init__(self, how: str, deaths: int = 1) -> None:
+        super().__init__(how)
+        self.deaths = deaths
+
+
+class TaskFunction(Generic[Arguments, Result]):
+    """A function of tasks that each worker makes once: a parser with its grammar, for instance.
+
+    ``make`` is sent to each worker and returns the function there. ``local`` is the same function if this
+    process has it already. ``prepare`` is called here before workers of this machine start, so that they
+    find the kernels compiled, for instance.
+    """
+
+    def __init__(
+        self,
+        make: Callable[[], Callable[Arguments, Result]],
+        local: Callable[Arguments, Result] | None = None,
+        prepare: Callable[[], object] | None = None,
+    ) -> None:
+        self.make = make
+        self.prepare = prepare
+        self._local = local
+
+    def __call__(self, *task: Arguments.args, **named: Arguments.kwargs) -> Result:
+        """Do a task in this process."""
+        if self._local is None:
+            self._local = self.make()
+        return self._local(*task, **named)
+
+
+class Pool(Executor):
+    """Workers, to be used in a ``with`` block; its end abandons what is under way."""
+
+    #: How many tasks were retried because their worker was lost.
+    retries: int = 0
+    #: Whether tasks travel to other machines, so that they should be few and large.
+    remote: bool = False
+
+    @property
+    @abstractmethod
+    def size(self) -> int:
+        """How many tasks can run at once just now."""
+
+    def completed(self, futures: set[Future[Result]]) -> Iterator[Future[Result]]:
+        """Yield futures of this pool as they are done; the set may grow meanwhile."""
+        while futures:
+            for future in wait(futures, return_when=FIRST_COMPLETED).done:
+                futures.remove(future)
+                yield future
+
+    def share(self, value: Any) -> Any:
+        """Return what to submit in place of a value of many tasks, so that each worker gets it once."""
+        return value
+
+    def group(self, costs: Sequence[float]) -> list[range]:
+        """Which neighbours among items of these costs to submit as one task: by default each item is one."""
+        return [range(place, place + 1) for place in range(len(costs))]
+
+    def abandon(self, future: Future[Any], why: str) -> None:
+        """End the worker of a task that takes too long, where that can be done."""
+
+    def __exit__(self, *error: object) -> None:
+        self.shutdown(wait=False, cancel_futures=True)
+
+
+class CallerDrivenPool(Pool):
+    """A pool that works only while its caller waits for a future (``result``) or for several (``completed``).
+
+    There is no background thread: processes can be forked safely, messages are logged by the caller's
+    thread, and Ctrl-C interrupts the wait.
+    """
+
+    def submit(self, fn: Callable[..., Result], /, *args: Any, **kwargs: Any) -> PoolFuture[Result]:
+        """Return the future of a call; it raises what the function raises, or WorkerDied."""
+        future = PoolFuture[Result](self)
+        self._enqueue(fn, args, kwargs, future)
+        return future
+
+    def completed(self, futures: set[Future[Result]]) -> Iterator[Future[Result]]:
+        """Yield futures of this pool as they are done; the set may grow meanwhile."""
+        while futures:
+            for future in [future for future in futures if future.done()]:
+                futures.remove(future)
+                yield future
+            if futures:
+                self._step(None)
+
+    @abstractmethod
+    def _enqueue(self, fn: Callable[..., Any], args: Any, kwargs: Any, future: PoolFuture[Any]) -> None:
+        """Queue a call."""
+
+    @abstractmethod
+    def _step(self, seconds: float | None) -> None:
+        """Start queued tasks and wait for an answer, at most so many seconds."""
+
+
+class PoolFuture(Future[Result]):
+    """A future whose caller drives the pool while it waits.
+
+    ``seconds`` is how long the task took, where that was measured.
+    """
+
+    seconds: float | None = None
+
+    def __init__(self, pool: CallerDrivenPool) -> None:
+        super().__init__()
+        self._pool = pool
+
+    def result(self, timeout: float | None = None) -> Result:
+        """Wait for the result; raises what the task raised, TimeoutError, or WorkersError."""
+        self._wait(timeout)
+        return super().result(0)
+
+    def exception(self, timeout: float | None = None) -> BaseException | None:
+        """Wait for the task's exception, if there is one."""
+        self._wait(timeout)
+        return super().exception(0)
+
+    def _wait(self, timeout: float | None) -> None:
+        end = None if timeout is None else time.monotonic() + timeout
+        while not self.done():
+            left = None if end is None else end - time.monotonic()
+            if left is not None and left <= 0:
+                raise TimeoutError
+            self._pool._step(left)
