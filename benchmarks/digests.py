@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Sequence
@@ -240,12 +241,12 @@ def rounded(value: Any) -> Any:
 def rounded_words(line: str) -> str:
     """A line whose words are rounded where they are numbers."""
     words = []
-    for word in line.split("\t"):
+    for word in re.split(r"([\t ])", line):
         try:
             words.append(f"{float(word):.9g}")
         except ValueError:
             words.append(word)
-    return "\t".join(words)
+    return "".join(words)
 
 
 def main() -> None:

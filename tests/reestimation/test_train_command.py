@@ -48,6 +48,19 @@ def test_trains_with_curve_heldout_and_checkpoint(command: Command, trees: Path,
     assert (tmp_path / "g.checkpoint").exists()
 
 
+def test_improbable_rules_are_dropped_and_that_is_told(command: Command, trees: Path, tmp_path: Path) -> None:
+    done = command("train", trees, *options("--iterations", 60, "--tolerance", 0, "-o", tmp_path / "g"))
+    assert done.code == 0
+    assert "rules whose probability fell below 1e-30 were dropped" in done.err
+    probabilities = [weight.probability for weight in read_rules(tmp_path / "g").rules.values()]
+    assert min(probabilities) >= 1e-30
+    # The sentences can still be derived.
+    parse = command("parse", "-g", tmp_path / "g", "-", stdin="a b c a b\n")
+    assert (parse.code, "0 fell back" in parse.err) == (0, True)
+    few = command("train", trees, *options("--iterations", 2, "-o", tmp_path / "few"))
+    assert "dropped" not in few.err
+
+
 def test_statistics_of_standard_input_are_those_of_the_file(
     command: Command, trees: Path, tmp_path: Path
 ) -> None:

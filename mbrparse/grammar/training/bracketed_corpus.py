@@ -1,49 +1,57 @@
-"""Bracketed sentences as arrays, for the kernels of re-estimation."""
+"""Bracketed sentences as arrays, for the kernels of re-estimation; those too long for memory are left out."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from mbrparse.grammar.kernel import array_kernel
 from mbrparse.grammar.pcfg import PCFG, IntArray
 from mbrparse.grammar.training.bracketings import BracketedSentence, local_charts
+from mbrparse.grammar.training.expectation_kernels import BracketedCorpus
 
-Splits = tuple[IntArray, IntArray, IntArray]
+# As the charts of parsing have.
+_CHART_BYTES = 2 << 30
+_SPLIT_BYTES = 8
 
 
-class BracketedCorpus(NamedTuple):
-    """Sentences with their local charts (see ``bracketings``), all int32.
+class Divided(NamedTuple):
+    """Sentences to train on, those that are left out, and why."""
 
-    words         [terminals] terminal ids, UNKNOWN_TERMINAL (-1) for those that the grammar lacks
-    word_first    [sentences + 1] where each sentence's words begin
-    chart_first   [sentences + 1] where its charts begin
-    child_first   [charts + 1] where the children of each chart begin
-    child_cell    [children] the cell of each child, numbered within its sentence
-    first_cell    [charts] the first cell of each chart's own
-    cells         [sentences] the number of cells
+    kept: list[BracketedSentence]
+    left_out: list[BracketedSentence]
+    reason: str
+
+
+def divide_by_length(
+    sentences: Iterable[BracketedSentence], symbols: int, max_length: int | None = None
+) -> Divided:
+    """Leave out sentences of more than ``max_length`` terminals.
+
+    Without it, those whose charts of so many symbols would take more than 2 GB: 1,100 terminals or so
+    without brackets, many more with them. Raises BracketError where brackets cross.
     """
+    kept: list[BracketedSentence] = []
+    left_out: list[BracketedSentence] = []
+    for sentence in sentences:
+        long = (
+            chart_bytes(sentence, symbols) > _CHART_BYTES
+            if max_length is None
+            else len(sentence.terminals) > max_length
+        )
+        (left_out if long else kept).append(sentence)
+    reason = "charts of more than 2 GB" if max_length is None else f"longer than {max_length} terminals"
+    return Divided(kept, left_out, reason)
 
-    words: IntArray
-    word_first: IntArray
-    chart_first: IntArray
-    child_first: IntArray
-    child_cell: IntArray
-    first_cell: IntArray
-    cells: IntArray
 
-    @property
-    def sentences(self) -> int:
-        """The number of sentences."""
-        return len(self.cells)
-
-    @property
-    def lengths(self) -> IntArray:
-        """The number of terminals of each sentence."""
-        return np.diff(self.word_first)
+def chart_bytes(sentence: BracketedSentence, symbols: int) -> int:
+    """What re-estimation takes for a sentence: its splits, and inside and outside values of its cells."""
+    children = [len(parts) for _, parts in local_charts(sentence)]
+    cells = len(sentence.terminals) + sum(k * (k - 1) // 2 for k in children)
+    splits = sum((k + 1) * k * (k - 1) // 6 for k in children)
+    return _SPLIT_BYTES * splits + 16 * symbols * cells
 
 
 def encode_corpus(grammar: PCFG, sentences: Sequence[BracketedSentence]) -> BracketedCorpus:
@@ -74,40 +82,3 @@ def encode_corpus(grammar: PCFG, sentences: Sequence[BracketedSentence]) -> Brac
 def _ids(values: Any) -> IntArray:
     array: npt.NDArray[np.int32] = np.array(values, np.int32)
     return array
-
-
-@array_kernel
-def splits(corpus: BracketedCorpus, sentence: int) -> Splits:
-    """The ways to split each cell of a sentence: only into two allowed cells.
-
-    Those of cell c are left[x], right[x] for x from first[c] up to first[c + 1]; parts have smaller
-    numbers than their wholes.
-    """
-    cells = corpus.cells[sentence]
-    begin, end = corpus.chart_first[sentence], corpus.chart_first[sentence + 1]
-    total = 0
-    for chart in range(begin, end):
-        k = corpus.child_first[chart + 1] - corpus.child_first[chart]
-        total += (k + 1) * k * (k - 1) // 6
-    first = np.zeros(cells + 1, np.int32)
-    left = np.empty(total, np.int32)
-    right = np.empty(total, np.int32)
-    found = 0
-    for chart in range(begin, end):
-        children = corpus.child_cell[corpus.child_first[chart] : corpus.child_first[chart + 1]]
-        k = len(children)
-        cell = corpus.first_cell[chart]
-        # The first cell of each width; width 1 are the children's own cells.
-        of_width = np.zeros(k + 1, np.int32)
-        for width in range(2, k + 1):
-            of_width[width] = cell
-            for start in range(k - width + 1):
-                for part in range(1, width):
-                    rest = width - part
-                    middle = start + part
-                    left[found] = children[start] if part == 1 else of_width[part] + start
-                    right[found] = children[middle] if rest == 1 else of_width[rest] + middle
-                    found += 1
-                cell += 1
-                first[cell] = found
-    return first, left, right

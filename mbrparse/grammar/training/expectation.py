@@ -14,16 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbrparse.grammar.pcfg import PCFG, FloatArray
-from mbrparse.grammar.training.bracketed_corpus import BracketedCorpus
-from mbrparse.grammar.training.expectation_dense import (
-    BlockCounts,
-    DenseRules,
-    dense_rules,
-    expect_dense,
-    rule_counts,
-)
-from mbrparse.grammar.training.expectation_sparse import SparseRules, expect_sparse, sparse_rules
+from mbrparse.grammar.pcfg import PCFG, FloatArray, IntArray
+from mbrparse.grammar.training.expectation_kernels import BracketedCorpus, RuleTables, expect_sentences
 from mbrparse.run.jobs import Jobs, open_pool
 from mbrparse.run.pool import Pool, TaskFunction, WorkerDied, WorkersError
 
@@ -78,23 +70,17 @@ class EStep:
     """The E step for one corpus, in a pool whose workers get corpus and grammar once."""
 
     def __init__(self, grammar: PCFG, corpus: BracketedCorpus, pool: Pool) -> None:
-        self._grammar = grammar
         self._corpus = corpus
         self._pool = pool
         self._work = TaskFunction(partial(_Blocks, grammar, corpus))
 
     def expect(self, rules: RuleValues) -> Expectations:
         """The expected counts with these probabilities; raises WorkersError where workers die of them."""
-        grammar = self._grammar
         kept = RuleValues(*(np.where(values < SMALLEST, 0.0, values) for values in rules))
         groups = self._pool.group(_costs(self._corpus))
-        binary, lexical, start, log_probs = _summed(self._in_order(groups, self._pool.share(kept)))
-        if is_dense(grammar):
-            binary = rule_counts(grammar, kept.binary, binary)
-            lexical = lexical[grammar.lexical_terminal, grammar.lexical_symbol]
-        return Expectations(RuleValues(binary, lexical, start), log_probs)
+        return _summed(self._in_order(groups, self._pool.share(kept)))
 
-    def _in_order(self, groups: list[range], kept: RuleValues) -> Iterator[BlockCounts]:
+    def _in_order(self, groups: list[range], kept: RuleValues) -> Iterator[Expectations]:
         """Yield the sums of each block, in the order of blocks."""
         waiting = deque((blocks, self._pool.submit(self._work, blocks, kept)) for blocks in groups)
         while waiting:
@@ -121,23 +107,65 @@ class _Blocks:
     def __init__(self, grammar: PCFG, corpus: BracketedCorpus) -> None:
         self._grammar = grammar
         self._corpus = corpus
-        self._laid_out: tuple[RuleValues, DenseRules | SparseRules] | None = None
+        self._laid_out: tuple[RuleValues, RuleTables] | None = None
         self._lock = threading.Lock()
 
-    def __call__(self, blocks: range, kept: RuleValues) -> list[BlockCounts]:
+    def __call__(self, blocks: range, kept: RuleValues) -> list[Expectations]:
         with self._lock:
             if self._laid_out is None or self._laid_out[0] is not kept:
-                lay_out = dense_rules if is_dense(self._grammar) else sparse_rules
-                self._laid_out = kept, lay_out(self._grammar, *kept)
-            table = self._laid_out[1]
-        found = []
-        for block in blocks:
-            first, last = block * BLOCK, min((block + 1) * BLOCK, self._corpus.sentences)
-            if isinstance(table, DenseRules):
-                found.append(expect_dense(self._corpus, table, first, last))
-            else:
-                found.append(expect_sparse(self._corpus, table, first, last, len(kept.binary)))
-        return found
+                self._laid_out = kept, rule_tables(self._grammar, kept)
+            tables = self._laid_out[1]
+        return [self._block(block * BLOCK, kept, tables) for block in blocks]
+
+    def _block(self, first: int, kept: RuleValues, tables: RuleTables) -> Expectations:
+        last = min(first + BLOCK, self._corpus.sentences)
+        listed = not len(tables.by_pair)
+        binary = np.zeros((len(kept.binary), 1)) if listed else np.zeros_like(tables.by_pair)
+        lexical, start = np.zeros_like(kept.lexical), np.zeros_like(kept.start)
+        log_probs = expect_sentences(self._corpus, tables, first, last, binary, lexical, start)
+        counts = binary[:, 0] if listed else _counts_of_pairs(self._grammar, kept.binary, binary)
+        return Expectations(RuleValues(counts, lexical, start), log_probs)
+
+
+def rule_tables(grammar: PCFG, rules: RuleValues) -> RuleTables:
+    """Lay the probabilities of a grammar's rules out for the kernels."""
+    symbols, terminals = len(grammar.symbols), len(grammar.terminals)
+    order = np.zeros(0, np.int32)
+    if is_dense(grammar):
+        width = -(-symbols // 8) * 8
+        by_parent = np.zeros((symbols, symbols * width))
+        by_parent[grammar.parent, grammar.left * width + grammar.right] = rules.binary
+        by_pair = np.zeros((symbols * width, width))
+        by_pair[:, :symbols] = by_parent.T
+    else:
+        by_parent, by_pair = np.zeros((symbols, 0)), np.zeros((0, symbols))
+        order = np.lexsort((grammar.parent, grammar.right, grammar.left)).astype(np.int32)
+        order = order[rules.binary[order] > 0]
+    return RuleTables(
+        by_pair,
+        by_parent,
+        _starts(grammar.left[order], symbols),
+        grammar.parent[order],
+        grammar.right[order],
+        order,
+        rules.binary[order],
+        _starts(grammar.lexical_terminal, terminals),
+        np.array(grammar.lexical_symbol),
+        rules.lexical,
+        rules.start,
+    )
+
+
+def _starts(values: IntArray, count: int) -> IntArray:
+    """Where each of the numbers 0 to ``count`` begins in ascending values."""
+    return np.searchsorted(values, np.arange(count + 1)).astype(np.int32)
+
+
+def _counts_of_pairs(grammar: PCFG, binary: FloatArray, by_pair: FloatArray) -> FloatArray:
+    """The counts of the rules, in the grammar's order, from the sums of pairs and parents."""
+    sums = by_pair[grammar.left * by_pair.shape[1] + grammar.right, grammar.parent]
+    # Where there is no rule the sum is of things that cannot be, and may be anything.
+    return np.where(binary > 0, sums, 0.0) * binary
 
 
 def _costs(corpus: BracketedCorpus) -> list[float]:
@@ -150,12 +178,12 @@ def _costs(corpus: BracketedCorpus) -> list[float]:
     return costs
 
 
-def _summed(blocks: Iterator[BlockCounts]) -> BlockCounts:
-    binary, lexical, start, log_probs = next(blocks)
+def _summed(blocks: Iterator[Expectations]) -> Expectations:
+    """The blocks' counts, added up in order, and all log probabilities."""
+    total, log_probs = next(blocks)
     parts = [log_probs]
-    for more_binary, more_lexical, more_start, more_log_probs in blocks:
-        binary += more_binary
-        lexical += more_lexical
-        start += more_start
-        parts.append(more_log_probs)
-    return binary, lexical, start, np.concatenate(parts)
+    for counts, more in blocks:
+        for sums, values in zip(total, counts, strict=True):
+            np.add(sums, values, out=sums)
+        parts.append(more)
+    return Expectations(total, np.concatenate(parts))

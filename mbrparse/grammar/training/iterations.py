@@ -12,11 +12,20 @@ from mbrparse.errors import CorpusError, GrammarError
 from mbrparse.files import open_output
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.rules import RuleSet
-from mbrparse.grammar.training.bracketed_corpus import BracketedCorpus, encode_corpus
+from mbrparse.grammar.training.bracketed_corpus import encode_corpus
 from mbrparse.grammar.training.bracketings import BracketedSentence
 from mbrparse.grammar.training.checkpoint import Checkpoint, Settings, read_checkpoint, write_checkpoint
 from mbrparse.grammar.training.expectation import EStep
-from mbrparse.grammar.training.reestimate import Estimate, Fit, first_estimate, fit, reestimate, to_rules
+from mbrparse.grammar.training.expectation_kernels import BracketedCorpus
+from mbrparse.grammar.training.reestimate import (
+    SMALLEST_SHARE,
+    Estimate,
+    Fit,
+    first_estimate,
+    fit,
+    reestimate,
+    to_rules,
+)
 from mbrparse.reporting import Tell, say_nothing
 from mbrparse.run.jobs import Jobs, open_pool
 
@@ -81,7 +90,7 @@ def train(
 ) -> Trained:
     """Re-estimate a grammar; ``report`` is given each row, ``left_out`` the sentences not derivable.
 
-    ``tell`` hears of workers that are lost.
+    ``tell`` is told of workers that are lost, and of rules that are dropped.
 
     Raises CorpusError without sentences, or where none can be derived, GrammarError for unary rules;
     Interrupted on Ctrl-C, with the last complete estimate.
@@ -103,6 +112,7 @@ def train(
         estimate, curve = found.estimate, found.curve
     begun = estimate
     known: tuple[int, ...] = ()
+    dropped = 0
     try:
         with open_pool(how.jobs, tell=tell) as pool:
             of_heldout = EStep(grammar, heldout, pool) if heldout.sentences else None
@@ -118,6 +128,7 @@ def train(
                         "them)",
                     )
                 estimate = current
+                dropped += estimate.dropped
                 if how.checkpoint is not None:
                     write_checkpoint(how.checkpoint, Checkpoint(how.settings or {}, curve, estimate))
                 row = _row(estimate.iteration, training_fit, _fit(heldout, of_heldout, estimate))
@@ -132,6 +143,8 @@ def train(
             write_checkpoint(how.checkpoint, Checkpoint(how.settings or {}, [], begun))
         result = Trained(to_rules(grammar, estimate), curve, estimate.iteration, len(how.sentences))
         raise Interrupted(result) from None
+    if dropped:
+        tell(f"{dropped} rules whose probability fell below {SMALLEST_SHARE:g} were dropped")
     return Trained(to_rules(grammar, estimate), curve, estimate.iteration, len(how.sentences))
 
 

@@ -2,7 +2,9 @@
 
 Pereira & Schabes 1992: each rule's new probability is its expected count divided by its parent's. Any
 grammar of binary and lexical rules can be re-estimated; its start distribution is too. Rules with the
-probability zero keep it. Units: log likelihoods are natural, cross-entropies in bits per terminal.
+probability zero keep it, and a re-estimated probability below SMALLEST_SHARE becomes zero: products of such
+numbers would leave the range of floating point when the grammar parses. Units: log likelihoods are natural,
+cross-entropies in bits per terminal.
 """
 
 from __future__ import annotations
@@ -16,19 +18,26 @@ import numpy as np
 
 from mbrparse.grammar.pcfg import PCFG, FloatArray
 from mbrparse.grammar.rules import Rule, RuleSet, Weight, is_terminal, quote
-from mbrparse.grammar.training.bracketed_corpus import BracketedCorpus
 from mbrparse.grammar.training.expectation import EStep, Expectations, RuleValues, probabilities
+from mbrparse.grammar.training.expectation_kernels import BracketedCorpus
 from mbrparse.run.jobs import InProcess
 from mbrparse.run.pool import Pool
+
+#: Re-estimated probabilities below this become zero.
+SMALLEST_SHARE = 1e-30
 
 
 @dataclass(frozen=True, eq=False)
 class Estimate:
-    """Probabilities after so many iterations, and the counts that they are shares of (at first: None)."""
+    """Probabilities after so many iterations, and the counts that they are shares of (at first: None).
+
+    ``dropped`` is the number of probabilities that this iteration made zero for being too small.
+    """
 
     iteration: int
     rules: RuleValues
     counts: RuleValues | None = None
+    dropped: int = 0
 
 
 class Fit(NamedTuple):
@@ -78,7 +87,10 @@ def reestimate(
 
 
 def maximize(grammar: PCFG, estimate: Estimate, expectations: Expectations) -> Estimate:
-    """The M step: counts divided by their parent's sum; a parent without counts stays as it is."""
+    """The M step: counts divided by their parent's sum; a parent without counts stays as it is.
+
+    Probabilities below SMALLEST_SHARE become zero.
+    """
     counts = expectations.counts
     symbols = len(grammar.symbols)
     totals: FloatArray = np.bincount(grammar.parent, counts.binary, symbols).astype(np.float64)
@@ -89,7 +101,9 @@ def maximize(grammar: PCFG, estimate: Estimate, expectations: Expectations) -> E
         _shares(counts.lexical, totals[grammar.lexical_symbol], estimate.rules.lexical),
         counts.start / starts if starts > 0 else estimate.rules.start,
     )
-    return Estimate(estimate.iteration + 1, rules, counts)
+    small = [(values > 0) & (values < SMALLEST_SHARE) for values in rules]
+    kept = RuleValues(*(np.where(drop, 0.0, values) for drop, values in zip(small, rules, strict=True)))
+    return Estimate(estimate.iteration + 1, kept, counts, sum(map(np.count_nonzero, small)))
 
 
 def _shares(counts: FloatArray, totals: FloatArray, old: FloatArray) -> FloatArray:
