@@ -27,7 +27,7 @@ def merge(
     any order. They are checked first: none missing, none twice, all finished and whole, all parsed by one
     version with the same grammar, input and options.
     """
-    from mbrparse.cli.parse_command import output_paths
+    from mbrparse.cli.output_options import output_paths
     from mbrparse.decode.parse_files import write_parses
     from mbrparse.decode.run import numbered
     from mbrparse.decode.stored_lines import CODEC, writer_of

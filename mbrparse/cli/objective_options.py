@@ -1,14 +1,15 @@
-"""What ``mbrparse parse`` maximizes: objectives, the space they search, and what their items speak of."""
+"""The options of ``mbrparse parse`` that say what to maximize: objectives, search spaces, items."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import click
 
+from mbrparse.cli.option_groups import option_group
 from mbrparse.cli.options import NearestChoice
 from mbrparse.decode.objectives import OBJECTIVES, FScore, Item, Objective, Space
 from mbrparse.errors import ObjectiveError, OptionsError
@@ -17,96 +18,130 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 GENERAL = "general-recall"
 WEIGHTS = {"labelled": Item.LABELLED_SPAN, "bracketed": Item.SPAN}
+#: Other names of objectives.
+ALIASES = {"viterbi": "labelled-tree"}
+_WHICH_RISK = (
+    "'mbr' names no single objective: all objectives but labelled-tree (Viterbi) minimize a Bayes risk. "
+    "Choose labelled-recall for constituents with their labels, bracketed-recall for constituents without "
+    "labels, labelled-f for F, or minimum-risk for the risk of whole candidates by any criterion."
+)
 
 
-def objective_options(command: Command) -> Command:
-    """``--objective`` and what changes it, ``--space`` and ``--items``."""
-    for option in (
+class ObjectiveChoice(NearestChoice):
+    """The name of an objective, or an alias of one."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if value == "mbr":
+            self.fail(_WHICH_RISK, param, ctx)
+        return super().convert(ALIASES.get(value, value), param, ctx)
+
+
+@dataclass(frozen=True)
+class ObjectiveOptions:
+    """What the returned trees maximize."""
+
+    names: tuple[str, ...]
+    weights: tuple[str, ...]
+    node_cost: float | None
+    exact: bool
+    pooled: bool
+    space: str | None
+    items: Any
+
+    @property
+    def distinct(self) -> tuple[str, ...]:
+        """The names of the objectives, each once."""
+        return tuple(dict.fromkeys(self.names))
+
+    def objectives(self) -> tuple[Objective, ...]:
+        """The rows of the table of objectives, as the options change them.
+
+        Raises UsageError where options do not fit the objectives.
+        """
+        names = self.distinct
+        if self.pooled and self.exact:
+            raise click.UsageError("--pooled and --exact are two ways to sum up an F: give one of them.")
+        f_score: FScore | None = "pooled" if self.pooled else "exact" if self.exact else None
+        fs = [name for name in OBJECTIVES if OBJECTIVES[name].f_score]
+        if f_score is not None and not set(names).intersection(fs):
+            raise click.UsageError(f"--{f_score} goes with --objective {' or '.join(fs)}.")
+        if self.weights and GENERAL not in names:
+            raise click.UsageError(f"--weight goes with --objective {GENERAL}.")
+        return tuple(self._row(name, f_score if name in fs else None) for name in names)
+
+    def _row(self, name: str, f_score: FScore | None) -> Objective:
+        row = OBJECTIVES[name]
+        try:
+            if name == GENERAL and self.weights:
+                row = replace(row, gains=_gains(self.weights))
+            if self.space is not None:
+                row = row.within(Space[self.space.upper()])
+            if f_score is not None:
+                row = row.with_f(f_score)
+            return row if self.node_cost is None else row.with_node_cost(self.node_cost)
+        except ObjectiveError as error:
+            option = "--space" if self.space is not None else "--weight" if self.weights else "--node-cost"
+            raise click.UsageError(f"{option}: {error}.") from None
+
+
+def objective_options() -> Callable[[Command], Command]:
+    """The group ``objectives``."""
+    return option_group(
+        "objectives",
+        ObjectiveOptions,
+        "Objective",
         click.option(
-            "--items",
-            type=NearestChoice(["projected", "symbol"]),
-            default="projected",
+            "--objective",
+            "names",
+            type=ObjectiveChoice(list(OBJECTIVES)),
+            metavar="NAME",
+            multiple=True,
+            default=["labelled-recall"],
             show_default=True,
-            help="What gains speak of: labels, summed over the symbols that have them, or symbols.",
-        ),
-        click.option(
-            "--space",
-            type=NearestChoice(["free", "nary", "grammar"]),
-            help="Where to search: any binary tree with a label on each span, any constituents that do not "
-            "cross, or the grammar's own trees.  [default: nary for general-recall and the Fs, free for the "
-            "other recalls, consistent brackets and bracketed-tree, grammar for the others]",
-        ),
-        click.option(
-            "--pooled",
-            is_flag=True,
-            help="With labelled-f or bracketed-f: the F of all sentences together, instead of each one's.",
-        ),
-        click.option(
-            "--exact",
-            is_flag=True,
-            help="With labelled-f or bracketed-f: the expected F itself, no ratio of expectations; slow.",
-        ),
-        click.option(
-            "--node-cost",
-            type=float,
-            metavar="COST",
-            help="Taken off the gains for each constituent, with objectives that add up posteriors.",
+            help="What the returned tree maximizes the expectation of (repeatable). labelled-tree, also "
+            "called viterbi, is the most probable derivation; the others minimize a Bayes risk: "
+            + ", ".join(name for name in OBJECTIVES if name != "labelled-tree")
+            + ".",
         ),
         click.option(
             "--weight",
             "weights",
             metavar="ITEM=W",
             multiple=True,
-            help="Of general-recall's gains: labelled=W, bracketed=W (repeatable).  [default: labelled=1]",
+            help="The gains of general-recall: labelled=W, bracketed=W (repeatable).  [default: labelled=1]",
         ),
         click.option(
-            "--objective",
-            "names",
-            type=NearestChoice(list(OBJECTIVES)),
-            multiple=True,
-            default=["labelled-recall"],
-            show_default=True,
-            help="What the returned tree maximizes the expectation of (repeatable).",
+            "--node-cost",
+            type=float,
+            metavar="COST",
+            help="Subtract this for each constituent, with objectives that sum posteriors.",
         ),
-    ):
-        command = option(command)
-    return command
-
-
-def chosen_objectives(
-    names: Sequence[str],
-    space: str | None,
-    weights: Sequence[str] = (),
-    node_cost: float | None = None,
-    pooled: bool = False,
-    exact: bool = False,
-) -> tuple[Objective, ...]:
-    """The rows of the table, as options change them; a usage error for what has no meaning."""
-    if pooled and exact:
-        raise click.UsageError("--pooled and --exact are two ways to sum up an F: give one of them.")
-    f_score: FScore | None = "pooled" if pooled else "exact" if exact else None
-    fs = [name for name in OBJECTIVES if OBJECTIVES[name].f_score]
-    if f_score is not None and not set(names).intersection(fs):
-        raise click.UsageError(f"--{f_score} goes with --objective {' or '.join(fs)}.")
-    if weights and GENERAL not in names:
-        raise click.UsageError(f"--weight goes with --objective {GENERAL}.")
-    objectives = []
-    for name in names:
-        row = OBJECTIVES[name]
-        try:
-            if name == GENERAL and weights:
-                row = replace(row, gains=_gains(weights))
-            if space is not None:
-                row = row.within(Space[space.upper()])
-            if f_score is not None and name in fs:
-                row = row.with_f(f_score)
-            if node_cost is not None:
-                row = row.with_node_cost(node_cost)
-        except ObjectiveError as error:
-            option = "--space" if space is not None else "--weight" if weights else "--node-cost"
-            raise click.UsageError(f"{option}: {error}.") from None
-        objectives.append(row)
-    return tuple(objectives)
+        click.option(
+            "--exact",
+            is_flag=True,
+            help="With labelled-f or bracketed-f: maximize the expected F itself instead of a ratio of "
+            "expectations. This is slow.",
+        ),
+        click.option(
+            "--pooled",
+            is_flag=True,
+            help="With labelled-f or bracketed-f: maximize the F of all sentences together.",
+        ),
+        click.option(
+            "--space",
+            type=NearestChoice(["free", "nary", "grammar"]),
+            help="The trees to search: any binary tree with a label on each span, any set of constituents "
+            "that do not cross, or the trees of the grammar.  [default: nary for general-recall and the Fs, "
+            "free for the other recalls, consistent brackets and bracketed-tree, grammar for the others]",
+        ),
+        click.option(
+            "--items",
+            type=NearestChoice(["projected", "symbol"]),
+            default="projected",
+            show_default=True,
+            help="Sum posteriors over the symbols with the same label, or keep symbols apart.",
+        ),
+    )
 
 
 def _gains(weights: Sequence[str]) -> tuple[tuple[Item, float], ...]:
@@ -125,7 +160,7 @@ def _gains(weights: Sequence[str]) -> tuple[tuple[Item, float], ...]:
 
 @contextmanager
 def combinations_checked() -> Iterator[None]:
-    """A usage error for options that the parser finds to have no meaning together."""
+    """Turn OptionsError, for options that cannot be combined, into a usage error."""
     try:
         yield
     except OptionsError as error:

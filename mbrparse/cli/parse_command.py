@@ -2,142 +2,60 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from mbrparse.cli.best_first_options import best_first_options, best_first_search
-from mbrparse.cli.candidates_options import candidates_options, check_candidates, risk_of
-from mbrparse.cli.objective_options import chosen_objectives, combinations_checked, objective_options
-from mbrparse.cli.options import (
-    NearestChoice,
-    encoding_option,
-    jobs_option,
-    note,
-    output_option,
-    prune_option,
-)
+from mbrparse.cli.input_options import InputOptions, input_options, label_marks_options
+from mbrparse.cli.objective_options import ObjectiveOptions, combinations_checked, objective_options
+from mbrparse.cli.option_groups import SectionedCommand
+from mbrparse.cli.options import note
+from mbrparse.cli.output_options import OutputOptions, output_options, output_paths
 from mbrparse.cli.outputs import check_outputs
-from mbrparse.cli.posteriors_options import (
-    check_source,
-    label_marks,
-    label_marks_options,
-    posteriors_option,
-    posteriors_writer,
-    read_given,
+from mbrparse.cli.search_options import (
+    BestFirstOptions,
+    CandidateOptions,
+    DopOptions,
+    LimitOptions,
+    best_first_options,
+    candidate_options,
+    dop_options,
+    limit_options,
 )
-from mbrparse.cli.watching import Watch, log_option
-from mbrparse.cli.work_options import chosen_shard, opened, work_options
+from mbrparse.cli.watching import Watch
+from mbrparse.cli.work_options import WorkOptions, work_options
 
 if TYPE_CHECKING:
     from mbrparse.decode.posteriors.posteriors_file import GivenPosteriors
+    from mbrparse.grammar.dop.dop_grammar import DopGrammar
     from mbrparse.grammar.pcfg import PCFG
 
-PLACEHOLDER = "{objective}"
 
-
-@click.command()
+@click.command(cls=SectionedCommand)
 @click.argument("input", default="-")
-@click.option("-g", "--grammar", metavar="GRAMMAR", help="A grammar of mbrparse train.")
-@posteriors_option()
-@label_marks_options
-@output_option("Where to write; with several objectives a pattern such as build/{objective}.mrg.")
-@objective_options
-@click.option(
-    "--input", "form", type=NearestChoice(["trees", "tokens"]), help="Default: told by the first character."
-)
-@click.option("--debinarize", is_flag=True, help="Write n-ary trees.")
-@click.option(
-    "--fallback",
-    type=NearestChoice(["right-branching", "flat", "empty"]),
-    default="right-branching",
-    show_default=True,
-    help="What to write for a sentence without a parse.",
-)
-@click.option(
-    "--labels",
-    type=NearestChoice(["guessed", "none"]),
-    default="guessed",
-    show_default=True,
-    help="none: the published, unlabelled Bracketed Recall (root: the usual start symbol, other nodes X).",
-)
-@click.option(
-    "--max-length",
-    type=click.IntRange(min=1),
-    help="Fall back on longer sentences (default: about 2 GB of chart).",
-)
-@click.option(
-    "--max-seconds",
-    type=float,
-    metavar="SECONDS",
-    help="Fall back on a sentence that takes longer; best-first search gives the best found by then. What is "
-    "written then depends on the machine.",
-)
-@click.option(
-    "--precision",
-    type=NearestChoice(["double", "single"]),
-    default="double",
-    show_default=True,
-    help="Of the charts' numbers; single is for speed.",
-)
-@prune_option()
-@jobs_option()
-@log_option()
-@click.option("--details", metavar="FILE", help="Write one JSON line a sentence: status, expected scores.")
-@click.option(
-    "--write-posteriors",
-    metavar="FILE.npz",
-    help="Write the posteriors of labelled spans, in the form that --posteriors reads.",
-)
-@work_options
-@candidates_options
-@best_first_options
-@encoding_option()
+@input_options(label_marks_options)
+@objective_options()
+@output_options()
+@limit_options()
+@candidate_options()
+@dop_options()
+@best_first_options()
+@work_options()
 def parse(
     input: str,
-    grammar: str | None,
-    posteriors: str | None,
-    joiner: str | None,
-    continuation: str | None,
-    output: str,
-    names: tuple[str, ...],
-    space: str | None,
-    weights: tuple[str, ...],
-    node_cost: float | None,
-    pooled: bool,
-    exact: bool,
-    items: Any,
-    form: Any,
-    debinarize: bool,
-    fallback: Any,
-    labels: str,
-    max_length: int | None,
-    max_seconds: float | None,
-    prune: float,
-    jobs: Any,
-    log: str | None,
-    details: str | None,
-    write_posteriors: str | None,
-    encoding: str,
-    precision: Any,
-    engine: str,
-    k_best: int | None,
-    samples: int | None,
-    seed: int | None,
-    max_samples: int | None,
-    max_error: float | None,
-    sampled_posteriors: bool,
-    risk: str | None,
-    candidates: str | None,
-    shard: str | None,
-    work: str | None,
-    resume: bool,
-    **search: Any,
+    source: InputOptions,
+    objectives: ObjectiveOptions,
+    trees: OutputOptions,
+    limits: LimitOptions,
+    candidates: CandidateOptions,
+    dop: DopOptions,
+    best_first: BestFirstOptions,
+    machines: WorkOptions,
 ) -> None:
-    """Parse sentences for one objective or several; the charts are computed once for all.
+    """Parse sentences by minimum Bayes risk, or for the most probable derivation (Viterbi).
 
-    With --posteriors there is no grammar: another model says what it believes of the sentences' spans.
+    Each --objective names a criterion, and the tree that maximizes its expectation is written. Charts are
+    computed once for all objectives. With --posteriors another model's posteriors take the grammar's place.
 
     INPUT holds trees, whose tags or words are parsed, or lines of tokens. There is exactly one line of
     output for each sentence, in order, whatever happens to any one of them.
@@ -151,72 +69,67 @@ def parse(
     from mbrparse.grammar.grammars import read_any_grammar
     from mbrparse.grammar.kernel import announced
 
-    check_source(input, grammar, posteriors)
-    names = tuple(dict.fromkeys(names))
-    part = chosen_shard(shard, work, resume, pooled)
-    paths = [] if part is not None else output_paths(output, names)
-    files = [("--details", details), ("--write-posteriors", write_posteriors)]
-    files += [("--candidates", candidates), ("--log", log)]
+    source.check(input)
+    part = machines.part(objectives.pooled)
+    paths = [] if part is not None else output_paths(trees.output, objectives.distinct)
+    files = [("--details", trees.details), ("--write-posteriors", trees.write_posteriors)]
+    files += [("--candidates", candidates.candidates), ("--log", machines.log)]
     check_outputs(
         [] if part is not None else [*(("--output", path) for path in paths), *files],
-        [("--grammar", grammar), ("--posteriors", posteriors), ("--statistics", search["statistics"])],
+        [
+            ("--grammar", source.grammar),
+            ("--posteriors", source.posteriors),
+            ("--statistics", best_first.statistics),
+        ],
         [("INPUT", input)],
     )
-    objectives = chosen_objectives(names, space, weights, node_cost, pooled, exact)
-    best_first = best_first_search(engine, **search)
+    rows = objectives.objectives()
+    search = best_first.search()
     with combinations_checked():
         options = ParserOptions(
-            objectives,
-            fallback,
-            labels == "none",
-            debinarize,
-            max_length,
-            best_first,
-            precision,
-            items,
-            max_seconds=max_seconds,
-            k_best=k_best,
-            samples=samples,
-            seed=seed or 0,
-            risk=None if risk is None else risk_of(risk, debinarize),
-            prune=prune,
-            max_samples=max_samples,
-            max_error=max_error,
-            sampled_posteriors=sampled_posteriors,
+            rows,
+            trees.fallback,
+            trees.labels == "none",
+            trees.debinarize,
+            limits.max_length,
+            search,
+            limits.precision,
+            objectives.items,
+            max_seconds=limits.max_seconds,
+            k_best=candidates.k_best,
+            samples=candidates.samples,
+            seed=candidates.seed or 0,
+            risk=candidates.tree_rates(trees.debinarize),
+            prune=limits.prune,
+            max_samples=dop.max_samples,
+            max_error=dop.max_error,
+            sampled_posteriors=dop.sampled_posteriors,
         )
     collected = None
-    source: PCFG | DopGrammar | GivenPosteriors
-    if grammar is None:
-        source = read_given(str(posteriors), label_marks(joiner, continuation))
+    known: PCFG | DopGrammar | GivenPosteriors
+    if source.grammar is None:
+        known = source.given()
     else:
-        source = known = read_any_grammar(grammar)
-        if write_posteriors is not None:
-            collected = posteriors_writer(write_posteriors, known, options), write_posteriors
-    check_candidates(isinstance(source, DopGrammar) and options.draws, seed, candidates, options)
-    job = Job(source, options, details is not None, collected is not None)
-    watch = Watch(input, log)
+        known = grammar = read_any_grammar(source.grammar)
+        if trees.write_posteriors is not None:
+            collected = trees.posteriors_writer(grammar, options), trees.write_posteriors
+    candidates.check(isinstance(known, DopGrammar) and options.draws)
+    job = Job(known, options, trees.details is not None, collected is not None)
+    watch = Watch(input, machines.log)
     with (
         announced(lambda: note("compiling kernels, once on this machine ...")),
-        opened(work, resume, part, job, candidates is not None) as folder,
+        machines.folder(part, job, candidates.candidates is not None) as folder,
     ):
         if folder is None:
-            chunks = read_chunks(input, form, encoding)
+            chunks, kept = read_chunks(input, source.form, source.encoding), iter
         else:
-            chunks = folder.wanted(read_chunks(input, form, encoding, BLOCK, BLOCK))
+            chunks = folder.wanted(read_chunks(input, source.form, source.encoding, BLOCK, BLOCK))
+            kept = folder.kept
         with combinations_checked():
-            results = parse_all(
-                job, chunks, jobs, note, watch, iter if folder is None else folder.kept, watch.standing
-            )
+            results = parse_all(job, chunks, machines.jobs, note, watch, kept, watch.standing)
         if part is None:
-            account = write_parses(results, paths, details, collected, candidates=candidates)
+            account = write_parses(results, paths, trees.details, collected, candidates=candidates.candidates)
         else:
             account = ParseAccount.of(results)
             note(f"shard {part} is done; when all are, mbrparse merge writes their files")
     note(str(account))
-
-
-def output_paths(output: str, names: Sequence[str]) -> list[str]:
-    """Where the trees of each objective are written; a usage error where all would go to one place."""
-    if len(names) > 1 and PLACEHOLDER not in output:
-        raise click.UsageError(f"With several objectives, --output must hold {PLACEHOLDER}.")
-    return [output.replace(PLACEHOLDER, name) for name in names]

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from mbrparse.cli.input_options import InputOptions, input_options
 from mbrparse.cli.objective_options import combinations_checked
-from mbrparse.cli.options import Finite, NearestChoice, encoding_option, output_option, prune_option
+from mbrparse.cli.options import Finite, NearestChoice, note, output_option, prune_option
 from mbrparse.cli.outputs import check_outputs
-from mbrparse.cli.posteriors_options import posteriors_option, read_given
 from mbrparse.files import STANDARD, open_output, open_output_bytes, together
 
 if TYPE_CHECKING:
@@ -22,8 +22,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("input", required=False)
-@click.option("-g", "--grammar", metavar="GRAMMAR", help="A grammar of mbrparse train.")
-@posteriors_option()
+@input_options()
 @click.option(
     "--line", type=click.IntRange(min=1), default=1, show_default=True, help="Which sentence, from 1."
 )
@@ -44,25 +43,18 @@ if TYPE_CHECKING:
 )
 @click.option("--svg", metavar="PATH", help="Draw the chart here, as an SVG image.")
 @click.option("--png", metavar="PATH", help="Draw the chart here, as a PNG image.")
-@click.option(
-    "--input", "form", type=NearestChoice(["trees", "tokens"]), help="Default: told by the first character."
-)
 @prune_option()
 @output_option()
-@encoding_option()
 def posteriors(
     input: str | None,
-    grammar: str | None,
-    posteriors: str | None,
+    source: InputOptions,
     line: int,
     threshold: float,
     layout: str,
     svg: str | None,
     png: str | None,
-    form: Any,
     prune: float,
     output: str,
-    encoding: str,
 ) -> None:
     """Show a sentence's chart: over each span the most probable constituent, and its posterior in per cent.
 
@@ -75,14 +67,14 @@ def posteriors(
     from mbrparse.decode.posteriors.posterior_table import cells, heat_table, listing
     from mbrparse.errors import MbrparseError
 
-    if (grammar is None) == (posteriors is None):
+    if (source.grammar is None) == (source.posteriors is None):
         raise click.UsageError("Say either --grammar or --posteriors.")
-    text = STANDARD if posteriors is None and input is None else input
+    text = STANDARD if source.posteriors is None and input is None else input
     check_outputs(
         [("--output", output), ("--svg", svg), ("--png", png)],
-        [("INPUT", text), ("--grammar", grammar), ("--posteriors", posteriors)],
+        [("INPUT", text), ("--grammar", source.grammar), ("--posteriors", source.posteriors)],
     )
-    batch, reason, found = _of_sentence(text, grammar, posteriors, line, form, prune, encoding)
+    batch, reason, found = _of_sentence(text, source, line, prune)
     if found is None:
         raise MbrparseError(
             f"sentence {line} has no chart: {reason}", source=batch.source, remedy="show another: --line N"
@@ -107,17 +99,10 @@ def posteriors(
 
 
 def _of_sentence(
-    input: str | None,
-    grammar: str | None,
-    given: str | None,
-    line: int,
-    form: Any,
-    prune: float,
-    encoding: str,
+    input: str | None, given: InputOptions, line: int, prune: float
 ) -> tuple[Batch, str | None, Any]:
     """The sentence, why it has no chart, and its posteriors."""
     from mbrparse.aside import aside
-    from mbrparse.cli.options import note
     from mbrparse.decode.grammar_source import GrammarSource
     from mbrparse.decode.objectives import OBJECTIVES
     from mbrparse.decode.parser_options import ParserOptions
@@ -130,12 +115,12 @@ def _of_sentence(
 
     options = ParserOptions((OBJECTIVES["labelled-recall"],), expectations=True, prune=prune)
     source: GrammarSource | PosteriorsSource
-    if grammar is not None:
-        known = read_any_grammar(grammar)
+    if given.grammar is not None:
+        known = read_any_grammar(given.grammar)
         with combinations_checked():
             source = GrammarSource(known, options)
     else:
-        posteriors = read_given(str(given))
+        posteriors = given.given()
         with combinations_checked():
             source = PosteriorsSource(posteriors, options)
         if input is None:
@@ -147,7 +132,7 @@ def _of_sentence(
             numbers = tuple(Tree(str(place)) for place in range(int(posteriors.lengths[line - 1])))
             batch = Batch([numbers], line - 1, source=posteriors.source)
     if input is not None:
-        batch = _read(input, line, form, encoding)
+        batch = _read(input, line, given.form, given.encoding)
     with announced(lambda: note("compiling kernels, once on this machine ...")):
         [evidence] = aside(lambda: list(source.evidence(batch)))
     return batch._replace(sentences=[evidence.sentence]), evidence.reason, evidence.posteriors

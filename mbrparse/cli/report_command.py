@@ -75,7 +75,7 @@ def report(
     differences with intervals, breakdowns, calibration, and every sentence with its trees, its errors
     marked, and the chart of its posteriors.
     """
-    from mbrparse.cli.posteriors_options import read_given
+    from mbrparse.cli.input_options import read_given
     from mbrparse.evaluate.evalb.parameters import EvalbParameters, read_parameters
     from mbrparse.evaluate.evaluation import file_sources
     from mbrparse.evaluate.report.pages import Wishes, write_report

@@ -1,0 +1,240 @@
+"""The options of ``mbrparse parse`` about search: limits, candidates, DOP's samples, best-first search."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from mbrparse.cli.option_groups import option_group
+from mbrparse.cli.options import Finite, NearestChoice, note, prune_option, refuse_options
+
+if TYPE_CHECKING:
+    from mbrparse.evaluate.risk import TreeRates
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True)
+class LimitOptions:
+    """What bounds charts and searches."""
+
+    max_length: int | None
+    max_seconds: float | None
+    precision: Any
+    prune: float
+
+
+def limit_options() -> Callable[[Command], Command]:
+    """The group ``limits``."""
+    return option_group(
+        "limits",
+        LimitOptions,
+        "Limits",
+        click.option(
+            "--max-length",
+            type=click.IntRange(min=1),
+            help="Fall back on longer sentences (default: about 2 GB of chart).",
+        ),
+        click.option(
+            "--max-seconds",
+            type=float,
+            metavar="SECONDS",
+            help="Fall back on a sentence that takes longer; best-first search returns the best tree found "
+            "by then. The output then depends on the machine.",
+        ),
+        click.option(
+            "--precision",
+            type=NearestChoice(["double", "single"]),
+            default="double",
+            show_default=True,
+            help="The numbers of the charts; single is faster.",
+        ),
+        prune_option(),
+    )
+
+
+@dataclass(frozen=True)
+class CandidateOptions:
+    """The candidates of each sentence, and the risk that chooses among them."""
+
+    k_best: int | None
+    samples: int | None
+    seed: int | None
+    candidates: str | None
+    risk: str | None
+
+    def check(self, has_samples: bool) -> None:
+        """Raise UsageError for options that lack others; ``has_samples``: a DOP grammar draws some."""
+        if self.candidates is not None and self.k_best is None and self.samples is None:
+            raise click.UsageError("--candidates needs --k-best or --samples.")
+        if self.seed is not None and self.samples is None and not has_samples:
+            raise click.UsageError(
+                "--seed goes with --samples, and with what a DOP grammar draws (--sampled-posteriors, "
+                "most-probable-tree and the like)."
+            )
+
+    def tree_rates(self, debinarize: bool) -> TreeRates | None:
+        """The scores of --risk, on trees as they are written; UsageError for an unknown criterion."""
+        if self.risk is None:
+            return None
+        from mbrparse.errors import MbrparseError
+        from mbrparse.evaluate.risk import TreeRates
+
+        try:
+            return TreeRates(self.risk, "original" if debinarize else "binarized")
+        except MbrparseError as error:
+            raise click.BadParameter(f"{error}.", param_hint="--risk") from None
+
+
+def candidate_options() -> Callable[[Command], Command]:
+    """The group ``candidates``."""
+    return option_group(
+        "candidates",
+        CandidateOptions,
+        "Candidates",
+        click.option(
+            "--k-best",
+            type=click.IntRange(min=1),
+            metavar="K",
+            help="Candidates: the different trees of the K most probable derivations.",
+        ),
+        click.option(
+            "--samples",
+            type=click.IntRange(min=1),
+            metavar="K",
+            help="Candidates: the different trees of K derivations, sampled by their probabilities.",
+        ),
+        click.option("--seed", type=click.IntRange(min=0), help="Seed of all samples.  [default: 0]"),
+        click.option(
+            "--candidates",
+            metavar="FILE",
+            help="Write the candidates: number of the sentence, log probability and tree, tab-separated.",
+        ),
+        click.option(
+            "--risk",
+            metavar="CRITERION",
+            help="The criterion that minimum-risk maximizes the expectation of, as evaluate names it "
+            "(labelled_f), counted on trees as they are written.",
+        ),
+    )
+
+
+@dataclass(frozen=True)
+class DopOptions:
+    """How many derivations are sampled from a DOP grammar."""
+
+    max_samples: int | None
+    max_error: float | None
+    sampled_posteriors: bool
+
+
+def dop_options() -> Callable[[Command], Command]:
+    """The group ``dop``."""
+    return option_group(
+        "dop",
+        DopOptions,
+        "DOP grammars",
+        click.option(
+            "--max-samples",
+            type=click.IntRange(min=1),
+            metavar="N",
+            help="Sample at most so many derivations for most-probable-tree, consistent-brackets and the "
+            "like.  [default: 1000]",
+        ),
+        click.option(
+            "--max-error",
+            type=Finite(min=0, max=1, max_open=True),
+            metavar="P",
+            help="With most-probable-tree: stop when the probability that another tree is the most frequent "
+            "one is at most P (0: always --max-samples).  [default: 0.01]",
+        ),
+        click.option(
+            "--sampled-posteriors",
+            is_flag=True,
+            help="Estimate posteriors from --max-samples derivations instead of all.",
+        ),
+    )
+
+
+@dataclass(frozen=True)
+class BestFirstOptions:
+    """The engine, and the options of best-first search."""
+
+    engine: str
+    merit: str
+    edges: int | None
+    until: str
+    beta_threshold: float
+    statistics: str | None
+
+    def search(self) -> Any:
+        """How to search best-first; None for the exhaustive engine, which takes none of these options."""
+        context = click.get_current_context()
+        if self.engine == "exhaustive":
+            refuse_options(("merit", "edges", "until", "beta_threshold", "statistics"), "--engine best-first")
+            return None
+        from mbrparse.decode.best_first.best_first import BestFirst, Until
+        from mbrparse.decode.best_first.merits import MERITS
+        from mbrparse.errors import MbrparseError
+        from mbrparse.grammar.statistics.statistics_file import read_statistics
+
+        try:
+            until = Until.parse(self.until)
+        except MbrparseError as error:
+            raise click.BadParameter(str(error), param_hint="--until") from None
+        parameter = next(known for known in context.command.params if known.name == "merit")
+        merit = NearestChoice(list(MERITS)).convert(self.merit, parameter, context)
+        found = BestFirst(merit, until, self.edges, self.beta_threshold)
+        if until.name == "mass":
+            note("--until mass: each sentence is first given an exhaustive inside pass")
+        return (
+            found if self.statistics is None else replace(found, statistics=read_statistics(self.statistics))
+        )
+
+
+def best_first_options() -> Callable[[Command], Command]:
+    """The group ``best_first``."""
+    return option_group(
+        "best_first",
+        BestFirstOptions,
+        "Best-first search",
+        click.option(
+            "--engine",
+            type=NearestChoice(["exhaustive", "best-first"]),
+            default="exhaustive",
+            show_default=True,
+            help="Fill the whole chart, or only as much as --until asks for. The options below need "
+            "best-first.",
+        ),
+        click.option(
+            "--merit",
+            metavar="NAME",
+            default="boundary-trigram",
+            show_default=True,
+            help="The figure of merit that orders the agenda (an unknown name is answered with all of them).",
+        ),
+        click.option("--edges", type=click.IntRange(min=1), metavar="N", help="Make at most so many edges."),
+        click.option(
+            "--until",
+            default="first-parse",
+            show_default=True,
+            metavar="WHEN",
+            help="first-parse, exhausted, or mass:0.95, a share of the sentence's probability, for which "
+            "there is an exhaustive inside pass first.",
+        ),
+        click.option(
+            "--beta-threshold",
+            type=Finite(min=0, max=1),
+            default=0.01,
+            show_default=True,
+            help="Propagate the growth of an inside estimate when it exceeds this share.",
+        ),
+        click.option(
+            "--statistics",
+            metavar="FILE",
+            help="The file that mbrparse train --statistics wrote; most figures of merit need it.",
+        ),
+    )
