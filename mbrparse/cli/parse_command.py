@@ -121,10 +121,10 @@ def parse(
         machines.folder(part, job, candidates.candidates is not None) as folder,
     ):
         if folder is None:
-            chunks, kept = read_chunks(input, source.form, source.encoding), iter
+            chunks = read_chunks(input, source.form, source.encoding)
         else:
             chunks = folder.wanted(read_chunks(input, source.form, source.encoding, BLOCK, BLOCK))
-            kept = folder.kept
+        kept = iter if folder is None else folder.kept
         with combinations_checked():
             results = parse_all(job, chunks, machines.jobs, note, watch, kept, watch.standing)
         if part is None:
