@@ -1,8 +1,8 @@
 """Optima of the naive twin: every objective by listing the trees of its space.
 
-An objective adds up the gains of a tree's items; each distinct item earns once, however often
-a chain of unary rules repeats its label. Gains are expected numbers of occurrences, from the
-closed form of `naive_unary`, so grammars may have cycles of unary rules; all values are exact.
+An objective adds up the gains of a tree's items; each distinct item earns once. Gains are
+expected numbers of occurrences, from the closed form of `naive_unary`, so grammars may have
+cycles of unary rules; all values are exact.
 
 ==================  ====================================================  ==================
 objective           items                                                 gain
@@ -19,8 +19,8 @@ max-rule-product    the same                                              log po
 g counts constituents, and nodes that are rewritten as a word are none: over one position only
 what stands above them earns.
 
-Spaces. `grammar`: the grammar's own derivations whose chains of unary rules visit no symbol
-twice; the projection decides what a node earns and nothing else. Max-rule: the trees of
+Spaces. `grammar`: the grammar's own derivations whose chains of unary rules hold no label
+twice; else the projection decides what a node earns and nothing more. Max-rule: the trees of
 `max_rule_trees`. `free`: a binary bracketing with one label for each span of width >= 2 and
 nothing over one position.
 
@@ -29,7 +29,7 @@ is the sum of log posteriors.
 """
 
 import math
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import product
@@ -145,18 +145,31 @@ def value(
 # --- space `grammar` -------------------------------------------------------------------
 
 
+def grammar_trees(
+    grammar: Grammar, sentence: Sequence[str], projection: Projection | None = None
+) -> list[Node]:
+    """The derivations in which no chain of unary rules holds a label twice."""
+
+    def holds_no_label_twice(node: Node, above: tuple[str, ...] = ()) -> bool:
+        label = project(node.symbol, projection)
+        chain = (*above, label) if len(node.children) == 1 else ()
+        return label not in above and all(holds_no_label_twice(child, chain) for child in node.children)
+
+    return [tree for tree, _ in derivations(grammar, sentence) if holds_no_label_twice(tree)]
+
+
 def grammar_optimum(
     grammar: Grammar, sentence: Sequence[str], objective: Objective, projection: Projection | None = None
 ) -> tuple[P, list[Node]]:
-    """The largest value of a derivation, and all derivations (of symbols) that reach it.
+    """The largest value of one of `grammar_trees`, and all of these (of symbols) that reach it.
 
-    (0, []) if there is no derivation.
+    (0, []) if there is none.
     """
     earned = gains(grammar, sentence, objective, projection)
     terminals = grammar.terminals()
     return best_of(
         (tree, value(tree, earned, objective, projection, terminals))
-        for tree, _ in derivations(grammar, sentence)
+        for tree in grammar_trees(grammar, sentence, projection)
     )
 
 
@@ -168,18 +181,12 @@ def max_rule_trees(
 ) -> Iterator[Node]:
     """Every tree of labels built of rule items that have a posterior above zero.
 
-    Its root is the label of a start symbol that is the root of some derivation. In a chain of
-    unary productions a label comes no more often than it has symbols with a posterior above zero
-    over the span (so that every derivation whose chains visit no symbol twice has its place here).
-    Nodes hold labels in place of symbols; the tree need not be the projection of any derivation.
+    Its root is the label of a start symbol that is the root of some derivation. A chain of unary
+    productions holds no label twice. Nodes hold labels in place of symbols; the tree need not be
+    the projection of any derivation.
     """
     n = len(sentence)
     terminals = grammar.terminals()
-    alive = Counter(
-        (start, end, project(symbol, projection))
-        for (start, end, symbol), mass in posteriors(grammar, sentence).items()
-        if mass > 0
-    )
     of_parent: dict[LabelledSpan, list[Item]] = defaultdict(list)
     known = item_posteriors(grammar, sentence, "rule", projection)
     for item in sorted(known, key=str):
@@ -188,7 +195,7 @@ def max_rule_trees(
                 of_parent[start, end, label].append(item)
 
     def over(start: int, end: int, label: str, above: tuple[str, ...] = ()) -> Iterator[Node]:
-        if label not in terminals and above.count(label) >= alive[start, end, label]:
+        if label in above:
             return
         if label in terminals:
             yield Node(label, start, end)

@@ -24,7 +24,7 @@ from strategies import UNKNOWN
 NONTERMINALS = ("NP^S", "NP^VP", "X_Cont", "NP~1", "VP@2", "X_Cont>NN", "VP", "S&1", "S^NP", "QP")
 """What nonterminals other than S are drawn from; S is always among them."""
 FEW_LABELS = ("S&1", "S^NP", "S~1", "NP^S", "NP~1")
-"""Nonterminals whose chains visit one label through several symbols more often than not."""
+"""Nonterminals of few labels: most chains hold a label twice."""
 WORDS = ("x", "y", "z")
 MOST_TREES = 300
 """How many derivations, or trees of max-rule, the sentences of `unary_cases` have at most."""

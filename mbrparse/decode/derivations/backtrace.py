@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from mbrparse.decode.derivations.chains import best_chain, bound_steps, list_steps
 from mbrparse.decode.derivations.gains import production_gain
-from mbrparse.decode.derivations.label_chains import best_label_chain
 from mbrparse.decode.derivations.search_state import SearchState, margin
+from mbrparse.decode.derivations.unary_chains import read_chain
 from mbrparse.grammar.charts.forest.packed_forest import forest_cell
 from mbrparse.grammar.charts.rule_tables import Floats
 from mbrparse.grammar.kernel import kernel
@@ -18,8 +17,8 @@ def best_trees(state: SearchState, root_gains: Floats, lanes: int, n: int) -> No
     """The nodes of the first lanes' best trees in preorder, preterminals included, and their values.
 
     They go to ``values.tree_nodes``. ``root_gains`` [node of the root cell, lane] are -inf where a node
-    is no root. Of equal candidates the earlier split, then the lesser symbols; a chain of fewer nodes
-    first. No node, and -inf, where there is no tree.
+    is no root. Of equal candidates the earlier split, then the lesser symbols; no chain, then the
+    one listed first. No node, and -inf, where there is no tree.
     """
     count = 0
     for lane in range(lanes):
@@ -72,9 +71,9 @@ def _best_tree(state: SearchState, root_gains: Floats, lane: int, n: int, count:
             length = _chain(state, cell, node, lane)
             for place in range(length - 1):
                 starts[count], ends[count] = start, end
-                symbols[count] = forest.node_symbol[chains.best_path[place]]
+                symbols[count] = forest.node_symbol[chains.path[place]]
                 count += 1
-            node = chains.best_path[length - 1]
+            node = chains.path[length - 1]
         starts[count], ends[count], symbols[count] = start, end, forest.node_symbol[node]
         count += 1
         if end - start > 1:
@@ -87,11 +86,23 @@ def _best_tree(state: SearchState, root_gains: Floats, lane: int, n: int, count:
 
 @kernel
 def _chain(state: SearchState, cell: int, node: int, lane: int) -> int:
-    """The number of nodes of the best chain from a node down; they are in ``chains.best_path``."""
-    if len(state.times):
-        return best_label_chain(state, cell, node, lane)
-    list_steps(state, cell)
-    _, length = best_chain(state, cell, node, lane, bound_steps(state, cell, lane))
+    """The number of nodes of the best chain from a node down; they are in ``chains.path``."""
+    values = state.values
+    value = values.best[node, lane]
+    slack, length = margin(state, lane, value), 0
+    while length == 0:
+        length = read_chain(
+            state.forest,
+            state.gains,
+            (values.own, values.best),
+            state.chains,
+            cell,
+            node,
+            lane,
+            value - slack,
+        )
+        # Where large values cancel, rounding may leave all chains below.
+        slack = 4 * slack + 1e-12
     return length
 
 

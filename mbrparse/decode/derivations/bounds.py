@@ -48,7 +48,6 @@ class Earnings(NamedTuple):
     log_total: float  # of the sentence's probability, as the search scales it
     projected: bool  # productions with their splits are those of labels
     chains: bool  # a cell may have several nodes of a tree
-    adds_up: bool  # what a tree earns in a cell of the core is known, in lanes that weigh items
 
 
 @steady
@@ -137,7 +136,7 @@ def bound_cells(earnings: Earnings, cells: Cells, edge_most: Floats, n: int) -> 
                 product = max(0.0, product)
             product += excess[cell]
             mass = masses.constituents[cell] if chains else masses.largest_label[cell]
-            known = earnings.adds_up and core[cell] != 0
+            known = not earnings.projected and core[cell] != 0
             for lane in range(LANES):
                 bounds.cap[cell, lane] = np.inf
                 if weights[SPLIT, lane] > 0 and not chains and _weighs_only(weights, lane, SPLIT):

@@ -25,6 +25,7 @@ from mbrparse.grammar.charts.columns import Labels, Spans
 from mbrparse.grammar.charts.factory import TIE
 from mbrparse.grammar.charts.forest.packed_forest import Forest
 from mbrparse.grammar.charts.nodes import columns_of
+from mbrparse.grammar.charts.rule_tables import Ints
 
 
 class ForestDecoder:
@@ -51,9 +52,18 @@ class ForestDecoder:
             for index, row in enumerate(objectives)
             if row.space is Space.ITEMS and index not in together
         ]
+        # The most probable derivation may have a label twice in a chain, if not a symbol.
+        symbols: Ints = np.arange(len(label), dtype=np.int32)
+        probable = (
+            [] if plain or not grammar.has_unaries else [index for index in together if self._rules[index][1]]
+        )
+        others = [index for index in together if index not in probable]
         lanes = [
-            GrammarLanes(grammar, forests, self.items, {index: objectives[index] for index in batch}, tie)
-            for batch in _batched(objectives, together)
+            GrammarLanes(
+                grammar, forests, self.items, {index: objectives[index] for index in batch}, tie, chain_label
+            )
+            for indices, chain_label in ((others, self.items.label), (probable, symbols))
+            for batch in _batched(objectives, indices)
         ]
         max_rule = [
             MaxRule(grammar, forests, self.items, {index: objectives[index] for index in batch}, tie)

@@ -8,11 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from mbrparse.decode.derivations.additive_chains import close_by_components
-from mbrparse.decode.derivations.chains import best_chain, bound_steps, list_steps
 from mbrparse.decode.derivations.gains import CHILD, LANES, PRODUCTION, RULE, SPAN, SPLIT
-from mbrparse.decode.derivations.label_chains import close_labels
 from mbrparse.decode.derivations.search_state import SearchState
+from mbrparse.decode.derivations.unary_chains import close_cell
 from mbrparse.grammar.charts.forest.packed_forest import ONE, Index, forest_cell
 from mbrparse.grammar.charts.rule_tables import Floats, Ints
 from mbrparse.grammar.charts.vector import add, load, maximum, multiply, multiply_add, spread, store
@@ -136,7 +134,7 @@ def complete(state: SearchState, cell: int, single: bool) -> None:
     forest, values = state.forest, state.values
     _value_without_chains(state, cell, single)
     if forest.unary_first[cell + 1] > forest.unary_first[cell]:
-        _close(state, cell)
+        close_cell(forest, state.gains, values.own, values.best, state.chains, cell)
     elif len(forest.unary_rule):
         for node in range(forest.node_first[cell], forest.node_first[cell + 1]):
             store(values.best, node, 0, load(values.own, node, 0))
@@ -182,23 +180,3 @@ def _value_without_chains(state: SearchState, cell: int, single: bool) -> None:
     if not single:
         for node in range(forest.node_first[cell], forest.node_first[cell + 1]):
             store(own, node, 0, add(load(own, node, 0), load(node_gain, node, 0)))
-
-
-@kernel
-def _close(state: SearchState, cell: int) -> None:
-    """The values of a cell's nodes with the best chain below each."""
-    forest, chains, values = state.forest, state.chains, state.values
-    if len(state.times):
-        close_labels(state, cell)
-        return
-    list_steps(state, cell)
-    if len(chains.rank) and close_by_components(state, cell):
-        return
-    first = forest.node_first[cell]
-    for lane in range(LANES):
-        foot = bound_steps(state, cell, lane)
-        for node in range(first, forest.node_first[cell + 1]):
-            if chains.head[node - first] < 0:
-                values.best[node, lane] = values.own[node, lane]
-            else:
-                values.best[node, lane], _ = best_chain(state, cell, node, lane, foot)

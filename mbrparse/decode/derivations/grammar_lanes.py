@@ -15,9 +15,8 @@ from mbrparse.decode.derivations.lane_search import LaneTables, Search, search_l
 from mbrparse.decode.derivations.search_state import NO_NUMBERS, EdgeGains, SearchState
 from mbrparse.decode.derivations.tree_search import GrammarTree, TreeSearch
 from mbrparse.decode.objectives import Objective
-from mbrparse.grammar.charts.clock import NO_LIMIT
 from mbrparse.grammar.charts.forest.forests import Forests
-from mbrparse.grammar.charts.rule_tables import Floats
+from mbrparse.grammar.charts.rule_tables import Floats, Ints
 from mbrparse.grammar.pcfg import PCFG
 
 
@@ -31,8 +30,12 @@ class GrammarLanes:
         items: ItemTables,
         objectives: Mapping[int, Objective],
         tie: float,
+        chain_label: Ints,
     ) -> None:
-        """``objectives`` by their position among all; one may look at splits (``SPLIT``)."""
+        """``objectives`` by their position among all; one may look at splits (``SPLIT``).
+
+        ``chain_label`` [symbol] is what comes once in a chain of unary rules.
+        """
         self._places = list(objectives)
         self._weights = _weights(list(objectives.values()))
         self._state: SearchState | None = None
@@ -44,15 +47,13 @@ class GrammarLanes:
         self._given = LaneTables(forests.tables, forests.unaries, items, new_sums(items), roots, root_gains)
         self._lower: Floats = np.zeros(LANES)
         self._search = TreeSearch(
-            items.label,
+            chain_label,
             items.rule_log_prob,
             grammar.unary_parent,
             grammar.unary_child,
             tie,
             clock=forests.clock,
         )
-        # Chains of symbols that share labels are not worth their search for a bound.
-        self._adds_up = not grammar.has_unaries or len(np.unique(items.label)) == len(items.label)
         self._chains = grammar.has_unaries
 
     def narrow(self, kept: KeptForest, cells: Cells, log_total: float, length: int) -> None:
@@ -82,7 +83,7 @@ class GrammarLanes:
         self, kept: KeptForest, cells: Cells, log_total: float, narrows: bool, searched: bool, length: int
     ) -> SearchState:
         state = self._state_of(kept)
-        search = Search(narrows, searched, len(self._places), NO_LIMIT.stop)
+        search = Search(narrows, searched, len(self._places))
         earnings = self._earnings(log_total)
         search_lanes(state, self._given, search, earnings, cells, kept.edge_most, length)
         return state
@@ -95,7 +96,6 @@ class GrammarLanes:
             log_total,
             projected=False,
             chains=self._chains,
-            adds_up=self._adds_up,
         )
 
     def _state_of(self, kept: KeptForest) -> SearchState:

@@ -35,7 +35,6 @@ class LabelForest(NamedTuple):
     edge_posterior: Floats  # of the production at this split
     log_edge_posterior: Floats  # its logarithm, worked out where it is wanted
     unary_posterior: Floats
-    times: Ints  # by node: how many symbols it stands for, which is how often a chain may visit it
 
 
 @steady
@@ -81,7 +80,7 @@ def project_forest(
 @kernel
 def _project_nodes(source: ItemForest, labels: LabelForest, scratch: ProjectionScratch, cell: int) -> None:
     """The cell's nodes, one for each label."""
-    forest, items, into, times = source.forest, source.items, labels.forest, labels.times
+    forest, items, into = source.forest, source.items, labels.forest
     node_of_label, label_node = scratch.node_of_label, scratch.label_node
     inside, outside, node_symbol = forest.inside, forest.outside, forest.node_symbol
     first, count = scratch.counts[0], scratch.counts[0]
@@ -97,9 +96,8 @@ def _project_nodes(source: ItemForest, labels: LabelForest, scratch: ProjectionS
             node_of_label[name] = projected
             into.node_symbol[projected] = name
             into.node_start[projected] = forest.node_start[node]
-            into.lexical[projected], times[projected] = 0, 0
+            into.lexical[projected] = 0
         label_node[node] = projected
-        times[projected] += 1
         into.lexical[projected] += outside[node] * forest.lexical[node]
     for node in range(first, count):
         node_of_label[into.node_symbol[node]] = -1
@@ -250,7 +248,6 @@ class LabelForests:
             new_floats(edges),
             new_floats(edges),
             new_floats(unaries),
-            new_ints(nodes),
         )
         scratch = ProjectionScratch(
             np.full(self._items.n_labels, -1, np.int32),

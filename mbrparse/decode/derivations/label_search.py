@@ -11,7 +11,7 @@ from mbrparse.decode.derivations.bounds import Cells, Earnings, bound_below, bou
 from mbrparse.decode.derivations.forest_search import search_forest
 from mbrparse.decode.derivations.gains import LANES, Booleans, lexical_posterior_gains
 from mbrparse.decode.derivations.lane_search import Search
-from mbrparse.decode.derivations.search_state import SearchState, unhurried
+from mbrparse.decode.derivations.search_state import SearchState
 from mbrparse.grammar.charts.forest.packed_forest import forest_cell
 from mbrparse.grammar.charts.rule_tables import Floats
 from mbrparse.grammar.kernel import kernel
@@ -43,7 +43,7 @@ def search_labels(
         bound_below(cells.bounds, n, state.stop)
         narrow(earnings, cells, n, state.stop)
     else:
-        best_trees(unhurried(state, search.never), given.root_gains, search.lanes, n)
+        best_trees(state, given.root_gains, search.lanes, n)
 
 
 @kernel

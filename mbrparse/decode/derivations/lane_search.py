@@ -7,16 +7,16 @@ from typing import NamedTuple
 import numpy as np
 
 from mbrparse.decode.derivations.backtrace import best_trees, best_values
-from mbrparse.decode.derivations.bounds import Cells, Earnings, bound_below, bound_cells, narrow
+from mbrparse.decode.derivations.bounds import Cells, Earnings, bound_cells, narrow
 from mbrparse.decode.derivations.forest_search import earned_in_cells, search_forest
 from mbrparse.decode.derivations.gains import LANES, LOG_NODE, ItemSums, item_gains, lexical_gains
 from mbrparse.decode.derivations.item_forest import ItemForest
 from mbrparse.decode.derivations.item_tables import ItemTables
 from mbrparse.decode.derivations.relaxed_search import bound_by_search
-from mbrparse.decode.derivations.search_state import SearchState, unhurried
+from mbrparse.decode.derivations.search_state import SearchState
 from mbrparse.grammar.charts.closure import UnaryTables
 from mbrparse.grammar.charts.forest.packed_forest import forest_cell
-from mbrparse.grammar.charts.rule_tables import Floats, Ints, SparseTables
+from mbrparse.grammar.charts.rule_tables import Floats, SparseTables
 from mbrparse.grammar.kernel import kernel, steady
 
 _SMALL = 1e-300  # in place of zero, whose logarithm would only be in the way
@@ -40,7 +40,6 @@ class Search(NamedTuple):
     narrows: bool  # to add to the selection what the best trees may need; else to find the best trees
     searched: bool  # the forest's best values are known
     lanes: int  # how many are in use
-    never: Ints  # a stop that is not set: trees are read off in any case, as it takes little
 
 
 @kernel
@@ -61,13 +60,9 @@ def search_lanes(
             lexical_gains(state.forest, given.items, state.gains.weights, state.values.lexical, position)
         if search.narrows:
             # Before the search, whose values stay.
-            if earnings.adds_up:
-                earned_in_cells(state, cells.core.items, cells.bounds.most, n)
-                bound_cells(earnings, cells, edge_most, n)
-                bound_by_search(state, cells, n)
-            else:
-                bound_cells(earnings, cells, edge_most, n)
-                bound_below(cells.bounds, n, state.stop)
+            earned_in_cells(state, cells.core.items, cells.bounds.most, n)
+            bound_cells(earnings, cells, edge_most, n)
+            bound_by_search(state, cells, n)
         search_forest(state, n)
     if state.stop[0]:
         return
@@ -77,7 +72,7 @@ def search_lanes(
         best_values(state, root_gains, earnings.lower, n)
         narrow(earnings, cells, n, state.stop)
     else:
-        best_trees(unhurried(state, search.never), root_gains, search.lanes, n)
+        best_trees(state, root_gains, search.lanes, n)
 
 
 @kernel

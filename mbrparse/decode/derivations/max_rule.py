@@ -16,7 +16,6 @@ from mbrparse.decode.derivations.lane_search import Search
 from mbrparse.decode.derivations.search_state import EdgeGains, SearchState
 from mbrparse.decode.derivations.tree_search import GrammarTree, TreeSearch
 from mbrparse.decode.objectives import Item, Objective
-from mbrparse.grammar.charts.clock import NO_LIMIT
 from mbrparse.grammar.charts.columns import Spans
 from mbrparse.grammar.charts.forest.forests import Forests
 from mbrparse.grammar.charts.forest.packed_forest import Forest, forest_cell
@@ -48,9 +47,7 @@ class MaxRule:
         self._lower: Floats = np.zeros(LANES)
         # A label's symbols share a label by nature: each is its own item.
         names: Ints = np.arange(items.n_labels, dtype=np.int32)
-        self._search = TreeSearch(
-            names, np.zeros(1), *_unary_labels(forests, items), tie, len(grammar.symbols), forests.clock
-        )
+        self._search = TreeSearch(names, np.zeros(1), *_unary_labels(forests, items), tie, forests.clock)
         self._terminal = items.terminal
         self._label = items.label
         self._chains = grammar.has_unaries
@@ -94,15 +91,14 @@ class MaxRule:
             log_total=0.0,
             projected=True,
             chains=self._chains,
-            adds_up=False,
         )
-        search_labels(*known, Search(narrows, searched, lanes, NO_LIMIT.stop), earnings, cells, length)
+        search_labels(*known, Search(narrows, searched, lanes), earnings, cells, length)
         return state
 
     def _state(self, labels: LabelForest) -> SearchState:
         """What is searched: the forest of labels."""
         edge_gains = EdgeGains(labels.edge_posterior, labels.log_edge_posterior, self._weights, -1)
-        return self._search.state(labels.forest, edge_gains, times=labels.times)
+        return self._search.state(labels.forest, edge_gains)
 
     def _gains(self, kept: Forest, labels: LabelForest, length: int) -> LabelGains:
         root_gains = self._root_gains(kept, labels.forest, length)

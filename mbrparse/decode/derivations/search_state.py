@@ -9,15 +9,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbrparse.decode.derivations.chain_scratch import ChainScratch
 from mbrparse.decode.derivations.gains import LANES, WEIGHTS, Gains, weight_sizes
-from mbrparse.decode.derivations.walk_scratch import WalkScratch
+from mbrparse.decode.derivations.unary_chains import ChainScratch
 from mbrparse.grammar.charts.forest.packed_forest import Forest, new_floats, new_ints
 from mbrparse.grammar.charts.rule_tables import Floats, Ints
 from mbrparse.grammar.kernel import kernel, steady
 
 NO_NUMBERS: Floats = np.zeros(0)
-NO_TIMES: Ints = np.zeros(0, np.int32)
 
 
 @steady
@@ -54,36 +52,12 @@ class SearchState(NamedTuple):
     """A forest that is searched, what its parts earn, and the best values found."""
 
     forest: Forest
-    label: Ints  # [symbol] whose items are shared (``ItemTables``)
     gains: Gains
     edge_gains: EdgeGains
-    times: Ints  # by node: how often a chain may visit it; none: once
     chains: ChainScratch
-    walks: WalkScratch
     values: BestValues
     tie: float  # by which values of equal trees may differ (``margin``)
     stop: Ints  # not zero where the time is up (``Clock.stop``)
-
-
-@kernel
-def unhurried(state: SearchState, never: Ints) -> SearchState:
-    """The same, whose time is not up: ``never`` is a stop that is not set.
-
-    The arrays are its arguments': none but kernels may call it.
-    """
-    walks = state.walks
-    return SearchState(
-        state.forest,
-        state.label,
-        state.gains,
-        state.edge_gains,
-        state.times,
-        state.chains,
-        WalkScratch(walks.graph, walks.components, walks.chains, walks.steps, walks.walk, never),
-        state.values,
-        state.tie,
-        never,
-    )
 
 
 @kernel

@@ -7,23 +7,22 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mbrparse.decode.derivations.chain_scratch import new_scratch, ranks
-from mbrparse.decode.derivations.gains import Gains
+from mbrparse.decode.derivations.gains import LANES, Gains
 from mbrparse.decode.derivations.search_state import (
     NO_NUMBERS,
-    NO_TIMES,
     BestValues,
     EdgeGains,
     SearchState,
     new_gains,
     new_values,
 )
-from mbrparse.decode.derivations.walk_scratch import new_walks
+from mbrparse.decode.derivations.unary_chains import ChainScratch
 from mbrparse.grammar.charts.clock import NO_LIMIT, Clock
 from mbrparse.grammar.charts.columns import Spans
 from mbrparse.grammar.charts.forest.packed_forest import Forest
 from mbrparse.grammar.charts.nodes import SYMBOL_IDS
 from mbrparse.grammar.charts.rule_tables import Floats, Ints
+from mbrparse.grammar.unary_cycles import components
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,18 +47,10 @@ class TreeSearch:
         unary_parent: Ints,
         unary_child: Ints,
         tie: float,
-        longest_chain: int = 0,
         clock: Clock = NO_LIMIT,
     ) -> None:
-        """``label`` [symbol] says which symbols share items; also the symbols of the unary rules.
-
-        ``longest_chain`` is how many nodes a chain may have where it may visit some again.
-        """
-        self.label = label
-        adds_up = len(np.unique(label)) == len(label)
-        rank = ranks(len(label), unary_parent, unary_child) if adds_up else np.zeros(0, np.int32)
-        self._chains = new_scratch(max(len(label), longest_chain), len(unary_parent), rank)
-        self._walks = new_walks(len(label), len(unary_parent), max(len(label), longest_chain), clock.stop)
+        """``label`` [symbol] says which symbols share items; also the symbols of the unary rules."""
+        self._chains = _chain_scratch(label, unary_parent, unary_child, clock.stop)
         self._clock = clock
         self._tie = tie
         self._rule_log_prob = rule_log_prob
@@ -71,23 +62,17 @@ class TreeSearch:
         edge_gains: EdgeGains,
         left_value: Floats = NO_NUMBERS,
         group_share: Floats = NO_NUMBERS,
-        times: Ints = NO_TIMES,
     ) -> SearchState:
         """Room for a search of a forest: its gains and ``values.lexical`` are to be filled.
 
         ``left_value`` are the inside values of the forest's left nodes, ``group_share`` what comes down to
-        its groups, if a lane looks at them. ``times`` say how often a chain may visit each node, if more
-        than once; each step of a chain earns once then, its ``unary_rule`` and nothing else. The same
-        memory serves as long as the same forest is filled.
+        its groups, if a lane looks at them. The same memory serves as long as the same forest is filled.
         """
         if self._rows is None or self._rows[0] is not forest:
             gains = new_gains(forest, self._rule_log_prob, group_share)
             self._rows = forest, gains, new_values(forest, left_value)
         _, gains, values = self._rows
-        chains, walks, stop = self._chains, self._walks, self._clock.stop
-        return SearchState(
-            forest, self.label, gains, edge_gains, times, chains, walks, values, self._tie, stop
-        )
+        return SearchState(forest, gains, edge_gains, self._chains, values, self._tie, self._clock.stop)
 
     def trees(self, state: SearchState, lanes: int) -> list[GrammarTree | None]:
         """The best trees of the first lanes of a ``state``, in which they were found.
@@ -117,3 +102,40 @@ class TreeSearch:
             found.append(GrammarTree(score, spans, tags[leaf:leaf_end]))
             begin, leaf = end, leaf_end
         return found
+
+
+def _chain_scratch(label: Ints, unary_parent: Ints, unary_child: Ints, stop: Ints) -> ChainScratch:
+    rules: dict[int, dict[int, float]] = {}
+    for parent, child in zip(label[unary_parent].tolist(), label[unary_child].tolist(), strict=True):
+        rules.setdefault(parent, {})[child] = 1.0
+    labels = int(label.max(initial=-1)) + 1
+    rank = np.arange(labels, dtype=np.int32)  # labels without unary rules come first, each for itself
+    for number, members in enumerate(components(rules), start=labels):
+        rank[members] = number
+    # Without unary rules nothing is asked for.
+    nodes, depths = (len(label), min(len(label), labels) + 2) if rules else (0, 0)
+
+    def ints(size: int) -> Ints:
+        return np.zeros(size, np.int32)
+
+    def rows(size: int) -> Floats:
+        return np.zeros((size, LANES))
+
+    return ChainScratch(
+        label=label,
+        rank=rank[label],
+        order=ints(nodes),
+        head=ints(nodes),
+        following=ints(len(unary_parent)),
+        used=ints(labels),
+        path=ints(depths),
+        cursor=ints(depths),
+        total=np.zeros(depths),
+        chain=rows(nodes),
+        leaving=rows(nodes),
+        below=rows(nodes),
+        most=rows(labels if rules else 0),
+        earned=rows(depths),
+        rest=rows(depths),
+        stop=stop,
+    )
