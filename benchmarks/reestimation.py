@@ -26,8 +26,7 @@ import numpy as np
 
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.training import expectation
-from mbrparse.grammar.training.bracketed_corpus import encode_corpus
-from mbrparse.grammar.training.bracketings import BracketedSentence
+from mbrparse.grammar.training.bracketings import BracketedSentence, encode_corpus
 from mbrparse.grammar.training.expectation import expect, probabilities
 from mbrparse.grammar.training.expectation_kernels import BracketedCorpus
 from mbrparse.grammar.training.random_grammar import random_grammar

@@ -126,8 +126,8 @@ def train(
     if method == "dop":
         _dop(trees, output, terminals or "tags", model, rare, weights or "plain", max_depth)
         return
-    from mbrparse.grammar.count_trees import train_by_counting
     from mbrparse.grammar.grammar_file import write_rules
+    from mbrparse.grammar.induce import train_by_counting
     from mbrparse.grammar.rules import unquote
     from mbrparse.grammar.words.rare import is_unknown
 
@@ -162,9 +162,9 @@ def _dop(
 ) -> None:
     from dataclasses import replace
 
-    from mbrparse.grammar.count_trees import replace_unknown, with_trained_tagger
     from mbrparse.grammar.dop.addressed_treebank import address_trees
     from mbrparse.grammar.dop.dop_file import write_treebank
+    from mbrparse.grammar.induce import replace_unknown, with_trained_tagger
 
     trees = with_progress(trees, "reading")
     if model is None:

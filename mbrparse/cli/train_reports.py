@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 from mbrparse.cli.options import note
 
 if TYPE_CHECKING:
-    from mbrparse.grammar.training.bracketed_corpus import Divided
-    from mbrparse.grammar.training.bracketings import BracketedSentence
+    from mbrparse.grammar.training.bracketings import BracketedSentence, Divided
 
 # How many of the sentences that are left out are named.
 NAMED = 5

@@ -30,9 +30,8 @@ from typing import TextIO, TypeVar
 from mbrparse.files import open_output, read_lines, source_name, together
 from mbrparse.grammar.fields_file import FieldsReader, format_number, is_whole
 from mbrparse.grammar.rules import SUM_TOLERANCE, Rule, RuleSet, TerminalKind, Weight
-from mbrparse.grammar.words.collins import Collins
 from mbrparse.grammar.words.tagger import Tagger
-from mbrparse.grammar.words.unknown import UnknownWords, read_fields
+from mbrparse.grammar.words.unknown import Collins, UnknownWords, read_fields
 
 MAGIC = "mbrparse-grammar"
 DOP_MAGIC = "mbrparse-dop"  # see grammar.dop.dop_file

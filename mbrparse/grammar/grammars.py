@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 from mbrparse.errors import GrammarError
 from mbrparse.files import read_lines
-from mbrparse.grammar.count_trees import train_by_counting
 from mbrparse.grammar.fields_file import fields_of
 from mbrparse.grammar.grammar_file import (
     DOP_MAGIC,
@@ -19,6 +18,7 @@ from mbrparse.grammar.grammar_file import (
     with_tagger,
     write_rules,
 )
+from mbrparse.grammar.induce import train_by_counting
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.rules import RuleSet, TerminalKind
 from mbrparse.grammar.words.unknown import UnknownKind

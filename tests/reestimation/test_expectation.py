@@ -16,8 +16,7 @@ from mbrparse.errors import BracketError
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.rules import is_terminal, unquote
 from mbrparse.grammar.training import expectation
-from mbrparse.grammar.training.bracketed_corpus import encode_corpus
-from mbrparse.grammar.training.bracketings import BracketedSentence
+from mbrparse.grammar.training.bracketings import BracketedSentence, encode_corpus
 from mbrparse.grammar.training.expectation import Expectations, expect, probabilities
 
 Corpus = list[BracketedSentence]

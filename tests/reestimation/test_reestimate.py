@@ -20,8 +20,7 @@ from mbrparse.grammar.induce import induce
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.rules import TerminalKind
 from mbrparse.grammar.training import expectation
-from mbrparse.grammar.training.bracketed_corpus import encode_corpus
-from mbrparse.grammar.training.bracketings import BracketedSentence, bracketed_sentences
+from mbrparse.grammar.training.bracketings import BracketedSentence, bracketed_sentences, encode_corpus
 from mbrparse.grammar.training.expectation import expect, probabilities
 from mbrparse.grammar.training.iterations import Training, train
 from mbrparse.grammar.training.random_grammar import random_grammar

@@ -20,8 +20,7 @@ from mbrparse.evaluate.tables.columns import Columns
 from mbrparse.evaluate.tables.criteria import PAPER, rates
 from mbrparse.experiments.held_out import HeldOut
 from mbrparse.grammar.pcfg import PCFG
-from mbrparse.grammar.training.bracketed_corpus import encode_corpus
-from mbrparse.grammar.training.bracketings import bracketed_sentences
+from mbrparse.grammar.training.bracketings import bracketed_sentences, encode_corpus
 from mbrparse.grammar.training.expectation import expect
 from mbrparse.grammar.training.random_grammar import random_grammar
 from mbrparse.grammar.training.reestimate import first_estimate, fit, reestimate, with_probabilities

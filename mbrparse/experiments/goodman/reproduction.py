@@ -25,8 +25,8 @@ from mbrparse.evaluate.settings import Settings
 from mbrparse.evaluate.tables.criteria import COVERAGE, PAPER
 from mbrparse.evaluate.trees.gold import Comparison
 from mbrparse.files import open_output, read_lines, together
-from mbrparse.grammar.count_trees import train_by_counting
 from mbrparse.grammar.grammar_file import read_rules, read_rules_with_tagger, write_rules
+from mbrparse.grammar.induce import train_by_counting
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.reporting import Progress, Tell, say_nothing, show_nothing
 from mbrparse.run.jobs import Jobs

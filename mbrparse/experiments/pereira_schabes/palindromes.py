@@ -20,8 +20,7 @@ from mbrparse.evaluate.tables.grids import grid_of
 from mbrparse.evaluate.trees.matches import consistent, gap_owners
 from mbrparse.experiments.results_folder import write_table
 from mbrparse.grammar.pcfg import PCFG
-from mbrparse.grammar.training.bracketed_corpus import encode_corpus
-from mbrparse.grammar.training.bracketings import BracketedSentence
+from mbrparse.grammar.training.bracketings import BracketedSentence, encode_corpus
 from mbrparse.grammar.training.expectation import expect
 from mbrparse.grammar.training.iterations import without_brackets
 from mbrparse.grammar.training.random_grammar import random_grammar

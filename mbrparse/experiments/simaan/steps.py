@@ -16,8 +16,8 @@ from mbrparse.decode.sentences import read_chunks, read_sentences
 from mbrparse.errors import CorpusError
 from mbrparse.experiments.simaan.parser_kinds import ALGORITHMS, ParserKind, Parts, objectives
 from mbrparse.files import open_output
-from mbrparse.grammar.count_trees import train_by_counting
 from mbrparse.grammar.grammar_file import read_rules_with_tagger, write_rules
+from mbrparse.grammar.induce import train_by_counting
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.words.tagger import tagger_path
 from mbrparse.grammar.words.unknown import UnknownKind

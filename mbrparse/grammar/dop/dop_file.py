@@ -31,8 +31,7 @@ from mbrparse.grammar.dop.addressed_treebank import NO_CHILD, AddressedTreebank,
 from mbrparse.grammar.fields_file import FieldsReader, format_number, is_whole, read_number
 from mbrparse.grammar.grammar_file import DOP_MAGIC
 from mbrparse.grammar.rules import TerminalKind, is_terminal, quote, unquote
-from mbrparse.grammar.words.collins import Collins
-from mbrparse.grammar.words.unknown import UnknownWords, read_fields
+from mbrparse.grammar.words.unknown import Collins, UnknownWords, read_fields
 
 VERSION = 1
 

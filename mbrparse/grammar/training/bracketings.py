@@ -7,11 +7,16 @@ a bracket with k children is a small chart over k positions, and a sentence is a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
 
 from mbrparse.errors import BracketError, LabelError
+from mbrparse.grammar.pcfg import PCFG, IntArray
 from mbrparse.grammar.rules import TerminalKind
+from mbrparse.grammar.training.expectation_kernels import BracketedCorpus
 from mbrparse.treebank.clean import clean
 from mbrparse.treebank.constituents import constituents
 from mbrparse.treebank.corpora import SourceTree
@@ -19,6 +24,10 @@ from mbrparse.treebank.labels import is_continuation
 from mbrparse.treebank.tree import Tree
 
 Span = tuple[int, int]
+
+# As the charts of parsing have.
+_CHART_BYTES = 2 << 30
+_SPLIT_BYTES = 8
 
 
 class BracketedSentence(NamedTuple):
@@ -121,3 +130,70 @@ def _error(sentence: BracketedSentence, message: str) -> BracketError:
         line=sentence.line,
         remedy="brackets must nest, as positions between terminals, 0-based and half-open",
     )
+
+
+class Divided(NamedTuple):
+    """Sentences to train on, those that are left out, and why."""
+
+    kept: list[BracketedSentence]
+    left_out: list[BracketedSentence]
+    reason: str
+
+
+def divide_by_length(
+    sentences: Iterable[BracketedSentence], symbols: int, max_length: int | None = None
+) -> Divided:
+    """Leave out sentences of more than ``max_length`` terminals.
+
+    Without it, those whose charts of so many symbols would take more than 2 GB: 1,100 terminals or so
+    without brackets, many more with them. Raises BracketError where brackets cross.
+    """
+    kept: list[BracketedSentence] = []
+    left_out: list[BracketedSentence] = []
+    for sentence in sentences:
+        long = (
+            chart_bytes(sentence, symbols) > _CHART_BYTES
+            if max_length is None
+            else len(sentence.terminals) > max_length
+        )
+        (left_out if long else kept).append(sentence)
+    reason = "charts of more than 2 GB" if max_length is None else f"longer than {max_length} terminals"
+    return Divided(kept, left_out, reason)
+
+
+def chart_bytes(sentence: BracketedSentence, symbols: int) -> int:
+    """What re-estimation takes for a sentence: its splits, and inside and outside values of its cells."""
+    children = [len(parts) for _, parts in local_charts(sentence)]
+    cells = len(sentence.terminals) + sum(k * (k - 1) // 2 for k in children)
+    splits = sum((k + 1) * k * (k - 1) // 6 for k in children)
+    return _SPLIT_BYTES * splits + 16 * symbols * cells
+
+
+def encode_corpus(grammar: PCFG, sentences: Sequence[BracketedSentence]) -> BracketedCorpus:
+    """The arrays of sentences; raises BracketError where brackets cross."""
+    words: list[IntArray] = []
+    chart_first, child_first, child_cell, first_cell, cells = [0], [0], [], [], []
+    for sentence in sentences:
+        words.append(grammar.encode(sentence.terminals))
+        count = len(sentence.terminals)
+        for first, children in local_charts(sentence):
+            first_cell.append(first)
+            child_cell.extend(children)
+            child_first.append(len(child_cell))
+            count += len(children) * (len(children) - 1) // 2
+        chart_first.append(len(first_cell))
+        cells.append(count)
+    return BracketedCorpus(
+        np.concatenate([np.zeros(0, np.int32), *words]),
+        _ids(np.cumsum([0, *map(len, words)])),
+        _ids(chart_first),
+        _ids(child_first),
+        _ids(child_cell),
+        _ids(first_cell),
+        _ids(cells),
+    )
+
+
+def _ids(values: Any) -> IntArray:
+    array: npt.NDArray[np.int32] = np.array(values, np.int32)
+    return array

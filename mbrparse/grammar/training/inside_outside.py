@@ -14,8 +14,12 @@ from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.rules import RuleSet, TerminalKind
 from mbrparse.grammar.statistics.gather import expect_statistics
 from mbrparse.grammar.statistics.statistics_file import write_statistics
-from mbrparse.grammar.training.bracketed_corpus import Divided, divide_by_length
-from mbrparse.grammar.training.bracketings import BracketedSentence, bracketed_sentences
+from mbrparse.grammar.training.bracketings import (
+    BracketedSentence,
+    Divided,
+    bracketed_sentences,
+    divide_by_length,
+)
 from mbrparse.grammar.training.checkpoint import digest
 from mbrparse.grammar.training.iterations import Interrupted, Row, Trained, Training, train, write_curve
 from mbrparse.grammar.training.random_grammar import random_grammar

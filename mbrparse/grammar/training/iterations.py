@@ -12,8 +12,7 @@ from mbrparse.errors import CorpusError, GrammarError
 from mbrparse.files import open_output
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.rules import RuleSet
-from mbrparse.grammar.training.bracketed_corpus import encode_corpus
-from mbrparse.grammar.training.bracketings import BracketedSentence
+from mbrparse.grammar.training.bracketings import BracketedSentence, encode_corpus
 from mbrparse.grammar.training.checkpoint import Checkpoint, Settings, read_checkpoint, write_checkpoint
 from mbrparse.grammar.training.expectation import EStep
 from mbrparse.grammar.training.expectation_kernels import BracketedCorpus

@@ -1,12 +1,218 @@
-"""The models of unknown words by name, and what grammar files say of them."""
+"""Unknown words: what stands in a grammar for words that it has not seen.
+
+Two models, named in a grammar's file: signatures (capitals, digits, hyphen and suffix) and Collins's, which
+takes a tagger's tag. In training, words that are rare are replaced by what stands for unknown ones.
+
+A **signature** has up to three parts, and its last part is dropped to get a coarser class, down to
+``(UNKNOWN)``, which all words share::
+
+    (UNKNOWN/lower/hyphen/-ed)  (UNKNOWN/lower/hyphen)  (UNKNOWN/lower)  (UNKNOWN)
+
+- The shape, the first of these that holds: ``number`` (digits, no letters), ``digit`` (digits and
+  letters), ``symbol`` (neither), ``capitals`` (two letters or more, all of them capitals), ``Initial``
+  (a capital first, at the beginning of the sentence), ``Capital`` (a capital first, elsewhere),
+  ``mixed`` (a capital further on), ``lower``.
+- ``hyphen``, where there is one between other characters.
+- The longest suffix of ``SUFFIXES`` that ends the word in small letters, with two characters or more
+  before it.
+
+In training a rare word becomes the finest of its classes that at least ``ENOUGH`` rare occurrences
+share. Of each class one occurrence in ``SHARE``, beginning with the first, becomes ``(UNKNOWN)``, which
+so speaks for all rare words, not for odd ones alone. An unseen word becomes the finest of its classes
+that the grammar has: there is one whenever any word was rare.
+
+**Collins** (1997, section 2.7; with the threshold that he corrected it to): a word seen fewer than 6 times
+in training becomes UNKNOWN, and a tagger, trained on the same sentences with their words as they were, says
+which tag an UNKNOWN of a new sentence has. One terminal for each tag does both: rare nouns become
+``(UNKNOWN/NN)``, which is rewritten from NN alone, so that ``NN -> '(UNKNOWN/NN)'`` has the probability
+that a noun is rare. A known word takes only the tags that it was seen with.
+
+A word that was seen, but rarely, is unknown like an unseen one: its tag is the tagger's too. (Collins gives
+it any of the tags that it was seen with.)
+
+Where no rare word had the tagger's tag (a closed class, such as TO), the word takes the tag that the tagger
+finds best among those that rare words had.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Literal
+from collections import Counter
+from collections.abc import Container, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import ClassVar, Literal
 
-from mbrparse.grammar.words.collins import Collins
-from mbrparse.grammar.words.signatures import Signatures
+from mbrparse.errors import GrammarError
+from mbrparse.grammar.words.rare import (
+    Occurrence,
+    occurrences,
+    rare_words,
+    replace_words,
+    unknown_terminal,
+    without_brackets,
+)
+from mbrparse.grammar.words.tagger import Tagger
+from mbrparse.treebank.corpora import SourceTree
+from mbrparse.treebank.labels import escape
+
+ENOUGH = 5
+SHARE = 10
+SUFFIXES = (
+    *("-able", "-al", "-an", "-ance", "-ant", "-ary", "-ate", "-ed", "-en", "-ence", "-ent", "-er", "-ers"),
+    *("-es", "-est", "-ful", "-ian", "-ible", "-ic", "-ies", "-ify", "-ing", "-ings", "-ion", "-ions"),
+    *("-ish", "-ism", "-ist", "-ists", "-ity", "-ive", "-ize", "-less", "-ly", "-ment", "-ments", "-ness"),
+    *("-or", "-ors", "-ous", "-s", "-ship", "-th", "-y"),
+)
+_BY_LENGTH = sorted((suffix[1:] for suffix in SUFFIXES), key=len, reverse=True)
+NO_TAGGER = "-"
+
+
+@dataclass(frozen=True, slots=True)
+class Signatures:
+    """The model: words seen fewer than ``rare`` times are their classes."""
+
+    rare: int
+    kind: ClassVar[Literal["signature"]] = "signature"
+    default_rare: ClassVar[int] = 2
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """What a grammar file says of it."""
+        return (self.kind, str(self.rare))
+
+    @classmethod
+    def learn(cls, trees: Sequence[SourceTree], rare: int) -> tuple[list[SourceTree], Signatures]:
+        """The trees with their rare words replaced, and the model."""
+        words = rare_words(trees, rare)
+        found = Counter(classes(word, initial) for _, word, initial in occurrences(trees, words))
+        sizes: Counter[str] = Counter()
+        for chain, times in found.items():
+            for name in set(chain):
+                sizes[name] += times
+        chosen = {chain: next(name for name in chain if _is_usable(name, sizes)) for chain in found}
+        seen: Counter[str] = Counter()
+
+        def terminal(place: Occurrence) -> str:
+            name = chosen[classes(place.word, place.initial)]
+            seen[name] += 1
+            return unknown_terminal() if seen[name] % SHARE == 1 else name
+
+        return replace_words(trees, words, terminal), cls(rare)
+
+    def terminals(self, words: Sequence[str], known: Container[str]) -> list[str]:
+        """The terminals that stand for a sentence: known words themselves, others as their classes.
+
+        Where no word of training was rare, an unseen word is left as it is.
+        """
+        found = []
+        for place, written in enumerate(words):
+            word = without_brackets(written)
+            if word not in known:
+                word = next((name for name in classes(word, place == 0) if name in known), word)
+            found.append(word)
+        return found
+
+
+def _is_usable(name: str, sizes: Counter[str]) -> bool:
+    return sizes[name] >= ENOUGH or name == unknown_terminal()
+
+
+@lru_cache(maxsize=65536)
+def classes(word: str, initial: bool) -> tuple[str, ...]:
+    """The classes of a word, from the finest to the coarsest; ``initial``: it begins its sentence.
+
+    >>> classes("co-opted", initial=False)[:2]
+    ('(UNKNOWN/lower/hyphen/-ed)', '(UNKNOWN/lower/hyphen)')
+    >>> classes("1990s", initial=True)
+    ('(UNKNOWN/digit/-s)', '(UNKNOWN/digit)', '(UNKNOWN)')
+    """
+    parts = [shape(word, initial)]
+    if "-" in word[1:-1]:
+        parts.append("hyphen")
+    suffix = next((s for s in _BY_LENGTH if len(word) >= len(s) + 2 and word.endswith(s)), None)
+    if suffix is not None:
+        parts.append(f"-{suffix}")
+    return tuple(unknown_terminal(parts[:size]) for size in range(len(parts), -1, -1))
+
+
+def shape(word: str, initial: bool) -> str:
+    """The first part of a word's signature.
+
+    >>> [shape(word, initial=False) for word in ("3.5", "B-52", "%", "IBM", "Bill", "iPod", "dog")]
+    ['number', 'digit', 'symbol', 'capitals', 'Capital', 'mixed', 'lower']
+    """
+    letters = [character for character in word if character.isalpha()]
+    if any(character.isdecimal() for character in word):
+        return "digit" if letters else "number"
+    if not letters:
+        return "symbol"
+    if len(letters) > 1 and all(character.isupper() for character in letters):
+        return "capitals"
+    if word[0].isupper():
+        return "Initial" if initial else "Capital"
+    return "mixed" if any(character.isupper() for character in letters) else "lower"
+
+
+@dataclass(frozen=True)
+class Collins:
+    """The model: words seen fewer than ``rare`` times are UNKNOWN.
+
+    ``digest`` is by which a grammar file knows its tagger's; ``tagger`` is None where a grammar was read
+    only to be looked at.
+    """
+
+    rare: int
+    digest: str = NO_TAGGER
+    tagger: Tagger | None = field(default=None, compare=False, repr=False)
+    kind: ClassVar[Literal["collins"]] = "collins"
+    default_rare: ClassVar[int] = 6
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """What a grammar file says of it."""
+        return (self.kind, str(self.rare), self.digest)
+
+    @classmethod
+    def learn(cls, trees: Sequence[SourceTree], rare: int) -> tuple[list[SourceTree], Collins]:
+        """The trees with their rare words replaced, and the model, still without its tagger."""
+        words = rare_words(trees, rare)
+        return replace_words(trees, words, lambda found: unknown(escape(found.tag))), cls(rare)
+
+    def with_tagger(self, tagger: Tagger) -> Collins:
+        """The model with this tagger."""
+        return replace(self, digest=tagger.digest, tagger=tagger)
+
+    def terminals(self, words: Sequence[str], known: Container[str]) -> list[str]:
+        """The terminals that stand for a sentence: known words themselves, others as UNKNOWN.
+
+        Where no word of training was rare, an unseen word is left as it is.
+        """
+        found = [without_brackets(word) for word in words]
+        unseen = [place for place, word in enumerate(found) if word not in known]
+        if not unseen:
+            return found
+        if self.tagger is None:
+            raise GrammarError("the grammar was read without its tagger", remedy="read it with its tagger")
+        tags = self.tagger.tag(found)
+        if any(unknown(tags[place]) not in known for place in unseen):
+            seen = frozenset(tag for tag in self.tagger.tags if unknown(tag) in known)
+            if not seen:
+                return found
+            among = self.tagger.tag(found, seen)
+            tags = [tag if unknown(tag) in known else other for tag, other in zip(tags, among, strict=True)]
+        for place in unseen:
+            found[place] = unknown(tags[place])
+        return found
+
+
+def unknown(tag: str) -> str:
+    """The terminal of unknown words that have this tag, which is named as in rules.
+
+    >>> unknown("NN")
+    '(UNKNOWN/NN)'
+    """
+    return unknown_terminal([tag])
+
 
 UnknownWords = Signatures | Collins
 UnknownKind = Literal["signature", "collins"]
