@@ -63,8 +63,7 @@ def posteriors(
     not tell the words, and their numbers stand for them.
     """
     from mbrparse.aside import aside
-    from mbrparse.decode.posteriors.posterior_plot import draw_cells
-    from mbrparse.decode.posteriors.posterior_table import cells, heat_table, listing
+    from mbrparse.decode.posteriors.chart_picture import cells, draw_cells, heat_table, listing
     from mbrparse.errors import MbrparseError
 
     if (source.grammar is None) == (source.posteriors is None):

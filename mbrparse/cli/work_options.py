@@ -15,7 +15,7 @@ from mbrparse.cli.options import jobs_option, note
 from mbrparse.cli.watching import log_option
 
 if TYPE_CHECKING:
-    from mbrparse.decode.lines import Lines
+    from mbrparse.decode.parse_files import Lines
     from mbrparse.decode.run import Job
     from mbrparse.run.manifest import Shard
     from mbrparse.run.work_folder import WorkFolder

@@ -11,9 +11,8 @@ from mbrparse.decode.derivations.viterbi_decoder import ViterbiDecoder
 from mbrparse.decode.free.free_decoder import FreeDecoder
 from mbrparse.decode.nary.nary_decoder import NaryDecoder
 from mbrparse.decode.objectives import Kind, Objective
-from mbrparse.decode.parse_result import SentenceChart
 from mbrparse.decode.parser_options import ParserOptions
-from mbrparse.decode.posteriors.span_posteriors import Posteriors
+from mbrparse.decode.posteriors.span_posteriors import Posteriors, SentenceChart
 from mbrparse.errors import OptionsError
 from mbrparse.grammar.charts.chart import Wanted
 from mbrparse.grammar.charts.clock import Clock

@@ -6,11 +6,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from mbrparse.decode.decoders import Place
-from mbrparse.decode.evidence import Evidence
 from mbrparse.decode.grammar_decoders import GrammarDecoders
-from mbrparse.decode.parse_result import SentenceChart
 from mbrparse.decode.parser_options import ParserOptions
-from mbrparse.decode.sentences import Batch, Sentence
+from mbrparse.decode.posteriors.span_posteriors import SentenceChart
+from mbrparse.decode.sentences import Batch, Evidence, Sentence
 from mbrparse.grammar.charts.clock import Clock
 from mbrparse.grammar.charts.factory import ChartFactory, default_max_length
 from mbrparse.grammar.pcfg import PCFG, UNKNOWN_TERMINAL, IntArray

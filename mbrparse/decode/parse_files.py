@@ -7,10 +7,27 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
-from mbrparse.decode.lines import Lines
+from mbrparse.decode.nary.held_constituents import HeldConstituents
 from mbrparse.decode.posteriors.posteriors_writer import PosteriorsWriter
 from mbrparse.files import open_output, open_output_bytes, together
+from mbrparse.grammar.charts.span_summary import SpanEntries
+from mbrparse.grammar.pcfg import FloatArray
+
+
+class Lines(NamedTuple):
+    """A tree for each objective, the details, why it fell back, and what else was asked for."""
+
+    trees: tuple[str, ...]
+    details: str | None
+    reason: str | None
+    length: int = 0
+    entries: SpanEntries | None = None
+    candidates: tuple[str, ...] = ()  # their log probabilities and trees, tab-separated
+    consistent: FloatArray | None = None
+    held: HeldConstituents | None = None  #: until the trees of a pooled F are found
+    certified: tuple[tuple[str, bool], ...] = ()  #: by objective, where trees have a certificate
 
 
 @dataclass(slots=True)

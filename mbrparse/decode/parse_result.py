@@ -6,43 +6,16 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple, Protocol, overload
+from typing import NamedTuple, overload
 
 from mbrparse.decode.decoders import Decoded
 from mbrparse.decode.fallback import LabelledSpans
 from mbrparse.decode.objectives import Objective
-from mbrparse.decode.posteriors.span_posteriors import Posteriors, SpanChart
+from mbrparse.decode.posteriors.span_posteriors import Posteriors, SentenceChart
 from mbrparse.decode.trees import TreeParts
 from mbrparse.errors import ObjectiveError
 from mbrparse.grammar.pcfg import IntArray
 from mbrparse.treebank.tree import Tree
-
-
-class SentenceChart(SpanChart, Protocol):
-    """What every chart of a sentence can say: exhaustive, best-first or a forest's.
-
-    What only some can, decoders ask for in their own protocols.
-    """
-
-    terminal_ids: IntArray
-    spent: float
-    """What a limit of time counts for it, in seconds."""
-
-    @property
-    def log_prob(self) -> float: ...
-
-    @property
-    def has_parse(self) -> bool: ...
-
-    @property
-    def failure(self) -> str:
-        """Why there is no parse, where there is none."""
-        ...
-
-    @property
-    def unfinished(self) -> bool:
-        """Whether the time was up before all of it was there."""
-        ...
 
 
 class ScoredTree(NamedTuple):

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, NamedTuple, Unpack
 
 from mbrparse.aside import Pace
 from mbrparse.decode.decoders import Decoded, decode_all
-from mbrparse.decode.evidence import Evidence
 from mbrparse.decode.fallback import LabelledSpans, fallback_spans
 from mbrparse.decode.grammar_source import GrammarSource
 from mbrparse.decode.nary.nary_decoder import NaryDecoder
@@ -21,7 +20,7 @@ from mbrparse.decode.parser_options import ParserOptions, Settings, objective_of
 from mbrparse.decode.pooling import Pooling
 from mbrparse.decode.posteriors.posteriors_file import GivenPosteriors
 from mbrparse.decode.posteriors.posteriors_source import PosteriorsSource
-from mbrparse.decode.sentences import Batch, Sentence, batch_of_sentences
+from mbrparse.decode.sentences import Batch, Evidence, Sentence, batch_of_sentences
 from mbrparse.decode.trees import TreeForm, TreeParts
 from mbrparse.errors import ChartOverflowError, OptionsError, TimeLimitError
 from mbrparse.grammar.charts.chart import TOO_LARGE

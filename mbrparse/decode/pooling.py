@@ -16,10 +16,10 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 
 from mbrparse.decode.details import nary_row
-from mbrparse.decode.lines import Lines
 from mbrparse.decode.nary.held_constituents import HeldConstituents, held_constituents
 from mbrparse.decode.nary.nary_decoder import NaryDecoder, PooledF
 from mbrparse.decode.objectives import Objective
+from mbrparse.decode.parse_files import Lines
 from mbrparse.decode.parse_result import Parse
 from mbrparse.decode.trees import nary_tree
 from mbrparse.errors import FileError

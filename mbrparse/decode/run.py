@@ -13,7 +13,7 @@ from functools import partial
 from mbrparse.decode.bracket_text import BracketText
 from mbrparse.decode.details import Details
 from mbrparse.decode.grammar_source import GrammarSource
-from mbrparse.decode.lines import Lines
+from mbrparse.decode.parse_files import Lines
 from mbrparse.decode.parse_result import Parse
 from mbrparse.decode.parser import Parser
 from mbrparse.decode.parser_options import ParserOptions

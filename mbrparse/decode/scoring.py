@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, cast
 
 from mbrparse.aside import aside
 from mbrparse.decode.details import expected_recalls
-from mbrparse.decode.evidence import Evidence
 from mbrparse.decode.fallback import LabelledSpans
 from mbrparse.decode.given_trees import Form, GivenTree, find_form, labelled_spans
 from mbrparse.decode.grammar_source import GrammarSource
@@ -17,7 +16,7 @@ from mbrparse.decode.objectives import OBJECTIVES
 from mbrparse.decode.parser_options import ParserOptions
 from mbrparse.decode.posteriors.span_posteriors import Posteriors
 from mbrparse.decode.run import check_fit
-from mbrparse.decode.sentences import Batch
+from mbrparse.decode.sentences import Batch, Evidence
 from mbrparse.decode.tree_probability import TreeProbability
 from mbrparse.errors import ChartOverflowError
 from mbrparse.grammar.charts.chart import TOO_LARGE

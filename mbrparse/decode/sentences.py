@@ -7,8 +7,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+from mbrparse.decode.posteriors.span_posteriors import Posteriors, SentenceChart
 from mbrparse.errors import CorpusError
 from mbrparse.files import read_lines, source_name
+from mbrparse.grammar.pcfg import IntArray
 from mbrparse.run.in_order import Chunk, Part
 from mbrparse.treebank.brackets import WHITE, is_comment, read_leaves, without_carriages
 from mbrparse.treebank.clean import TRACE
@@ -48,6 +50,26 @@ class Batch(NamedTuple):
     def _cut(self, cuts: Iterable[int]) -> Iterator[Batch]:
         for begin, end in itertools.pairwise(cuts):
             yield self._replace(sentences=self.sentences[begin:end], first=self.first + begin)
+
+
+class Evidence(NamedTuple):
+    """Posteriors of spans, and the chart that they come from, if they come from one.
+
+    It is made by a source, a grammar's (grammar_source) or a file of posteriors
+    (posteriors.posteriors_source), which also has the decoders that can make trees of it. ``sentence`` are
+    the leaves to be put under a tree, ``reason`` says why there is nothing to decode.
+    """
+
+    sentence: Sentence
+    terminal_ids: IntArray
+    posteriors: Posteriors | None = None
+    chart: SentenceChart | None = None
+    reason: str | None = None
+
+    @property
+    def spent(self) -> float:
+        """How much of its time the sentence has had, in seconds."""
+        return 0.0 if self.chart is None else self.chart.spent
 
 
 def batch_of(chunk: Chunk, first: int) -> Batch:

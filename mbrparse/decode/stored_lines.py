@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mbrparse.decode.lines import Lines
 from mbrparse.decode.nary.held_constituents import HeldConstituents
+from mbrparse.decode.parse_files import Lines
 from mbrparse.decode.posteriors.posteriors_file import GivenPosteriors
 from mbrparse.decode.posteriors.posteriors_writer import PosteriorsWriter
 from mbrparse.decode.run import Job

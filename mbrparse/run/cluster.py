@@ -18,9 +18,9 @@ from typing import Any
 
 from mbrparse.reporting import Tell
 from mbrparse.run.cluster_client import ClusterClient, Event
-from mbrparse.run.jobs import Scheduler
 from mbrparse.run.pool import CallerDrivenPool, PoolFuture, TaskFunction, WorkerDied, WorkersError
 from mbrparse.run.remote_task import Answer, OutOfMemory, Packed, VersionMismatch, pack, unpack
+from mbrparse.run.scheduler import Scheduler
 
 #: Seconds to wait for a scheduler that is gone, and between two attempts to reach it.
 RECONNECT_TIMEOUT = 600.0

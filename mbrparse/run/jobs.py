@@ -2,49 +2,16 @@
 
 from __future__ import annotations
 
-import json
-import re
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
-from mbrparse.errors import FileError
 from mbrparse.reporting import Tell, say_nothing
-from mbrparse.run.pool import CallerDrivenPool, Pool, PoolFuture, TaskFunction, WorkersError
+from mbrparse.run.pool import CallerDrivenPool, Pool, PoolFuture, TaskFunction
+from mbrparse.run.scheduler import Scheduler
 
 Result = TypeVar("Result")
-
-_ADDRESS = re.compile(r"[a-z]+://.+|[\w.-]+:[0-9]+|\[[0-9a-f:]+\]:[0-9]+")
-
-
-@dataclass(frozen=True)
-class Scheduler:
-    """A Dask scheduler, by its address (``tcp://host:8786``) or the file that it wrote (scheduler.json)."""
-
-    place: str
-
-    def __str__(self) -> str:
-        return self.place
-
-    def address(self) -> str:
-        """Its present address: a scheduler that is restarted writes its file anew.
-
-        Raises FileError for a file that is not a scheduler's, WorkersError for a malformed address.
-        """
-        path = Path(self.place)
-        if "://" not in self.place and path.exists():
-            return _address_in(path)
-        if _ADDRESS.fullmatch(self.place):
-            return self.place
-        raise WorkersError(
-            "neither a scheduler's address nor its file",
-            source=self.place,
-            remedy="give tcp://HOST:PORT, or the file of: dask scheduler --scheduler-file FILE",
-        )
-
 
 #: The number of workers on this machine, or a cluster.
 Jobs: TypeAlias = int | Scheduler
@@ -120,20 +87,3 @@ class Threads(Pool):
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """End the threads."""
         self._executor.shutdown(wait, cancel_futures=cancel_futures)
-
-
-def _address_in(path: Path) -> str:
-    try:
-        content = json.loads(path.read_text("utf-8"))
-    except OSError as error:
-        raise FileError(f"cannot be read ({error.strerror})", source=str(path)) from None
-    except ValueError:
-        content = None
-    address = content.get("address") if isinstance(content, dict) else None
-    if not isinstance(address, str):
-        raise FileError(
-            "no scheduler's file: it names no address",
-            source=str(path),
-            remedy="give the file of: dask scheduler --scheduler-file FILE",
-        )
-    return address

@@ -24,8 +24,9 @@ from mbrparse.run import cluster as clusters
 from mbrparse.run import cluster_client
 from mbrparse.run.blocks_file import BlocksFile
 from mbrparse.run.in_order import in_order
-from mbrparse.run.jobs import Scheduler, open_pool
+from mbrparse.run.jobs import open_pool
 from mbrparse.run.pool import TaskFunction, WorkersError
+from mbrparse.run.scheduler import Scheduler
 from mbrparse.run.task_sizes import Packer
 
 

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from mbrparse.decode.lines import Lines
 from mbrparse.decode.nary.held_constituents import HeldConstituents
+from mbrparse.decode.parse_files import Lines
 from mbrparse.decode.stored_lines import CODEC, decode, encode
 from mbrparse.errors import FileError
 from mbrparse.grammar.charts.span_summary import SpanEntries, SpanSummary

@@ -22,11 +22,10 @@ from commandline import Command
 
 from mbrparse.decode.best_first import best_first_charts
 from mbrparse.decode.best_first.best_first import BestFirst, Until
-from mbrparse.decode.evidence import Evidence
 from mbrparse.decode.grammar_source import GrammarSource
 from mbrparse.decode.parser import Parser
 from mbrparse.decode.posteriors.posteriors_file import read_posteriors
-from mbrparse.decode.sentences import LONG, batch_of_sentences
+from mbrparse.decode.sentences import LONG, Evidence, batch_of_sentences
 from mbrparse.errors import PosteriorsError
 from mbrparse.grammar.charts.chart import TOO_LARGE
 from mbrparse.grammar.pcfg import PCFG

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mbrparse.decode.lines import Lines
 from mbrparse.decode.nary.held_constituents import held_constituents
 from mbrparse.decode.nary.nary_decoder import NaryDecoder
 from mbrparse.decode.objectives import OBJECTIVES, Item, Objective, Space
+from mbrparse.decode.parse_files import Lines
 from mbrparse.decode.parser import Parser
 from mbrparse.decode.pooling import Spool
 from mbrparse.decode.posteriors.span_posteriors import Posteriors

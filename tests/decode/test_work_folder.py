@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mbrparse.decode.lines import Lines
+from mbrparse.decode.parse_files import Lines
 from mbrparse.decode.sentences import read_chunks
 from mbrparse.decode.stored_lines import CODEC
 from mbrparse.errors import FileError, InputMismatchError, MbrparseError, OptionsError

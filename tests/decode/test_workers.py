@@ -16,8 +16,8 @@ from conversion import to_pcfg
 from naive import Grammar
 
 from mbrparse.decode import run
-from mbrparse.decode.lines import Lines
 from mbrparse.decode.objectives import OBJECTIVES
+from mbrparse.decode.parse_files import Lines
 from mbrparse.decode.parser_options import ParserOptions
 from mbrparse.decode.run import Job, parse_all
 from mbrparse.decode.sentences import batch_of_part, read_chunks

@@ -11,9 +11,8 @@ import numpy as np
 
 from mbrparse.decode.candidates.candidate_trees import Candidate, CandidateTrees, shares
 from mbrparse.decode.decoders import Decoded
-from mbrparse.decode.parse_result import SentenceChart
 from mbrparse.decode.parser_options import ParserOptions, Risk
-from mbrparse.decode.posteriors.span_posteriors import Posteriors
+from mbrparse.decode.posteriors.span_posteriors import Posteriors, SentenceChart
 from mbrparse.decode.trees import build_tree, nary_tree
 from mbrparse.treebank.tree import Tree
 

@@ -11,9 +11,8 @@ import numpy as np
 from mbrparse.decode.decoders import Decoder
 from mbrparse.decode.grammar_decoders import GrammarDecoders, Maker
 from mbrparse.decode.objectives import Item, Kind, Objective
-from mbrparse.decode.parse_result import SentenceChart
 from mbrparse.decode.parser_options import ParserOptions
-from mbrparse.decode.posteriors.span_posteriors import Posteriors, continuations
+from mbrparse.decode.posteriors.span_posteriors import Posteriors, SentenceChart, continuations
 from mbrparse.grammar.charts.chart import Wanted
 from mbrparse.grammar.charts.clock import Clock
 from mbrparse.grammar.charts.dop.dop_charts import DopCharts

@@ -26,15 +26,16 @@ from typing import Any, NoReturn
 import numpy as np
 import numpy.typing as npt
 
-from mbrparse.decode.posteriors.array_headers import ArrayHeader, read_header
 from mbrparse.decode.posteriors.posteriors_checks import (
     TOLERANCE,
+    ArrayHeader,
     RawPosteriors,
     check_consistent,
     check_entries,
     check_labels,
     check_room,
     check_single,
+    read_header,
 )
 from mbrparse.errors import PosteriorsError
 from mbrparse.files import open_input, source_name

@@ -11,14 +11,13 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from mbrparse.decode.decoders import Place
-from mbrparse.decode.evidence import Evidence
 from mbrparse.decode.free.free_decoder import UNLABELLED, FreeDecoder, best_preterminals
 from mbrparse.decode.nary.nary_decoder import NaryDecoder
 from mbrparse.decode.objectives import OBJECTIVES, Kind
 from mbrparse.decode.parser_options import ParserOptions
 from mbrparse.decode.posteriors.posteriors_file import GivenPosteriors
 from mbrparse.decode.posteriors.span_posteriors import Posteriors
-from mbrparse.decode.sentences import Batch, Sentence
+from mbrparse.decode.sentences import Batch, Evidence, Sentence
 from mbrparse.decode.trees import tagged
 from mbrparse.errors import InputMismatchError, OptionsError
 from mbrparse.grammar.charts.clock import Clock

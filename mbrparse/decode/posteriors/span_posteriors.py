@@ -12,13 +12,13 @@ import numpy.typing as npt
 
 from mbrparse.errors import LabelError, PosteriorsError
 from mbrparse.grammar.charts.span_summary import SpanEntries, SpanSummary, cell_of, summarize_entries
-from mbrparse.grammar.pcfg import FloatArray
+from mbrparse.grammar.pcfg import FloatArray, IntArray
 from mbrparse.treebank.labels import is_continuation
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from mbrparse.decode.posteriors.posterior_plot import ChartPicture
+    from mbrparse.decode.posteriors.chart_picture import ChartPicture
 
 
 class SpanChart(Protocol):
@@ -29,6 +29,33 @@ class SpanChart(Protocol):
     def span_summary(self) -> SpanSummary: ...
 
     def span_posteriors(self) -> SpanEntries: ...
+
+
+class SentenceChart(SpanChart, Protocol):
+    """What every chart of a sentence can say: exhaustive, best-first or a forest's.
+
+    What only some can, decoders ask for in their own protocols.
+    """
+
+    terminal_ids: IntArray
+    spent: float
+    """What a limit of time counts for it, in seconds."""
+
+    @property
+    def log_prob(self) -> float: ...
+
+    @property
+    def has_parse(self) -> bool: ...
+
+    @property
+    def failure(self) -> str:
+        """Why there is no parse, where there is none."""
+        ...
+
+    @property
+    def unfinished(self) -> bool:
+        """Whether the time was up before all of it was there."""
+        ...
 
 
 class Posteriors:
@@ -154,7 +181,7 @@ class Posteriors:
         ``words`` are the sentence's (default: their numbers); what is less probable than ``threshold`` is
         left out. Raises PosteriorsError for as many words as the sentence has not.
         """
-        from mbrparse.decode.posteriors.posterior_plot import ChartPicture
+        from mbrparse.decode.posteriors.chart_picture import ChartPicture
 
         words = tuple(words) or tuple(map(str, range(self.length)))
         if len(words) != self.length:
