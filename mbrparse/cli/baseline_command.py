@@ -6,8 +6,7 @@ from contextlib import ExitStack
 
 import click
 
-from mbrparse.cli.options import NearestChoice, encoding_option, output_option, refuse_options
-from mbrparse.cli.outputs import check_outputs
+from mbrparse.cli.options import NearestChoice, check_outputs, encoding_option, output_option, refuse_options
 
 PLACEHOLDER = "{seed}"
 

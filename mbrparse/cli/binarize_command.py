@@ -10,13 +10,13 @@ from click.core import ParameterSource
 
 from mbrparse.cli.options import (
     NearestChoice,
+    check_outputs,
     encoding_option,
     label_options,
     note,
     output_option,
     with_progress,
 )
-from mbrparse.cli.outputs import check_outputs
 
 if TYPE_CHECKING:
     from mbrparse.treebank.binarize import Binarization

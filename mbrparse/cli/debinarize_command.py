@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import click
 
-from mbrparse.cli.input_options import label_marks, label_marks_options
-from mbrparse.cli.options import encoding_option, output_option, with_progress
-from mbrparse.cli.outputs import check_outputs
+from mbrparse.cli.file_options import label_marks, label_marks_options
+from mbrparse.cli.options import check_outputs, encoding_option, output_option, with_progress
 
 
 @click.command()

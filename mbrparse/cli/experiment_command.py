@@ -2,9 +2,23 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
 import click
 
-from mbrparse.cli.lazy import LazyGroup
+from mbrparse.cli.commands import LazyGroup
+from mbrparse.cli.options import (
+    Finite,
+    NearestChoice,
+    check_outputs,
+    encoding_option,
+    folder_option,
+    jobs_option,
+    note,
+    output_option,
+    with_progress,
+)
 
 EXPERIMENTS: dict[str, str] = {
     "calibration": "Compare the recall that a parser expects with the recall it gets.",
@@ -17,6 +31,196 @@ EXPERIMENTS: dict[str, str] = {
 }
 
 
-@click.group(cls=LazyGroup, package="mbrparse.cli.experiments", lines=EXPERIMENTS)
+_MODULES = dict.fromkeys(EXPERIMENTS, "experiment_command") | dict.fromkeys(
+    ("dop", "simaan"), "decoder_experiments"
+)
+
+
+@click.group(cls=LazyGroup, package="mbrparse.cli", lines=EXPERIMENTS, modules=_MODULES)
 def experiment() -> None:
     """Run an experiment: a paper's, or a check of the parser."""
+
+
+@click.command()
+@click.argument("input")
+@click.option(
+    "--samples", type=click.IntRange(min=2), default=5000, show_default=True, help="Trees to sample."
+)
+@click.option("--seed", type=int, default=1996, show_default=True, help="Seed of the sampling.")
+@click.option(
+    "--test-fraction", default="0.1", show_default=True, metavar="F", help="Held-out share, the last."
+)
+@click.option(
+    "--max-length", type=click.IntRange(min=2), default=40, show_default=True, help="Leave longer out."
+)
+@click.option("--format", type=NearestChoice(["text", "markdown", "csv"]), default="text", show_default=True)
+@output_option()
+def calibration(
+    input: str, samples: int, seed: int, test_fraction: str, max_length: int, format: Any, output: str
+) -> None:
+    """Compare expected with measured recall, on sampled and on held-out sentences.
+
+    A grammar is trained on INPUT (as for binarize) without its last part. For each objective the table
+    shows the recall that the parser expects of its trees, the recall they have, and the 99% interval
+    around the expectation.
+    """
+    from mbrparse.experiments.goodman.calibration import calibrate, show
+    from mbrparse.files import open_output
+
+    check_outputs([("--output", output)], [("INPUT", input)])
+    found = calibrate(input, samples, seed, test_fraction, max_length, note, with_progress)
+    with open_output(output) as stream:
+        stream.write(show(found, format))
+
+
+@click.command()
+@folder_option("Folder for results and table.")
+@click.option("--runs", type=click.IntRange(min=1), default=10, show_default=True)
+@click.option(
+    "--train", type=click.IntRange(min=1), default=100, show_default=True, help="Sentences trained on."
+)
+@click.option("--test", type=click.IntRange(min=1), default=100, show_default=True, help="Sentences tested.")
+@click.option("--nonterminals", type=click.IntRange(min=1), default=5, show_default=True)
+@click.option("--iterations", type=click.IntRange(min=0), default=100, show_default=True)
+@click.option("--seed", default=0, show_default=True, help="Of sentences and random starts.")
+@jobs_option()
+def palindromes(output: str, runs: int, jobs: Any, **numbers: int) -> None:
+    """Train on palindromes over two letters, with brackets and without, from the same random grammars.
+
+    The table has a row for each run: the cross-entropy (bits a letter) of test strings under the source
+    and both grammars, and the share of guessed brackets that are compatible with the source's. The folder
+    gets a result for each run (what is there is not done again) and palindromes.txt, .md, .tex, .csv.
+    """
+    from mbrparse.experiments.pereira_schabes.palindromes import PalindromeTrial, compare_trainings
+
+    click.echo(compare_trainings(PalindromeTrial(**numbers), Path(output), runs, jobs, note))
+
+
+@click.command()
+@click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
+@folder_option("Folder for results, table and figure.")
+@click.option("--runs", type=click.IntRange(min=1), default=10, show_default=True)
+@click.option(
+    "--train", type=click.IntRange(min=1), default=700, show_default=True, help="Sentences trained on."
+)
+@click.option("--test", type=click.IntRange(min=1), default=88, show_default=True, help="Sentences parsed.")
+@click.option("--nonterminals", type=click.IntRange(min=1), default=15, show_default=True)
+@click.option("--iterations", type=click.IntRange(min=0), default=75, show_default=True)
+@click.option("--brackets/--no-brackets", default=True, show_default=True, help="In training.")
+@click.option("--max-length", type=click.IntRange(min=2), help="Leave longer sentences out.")
+@click.option("--seed", default=0, show_default=True, help="Of splits and random starts.")
+@jobs_option()
+@encoding_option()
+def pereira_schabes(
+    inputs: tuple[str, ...],
+    output: str,
+    runs: int,
+    brackets: bool,
+    max_length: int | None,
+    jobs: Any,
+    encoding: str,
+    **numbers: int,
+) -> None:
+    """Train by inside-outside on bracketed text; compare Labelled Tree and Bracketed Recall parses.
+
+    INPUT is a treebank, as mbrparse binarize reads it. Each run has its own training sentences, test
+    sentences and random grammar; both decoders parse the test sentences after every iteration. The
+    folder gets a result for each run (what is there is not done again), Table 1 as table1.txt, .md, .tex
+    and .csv, and Figure 2 as figure2.svg and .png. Table 1 goes to standard output.
+    """
+    from mbrparse.experiments.goodman.bracketed_training import compare_decoders
+    from mbrparse.experiments.goodman.bracketed_trial import Design
+
+    design = Design(brackets=brackets, **numbers)
+    click.echo(
+        compare_decoders(
+            inputs, Path(output), design, runs, max_length, jobs, encoding, tell=note, progress=with_progress
+        )
+    )
+
+
+@click.command()
+@click.argument("input")
+@folder_option("Folder for figures, tables and plots.")
+@click.option("--grammar", metavar="GRAMMAR", help="Parse with this grammar instead of counting one.")
+@click.option("--statistics", metavar="FILE", help="Its statistics (default: by expectation).")
+@click.option("--merit", "merits", metavar="NAME", multiple=True, help="Only these (repeatable).")
+@click.option("--sentences", type=click.IntRange(min=1), default=300, show_default=True, help="At most.")
+@click.option("--min-length", type=click.IntRange(min=1), default=3, show_default=True)
+@click.option(
+    "--max-length", type=click.IntRange(min=2), default=30, show_default=True, help="Of both parts."
+)
+@click.option("--test-fraction", default="0.1", show_default=True, metavar="F", help="Held out, the last.")
+@click.option("--mass", type=Finite(0, 1, True, True), default=0.95, show_default=True)
+@click.option("--beta-threshold", type=Finite(min=0, max=1), default=0.01, show_default=True)
+@jobs_option()
+@encoding_option()
+def figures_of_merit(
+    input: str,
+    output: str,
+    grammar: str | None,
+    statistics: str | None,
+    merits: tuple[str, ...],
+    mass: float,
+    beta_threshold: float,
+    jobs: Any,
+    **selection: Any,
+) -> None:
+    """Compare figures of merit by the work that they need to find most of a sentence's probability.
+
+    A grammar and its statistics are counted from all of INPUT (as for binarize) but its last part, whose
+    sentences are parsed: to exhaustion, and with each merit until --mass of the probability is found. The
+    folder gets a file for each sentence (what is there is not done again), the tables shares, lengths and
+    curves as .txt, .md and .csv, every sentence's figures as sentences.csv, and the plots curves and
+    lengths as .svg and .png. With --grammar (from inside-outside training, say) statistics come from a file,
+    or by expectation over the training part.
+    """
+    from mbrparse.decode.best_first.merits import MERITS
+    from mbrparse.experiments.caraballo_charniak.merit_comparison import (
+        Model,
+        Search,
+        Selection,
+        compare_merits,
+    )
+
+    unknown = [name for name in merits if name not in MERITS]
+    if unknown:
+        raise click.BadParameter(f"{unknown[0]!r} is none of {', '.join(MERITS)}", param_hint="--merit")
+    if statistics is not None and grammar is None:
+        raise click.UsageError("--statistics needs the --grammar it belongs to.")
+    names = tuple(MERITS) if not merits else tuple(dict.fromkeys(merits))
+    search = Search(names, mass, beta_threshold)
+    model = Model(grammar, statistics)
+    click.echo(compare_merits(input, Path(output), Selection(**selection), model, search, jobs, note))
+
+
+@click.command()
+@click.argument("input")
+@folder_option("Folder for parses, tables and the plot.")
+@click.option(
+    "--test-fraction", default="0.1", show_default=True, metavar="F", help="Held-out share, the last."
+)
+@click.option(
+    "--max-length", type=click.IntRange(min=2), default=40, show_default=True, help="Leave longer out."
+)
+@click.option(
+    "--resamples", type=click.IntRange(min=1), default=10_000, show_default=True, help="For significance."
+)
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the resamples.")
+@jobs_option()
+@encoding_option()
+def beyond_recall(input: str, output: str, **options: Any) -> None:
+    """Compare what Goodman (1996) announced or left out with his algorithms.
+
+    A grammar over tags is counted from INPUT (as for binarize) without its last part, whose sentences are
+    parsed. One table compares n-ary trees with the original gold, by precision, recall and F; one binary
+    trees, by consistent brackets; the last columns of each are the rates that the trees expect.
+    A curve shows precision against recall over the cost of a node. The folder gets all parses, and the tables
+    as .txt, .md, .tex and .csv. What is there of an earlier run is not done again.
+    """
+    from mbrparse.experiments.beyond_recall.beyond_recall import compare_beyond_recall
+    from mbrparse.grammar.kernel import announced
+
+    with announced(lambda: note("compiling kernels, once on this machine ...")):
+        text = compare_beyond_recall(input, Path(output), tell=note, **options)
+    click.echo(text)

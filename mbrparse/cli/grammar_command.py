@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mbrparse.cli.options import NearestChoice, note, output_option
-from mbrparse.cli.outputs import check_outputs
+from mbrparse.cli.options import NearestChoice, check_outputs, note, output_option
 from mbrparse.errors import visible
 
 if TYPE_CHECKING:

@@ -12,9 +12,9 @@ from typing import NoReturn
 import click
 
 from mbrparse.aside import left_running
-from mbrparse.cli import signals, streams
+from mbrparse.cli import signals
+from mbrparse.cli.commands import LazyGroup
 from mbrparse.cli.interrupts import interruptible
-from mbrparse.cli.lazy import LazyGroup
 from mbrparse.cli.options import note
 from mbrparse.errors import FileError, MbrparseError, visible
 from mbrparse.replacements import unwritable
@@ -101,14 +101,14 @@ _UNWRITTEN = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EBADF, errno.EIO)
 
 def main() -> NoReturn:
     """Run the command line; the only place where errors become exit codes."""
-    streams.stand_in_for_closed()
+    stand_in_for_closed()
     # The threads of numpy's BLAS cost more to start than the few products of matrices gain by them.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     lost: OSError | None = None
     try:
         with signals.as_interrupts(), interruptible():
             code, failure = _run()
-            lost = streams.flush_output()
+            lost = flush_output()
     except KeyboardInterrupt as interruption:  # before all began, or when all was done and said
         code, failure = _interrupted(interruption), None
     if isinstance(lost, BrokenPipeError):
@@ -117,7 +117,7 @@ def main() -> NoReturn:
         failure, code = unwritable("<stdout>", lost), code or 1
     if failure is not None:
         note(str(failure))
-        streams.flush_output()
+        flush_output()
     if code > 128 and left_running():
         # What the command waited for when it was interrupted goes on in a thread; nobody waits for its end.
         os._exit(code)
@@ -160,7 +160,7 @@ def _interrupted(interruption: BaseException) -> int:
 def _invoke() -> None:
     """Call the command, or answer a shell that asks for completions; raises what there is to say."""
     if "_MBRPARSE_COMPLETE" in os.environ:
-        from mbrparse.cli.completions import answer
+        from mbrparse.cli.completion_command import answer
 
         raise click.exceptions.Exit(answer(cli))
     with cli.make_context("mbrparse", sys.argv[1:]) as context:
@@ -172,3 +172,40 @@ def _show(error: click.ClickException) -> None:
         error.__dict__["message"] = visible(error.message)  # which click calls final
     with suppress(OSError):
         error.show()
+
+
+def stand_in_for_closed() -> None:
+    """Put something in the place of closed standard streams (``<&-``, ``>&-``, ``2>&-``).
+
+    A file that is opened later would get the number of the closed one, and what is meant for the stream.
+    To read or write a stand-in is the error that it is on a closed stream; messages to one are lost.
+    """
+    if sys.stdin is None:
+        sys.stdin = open(os.open(os.devnull, os.O_WRONLY), encoding="utf-8")
+    if sys.stdout is None:
+        sys.stdout = open(os.open(os.devnull, os.O_RDONLY), "w", encoding="utf-8")
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8", errors="backslashreplace")
+
+
+def flush_output() -> OSError | None:
+    """Write what standard output still holds; the error, where it cannot be written.
+
+    Nothing is tried again when the interpreter ends, which would complain, and change the exit code.
+    """
+    with suppress(OSError):
+        _flush(sys.stderr)
+    try:
+        _flush(sys.stdout)
+    except OSError as error:
+        return error
+    return None
+
+
+def _flush(stream: object) -> None:
+    try:
+        stream.flush()  # type: ignore[attr-defined]
+    except OSError:
+        with suppress(OSError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())  # type: ignore[attr-defined]
+        raise

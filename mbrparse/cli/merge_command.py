@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import click
 
-from mbrparse.cli.options import note, output_option, with_progress
-from mbrparse.cli.outputs import check_outputs
+from mbrparse.cli.options import check_outputs, note, output_option, with_progress
 
 
 @click.command()
@@ -27,7 +26,7 @@ def merge(
     any order. They are checked first: none missing, none twice, all finished and whole, all parsed by one
     version with the same grammar, input and options.
     """
-    from mbrparse.cli.output_options import output_paths
+    from mbrparse.cli.file_options import output_paths
     from mbrparse.decode.parse_files import write_parses
     from mbrparse.decode.run import numbered
     from mbrparse.decode.stored_lines import CODEC, writer_of

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import click
 
-from mbrparse.cli.option_groups import option_group
+from mbrparse.cli.commands import option_group
 from mbrparse.cli.options import NearestChoice
 from mbrparse.decode.objectives import OBJECTIVES, FScore, Item, Objective, Space
 from mbrparse.errors import ObjectiveError, OptionsError

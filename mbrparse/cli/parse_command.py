@@ -6,12 +6,17 @@ from typing import TYPE_CHECKING
 
 import click
 
-from mbrparse.cli.input_options import InputOptions, input_options, label_marks_options
+from mbrparse.cli.commands import SectionedCommand
+from mbrparse.cli.file_options import (
+    InputOptions,
+    OutputOptions,
+    input_options,
+    label_marks_options,
+    output_options,
+    output_paths,
+)
 from mbrparse.cli.objective_options import ObjectiveOptions, combinations_checked, objective_options
-from mbrparse.cli.option_groups import SectionedCommand
-from mbrparse.cli.options import note
-from mbrparse.cli.output_options import OutputOptions, output_options, output_paths
-from mbrparse.cli.outputs import check_outputs
+from mbrparse.cli.options import check_outputs, note
 from mbrparse.cli.search_options import (
     BestFirstOptions,
     CandidateOptions,

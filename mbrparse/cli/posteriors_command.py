@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mbrparse.cli.input_options import InputOptions, input_options
+from mbrparse.cli.file_options import InputOptions, input_options
 from mbrparse.cli.objective_options import combinations_checked
-from mbrparse.cli.options import Finite, NearestChoice, note, output_option, prune_option
-from mbrparse.cli.outputs import check_outputs
+from mbrparse.cli.options import Finite, NearestChoice, check_outputs, note, output_option, prune_option
 from mbrparse.files import STANDARD, open_output, open_output_bytes, together
 
 if TYPE_CHECKING:

@@ -9,8 +9,7 @@ from typing import Any
 import click
 
 from mbrparse.cli.comparison_settings import check_comparison, form_options, profile_options, settings_of
-from mbrparse.cli.options import encoding_option, note, tell, with_progress
-from mbrparse.cli.outputs import check_outputs
+from mbrparse.cli.options import check_outputs, encoding_option, note, tell, with_progress
 from mbrparse.files import STANDARD
 
 
@@ -75,7 +74,7 @@ def report(
     differences with intervals, breakdowns, calibration, and every sentence with its trees, its errors
     marked, and the chart of its posteriors.
     """
-    from mbrparse.cli.input_options import read_given
+    from mbrparse.cli.file_options import read_given
     from mbrparse.evaluate.evalb.parameters import EvalbParameters, read_parameters
     from mbrparse.evaluate.evaluation import file_sources
     from mbrparse.evaluate.report.pages import Wishes, write_report

@@ -6,8 +6,7 @@ import secrets
 
 import click
 
-from mbrparse.cli.options import note, output_option, with_progress
-from mbrparse.cli.outputs import check_outputs
+from mbrparse.cli.options import check_outputs, note, output_option, with_progress
 
 
 @click.command()

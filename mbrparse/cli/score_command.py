@@ -9,8 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mbrparse.cli.options import NearestChoice, encoding_option, note, output_option, with_progress
-from mbrparse.cli.outputs import check_outputs
+from mbrparse.cli.options import (
+    NearestChoice,
+    check_outputs,
+    encoding_option,
+    note,
+    output_option,
+    with_progress,
+)
 
 if TYPE_CHECKING:
     from mbrparse.decode.given_trees import GivenTree

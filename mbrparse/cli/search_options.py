@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from mbrparse.cli.option_groups import option_group
+from mbrparse.cli.commands import option_group
 from mbrparse.cli.options import Finite, NearestChoice, note, prune_option, refuse_options
 
 if TYPE_CHECKING:

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from mbrparse.cli.options import encoding_option, note
-from mbrparse.cli.outputs import check_outputs
+from mbrparse.cli.options import check_outputs, encoding_option, note
 from mbrparse.errors import visible
 from mbrparse.files import STANDARD, open_output, open_output_bytes, together
 from mbrparse.places import is_file

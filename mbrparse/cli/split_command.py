@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import click
 
-from mbrparse.cli.options import encoding_option, note
-from mbrparse.cli.outputs import check_outputs
+from mbrparse.cli.options import check_outputs, encoding_option, note
 
 
 @click.command()

@@ -9,6 +9,7 @@ import click
 from mbrparse.cli.options import (
     Finite,
     NearestChoice,
+    check_outputs,
     encoding_option,
     jobs_option,
     note,
@@ -16,7 +17,6 @@ from mbrparse.cli.options import (
     refuse_options,
     with_progress,
 )
-from mbrparse.cli.outputs import check_outputs
 from mbrparse.files import together
 from mbrparse.places import is_file
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from mbrparse.cli.commands import option_group
 from mbrparse.cli.objective_options import combinations_checked
-from mbrparse.cli.option_groups import option_group
 from mbrparse.cli.options import jobs_option, note
 from mbrparse.cli.watching import log_option
 

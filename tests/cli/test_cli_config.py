@@ -9,7 +9,7 @@ import pytest
 from children import LIMIT
 from commandline import Command
 
-from mbrparse.cli.completions import SHELLS
+from mbrparse.cli.completion_command import SHELLS
 
 ROOT = Path(__file__).resolve().parents[2]
 TREES = "(S (NP a b) c)\n(S a (S_Cont b c))\n"

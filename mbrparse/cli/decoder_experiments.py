@@ -1,7 +1,8 @@
-"""``mbrparse experiment dop``: Goodman's (1996) comparison of DOP's decoders, and Bod's chart."""
+"""``mbrparse experiment dop`` and ``simaan``: decoders of several grammars compared on one treebank."""
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from mbrparse.cli.options import (
     folder_option,
     jobs_option,
     note,
+    refuse_options,
     with_progress,
 )
 
@@ -117,3 +119,85 @@ def dop(
             **others,
         )
     click.echo(text)
+
+
+WSJ_ONLY = ("train_sections", "test_sections")
+
+
+@click.command()
+@click.argument("input")
+@folder_option("Folder for files and tables.")
+@click.option(
+    "--unknown",
+    type=NearestChoice(["collins", "signature", "none"]),
+    default="collins",
+    show_default=True,
+    help="What stands for unknown words, as for train; none: their sentences fall back.",
+)
+@click.option(
+    "--rare",
+    type=click.IntRange(min=2),
+    metavar="N",
+    help="Words seen fewer than N times are rare.  [default: collins 6, signature 2]",
+)
+@click.option(
+    "--node-cost",
+    type=Finite(min=0, max=1e6),
+    default=0.0,
+    show_default=True,
+    help="Taken off the gains for each node (not MPP's): unary chains no longer grow for their own sake.",
+)
+@click.option("--train-sections", default="02-21", show_default=True, metavar="N-M", help="Of wsj:DIR.")
+@click.option("--test-sections", default="23", show_default=True, metavar="N", help="Of wsj:DIR.")
+@click.option(
+    "--test-fraction", default="0.1", show_default=True, metavar="F", help="Of others: held out, the last."
+)
+@click.option("--train-trees", type=click.IntRange(min=1), metavar="N", help="Only the first N.")
+@click.option(
+    "--test-trees", type=click.IntRange(min=1), default=1000, show_default=True, help="Only the first."
+)
+@click.option(
+    "--resamples", type=click.IntRange(min=1), default=10_000, show_default=True, help="For significance."
+)
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the resamples.")
+@jobs_option()
+@encoding_option()
+def simaan(
+    input: str,
+    output: str,
+    unknown: Any,
+    rare: int | None,
+    node_cost: float,
+    encoding: str,
+    resamples: int,
+    seed: int,
+    jobs: Any,
+    **division: Any,
+) -> None:
+    """Compare four algorithms that search a grammar's own trees, on words, by EVALB's criteria.
+
+    MPP (labelled-tree), MLR (labelled-recall), MPCh (parent-child) and MCFP (productions) parse the last part
+    of INPUT (as for binarize; of wsj:DIR section 23) with grammars counted from the rest: M_RL,
+    right-linear, with unary productions and without, and M_H, around heads. The folder gets for each parser
+    its gold, grammar, parses and tables, and the experiment's own tables as table2.txt, .md, .csv and
+    .json, the published figures beside ours. What is there of an earlier run is not done again.
+    """
+    from mbrparse.experiments.simaan.parser_kinds import WSJ, Division
+    from mbrparse.experiments.simaan.table2 import compare_algorithms
+    from mbrparse.grammar.kernel import announced
+
+    if math.isnan(node_cost):  # which lies in every range
+        raise click.BadParameter("nan is not a number.", param_hint="--node-cost")
+    if input.startswith(WSJ):
+        refuse_options(["test_fraction"], "another INPUT than wsj:DIR")
+    else:
+        refuse_options(WSJ_ONLY, "wsj:DIR")
+    if unknown == "none":
+        refuse_options(["rare"], "--unknown collins or signature")
+    model = None if unknown == "none" else unknown
+    train, test = division.pop("train_trees"), division.pop("test_trees")
+    parts = Division(**division, train=train, test=test)
+    how = (model, rare, node_cost, resamples, seed, jobs, encoding, note)
+    with announced(lambda: note("compiling kernels, once on this machine ...")):
+        table = compare_algorithms(input, Path(output), parts, *how)
+    click.echo(table, nl=False)

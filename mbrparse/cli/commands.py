@@ -1,0 +1,113 @@
+"""click's commands as mbrparse has them: groups of commands imported when called, and groups of options."""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import importlib
+from collections.abc import Callable, Mapping
+from dataclasses import fields
+from typing import Any, TypeVar, cast
+
+import click
+
+
+class LazyGroup(click.Group):
+    """A group of commands, each the function of its own name in the module NAME_command.
+
+    ``lines`` maps the commands' names to their lines in the help; the modules lie in ``package``, and
+    ``modules`` names those that are called otherwise. A misspelt name is answered with the nearest one. An
+    interruption keeps its text, as click.Abort.
+    """
+
+    def __init__(
+        self,
+        *args: Any,
+        package: str,
+        lines: dict[str, str],
+        modules: Mapping[str, str] | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(*args, **kwargs)
+        self._package = package
+        self._lines = lines
+        self._modules = modules or {}
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Read a command's arguments and call it."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt as interruption:
+            # click would write an empty line first.
+            raise click.Abort(*interruption.args) from None
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self._lines)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        if name not in self._lines:
+            return None
+        function = name.replace("-", "_")
+        module = self._modules.get(name, f"{function}_command")
+        command: click.Command = getattr(importlib.import_module(f"{self._package}.{module}"), function)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(self._lines.items()))
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0]
+        if name not in self._lines and not name.startswith("-"):
+            near = difflib.get_close_matches(name, self._lines, n=1)
+            hint = f" Did you mean {near[0]!r}?" if near else ""
+            ctx.fail(f"No such command {name!r}.{hint}")
+        return super().resolve_command(ctx, args)
+
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def option_group(
+    name: str, kind: type[Any], section: str, *options: Callable[[Any], Any]
+) -> Callable[[Command], Command]:
+    """A decorator that adds ``options`` and hands them to the command as its parameter ``name``.
+
+    ``kind`` is a dataclass whose fields are named as the options' parameters; a field whose option is not
+    among ``options`` keeps its default. ``section`` is the heading above the options in the help of a
+    ``SectionedCommand``.
+    """
+    names = [field.name for field in fields(kind)]
+
+    def add(command: Command) -> Command:
+        @functools.wraps(command)
+        def collected(*arguments: Any, **given: Any) -> Any:
+            group = kind(**{field: given.pop(field) for field in names if field in given})
+            return command(*arguments, **given, **{name: group})
+
+        wrapped: Any = collected
+        before = len(getattr(wrapped, "__click_params__", ()))
+        for option in reversed(options):
+            wrapped = option(wrapped)
+        for parameter in wrapped.__click_params__[before:]:
+            parameter.__dict__["section"] = section
+        return cast("Command", wrapped)
+
+    return add
+
+
+class SectionedCommand(click.Command):
+    """A command whose help lists its options in sections; those without one stand last."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        sections: dict[str, list[tuple[str, str]]] = {}
+        for parameter in self.get_params(ctx):
+            record = parameter.get_help_record(ctx)
+            if record is not None:
+                sections.setdefault(getattr(parameter, "section", ""), []).append(record)
+        others = sections.pop("", [])
+        for title, records in [*sections.items(), ("Other options", others)]:
+            with formatter.section(title):
+                formatter.write_dl(records)
