@@ -167,7 +167,7 @@ class GrammarDecoders:
         return WholeTreeDecoder(self.grammar, objectives, self._forests, self.clock)
 
     def _risk(self, objectives: list[Objective]) -> Decoder[Any]:
-        from mbrparse.decode.candidates.risk_decoder import RiskDecoder
+        from mbrparse.decode.candidates.candidate_trees import RiskDecoder
 
         assert self.candidates is not None
         assert self.options.risk is not None

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from strategies import grammars, sentences
 from unary_strategies import unary_cases
 
-from mbrparse.decode.candidates.sampler import Sampler, Samples
+from mbrparse.decode.candidates.samples import Sampler, Samples
 from mbrparse.decode.derivations.forest_charts import ForestCharts
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.rules import unquote

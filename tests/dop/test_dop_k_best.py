@@ -17,7 +17,7 @@ from naive_dop import NaiveDop, Node, words_of
 from test_dop_charts import WEIGHTINGS, _treebank, cases
 from test_dop_samples import AMBIGUOUS, CONTINUED, Listed, drawn, listed, shares, wide
 
-from mbrparse.decode.dop.dop_k_best import DopKBestSearch
+from mbrparse.decode.dop.dop_derivations import DopKBestSearch
 from mbrparse.decode.parser import Parser
 from mbrparse.grammar.charts.chart import Wanted
 from mbrparse.grammar.charts.dop.dop_charts import DopCharts

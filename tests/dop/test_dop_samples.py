@@ -17,10 +17,9 @@ from hypothesis import strategies as st
 from naive_dop import NaiveDop, Node, spans, words_of
 from test_dop_charts import TREES, WEIGHTINGS, _treebank, cases
 
-from mbrparse.decode.candidates.sampler import Samples
-from mbrparse.decode.dop.dop_sampler import DopSampler
-from mbrparse.decode.dop.leader import leader, leader_error
-from mbrparse.decode.dop.sampled_posteriors import sampled_consistency, sampled_entries
+from mbrparse.decode.candidates.samples import Samples
+from mbrparse.decode.dop.dop_derivations import DopSampler
+from mbrparse.decode.dop.monte_carlo_decoder import leader, leader_error
 from mbrparse.decode.parser import Parser
 from mbrparse.errors import OptionsError
 from mbrparse.grammar.charts.dop.dop_charts import DopCharts
@@ -224,7 +223,7 @@ def test_what_samples_say_of_spans(case: tuple[TerminalKind, list[Node]], seed: 
     samples = DopSampler(DopCharts(grammar)).samples(grammar.pcfg.encode(words), 50, seed)
     trees = drawn(grammar, samples)
     g: Counter[tuple[int, int, str]] = Counter(span for tree in trees for span in tree)
-    entries = sampled_entries(samples, grammar.pcfg.label_ids)
+    entries = samples.entries(grammar.pcfg.label_ids)
     rows = zip(*(column.tolist() for column in entries[:4]), strict=True)
     told = {(i, j, grammar.pcfg.labels[x]): value for i, j, x, value in rows}
     bare = {span for span in told if span[2] in "xy"}
@@ -235,7 +234,7 @@ def test_what_samples_say_of_spans(case: tuple[TerminalKind, list[Node]], seed: 
     labels = grammar.pcfg.labels
     hidden = np.array([-1 if is_continuation(labels[x]) else 0 for x in grammar.pcfg.label_ids], np.int32)
     n = len(words)
-    found = iter(sampled_consistency(samples, hidden, n).tolist())
+    found = iter(samples.consistency(hidden, n).tolist())
     for start in range(n):
         for end in range(start + 1, n + 1):
             free = sum(

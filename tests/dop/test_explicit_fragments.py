@@ -9,7 +9,7 @@ from naive_dop import NaiveDop, Node, fragments, inner_nodes, words_of
 from scipy.stats import chi2
 from test_dop_charts import TREES, WEIGHTINGS, _table, _treebank, _wide, cases
 
-from mbrparse.decode.candidates.sampler import Sampler
+from mbrparse.decode.candidates.samples import Sampler
 from mbrparse.decode.derivations.forest_charts import ForestCharts
 from mbrparse.errors import GrammarError
 from mbrparse.grammar.charts.chart import Wanted

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from commandline import Command, Outcome
 
-from mbrparse.decode.candidates.sampler import Sampler
+from mbrparse.decode.candidates.samples import Sampler
 from mbrparse.errors import ChartOverflowError
 from mbrparse.experiments.dop.model_tables import Row, comparisons, judge, paired_data
 from mbrparse.experiments.dop.model_trial import Design, Model

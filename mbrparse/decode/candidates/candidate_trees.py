@@ -9,14 +9,17 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from mbrparse.decode.candidates.k_best import KBest, KBestSearch
-from mbrparse.decode.candidates.sampler import Sampler, Samples
+from mbrparse.decode.candidates.samples import Sampler, Samples
+from mbrparse.decode.decoders import Decoded
 from mbrparse.decode.derivations.forest_charts import ForestCharts
 from mbrparse.decode.fallback import LabelledSpans
-from mbrparse.decode.parser_options import ParserOptions
-from mbrparse.decode.posteriors.span_posteriors import is_continuation_label
+from mbrparse.decode.parser_options import ParserOptions, Risk
+from mbrparse.decode.posteriors.span_posteriors import Posteriors, SentenceChart, is_continuation_label
 from mbrparse.decode.tree_probability import TreeProbability
+from mbrparse.decode.trees import build_tree, nary_tree
 from mbrparse.grammar.charts.clock import NO_LIMIT, Clock
 from mbrparse.grammar.pcfg import PCFG, IntArray
+from mbrparse.treebank.tree import Tree
 
 
 class Candidate(NamedTuple):
@@ -137,3 +140,37 @@ def shares(candidates: Sequence[Candidate]) -> list[float]:
     most = max(candidate.log_prob for candidate in candidates)
     masses = [math.exp(candidate.log_prob - most) for candidate in candidates]
     return [mass / sum(masses) for mass in masses]
+
+
+class RiskDecoder:
+    """Chooses among the candidates of sentences, for minimum risk (Titov and Henderson 2006).
+
+    Of the candidates K of a sentence the tree T is returned that maximizes the sum over G in K of p(G)
+    score(T, G), with p normalized over K. What a tree scores against another is the caller's affair: decoding
+    knows no criteria.
+    """
+
+    def __init__(self, candidates: CandidateTrees, options: ParserOptions, risk: Risk, tie: float) -> None:
+        self._candidates = candidates
+        self._risk = risk
+        self._debinarized = options.debinarized
+        self._expectations = options.debinarized and options.expectations
+        self._tie = tie
+
+    def decode(self, chart: SentenceChart, posteriors: Posteriors) -> list[Decoded]:
+        """The best candidate; of equal ones the more probable. Its score is the expected one."""
+        candidates = self._candidates.of_sentence(chart.terminal_ids)
+        trees = [self._tree(candidate, len(chart.terminal_ids)) for candidate in candidates]
+        expected = self._risk(trees) @ np.array(shares(candidates))
+        best = int(np.flatnonzero(expected >= expected.max() * (1 - self._tie))[0])
+        chosen = candidates[best]
+        constituents = posteriors.expected_nary_constituents() if self._expectations else None
+        score = float(expected[best])
+        return [Decoded(chosen.spans, chosen.preterminals, score, constituents=constituents)]
+
+    def _tree(self, candidate: Candidate, length: int) -> Tree:
+        """The tree as it is written, but for its words."""
+        leaves = [Tree("x")] * length
+        if self._debinarized:
+            return nary_tree(candidate.spans, leaves, "X")
+        return build_tree(candidate.spans or [(0, 1, "X")], leaves)

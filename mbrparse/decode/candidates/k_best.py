@@ -12,11 +12,13 @@ from typing import NamedTuple
 import numpy as np
 
 from mbrparse.aside import aside
-from mbrparse.decode.candidates.best_ways import SCALE, best_ways, scores_of
-from mbrparse.decode.candidates.lazy_forest import LazyForest
-from mbrparse.decode.candidates.sampler import Samples
-from mbrparse.decode.candidates.ways import ways_of
+from mbrparse.decode.candidates.candidate_kernels import NONE, Best, Scores, best_derivations
+from mbrparse.decode.candidates.lazy_search import SCALE, Alternative, LazySearch, Order, scores_of
+from mbrparse.decode.candidates.samples import Samples
 from mbrparse.decode.derivations.forest_charts import ForestCharts
+from mbrparse.grammar.charts.clock import Clock
+from mbrparse.grammar.charts.forest.top_down import top_down_forest
+from mbrparse.grammar.charts.forest.top_down_kernels import LEXICAL, UNARY, TopDownForest
 from mbrparse.grammar.pcfg import FloatArray, IntArray
 
 
@@ -27,15 +29,21 @@ class KBest(NamedTuple):
     log_probs: FloatArray
 
 
+class _Scores(NamedTuple):
+    """Those of a grammar's binary and unary rules, and of symbols as roots."""
+
+    rules: Scores
+    unaries: Scores
+    roots: Scores
+
+
 class KBestSearch:
     """Finds the k best derivations of sentences; the forests that it fills may be shared with charts."""
 
     def __init__(self, charts: ForestCharts) -> None:
         self._charts = charts
-        forests = charts.forests
-        self._rules = scores_of(forests.tables.rule_prob)
-        self._unaries = scores_of(forests.unaries.rule_prob)
-        self._roots = scores_of(forests.tables.root)
+        tables, unaries = charts.forests.tables, charts.forests.unaries
+        self._scores = _Scores(*map(_of_probabilities, (tables.rule_prob, unaries.rule_prob, tables.root)))
 
     def k_best(self, terminal_ids: IntArray, k: int) -> KBest:
         """The k most probable derivations of a sentence, or all if there are fewer.
@@ -45,16 +53,91 @@ class KBestSearch:
         return aside(self._k_best, terminal_ids, k)
 
     def _k_best(self, terminal_ids: IntArray, k: int) -> KBest:
-        self._charts.forest_of(terminal_ids)
-        forests = self._charts.forests
-        ways = ways_of(forests, len(terminal_ids))
-        best = best_ways(ways, self._rules, self._unaries)
-        search = LazyForest(ways, best, self._rules, self._unaries, self._roots, self._charts.clock)
+        forest = top_down_forest(self._charts, terminal_ids)
+        search = _ForestSearch(forest, self._scores, self._charts.clock)
         found = search.root(k)
-        nodes = [search.nodes(rank) for rank in range(len(found))]
+        nodes = [
+            [vertex for vertex, _ in search.vertices(rank) if vertex < search.nodes]
+            for rank in range(len(found))
+        ]
         first = np.cumsum([0, *map(len, nodes)], dtype=np.int32)
-        rows = np.array([node for one in nodes for node in one], np.int32).reshape(-1, 3)
-        columns = [column.copy() for column in rows.T]
+        listed = np.array([node for one in nodes for node in one], np.int32)
+        columns = forest.node_start[listed], forest.node_end[listed], forest.node_symbol[listed]
         # Inside values of a forest are scaled, and so is the probability of a derivation.
-        log_probs = np.array([-one.cost for one in found], np.float64) / SCALE - forests.log_scale
-        return KBest(Samples(first, *columns), log_probs)
+        scaled = np.array([-one.cost for one in found], np.float64) / SCALE
+        return KBest(Samples(first, *columns), scaled - self._charts.forests.log_scale)
+
+
+class _ForestSearch(LazySearch[int]):
+    """The derivations of one sentence; vertices are its forest's nodes, then its groups, then the root."""
+
+    def __init__(self, forest: TopDownForest, scores: _Scores, clock: Clock) -> None:
+        self.nodes = len(forest.node_symbol)
+        count = self.nodes + len(forest.edge_first) - 1
+        super().__init__(count, clock)
+        self._forest, self._scores = forest, scores
+        self._top = Best(np.full(count, NONE, np.int64), np.full(count, -1, np.int32))
+        self._lexical = _of_probabilities(forest.lexical)
+        best_derivations(forest, scores.rules, scores.unaries, self._lexical, self._top)
+
+    def _best(self, vertex: int) -> tuple[int, Order]:
+        cost = -int(self._top.score[vertex])
+        # Only groups hand on their order.
+        return cost, self._order(int(self._top.place[vertex])) if vertex >= self.nodes else ()
+
+    def _alternatives(self, vertex: int) -> tuple[list[Alternative[int]], int | None]:
+        if vertex == self._root:
+            return self._of_root(), None
+        if vertex >= self.nodes:
+            return self._of_group(vertex - self.nodes), None
+        return self._of_node(vertex)
+
+    def _of_root(self) -> list[Alternative[int]]:
+        forest, roots = self._forest, self._scores.roots
+        nodes = np.arange(forest.node_first[-2], forest.node_first[-1])
+        symbols = forest.node_symbol[nodes]
+        live = (self._top.score[nodes] > NONE) & (roots[symbols] > NONE)
+        rows = zip(roots[symbols[live]].tolist(), symbols[live].tolist(), nodes[live].tolist(), strict=True)
+        return [Alternative(-score, (symbol,), (node,)) for score, symbol, node in rows]
+
+    def _of_group(self, group: int) -> list[Alternative[int]]:
+        forest, score = self._forest, self._top.score
+        edges = np.arange(forest.edge_first[group], forest.edge_first[group + 1])
+        left, right = forest.edge_left[edges], forest.edge_right[edges]
+        live = (score[left] > NONE) & (score[right] > NONE)
+        rows = zip(edges[live].tolist(), left[live].tolist(), right[live].tolist(), strict=True)
+        return [Alternative(0, self._order(edge), (one, other)) for edge, one, other in rows]
+
+    def _of_node(self, node: int) -> tuple[list[Alternative[int]], int]:
+        forest, best = self._forest, 0
+        first, last = int(forest.way_first[node]), int(forest.way_first[node + 1])
+        found: list[Alternative[int]] = []
+        rows = zip(forest.way_to[first:last].tolist(), forest.way_rule[first:last].tolist(), strict=True)
+        for way, (to, rule) in enumerate(rows, first):
+            if way == self._top.place[node]:
+                best = len(found)
+            child = UNARY - to if to <= UNARY else self.nodes + to
+            if to == LEXICAL:
+                found.append(Alternative(-int(self._lexical[node]), (-1,), ()))
+            elif self._top.score[child] == NONE:
+                continue
+            elif to <= UNARY:
+                # After all splits: of equal chains the shorter one.
+                order = forest.length, int(forest.node_symbol[child])
+                found.append(Alternative(-int(self._scores.unaries[rule]), order, (child,)))
+            else:
+                found.append(Alternative(-int(self._scores.rules[rule]), (), (child,)))
+        return found, best
+
+    def _order(self, edge: int) -> Order:
+        """By split, then by the children's symbols."""
+        forest = self._forest
+        left, right = forest.edge_left[edge], forest.edge_right[edge]
+        return int(forest.node_start[right]), int(forest.node_symbol[left]), int(forest.node_symbol[right])
+
+
+def _of_probabilities(probs: FloatArray) -> Scores:
+    """The scores of probabilities; ``NONE`` for zero."""
+    with np.errstate(divide="ignore"):
+        logs = np.maximum(np.log(probs), -1e5)
+    return np.where(probs > 0, scores_of(logs), NONE)

@@ -24,8 +24,8 @@ from mbrparse.grammar.pcfg import FloatArray, IntArray
 
 if TYPE_CHECKING:
     from mbrparse.decode.candidates.candidate_trees import CandidateTrees
-    from mbrparse.decode.candidates.sampler import Samples
-    from mbrparse.decode.dop.dop_sampler import DopSampler
+    from mbrparse.decode.candidates.samples import Samples
+    from mbrparse.decode.dop.dop_derivations import DopSampler
 
 
 class DopDecoders(GrammarDecoders):
@@ -82,7 +82,7 @@ class DopDecoders(GrammarDecoders):
 
     def _candidates(self) -> CandidateTrees:
         from mbrparse.decode.candidates.candidate_trees import CandidateTrees
-        from mbrparse.decode.dop.dop_k_best import DopKBestSearch
+        from mbrparse.decode.dop.dop_derivations import DopKBestSearch
         from mbrparse.grammar.charts.dop.dop_tree_probability import DopTreeProbability
 
         search, probability = DopKBestSearch(self.charts, self.clock), DopTreeProbability(self._dop)
@@ -90,7 +90,7 @@ class DopDecoders(GrammarDecoders):
 
     @cached_property
     def _sampler(self) -> DopSampler:
-        from mbrparse.decode.dop.dop_sampler import DopSampler
+        from mbrparse.decode.dop.dop_derivations import DopSampler
 
         return DopSampler(self.charts, self.clock)
 
@@ -102,7 +102,7 @@ class DopDecoders(GrammarDecoders):
 
     def _samples(self, terminal_ids: IntArray) -> Samples:
         """As many samples of a sentence as may be."""
-        from mbrparse.decode.dop.leader import MAX_SAMPLES
+        from mbrparse.decode.dop.monte_carlo_decoder import MAX_SAMPLES
 
         if self._drawn is None or self._drawn[0] is not terminal_ids:
             count = self.options.max_samples or MAX_SAMPLES
@@ -110,11 +110,7 @@ class DopDecoders(GrammarDecoders):
         return self._drawn[1]
 
     def _entries(self, chart: SentenceChart) -> SpanEntries:
-        from mbrparse.decode.dop.sampled_posteriors import sampled_entries
-
-        return sampled_entries(self._samples(chart.terminal_ids), self.grammar.label_ids)
+        return self._samples(chart.terminal_ids).entries(self.grammar.label_ids)
 
     def _consistent(self, chart: SentenceChart) -> FloatArray:
-        from mbrparse.decode.dop.sampled_posteriors import sampled_consistency
-
-        return sampled_consistency(self._samples(chart.terminal_ids), self._constituent, chart.length)
+        return self._samples(chart.terminal_ids).consistency(self._constituent, chart.length)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbrparse.decode.candidates.sampler import SampledTree
+from mbrparse.decode.candidates.samples import SampledTree
 from mbrparse.decode.fallback import LabelledSpans
 from mbrparse.decode.free.bracketing import BracketingSearch, best_bracketing
 from mbrparse.decode.free.free_decoder import labelled

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from mbrparse.decode.candidates.sampler import Sampler, Samples
+from mbrparse.decode.candidates.samples import Sampler, Samples
 from mbrparse.decode.decoders import Certificate, Decoded
 from mbrparse.decode.derivations.forest_charts import ForestCharts
 from mbrparse.decode.fallback import LabelledSpans

@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 
 from mbrparse.aside import aside
-from mbrparse.decode.candidates.sampler import Sampler
+from mbrparse.decode.candidates.samples import Sampler
 from mbrparse.decode.derivations.forest_charts import ForestCharts
-from mbrparse.decode.dop.dop_sampler import DopSampler
+from mbrparse.decode.dop.dop_derivations import DopSampler
 from mbrparse.decode.parser import Parser
 from mbrparse.decode.sentences import Sentence
 from mbrparse.errors import ChartOverflowError, CorpusError

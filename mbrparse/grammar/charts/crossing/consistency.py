@@ -34,6 +34,7 @@ from mbrparse.treebank.labels import is_continuation
 
 #: Nodes expected less often are left out: together they are far below the last digit that anyone asks for.
 NEGLIGIBLE = 1e-18
+ROUNDING = 1e-12
 
 
 class Consistency:
@@ -113,6 +114,8 @@ class Consistency:
         found = np.zeros(n * (n + 1) // 2)
         send_down(n, g_bottom, spines, found, np.zeros(nodes))
         found[np.cumsum(np.append(0, np.arange(n, 1, -1)))] = 1.0  # nothing crosses a single terminal
+        # What differs from one by rounding is one: logarithms of it would tell equal trees apart.
+        found[found > 1 - ROUNDING] = 1.0
         return found[turned] if self.mirrored else found
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from mbrparse.grammar.charts.dop.dop_forest import DopForest
 from mbrparse.grammar.charts.dop.dop_inside import DopValues, is_root, power, root_value
 from mbrparse.grammar.charts.dop.dop_tables import DopTables
+from mbrparse.grammar.charts.forest.top_down_kernels import drawn_place
 from mbrparse.grammar.charts.rule_tables import Ints, Offsets
 from mbrparse.grammar.kernel import array_kernel, kernel
 from mbrparse.grammar.pcfg import FloatArray
@@ -73,7 +74,7 @@ def dop_draw(
     for derivation in range(len(drawn)):
         if stop[0]:
             break
-        stack[0, 0], stack[0, 2] = roots[_drawn(root_masses, 0, len(roots), random.random())], _NONE
+        stack[0, 0], stack[0, 2] = roots[drawn_place(root_masses, 0, len(roots), random.random())], _NONE
         height, place = 1, 0
         while height:
             height -= 1
@@ -88,12 +89,12 @@ def dop_draw(
                     sums = _summed(tables, forest, values, sums, node)
                     _, by_rule, addresses_at, by_address, _ = sums
                 at = rules_at[node]
-                number = _drawn(by_rule, at, at + rule_start[label + 1] - rule_start[label], random.random())
+                beyond = at + rule_start[label + 1] - rule_start[label]
+                number = drawn_place(by_rule, at, beyond, random.random()) - at
                 rule = rule_start[label] + number
                 begin = addresses_at[at + number]
-                address = first[rule] + _drawn(
-                    by_address, begin, begin + first[rule + 1] - first[rule], random.random()
-                )
+                beyond = begin + first[rule + 1] - first[rule]
+                address = first[rule] + drawn_place(by_address, begin, beyond, random.random()) - begin
             # The productions of its rule, a split each.
             production = _first_of(rules, rule, productions[node], productions[node + 1])
             beyond = production + 1
@@ -154,23 +155,6 @@ def _first_of(rules: Ints, rule: int, low: int, high: int) -> int:
         else:
             high = middle
     return low
-
-
-@kernel
-def _drawn(until: FloatArray, first: int, last: int, point: float) -> int:
-    """One of the places from first up to last, less first: where the sum exceeds this share of the last."""
-    bound = until[last - 1]
-    point *= bound
-    if point >= bound:  # by rounding
-        point = 0.0
-    low, high = first, last - 1
-    while low < high:
-        middle = (low + high) >> 1
-        if until[middle] > point:
-            high = middle
-        else:
-            low = middle + 1
-    return low - first
 
 
 @array_kernel

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from mbrparse.grammar.charts.forest.packed_forest import Forest
+from mbrparse.grammar.charts.forest.packed_forest import ONE, Forest, Index
 from mbrparse.grammar.charts.prediction import Flags
 from mbrparse.grammar.charts.rule_tables import Floats, Ints
 from mbrparse.grammar.kernel import kernel
@@ -116,3 +116,31 @@ def sort_edges(forest: Forest, number: Ints, wanted: Flags, view: TopDownForest,
                         left[place], right[place] = number[before], number[node]
                         share[place] = forest.inside[before] * forest.inside[node] / forest.group_sum[group]
                     first[group + (1 if filling else 2)] += 1
+
+
+@kernel
+def sum_up(first: Ints, values: Floats) -> None:
+    """From the values of lists to the sums of each list's values so far."""
+    for one in range(len(first) - 1):
+        for place in range(first[one] + 1, first[one + 1]):
+            values[place] += values[place - 1]
+
+
+@kernel
+def drawn_place(until: Floats, first: int, last: int, point: float) -> int:
+    """One of the places first .. last, drawn: the first where ``until`` exceeds a share of the last.
+
+    ``until`` has sums of values so far (``sum_up``), the share ``point`` is a random number below one.
+    """
+    bound = until[last - 1]
+    point *= bound
+    if point >= bound:  # by rounding
+        point = 0.0
+    low, high = Index(first), Index(last - 1)
+    while low < high:
+        middle = Index((low + high) >> ONE)
+        if until[middle] > point:
+            high = middle
+        else:
+            low = Index(middle + ONE)
+    return int(low)

@@ -14,11 +14,13 @@ import numpy as np
 import numpy.typing as npt
 
 from mbrparse.aside import aside
-from mbrparse.decode.candidates.draws import draw
-from mbrparse.decode.candidates.ways import ways_of
+from mbrparse.decode.candidates.candidate_kernels import add_uncrossed, draw
 from mbrparse.decode.derivations.forest_charts import ForestCharts
+from mbrparse.grammar.charts.forest.top_down import top_down_forest
+from mbrparse.grammar.charts.forest.top_down_kernels import sum_up
 from mbrparse.grammar.charts.rule_tables import Ints
-from mbrparse.grammar.pcfg import IntArray
+from mbrparse.grammar.charts.span_summary import SpanEntries, cell_of, entries_without_unaries
+from mbrparse.grammar.pcfg import FloatArray, IntArray
 
 
 class Samples(NamedTuple):
@@ -58,6 +60,31 @@ class Samples(NamedTuple):
         ]
         return sorted(trees, key=lambda tree: -len(tree.drawn))
 
+    def entries(self, label: Ints) -> SpanEntries:
+        """The share of samples that have a label over a span; ``label`` [symbol] is the symbol's."""
+        count, length = len(self.first) - 1, int(self.end.max(initial=1))
+        labels = int(label.max()) + 1
+        cells = cell_of(length, self.start.astype(np.int64), self.end.astype(np.int64))
+        keys, first, found = np.unique(
+            cells * labels + label[self.symbol], return_index=True, return_counts=True
+        )
+        starts, ends = self.start[first], self.end[first]
+        return entries_without_unaries(starts, ends, (keys % labels).astype(np.int32), found / count)
+
+    def consistency(self, constituent: Ints, length: int) -> FloatArray:
+        """c by cell (span_summary): the share of samples of which no constituent crosses the span.
+
+        ``constituent`` [symbol] is -1 for what is none, 0 otherwise.
+        """
+        trees = self.trees(constituent)
+        first = np.cumsum([0, *(len(tree.nodes) for tree in trees)])
+        nodes = np.concatenate([tree.nodes for tree in trees])
+        counts = np.array([len(tree.drawn) for tree in trees], np.int32)
+        uncrossed = np.zeros(length * (length + 1) // 2, np.int32)
+        add_uncrossed(first, nodes[:, 0].copy(), nodes[:, 1].copy(), counts, length, uncrossed)
+        # Divided at the end: a sum of shares may be more than one.
+        return uncrossed / (len(self.first) - 1)
+
 
 class SampledTree(NamedTuple):
     """One of the different trees of samples.
@@ -84,8 +111,12 @@ class Sampler:
         return aside(self._samples, terminal_ids, count, seed)
 
     def _samples(self, terminal_ids: IntArray, count: int, seed: int) -> Samples:
-        self._charts.forest_of(terminal_ids)
-        length = len(terminal_ids)
-        ways = ways_of(self._charts.forests, length)
-        random = np.random.Generator(np.random.PCG64([seed, length, *terminal_ids.tolist()]))
-        return Samples(*draw(ways, count, random))
+        forest = top_down_forest(self._charts, terminal_ids)
+        sum_up(forest.way_first, forest.way_share)
+        sum_up(forest.edge_first, forest.edge_share)
+        return Samples(*draw(forest, count, generator(terminal_ids, seed)))
+
+
+def generator(terminal_ids: IntArray, seed: int) -> np.random.Generator:
+    """Random numbers of their own for each sentence."""
+    return np.random.Generator(np.random.PCG64([seed, len(terminal_ids), *terminal_ids.tolist()]))
