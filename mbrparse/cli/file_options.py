@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from mbrparse.decode.parser_options import ParserOptions
     from mbrparse.decode.posteriors.posteriors_file import GivenPosteriors
     from mbrparse.decode.posteriors.posteriors_writer import PosteriorsWriter
-    from mbrparse.grammar.dop.dop_grammar import DopGrammar
-    from mbrparse.grammar.pcfg import PCFG
+    from mbrparse.grammar.grammar_kinds import Grammar
     from mbrparse.treebank.labels import LabelMarks
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -139,25 +138,23 @@ class OutputOptions:
     details: str | None
     write_posteriors: str | None
 
-    def posteriors_writer(self, grammar: PCFG | DopGrammar, options: ParserOptions) -> PosteriorsWriter:
+    def posteriors_writer(self, grammar: Grammar, options: ParserOptions) -> PosteriorsWriter:
         """What collects the posteriors for --write-posteriors; refuses what the file cannot hold."""
         from mbrparse.decode.posteriors.posteriors_writer import PosteriorsWriter
         from mbrparse.errors import PosteriorsError
-        from mbrparse.grammar.dop.dop_grammar import DopGrammar
 
         if self.write_posteriors == STANDARD:
             raise click.UsageError("--write-posteriors needs a file: standard output is for trees.")
         if options.items == "symbol":
             raise click.UsageError("--write-posteriors needs --items projected: the file speaks of labels.")
-        pcfg = grammar.pcfg if isinstance(grammar, DopGrammar) else grammar
-        if pcfg.has_unaries:
+        if grammar.pcfg.has_unaries:
             raise PosteriorsError(
                 "a grammar with unary rules expects some labels more than once over a span, which the file "
                 "cannot say",
                 source=self.write_posteriors,
                 remedy="train on trees without: mbrparse binarize --unary top, bottom or join",
             )
-        return PosteriorsWriter(pcfg.labels, options.needs_consistency)
+        return PosteriorsWriter(grammar.pcfg.labels, options.needs_consistency)
 
 
 def output_options() -> Callable[[Command], Command]:

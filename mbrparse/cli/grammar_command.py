@@ -104,7 +104,6 @@ def _write_reduction(
 ) -> None:
     from mbrparse.errors import GrammarError
     from mbrparse.files import source_name
-    from mbrparse.grammar.dop.dop_grammar import DopGrammar
     from mbrparse.grammar.dop.reduction import write_reduction
 
     if lexicon_output is None:
@@ -115,7 +114,7 @@ def _write_reduction(
         )
     if treebank.unknown is not None and (lost := _what_is_lost(treebank.unknown.kind, file, output, target)):
         note(lost)
-    write_reduction(DopGrammar.of_treebank(treebank), output, lexicon_output, root)
+    write_reduction(treebank, output, lexicon_output, root)
 
 
 def _what_is_lost(kind: str, file: str, output: str, target: str) -> str:

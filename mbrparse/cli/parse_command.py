@@ -32,8 +32,7 @@ from mbrparse.cli.work_options import WorkOptions, work_options
 
 if TYPE_CHECKING:
     from mbrparse.decode.posteriors.posteriors_file import GivenPosteriors
-    from mbrparse.grammar.dop.dop_grammar import DopGrammar
-    from mbrparse.grammar.pcfg import PCFG
+    from mbrparse.grammar.grammar_kinds import Grammar
 
 
 @click.command(cls=SectionedCommand)
@@ -70,7 +69,6 @@ def parse(
     from mbrparse.decode.run import Job, parse_all
     from mbrparse.decode.sentences import read_chunks
     from mbrparse.decode.stored_lines import BLOCK
-    from mbrparse.grammar.dop.dop_grammar import DopGrammar
     from mbrparse.grammar.grammars import read_any_grammar
     from mbrparse.grammar.kernel import announced
 
@@ -111,14 +109,16 @@ def parse(
             sampled_posteriors=dop.sampled_posteriors,
         )
     collected = None
-    known: PCFG | DopGrammar | GivenPosteriors
+    known: Grammar | GivenPosteriors
+    draws = False
     if source.grammar is None:
         known = source.given()
     else:
         known = grammar = read_any_grammar(source.grammar)
+        draws = grammar.kind == "dop" and options.draws
         if trees.write_posteriors is not None:
             collected = trees.posteriors_writer(grammar, options), trees.write_posteriors
-    candidates.check(isinstance(known, DopGrammar) and options.draws)
+    candidates.check(draws)
     job = Job(known, options, trees.details is not None, collected is not None)
     watch = Watch(input, machines.log)
     with (

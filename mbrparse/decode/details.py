@@ -10,14 +10,12 @@ from mbrparse.decode.decoders import Decoded
 from mbrparse.decode.fallback import LabelledSpans
 from mbrparse.decode.parse_result import Parse
 from mbrparse.decode.posteriors.span_posteriors import Posteriors
-from mbrparse.decode.tree_probability import TreeProbability
+from mbrparse.decode.tree_probability import probability_of
 from mbrparse.grammar.charts.span_summary import cell_of
-from mbrparse.grammar.pcfg import PCFG
+from mbrparse.grammar.grammar_kinds import Grammar
 
 if TYPE_CHECKING:
-    from mbrparse.grammar.charts.dop.dop_tree_probability import DopTreeProbability
     from mbrparse.grammar.charts.pruning import Pruned
-    from mbrparse.grammar.dop.dop_grammar import DopGrammar
 
 
 class Details:
@@ -26,16 +24,9 @@ class Details:
     Without a grammar (posteriors from elsewhere) no tree has a probability that could be told.
     """
 
-    def __init__(self, grammar: PCFG | DopGrammar | None) -> None:
-        self._probability: TreeProbability | DopTreeProbability | None = None
-        self._unaries = False
-        if isinstance(grammar, PCFG):
-            self._probability = TreeProbability(grammar)
-            self._unaries = grammar.has_unaries
-        elif grammar is not None:
-            from mbrparse.grammar.charts.dop.dop_tree_probability import DopTreeProbability
-
-            self._probability = DopTreeProbability(grammar)
+    def __init__(self, grammar: Grammar | None) -> None:
+        self._probability = None if grammar is None else probability_of(grammar)
+        self._unaries = grammar is not None and grammar.pcfg.has_unaries
 
     def row(self, parse: Parse) -> dict[str, Any]:
         """The row of a sentence, all but its number."""

@@ -17,7 +17,8 @@ from mbrparse.errors import OptionsError
 from mbrparse.grammar.charts.chart import Wanted
 from mbrparse.grammar.charts.clock import Clock
 from mbrparse.grammar.charts.factory import TIE, ChartFactory
-from mbrparse.grammar.pcfg import PCFG, FloatArray
+from mbrparse.grammar.grammar_kinds import Grammar
+from mbrparse.grammar.pcfg import FloatArray
 from mbrparse.grammar.projection import has_annotations
 
 # Some kernels take a while to load, and many have no use for them: those are imported where they are used.
@@ -34,20 +35,25 @@ _NARY = (Kind.NARY, Kind.EXACT_F)
 
 
 class GrammarDecoders:
-    """What serves a parser's objectives with one grammar.
+    """What serves a parser's objectives with one grammar; here, with a PCFG.
 
     ``charts`` are those that decoders ask, ``labels`` what the ids of their posteriors' labels stand for,
     ``candidates`` lists those of the charts' sentences, where some are asked for.
     """
 
-    def __init__(self, grammar: PCFG, options: ParserOptions, clock: Clock) -> None:
-        self.grammar = grammar
+    def __init__(self, grammar: Grammar, options: ParserOptions, clock: Clock) -> None:
+        self.grammar = grammar.pcfg
         self.options = options
         self.clock = clock
-        self.labels = grammar.labels
+        self.labels = self.grammar.labels
         self.charts = self._charts()
         self.candidates = self._candidates() if options.has_candidates else None
         self.places = _places(options.objectives, self._makers())
+
+    @staticmethod
+    def check(options: ParserOptions) -> None:
+        """Raise OptionsError for what this kind of grammar cannot serve."""
+        options.check_for_pcfg()
 
     def posteriors(self, chart: SentenceChart) -> Posteriors:
         """Those of a sentence's chart, which has a parse."""

@@ -12,26 +12,33 @@ from mbrparse.decode.posteriors.span_posteriors import SentenceChart
 from mbrparse.decode.sentences import Batch, Evidence, Sentence
 from mbrparse.grammar.charts.clock import Clock
 from mbrparse.grammar.charts.factory import ChartFactory, default_max_length
-from mbrparse.grammar.pcfg import PCFG, UNKNOWN_TERMINAL, IntArray
+from mbrparse.grammar.grammar_kinds import Grammar
+from mbrparse.grammar.pcfg import UNKNOWN_TERMINAL, IntArray
 from mbrparse.grammar.rules import is_terminal, unquote
 from mbrparse.treebank.labels import unescape
 from mbrparse.treebank.tree import Tree
 
 if TYPE_CHECKING:
     from mbrparse.decode.candidates.candidate_trees import CandidateTrees
-    from mbrparse.grammar.dop.dop_grammar import DopGrammar
+
+
+def decoders_of(grammar: Grammar) -> type[GrammarDecoders]:
+    """The decoders that serve a kind of grammar."""
+    if grammar.kind == "pcfg":
+        return GrammarDecoders
+    from mbrparse.decode.dop.dop_decoders import DopDecoders
+
+    return DopDecoders
 
 
 class GrammarSource:
     """Makes charts of sentences, and tells what the grammar makes of their words."""
 
-    def __init__(self, source: PCFG | DopGrammar, options: ParserOptions) -> None:
-        self._dop = None if isinstance(source, PCFG) else source
-        self.grammar = grammar = source if isinstance(source, PCFG) else source.pcfg
-        if self._dop is not None:
-            options.check_for_dop()
-        else:
-            options.check_for_pcfg()
+    def __init__(self, source: Grammar, options: ParserOptions) -> None:
+        self._source = source
+        self.grammar = grammar = source.pcfg
+        self._decoders = decoders_of(source)
+        self._decoders.check(options)
         self._made: GrammarDecoders | None = None
         self.charts: Any = None
         self.places: tuple[Place, ...] = ()
@@ -51,13 +58,7 @@ class GrammarSource:
         """Make charts and decoders, and the memory that they work in, anew."""
         self._made = None  # first the old ones go
         self.charts, self.places, self.candidates = None, (), None
-        if self._dop is None:
-            self._made = GrammarDecoders(self.grammar, self._options, self.clock)
-        else:
-            from mbrparse.decode.dop.dop_decoders import DopDecoders
-
-            self._made = DopDecoders(self._dop, self._options, self.clock)
-        made = self._made
+        self._made = made = self._decoders(self._source, self._options, self.clock)
         self.charts, self.places, self.candidates = made.charts, made.places, made.candidates
 
     @property

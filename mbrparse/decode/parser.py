@@ -24,8 +24,7 @@ from mbrparse.decode.sentences import Batch, Evidence, Sentence, batch_of_senten
 from mbrparse.decode.trees import TreeForm, TreeParts
 from mbrparse.errors import ChartOverflowError, OptionsError, TimeLimitError
 from mbrparse.grammar.charts.chart import TOO_LARGE
-from mbrparse.grammar.dop.dop_grammar import DopGrammar
-from mbrparse.grammar.pcfg import PCFG
+from mbrparse.grammar.grammar_kinds import Grammar
 from mbrparse.treebank.tree import Tree
 
 if TYPE_CHECKING:
@@ -60,12 +59,12 @@ class Parser:
 
     def __init__(
         self,
-        source: PCFG | DopGrammar | GivenPosteriors,
+        source: Grammar | GivenPosteriors,
         *objectives: str | Objective,
         options: ParserOptions | None = None,
         **settings: Unpack[Settings],
     ) -> None:
-        if not isinstance(source, PCFG | DopGrammar | GivenPosteriors):
+        if not isinstance(source, Grammar | GivenPosteriors):
             raise OptionsError(
                 f"a parser needs a grammar or a file's posteriors, not a {type(source).__name__}",
                 remedy="train or read_grammar make the one, read_posteriors the other",

@@ -22,8 +22,7 @@ from mbrparse.decode.posteriors.posteriors_source import PosteriorsSource
 from mbrparse.decode.sentences import Batch, Sentence, batch_of, batch_of_part, stretches
 from mbrparse.errors import ChartOverflowError, InputMismatchError
 from mbrparse.grammar.charts.chart import TOO_LARGE
-from mbrparse.grammar.dop.dop_grammar import DopGrammar
-from mbrparse.grammar.pcfg import PCFG
+from mbrparse.grammar.grammar_kinds import Grammar
 from mbrparse.reporting import Progress, Standing, Tell, say_nothing, show_nothing
 from mbrparse.run.in_order import WORKER_DIED, Chunk, Part, Parts, Task, in_order
 from mbrparse.run.jobs import Jobs, open_pool
@@ -39,7 +38,7 @@ _TOGETHER = 16
 class Job:
     """What to parse with, and how; with ``posteriors`` lines carry those of spans."""
 
-    source: PCFG | DopGrammar | GivenPosteriors
+    source: Grammar | GivenPosteriors
     options: ParserOptions
     details: bool = False
     posteriors: bool = False

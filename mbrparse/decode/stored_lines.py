@@ -21,8 +21,7 @@ from mbrparse.decode.posteriors.posteriors_file import GivenPosteriors
 from mbrparse.decode.posteriors.posteriors_writer import PosteriorsWriter
 from mbrparse.decode.run import Job
 from mbrparse.grammar.charts.span_summary import SpanEntries, SpanSummary
-from mbrparse.grammar.dop.dop_grammar import DopGrammar
-from mbrparse.grammar.pcfg import PCFG
+from mbrparse.grammar.grammar_kinds import Grammar
 from mbrparse.run.manifest import Manifest
 from mbrparse.run.settings import Settings, content_digest
 from mbrparse.run.work_folder import Codec
@@ -52,7 +51,7 @@ def settings_of(job: Job, candidates: bool) -> Settings:
         "posteriors written": None,
     }
     if job.posteriors and not isinstance(source, GivenPosteriors):
-        labels = source.pcfg.labels if isinstance(source, DopGrammar) else source.labels
+        labels = source.pcfg.labels
         settings["posteriors written"] = {"labels": labels, "consistent": options.needs_consistency}
     found: Settings = json.loads(json.dumps(settings))
     return found
@@ -111,13 +110,11 @@ CODEC = Codec(encode, decode)
 CODEC_WITHOUT_CANDIDATES = Codec(lambda lines: encode(lines._replace(candidates=())), decode)
 
 
-def _content(source: PCFG | DopGrammar | GivenPosteriors) -> str:
+def _content(source: Grammar | GivenPosteriors) -> str:
     """The digest of what was read, which does not depend on this machine's logarithms."""
     if isinstance(source, GivenPosteriors):
         return content_digest(replace(source, source="", ignored=()))
-    if isinstance(source, DopGrammar):
-        return content_digest(source.treebank)
-    return content_digest(source if source.rules is None else source.rules)
+    return content_digest(source.content)
 
 
 def _plain(value: Any) -> Any:

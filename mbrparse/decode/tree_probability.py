@@ -4,14 +4,33 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
+from typing import Any, Protocol, cast
 
 import numpy as np
 
 from mbrparse.decode.fallback import LabelledSpans
 from mbrparse.decode.posteriors.span_posteriors import is_continuation_label
+from mbrparse.grammar.grammar_kinds import Grammar
 from mbrparse.grammar.pcfg import PCFG, IntArray
 
 Weights = dict[int, float]
+
+
+class Probability(Protocol):
+    """The log probability of trees; n-ary ones, with ``nary``, where it ``serves_nary``."""
+
+    serves_nary: bool
+
+    def log_prob(self, spans: LabelledSpans, terminal_ids: IntArray, nary: bool = False) -> float: ...
+
+
+def probability_of(grammar: Grammar) -> Probability:
+    """What probability a grammar of any kind gives to trees."""
+    if isinstance(grammar, PCFG):
+        return TreeProbability(grammar)
+    from mbrparse.grammar.charts.dop.dop_tree_probability import DopTreeProbability
+
+    return DopTreeProbability(cast(Any, grammar))
 
 
 class TreeProbability:

@@ -6,7 +6,6 @@ from collections import Counter
 from decimal import Decimal
 
 from mbrparse.grammar.dop.addressed_treebank import AddressedTreebank
-from mbrparse.grammar.dop.dop_grammar import DopGrammar
 from mbrparse.grammar.dop.fragments import number_of_fragments
 from mbrparse.grammar.dop.reduction import count_rules
 from mbrparse.grammar.fields_file import format_number
@@ -39,7 +38,6 @@ def describe_treebank(treebank: AddressedTreebank) -> dict[str, str]:
 
     Fragments are counted at every node that has them; the reduction's rules are those of ``grammar convert``.
     """
-    grammar = DopGrammar.of_treebank(treebank)
     fragments = number_of_fragments(treebank)
     start = sorted(treebank.start.items(), key=lambda item: (-item[1], item[0]))
     model = treebank.unknown
@@ -55,7 +53,7 @@ def describe_treebank(treebank: AddressedTreebank) -> dict[str, str]:
         "nodes": format_number(float(treebank.count.sum())),
         "addresses": str(len(treebank.count)),
         "fragments": str(fragments) if fragments < 10**15 else f"{Decimal(fragments):.3e}",
-        "rules of the reduction": str(count_rules(grammar)),
+        "rules of the reduction": str(count_rules(treebank)),
         "start": ", ".join(f"{name} {count / treebank.trees:.4f}" for name, count in start),
     }
 

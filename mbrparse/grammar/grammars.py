@@ -18,6 +18,7 @@ from mbrparse.grammar.grammar_file import (
     with_tagger,
     write_rules,
 )
+from mbrparse.grammar.grammar_kinds import Grammar
 from mbrparse.grammar.induce import train_by_counting
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.rules import RuleSet, TerminalKind
@@ -27,7 +28,6 @@ from mbrparse.treebank.tree import Tree
 
 if TYPE_CHECKING:
     from mbrparse.grammar.dop.addressed_treebank import AddressedTreebank
-    from mbrparse.grammar.dop.dop_grammar import DopGrammar
 
 
 def train(
@@ -82,7 +82,7 @@ def read_grammar(path: str | Path) -> PCFG:
     return PCFG.from_rules(read_rules_with_tagger(path))
 
 
-def read_any_grammar(path: str | Path) -> PCFG | DopGrammar:
+def read_any_grammar(path: str | Path) -> Grammar:
     """Read a grammar file of either kind, a PCFG's or a DOP grammar's; raises as ``read_grammar``."""
     found = read_rules_or_treebank(path)
     unknown = with_tagger(found.unknown, path)

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mbrparse.errors import GrammarError
+from mbrparse.grammar.grammar_kinds import Kind
 from mbrparse.grammar.rules import SUM_TOLERANCE, Rule, RuleSet, TerminalKind, is_terminal, unquote
 from mbrparse.grammar.words.unknown import UnknownWords
 from mbrparse.treebank.labels import project
@@ -61,6 +62,21 @@ class PCFG:
     def __getstate__(self) -> dict[str, Any]:
         """Other processes parse with the arrays alone."""
         return {**self.__dict__, "rules": None}
+
+    @property
+    def kind(self) -> Kind:
+        """As every grammar tells it."""
+        return "pcfg"
+
+    @property
+    def pcfg(self) -> PCFG:
+        """Itself."""
+        return self
+
+    @property
+    def content(self) -> RuleSet | PCFG:
+        """What it was made of, which does not depend on this machine's logarithms, where that is known."""
+        return self if self.rules is None else self.rules
 
     @property
     def has_unaries(self) -> bool:

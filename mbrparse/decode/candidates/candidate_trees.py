@@ -15,7 +15,7 @@ from mbrparse.decode.derivations.forest_charts import ForestCharts
 from mbrparse.decode.fallback import LabelledSpans
 from mbrparse.decode.parser_options import ParserOptions, Risk
 from mbrparse.decode.posteriors.span_posteriors import Posteriors, SentenceChart, is_continuation_label
-from mbrparse.decode.tree_probability import TreeProbability
+from mbrparse.decode.tree_probability import Probability, TreeProbability
 from mbrparse.decode.trees import build_tree, nary_tree
 from mbrparse.grammar.charts.clock import NO_LIMIT, Clock
 from mbrparse.grammar.pcfg import PCFG, IntArray
@@ -44,14 +44,6 @@ class Sampling(Protocol):
     """Draws derivations of a sentence."""
 
     def samples(self, terminal_ids: IntArray, count: int, seed: int) -> Samples: ...
-
-
-class Probability(Protocol):
-    """The log probability of trees; n-ary ones, with ``nary``, where it ``serves_nary``."""
-
-    serves_nary: bool
-
-    def log_prob(self, spans: LabelledSpans, terminal_ids: IntArray, nary: bool = False) -> float: ...
 
 
 class CandidateTrees:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache, cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from mbrparse.grammar.charts.factory import TIE
 from mbrparse.grammar.charts.rule_tables import Ints
 from mbrparse.grammar.charts.span_summary import SpanEntries, SpanSummary, summarize_entries
 from mbrparse.grammar.dop.dop_grammar import DopGrammar
+from mbrparse.grammar.grammar_kinds import Grammar
 from mbrparse.grammar.pcfg import FloatArray, IntArray
 
 if TYPE_CHECKING:
@@ -31,11 +32,16 @@ if TYPE_CHECKING:
 class DopDecoders(GrammarDecoders):
     """What serves a parser's objectives with a DOP grammar: options are those it can serve."""
 
-    def __init__(self, grammar: DopGrammar, options: ParserOptions, clock: Clock) -> None:
-        self._dop = grammar
-        super().__init__(grammar.pcfg, options, clock)
+    def __init__(self, grammar: Grammar, options: ParserOptions, clock: Clock) -> None:
+        self._dop = cast("DopGrammar", grammar)
+        super().__init__(grammar, options, clock)
         # The sentence whose samples are known.
         self._drawn: tuple[IntArray, Samples] | None = None
+
+    @staticmethod
+    def check(options: ParserOptions) -> None:
+        """Raise OptionsError for what a DOP grammar cannot serve."""
+        options.check_for_dop()
 
     def posteriors(self, chart: SentenceChart) -> Posteriors:
         """Those of a sentence's chart, or of samples; what crosses a span samples tell in any case."""

@@ -31,6 +31,7 @@ from mbrparse.grammar.dop.dop_grammar import DopGrammar
 from mbrparse.grammar.dop.explicit_fragments import explicit_fragments
 from mbrparse.grammar.dop.fragments import number_of_fragments
 from mbrparse.grammar.dop.reduction import reduced_grammar
+from mbrparse.grammar.grammar_kinds import Grammar
 from mbrparse.grammar.pcfg import PCFG, IntArray
 from mbrparse.state_files import Shape, number, optional, record, whole
 from mbrparse.treebank.corpora import SourceTree
@@ -87,7 +88,7 @@ class SpeedTrial:
         treebank, fragments = self._treebank(train)
         dop = DopGrammar.of_treebank(treebank)
         sentences = self._parsable(dop.pcfg, test)
-        makers: dict[str, Callable[[], PCFG | DopGrammar]] = {
+        makers: dict[str, Callable[[], Grammar]] = {
             EXPLICIT: partial(explicit_fragments, treebank),
             SHARED: partial(explicit_fragments, treebank, shared=True),
             WRITTEN: partial(reduced_grammar, dop),
@@ -136,7 +137,7 @@ class SpeedTrial:
         return found[: self.sentences]
 
     def _measured(
-        self, grammar: PCFG | DopGrammar, sentences: Sequence[Sentence]
+        self, grammar: Grammar, sentences: Sequence[Sentence]
     ) -> tuple[dict[str, Any], list[float]]:
         """A row, and the sentences' log probabilities."""
         parses, seconds = timed_parses(Parser(grammar, "labelled-recall"), sentences)
@@ -150,13 +151,14 @@ class SpeedTrial:
         }
         return row, [parse.log_prob for parse in parses]
 
-    def _sampling(self, grammar: PCFG | DopGrammar, sentences: Sequence[IntArray]) -> float:
+    def _sampling(self, grammar: Grammar, sentences: Sequence[IntArray]) -> float:
         """Seconds for charts, samples, and counting the trees among them."""
         sampler: Sampler | DopSampler
+        labels = grammar.pcfg.label_ids
         if isinstance(grammar, DopGrammar):
-            sampler, labels = DopSampler(DopCharts(grammar)), grammar.pcfg.label_ids
+            sampler = DopSampler(DopCharts(grammar))
         else:
-            sampler, labels = Sampler(ForestCharts(grammar)), grammar.label_ids
+            sampler = Sampler(ForestCharts(grammar.pcfg))
 
         def draw(some: Sequence[IntArray]) -> None:
             for ids in some:
@@ -168,9 +170,9 @@ class SpeedTrial:
         return (time.process_time() - began) / len(sentences)
 
 
-def _size(grammar: PCFG | DopGrammar) -> int:
+def _size(grammar: Grammar) -> int:
     """The number of binary rules, or of addresses, which stand for eight each."""
-    return len(grammar.fragments.label) if isinstance(grammar, DopGrammar) else len(grammar.parent)
+    return len(grammar.fragments.label) if isinstance(grammar, DopGrammar) else len(grammar.pcfg.parent)
 
 
 def speed_table(result: dict[str, Any], samples: int) -> Grid:

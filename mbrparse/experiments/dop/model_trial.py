@@ -14,7 +14,7 @@ from mbrparse.evaluate.profiles.counts import SentenceCounts
 from mbrparse.experiments.held_out import HeldOut
 from mbrparse.grammar.dop.addressed_treebank import AddressedTreebank, Weighting, address_trees
 from mbrparse.grammar.dop.dop_grammar import DopGrammar
-from mbrparse.grammar.pcfg import PCFG
+from mbrparse.grammar.grammar_kinds import Grammar
 from mbrparse.state_files import Shape, listed, number, parallel, record, whole
 from mbrparse.treebank.corpora import SourceTree
 from mbrparse.treebank.tree import Tree
@@ -53,13 +53,13 @@ class Model:
         """The objectives that it is asked for, Labelled Recall first."""
         return _OF_PCFG if self.weighting is None else tuple(DECODERS)
 
-    def grammar(self, treebank: AddressedTreebank, max_depth: int | None) -> PCFG | DopGrammar:
+    def grammar(self, treebank: AddressedTreebank, max_depth: int | None) -> Grammar:
         """What is made of trees to train on, whatever the treebank's own weighting and depth."""
         if self.weighting is None:
             return DopGrammar.of_treebank(treebank).pcfg
         return DopGrammar.of_treebank(replace(treebank, weighting=self.weighting, max_depth=max_depth))
 
-    def parser(self, grammar: PCFG | DopGrammar, decoder: str, search: Search, seed: int = 0) -> Parser:
+    def parser(self, grammar: Grammar, decoder: str, search: Search, seed: int = 0) -> Parser:
         """A parser for one decoder."""
         if self.weighting is None:
             return Parser(grammar, decoder)

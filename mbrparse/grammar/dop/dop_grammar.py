@@ -8,6 +8,7 @@ from typing import Any
 
 from mbrparse.grammar.dop.addressed_treebank import AddressedTreebank
 from mbrparse.grammar.dop.fragments import Fragments, fragments_of
+from mbrparse.grammar.grammar_kinds import Kind
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.rules import Rule, is_terminal, relative_frequencies
 
@@ -35,6 +36,16 @@ class DopGrammar:
         <DOP grammar over tags: 1 trees, 4 nodes, 3 addresses>
         """
         return cls(treebank, PCFG.from_rules(replace(treebank.treebank_rules(), unknown=treebank.unknown)))
+
+    @property
+    def kind(self) -> Kind:
+        """As every grammar tells it."""
+        return "dop"
+
+    @property
+    def content(self) -> AddressedTreebank:
+        """What it was made of."""
+        return self.treebank
 
     @cached_property
     def fragments(self) -> Fragments:

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 from mbrparse.errors import GrammarError
 from mbrparse.files import open_output, together
+from mbrparse.grammar.dop.addressed_treebank import AddressedTreebank
 from mbrparse.grammar.dop.dop_grammar import DopGrammar
 from mbrparse.grammar.dop.fragments import NO_WORD
 from mbrparse.grammar.fields_file import format_number
@@ -59,17 +60,16 @@ def reduced_grammar(grammar: DopGrammar) -> PCFG:
     return PCFG.from_rules(RuleSet(treebank.terminal_kind, start, rules, treebank.unknown))
 
 
-def count_rules(grammar: DopGrammar) -> int:
+def count_rules(treebank: AddressedTreebank) -> int:
     """How many rules the reduction has."""
-    return sum(1 for _ in reduced_rules(grammar))
+    return sum(1 for _ in reduced_rules(DopGrammar.of_treebank(treebank)))
 
 
-def write_reduction(grammar: DopGrammar, rules_path: str, lexicon_path: str, root: str) -> None:
+def write_reduction(treebank: AddressedTreebank, rules_path: str, lexicon_path: str, root: str) -> None:
     """Write the reduction as bitpar's two files, probabilities in the place of counts.
 
     Raises GrammarError for a tag that is a label too, which bitpar's form cannot say.
     """
-    treebank = grammar.treebank
     labels = frozenset(treebank.labels)
     if root in labels:
         raise GrammarError(f"the grammar has a symbol {root} already", remedy="choose another with --root")
@@ -77,7 +77,7 @@ def write_reduction(grammar: DopGrammar, rules_path: str, lexicon_path: str, roo
     with together(), open_output(rules_path) as stream, open_output(lexicon_path) as lexicon_stream:
         for name, count in sorted(treebank.start.items()):
             stream.write(f"{format_number(count)}\t{root}\t{name}\n")
-        for rule, probability in reduced_rules(grammar):
+        for rule, probability in reduced_rules(DopGrammar.of_treebank(treebank)):
             number = format_number(probability)
             if len(rule.children) == 1:
                 lexicon.setdefault(unquote(rule.children[0]), []).append((rule.parent, number))
