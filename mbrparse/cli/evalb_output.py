@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from mbrparse.cli.options import note, tell, with_progress
 from mbrparse.files import open_output, together
@@ -26,7 +26,14 @@ def evalb_parameters(path: str, encoding: str) -> EvalbParameters:
     return parameters
 
 
-def print_as_evalb(gold: str, parses: str, parameters: EvalbParameters, options: dict[str, Any]) -> bool:
+def print_as_evalb(
+    gold: str,
+    parses: str,
+    parameters: EvalbParameters,
+    encoding: str,
+    output: str,
+    per_sentence: str | None,
+) -> bool:
     """EVALB's own output, the coverage on standard error. Whether every sentence counts."""
     from mbrparse.evaluate.evalb.evalb_counts import EvalbCounts, evalb_row, evalb_scores
     from mbrparse.evaluate.evalb.report import Report
@@ -36,7 +43,7 @@ def print_as_evalb(gold: str, parses: str, parameters: EvalbParameters, options:
     report = Report(parameters.cutoff)
     messages: list[str] = []
     rows: list[list[EvalbCounts]] = []
-    [source] = parse_files([parses], options["encoding"])
+    [source] = parse_files([parses], encoding)
 
     def complain(message: str) -> None:
         messages.append(message)
@@ -47,14 +54,13 @@ def print_as_evalb(gold: str, parses: str, parameters: EvalbParameters, options:
             rows.append([evalb_row(source.name, number, score)])
             yield score
 
-    [scores] = evalb_scores(gold_file(gold, options["encoding"]), [source], parameters, complain)
-    path = options["per_sentence"]
-    if path is not None:
+    [scores] = evalb_scores(gold_file(gold, encoding), [source], parameters, complain)
+    if per_sentence is not None:
         scores = kept(scores)
     with ExitStack() as outputs:
         outputs.enter_context(together())
-        counts = None if path is None else outputs.enter_context(open_output(path))
-        stream = outputs.enter_context(open_output(options["output"]))
+        counts = None if per_sentence is None else outputs.enter_context(open_output(per_sentence))
+        stream = outputs.enter_context(open_output(output))
         for line in report.lines(with_progress(scores, "evaluate")):
             stream.write(line)
         if counts is not None:

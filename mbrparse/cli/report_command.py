@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import shlex
 import sys
-from typing import Any
+from dataclasses import dataclass
 
 import click
 
-from mbrparse.cli.comparison_settings import check_comparison, form_options, profile_options, settings_of
-from mbrparse.cli.options import check_outputs, encoding_option, note, tell, with_progress
+from mbrparse.cli.commands import SectionedCommand, option_group
+from mbrparse.cli.comparison_options import ComparisonOptions, comparison_options
+from mbrparse.cli.options import check_outputs, note, tell, with_progress
 from mbrparse.files import STANDARD
 
 
@@ -23,7 +24,17 @@ def _named(texts: tuple[str, ...]) -> dict[str, str]:
     return about
 
 
-@click.command()
+@dataclass(frozen=True)
+class PageOptions:
+    """What a page shows beside the comparison."""
+
+    details: tuple[str, ...]
+    posteriors: str | None
+    title: str | None
+    about: dict[str, str]
+
+
+@click.command(cls=SectionedCommand)
 @click.argument("gold")
 @click.argument("parses", nargs=-1, required=True)
 @click.option(
@@ -33,40 +44,41 @@ def _named(texts: tuple[str, ...]) -> dict[str, str]:
     metavar="PATH",
     help="The page: a file that ends in .html, else a folder (as of more than 10,000 sentences).",
 )
-@click.option(
-    "--details",
-    metavar="FILE",
-    multiple=True,
-    help="What parse --details wrote, once for all PARSES or once for each: expected scores, calibration.",
+@option_group(
+    "page",
+    PageOptions,
+    "Page",
+    click.option(
+        "--details",
+        metavar="FILE",
+        multiple=True,
+        help="The file that parse --details wrote, once for all PARSES or once for each: adds expected "
+        "scores and calibration.",
+    ),
+    click.option(
+        "--posteriors",
+        metavar="FILE.npz",
+        help="The posteriors of the sentences' spans (docs/posteriors.md), drawn as a chart.",
+    ),
+    click.option("--title", metavar="TEXT", help="The page's heading."),
+    click.option(
+        "--about",
+        metavar="NAME=TEXT",
+        multiple=True,
+        callback=lambda _context, _parameter, texts: _named(texts),
+        help="What was run, shown on top: --about corpus=... --about split=... --about grammar=...",
+    ),
 )
-@click.option(
-    "--posteriors",
-    metavar="FILE.npz",
-    help="The posteriors of the sentences' spans (docs/posteriors.md), drawn as a chart.",
-)
-@click.option("--title", metavar="TEXT", help="The page's heading.")
-@click.option(
-    "--about",
-    metavar="NAME=TEXT",
-    multiple=True,
-    callback=lambda _context, _parameter, texts: _named(texts),
-    help="What was run, to stand on top: --about corpus=... --about split=... --about grammar=...",
-)
-@profile_options()
-@click.option(
-    "--evalb", metavar="PRM", help="Compare as EVALB does, with this parameter file, as in evaluate."
-)
-@form_options()
-@click.option("--all", "everything", is_flag=True, help="All criteria of evaluate --all.")
-@click.option("--criteria", metavar="NAME,...", help="These columns instead, as in evaluate.")
-@click.option("--criterion", metavar="NAME", help="By which breakdowns are drawn (default: labelled-recall).")
-@click.option("--baseline", metavar="NAME", help="What differences are to (default: the first of PARSES).")
-@click.option("--resamples", type=click.IntRange(min=0), help="For intervals and p-values, as in evaluate.")
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the resamples.")
-@encoding_option()
+@comparison_options()
 @click.pass_context
 def report(
-    context: click.Context, /, gold: str, parses: tuple[str, ...], output: str, **options: Any
+    context: click.Context,
+    /,
+    gold: str,
+    parses: tuple[str, ...],
+    output: str,
+    page: PageOptions,
+    comparison: ComparisonOptions,
 ) -> None:
     """Write a page to look at: evaluate's table, in which each figure leads to its sentences.
 
@@ -77,40 +89,45 @@ def report(
     from mbrparse.cli.file_options import read_given
     from mbrparse.evaluate.evalb.parameters import EvalbParameters, read_parameters
     from mbrparse.evaluate.evaluation import file_sources
-    from mbrparse.evaluate.report.pages import Wishes, write_report
+    from mbrparse.evaluate.report.pages import ReportOptions, write_report
 
-    _check(context, gold, parses, output, options)
-    evalb = options["evalb"]
-    parameters = None if evalb is None else read_parameters(evalb, tell, options["encoding"])
-    settings = settings_of(options, parameters)
-    about = {"command": shlex.join(["mbrparse", *sys.argv[1:]]), "corpus": gold, **options["about"]}
-    given = None if options["posteriors"] is None else read_given(options["posteriors"])
-    page = write_report(
-        *file_sources(gold, parses, settings, options["encoding"]),
+    _check(context, gold, parses, output, page, comparison)
+    encoding = comparison.encoding
+    parameters = None if comparison.evalb is None else read_parameters(comparison.evalb, tell, encoding)
+    settings = comparison.settings(parameters)
+    about = {"command": shlex.join(["mbrparse", *sys.argv[1:]]), "corpus": gold, **page.about}
+    given = None if page.posteriors is None else read_given(page.posteriors)
+    written = write_report(
+        *file_sources(gold, parses, settings, encoding),
         output,
         settings,
-        Wishes(options["title"], about, options["details"], given),
+        ReportOptions(page.title, about, page.details, given),
         tell if isinstance(settings.how, EvalbParameters) else note,
         lambda rows: with_progress(rows, "evaluate"),
     )
     if output != STANDARD:
-        note(f"{page}: open it in a browser")
+        note(f"{written}: open it in a browser")
 
 
 def _check(
-    context: click.Context, gold: str, parses: tuple[str, ...], output: str, options: dict[str, Any]
+    context: click.Context,
+    gold: str,
+    parses: tuple[str, ...],
+    output: str,
+    page: PageOptions,
+    comparison: ComparisonOptions,
 ) -> None:
     if [gold, *parses].count(STANDARD) > 1:
         raise click.UsageError("standard input (-) can be read only once.")
-    check_comparison(context, options)
-    if STANDARD in options["details"]:
+    comparison.check(context)
+    if STANDARD in page.details:
         raise click.UsageError("--details is read twice: give a file, not standard input.")
-    if len(options["details"]) not in (0, 1, len(parses)):
+    if len(page.details) not in (0, 1, len(parses)):
         raise click.UsageError("--details is given once for all PARSES, or once for each of them.")
     if output.lower().endswith((".html", ".htm")) or output == STANDARD:
         check_outputs(
             [("--output", output)],
-            [("GOLD", gold), *(("PARSES", path) for path in parses), ("--evalb", options["evalb"])]
-            + [("--details", path) for path in options["details"]]
-            + [("--posteriors", options["posteriors"])],
+            [("GOLD", gold), *(("PARSES", path) for path in parses), ("--evalb", comparison.evalb)]
+            + [("--details", path) for path in page.details]
+            + [("--posteriors", page.posteriors)],
         )

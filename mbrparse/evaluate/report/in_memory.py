@@ -16,7 +16,7 @@ from mbrparse.evaluate.comparison import (
 )
 from mbrparse.evaluate.evalb.parameters import EvalbParameters
 from mbrparse.evaluate.profiles.profile_table import Profile
-from mbrparse.evaluate.report.pages import Wishes, write_report
+from mbrparse.evaluate.report.pages import ReportOptions, write_report
 from mbrparse.evaluate.report.sentence_records import SpanArrays
 from mbrparse.evaluate.settings import Settings
 from mbrparse.evaluate.tables.criteria import Average, Criterion
@@ -85,6 +85,6 @@ def report(
         [TreesInMemory(name, name, trees) for name, trees in trees_by_name(parses).items()],
         path,
         settings,
-        Wishes(title, about or {}, details, posteriors, fell_back),
+        ReportOptions(title, about or {}, details, posteriors, fell_back),
         tell,
     )

@@ -55,7 +55,7 @@ _SCRIPTS = ("elements", "store", "state", "listing", "tree", "heat_map", "senten
 
 
 @dataclass(frozen=True)
-class Wishes:
+class ReportOptions:
     """What a page is to say and show beside the comparison.
 
     ``about`` are names and texts of what was run (corpus, split, grammar); ``posteriors`` those of the
@@ -75,7 +75,7 @@ def write_report(
     parses: Sequence[TreeSource],
     output: str | Path,
     settings: Settings,
-    wishes: Wishes,
+    options: ReportOptions,
     tell: Callable[[str], None],
     progress: Callable[[Rows], Rows] = lambda rows: rows,
 ) -> Path:
@@ -86,18 +86,18 @@ def write_report(
     places together when all are complete. Raises MbrparseError where the trees, the details or the
     posteriors are not of the same sentences, FileError where nothing can be written.
     """
-    compared = compare_sources(gold, parses, settings, tell, progress, wishes.details, wishes.fell_back)
+    compared = compare_sources(gold, parses, settings, tell, progress, options.details, options.fell_back)
     lengths = [0 if shown is None else len(shown.words) for shown in compared.gold]
-    if wishes.posteriors is not None:
-        check_lengths(wishes.posteriors, lengths)
-    records = SentenceRecords(compared, wishes.posteriors)
-    expected = Expectations(compared.names, wishes.details).sentences(lengths)
-    folder = None if wishes.in_one_file else _folder(Path(output), len(lengths))
+    if options.posteriors is not None:
+        check_lengths(options.posteriors, lengths)
+    records = SentenceRecords(compared, options.posteriors)
+    expected = Expectations(compared.names, options.details).sentences(lengths)
+    folder = None if options.in_one_file else _folder(Path(output), len(lengths))
     chunk = _CHUNK if folder is None else _CHUNK_OF_FOLDER
     chunks = list(packed_chunks(records.records(expected), chunk))
     index = packed(page_index(compared, records, chunk))
     words = packed(texts(compared))
-    page = _page(compared, records, wishes, folder is not None)
+    page = _page(compared, records, options, folder is not None)
     if folder is None:
         blocks = {"index": index, "texts": words}
         blocks |= {f"chunk-{number}": block for number, block in enumerate(chunks)}
@@ -162,7 +162,9 @@ class _Page:
         return iter(self.template.generate(**self.context, blocks=blocks))
 
 
-def _page(compared: KeptComparison, records: SentenceRecords, wishes: Wishes, in_folder: bool) -> _Page:
+def _page(
+    compared: KeptComparison, records: SentenceRecords, options: ReportOptions, in_folder: bool
+) -> _Page:
     import jinja2
 
     def text(name: str) -> str:
@@ -180,8 +182,8 @@ def _page(compared: KeptComparison, records: SentenceRecords, wishes: Wishes, in
     names = compared.names
     frames = compared.evaluation.frames
     context = {
-        "title": wishes.title or _title(compared),
-        "facts": facts(compared, wishes.about),
+        "title": options.title or _title(compared),
+        "facts": facts(compared, options.about),
         "results": results(summary),
         "tested": summary.significance is not None,
         "legend": LEGEND,
@@ -209,7 +211,7 @@ def _page(compared: KeptComparison, records: SentenceRecords, wishes: Wishes, in
         "json": render(summary, "json"),
         "style": text("page.css"),
         "script": "\n".join(text(f"{name}.js") for name in _SCRIPTS),
-        "has_posteriors": wishes.posteriors is not None,
+        "has_posteriors": options.posteriors is not None,
         "threshold": THRESHOLD,
         "parts": PARTS,
         "in_folder": in_folder,

@@ -19,7 +19,7 @@ from mbrparse.decode.posteriors.posteriors_writer import PosteriorsWriter
 from mbrparse.decode.run import Job, parse_all
 from mbrparse.decode.sentences import read_chunks
 from mbrparse.evaluate.evaluation import evaluate_files, file_sources
-from mbrparse.evaluate.report.pages import Wishes, write_report
+from mbrparse.evaluate.report.pages import ReportOptions, write_report
 from mbrparse.evaluate.report.sentence_records import THRESHOLD
 from mbrparse.evaluate.settings import Settings
 from mbrparse.evaluate.tables.criteria import COVERAGE, PAPER
@@ -239,7 +239,7 @@ class Reproduction:
         train = self._lines(self._file("train.mrg"))
         rules = read_rules(self._file("grammar.txt"))
         given = {"command": self.command} if self.command else {}
-        wishes = Wishes(
+        options = ReportOptions(
             title=f"Goodman's three algorithms on {Path(self.corpus.name).name}",
             about={
                 **given,
@@ -256,7 +256,7 @@ class Reproduction:
             parses,
             self.page,
             _SETTINGS,
-            wishes,
+            options,
             say_nothing,  # what there is to say evaluate has said
             lambda rows: self.progress(rows, "report", count),
         )

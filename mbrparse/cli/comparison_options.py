@@ -1,0 +1,179 @@
+"""The options that say how trees are compared, for ``evaluate`` and ``report``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from mbrparse.cli.commands import option_group
+from mbrparse.cli.options import Command, NearestChoice, encoding_option
+
+if TYPE_CHECKING:
+    from mbrparse.evaluate.evalb.parameters import EvalbParameters
+    from mbrparse.evaluate.settings import Settings
+
+
+@dataclass(frozen=True)
+class ComparisonOptions:
+    """What counts, how it is averaged, and what differences are tested."""
+
+    profile: str | None
+    keep_punctuation: bool
+    evalb: str | None
+    form: Any
+    unaries: bool
+    crossing_reference: Any
+    average: Any
+    everything: bool
+    criteria: str | None
+    criterion: str | None
+    baseline: str | None
+    resamples: int | None
+    seed: int
+    encoding: str
+
+    def check(self, context: click.Context, by: str | None = None) -> None:
+        """Raise UsageError where options do not go together; ``by`` is the breakdown that is asked for."""
+        if self.form == "original" and self.crossing_reference == "binarized":
+            raise click.UsageError(
+                "--crossing-reference binarized needs binarized trees, not --form original."
+            )
+        if self.form == "original" and self.unaries:
+            raise click.UsageError("--unaries speaks of binarized trees: original ones may always have them.")
+        if self.criteria is not None and self.everything:
+            raise click.UsageError("--criteria names the columns: leave --all out.")
+        profile = self.profile or "goodman"
+        spans = profile not in ("goodman", "evalb", "spmrl")
+        if profile != "goodman":
+            named = f"means nothing with --profile {profile}"
+            _refuse(context, ("form", "unaries", "crossing_reference"), named)
+            _refuse(context, ("average",) if spans else ("everything",), named)
+        if spans and by in ("confusions", "attachment"):
+            raise click.UsageError(
+                f"--by {by} goes by labels, which --profile {profile} does not compare: "
+                "--by length, label, depth or width."
+            )
+        if not spans:
+            _refuse(context, ("keep_punctuation",), "goes with the profiles of unsupervised parsing")
+        if self.evalb is not None:
+            unused = ("profile", "form", "unaries", "crossing_reference", "everything")
+            _refuse(context, unused, "means nothing with --evalb")
+
+    def settings(self, parameters: EvalbParameters | None, **more: Any) -> Settings:
+        """The settings of the evaluation; ``parameters`` are those of --evalb, ``more`` other settings.
+
+        Raises MbrparseError where the options mean nothing together.
+        """
+        from mbrparse.evaluate.profiles.profile_table import chosen_profile
+        from mbrparse.evaluate.settings import Settings
+        from mbrparse.evaluate.trees.gold import Comparison
+
+        comparison = Comparison(self.form, self.crossing_reference, self.unaries)
+        profile = chosen_profile(self.profile, comparison, parameters)
+        if self.keep_punctuation:
+            profile = profile.with_punctuation()
+        criteria = profile.shown(self.everything)
+        if self.criteria is not None:
+            names = (name.strip().replace("-", "_") for name in self.criteria.split(","))
+            criteria = tuple(dict.fromkeys([*map(profile.called, names), *profile.context]))
+        return Settings(
+            profile.how,
+            criteria,
+            criterion=None if self.criterion is None else self.criterion.replace("-", "_"),
+            profile=self.profile,
+            average=self.average,
+            baseline=self.baseline,
+            resamples=self.resamples,
+            seed=self.seed,
+            **more,
+        )
+
+
+def comparison_options() -> Callable[[Command], Command]:
+    """The group ``comparison``."""
+    return option_group(
+        "comparison",
+        ComparisonOptions,
+        "Comparison",
+        click.option(
+            "--profile",
+            type=NearestChoice(["goodman", "evalb", "spmrl", "prpn", "on-lstm", "diora", "compound-pcfg"]),
+            help="The published evaluation to follow (see docs/evaluation.md; default: goodman).",
+        ),
+        click.option(
+            "--keep-punctuation",
+            is_flag=True,
+            help="With the profiles of unsupervised parsing: count all terminals as words.",
+        ),
+        click.option(
+            "--evalb",
+            metavar="PRM",
+            help="Compare as EVALB does, with this parameter file: a file, or EVALB's own COLLINS.prm, "
+            "new.prm or sample.prm.",
+        ),
+        click.option(
+            "--form",
+            type=NearestChoice(["binarized", "original"]),
+            default="binarized",
+            show_default=True,
+            help="Compare binarized trees, or original ones (binarized files are un-binarized first).",
+        ),
+        click.option(
+            "--unaries", is_flag=True, help="The trees keep unary productions (binarize --unary keep)."
+        ),
+        click.option(
+            "--crossing-reference",
+            type=NearestChoice(["debinarized", "binarized"]),
+            default="debinarized",
+            show_default=True,
+            help="The gold that consistent brackets are judged against: without continuations, or binarized.",
+        ),
+        click.option(
+            "--average",
+            type=NearestChoice(["pooled", "sentence"]),
+            default="pooled",
+            show_default=True,
+            help="The ratio of sums over all sentences, or the mean of the sentences' rates where they have "
+            "one.",
+        ),
+        click.option(
+            "--all", "everything", is_flag=True, help="Add the bracketed tree rate, precisions and F scores."
+        ),
+        click.option(
+            "--criteria",
+            metavar="NAME,...",
+            help="Use these columns instead, such as labelled-f,leaf-ancestor,tagging-accuracy.",
+        ),
+        click.option(
+            "--criterion",
+            metavar="NAME",
+            help="The criterion of differences and breakdowns, such as labelled-tree (default: "
+            "labelled-recall; with --evalb bracketing-f).",
+        ),
+        click.option(
+            "--baseline",
+            metavar="NAME",
+            help="Compare the others with this one (default: the first of PARSES).",
+        ),
+        click.option(
+            "--resamples",
+            type=click.IntRange(min=0),
+            help="Resamples for the significance of differences; 0: no test (default: 10000; 1000 with more "
+            "than 10,000 sentences).",
+        ),
+        click.option(
+            "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the resamples."
+        ),
+        encoding_option(),
+    )
+
+
+def _refuse(context: click.Context, names: tuple[str, ...], reason: str) -> None:
+    """Raise UsageError where one of these parameters was given."""
+    for parameter in context.command.params:
+        given = context.get_parameter_source(str(parameter.name)) is not click.core.ParameterSource.DEFAULT
+        if given and parameter.name in names:
+            raise click.UsageError(f"{parameter.opts[0]} {reason}.")
