@@ -182,7 +182,6 @@ def _dop(
 def _inside_outside(
     inputs: tuple[str, ...], output: str, terminals: Any, encoding: str, **options: Any
 ) -> None:
-    from mbrparse.cli.train_reports import name_left_out, name_too_long, report_iteration
     from mbrparse.grammar.training.inside_outside import InsideOutside, checkpoint_path, train_files
     from mbrparse.grammar.training.iterations import Interrupted
 
@@ -197,10 +196,7 @@ def _inside_outside(
             how,
             terminals,
             encoding,
-            report_iteration,
-            name_left_out,
             with_progress,
-            name_too_long,
             note,
         )
     except Interrupted as interruption:

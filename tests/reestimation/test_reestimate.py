@@ -145,9 +145,10 @@ def test_sentences_without_derivation_are_left_out_and_named() -> None:
         BracketedSentence(("a", "b", "c"), frozenset({(1, 3)}), "t", 5),
         BracketedSentence(("a", "z"), frozenset(), "t", 6),
     ]
-    named: list[int] = []
-    trained = train(rules, Training(corpus, 1), left_out=lambda found: named.extend(s.line for s in found))
-    assert named == [4, 6]
+    told: list[str] = []
+    trained = train(rules, Training(corpus, 1), tell=told.append)
+    expected = "left out 2 sentences, which the grammar cannot derive with their brackets: t:4, t:6"
+    assert [line for line in told if line.startswith("left out")] == [expected]
     assert [row["left_out"] for row in trained.curve] == [2, 2]
     with pytest.raises(CorpusError, match="derive none"):
         train(rules, Training(corpus[:1], 1))

@@ -1,1 +1,1 @@
-"""Best-first parsing: agenda, figures of merit, charts as far as the search got."""
+"""Best-first parsing (Caraballo & Charniak 1998): agenda, figures of merit, partial charts."""

@@ -1,8 +1,7 @@
-"""A best-first chart: what a search has come to, and what follows from it.
+"""The chart of a best-first search.
 
-It answers the same questions as the exhaustive chart (grammar.charts.chart), from the constituents and edges
-that the search has made: its sentence probability, posteriors and best derivation are those of the chart as
-far as it got.
+It has the methods of the exhaustive chart (grammar.charts.chart), computed from the constituents and edges
+that the search has made: sentence probability, posteriors and best derivation are those of a partial chart.
 """
 
 from __future__ import annotations
@@ -45,8 +44,11 @@ from mbrparse.grammar.charts.span_summary import (
 from mbrparse.grammar.pcfg import PCFG, FloatArray, IntArray
 
 
-class Ended(NamedTuple):
-    """A search when it stopped: why, after how many seconds; ``time_up`` is the reason if its time was up."""
+class SearchResult(NamedTuple):
+    """A finished search: its arrays, why it stopped (``search_kernels``), and its CPU seconds.
+
+    ``time_up`` is the message for a search that ran out of time.
+    """
 
     search: Search
     outcome: int
@@ -58,20 +60,20 @@ class BestFirstChart:
     """One sentence's chart, as far as the search got."""
 
     def __init__(
-        self, grammar: PCFG, rules: Rules, how: BestFirst, terminal_ids: IntArray, ended: Ended
+        self, grammar: PCFG, rules: Rules, options: BestFirst, terminal_ids: IntArray, result: SearchResult
     ) -> None:
-        search, outcome = ended.search, ended.outcome
+        search, outcome = result.search, result.outcome
         self.grammar = grammar
-        self.how = how
+        self.options = options
         self._rules = rules
         self.terminal_ids = terminal_ids
         self.length = len(terminal_ids)
         self.outcome = outcome
         self.spent = 0.0
-        """What a limit of time counts for the search, in seconds; nothing where all of it was not enough."""
-        self._time_up = ended.time_up
-        self.seconds = ended.seconds
-        """How long the search took, without the passes over its result."""
+        """Seconds that count towards the time limit; 0 where the search ran out of time."""
+        self._time_up = result.time_up
+        self.seconds = result.seconds
+        """CPU seconds of the search, without the passes over its result."""
         self.popped = int(search.counts[POPPED])
         self.edge_count = int(search.counts[EDGES])
         self._prefix = search.prefix
@@ -82,28 +84,28 @@ class BestFirstChart:
         self.ends = np.ascontiguousarray(self._items[:, END])
         self.symbols = np.ascontiguousarray(self._items[:, SYMBOL])
         self.estimates = np.ascontiguousarray(self._logs[:, INSIDE])
-        """The log inside estimates as the search left them; ``inside`` has all increments passed on."""
+        """The log inside estimates at the end of the search; ``inside`` has the exact values."""
 
     @property
     def failure(self) -> str:
         """Why there is no parse, where there is none."""
         if self._time_up is not None:
             return self._time_up
-        return f"no parse within {self.how.edges} edges" if self.limited else "no parse"
+        return f"no parse within {self.options.edges} edges" if self.limited else "no parse"
 
     @property
     def unfinished(self) -> bool:
-        """Whether the search stopped because its time was up: this is as far as it got."""
+        """Whether the search ran out of time, so that the chart is partial."""
         return self._time_up is not None
 
     @property
     def limited(self) -> bool:
-        """Whether the search stopped because it had made all the edges it was allowed."""
+        """Whether the search stopped at the limit of edges."""
         return self.outcome == LIMIT
 
     @property
     def merits(self) -> FloatArray:
-        """Each constituent's log figure of merit: its last one on the agenda."""
+        """Each constituent's last log figure of merit."""
         return self._logs[:, MERIT]
 
     @property
@@ -138,15 +140,15 @@ class BestFirstChart:
         return int(np.count_nonzero(self._outside[self._edges[:, PARENT]] > -np.inf))
 
     def span_posteriors(self) -> SpanEntries:
-        """Those above zero, in order of start, end, label."""
+        """The posteriors above zero, in order of start, end, label."""
         label_ids, labels = self.grammar.label_ids, len(self.grammar.labels)
         with np.errstate(invalid="ignore"):
             g = np.exp(self.inside + self._outside - self.log_prob)
-        held = np.flatnonzero(g > 0.0)
-        span = self.starts[held].astype(np.int64) * (self.length + 1) + self.ends[held]
-        keys, spots = np.unique(span * labels + label_ids[self.symbols[held]], return_inverse=True)
+        positive = np.flatnonzero(g > 0.0)
+        span = self.starts[positive].astype(np.int64) * (self.length + 1) + self.ends[positive]
+        keys, spots = np.unique(span * labels + label_ids[self.symbols[positive]], return_inverse=True)
         sums = np.zeros(len(keys))
-        np.add.at(sums, spots, g[held])
+        np.add.at(sums, spots, g[positive])
         spans, ids = np.divmod(keys, labels)
         starts, ends = np.divmod(spans, self.length + 1)
         starts, ends, ids = (part.astype(np.int32) for part in (starts, ends, ids))
@@ -161,7 +163,7 @@ class BestFirstChart:
         return self.viterbi_within(self.edge_count)
 
     def viterbi_within(self, edges: int) -> Derivation:
-        """The most probable derivation of the first so many edges; without a parse, no nodes and -inf."""
+        """The most probable derivation of the first ``edges`` edges; without a parse, no nodes and -inf."""
         part = self._edges[:edges]
         order = self._order if edges == self.edge_count else self._by_width(part)
         best, edge_of = viterbi_pass(self._terminal, order, part, self._log_prob, self.ends, self.symbols)
@@ -185,7 +187,7 @@ class BestFirstChart:
         return Derivation(top, nodes, preterminals)
 
     def log_prob_within(self, edges: int) -> float:
-        """The log probability of the sentence from the first so many edges."""
+        """The log probability of the sentence from the first ``edges`` edges."""
         part = self._edges[:edges]
         order = self._by_width(part)
         return self._root_mass(inside_pass(self._terminal, order, part, self._log_prob))

@@ -1,4 +1,4 @@
-"""Best-first parsing (Caraballo & Charniak 1998): charts that are filled only as far as one needs."""
+"""Best-first search for the charts of sentences (Caraballo & Charniak 1998)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from mbrparse.decode.best_first.best_first import BestFirst
-from mbrparse.decode.best_first.best_first_chart import BestFirstChart, Ended
+from mbrparse.decode.best_first.best_first_chart import BestFirstChart, SearchResult
 from mbrparse.decode.best_first.search_arrays import (
     empty_search,
     left_corners,
@@ -36,9 +36,9 @@ from mbrparse.grammar.charts.rule_tables import starts
 from mbrparse.grammar.pcfg import PCFG, IntArray
 from mbrparse.grammar.statistics.smoothed import StatisticsTables, no_statistics
 
-# Pops and edges between two looks at the outside world (Ctrl-C): a tenth of a second.
+# Pops and edges of one kernel call, a tenth of a second: between two calls Python handles signals.
 SLICE = 50_000
-# Room for edges is as many bytes as memory has: this many are some 5 GB.
+# The default limit: some 5 GB of edges.
 MOST_EDGES = 100_000_000
 
 
@@ -53,40 +53,40 @@ def refuse_unary_rules(grammar: PCFG, source: str | None = None) -> None:
         )
 
 
-def statistics_tables(grammar: PCFG, how: BestFirst) -> StatisticsTables | None:
-    """What the merit looks up, if anything; raises MbrparseError where that is not there."""
-    if not how.figure.needs_statistics:
+def statistics_tables(grammar: PCFG, options: BestFirst) -> StatisticsTables | None:
+    """The smoothed statistics that the merit needs, if any; raises MbrparseError without statistics."""
+    if not options.figure.needs_statistics:
         return None
-    if how.statistics is None:
+    if options.statistics is None:
         raise MbrparseError(
-            f"the merit {how.merit} needs statistics that the grammar alone does not have",
+            f"the merit {options.merit} needs statistics that the grammar alone does not have",
             remedy="gather them with mbrparse train --statistics FILE, and give mbrparse parse "
             "--statistics FILE (or take a merit without: normalized-beta)",
         )
-    return StatisticsTables(how.statistics, grammar)
+    return StatisticsTables(options.statistics, grammar)
 
 
 class BestFirstCharts:
-    """Fills best-first charts for one grammar: what ChartFactory is for exhaustive ones."""
+    """Makes best-first charts for one grammar, as ChartFactory does exhaustive ones."""
 
-    def __init__(self, grammar: PCFG, how: BestFirst, clock: Clock = NO_LIMIT) -> None:
+    def __init__(self, grammar: PCFG, options: BestFirst, clock: Clock = NO_LIMIT) -> None:
         """``clock`` limits the time of each search.
 
-        Raises MbrparseError for unary rules, and for a merit whose statistics are not there.
+        Raises MbrparseError for unary rules, and for a merit whose statistics are missing.
         """
         refuse_unary_rules(grammar)
         self.grammar = grammar
-        self.how = how
+        self.options = options
         self.clock = clock
-        merit = how.figure
-        self._tables = statistics_tables(grammar, how)
+        merit = options.figure
+        self._tables = statistics_tables(grammar, options)
         self._corners = left_corners(grammar) if merit.needs_prefix else no_corners()
         self.rules = rules_of(grammar)
         self._lexical_first = starts(grammar.lexical_terminal, len(grammar.terminals)).astype(np.int32)
-        self._exhaustive = ChartFactory(grammar, clock=clock) if how.until.name == "mass" else None
+        self._exhaustive = ChartFactory(grammar, clock=clock) if options.until.name == "mass" else None
 
     def charts(self, sentences: Iterable[IntArray]) -> Iterator[BestFirstChart]:
-        """Yield one chart per sentence of known terminals: one at a time, so that memory holds just one."""
+        """Yield one chart per sentence of known terminals: one at a time, to save memory."""
         for terminal_ids in sentences:
             with self.clock.running():
                 chart = self.chart(terminal_ids, self._target(terminal_ids))
@@ -95,15 +95,15 @@ class BestFirstCharts:
             yield chart
 
     def chart(self, terminal_ids: IntArray, log_mass: float = math.inf) -> BestFirstChart:
-        """One sentence's chart; ``log_mass`` stops the search where that much probability is found."""
+        """One sentence's chart; the search stops when its log probability reaches ``log_mass``."""
         began = time.process_time()
-        limit = MOST_EDGES if self.how.edges is None else self.how.edges
-        threshold = self.how.beta_threshold
+        limit = MOST_EDGES if self.options.edges is None else self.options.edges
+        threshold = self.options.beta_threshold
         control = Control(
-            self.how.figure.factors,
+            self.options.figure.factors,
             math.log(threshold) if threshold > 0.0 else -math.inf,
             limit,
-            self.how.until.name == "first-parse",
+            self.options.until.name == "first-parse",
             log_mass,
         )
         statistics = (
@@ -133,11 +133,11 @@ class BestFirstCharts:
             elif outcome == FULL_CONSTITUENTS:
                 search = with_more_constituents(search, symbols)
         time_up = self.clock.reason if outcome == TIME_UP else None
-        ended = Ended(search, outcome, time.process_time() - began, time_up)
-        return BestFirstChart(self.grammar, self.rules, self.how, terminal_ids, ended)
+        result = SearchResult(search, outcome, time.process_time() - began, time_up)
+        return BestFirstChart(self.grammar, self.rules, self.options, terminal_ids, result)
 
     def _target(self, terminal_ids: IntArray) -> float:
         if self._exhaustive is None:
             return math.inf
         log_prob = self._exhaustive.charts([terminal_ids])[0].log_prob
-        return log_prob + math.log(self.how.until.mass)
+        return log_prob + math.log(self.options.until.mass)

@@ -1,4 +1,4 @@
-"""The arrays of a best-first search: made from the grammar, made for a sentence, and grown."""
+"""The arrays of a best-first search: from a grammar, for a sentence, and enlarged when full."""
 
 from __future__ import annotations
 

@@ -64,8 +64,8 @@ from mbrparse.grammar.statistics.smoothed import SentenceStatistics
 
 # Why the kernel returned.
 SLICE_OVER, FOUND, EXHAUSTED, LIMIT, FULL_EDGES, FULL_CONSTITUENTS, TIME_UP = range(7)
-# Where the mass found comes so near to the wanted one (in logs), increments that are withheld may make the
-# difference: they are all passed on, again whenever a twentieth more edges have been made.
+# When the log mass found is this close to the target, the increments that are still pending may reach it:
+# they are all passed on, again whenever the number of edges has grown by a twentieth.
 WITHHELD = 0.1
 
 

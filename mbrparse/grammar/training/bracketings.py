@@ -1,4 +1,4 @@
-"""Sentences and their bracketings: what a grammar is re-estimated from (Pereira & Schabes 1992).
+"""Bracketed sentences, the training text of re-estimation (Pereira & Schabes 1992), and their arrays.
 
 Positions are 0-based and half-open. A span is *allowed* by a bracketing if it crosses none of its
 brackets. So each allowed span lies inside one bracket, as a run of that bracket's neighbouring children;
@@ -28,10 +28,12 @@ Span = tuple[int, int]
 # As the charts of parsing have.
 _CHART_BYTES = 2 << 30
 _SPLIT_BYTES = 8
+# How many of the sentences that are left out are named.
+_NAMED = 5
 
 
 class BracketedSentence(NamedTuple):
-    """Terminals, where they stand, and brackets (none: any structure is allowed)."""
+    """Terminals, brackets (none: any structure is allowed), and the place in a file."""
 
     terminals: tuple[str, ...]
     brackets: frozenset[Span] = frozenset()
@@ -44,8 +46,8 @@ def bracketed_sentences(
 ) -> Iterator[BracketedSentence]:
     """Yield the sentences of trees with their brackets, or without; empty trees are passed over.
 
-    Traces and wrappers are removed. Labels say nothing, but that continuations are no brackets: a
-    binarized tree and its n-ary original are the same bracketing.
+    Traces and wrappers are removed. Labels are ignored, except that continuations are no brackets: a
+    binarized tree and its n-ary original have the same bracketing.
 
     >>> from mbrparse.treebank.brackets import read_tree
     >>> tree = SourceTree("", 1, read_tree("(S a (S_Cont (NP b c) d))"))
@@ -86,7 +88,7 @@ def local_charts(sentence: BracketedSentence) -> list[tuple[int, list[int]]]:
     if length < 2:
         return charts
     cells = length
-    # A bracket that is open: its span, the cells of its children so far, and where they end.
+    # Open brackets: start, end, the cells of the children so far, and where these end.
     opened: list[tuple[int, int, list[int], list[int]]] = []
 
     def close() -> None:
@@ -119,7 +121,7 @@ def local_charts(sentence: BracketedSentence) -> list[tuple[int, list[int]]]:
 def _is_continuation(label: str) -> bool:
     try:
         return is_continuation(label)
-    except LabelError:  # a bracket may be labelled anything, or nothing
+    except LabelError:  # a bracket may have any label
         return False
 
 
@@ -159,6 +161,12 @@ def divide_by_length(
         (left_out if long else kept).append(sentence)
     reason = "charts of more than 2 GB" if max_length is None else f"longer than {max_length} terminals"
     return Divided(kept, left_out, reason)
+
+
+def listed_places(sentences: Sequence[BracketedSentence]) -> str:
+    """Where the first few sentences stand: file and line of each."""
+    places = ", ".join(f"{sentence.source}:{sentence.line}" for sentence in sentences[:_NAMED])
+    return places + (", ..." if len(sentences) > _NAMED else "")
 
 
 def chart_bytes(sentence: BracketedSentence, symbols: int) -> int:

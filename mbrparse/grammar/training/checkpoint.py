@@ -1,4 +1,4 @@
-"""Checkpoints of a re-estimation: what it takes to go on to the identical result.
+"""Checkpoints, from which a re-estimation resumes and gives the identical result.
 
 A checkpoint is one JSON file: the settings that the result depends on (with digests of the texts), the
 curve so far, and the last estimate's numbers in full precision.
@@ -47,7 +47,7 @@ Curve = list[dict[str, Any]]
 
 @dataclass(frozen=True, eq=False)
 class Checkpoint:
-    """An estimate on its way; ``curve`` has a row for each iteration before it."""
+    """An estimate, and the rows of the curve for the iterations before it."""
 
     settings: Settings
     curve: Curve
@@ -55,7 +55,7 @@ class Checkpoint:
 
 
 def digest(sentences: Iterable[BracketedSentence]) -> str:
-    """A short digest of sentences and their brackets, wherever they stand."""
+    """A short digest of sentences and their brackets; their places do not count."""
     sha = hashlib.sha256()
     for sentence in sentences:
         sha.update(json.dumps([sentence.terminals, sorted(sentence.brackets)]).encode())
@@ -77,10 +77,9 @@ def write_checkpoint(path: str | Path, checkpoint: Checkpoint) -> None:
 
 
 def read_checkpoint(path: str | Path, settings: Settings, grammar: PCFG) -> Checkpoint:
-    """Read a checkpoint of a run with these settings, which re-estimates this grammar.
+    """Read the checkpoint of a run that re-estimates this grammar with these settings.
 
-    Raises FileError where there is none that can be gone on from, InputMismatchError where its settings are
-    others.
+    Raises FileError for a missing or damaged checkpoint, InputMismatchError for other settings.
     """
     remedy = "leave --resume out to begin anew"
     if not os.path.exists(path):

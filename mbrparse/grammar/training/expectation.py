@@ -19,10 +19,9 @@ from mbrparse.grammar.training.expectation_kernels import BracketedCorpus, RuleT
 from mbrparse.run.jobs import Jobs, open_pool
 from mbrparse.run.pool import Pool, TaskFunction, WorkerDied, WorkersError
 
-#: Sentences that are summed together. Blocks are added up in order, so that sums are the same, bit by
-#: bit, whatever the number of jobs.
+#: Sentences per block. Blocks are added in order, so that sums are bitwise the same for any number of jobs.
 BLOCK = 32
-#: Probabilities below this are taken as zero: counts divided by them would leave the floating point.
+#: Probabilities below this count as zero: counts divided by them would overflow.
 SMALLEST = 2.0**-900
 
 
@@ -55,7 +54,7 @@ def probabilities(grammar: PCFG) -> RuleValues:
 
 
 def is_dense(grammar: PCFG) -> bool:
-    """Whether matrix products over all pairs of symbols pay: few symbols, and a good part of all rules."""
+    """Whether to multiply matrices over all pairs of symbols: few symbols, and many of all possible rules."""
     symbols = len(grammar.symbols)
     return symbols <= 64 and 8 * len(grammar.parent) >= symbols**3
 
@@ -75,7 +74,7 @@ class EStep:
         self._work = TaskFunction(partial(_Blocks, grammar, corpus))
 
     def expect(self, rules: RuleValues) -> Expectations:
-        """The expected counts with these probabilities; raises WorkersError where workers die of them."""
+        """The expected counts with these probabilities; raises WorkersError if workers die."""
         kept = RuleValues(*(np.where(values < SMALLEST, 0.0, values) for values in rules))
         groups = self._pool.group(_costs(self._corpus))
         return _summed(self._in_order(groups, self._pool.share(kept)))
@@ -102,19 +101,19 @@ class EStep:
 
 
 class _Blocks:
-    """Sums over blocks of sentences, in one worker; the rules are laid out once for all blocks."""
+    """Sums over blocks of sentences, in one worker; the tables of rules are made once an iteration."""
 
     def __init__(self, grammar: PCFG, corpus: BracketedCorpus) -> None:
         self._grammar = grammar
         self._corpus = corpus
-        self._laid_out: tuple[RuleValues, RuleTables] | None = None
+        self._tables: tuple[RuleValues, RuleTables] | None = None
         self._lock = threading.Lock()
 
     def __call__(self, blocks: range, kept: RuleValues) -> list[Expectations]:
         with self._lock:
-            if self._laid_out is None or self._laid_out[0] is not kept:
-                self._laid_out = kept, rule_tables(self._grammar, kept)
-            tables = self._laid_out[1]
+            if self._tables is None or self._tables[0] is not kept:
+                self._tables = kept, rule_tables(self._grammar, kept)
+            tables = self._tables[1]
         return [self._block(block * BLOCK, kept, tables) for block in blocks]
 
     def _block(self, first: int, kept: RuleValues, tables: RuleTables) -> Expectations:
@@ -164,12 +163,12 @@ def _starts(values: IntArray, count: int) -> IntArray:
 def _counts_of_pairs(grammar: PCFG, binary: FloatArray, by_pair: FloatArray) -> FloatArray:
     """The counts of the rules, in the grammar's order, from the sums of pairs and parents."""
     sums = by_pair[grammar.left * by_pair.shape[1] + grammar.right, grammar.parent]
-    # Where there is no rule the sum is of things that cannot be, and may be anything.
+    # Where a rule has probability zero the sum is meaningless.
     return np.where(binary > 0, sums, 0.0) * binary
 
 
 def _costs(corpus: BracketedCorpus) -> list[float]:
-    """About how much work each block is: the splits of its charts."""
+    """An estimate of each block's work: the splits of its charts."""
     children = np.diff(corpus.child_first).astype(np.float64)
     before = np.concatenate([[0.0], np.cumsum((children + 1) * children * (children - 1) / 6)])
     firsts = np.arange(0, corpus.sentences, BLOCK)

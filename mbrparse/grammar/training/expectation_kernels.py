@@ -32,7 +32,7 @@ TINY = 2.0**-1000
 
 
 class BracketedCorpus(NamedTuple):
-    """Sentences with their local charts (see ``bracketings``), all int32.
+    """Sentences with their local charts (``bracketings.local_charts``), all int32.
 
     words         [terminals] terminal ids, UNKNOWN_TERMINAL (-1) for those that the grammar lacks
     word_first    [sentences + 1] where each sentence's words begin
@@ -110,8 +110,8 @@ def expect_sentences(
     log_probs = np.full(last - first, -np.inf)
     for sentence in range(first, last):
         words = corpus.words[corpus.word_first[sentence] : corpus.word_first[sentence + 1]]
-        ways = splits(corpus, sentence)
-        inside, exponents = _inside(words, ways, rules)
+        parts = splits(corpus, sentence)
+        inside, exponents = _inside(words, parts, rules)
         root = len(inside) - 1
         mass = 0.0
         for a in range(len(start)):
@@ -124,7 +124,7 @@ def expect_sentences(
             if inside[root, a] > 0.0:
                 outside[root, a] = rules.start[a] / mass
                 start[a] += inside[root, a] * outside[root, a]
-        _outside(inside, exponents, outside, ways, rules, binary)
+        _outside(inside, exponents, outside, parts, rules, binary)
         for position, word in enumerate(words):
             for rule in range(rules.lexical_first[word], rules.lexical_first[word + 1]):
                 a = rules.lexical_symbol[rule]
@@ -134,7 +134,7 @@ def expect_sentences(
 
 @array_kernel
 def splits(corpus: BracketedCorpus, sentence: int) -> Splits:
-    """The ways to split each cell of a sentence: only into two allowed cells.
+    """The splits of each cell of a sentence into two allowed cells.
 
     Those of cell c are left[x], right[x] for x from first[c] up to first[c + 1]; parts have smaller
     numbers than their wholes.
@@ -170,9 +170,9 @@ def splits(corpus: BracketedCorpus, sentence: int) -> Splits:
 
 
 @array_kernel
-def _inside(words: IntArray, ways: Splits, rules: RuleTables) -> tuple[FloatArray, IntArray]:
+def _inside(words: IntArray, parts: Splits, rules: RuleTables) -> tuple[FloatArray, IntArray]:
     """Inside values [cells, columns of by_pair] and exponents [cells]."""
-    first, left, right = ways
+    first, left, right = parts
     cells = max(len(first) - 1, len(words))
     inside = np.zeros((cells, rules.by_pair.shape[1]))
     exponents = np.full(cells, DEAD, np.int32)
@@ -235,12 +235,12 @@ def _outside(
     inside: FloatArray,
     exponents: IntArray,
     outside: FloatArray,
-    ways: Splits,
+    parts: Splits,
     rules: RuleTables,
     counts: FloatArray,
 ) -> None:
     """Fill ``outside`` from its root's values, and add to the counts of binary rules."""
-    first, left, right = ways
+    first, left, right = parts
     pairs = np.zeros((len(rules.by_pair) // inside.shape[1], inside.shape[1]))
     weights = np.zeros_like(pairs)
     flat_pairs, flat_weights = pairs.ravel(), weights.ravel()
@@ -293,7 +293,7 @@ def _pass_weights(
             weight = weights[b, c]
             to_left += weight * inside[other, c]
             to_right[c] += weight * value
-        # What has no inside is no part of a tree, and its outside may be beyond all bounds.
+        # A symbol without inside probability is in no tree, and its outside value may overflow.
         if value > 0.0:
             outside[one, b] += to_left * factor
     for c in range(width):

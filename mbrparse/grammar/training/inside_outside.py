@@ -1,9 +1,9 @@
-"""Inside-outside training from files to a grammar's file, with its checkpoint and its curve beside it."""
+"""Inside-outside training from treebank files to a grammar file, its checkpoint and its curve."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,12 +16,12 @@ from mbrparse.grammar.statistics.gather import expect_statistics
 from mbrparse.grammar.statistics.statistics_file import write_statistics
 from mbrparse.grammar.training.bracketings import (
     BracketedSentence,
-    Divided,
     bracketed_sentences,
     divide_by_length,
+    listed_places,
 )
 from mbrparse.grammar.training.checkpoint import digest
-from mbrparse.grammar.training.iterations import Interrupted, Row, Trained, Training, train, write_curve
+from mbrparse.grammar.training.iterations import Interrupted, Trained, Training, train, write_curve
 from mbrparse.grammar.training.random_grammar import random_grammar
 from mbrparse.places import is_file
 from mbrparse.reporting import Progress, Tell, say_nothing, show_nothing
@@ -31,7 +31,7 @@ from mbrparse.treebank.corpora import read_inputs
 
 @dataclass(frozen=True)
 class InsideOutside:
-    """How a grammar is re-estimated.
+    """The options of re-estimation.
 
     ``init`` is the file of the grammar to start from; None: a random one of ``nonterminals`` drawn by
     ``seed``. ``tolerance``: stop when the cross-entropy (bits per terminal) changes by less. ``heldout``
@@ -60,15 +60,12 @@ def train_files(
     how: InsideOutside,
     terminals: TerminalKind | None = None,
     encoding: str = "utf-8",
-    report: Callable[[Row], None] | None = None,
-    left_out: Callable[[list[BracketedSentence]], None] | None = None,
     progress: Progress = show_nothing,
-    too_long: Callable[[Divided], None] | None = None,
     tell: Tell = say_nothing,
 ) -> Trained:
     """Train on treebanks and write the grammar, and the checkpoint OUTPUT.checkpoint on the way.
 
-    ``terminals``: None for the initial grammar's, or tags. Raises, beside what ``train`` raises,
+    ``terminals``: by default the initial grammar's, or tags. Raises, beside what ``train`` raises,
     GrammarError and InputMismatchError for an initial grammar that does not fit; Interrupted on Ctrl-C,
     after the last complete estimate was written (only a file gets it).
     """
@@ -80,8 +77,11 @@ def train_files(
     def read(specs: Sequence[str], brackets: bool) -> list[BracketedSentence]:
         trees = read_inputs(specs, encoding)
         divided = divide_by_length(bracketed_sentences(trees, kind, brackets), symbols, how.max_length)
-        if divided.left_out and too_long is not None:
-            too_long(divided)
+        if divided.left_out:
+            tell(
+                f"left out {len(divided.left_out)} sentences, {divided.reason} (--max-length): "
+                f"{listed_places(divided.left_out)}"
+            )
         return divided.kept
 
     sentences = read(inputs, how.brackets)
@@ -104,7 +104,7 @@ def train_files(
     )
     initial = given if given is not None else _random(how, sentences, kind)
     try:
-        trained = train(initial, training, how.resume, report, left_out, tell)
+        trained = train(initial, training, how.resume, tell)
     except Interrupted as interruption:
         if training.checkpoint is not None:
             _write(interruption.result, output, how.curve)
@@ -119,7 +119,7 @@ def train_files(
 
 
 def checkpoint_path(output: str) -> Path | None:
-    """Where a training's state is kept: beside the grammar, where that is a file.
+    """The checkpoint's path, beside the grammar's file; None if the grammar is not written to a file.
 
     >>> str(checkpoint_path("g.txt")), checkpoint_path("-"), checkpoint_path("/dev/null")
     ('g.txt.checkpoint', None, None)

@@ -1,9 +1,9 @@
-"""A whole re-estimation: from sentences to a grammar, with its curve, checkpoints and held-out text."""
+"""Inside-outside training: iterations from sentences to a grammar, with curve and checkpoints."""
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from mbrparse.errors import CorpusError, GrammarError
 from mbrparse.files import open_output
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.rules import RuleSet
-from mbrparse.grammar.training.bracketings import BracketedSentence, encode_corpus
+from mbrparse.grammar.training.bracketings import BracketedSentence, encode_corpus, listed_places
 from mbrparse.grammar.training.checkpoint import Checkpoint, Settings, read_checkpoint, write_checkpoint
 from mbrparse.grammar.training.expectation import EStep
 from mbrparse.grammar.training.expectation_kernels import BracketedCorpus
@@ -42,11 +42,11 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class Training:
-    """What to train on, how long, and what to keep on the way.
+    """What to train on, when to stop, and what to write.
 
     ``tolerance``: stop when the cross-entropy (bits per terminal) changes by less. ``checkpoint``: the
-    file to write after each iteration, with the ``settings`` that the result depends on. ``heldout``
-    are sentences whose fit is measured, as strings: their brackets should be left out.
+    file to write after each iteration, with the ``settings`` that the result depends on. ``heldout``:
+    sentences without brackets whose fit is measured.
     """
 
     sentences: Sequence[BracketedSentence]
@@ -59,7 +59,7 @@ class Training:
 
 
 class Interrupted(Exception):  # noqa: N818  # nothing went wrong
-    """Training was interrupted; ``result`` is what it had come to."""
+    """Training was interrupted; ``result`` is its last complete estimate."""
 
     def __init__(self, result: Trained) -> None:
         super().__init__("interrupted")
@@ -68,9 +68,9 @@ class Interrupted(Exception):  # noqa: N818  # nothing went wrong
 
 @dataclass(frozen=True)
 class Trained:
-    """The grammar that training ended with, and a row of figures for each iteration from 0 on.
+    """The trained grammar, and a row of figures for each iteration from 0 on.
 
-    ``sentences`` is the number of those trained on, the left out included.
+    ``sentences`` counts those that the grammar cannot derive too.
     """
 
     rules: RuleSet
@@ -83,13 +83,12 @@ def train(
     initial: RuleSet,
     how: Training,
     resume: bool = False,
-    report: Callable[[Row], None] | None = None,
-    left_out: Callable[[list[BracketedSentence]], None] | None = None,
     tell: Tell = say_nothing,
 ) -> Trained:
-    """Re-estimate a grammar; ``report`` is given each row, ``left_out`` the sentences not derivable.
+    """Re-estimate a grammar.
 
-    ``tell`` is told of workers that are lost, and of rules that are dropped.
+    ``tell`` gets a line for each iteration, and for sentences that cannot be derived, for workers that are
+    lost and for rules that are dropped.
 
     Raises CorpusError without sentences, or where none can be derived, GrammarError for unary rules;
     Interrupted on Ctrl-C, with the last complete estimate.
@@ -117,8 +116,11 @@ def train(
             of_heldout = EStep(grammar, heldout, pool) if heldout.sentences else None
             for current, training_fit in reestimate(grammar, corpus, estimate, how.iterations, pool):
                 if training_fit.left_out != known:
-                    if left_out is not None:
-                        left_out([how.sentences[i] for i in training_fit.left_out if i not in known])
+                    lost = [how.sentences[i] for i in training_fit.left_out if i not in known]
+                    tell(
+                        f"left out {len(lost)} sentences, which the grammar cannot derive with their "
+                        f"brackets: {listed_places(lost)}"
+                    )
                     known = training_fit.left_out
                 if not training_fit.terminals:
                     raise CorpusError(
@@ -131,8 +133,7 @@ def train(
                 if how.checkpoint is not None:
                     write_checkpoint(how.checkpoint, Checkpoint(how.settings or {}, curve, estimate))
                 row = _row(estimate.iteration, training_fit, _fit(heldout, of_heldout, estimate))
-                if report is not None:
-                    report(row)
+                tell(_line(row))
                 curve = [*curve, row]
                 if how.tolerance is not None and _converged(curve, how.tolerance):
                     break
@@ -171,6 +172,18 @@ def _row(iteration: int, training: Fit, heldout: Fit | None) -> Row:
         row["heldout_cross_entropy"] = heldout.cross_entropy
         row["heldout_left_out"] = len(heldout.left_out)
     return row
+
+
+def _line(row: Row) -> str:
+    line = (
+        f"iteration {row['iteration']:3}  log likelihood {row['log_likelihood']:.4f}  "
+        f"cross-entropy {row['cross_entropy']:.4f} bits a terminal"
+    )
+    if "heldout_cross_entropy" in row:
+        line += f"  held out {row['heldout_cross_entropy']:.4f}"
+        if row["heldout_left_out"]:
+            line += f" ({row['heldout_left_out']} sentences left out)"
+    return line
 
 
 def _converged(curve: Sequence[Row], tolerance: float) -> bool:

@@ -1,4 +1,4 @@
-"""The grammar that knows nothing: all binary and lexical rules, with random probabilities.
+"""Random initial grammars: all binary and lexical rules, with random probabilities.
 
 Pereira & Schabes (1992) begin with 15 nonterminals and 48 tags: all 15**3 + 15 * 48 rules of Chomsky
 normal form.
