@@ -1,8 +1,8 @@
 """Opening inputs and writing outputs, with ``-`` for the standard streams.
 
-Outputs are written beside their final place and renamed when complete (``replacements``), so that an
-interrupted run leaves either the old file or none, never half a file. Devices and pipes are written where
-they are (``places``).
+Outputs are written to a temporary file and renamed when complete (``replacements``), so that an interrupted
+run leaves either the old file or none, never half a file. Devices and pipes are written directly
+(``path_kinds``).
 """
 
 from __future__ import annotations
@@ -18,11 +18,12 @@ from pathlib import Path
 from typing import BinaryIO, TextIO
 
 from mbrparse.errors import FileError
-from mbrparse.places import STANDARD, is_file, is_in_place, open_descriptor
-from mbrparse.replacements import Replacement, replacing, together, unwritable
+from mbrparse.path_kinds import STANDARD, is_file, is_written_in_place, open_descriptor
+from mbrparse.replacements import Replacement, atomic_outputs, replacing, unwritable
 
 __all__ = [
     "STANDARD",
+    "atomic_outputs",
     "check_output",
     "decode_lines",
     "open_input",
@@ -30,7 +31,6 @@ __all__ = [
     "open_output_bytes",
     "read_lines",
     "source_name",
-    "together",
 ]
 
 # Halves of characters, which no output can hold.
@@ -212,7 +212,7 @@ def _errors_told(path: str | Path) -> Iterator[None]:
 @contextmanager
 def _descriptor(path: str | Path) -> Iterator[int]:
     """Where to write what is meant for a path."""
-    if not is_in_place(path):
+    if not is_written_in_place(path):
         with replacing(path) as handle:
             yield handle
         return

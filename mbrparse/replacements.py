@@ -1,4 +1,4 @@
-"""Files that take the place of others when they are complete: one by one, or all of a command together."""
+"""Outputs that replace existing files when they are complete: one by one, or all of a command together."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ class Replacement:
         return handle
 
     def place(self) -> None:
-        """Put the file in its place."""
+        """Rename the temporary file to the target."""
         try:
             os.replace(self._beside, self.target)
         except OSError as error:
             raise unwritable(self.path, error) from None
 
     def remove(self) -> None:
-        """Leave nothing of a file that is not in its place."""
+        """Remove the temporary file, if it is there."""
         with suppress(OSError):
             os.unlink(self._beside)
 
@@ -58,10 +58,10 @@ _batch: ContextVar[list[Replacement] | None] = ContextVar("_batch", default=None
 
 
 @contextmanager
-def together() -> Iterator[list[Replacement]]:
-    """Files that are opened within take their places together, at the end, and only if all went well.
+def atomic_outputs() -> Iterator[list[Replacement]]:
+    """Replace all files opened within this context together, at its end, and only if it succeeds.
 
-    Within another ``together`` they wait for the end of that one.
+    Within another ``atomic_outputs`` they are replaced at the end of the outer one.
     """
     outer = _batch.get()
     if outer is not None:
@@ -92,8 +92,8 @@ def together() -> Iterator[list[Replacement]]:
 
 @contextmanager
 def replacing(path: str | Path) -> Iterator[int]:
-    """A descriptor to write a file's new content to, which takes the old one's place when all went well."""
-    with together() as files:
+    """A descriptor for a file's new content, which replaces the file if the context succeeds."""
+    with atomic_outputs() as files:
         file = Replacement(path)
         files.append(file)
         handle = file.open()
@@ -105,7 +105,7 @@ def replacing(path: str | Path) -> Iterator[int]:
 
 
 def unwritable(path: str | Path, error: OSError) -> FileError:
-    """What is said of an output that cannot be opened or written."""
+    """The error for an output that cannot be opened or written."""
     if error.errno == errno.EISDIR:
         return FileError("is a directory, not a file", source=str(path))
     return FileError(
@@ -127,7 +127,7 @@ def _mode(path: str) -> int | None:
 
 
 def _place(files: list[Replacement]) -> None:
-    """Put complete files in their places; signals wait, so that not one of two is new."""
+    """Rename complete files; signals are blocked, so that never one of two is new."""
     waiting = signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
     try:
         for file in files:

@@ -1,9 +1,8 @@
-"""Files that a command leaves for a later one (checkpoints, results, taggers), believed only once checked.
+"""Files that a command writes for a later one (checkpoints, results, taggers), checked when they are read.
 
-They are JSON objects. A *shape* says what a value must be, and shapes are built of shapes: a list of numbers,
-a record of named parts. Whoever reads a file says its shape once, and needs no other look at it. What is
-written by ``write_state`` also holds a digest of itself, so that a number that was changed to another of the
-same shape is found too; files without one (of earlier versions) are read by their shape alone.
+They are JSON objects. A *schema* checks a value, and schemas are built of others: a list of numbers, an
+object with named parts. ``write_state`` adds a digest of the content, by which ``read_state`` finds changes
+that fit the schema, too; files without a digest (of earlier versions) are checked by their schema alone.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from mbrparse.errors import FileError
 from mbrparse.files import open_input, open_output
 
 #: Raises MisfitError for a value that does not fit.
-Shape = Callable[[Any], None]
+Schema = Callable[[Any], None]
 
 DIGEST = "digest"
 #: No count of ours comes near; beyond, a float would not hold each whole number.
@@ -27,42 +26,42 @@ _LARGEST = 2**53
 _SHOWN = 40
 
 
-class MisfitError(ValueError):
-    """A value that is not of its shape; ``place`` is the way to it."""
+class SchemaError(ValueError):
+    """A value that does not fit its schema; ``place`` is the path to it."""
 
     def __init__(self, what: str, place: tuple[str, ...] = ()) -> None:
         super().__init__(f"{' / '.join(place)}: {what}" if place else what)
         self.what, self.place = what, place
 
 
-def read_state(path: str | Path, shape: Shape, kind: str, remedy: str) -> dict[str, Any]:
-    """Read an object of this shape; raises FileError, which calls the file no ``kind``, with the remedy."""
+def read_state(path: str | Path, schema: Schema, kind: str, remedy: str) -> dict[str, Any]:
+    """Read an object of this schema; raises FileError, which says that the file is not ``kind``."""
     try:
         with open_input(path) as stream:
             data = stream.read()
-        content = state_of(data.decode("utf-8"), shape)
-    except (MisfitError, UnicodeDecodeError, OSError) as error:
-        why = f": {error}" if isinstance(error, MisfitError) else ""
+        content = state_of(data.decode("utf-8"), schema)
+    except (SchemaError, UnicodeDecodeError, OSError) as error:
+        why = f": {error}" if isinstance(error, SchemaError) else ""
         raise FileError(f"not {kind}{why}", source=str(path), remedy=remedy) from None
     return content
 
 
-def state_of(text: str, shape: Shape) -> dict[str, Any]:
+def state_of(text: str, schema: Schema) -> dict[str, Any]:
     """The object that a text holds, its digest left out; raises MisfitError."""
     try:
         content = json.loads(text, object_pairs_hook=_object)
-    except MisfitError:
+    except SchemaError:
         raise
     except ValueError:
-        raise MisfitError("it is no JSON, or was cut off") from None
+        raise SchemaError("it is no JSON, or was cut off") from None
     except RecursionError:
-        raise MisfitError("it is nested too deeply") from None
+        raise SchemaError("it is nested too deeply") from None
     if not isinstance(content, dict):
-        raise MisfitError(f"{shown(content)}, where an object is wanted")
+        raise SchemaError(f"{shown(content)}, where an object is wanted")
     digest = content.pop(DIGEST, None)
     if digest is not None and digest != _digest(json.dumps(content)):
-        raise MisfitError("it was changed since it was written")
-    shape(content)
+        raise SchemaError("it was changed since it was written")
+    schema(content)
     return content
 
 
@@ -86,7 +85,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
         names = [name for name, _ in pairs]
-        raise MisfitError(f"two values of {shown(max(names, key=names.count))}")
+        raise SchemaError(f"two values of {shown(max(names, key=names.count))}")
     return found
 
 
@@ -101,7 +100,7 @@ def shown(value: object) -> str:
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]} ..."
 
 
-def number(low: float = -math.inf, high: float = math.inf, undefined: bool = False) -> Shape:
+def number(low: float = -math.inf, high: float = math.inf, undefined: bool = False) -> Schema:
     """A finite number in a closed range; with ``undefined`` NaN too."""
     wanted = "a number" if low == -math.inf and high == math.inf else f"a number from {low:g} to {high:g}"
 
@@ -116,7 +115,7 @@ def number(low: float = -math.inf, high: float = math.inf, undefined: bool = Fal
     return check
 
 
-def whole(low: int = 0, high: int = _LARGEST) -> Shape:
+def whole(low: int = 0, high: int = _LARGEST) -> Schema:
     """An integer in a closed range."""
 
     def check(value: Any) -> None:
@@ -138,7 +137,7 @@ def truth(value: Any) -> None:
         raise _wrong(value, "true or false")
 
 
-def one_of(values: Collection[Any]) -> Shape:
+def one_of(values: Collection[Any]) -> Schema:
     """One of these values, and of its type."""
 
     def check(value: Any) -> None:
@@ -148,55 +147,55 @@ def one_of(values: Collection[Any]) -> Shape:
     return check
 
 
-def optional(shape: Shape) -> Shape:
-    """null, or a value of the shape."""
+def optional(schema: Schema) -> Schema:
+    """null, or a value of the schema."""
 
     def check(value: Any) -> None:
         if value is not None:
-            shape(value)
+            schema(value)
 
     return check
 
 
-def listed(shape: Shape, length: int | None = None, least: int = 0) -> Shape:
-    """A list of values of one shape."""
+def listed(schema: Schema, length: int | None = None, least: int = 0) -> Schema:
+    """A list of values of one schema."""
 
     def check(value: Any) -> None:
         if not isinstance(value, list):
             raise _wrong(value, "a list")
         if len(value) < least or length not in (None, len(value)):
             wanted = f"{least} or more" if length is None else length
-            raise MisfitError(f"a list of {len(value)}, where one of {wanted} is wanted")
+            raise SchemaError(f"a list of {len(value)}, where one of {wanted} is wanted")
         for position, one in enumerate(value):
-            _inside(str(position), shape, one)
+            _inside(str(position), schema, one)
 
     return check
 
 
-def parallel(*shapes: Shape) -> Shape:
-    """A list of as many values as there are shapes, each of its own."""
+def parallel(*schemas: Schema) -> Schema:
+    """A list of as many values as there are schemas, each of its own."""
 
     def check(value: Any) -> None:
-        listed(anything, len(shapes))(value)
-        for position, (shape, one) in enumerate(zip(shapes, value, strict=True)):
-            _inside(str(position), shape, one)
+        listed(anything, len(schemas))(value)
+        for position, (schema, one) in enumerate(zip(schemas, value, strict=True)):
+            _inside(str(position), schema, one)
 
     return check
 
 
-def mapping(shape: Shape) -> Shape:
-    """An object whose values are of one shape, whatever their names."""
+def mapping(schema: Schema) -> Schema:
+    """An object whose values are of one schema, whatever their names."""
 
     def check(value: Any) -> None:
         if not isinstance(value, dict):
             raise _wrong(value, "an object")
         for name, one in value.items():
-            _inside(name, shape, one)
+            _inside(name, schema, one)
 
     return check
 
 
-def record(parts: Mapping[str, Shape], more: Mapping[str, Shape] | None = None) -> Shape:
+def record(parts: Mapping[str, Schema], more: Mapping[str, Schema] | None = None) -> Schema:
     """An object with these parts, of which those of ``more`` may be left out, and with no others."""
 
     def check(value: Any) -> None:
@@ -204,11 +203,11 @@ def record(parts: Mapping[str, Shape], more: Mapping[str, Shape] | None = None) 
             raise _wrong(value, "an object")
         missing = [name for name in parts if name not in value]
         if missing:
-            raise MisfitError(f"there is no {missing[0]!r}")
+            raise SchemaError(f"there is no {missing[0]!r}")
         known = {**parts, **(more or {})}
         for name, one in value.items():
             if name not in known:
-                raise MisfitError(f"{shown(name)} is not known")
+                raise SchemaError(f"{shown(name)} is not known")
             _inside(name, known[name], one)
 
     return check
@@ -224,12 +223,12 @@ def anything(value: Any) -> None:
     """Whatever JSON can hold."""
 
 
-def _wrong(value: Any, wanted: str) -> MisfitError:
-    return MisfitError(f"{shown(value)}, where {wanted} is wanted")
+def _wrong(value: Any, wanted: str) -> SchemaError:
+    return SchemaError(f"{shown(value)}, where {wanted} is wanted")
 
 
-def _inside(name: str, shape: Shape, value: Any) -> None:
+def _inside(name: str, schema: Schema, value: Any) -> None:
     try:
-        shape(value)
-    except MisfitError as misfit:
-        raise MisfitError(misfit.what, (shown(name).strip('"'), *misfit.place)) from None
+        schema(value)
+    except SchemaError as error:
+        raise SchemaError(error.what, (shown(name).strip('"'), *error.place)) from None

@@ -63,7 +63,7 @@ def baseline(
     from typing import cast
 
     from mbrparse.errors import CorpusError
-    from mbrparse.files import open_output, source_name, together
+    from mbrparse.files import atomic_outputs, open_output, source_name
     from mbrparse.treebank.baselines import Kind, Labels, baseline_trees, most_frequent_labels
     from mbrparse.treebank.brackets import read_parse_file, write_tree
 
@@ -72,7 +72,7 @@ def baseline(
         raise CorpusError("no trees in the input", source=source_name(trees))
     labels = most_frequent_labels(read) if frequent_labels else Labels(label, label)
     with ExitStack() as outputs:
-        outputs.enter_context(together())
+        outputs.enter_context(atomic_outputs())
         for number, path in paths.items():
             stream = outputs.enter_context(open_output(path))
             for tree in baseline_trees(read, cast("Kind", kind), number, labels):

@@ -114,7 +114,7 @@ def dop(
             search,
             weightings or WEIGHTINGS,
             speed=bod,
-            tell=note,
+            log=note,
             progress=with_progress,
             **others,
         )

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, TextIO
 
-from mbrparse.cli.options import note, tell, with_progress
-from mbrparse.files import open_output, together
+from mbrparse.cli.options import log, note, with_progress
+from mbrparse.files import atomic_outputs, open_output
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -20,7 +20,7 @@ def evalb_parameters(path: str, encoding: str) -> EvalbParameters:
     """A parameter file, read."""
     from mbrparse.evaluate.evalb.parameters import read_parameters
 
-    parameters = read_parameters(path, tell, encoding)
+    parameters = read_parameters(path, log, encoding)
     if parameters.debug:
         note(f"{path}: DEBUG has no effect; --per-sentence and --by show more")
     return parameters
@@ -47,7 +47,7 @@ def print_as_evalb(
 
     def complain(message: str) -> None:
         messages.append(message)
-        tell(message)
+        log(message)
 
     def kept(scores: Iterable[Score]) -> Iterator[Score]:
         for number, score in enumerate(scores, start=1):
@@ -58,7 +58,7 @@ def print_as_evalb(
     if per_sentence is not None:
         scores = kept(scores)
     with ExitStack() as outputs:
-        outputs.enter_context(together())
+        outputs.enter_context(atomic_outputs())
         counts = None if per_sentence is None else outputs.enter_context(open_output(per_sentence))
         stream = outputs.enter_context(open_output(output))
         for line in report.lines(with_progress(scores, "evaluate")):

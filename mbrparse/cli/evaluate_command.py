@@ -13,13 +13,13 @@ from mbrparse.cli.evalb_output import evalb_parameters, print_as_evalb, write_co
 from mbrparse.cli.options import (
     NearestChoice,
     check_outputs,
+    log,
     note,
     output_option,
     scheduler_option,
-    tell,
     with_progress,
 )
-from mbrparse.files import STANDARD, open_output, together
+from mbrparse.files import STANDARD, atomic_outputs, open_output
 
 if TYPE_CHECKING:
     from mbrparse.evaluate.evalb.parameters import EvalbParameters
@@ -152,7 +152,7 @@ def _print_tables(
         gold,
         parses,
         settings,
-        tell if isinstance(settings.how, EvalbParameters) else note,  # EVALB's messages begin as EVALB's
+        log if isinstance(settings.how, EvalbParameters) else note,  # EVALB's messages begin as EVALB's
         lambda rows: with_progress(rows, "evaluate"),
         comparison.encoding,
         tables.details,
@@ -161,14 +161,14 @@ def _print_tables(
     )
     form: Format = tables.format or "text"
     text = result.render(form)
-    with together():
+    with atomic_outputs():
         if tables.per_sentence is not None:
             with open_output(tables.per_sentence) as counts:
                 write_counts(result.counts, counts)
         with open_output(tables.output) as stream:
             stream.write(text)
     if form == "csv":
-        tell(result.summary.signature)
+        log(result.summary.signature)
     return bool((result.table["parsed"] > 0).all())
 
 

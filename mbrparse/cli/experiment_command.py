@@ -134,7 +134,7 @@ def pereira_schabes(
     design = Design(brackets=brackets, **numbers)
     click.echo(
         compare_decoders(
-            inputs, Path(output), design, runs, max_length, jobs, encoding, tell=note, progress=with_progress
+            inputs, Path(output), design, runs, max_length, jobs, encoding, log=note, progress=with_progress
         )
     )
 
@@ -222,5 +222,5 @@ def beyond_recall(input: str, output: str, **options: Any) -> None:
     from mbrparse.grammar.kernel import announced
 
     with announced(lambda: note("compiling kernels, once on this machine ...")):
-        text = compare_beyond_recall(input, Path(output), tell=note, **options)
+        text = compare_beyond_recall(input, Path(output), log=note, **options)
     click.echo(text)

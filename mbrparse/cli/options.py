@@ -14,7 +14,7 @@ import click
 
 from mbrparse.errors import MbrparseError, visible
 from mbrparse.files import STANDARD, check_output
-from mbrparse.places import is_in_place, place_read, place_written
+from mbrparse.path_kinds import input_identity, is_written_in_place, output_identity
 
 Item = TypeVar("Item")
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -163,10 +163,10 @@ def with_progress(items: Iterable[Item], title: str, total: int | None = None) -
 
 def note(message: str) -> None:
     """Print one line of information on stderr, with the program's name."""
-    tell(f"mbrparse: {message}")
+    log(f"mbrparse: {message}")
 
 
-def tell(message: str) -> None:
+def log(message: str) -> None:
     """Print one line on stderr; that nobody reads it is no reason to end what is being done."""
     with suppress(OSError):
         click.echo(visible(message), err=True)
@@ -190,7 +190,7 @@ def check_outputs(
         if path is None:
             continue
         check_output(path)
-        place = place_written(path)
+        place = output_identity(path)
         if place is None:
             continue
         if place in written:
@@ -198,11 +198,11 @@ def check_outputs(
         written[place] = name, path
     for inputs, replaced in ((read, False), (rewritten, True)):
         for name, path in inputs:
-            place = None if path is None else place_read(path)
+            place = None if path is None else input_identity(path)
             if path is None or place not in written:
                 continue
             output, where = written[place]
-            if not replaced or output != "--output" or where == STANDARD or is_in_place(where):
+            if not replaced or output != "--output" or where == STANDARD or is_written_in_place(where):
                 raise click.UsageError(f"{output} would overwrite {name}, which is read: {visible(path)}.")
 
 

@@ -131,7 +131,7 @@ def parse(
             chunks = folder.wanted(read_chunks(input, source.form, source.encoding, BLOCK, BLOCK))
         kept = iter if folder is None else folder.kept
         with combinations_checked():
-            results = parse_all(job, chunks, machines.jobs, note, watch, kept, watch.standing)
+            results = parse_all(job, chunks, machines.jobs, note, watch, kept, watch.progress_state)
         if part is None:
             account = write_parses(results, paths, trees.details, collected, candidates=candidates.candidates)
         else:

@@ -13,7 +13,7 @@ import click
 from mbrparse.cli.file_options import InputOptions, input_options
 from mbrparse.cli.objective_options import combinations_checked
 from mbrparse.cli.options import Finite, NearestChoice, check_outputs, note, output_option, prune_option
-from mbrparse.files import STANDARD, open_output, open_output_bytes, together
+from mbrparse.files import STANDARD, atomic_outputs, open_output, open_output_bytes
 
 if TYPE_CHECKING:
     from mbrparse.decode.sentences import Batch
@@ -79,7 +79,7 @@ def posteriors(
         )
     words = [leaf.label if leaf.word is None else leaf.word for leaf in batch.sentences[0]]
     shown = aside(cells, found, threshold)
-    with together():
+    with atomic_outputs():
         with open_output(output) as stream:
             if layout == "tsv":
                 stream.writelines(listing(shown, words))

@@ -10,7 +10,7 @@ import click
 
 from mbrparse.cli.commands import SectionedCommand, option_group
 from mbrparse.cli.comparison_options import ComparisonOptions, comparison_options
-from mbrparse.cli.options import check_outputs, note, tell, with_progress
+from mbrparse.cli.options import check_outputs, log, note, with_progress
 from mbrparse.files import STANDARD
 
 
@@ -93,7 +93,7 @@ def report(
 
     _check(context, gold, parses, output, page, comparison)
     encoding = comparison.encoding
-    parameters = None if comparison.evalb is None else read_parameters(comparison.evalb, tell, encoding)
+    parameters = None if comparison.evalb is None else read_parameters(comparison.evalb, log, encoding)
     settings = comparison.settings(parameters)
     about = {"command": shlex.join(["mbrparse", *sys.argv[1:]]), "corpus": gold, **page.about}
     given = None if page.posteriors is None else read_given(page.posteriors)
@@ -102,7 +102,7 @@ def report(
         output,
         settings,
         ReportOptions(page.title, about, page.details, given),
-        tell if isinstance(settings.how, EvalbParameters) else note,
+        log if isinstance(settings.how, EvalbParameters) else note,
         lambda rows: with_progress(rows, "evaluate"),
     )
     if output != STANDARD:

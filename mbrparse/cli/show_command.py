@@ -14,8 +14,8 @@ import click
 
 from mbrparse.cli.options import check_outputs, encoding_option, note
 from mbrparse.errors import visible
-from mbrparse.files import STANDARD, open_output, open_output_bytes, together
-from mbrparse.places import is_file
+from mbrparse.files import STANDARD, atomic_outputs, open_output, open_output_bytes
+from mbrparse.path_kinds import is_file
 
 if TYPE_CHECKING:
     from mbrparse.evaluate.drawing import Sentence
@@ -109,7 +109,7 @@ def _write(
     picture = draw_picture(sentences, numbered) if svg is not None or png is not None else None
     missing = ""
     with ExitStack() as outputs:
-        outputs.enter_context(together())
+        outputs.enter_context(atomic_outputs())
         if png is not None and picture is not None:
             from mbrparse.treebank.tree_png import write_png
 

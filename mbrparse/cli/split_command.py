@@ -34,7 +34,7 @@ def split(
 ) -> None:
     """Split the trees of a file into a training and a test part, both in the input's order."""
     from mbrparse.errors import CorpusError
-    from mbrparse.files import open_output, source_name, together
+    from mbrparse.files import atomic_outputs, open_output, source_name
     from mbrparse.treebank import splits
     from mbrparse.treebank.brackets import read_tree_file
 
@@ -64,7 +64,7 @@ def split(
         assert test_random is not None
         assert seed is not None
         parts = splits.split_random(len(trees), test_random, seed)
-    with together():
+    with atomic_outputs():
         for path, positions in ((train_output, parts.train), (test_output, parts.test)):
             if path is not None:
                 with open_output(path) as stream:

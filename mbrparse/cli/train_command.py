@@ -17,8 +17,8 @@ from mbrparse.cli.options import (
     refuse_options,
     with_progress,
 )
-from mbrparse.files import together
-from mbrparse.places import is_file
+from mbrparse.files import atomic_outputs
+from mbrparse.path_kinds import is_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -140,7 +140,7 @@ def train(
         note,
         with_progress,
     )
-    with together():
+    with atomic_outputs():
         write_rules(rules, output)
         if statistics is not None and counts is not None:
             from mbrparse.grammar.statistics.statistics_file import write_statistics

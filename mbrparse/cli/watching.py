@@ -17,7 +17,7 @@ import click
 
 from mbrparse.errors import FileError
 from mbrparse.files import STANDARD
-from mbrparse.reporting import Standing
+from mbrparse.log import ProgressState
 
 Item = TypeVar("Item")
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -37,12 +37,12 @@ def log_option() -> Callable[[Command], Command]:
 
 
 class Watch:
-    """A ``Progress`` that shows what stands in ``standing``, on a terminal and in a log."""
+    """A ``Progress`` that shows what stands in ``progress_state``, on a terminal and in a log."""
 
     def __init__(self, source: str, log: str | None) -> None:
         """``source`` is the file that is worked at."""
         known = source != STANDARD and Path(source).is_file()
-        self.standing = Standing(os.path.getsize(source) if known else None)
+        self.progress_state = ProgressState(os.path.getsize(source) if known else None)
         self._log = log
         self._began = self._shown_at = time.monotonic()
         self._done = 0
@@ -61,7 +61,7 @@ class Watch:
 
     def row(self) -> dict[str, Any]:
         """What there is to say; what is left is reckoned by the share of the input that is done."""
-        now, seconds = self.standing, time.monotonic() - self._began
+        now, seconds = self.progress_state, time.monotonic() - self._began
         known = now.size is not None and now.read > 0
         left = round(seconds * max(0.0, (now.size or 0) / now.read - 1)) if known else None
         return {
@@ -82,10 +82,10 @@ class Watch:
 
         columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
         with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-            bar = progress.add_task(title, total=self.standing.size if total is None else total)
+            bar = progress.add_task(title, total=self.progress_state.size if total is None else total)
 
             def advance() -> None:
-                done = self.standing.read if total is None else self._done
+                done = self.progress_state.read if total is None else self._done
                 progress.update(bar, completed=done, description=f"{title}: {self}")
 
             yield advance

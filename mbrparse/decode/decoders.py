@@ -90,7 +90,7 @@ def decode_all(
     return cast("BatchDecoder[ChartT_contra]", decoder).decode_all(charts, posteriors)
 
 
-class Place(NamedTuple):
+class DecoderSlot(NamedTuple):
     """A decoder, where its objectives stand among all of a parser's, and whether its trees are n-ary."""
 
     decoder: Decoder[object]

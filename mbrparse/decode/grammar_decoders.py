@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
-from mbrparse.decode.decoders import Decoder, Place
+from mbrparse.decode.decoders import Decoder, DecoderSlot
 from mbrparse.decode.derivations.viterbi_decoder import ViterbiDecoder
 from mbrparse.decode.free.free_decoder import FreeDecoder
 from mbrparse.decode.nary.nary_decoder import NaryDecoder
@@ -180,12 +180,12 @@ class GrammarDecoders:
         return RiskDecoder(self.candidates, self.options, self.options.risk, TIE["double"])
 
 
-def _places(objectives: Sequence[Objective], makers: Mapping[Kind, Maker]) -> tuple[Place, ...]:
+def _places(objectives: Sequence[Objective], makers: Mapping[Kind, Maker]) -> tuple[DecoderSlot, ...]:
     """The decoders, each made once with all its objectives."""
     places = []
     for maker in dict.fromkeys(makers.values()):
         mine = [place for place, objective in enumerate(objectives) if makers[objective.kind] == maker]
         if mine:
             chosen = [objectives[place] for place in mine]
-            places.append(Place(maker(chosen), tuple(mine), chosen[0].kind in _NARY))
+            places.append(DecoderSlot(maker(chosen), tuple(mine), chosen[0].kind in _NARY))
     return tuple(places)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
-from mbrparse.decode.decoders import Place
+from mbrparse.decode.decoders import DecoderSlot
 from mbrparse.decode.grammar_decoders import GrammarDecoders
 from mbrparse.decode.parser_options import ParserOptions
 from mbrparse.decode.posteriors.span_posteriors import SentenceChart
@@ -41,7 +41,7 @@ class GrammarSource:
         self._decoders.check(options)
         self._made: GrammarDecoders | None = None
         self.charts: Any = None
-        self.places: tuple[Place, ...] = ()
+        self.places: tuple[DecoderSlot, ...] = ()
         #: The candidates of its charts' sentences, where some are asked for.
         self.candidates: CandidateTrees | None = None
         self.root = grammar.start_label

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from mbrparse.decode.nary.held_constituents import HeldConstituents
 from mbrparse.decode.posteriors.posteriors_writer import PosteriorsWriter
-from mbrparse.files import open_output, open_output_bytes, together
+from mbrparse.files import atomic_outputs, open_output, open_output_bytes
 from mbrparse.grammar.charts.span_summary import SpanEntries
 from mbrparse.grammar.pcfg import FloatArray
 
@@ -86,7 +86,7 @@ def write_parses(
     """
     account = ParseAccount()
     with ExitStack() as stack:
-        stack.enter_context(together())
+        stack.enter_context(atomic_outputs())
         streams = [stack.enter_context(open_output(path)) for path in trees]
         detail_stream = None if details is None else stack.enter_context(open_output(details))
         entries = None if posteriors is None else stack.enter_context(open_output_bytes(posteriors[1]))

@@ -24,7 +24,7 @@ from mbrparse.decode.parse_result import Parse
 from mbrparse.decode.trees import nary_tree
 from mbrparse.errors import FileError
 from mbrparse.grammar.charts.span_summary import cell_of
-from mbrparse.reporting import Progress, Tell
+from mbrparse.log import Log, Progress
 from mbrparse.treebank.brackets import read_tree
 
 
@@ -61,8 +61,8 @@ class Pooling:
                 decoded[place] = best._replace(preterminals=before.preterminals)
         return replace(parse, parts=tuple(parts), decoded=tuple(decoded))
 
-    def of_lines(self, results: Iterable[Lines], progress: Progress, tell: Tell) -> Iterator[Lines]:
-        """The same with lines, which wait in a temporary file; ``tell`` hears of the cost.
+    def of_lines(self, results: Iterable[Lines], progress: Progress, log: Log) -> Iterator[Lines]:
+        """The same with lines, which wait in a temporary file; ``log`` hears of the cost.
 
         Raises FileError where there is no room for them.
         """
@@ -72,7 +72,7 @@ class Pooling:
             found = self._found(spool.held())
             for place, pooled in found.items():
                 row = self._rows[place]
-                tell(
+                log(
                     f"{row.name} --pooled: expected F {100 * pooled.f:.2f} over {pooled.sentences} "
                     "sentences, with the trees of --objective general-recall "
                     f"{'' if row.labels_matter else '--weight bracketed=1 '}--node-cost {pooled.cost!r}"

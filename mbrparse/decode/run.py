@@ -23,7 +23,7 @@ from mbrparse.decode.sentences import Batch, Sentence, batch_of, batch_of_part, 
 from mbrparse.errors import ChartOverflowError, InputMismatchError
 from mbrparse.grammar.charts.chart import TOO_LARGE
 from mbrparse.grammar.grammar_kinds import Grammar
-from mbrparse.reporting import Progress, Standing, Tell, say_nothing, show_nothing
+from mbrparse.log import Log, Progress, ProgressState, no_log, no_progress
 from mbrparse.run.in_order import WORKER_DIED, Chunk, Part, Parts, Task, in_order
 from mbrparse.run.jobs import Jobs, open_pool
 from mbrparse.run.pool import TaskFunction
@@ -48,16 +48,16 @@ def parse_all(
     job: Job,
     chunks: Iterable[Chunk],
     jobs: Jobs = 1,
-    tell: Tell = say_nothing,
-    progress: Progress = show_nothing,
+    log: Log = no_log,
+    progress: Progress = no_progress,
     kept: Callable[[Iterator[list[Lines]]], Iterator[list[Lines]]] = iter,
-    standing: Standing | None = None,
+    progress_state: ProgressState | None = None,
 ) -> Iterator[Lines]:
     """Parse chunks of sentences and yield their lines in input order, with a pooled F when all are parsed.
 
     What comes of each chunk that is wanted goes through ``kept``, which may put before it what came of
     others earlier. A grammar may parse on ``jobs`` workers; a sentence that they die of falls back, and
-    ``tell`` is told; ``standing`` says how far they are. Raises InputMismatchError, before anything is
+    ``log`` is told; ``progress_state`` says how far they are. Raises InputMismatchError, before anything is
     yielded, if no sentence of the first chunk (with a word in it) holds a single terminal that the grammar
     knows; and where the input's sentences are not those of given posteriors: before any line of the chunk,
     and at the end for sentences that the input lacks. Raises OptionsError for objectives that posteriors do
@@ -68,10 +68,10 @@ def parse_all(
     if isinstance(source, PosteriorsSource):
         found = _with_posteriors(worker, source, chunks)
     else:
-        found = _with_grammar(job, worker, source, chunks, jobs, tell, standing or Standing())
+        found = _with_grammar(job, worker, source, chunks, jobs, log, progress_state or ProgressState())
     results = itertools.chain.from_iterable(kept(found))
     if worker.pooling is not None:
-        return numbered(worker.pooling.of_lines(results, progress, tell))
+        return numbered(worker.pooling.of_lines(results, progress, log))
     return numbered(progress(results, "parsing"))
 
 
@@ -81,8 +81,8 @@ def _with_grammar(
     source: GrammarSource,
     chunks: Iterable[Chunk],
     jobs: Jobs,
-    tell: Tell,
-    standing: Standing,
+    log: Log,
+    progress_state: ProgressState,
 ) -> Iterator[list[Lines]]:
     stream = iter(chunks)
     first: list[Chunk] = []
@@ -98,13 +98,13 @@ def _with_grammar(
             break
     # Kernels are compiled here, once, where other processes then find them.
     work = TaskFunction(partial(_begin, job), worker.parts, partial(worker.lines, shortest))
-    with open_pool(jobs, work, tell) as pool:
-        left = _Wanted(itertools.chain(first, stream), standing)
+    with open_pool(jobs, work, log) as pool:
+        left = _Wanted(itertools.chain(first, stream), progress_state)
         tasks: Iterable[Task] = (Task((Part(chunk),)) for chunk in left)
         if pool.remote:
             tasks = Packer(pool, left, stretches, left.to_come)
-        for lines in in_order(pool, work, tasks, _sentences, worker.refused, tell):
-            standing.workers, standing.retries = pool.size, pool.retries
+        for lines in in_order(pool, work, tasks, _sentences, worker.refused, log):
+            progress_state.workers, progress_state.retries = pool.size, pool.retries
             left.one_is_done()
             yield lines
 
@@ -112,8 +112,8 @@ def _with_grammar(
 class _Wanted:
     """The chunks that are to be parsed; knows how far they are, by characters."""
 
-    def __init__(self, chunks: Iterable[Chunk], standing: Standing) -> None:
-        self._chunks, self._standing = chunks, standing
+    def __init__(self, chunks: Iterable[Chunk], progress_state: ProgressState) -> None:
+        self._chunks, self._standing = chunks, progress_state
         self._under_way: deque[int] = deque()
         # What was there before the first, and what from then on, of a shard's blocks and of the others'.
         self._skipped = self._passed = 0

@@ -60,7 +60,7 @@ def compare(
     profile: Profile | str | None = None,
     frames: Sequence[By] = (),
     runs: Mapping[str, Sequence[Sequence[Tree | None]]] | None = None,
-    tell: Callable[[str], None] | None = None,
+    log: Callable[[str], None] | None = None,
 ) -> Evaluation:
     """Compare parses with gold trees, as ``mbrparse evaluate`` compares files.
 
@@ -115,8 +115,8 @@ def compare(
     <BLANKLINE>
     criteria:labelled_recall|gold:memory|form:binarized|crossing:debinarized|average:pooled|sentences:2|...
     """
-    tell = to_standard_error if tell is None else tell
-    counted = asked_profile(profile, Comparison(form, crossing_reference, unaries), evalb, tell)
+    log = to_standard_error if log is None else log
+    counted = asked_profile(profile, Comparison(form, crossing_reference, unaries), evalb, log)
     chosen = chosen_criteria(criteria, counted)
     settings = Settings(
         counted.how,
@@ -140,7 +140,7 @@ def compare(
         TreesInMemory("memory", "the gold", gold),
         sources,
         settings,
-        tell,
+        log,
         fell_back=fell_back,
         runs=several,
     )
@@ -150,11 +150,11 @@ def asked_profile(
     profile: Profile | str | None,
     comparison: Comparison,
     evalb: EvalbParameters | str | Path | None,
-    tell: Callable[[str], None],
+    log: Callable[[str], None],
 ) -> Profile:
     """What counts; ``evalb`` may be a .prm file. Raises MbrparseError where that does not go together."""
     if not (evalb is None or isinstance(evalb, EvalbParameters)):
-        evalb = read_parameters(evalb, tell)
+        evalb = read_parameters(evalb, log)
     return chosen_profile(profile, comparison, evalb)
 
 

@@ -89,14 +89,14 @@ def evaluate(
     gold: TreeSource,
     parses: Sequence[TreeSource],
     settings: Settings,
-    tell: Callable[[str], None],
+    log: Callable[[str], None],
     progress: Callable[[Rows], Rows] = lambda rows: rows,
     fell_back: Mapping[str, Sequence[bool]] | None = None,
     tallies: Mapping[str, Tally] | None = None,
     runs: Mapping[str, Sequence[TreeSource]] | None = None,
     jobs: Jobs = 1,
 ) -> Evaluation:
-    """Compare trees; ``tell`` hears what a user should know (EVALB's messages, one line each), ``progress``
+    """Compare trees; ``log`` hears what a user should know (EVALB's messages, one line each), ``progress``
     may watch the rows go by.
 
     ``fell_back`` says of each parser's sentences whether they did; they become a column of the counts, and
@@ -133,9 +133,9 @@ def evaluate(
         name: [*broken_down.of(name), *(more[name] for more in (words, tallies or {}) if name in more)]
         for name in names
     }
-    counts = counts_table(progress(counted_rows(gold, everything, settings.how, tell, heard)))
+    counts = counts_table(progress(counted_rows(gold, everything, settings.how, log, heard)))
     if isinstance(settings.how, Comparison) and settings.by in (None, "length"):
-        warn_of_nary(counts, settings.criteria, tell)
+        warn_of_nary(counts, settings.criteria, log)
     if words:
         counts = with_words(counts, words)
     criteria = settings.criteria
@@ -168,7 +168,7 @@ def evaluate_files(
     gold: str | Path,
     parses: Sequence[str | Path],
     settings: Settings,
-    tell: Callable[[str], None],
+    log: Callable[[str], None],
     progress: Callable[[Rows], Rows] = lambda rows: rows,
     encoding: str = "utf-8",
     details: Sequence[str | Path] = (),
@@ -182,7 +182,7 @@ def evaluate_files(
     correct, sources = file_sources(gold, parses, settings, encoding)
     fell_back = read_fallbacks([source.name for source in sources], details) if details else None
     several = {name: parse_files(paths, encoding, f"{name}/") for name, paths in (runs or {}).items()}
-    return evaluate(correct, sources, settings, tell, progress, fell_back, runs=several, jobs=jobs)
+    return evaluate(correct, sources, settings, log, progress, fell_back, runs=several, jobs=jobs)
 
 
 def file_sources(

@@ -19,7 +19,7 @@ from mbrparse.evaluate.trees.outline import Brackets, outline
 from mbrparse.evaluate.trees.sources import TreeFile, TreeSource, parse_files
 from mbrparse.evaluate.trees.unbinarized import OriginalForms
 from mbrparse.files import STANDARD
-from mbrparse.reporting import say_nothing
+from mbrparse.log import no_log
 from mbrparse.treebank.brackets import ReadTree
 from mbrparse.treebank.candidate_files import is_candidate_file, read_candidates
 from mbrparse.treebank.tree import Tree
@@ -127,7 +127,7 @@ class Oracle(TreeFile):
             yield ReadTree(best.line, best.tree)
 
     def _compared(self, source: TreeSource) -> Iterator[ReadTree]:
-        return OriginalForms(say_nothing).trees(source) if self.form == "original" else source.trees()
+        return OriginalForms(no_log).trees(source) if self.form == "original" else source.trees()
 
 
 def sources_of(

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from mbrparse.evaluate.tables.grids import LAYOUTS, Grid, PrintFormat, csv_grid
-from mbrparse.files import open_output, open_output_bytes, together
+from mbrparse.files import atomic_outputs, open_output, open_output_bytes
 
 SUFFIXES: dict[str, PrintFormat] = {"txt": "text", "md": "markdown", "tex": "latex"}
 
 
-@together()
+@atomic_outputs()
 def write_table(
     folder: Path,
     name: str,

@@ -14,7 +14,7 @@ from decimal import Decimal
 from pathlib import Path
 
 from mbrparse.errors import GrammarError, shortened
-from mbrparse.files import open_output, read_lines, source_name, together
+from mbrparse.files import atomic_outputs, open_output, read_lines, source_name
 from mbrparse.grammar.fields_file import format_number, read_number
 from mbrparse.grammar.rules import (
     Rule,
@@ -79,7 +79,7 @@ def write_bitpar(rules: RuleSet, rules_path: str | Path, lexicon_path: str | Pat
             lexicon[terminal] = [(terminal, "1")]
         elif any(rule.parent == terminal and rule.children != (quote(terminal),) for rule in rules.rules):
             raise GrammarError(f"{terminal} is both terminal and nonterminal, which bitpar's form cannot say")
-    with together(), open_output(rules_path) as stream, open_output(lexicon_path) as lexicon_stream:
+    with atomic_outputs(), open_output(rules_path) as stream, open_output(lexicon_path) as lexicon_stream:
         for rule, number in counted:
             if len(rule.children) == 1 and is_terminal(rule.children[0]):
                 lexicon.setdefault(unquote(rule.children[0]), []).append((rule.parent, number))

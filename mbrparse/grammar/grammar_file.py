@@ -27,7 +27,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TextIO, TypeVar
 
-from mbrparse.files import open_output, read_lines, source_name, together
+from mbrparse.files import atomic_outputs, open_output, read_lines, source_name
 from mbrparse.grammar.fields_file import FieldsReader, format_number, is_whole
 from mbrparse.grammar.rules import SUM_TOLERANCE, Rule, RuleSet, TerminalKind, Weight
 from mbrparse.grammar.words.tagger import Tagger
@@ -78,7 +78,7 @@ def write_rules(rules: RuleSet, path: str | Path) -> None:
 
     A tagger that comes with it is written beside it; it goes first, so that no grammar lacks its own.
     """
-    with together():
+    with atomic_outputs():
         if isinstance(rules.unknown, Collins) and rules.unknown.tagger is not None:
             rules.unknown.tagger.write(path)
         with open_output(path) as stream:

@@ -14,7 +14,7 @@ from mbrparse.errors import GrammarError
 from mbrparse.grammar.rules import Rule, RuleSet, TerminalKind, is_terminal, quote, relative_frequencies
 from mbrparse.grammar.words.tagger import Tagger
 from mbrparse.grammar.words.unknown import MODELS, Collins, UnknownKind, UnknownWords
-from mbrparse.reporting import Progress, Tell, say_nothing, show_nothing
+from mbrparse.log import Log, Progress, no_log, no_progress
 from mbrparse.treebank.corpora import SourceTree
 from mbrparse.treebank.labels import escape
 from mbrparse.treebank.tree import Tree
@@ -115,8 +115,8 @@ def train_by_counting(
     unknown: UnknownKind | None = None,
     rare: int | None = None,
     statistics: bool = False,
-    tell: Tell = say_nothing,
-    progress: Progress = show_nothing,
+    log: Log = no_log,
+    progress: Progress = no_progress,
 ) -> Counted:
     """Relative frequencies of binarized trees; with ``unknown``, rare words stand for unknown ones.
 
@@ -140,7 +140,7 @@ def train_by_counting(
     replaced, model = replace_unknown(originals, unknown, rare)
     rules = induce(progress(replaced, "counting", len(replaced)), terminals)
     counts = _statistics(replaced, terminals) if statistics else None
-    return Counted(replace(rules, unknown=with_trained_tagger(model, originals, tell)), counts)
+    return Counted(replace(rules, unknown=with_trained_tagger(model, originals, log)), counts)
 
 
 def replace_unknown(
@@ -151,13 +151,11 @@ def replace_unknown(
     return kind.learn(trees, kind.default_rare if rare is None else rare)
 
 
-def with_trained_tagger(
-    model: UnknownWords, trees: Sequence[SourceTree], tell: Tell = say_nothing
-) -> UnknownWords:
+def with_trained_tagger(model: UnknownWords, trees: Sequence[SourceTree], log: Log = no_log) -> UnknownWords:
     """The model, with a tagger of these trees if it needs one."""
     if not isinstance(model, Collins):
         return model
-    tell(f"training the tagger on {len(trees)} sentences ...")
+    log(f"training the tagger on {len(trees)} sentences ...")
     return model.with_tagger(Tagger.train(tree for _, _, tree in trees))
 
 

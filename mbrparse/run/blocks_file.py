@@ -17,7 +17,7 @@ from typing import Any, BinaryIO, NamedTuple
 from mbrparse.errors import FileError
 from mbrparse.files import open_input
 from mbrparse.replacements import unwritable
-from mbrparse.state_files import MisfitError, record, state_of, state_text, text, whole
+from mbrparse.state_files import SchemaError, record, state_of, state_text, text, whole
 
 _HEAD = {"block": whole(), "sentences": whole(), "read": text, "bytes": whole(), "content": text}
 _END = {"blocks": whole(), "read": text}
@@ -120,7 +120,7 @@ def _next(stream: BinaryIO, offset: int) -> tuple[Block | End, int] | None:
         head = state_of(
             line.decode("utf-8"), lambda value: record(_END if "blocks" in value else _HEAD)(value)
         )
-    except (MisfitError, UnicodeDecodeError):
+    except (SchemaError, UnicodeDecodeError):
         return None
     if "blocks" in head:
         return End(**head), offset

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from queue import Empty
 from typing import Any
 
-from mbrparse.reporting import Tell
+from mbrparse.log import Log
 from mbrparse.run.cluster_client import ClusterClient, Event
 from mbrparse.run.pool import CallerDrivenPool, PoolFuture, TaskFunction, WorkerDied, WorkersError
 from mbrparse.run.remote_task import Answer, OutOfMemory, Packed, VersionMismatch, pack, unpack
@@ -52,10 +52,10 @@ class Cluster(CallerDrivenPool):
 
     remote = True
 
-    def __init__(self, scheduler: Scheduler, tell: Tell) -> None:
+    def __init__(self, scheduler: Scheduler, log: Log) -> None:
         """Raises WorkersError where no scheduler answers, FileError for a file that is not a scheduler's."""
         self._scheduler = scheduler
-        self._tell = tell
+        self._log = log
         self._last_number = 0
         self._queue: deque[_Call] = deque()  # not submitted yet
         self._running: dict[int, _Call] = {}
@@ -145,7 +145,7 @@ class Cluster(CallerDrivenPool):
             event = self._client.events.get(timeout=1.0 if seconds is None else min(1.0, seconds))
         except Empty:
             if self.size == 0 and not self._warned:
-                self._tell(f"{self._scheduler} has no workers yet; waiting for some")
+                self._log(f"{self._scheduler} has no workers yet; waiting for some")
                 self._warned = True
             return
         getattr(self, f"_on_{event.kind}")(event)
@@ -191,7 +191,7 @@ class Cluster(CallerDrivenPool):
         if not calls:
             return
         self.retries += len(calls)
-        self._tell(f"worker {event.text} was lost; its tasks ({len(calls)}) are retried")
+        self._log(f"worker {event.text} was lost; its tasks ({len(calls)}) are retried")
         for call in calls:
             call.deaths_shared += event.other_tasks
             call.deaths_alone += not event.other_tasks
@@ -218,7 +218,7 @@ class Cluster(CallerDrivenPool):
         if self._losses > _MAX_LOSSES:
             self._on_failed(event._replace(text=f"lost {self._losses} times in a row"))
         waiting = [*self._running.values()]
-        self._tell(f"lost the scheduler {self._scheduler}; {len(waiting)} tasks wait until it is back")
+        self._log(f"lost the scheduler {self._scheduler}; {len(waiting)} tasks wait until it is back")
         self._client.close()
         until = time.monotonic() + RECONNECT_TIMEOUT
         while True:
@@ -233,7 +233,7 @@ class Cluster(CallerDrivenPool):
                         remedy="parse --work FOLDER keeps what is finished, and --resume goes on from there",
                     ) from error
                 time.sleep(RECONNECT_EVERY)
-        self._tell(f"the scheduler {self._scheduler} is back")
+        self._log(f"the scheduler {self._scheduler} is back")
         self.retries += len(waiting)
         self._running.clear()
         self._queue.extendleft(reversed([call for call in waiting if not call.alone]))

@@ -9,7 +9,7 @@ from concurrent.futures import Future
 from contextlib import suppress
 from typing import Literal, NamedTuple, TypeAlias, TypeVar
 
-from mbrparse.reporting import Tell
+from mbrparse.log import Log
 from mbrparse.run.pool import Pool, PoolFuture, TaskFunction, WorkerDied
 
 Line = TypeVar("Line")
@@ -66,7 +66,7 @@ def in_order(
     tasks: Iterable[Task],
     count: Callable[[Part], int],
     refused: Callable[[Part], list[Line]],
-    tell: Tell,
+    log: Log,
 ) -> Iterator[list[Line]]:
     """Yield the lines of each chunk's sentences, in the order of the chunks.
 
@@ -92,11 +92,11 @@ def in_order(
             sizes = list(map(count, parts))
             size, deaths = sum(sizes), deaths + death.deaths
             if deaths > 1 and size == 1:
-                tell(f"sentence {done + 1} falls back: {WORKER_DIED} twice ({death})")
+                log(f"sentence {done + 1} falls back: {WORKER_DIED} twice ({death})")
                 found = list(map(refused, parts))
             else:
                 where = f"sentence {done + 1}" if size == 1 else f"sentences {done + 1} to {done + size}"
-                tell(f"{WORKER_DIED} ({death}) in {where}, retried" + (" in halves" if deaths > 1 else ""))
+                log(f"{WORKER_DIED} ({death}) in {where}, retried" + (" in halves" if deaths > 1 else ""))
                 # A half is halved at its first death; a single sentence is retried once.
                 again = [(parts, 1)] if deaths == 1 else [(p, int(n > 1)) for p, n in _halves(parts, sizes)]
                 waiting.extendleft(

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, TypeAlias, TypeVar
 
-from mbrparse.reporting import Tell, say_nothing
+from mbrparse.log import Log, no_log
 from mbrparse.run.pool import CallerDrivenPool, Pool, PoolFuture, TaskFunction
 from mbrparse.run.scheduler import Scheduler
 
@@ -17,15 +17,15 @@ Result = TypeVar("Result")
 Jobs: TypeAlias = int | Scheduler
 
 
-def open_pool(jobs: Jobs, function: TaskFunction[..., Any] | None = None, tell: Tell = say_nothing) -> Pool:
+def open_pool(jobs: Jobs, function: TaskFunction[..., Any] | None = None, log: Log = no_log) -> Pool:
     """Return the pool for tasks of a function; without one, for any, which threads of this machine run.
 
-    Lost workers are reported to ``tell``. Raises WorkersError where a cluster cannot be reached.
+    Lost workers are reported to ``log``. Raises WorkersError where a cluster cannot be reached.
     """
     if isinstance(jobs, Scheduler):
         from mbrparse.run.cluster import Cluster
 
-        return Cluster(jobs, tell)
+        return Cluster(jobs, log)
     if jobs == 1:
         return InProcess()
     if function is None:

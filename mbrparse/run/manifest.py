@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from mbrparse.errors import FileError, OptionsError, shortened
 from mbrparse.run.settings import Settings
 from mbrparse.state_files import (
-    MisfitError,
+    SchemaError,
     anything,
     listed,
     mapping,
@@ -109,7 +109,7 @@ class Manifest:
 def _check(content: Any) -> None:
     # A file of another format may differ in all else, too: its format is what is reported.
     if "format" not in content:
-        raise MisfitError("there is no 'format'")
+        raise SchemaError("there is no 'format'")
     if content["format"] == FORMAT:
         record({"format": anything, "shard": text, "settings": mapping(anything)})(content)
         record(_SETTINGS)({name: value for name, value in content["settings"].items() if name in _SETTINGS})

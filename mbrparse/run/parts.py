@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Generic, NamedTuple, TypeVar
 
 from mbrparse.errors import FileError, InputMismatchError
-from mbrparse.reporting import Progress, show_nothing
+from mbrparse.log import Progress, no_progress
 from mbrparse.run.blocks_file import Block, BlocksFile, End
 from mbrparse.run.manifest import NAME, Manifest, Shard
 from mbrparse.run.settings import differences
@@ -30,7 +30,7 @@ class Parts(Generic[Line]):
     """All parts of a run."""
 
     def __init__(
-        self, folders: Iterable[str | Path], codec: Codec[Line], progress: Progress = show_nothing
+        self, folders: Iterable[str | Path], codec: Codec[Line], progress: Progress = no_progress
     ) -> None:
         """Read the parts, in any order.
 

@@ -18,21 +18,21 @@ from typing import Any, Protocol
 
 from mbrparse.errors import FileError
 from mbrparse.files import open_output
-from mbrparse.reporting import Tell, say_nothing
+from mbrparse.log import Log, no_log
 from mbrparse.run.jobs import Jobs, open_pool
 from mbrparse.run.pool import TaskFunction, WorkerDied, WorkersError
 from mbrparse.run.settings import Settings, check_settings
-from mbrparse.state_files import Shape, anything, mapping, read_state, record, write_state
+from mbrparse.state_files import Schema, anything, mapping, read_state, record, write_state
 
 #: A result, as JSON has it.
 Result = dict[str, Any]
 
 
 class Trial(Protocol):
-    """One run of an experiment, by its number from 1; ``shape`` is that of its results."""
+    """One run of an experiment, by its number from 1; ``schema`` is that of its results."""
 
     @property
-    def shape(self) -> Shape: ...
+    def schema(self) -> Schema: ...
 
     def __call__(self, run: int, /) -> Result: ...
 
@@ -90,19 +90,19 @@ def claim_folder(folder: Path, settings: Settings, parts: Iterable[str]) -> None
     write_json(path, settings)
 
 
-def read_result(path: Path, settings: Settings, shape: Shape) -> Result | None:
+def read_result(path: Path, settings: Settings, schema: Schema) -> Result | None:
     """Read a result, if the file is there; raises InputMismatchError for other settings.
 
-    Raises FileError for a result that is not of this shape.
+    Raises FileError for a result that is not of this schema.
     """
     if not path.exists():
         return None
 
     def check(content: Any) -> None:
         record({"settings": mapping(anything), "result": anything})(content)
-        # With other settings a result may be of another shape: the settings are what is reported.
+        # With other settings a result may be of another schema: the settings are what is reported.
         if content["settings"] == settings:
-            record({"settings": mapping(anything), "result": shape})(content)
+            record({"settings": mapping(anything), "result": schema})(content)
 
     content = read_json(path, check)
     _check(path, content["settings"], settings)
@@ -115,9 +115,9 @@ def write_result(path: Path, settings: Settings, result: Result) -> None:
     write_state(path, {"settings": settings, "result": result})
 
 
-def read_json(path: Path, shape: Shape) -> dict[str, Any]:
-    """Read an object of this shape; raises FileError for anything else."""
-    return read_state(path, shape, "a result of this experiment", "remove it")
+def read_json(path: Path, schema: Schema) -> dict[str, Any]:
+    """Read an object of this schema; raises FileError for anything else."""
+    return read_state(path, schema, "a result of this experiment", "remove it")
 
 
 def write_json(path: Path, content: dict[str, Any]) -> None:
@@ -128,20 +128,20 @@ def write_json(path: Path, content: dict[str, Any]) -> None:
 
 
 def run_all(
-    trial: Trial, folder: Path, runs: int, settings: Settings, jobs: Jobs, tell: Tell = say_nothing
+    trial: Trial, folder: Path, runs: int, settings: Settings, jobs: Jobs, log: Log = no_log
 ) -> Iterator[tuple[int, Result]]:
     """Yield every run (from 1) and its result: those that are kept first, then the others as they finish.
 
-    Lost workers are reported to ``tell``. Raises FileError for a kept result that is not of the trial's
-    shape, WorkersError for runs that workers died of.
+    Lost workers are reported to ``log``. Raises FileError for a kept result that is not of the trial's
+    schema, WorkersError for runs that workers died of.
     """
     make_folder(folder)
     files = {run: folder / f"run-{run:02}.json" for run in range(1, runs + 1)}
     clear_left_overs(folder, {path.name for path in files.values()})
-    kept = {run: read_result(path, settings, trial.shape) for run, path in files.items()}
+    kept = {run: read_result(path, settings, trial.schema) for run, path in files.items()}
     yield from ((run, result) for run, result in kept.items() if result is not None)
     missing = [run for run, result in kept.items() if result is None]
-    for run, result in _finished(trial, missing, jobs, tell):
+    for run, result in _finished(trial, missing, jobs, log):
         write_result(files[run], settings, result)
         yield run, result
 
@@ -151,7 +151,7 @@ def _check(path: Path, kept: Settings, now: Settings) -> None:
 
 
 def _finished(
-    trial: Callable[[int], Result], runs: list[int], jobs: Jobs, tell: Tell
+    trial: Callable[[int], Result], runs: list[int], jobs: Jobs, log: Log
 ) -> Iterator[tuple[int, Result]]:
     """Yield runs as they finish. A run whose worker died is retried once, and named at the end."""
     if not runs:
@@ -159,7 +159,7 @@ def _finished(
     retried: set[int] = set()
     lost: dict[int, str] = {}
     function = TaskFunction(partial(_identity, trial), trial)
-    with open_pool(jobs, function, tell) as pool:
+    with open_pool(jobs, function, log) as pool:
         under_way: dict[Future[Result], int] = {pool.submit(function, run): run for run in runs}
         waiting = set(under_way)
         for future in pool.completed(waiting):

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Generic, NamedTuple, TypeVar
 
 from mbrparse.errors import FileError, InputMismatchError
-from mbrparse.reporting import Tell, say_nothing
+from mbrparse.log import Log, no_log
 from mbrparse.run.blocks_file import Block, BlocksFile, End
 from mbrparse.run.in_order import Chunk
 from mbrparse.run.manifest import Manifest
@@ -50,7 +50,7 @@ def work_folder(
     manifest: Manifest,
     codec: Codec[Line],
     resume: bool = False,
-    tell: Tell = say_nothing,
+    log: Log = no_log,
 ) -> Iterator[WorkFolder[Line]]:
     """Open a folder for this process alone: a new one, or with ``resume`` one that has some work.
 
@@ -60,15 +60,13 @@ def work_folder(
     path = Path(folder)
     with _locked(path):
         _claim(path, manifest, resume)
-        yield WorkFolder(path, manifest, codec, tell)
+        yield WorkFolder(path, manifest, codec, log)
 
 
 class WorkFolder(Generic[Line]):
     """The blocks of a run; ``sentences`` is how many sentences are kept."""
 
-    def __init__(
-        self, folder: Path, manifest: Manifest, codec: Codec[Line], tell: Tell = say_nothing
-    ) -> None:
+    def __init__(self, folder: Path, manifest: Manifest, codec: Codec[Line], log: Log = no_log) -> None:
         """Raises FileError where the folder cannot be read."""
         self.folder = folder
         self.sentences = 0
@@ -86,7 +84,7 @@ class WorkFolder(Generic[Line]):
                 self._finished += 1
                 self.sentences += one.sentences
         if self._blocks.truncate():
-            tell(f"{self._blocks.path}: damaged after {self._finished} blocks; the rest is parsed again")
+            log(f"{self._blocks.path}: damaged after {self._finished} blocks; the rest is parsed again")
 
     def wanted(self, blocks: Iterable[Chunk]) -> Iterator[Chunk]:
         """Yield the input's blocks, ``wanted`` if they are this shard's and not finished.

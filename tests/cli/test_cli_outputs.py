@@ -17,7 +17,7 @@ from commandline import Command
 
 from mbrparse.decode.posteriors.posteriors_writer import PosteriorsWriter
 from mbrparse.errors import FileError
-from mbrparse.files import open_output, open_output_bytes, together
+from mbrparse.files import atomic_outputs, open_output, open_output_bytes
 
 TREES = "(S (A x y) z)\n(S x (A y z))\n(S (A x y) z)\n"
 INSIDE_OUTSIDE = ["--method", "inside-outside", "--iterations", "1", "--nonterminals", "2"]
@@ -221,7 +221,7 @@ def test_a_file_may_be_rewritten_in_its_place(words: str, command: Command) -> N
 def test_all_files_appear_together_or_none(tmp_path: Path) -> None:
     one, other = tmp_path / "one", tmp_path / "other"
     one.write_text("old")
-    with together():
+    with atomic_outputs():
         with open_output(one) as stream:
             stream.write("new")
         assert one.read_text() == "old"
@@ -247,7 +247,7 @@ def test_a_reader_that_leaves_ends_no_file_quietly(tmp_path: Path) -> None:
 
 
 def _write_and_raise(path: Path, error: BaseException) -> None:
-    with together():
+    with atomic_outputs():
         with open_output(path) as stream:
             stream.write("all")
         raise error

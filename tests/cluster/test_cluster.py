@@ -19,7 +19,7 @@ from distributed import LocalCluster
 from distributed.core import Status
 
 from mbrparse.decode.sentences import read_chunks, stretches
-from mbrparse.reporting import Tell, say_nothing
+from mbrparse.log import Log, no_log
 from mbrparse.run import cluster as clusters
 from mbrparse.run import cluster_client
 from mbrparse.run.blocks_file import BlocksFile
@@ -125,14 +125,14 @@ def test_experiments_are_the_same(tmp_path: Path, address: str, command: Command
 WORDS = ["ant", "bee", "cat", "dog", "eel", "fox"]
 
 
-def lines(path: Path, place: str, begin: Callable[..., Any], tell: Tell = say_nothing) -> list[str]:
+def lines(path: Path, place: str, begin: Callable[..., Any], log: Log = no_log) -> list[str]:
     """The lines of a file's sentences, by the workers of a cluster."""
     work = TaskFunction(begin)
-    with open_pool(Scheduler(place), work, tell) as pool:
+    with open_pool(Scheduler(place), work, log) as pool:
         tasks = Packer(pool, read_chunks(path, "tokens"), stretches)
         return [
             line
-            for found in in_order(pool, work, tasks, toy_work.count, toy_work.refused, tell)
+            for found in in_order(pool, work, tasks, toy_work.count, toy_work.refused, log)
             for line in found
         ]
 

@@ -215,7 +215,7 @@ def test_what_was_cut_off_is_parsed_again(tmp_path: Path, path: Path) -> None:
     begun(folder, path)
     blocks = folder / "blocks"
     blocks.write_bytes(blocks.read_bytes()[:-1])
-    with work_folder(folder, Manifest(SETTINGS), CODEC, resume=True, tell=told.append) as opened:
+    with work_folder(folder, Manifest(SETTINGS), CODEC, resume=True, log=told.append) as opened:
         assert opened.sentences == 6
         assert len(trees(parsed(opened, path))) == 20
     assert told == [f"{blocks}: damaged after 2 blocks; the rest is parsed again"]

@@ -30,7 +30,7 @@ from mbrparse.run.jobs import InProcess, Threads
 from mbrparse.run.pool import Pool, TaskFunction, WorkersError
 from mbrparse.run.processes import Processes
 from mbrparse.run.results import run_all
-from mbrparse.state_files import Shape, anything
+from mbrparse.state_files import Schema, anything
 
 GRAMMAR = to_pcfg(
     Grammar({"S": 1.0}, {("S", "x", "S"): 0.4, ("S", "S", "x"): 0.2, ("S", "x", "x"): 0.4}, {("x", "x"): 1.0})
@@ -85,8 +85,8 @@ def die_once(marker: Path) -> None:
 
 
 def parsed(path: Path, jobs: int, told: list[str] | None = None) -> list[Lines]:
-    tell = (told if told is not None else []).append
-    return list(parse_all(JOB, read_chunks(path, first_size=5, size=20), jobs, tell))
+    log = (told if told is not None else []).append
+    return list(parse_all(JOB, read_chunks(path, first_size=5, size=20), jobs, log))
 
 
 @pytest.mark.parametrize(
@@ -197,7 +197,7 @@ class Runs(NamedTuple):
     """A trial whose results may be anything."""
 
     work: Callable[[int], dict[str, Any]]
-    shape: Shape = anything
+    schema: Schema = anything
 
     def __call__(self, run: int, /) -> dict[str, Any]:
         return self.work(run)

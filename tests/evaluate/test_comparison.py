@@ -88,7 +88,7 @@ def test_original_forms_are_one_table_whatever_was_binarized() -> None:
         "parse": parses("(S (A a b) c (A d e))\n(S (B x y) z)\n(())\n"),
     }
     tables = [
-        compare(one, several, form="original", criteria="all", resamples=0, tell=heard.append)
+        compare(one, several, form="original", criteria="all", resamples=0, log=heard.append)
         for one in (gold, trees(GOLD))
         for several in (original, binarized)
     ]
@@ -99,9 +99,9 @@ def test_original_forms_are_one_table_whatever_was_binarized() -> None:
         "in binary, nary, parse"
     )
     assert heard == [note] * 4
-    compare(gold, gold, form="original", criteria=["labelled_f"], tell=heard.append)
-    compare(gold, gold, form="original", by="label", tell=heard.append)
-    compare(trees(GOLD), trees(GOLD), tell=heard.append)
+    compare(gold, gold, form="original", criteria=["labelled_f"], log=heard.append)
+    compare(gold, gold, form="original", by="label", log=heard.append)
+    compare(trees(GOLD), trees(GOLD), log=heard.append)
     assert len(heard) == 4
 
 
@@ -116,7 +116,7 @@ def test_evalbs_table(command: Command, tmp_path: Path, capsys: pytest.CaptureFi
     capsys.readouterr()
     wrong = trees("(S (NP (DT the) (NN cat)) (VB eats))\n" + WORDS[WORDS.index("\n") + 1 :])
     heard: list[str] = []
-    compare(trees(WORDS), wrong, evalb=prm, tell=heard.append)
+    compare(trees(WORDS), wrong, evalb=prm, log=heard.append)
     assert heard == ["1 : Words unmatch (dog|cat)"]
     assert capsys.readouterr() == ("", "")
     compare(trees(WORDS), wrong, evalb=prm)

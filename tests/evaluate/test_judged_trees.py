@@ -21,7 +21,7 @@ from mbrparse.evaluate.tables.criteria import COVERAGE, PAPER
 from mbrparse.evaluate.trees.gold import ComparedTrees, Comparison, equal_pairs
 from mbrparse.evaluate.trees.outline import Brackets
 from mbrparse.evaluate.trees.sources import TreesInMemory
-from mbrparse.reporting import say_nothing
+from mbrparse.log import no_log
 from mbrparse.treebank.constituents import constituents
 from mbrparse.treebank.tree import Tree
 
@@ -40,7 +40,7 @@ def corpora(draw: st.DrawFn) -> tuple[list[Tree], list[Tree | None], list[Tree |
 def compared(gold: list[Tree], how: Comparison, **parses: list[Tree | None]) -> KeptComparison:
     sources = [TreesInMemory(name, name, found) for name, found in parses.items()]
     settings = Settings(how, (*PAPER, COVERAGE), resamples=0)
-    return compare_sources(TreesInMemory("gold", "gold", gold), sources, settings, say_nothing)
+    return compare_sources(TreesInMemory("gold", "gold", gold), sources, settings, no_log)
 
 
 @given(corpora(), st.sampled_from(["debinarized", "binarized"]))
@@ -93,7 +93,7 @@ def test_lists_of_sentences_add_up_to_the_tables(
     index = page_index(found, records, 10)
     kinds: list[By] = ["label", "depth", "width", "attachment"]
     parses = {"one": one, "other": other}
-    frames = compare(gold, parses, frames=kinds, resamples=0, tell=say_nothing).frames
+    frames = compare(gold, parses, frames=kinds, resamples=0, log=no_log).frames
     for kind in kinds:
         rows: list[Any] = list(frames[f"by_{kind}"].itertuples())
         for row in rows:

@@ -276,7 +276,7 @@ def test_in_memory(command: Command, tmp_path: Path, options: dict[str, str]) ->
     )
     page = tmp_path / "page.html"
     trees = mp.read_trees(gold)
-    written = mp.report(trees, {"one": mp.read_parses(one)}, page, tell=[].append, **options)  # type: ignore[arg-type]
+    written = mp.report(trees, {"one": mp.read_parses(one)}, page, log=[].append, **options)  # type: ignore[arg-type]
     assert written == page
     asked = [part for name, value in options.items() for part in (f"--{name}", value)]
     table = json.loads(command("evaluate", *files, *asked, "--format", "json").out)

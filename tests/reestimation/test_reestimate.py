@@ -146,7 +146,7 @@ def test_sentences_without_derivation_are_left_out_and_named() -> None:
         BracketedSentence(("a", "z"), frozenset(), "t", 6),
     ]
     told: list[str] = []
-    trained = train(rules, Training(corpus, 1), tell=told.append)
+    trained = train(rules, Training(corpus, 1), log=told.append)
     expected = "left out 2 sentences, which the grammar cannot derive with their brackets: t:4, t:6"
     assert [line for line in told if line.startswith("left out")] == [expected]
     assert [row["left_out"] for row in trained.curve] == [2, 2]

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from mbrparse.decode.decoders import Place
+from mbrparse.decode.decoders import DecoderSlot
 from mbrparse.decode.free.free_decoder import UNLABELLED, FreeDecoder, best_preterminals
 from mbrparse.decode.nary.nary_decoder import NaryDecoder
 from mbrparse.decode.objectives import OBJECTIVES, Kind
@@ -86,9 +86,9 @@ class PosteriorsSource:
         free = tuple(place for place, row in enumerate(rows) if row.kind is Kind.FREE)
         nary = tuple(place for place, row in enumerate(rows) if row.kind is Kind.NARY)
         root = self.root if options.unlabelled else None
-        self.places: tuple[Place, ...] = (
-            Place(FreeDecoder([rows[place] for place in free], given.tie, root, self.clock), free),
-            Place(
+        self.places: tuple[DecoderSlot, ...] = (
+            DecoderSlot(FreeDecoder([rows[place] for place in free], given.tie, root, self.clock), free),
+            DecoderSlot(
                 NaryDecoder([rows[place] for place in nary], given.tie, self.root, self.clock),
                 nary,
                 nary=True,

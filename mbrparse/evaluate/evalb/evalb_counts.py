@@ -34,12 +34,12 @@ class EvalbStopError(InputMismatchError):
 class Messages:
     """EVALB's messages on their way to the user, counted: too many end the run."""
 
-    def __init__(self, parses: TreeSource, parameters: EvalbParameters, tell: Callable[[str], None]) -> None:
+    def __init__(self, parses: TreeSource, parameters: EvalbParameters, log: Callable[[str], None]) -> None:
         self.line = 1
         self.count = 0
         self._parses = parses
         self._most = parameters.max_error
-        self._tell = tell
+        self._log = log
 
     @property
     def place(self) -> Place:
@@ -48,7 +48,7 @@ class Messages:
 
     def error(self, message: str) -> None:
         """Pass a message on; raises EvalbStopError at the error after MAX_ERROR + 1 others."""
-        self._tell(f"{self.line} : {message}")
+        self._log(f"{self.line} : {message}")
         self.count += 1
         if self.count > self._most + 1:
             raise self.place.error(
@@ -62,12 +62,12 @@ def evalb_scores(
     gold: TreeSource,
     parses: Sequence[TreeSource],
     parameters: EvalbParameters,
-    tell: Callable[[str], None],
+    log: Callable[[str], None],
     same_length: bool = False,
 ) -> list[Iterator[Score]]:
     """For each parser, a score for each line of the gold, as they are asked for.
 
-    ``tell`` is called with EVALB's messages, after the parser's name where there are several. Different
+    ``log`` is called with EVALB's messages, after the parser's name where there are several. Different
     numbers of lines are one of them, after which the scores end; or InputMismatchError if they must have
     the ``same_length``. Raises EvalbStopError where EVALB ends for good, CorpusError (no gold), FileError.
     """
@@ -77,13 +77,13 @@ def evalb_scores(
     scores = []
     for source, lines in zip(parses, tee(gold_lines, len(parses)), strict=True):
         test_lines = _opened(source.lines()) or iter(())
-        messages = Messages(source, parameters, _teller(tell, source.name, len(parses)))
+        messages = Messages(source, parameters, _teller(log, source.name, len(parses)))
         scores.append(_scores(lines, test_lines, parameters, messages, same_length))
     return scores
 
 
-def _teller(tell: Callable[[str], None], name: str, parsers: int) -> Callable[[str], None]:
-    return tell if parsers == 1 else lambda message: tell(f"{name}: {message}")
+def _teller(log: Callable[[str], None], name: str, parsers: int) -> Callable[[str], None]:
+    return log if parsers == 1 else lambda message: log(f"{name}: {message}")
 
 
 def _opened(lines: Iterator[str]) -> Iterator[str] | None:
@@ -159,15 +159,15 @@ def count_as_evalb(
     gold: TreeSource,
     parses: Sequence[TreeSource],
     parameters: EvalbParameters,
-    tell: Callable[[str], None],
+    log: Callable[[str], None],
     tallies: Mapping[str, Sequence[Tally]] | None = None,
 ) -> Iterator[list[EvalbCounts]]:
     """Yield, for each gold line, its counts in each parser's parses.
 
-    ``tell`` is called with EVALB's messages, ``tallies`` (by each name) are fed; raises as
+    ``log`` is called with EVALB's messages, ``tallies`` (by each name) are fed; raises as
     ``evalb_scores`` does.
     """
-    parsers = evalb_scores(gold, parses, parameters, tell, same_length=True)
+    parsers = evalb_scores(gold, parses, parameters, log, same_length=True)
     for number, scores in enumerate(zip(*parsers, strict=True), start=1):
         rows = []
         for source, scored in zip(parses, scores, strict=True):

@@ -24,7 +24,7 @@ from mbrparse.evaluate.trees.matches import Matches
 from mbrparse.evaluate.trees.outline import Brackets, outline
 from mbrparse.evaluate.trees.sources import AlignedParses, TreeSource
 from mbrparse.evaluate.trees.unbinarized import OriginalForms
-from mbrparse.reporting import Tell, say_nothing
+from mbrparse.log import Log, no_log
 from mbrparse.treebank.brackets import ReadTree
 from mbrparse.treebank.tree import Tree
 
@@ -53,18 +53,18 @@ def count_matches(
     parses: Sequence[TreeSource],
     how: Comparison = PAPER_FORM,
     tallies: Mapping[str, Sequence[Tally]] | None = None,
-    tell: Tell = say_nothing,
+    log: Log = no_log,
 ) -> Iterator[list[SentenceCounts]]:
     """Yield, for each gold sentence, its counts in each parser's parses.
 
-    ``tallies`` (by each name) are fed, ``tell`` hears what un-binarizing does to labels. As in a parse
+    ``tallies`` (by each name) are fed, ``log`` hears what un-binarizing does to labels. As in a parse
     file, an empty line among gold trees of one line each is an empty tree, which a gold file must not have:
     line for line, the files stay together.
 
     Raises CorpusError (no trees, an empty gold tree), InputMismatchError (trees that do not belong
     together), BracketError, FileError or LabelError, all with their place.
     """
-    read = OriginalForms(tell).trees if how.form == "original" else _as_they_stand
+    read = OriginalForms(log).trees if how.form == "original" else _as_they_stand
     trees = read(gold)
     parsers = [
         Parses(source, read(source), how, () if tallies is None else tallies[source.name])
@@ -139,7 +139,7 @@ class Parses:
         """
         line, tree = self._parses.next_of(gold, later)
         if tree is None:
-            self._tell(gold, Brackets([], []), ())
+            self._log(gold, Brackets([], []), ())
             return Judged(line, 0, 0, Matches(0, 0, 0))
         read = outline(tree)
         self._parses.check(gold, read.leaves, later)
@@ -147,10 +147,10 @@ class Parses:
         if self._how.form == "binarized":
             self._form.watch(read, place)
         labels = compared_labels(read, self._how.form, place)
-        self._tell(gold, Brackets(read.spans, labels), read.leaves)
+        self._log(gold, Brackets(read.spans, labels), read.leaves)
         return Judged(line, 1, len(read.spans), gold.reference.matches(read.spans, labels))
 
-    def _tell(self, gold: GoldSentence, guess: Brackets, leaves: Sequence[Tree]) -> None:
+    def _log(self, gold: GoldSentence, guess: Brackets, leaves: Sequence[Tree]) -> None:
         if not self._tallies:
             return
         tags = [[leaf.label for leaf in terminals] for terminals in (gold.leaves, leaves)]

@@ -156,26 +156,26 @@ def counted_rows(
     gold: TreeSource,
     parses: Sequence[TreeSource],
     how: How,
-    tell: Callable[[str], None],
+    log: Callable[[str], None],
     tallies: Mapping[str, Sequence[Tally]],
 ) -> Iterator[Sequence[Row]]:
     """Yield, for each gold sentence, its counts in each parser's parses; ``tallies`` are fed by the way."""
     match how:
         case EvalbParameters():
-            yield from count_as_evalb(gold, parses, how, tell, tallies)
+            yield from count_as_evalb(gold, parses, how, log, tallies)
         case SpanConventions():
-            yield from count_spans(gold, parses, how, tallies, tell)
+            yield from count_spans(gold, parses, how, tallies, log)
         case _:
-            yield from count_matches(gold, parses, how, tallies, tell)
+            yield from count_matches(gold, parses, how, tallies, log)
 
 
-def warn_of_nary(counts: Columns, criteria: Sequence[Criterion], tell: Callable[[str], None]) -> None:
+def warn_of_nary(counts: Columns, criteria: Sequence[Criterion], log: Callable[[str], None]) -> None:
     """Say so where consistent brackets are counted of n-ary trees: the fewer there are, the fewer cross."""
     # A binary tree over n terminals has at least n - 1 constituents.
     fewer = (counts["parsed"] > 0) & (counts["guess"] < counts["terminals"] - 1)
     names = dict.fromkeys(counts["name"][fewer].tolist())
     if names and any(criterion.name in CONSISTENT for criterion in criteria):
-        tell(
+        log(
             f"consistent-brackets rates compare binary trees: a bare root scores 100, and there are n-ary "
             f"trees in {', '.join(names)}"
         )

@@ -23,7 +23,7 @@ from mbrparse.evaluate.trees.gold import ComparedTrees
 from mbrparse.evaluate.trees.outline import Brackets, Span
 from mbrparse.evaluate.trees.sources import AlignedParses, Sentence, TreeSource
 from mbrparse.evaluate.trees.unbinarized import OriginalForms
-from mbrparse.reporting import Tell
+from mbrparse.log import Log
 
 if TYPE_CHECKING:
     from mbrparse.evaluate.tables.columns import Column, Columns
@@ -50,14 +50,14 @@ def count_spans(
     parses: Sequence[TreeSource],
     how: SpanConventions,
     tallies: Mapping[str, Sequence[Tally]] | None,
-    tell: Tell,
+    log: Log,
 ) -> Iterator[list[SpanCounts]]:
     """Yield, for each gold sentence, its counts in each parser's parses.
 
     ``tallies`` (by each name) are fed with the gold's and the parses' labels of what matches without
     them. Raises as ``count_matches`` does, and CorpusError where no sentence counts.
     """
-    read = OriginalForms(tell).trees
+    read = OriginalForms(log).trees
     trees = read(gold)
     parsers = [(source.name, AlignedParses(source, read(source))) for source in parses]
     number = counted = 0

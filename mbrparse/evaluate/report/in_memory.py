@@ -46,7 +46,7 @@ def report(
     criterion: str | None = None,
     evalb: EvalbParameters | str | Path | None = None,
     profile: Profile | str | None = None,
-    tell: Callable[[str], None] | None = None,
+    log: Callable[[str], None] | None = None,
 ) -> Path:
     """Compare parses with gold trees and write a page to look at, as ``mbrparse report`` does of files.
 
@@ -67,8 +67,8 @@ def report(
         MbrparseError: What ``compare`` raises; or details or posteriors are of other sentences, or nothing
             can be written there.
     """
-    tell = to_standard_error if tell is None else tell
-    counted = asked_profile(profile, Comparison(form, crossing_reference, unaries), evalb, tell)
+    log = to_standard_error if log is None else log
+    counted = asked_profile(profile, Comparison(form, crossing_reference, unaries), evalb, log)
     settings = Settings(
         counted.how,
         chosen_criteria(criteria, counted),
@@ -86,5 +86,5 @@ def report(
         path,
         settings,
         ReportOptions(title, about or {}, details, posteriors, fell_back),
-        tell,
+        log,
     )

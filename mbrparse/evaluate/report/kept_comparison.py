@@ -139,7 +139,7 @@ def compare_sources(
     gold: TreeSource,
     parses: Sequence[TreeSource],
     settings: Settings,
-    tell: Callable[[str], None],
+    log: Callable[[str], None],
     progress: Callable[[Rows], Rows] = lambda rows: rows,
     details: Sequence[str | Path] = (),
     fell_back: Mapping[str, Sequence[bool]] | None = None,
@@ -154,7 +154,7 @@ def compare_sources(
         fell_back = read_fallbacks(names, details)
     kinds = [by for by in GROUPS if by not in OF_LABELS or settings.labelled]
     settings = replace(settings, frames=("length", *kinds))
-    result = evaluate(correct, kept, settings, tell, progress, fell_back, judged)
+    result = evaluate(correct, kept, settings, log, progress, fell_back, judged)
     return KeptComparison(
         settings,
         result,

@@ -39,8 +39,8 @@ from mbrparse.evaluate.settings import Settings
 from mbrparse.evaluate.tables.rate_tables import render
 from mbrparse.evaluate.tables.significance_report import LEGEND
 from mbrparse.evaluate.trees.sources import TreeSource
-from mbrparse.files import open_output, together
-from mbrparse.places import is_file
+from mbrparse.files import atomic_outputs, open_output
+from mbrparse.path_kinds import is_file
 from mbrparse.version import __version__
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def write_report(
     output: str | Path,
     settings: Settings,
     options: ReportOptions,
-    tell: Callable[[str], None],
+    log: Callable[[str], None],
     progress: Callable[[Rows], Rows] = lambda rows: rows,
 ) -> Path:
     """Compare trees, and write the page; returns the file to open.
@@ -86,7 +86,7 @@ def write_report(
     places together when all are complete. Raises MbrparseError where the trees, the details or the
     posteriors are not of the same sentences, FileError where nothing can be written.
     """
-    compared = compare_sources(gold, parses, settings, tell, progress, options.details, options.fell_back)
+    compared = compare_sources(gold, parses, settings, log, progress, options.details, options.fell_back)
     lengths = [0 if shown is None else len(shown.words) for shown in compared.gold]
     if options.posteriors is not None:
         check_lengths(options.posteriors, lengths)
@@ -136,7 +136,7 @@ def _write_folder(folder: Path, page: Iterator[str], blocks: Mapping[str, str]) 
     data = folder / "data"
     data.mkdir(parents=True, exist_ok=True)
     try:
-        with together():
+        with atomic_outputs():
             for name, block in blocks.items():
                 with open_output(data / f"{name}.js") as stream:
                     stream.write(f'received("{name}", "{block}");\n')

@@ -14,7 +14,7 @@ from itertools import chain
 from mbrparse.errors import LabelError
 from mbrparse.evaluate.trees.agreement import looks_continued
 from mbrparse.evaluate.trees.sources import TreeSource
-from mbrparse.reporting import Tell
+from mbrparse.log import Log
 from mbrparse.treebank.binarize import debinarize
 from mbrparse.treebank.brackets import ReadTree
 from mbrparse.treebank.clean import unwrap
@@ -25,8 +25,8 @@ from mbrparse.treebank.tree import Tree
 class OriginalForms:
     """The sources of one comparison, each in original form; what a user should know is told once."""
 
-    def __init__(self, tell: Tell) -> None:
-        self._tell = tell
+    def __init__(self, log: Log) -> None:
+        self._log = log
         self._chains_told = False
 
     def trees(self, source: TreeSource) -> Iterator[ReadTree]:
@@ -54,7 +54,7 @@ class OriginalForms:
         trees = [tree for _, tree in waiting if tree is not None]
         if trees and not any(len(node.children) > 2 for tree in trees for node in tree.preorder()):
             label = next(filter(_would_change, _labels(trees[0])))
-            self._tell(
+            self._log(
                 f"{source.source}: no label is a continuation, so labels such as {label} stay as they are"
             )
         return waiting
@@ -68,7 +68,7 @@ class OriginalForms:
         if not self._chains_told and (joined := _first_chain(tree)) is not None:
             self._chains_told = True
             count = len(split_chain(joined))
-            self._tell(f"joined chains are expanded, and {joined} counts as {count} constituents")
+            self._log(f"joined chains are expanded, and {joined} counts as {count} constituents")
         return original
 
 

@@ -33,8 +33,8 @@ from mbrparse.experiments.beyond_recall.compared_objectives import (
 )
 from mbrparse.experiments.beyond_recall.objective_parses import ObjectiveParses, read_treebank
 from mbrparse.experiments.results_folder import plotting, save, tidy, write_table
-from mbrparse.files import together
-from mbrparse.reporting import Tell, say_nothing
+from mbrparse.files import atomic_outputs
+from mbrparse.log import Log, no_log
 from mbrparse.run.jobs import Jobs
 
 
@@ -47,7 +47,7 @@ def compare_beyond_recall(
     seed: int = 0,
     jobs: Jobs = 1,
     encoding: str = "utf-8",
-    tell: Tell = say_nothing,
+    log: Log = no_log,
 ) -> str:
     """Run the experiment; return what people read of it.
 
@@ -55,14 +55,14 @@ def compare_beyond_recall(
     curve, and the plot curve. What is there of an earlier run is not done again. Raises CorpusError where
     nothing is held out, InputMismatchError where the folder is of other settings.
     """
-    treebank = read_treebank(spec, test_fraction, max_length, encoding, tell)
+    treebank = read_treebank(spec, test_fraction, max_length, encoding, log)
     parses = ObjectiveParses(folder)
-    parses.make(treebank, jobs, tell)
-    judged = [judge(compared, parses, resamples, seed, tell) for compared in OBJECTIVE_TABLES]
-    found = curve(parses, tell)
+    parses.make(treebank, jobs, log)
+    judged = [judge(compared, parses, resamples, seed, log) for compared in OBJECTIVE_TABLES]
+    found = curve(parses, log)
     title = f"{spec}: {len(treebank.train)} trees to train on, {len(treebank.test)} held out"
     texts = [title]
-    with together():
+    with atomic_outputs():
         for one in judged:
             text = write_table(folder, one.compared.name, table(one), data(one), names=2)
             texts.append(f"{one.compared.title}\n\n{text}")
@@ -82,11 +82,11 @@ class Judged(NamedTuple):
     expected: dict[tuple[str, str], float]
 
 
-def judge(compared: ObjectiveTable, parses: ObjectiveParses, resamples: int, seed: int, tell: Tell) -> Judged:
+def judge(compared: ObjectiveTable, parses: ObjectiveParses, resamples: int, seed: int, log: Log) -> Judged:
     """Compare the parses of a table's objectives with the gold."""
     how = Comparison(compared.form)
     paths = [parses.of(name) for name in compared.objectives]
-    counts = evaluate_files(parses.gold, paths, Settings(how, (), resamples=0), tell).table
+    counts = evaluate_files(parses.gold, paths, Settings(how, (), resamples=0), log).table
     summaries: dict[Average, Summary] = {}
     for average in dict.fromkeys(measure.average for measure in compared.measures):
         criteria = tuple(_of_average(compared.measures, average))
@@ -135,11 +135,11 @@ def _of_average(measures: Sequence[Measure], average: Average) -> Iterator[Crite
 _MEASURES = tuple(measure.criterion for measure in NARY.measures if measure.average == "pooled")
 
 
-def curve(parses: ObjectiveParses, tell: Tell) -> pd.DataFrame:
+def curve(parses: ObjectiveParses, log: Log) -> pd.DataFrame:
     """The pooled rates of the table's columns, 0 to 1, a row for each cost of the sweep."""
     rows = sweep()
     settings = Settings(Comparison(NARY.form), (), resamples=0)
-    counts = evaluate_files(parses.gold, [parses.at_cost(row) for row in rows], settings, tell).table
+    counts = evaluate_files(parses.gold, [parses.at_cost(row) for row in rows], settings, log).table
     found = rates(counts, _MEASURES).to_frame("name")
     found.insert(0, "cost", [-row.node_constant for row in rows])
     return found

@@ -16,7 +16,7 @@ from mbrparse.experiments.beyond_recall.compared_objectives import all_objective
 from mbrparse.files import open_output
 from mbrparse.grammar.induce import induce
 from mbrparse.grammar.pcfg import PCFG
-from mbrparse.reporting import Tell
+from mbrparse.log import Log
 from mbrparse.run.jobs import Jobs
 from mbrparse.run.results import claim_folder, clear_left_overs, fingerprint, make_folder
 from mbrparse.treebank.brackets import write_tree
@@ -35,12 +35,12 @@ class Treebank:
     test: Sequence[Tree]
 
 
-def read_treebank(spec: str, test_fraction: str, max_length: int, encoding: str, tell: Tell) -> Treebank:
+def read_treebank(spec: str, test_fraction: str, max_length: int, encoding: str, log: Log) -> Treebank:
     """Read, binarize and divide a corpus; raises CorpusError where nothing is held out."""
     statistics = PreparationStatistics()
     how = Preparation(max_length=max_length)
     trees = list(prepare_corpora([spec], how, statistics, encoding=encoding, on_error="skip"))
-    tell(str(statistics))
+    log(str(statistics))
     parts = split_fraction(len(trees), test_fraction)
     if not parts.test:
         raise CorpusError(f"{len(trees)} trees leave none to hold out", remedy="raise --test-fraction")
@@ -71,7 +71,7 @@ class ObjectiveParses:
         """The parses of one objective of the sweep."""
         return self._folder / "sweep" / f"{objective.name}.mrg"
 
-    def make(self, treebank: Treebank, jobs: Jobs, tell: Tell) -> None:
+    def make(self, treebank: Treebank, jobs: Jobs, log: Log) -> None:
         """Make what is not there yet; raises InputMismatchError where that is of other settings."""
         settings = {"training trees": fingerprint(treebank.train), "test trees": fingerprint(treebank.test)}
         claim_folder(self._folder, settings, ["gold.mrg", "details.jsonl"])
@@ -88,12 +88,10 @@ class ObjectiveParses:
         sources = (SourceTree("training", place, tree) for place, tree in enumerate(treebank.train, start=1))
         grammar = PCFG.from_rules(induce(sources, "tags"))
         if not self.details.exists():
-            account = self._parse(
-                grammar, rows, [self.of(row.name) for row in rows], self.details, jobs, tell
-            )
-            tell(str(account))
+            account = self._parse(grammar, rows, [self.of(row.name) for row in rows], self.details, jobs, log)
+            log(str(account))
         if not all(self.at_cost(row).exists() for row in costs):
-            self._parse(grammar, costs, [self.at_cost(row) for row in costs], None, jobs, tell)
+            self._parse(grammar, costs, [self.at_cost(row) for row in costs], None, jobs, log)
 
     def _parse(
         self,
@@ -102,7 +100,7 @@ class ObjectiveParses:
         paths: Sequence[Path],
         details: Path | None,
         jobs: Jobs,
-        tell: Tell,
+        log: Log,
     ) -> ParseAccount:
         job = Job(grammar, ParserOptions(tuple(rows)), details is not None)
-        return write_parses(parse_all(job, read_chunks(self.gold, "trees"), jobs, tell), paths, details)
+        return write_parses(parse_all(job, read_chunks(self.gold, "trees"), jobs, log), paths, details)

@@ -14,14 +14,14 @@ from mbrparse.evaluate.tables.grids import csv_grid
 from mbrparse.experiments.caraballo_charniak.merit_tables import TABLES, Row, curves_rows, draw, sentence_rows
 from mbrparse.experiments.caraballo_charniak.merit_trial import MeritTrial
 from mbrparse.experiments.results_folder import write_table
-from mbrparse.files import open_output, together
+from mbrparse.files import atomic_outputs, open_output
 from mbrparse.grammar.grammar_file import read_rules_with_tagger
 from mbrparse.grammar.induce import induce
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.rules import RuleSet
 from mbrparse.grammar.statistics.gather import Statistics, count_statistics, expect_statistics
 from mbrparse.grammar.statistics.statistics_file import read_statistics
-from mbrparse.reporting import Tell, say_nothing
+from mbrparse.log import Log, no_log
 from mbrparse.run.jobs import Jobs
 from mbrparse.run.results import Result, run_all
 from mbrparse.treebank.binarize import binarize, debinarize
@@ -66,14 +66,14 @@ def compare_merits(
     model: Model,
     search: Search,
     jobs: Jobs = 1,
-    tell: Tell = say_nothing,
+    log: Log = no_log,
 ) -> str:
     """Run the comparison on a treebank; return what people read of it.
 
     The folder gets a result for each sentence, tables and plots. Raises CorpusError where no sentence is
     left to parse, or none can be parsed.
     """
-    train, test = _parts(spec, selection, tell)
+    train, test = _parts(spec, selection, log)
     gold = test[: selection.sentences]
     if not gold:
         raise CorpusError(
@@ -94,10 +94,10 @@ def compare_merits(
         "sentences": _digest([str(tree) for tree in test]),
     }
     results: dict[int, Result] = {}
-    for number, result in run_all(trial, folder / "sentences", len(gold), settings, jobs, tell):
+    for number, result in run_all(trial, folder / "sentences", len(gold), settings, jobs, log):
         results[number] = result
         if len(results) % 10 == 0 or len(results) == len(gold):
-            tell(f"{len(results)} of {len(gold)} sentences")
+            log(f"{len(results)} of {len(gold)} sentences")
     rows = [results[number] for number in sorted(results)]
     parsed = [row for row in rows if row["parsed"]]
     if not parsed:
@@ -106,13 +106,13 @@ def compare_merits(
     return _report(parsed, search.merits, folder, title)
 
 
-def _parts(spec: str, selection: Selection, tell: Tell) -> tuple[list[Tree], list[Tree]]:
+def _parts(spec: str, selection: Selection, log: Log) -> tuple[list[Tree], list[Tree]]:
     """Cleaned n-ary trees to train on and to parse."""
     statistics = PreparationStatistics()
     how = Preparation(max_length=selection.max_length)
     found = prepare_corpora([spec], how, statistics, encoding=selection.encoding, on_error="skip")
     trees = [debinarize(tree) for tree in found]
-    tell(str(statistics))
+    log(str(statistics))
     parts = split_fraction(len(trees), selection.test_fraction)
     test = [trees[place] for place in parts.test if len(trees[place].leaves()) >= selection.min_length]
     return [trees[place] for place in parts.train], test
@@ -132,7 +132,7 @@ def _rules_and_statistics(train: Sequence[Tree], model: Model) -> tuple[RuleSet,
     return rules, expect_statistics(pcfg, sentences)
 
 
-@together()
+@atomic_outputs()
 def _report(rows: Sequence[Row], merits: Sequence[str], folder: Path, title: str) -> str:
     texts = [title]
     for name, table in TABLES.items():

@@ -20,7 +20,7 @@ from mbrparse.grammar.charts.chart import Derivation
 from mbrparse.grammar.charts.factory import ChartFactory
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.statistics.gather import Statistics
-from mbrparse.state_files import Shape, listed, number, parallel, record, truth, whole
+from mbrparse.state_files import Schema, listed, number, parallel, record, truth, whole
 from mbrparse.treebank.constituents import constituents
 from mbrparse.treebank.labels import is_continuation
 from mbrparse.treebank.tree import Tree
@@ -42,7 +42,7 @@ class MeritTrial:
     beta_threshold: float
 
     @property
-    def shape(self) -> Shape:
+    def schema(self) -> Schema:
         """What a sentence's figures are."""
         length = {"length": whole(), "parsed": truth}
         figures = {"edges": whole(), "useful": whole(), "popped": whole(), "seconds": number(0)}

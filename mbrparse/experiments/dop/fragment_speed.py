@@ -33,7 +33,7 @@ from mbrparse.grammar.dop.fragments import number_of_fragments
 from mbrparse.grammar.dop.reduction import reduced_grammar
 from mbrparse.grammar.grammar_kinds import Grammar
 from mbrparse.grammar.pcfg import PCFG, IntArray
-from mbrparse.state_files import Shape, number, optional, record, whole
+from mbrparse.state_files import Schema, number, optional, record, whole
 from mbrparse.treebank.corpora import SourceTree
 
 EXPLICIT = "explicit fragments"
@@ -66,7 +66,7 @@ class SpeedTrial:
         return {**limits, "samples": self.samples}
 
     @property
-    def shape(self) -> Shape:
+    def schema(self) -> Schema:
         """What a result is."""
         row = {"rules": whole(), "recall": number(0), "samples": number(0)}
         return record(

@@ -16,7 +16,7 @@ from mbrparse.experiments.held_out import HeldOut
 from mbrparse.experiments.paired_runs import Summary, summarize
 from mbrparse.experiments.results_folder import plotting, save, tidy
 from mbrparse.grammar.dop.addressed_treebank import AddressedTreebank, address_trees
-from mbrparse.state_files import Shape, listed, number, record
+from mbrparse.state_files import Schema, listed, number, record
 from mbrparse.treebank.corpora import SourceTree
 
 #: Each next point has twice the training sentences; the last has all of them.
@@ -44,7 +44,7 @@ class CurveTrial:
         return {"sizes": sizes, "depths": [] if self.model.weighting is None else list(DEPTHS)}
 
     @property
-    def shape(self) -> Shape:
+    def schema(self) -> Schema:
         """What a result is: for each point the rates of ``CURVE_CRITERIA``."""
         point = record(dict.fromkeys(CURVE_CRITERIA, number(0, 1)))
         return record({curve: listed(point, len(places)) for curve, places in self.places.items()})

@@ -35,9 +35,9 @@ from mbrparse.experiments.dop.model_tables import (
 )
 from mbrparse.experiments.dop.model_trial import Design, Model, ModelTrial, Search
 from mbrparse.experiments.results_folder import write_table
-from mbrparse.files import open_output, together
+from mbrparse.files import atomic_outputs, open_output
 from mbrparse.grammar.dop.addressed_treebank import Weighting
-from mbrparse.reporting import Progress, Tell, say_nothing, show_nothing
+from mbrparse.log import Log, Progress, no_log, no_progress
 from mbrparse.run.jobs import Jobs
 from mbrparse.run.results import Result, Trial, fingerprint, run_all
 from mbrparse.run.settings import Settings
@@ -85,8 +85,8 @@ def compare_models(
     resamples: int = 10_000,
     jobs: Jobs = 1,
     encoding: str = "utf-8",
-    tell: Tell = say_nothing,
-    progress: Progress = show_nothing,
+    log: Log = no_log,
+    progress: Progress = no_progress,
 ) -> str:
     """Run the experiment; return what people read of it.
 
@@ -100,7 +100,7 @@ def compare_models(
     prepared = prepare_corpora(inputs, how, statistics, encoding=encoding, on_error="skip")
     found = enumerate(progress(prepared, "reading"), start=1)
     trees = [SourceTree(inputs[0], number, tree) for number, tree in found]
-    tell(str(statistics))
+    log(str(statistics))
     design = _design(parts, len(trees))
     models = (Model(), *map(Model, dict.fromkeys(weightings)))
     common = {**asdict(design), "trees": fingerprint([tree.tree for tree in trees])}
@@ -117,13 +117,13 @@ def compare_models(
         works.append(_Work("speed", bod, 1, common | bod.settings))
     found_of: dict[str, dict[int, Result]] = {work.name: {} for work in works}
     total = sum(work.runs for work in works)
-    for name, run, result in progress(_done(works, folder, jobs, tell), "splits", total):
+    for name, run, result in progress(_done(works, folder, jobs, log), "splits", total):
         found_of[name][run] = result
     results = {name: [of[run] for run in sorted(of)] for name, of in found_of.items()}
     title = (
         f"{' '.join(inputs)}: {runs} split{'s' * (runs > 1)} of {design.train} and {design.test} sentences"
     )
-    with together():
+    with atomic_outputs():
         texts = [title, *_tables(models, results, folder, resamples, parts.seed)]
         if curves:
             texts += _curves([(one, results[_of_curves(one.model)]) for one in trials], folder, title)
@@ -173,8 +173,8 @@ def _design(parts: Parts, sentences: int) -> Design:
     return Design(train, test, parts.seed)
 
 
-def _done(works: Sequence[_Work], folder: Path, jobs: Jobs, tell: Tell) -> Iterator[tuple[str, int, Result]]:
+def _done(works: Sequence[_Work], folder: Path, jobs: Jobs, log: Log) -> Iterator[tuple[str, int, Result]]:
     for work in works:
-        for run, result in run_all(work.trial, folder / work.name, work.runs, work.settings, jobs, tell):
-            tell(f"{work.name}: split {run} of {work.runs}")
+        for run, result in run_all(work.trial, folder / work.name, work.runs, work.settings, jobs, log):
+            log(f"{work.name}: split {run} of {work.runs}")
             yield work.name, run, result

@@ -15,7 +15,7 @@ from mbrparse.experiments.held_out import HeldOut
 from mbrparse.grammar.dop.addressed_treebank import AddressedTreebank, Weighting, address_trees
 from mbrparse.grammar.dop.dop_grammar import DopGrammar
 from mbrparse.grammar.grammar_kinds import Grammar
-from mbrparse.state_files import Shape, listed, number, parallel, record, whole
+from mbrparse.state_files import Schema, listed, number, parallel, record, whole
 from mbrparse.treebank.corpora import SourceTree
 from mbrparse.treebank.tree import Tree
 
@@ -118,7 +118,7 @@ class ModelTrial:
     search: Search
 
     @property
-    def shape(self) -> Shape:
+    def schema(self) -> Schema:
         """What a result is."""
         count = self.design.test
         parsed = record(

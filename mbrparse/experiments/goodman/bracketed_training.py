@@ -13,10 +13,10 @@ from mbrparse.evaluate.tables.grids import Cell, grid_of
 from mbrparse.experiments.goodman.bracketed_trial import CRITERIA, DECODERS, BracketedTrial, Design
 from mbrparse.experiments.paired_runs import Summary, paired_test, show_probability, summarize
 from mbrparse.experiments.results_folder import plotting, save, tidy, write_table
-from mbrparse.files import together
+from mbrparse.files import atomic_outputs
 from mbrparse.grammar.training.bracketings import bracketed_sentences
 from mbrparse.grammar.training.checkpoint import digest
-from mbrparse.reporting import Progress, Tell, say_nothing, show_nothing
+from mbrparse.log import Log, Progress, no_log, no_progress
 from mbrparse.run.jobs import Jobs
 from mbrparse.run.results import Result, run_all
 from mbrparse.treebank.corpora import SourceTree
@@ -115,8 +115,8 @@ def compare_decoders(
     max_length: int | None = None,
     jobs: Jobs = 1,
     encoding: str = "utf-8",
-    tell: Tell = say_nothing,
-    progress: Progress = show_nothing,
+    log: Log = no_log,
+    progress: Progress = no_progress,
 ) -> str:
     """Run the experiment on treebanks; return what people read of it.
 
@@ -128,7 +128,7 @@ def compare_decoders(
     prepared = prepare_corpora(inputs, how, statistics, encoding=encoding, on_error="skip")
     found = enumerate(progress(prepared, "reading"), start=1)
     trees = [SourceTree(inputs[0], number, tree) for number, tree in found]
-    tell(str(statistics))
+    log(str(statistics))
     if design.train + design.test > len(trees):
         raise CorpusError(
             f"{design.train} training and {design.test} test sentences asked for, "
@@ -137,14 +137,14 @@ def compare_decoders(
         )
     settings = {**asdict(design), "text": digest(bracketed_sentences(trees, "tags"))}
     results: dict[int, Result] = {}
-    for run, result in run_all(BracketedTrial(trees, design), folder, runs, settings, jobs, tell):
+    for run, result in run_all(BracketedTrial(trees, design), folder, runs, settings, jobs, log):
         results[run] = result
-        tell(f"run {run} of {runs}: cross-entropy {result['cross_entropy'][-1]:.4f} bits a terminal")
+        log(f"run {run} of {runs}: cross-entropy {result['cross_entropy'][-1]:.4f} bits a terminal")
     mode = "bracketed" if design.brackets else "raw"
     return _report([results[run] for run in sorted(results)], folder, f"{' '.join(inputs)}, {mode} training")
 
 
-@together()
+@atomic_outputs()
 def _report(results: Sequence[Result], folder: Path, title: str) -> str:
     table = write_table(folder, "table1", table1(results), table1_data(results))
     figure2(results, [folder / "figure2.svg", folder / "figure2.png"], title)

@@ -24,7 +24,7 @@ from mbrparse.grammar.training.bracketings import bracketed_sentences, encode_co
 from mbrparse.grammar.training.expectation import expect
 from mbrparse.grammar.training.random_grammar import random_grammar
 from mbrparse.grammar.training.reestimate import first_estimate, fit, reestimate, with_probabilities
-from mbrparse.state_files import Shape, listed, number, record, whole
+from mbrparse.state_files import Schema, listed, number, record, whole
 from mbrparse.treebank.corpora import SourceTree
 
 DECODERS = ("labelled-tree", "bracketed-recall")
@@ -51,7 +51,7 @@ class BracketedTrial:
     design: Design
 
     @property
-    def shape(self) -> Shape:
+    def schema(self) -> Schema:
         """What a result is."""
         # From the first grammar to the last; undefined where no sentence could be derived.
         count = self.design.iterations + 1

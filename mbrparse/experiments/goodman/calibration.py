@@ -21,7 +21,7 @@ from mbrparse.evaluate.tables.grids import LAYOUTS, csv_grid, grid_of
 from mbrparse.grammar.induce import induce
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.sample import Sampler
-from mbrparse.reporting import Progress, Tell, say_nothing, show_nothing
+from mbrparse.log import Log, Progress, no_log, no_progress
 from mbrparse.treebank.constituents import constituents
 from mbrparse.treebank.corpora import SourceTree
 from mbrparse.treebank.prepare import Preparation, PreparationStatistics, prepare_corpora
@@ -98,8 +98,8 @@ def calibrate(
     seed: int = 1996,
     test_fraction: str = "0.1",
     max_length: int = 40,
-    tell: Tell = say_nothing,
-    progress: Progress = show_nothing,
+    log: Log = no_log,
+    progress: Progress = no_progress,
 ) -> list[Calibrated]:
     """Train on a corpus without its last part; compare on sampled sentences and on that part.
 
@@ -107,7 +107,7 @@ def calibrate(
     """
     statistics = PreparationStatistics()
     trees = list(prepare_corpora([spec], Preparation(max_length=max_length), statistics))
-    tell(str(statistics))
+    log(str(statistics))
     parts = split_fraction(len(trees), test_fraction)
     if not parts.test:
         raise CorpusError(

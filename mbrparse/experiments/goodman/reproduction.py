@@ -24,11 +24,11 @@ from mbrparse.evaluate.report.sentence_records import THRESHOLD
 from mbrparse.evaluate.settings import Settings
 from mbrparse.evaluate.tables.criteria import COVERAGE, PAPER
 from mbrparse.evaluate.trees.gold import Comparison
-from mbrparse.files import open_output, read_lines, together
+from mbrparse.files import atomic_outputs, open_output, read_lines
 from mbrparse.grammar.grammar_file import read_rules, read_rules_with_tagger, write_rules
 from mbrparse.grammar.induce import train_by_counting
 from mbrparse.grammar.pcfg import PCFG
-from mbrparse.reporting import Progress, Tell, say_nothing, show_nothing
+from mbrparse.log import Log, Progress, no_log, no_progress
 from mbrparse.run.jobs import Jobs
 from mbrparse.run.results import claim_folder, clear_left_overs, read_json
 from mbrparse.state_files import anything, mapping
@@ -96,13 +96,13 @@ class Stage:
 
 @dataclass(frozen=True)
 class Reproduction:
-    """The stages for one corpus in one ``folder``; ``tell`` is told of each, ``progress`` shows how far."""
+    """The stages for one corpus in one ``folder``; ``log`` is told of each, ``progress`` shows how far."""
 
     corpus: Corpus
     folder: Path
     jobs: Jobs = 1
-    tell: Tell = say_nothing
-    progress: Progress = show_nothing
+    log: Log = no_log
+    progress: Progress = no_progress
     command: str | None = None  #: how it was called, for the page
 
     @property
@@ -142,13 +142,13 @@ class Reproduction:
         first = min(missing, default=len(stages))
         if first:
             done = ", ".join(stage.name for stage in stages[:first])
-            self.tell(f"{self.folder} holds what {done} left: not done again")
+            self.log(f"{self.folder} holds what {done} left: not done again")
         # What was made of files that are made anew is no longer true.
         for stage in stages[first:]:
             for path in stage.files:
                 path.unlink(missing_ok=True)
         for number, stage in enumerate(stages[first:], start=first + 1):
-            self.tell(f"stage {number} of {len(stages)}: {stage.name}")
+            self.log(f"stage {number} of {len(stages)}: {stage.name}")
             stage.run()
         return "".join(read_lines(self._file("table.txt")))
 
@@ -184,9 +184,9 @@ class Reproduction:
             for tree in self.progress(prepared, "binarizing"):
                 write_tree(tree, stream)
         for line in (str(statistics), *statistics.remarks()):
-            self.tell(line)
+            self.log(line)
 
-    @together()
+    @atomic_outputs()
     def _split(self) -> None:
         trees, lengths = [], []
         for _, tree in read_tree_file(self._file("binarized.mrg")):
@@ -197,10 +197,10 @@ class Reproduction:
         for name, part in zip(("train.mrg", "test.mrg"), parts, strict=True):
             with open_output(self._file(name)) as stream:
                 stream.writelines(f"{trees[place]}\n" for place in part)
-        self.tell(f"{len(parts[0])} training trees, {len(parts[1])} test trees")
+        self.log(f"{len(parts[0])} training trees, {len(parts[1])} test trees")
         remark = None if self.corpus.seed is not None else length_remark(lengths, parts)
         if remark is not None:
-            self.tell(remark)
+            self.log(remark)
 
     def _train(self) -> None:
         path = self._file("train.mrg")
@@ -208,18 +208,18 @@ class Reproduction:
         trees = (SourceTree(str(path), line, tree) for line, tree in read_tree_file(path) if tree is not None)
         rules = train_by_counting(self.progress(trees, "training", count), "tags").rules
         write_rules(rules, self._file("grammar.txt"))
-        self.tell(f"{count} trees, {len(rules.rules)} rules")
+        self.log(f"{count} trees, {len(rules.rules)} rules")
 
     def _parse(self) -> None:
         grammar = PCFG.from_rules(read_rules_with_tagger(self._file("grammar.txt")))
         options = ParserOptions(tuple(OBJECTIVES[name] for name in ALGORITHMS))
         test = self._file("test.mrg")
         job = Job(grammar, options, details=True, posteriors=True)
-        results = parse_all(job, read_chunks(test), self.jobs, self.tell)
+        results = parse_all(job, read_chunks(test), self.jobs, self.log)
         shown = self.progress(results, "parsing", self._lines(test))
         # What a page draws of them; all would fill the disk.
         posteriors = PosteriorsWriter(grammar.labels, least=THRESHOLD), self._file("posteriors.npz")
-        self.tell(str(write_parses(shown, self._parses, self._file("details.jsonl"), posteriors)))
+        self.log(str(write_parses(shown, self._parses, self._file("details.jsonl"), posteriors)))
 
     def _evaluate(self) -> None:
         count = self._lines(self._file("test.mrg"))
@@ -227,7 +227,7 @@ class Reproduction:
             str(self._file("test.mrg")),
             [str(path) for path in self._parses],
             _SETTINGS,
-            self.tell,
+            self.log,
             lambda rows: self.progress(rows, "evaluating", count),
             details=[str(self._file("details.jsonl"))],
         )
@@ -257,7 +257,7 @@ class Reproduction:
             self.page,
             _SETTINGS,
             options,
-            say_nothing,  # what there is to say evaluate has said
+            no_log,  # what there is to say evaluate has said
             lambda rows: self.progress(rows, "report", count),
         )
 

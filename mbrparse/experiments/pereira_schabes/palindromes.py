@@ -25,10 +25,10 @@ from mbrparse.grammar.training.expectation import expect
 from mbrparse.grammar.training.iterations import without_brackets
 from mbrparse.grammar.training.random_grammar import random_grammar
 from mbrparse.grammar.training.reestimate import first_estimate, fit, reestimate, with_probabilities
-from mbrparse.reporting import Tell, say_nothing
+from mbrparse.log import Log, no_log
 from mbrparse.run.jobs import Jobs
 from mbrparse.run.results import Result, run_all
-from mbrparse.state_files import Shape, number, record
+from mbrparse.state_files import Schema, number, record
 from mbrparse.treebank.tree import Tree
 
 LETTERS = "ab"
@@ -46,7 +46,7 @@ class PalindromeTrial:
     seed: int
 
     @property
-    def shape(self) -> Shape:
+    def schema(self) -> Schema:
         """What a result is."""
         figures = record({"cross_entropy": number(undefined=True), "accuracy": number(0, 1)})
         return record({"source": figures, "bracketed": figures, "raw": figures})
@@ -115,16 +115,16 @@ HEADING = ("run", "source: bits", "bracketed: bits", "accuracy", "raw: bits", "a
 
 
 def compare_trainings(
-    trial: PalindromeTrial, folder: Path, runs: int = 10, jobs: Jobs = 1, tell: Tell = say_nothing
+    trial: PalindromeTrial, folder: Path, runs: int = 10, jobs: Jobs = 1, log: Log = no_log
 ) -> str:
     """Train on palindromes with brackets and without, run by run; return the table.
 
     The folder gets a result for each run, and the table as ``palindromes`` in all formats.
     """
     results: dict[int, Result] = {}
-    for run, result in run_all(trial, folder, runs, asdict(trial), jobs, tell):
+    for run, result in run_all(trial, folder, runs, asdict(trial), jobs, log):
         results[run] = result
-        tell(f"run {run} of {runs}")
+        log(f"run {run} of {runs}")
     means = {
         name: {key: sum(r[name][key] for r in results.values()) / len(results) for key in figures}
         for name, figures in results[1].items()

@@ -21,7 +21,7 @@ from mbrparse.grammar.induce import train_by_counting
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.words.tagger import tagger_path
 from mbrparse.grammar.words.unknown import UnknownKind
-from mbrparse.reporting import Tell
+from mbrparse.log import Log
 from mbrparse.run.jobs import Jobs
 from mbrparse.run.results import clear_left_overs, make_folder, read_json, write_json
 from mbrparse.state_files import mapping, number, record, whole
@@ -82,7 +82,7 @@ class Parsing:
 
 @dataclass(frozen=True)
 class Steps:
-    """What is done for one parser, in its ``folder``; ``tell`` is told of each step that is done."""
+    """What is done for one parser, in its ``folder``; ``log`` is told of each step that is done."""
 
     kind: ParserKind
     folder: Path
@@ -90,7 +90,7 @@ class Steps:
     unknown: UnknownKind | None
     rare: int | None
     node_cost: float
-    tell: Tell
+    log: Log
 
     @property
     def gold(self) -> Path:
@@ -132,13 +132,13 @@ class Steps:
             ]
             rules, _ = train_by_counting(train, "words", self.unknown, self.rare)
             write_rules(rules, self.grammar)
-            self.tell(f"{self.kind.name}: {len(rules.rules)} rules")
+            self.log(f"{self.kind.name}: {len(rules.rules)} rules")
         return self._parsed(jobs)
 
     def _prepared(self, trees: Sequence[SourceTree], part: str) -> Iterator[Tree]:
         statistics = PreparationStatistics()
         yield from prepare(trees, self.kind.preparation, statistics)
-        self.tell(f"{self.kind.name}, {part} part: {statistics}")
+        self.log(f"{self.kind.name}, {part} part: {statistics}")
         if not statistics.kept:
             raise CorpusError(f"the {part} part has no tree left", remedy="give a larger treebank")
 
@@ -155,14 +155,14 @@ class Steps:
         # Kernels are loaded before the clock runs.
         Parser(grammar, options=options).parse(sorted(sentences, key=len)[:3])
         began = time.perf_counter()
-        lines = parse_all(job, read_chunks(self.gold, "trees", first_size=CHUNK, size=CHUNK), jobs, self.tell)
+        lines = parse_all(job, read_chunks(self.gold, "trees", first_size=CHUNK, size=CHUNK), jobs, self.log)
         account = write_parses(lines, self.parses, form=lambda line: str(_bracketed(read_tree(line))))
         seconds = time.perf_counter() - began
         reasons = _by_kind(account.reasons)
         processes = jobs if isinstance(jobs, int) else 0
         parsing = Parsing(account.sentences, len(words), unknown, reasons, seconds, processes)
         write_json(self.report, asdict(parsing))
-        self.tell(f"{self.kind.name}: {parsing.sentences} sentences parsed in {parsing.seconds:.1f} s")
+        self.log(f"{self.kind.name}: {parsing.sentences} sentences parsed in {parsing.seconds:.1f} s")
         return parsing
 
 

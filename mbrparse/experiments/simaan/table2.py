@@ -30,9 +30,9 @@ from mbrparse.experiments.simaan.parser_kinds import (
     read_parts,
 )
 from mbrparse.experiments.simaan.steps import Parsing, Steps
-from mbrparse.files import open_output, together
+from mbrparse.files import atomic_outputs, open_output
 from mbrparse.grammar.words.unknown import UnknownKind
-from mbrparse.reporting import Tell, say_nothing
+from mbrparse.log import Log, no_log
 from mbrparse.run.jobs import Jobs
 from mbrparse.run.results import claim_folder, fingerprint
 from mbrparse.treebank.prepare import PreparationStatistics
@@ -97,7 +97,7 @@ def judge(steps: Steps, parsing: Parsing, how: EvalbParameters, resamples: int, 
     return Judged(steps.kind, parsing, result.summary, short, common, int(in_error.sum()))
 
 
-@together()
+@atomic_outputs()
 def write_tables(found: Sequence[Judged], folder: Path, title: str, settings: dict[str, Any]) -> str:
     """Write everything; return what people read on standard output.
 
@@ -237,7 +237,7 @@ def compare_algorithms(
     seed: int = 0,
     jobs: Jobs = 1,
     encoding: str = "utf-8",
-    tell: Tell = say_nothing,
+    log: Log = no_log,
 ) -> str:
     """Run the comparison on a treebank; return Table 2 for people.
 
@@ -246,7 +246,7 @@ def compare_algorithms(
     statistics = PreparationStatistics()
     parts = read_parts(spec, division, encoding, statistics.skip)
     if statistics.dropped:
-        tell(f"{statistics.dropped.total()} malformed trees left out; first: {statistics.first_error}")
+        log(f"{statistics.dropped.total()} malformed trees left out; first: {statistics.first_error}")
     kinds = parser_kinds()
     settings = {
         "training trees": fingerprint([source.tree for source in parts.train]),
@@ -259,7 +259,7 @@ def compare_algorithms(
     parameters = write_collins(folder / "COLLINS.prm")
     judged = []
     for kind in kinds:
-        steps = Steps(kind, folder / kind.name, parts, unknown, rare, node_cost, tell)
+        steps = Steps(kind, folder / kind.name, parts, unknown, rare, node_cost, log)
         judged.append(judge(steps, steps.run(jobs), parameters, resamples, seed))
     title = f"Sima'an (2003), Table 2, on {spec}: {len(parts.train)} and {len(parts.test)} trees"
     return write_tables(judged, folder, title, settings)

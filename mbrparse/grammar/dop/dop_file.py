@@ -26,7 +26,7 @@ from typing import TextIO, get_args
 import numpy as np
 
 from mbrparse.errors import shortened
-from mbrparse.files import open_output, source_name, together
+from mbrparse.files import atomic_outputs, open_output, source_name
 from mbrparse.grammar.dop.addressed_treebank import NO_CHILD, AddressedTreebank, Weighting, addresses_of
 from mbrparse.grammar.fields_file import FieldsReader, format_number, is_whole, read_number
 from mbrparse.grammar.grammar_file import DOP_MAGIC
@@ -38,7 +38,7 @@ VERSION = 1
 
 def write_treebank(treebank: AddressedTreebank, path: str | Path) -> None:
     """Write a DOP grammar (``-``: standard output), complete or not at all, with its tagger beside it."""
-    with together():
+    with atomic_outputs():
         if isinstance(treebank.unknown, Collins) and treebank.unknown.tagger is not None:
             treebank.unknown.tagger.write(path)
         with open_output(path) as stream:

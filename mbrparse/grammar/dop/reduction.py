@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from mbrparse.errors import GrammarError
-from mbrparse.files import open_output, together
+from mbrparse.files import atomic_outputs, open_output
 from mbrparse.grammar.dop.addressed_treebank import AddressedTreebank
 from mbrparse.grammar.dop.dop_grammar import DopGrammar
 from mbrparse.grammar.dop.fragments import NO_WORD
@@ -74,7 +74,7 @@ def write_reduction(treebank: AddressedTreebank, rules_path: str, lexicon_path: 
     if root in labels:
         raise GrammarError(f"the grammar has a symbol {root} already", remedy="choose another with --root")
     lexicon: dict[str, list[tuple[str, str]]] = {}
-    with together(), open_output(rules_path) as stream, open_output(lexicon_path) as lexicon_stream:
+    with atomic_outputs(), open_output(rules_path) as stream, open_output(lexicon_path) as lexicon_stream:
         for name, count in sorted(treebank.start.items()):
             stream.write(f"{format_number(count)}\t{root}\t{name}\n")
         for rule, probability in reduced_rules(DopGrammar.of_treebank(treebank)):

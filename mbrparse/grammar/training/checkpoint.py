@@ -23,8 +23,8 @@ from mbrparse.grammar.training.bracketings import BracketedSentence
 from mbrparse.grammar.training.expectation import RuleValues, probabilities
 from mbrparse.grammar.training.reestimate import Estimate
 from mbrparse.state_files import (
-    MisfitError,
-    Shape,
+    Schema,
+    SchemaError,
     listed,
     mapping,
     number,
@@ -102,7 +102,7 @@ def read_checkpoint(path: str | Path, settings: Settings, grammar: PCFG) -> Chec
     return Checkpoint(settings, content["curve"], estimate)
 
 
-def _shape(settings: Shape, grammar: PCFG) -> Shape:
+def _shape(settings: Schema, grammar: PCFG) -> Schema:
     row = {
         "iteration": whole(),
         "log_likelihood": number(),
@@ -129,9 +129,9 @@ def _shape(settings: Shape, grammar: PCFG) -> Shape:
     def check(content: Any) -> None:
         parts(content)
         if [row["iteration"] for row in content["curve"]] != list(range(content["iteration"])):
-            raise MisfitError("the curve has another row than one for each iteration")
+            raise SchemaError("the curve has another row than one for each iteration")
         if not _normalized(grammar, _values(content["rules"])):
-            raise MisfitError("the rules' probabilities do not add up to one")
+            raise SchemaError("the rules' probabilities do not add up to one")
 
     return check
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mbrparse.errors import GrammarError, InputMismatchError
-from mbrparse.files import together
+from mbrparse.files import atomic_outputs
 from mbrparse.grammar.grammar_file import read_rules, write_rules
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.rules import RuleSet, TerminalKind
@@ -23,8 +23,8 @@ from mbrparse.grammar.training.bracketings import (
 from mbrparse.grammar.training.checkpoint import digest
 from mbrparse.grammar.training.iterations import Interrupted, Trained, Training, train, write_curve
 from mbrparse.grammar.training.random_grammar import random_grammar
-from mbrparse.places import is_file
-from mbrparse.reporting import Progress, Tell, say_nothing, show_nothing
+from mbrparse.log import Log, Progress, no_log, no_progress
+from mbrparse.path_kinds import is_file
 from mbrparse.run.jobs import Jobs
 from mbrparse.treebank.corpora import read_inputs
 
@@ -60,8 +60,8 @@ def train_files(
     how: InsideOutside,
     terminals: TerminalKind | None = None,
     encoding: str = "utf-8",
-    progress: Progress = show_nothing,
-    tell: Tell = say_nothing,
+    progress: Progress = no_progress,
+    log: Log = no_log,
 ) -> Trained:
     """Train on treebanks and write the grammar, and the checkpoint OUTPUT.checkpoint on the way.
 
@@ -78,7 +78,7 @@ def train_files(
         trees = read_inputs(specs, encoding)
         divided = divide_by_length(bracketed_sentences(trees, kind, brackets), symbols, how.max_length)
         if divided.left_out:
-            tell(
+            log(
                 f"left out {len(divided.left_out)} sentences, {divided.reason} (--max-length): "
                 f"{listed_places(divided.left_out)}"
             )
@@ -104,12 +104,12 @@ def train_files(
     )
     initial = given if given is not None else _random(how, sentences, kind)
     try:
-        trained = train(initial, training, how.resume, tell)
+        trained = train(initial, training, how.resume, log)
     except Interrupted as interruption:
         if training.checkpoint is not None:
             _write(interruption.result, output, how.curve)
         raise
-    with together():
+    with atomic_outputs():
         _write(trained, output, how.curve)
         if how.statistics is not None:
             terminals_of = (sentence.terminals for sentence in sentences)
@@ -128,7 +128,7 @@ def checkpoint_path(output: str) -> Path | None:
 
 
 def _write(trained: Trained, output: str, curve: str | None) -> None:
-    with together():
+    with atomic_outputs():
         write_rules(trained.rules, output)
         if curve is not None:
             write_curve(trained.curve, curve)

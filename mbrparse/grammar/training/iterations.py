@@ -25,7 +25,7 @@ from mbrparse.grammar.training.reestimate import (
     reestimate,
     to_rules,
 )
-from mbrparse.reporting import Tell, say_nothing
+from mbrparse.log import Log, no_log
 from mbrparse.run.jobs import Jobs, open_pool
 
 COLUMNS = (
@@ -83,11 +83,11 @@ def train(
     initial: RuleSet,
     how: Training,
     resume: bool = False,
-    tell: Tell = say_nothing,
+    log: Log = no_log,
 ) -> Trained:
     """Re-estimate a grammar.
 
-    ``tell`` gets a line for each iteration, and for sentences that cannot be derived, for workers that are
+    ``log`` gets a line for each iteration, and for sentences that cannot be derived, for workers that are
     lost and for rules that are dropped.
 
     Raises CorpusError without sentences, or where none can be derived, GrammarError for unary rules;
@@ -112,12 +112,12 @@ def train(
     known: tuple[int, ...] = ()
     dropped = 0
     try:
-        with open_pool(how.jobs, tell=tell) as pool:
+        with open_pool(how.jobs, log=log) as pool:
             of_heldout = EStep(grammar, heldout, pool) if heldout.sentences else None
             for current, training_fit in reestimate(grammar, corpus, estimate, how.iterations, pool):
                 if training_fit.left_out != known:
                     lost = [how.sentences[i] for i in training_fit.left_out if i not in known]
-                    tell(
+                    log(
                         f"left out {len(lost)} sentences, which the grammar cannot derive with their "
                         f"brackets: {listed_places(lost)}"
                     )
@@ -133,7 +133,7 @@ def train(
                 if how.checkpoint is not None:
                     write_checkpoint(how.checkpoint, Checkpoint(how.settings or {}, curve, estimate))
                 row = _row(estimate.iteration, training_fit, _fit(heldout, of_heldout, estimate))
-                tell(_line(row))
+                log(_line(row))
                 curve = [*curve, row]
                 if how.tolerance is not None and _converged(curve, how.tolerance):
                     break
@@ -144,7 +144,7 @@ def train(
         result = Trained(to_rules(grammar, estimate), curve, estimate.iteration, len(how.sentences))
         raise Interrupted(result) from None
     if dropped:
-        tell(f"{dropped} rules whose probability fell below {SMALLEST_SHARE:g} were dropped")
+        log(f"{dropped} rules whose probability fell below {SMALLEST_SHARE:g} were dropped")
     return Trained(to_rules(grammar, estimate), curve, estimate.iteration, len(how.sentences))
 
 

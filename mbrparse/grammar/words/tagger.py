@@ -18,8 +18,8 @@ from typing import Any
 from mbrparse.errors import FileError, GrammarError
 from mbrparse.files import STANDARD, open_output, read_lines
 from mbrparse.grammar.words.rare import without_brackets
-from mbrparse.places import is_file
-from mbrparse.state_files import MisfitError, listed, mapping, number, one_of, record, shown, state_of, text
+from mbrparse.path_kinds import is_file
+from mbrparse.state_files import SchemaError, listed, mapping, number, one_of, record, shown, state_of, text
 from mbrparse.treebank.labels import escape
 from mbrparse.treebank.tree import Tree
 
@@ -86,7 +86,7 @@ class Tagger:
             )
         try:
             tagger._content  # noqa: B018  # which is checked
-        except MisfitError as misfit:
+        except SchemaError as misfit:
             raise GrammarError(
                 f"not a tagger's file of this version: {misfit}", source=str(path), remedy=_TOGETHER
             ) from None
@@ -130,7 +130,7 @@ class Tagger:
         content = state_of(self.text, _SHAPE)
         for tag in content["known"].values():
             if tag not in content["tags"]:
-                raise MisfitError(f"{shown(tag)} is none of its tags")
+                raise SchemaError(f"{shown(tag)} is none of its tags")
         return content
 
     @cached_property

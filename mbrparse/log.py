@@ -1,4 +1,4 @@
-"""How the library speaks while it works: through what its caller hands in, and silently by default."""
+"""Messages and progress of long work: callers pass functions for them; the library is silent by default."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Protocol, TypeVar
 Item = TypeVar("Item")
 
 #: Takes one line of information.
-Tell = Callable[[str], None]
+Log = Callable[[str], None]
 
 
 class Progress(Protocol):
-    """Passes items through, showing how far they have come; ``total`` is their number, where it is known."""
+    """Yields items and shows the progress; ``total`` is their number, where it is known."""
 
     def __call__(self, items: Iterable[Item], title: str, total: int | None = None) -> Iterator[Item]:
         """Yield each item."""
@@ -21,11 +21,11 @@ class Progress(Protocol):
 
 
 @dataclass
-class Standing:
-    """How far long work has come: who does it writes here, who watches it reads.
+class ProgressState:
+    """The progress of long work, written by the work and read by whoever shows it.
 
-    ``read`` is how many characters of the input are done, ``size`` how many it has, if that is known,
-    ``retries`` how many tasks were handed out anew.
+    ``read`` is the number of characters of the input that are done, ``size`` the number of all, if known,
+    ``retries`` the number of tasks that were retried.
     """
 
     size: int | None = None
@@ -34,11 +34,11 @@ class Standing:
     retries: int = 0
 
 
-def say_nothing(line: str) -> None:
+def no_log(line: str) -> None:
     """Drop a line of information."""
 
 
-def show_nothing(  # the protocol has the names
+def no_progress(  # the protocol has the names
     items: Iterable[Item],
     title: str,  # noqa: ARG001
     total: int | None = None,  # noqa: ARG001

@@ -1,7 +1,6 @@
-"""What lies where a path leads: a file, a device or pipe, a stream that is open already.
+"""What a path names: a file, a device, a pipe, or a stream that is open already.
 
-It is asked of the system, not of the path's name: a file below ``/dev/shm`` is a file, and a name of a pipe
-anywhere is a pipe.
+The system is asked, not the name: ``/dev/shm/x`` is a file, and a pipe may have any name.
 """
 
 from __future__ import annotations
@@ -40,10 +39,10 @@ def open_descriptor(path: str | Path) -> int | None:
     return None
 
 
-def is_in_place(path: str | Path) -> bool:
-    """Whether an output is written where it is: a device, a pipe, a socket, a stream that is open already.
+def is_written_in_place(path: str | Path) -> bool:
+    """Whether an output is a device, a pipe, a socket or an open stream, which is written directly.
 
-    A file would be replaced when complete; to rename one over a device or pipe would remove that.
+    A file is replaced when complete; renaming a file over a device or pipe would remove that.
     """
     if open_descriptor(path) is not None:
         return True
@@ -56,11 +55,11 @@ def is_in_place(path: str | Path) -> bool:
 
 def is_file(path: str | Path) -> bool:
     """Whether an output will be a file, beside which others may lie."""
-    return str(path) != STANDARD and not is_in_place(path)
+    return str(path) != STANDARD and not is_written_in_place(path)
 
 
-def place_written(path: str) -> tuple[object, ...] | None:
-    """What an output leads to: equal for all names of one place.
+def output_identity(path: str) -> tuple[object, ...] | None:
+    """What an output's path names, equal for all names of one file or stream.
 
     None for a device, which takes any number of outputs; standard output takes one.
     """
@@ -68,14 +67,14 @@ def place_written(path: str) -> tuple[object, ...] | None:
     try:
         status = os.stat(path) if descriptor is None else os.fstat(descriptor)
     except OSError:
-        return _place_of_none(path) if descriptor is None else ("descriptor", descriptor)
+        return _missing_identity(path) if descriptor is None else ("descriptor", descriptor)
     if stat.S_ISCHR(status.st_mode) or stat.S_ISBLK(status.st_mode):
         return ("descriptor", 1) if descriptor == 1 else None
     return status.st_dev, status.st_ino
 
 
-def place_read(path: str) -> tuple[object, ...] | None:
-    """What an input leads to, as ``place_written`` names it; None for all but files."""
+def input_identity(path: str) -> tuple[object, ...] | None:
+    """The same of an input; None for all but files."""
     try:
         status = os.fstat(0) if path == STANDARD else os.stat(path)
     except OSError:
@@ -89,7 +88,7 @@ def _named_descriptor(path: str | Path) -> int | None:
     return _STREAMS.get(name) if found is None else int(found[1])
 
 
-def _place_of_none(path: str) -> tuple[object, ...]:
+def _missing_identity(path: str) -> tuple[object, ...]:
     """Of a file that is not there yet: its folder and its name, links followed."""
     target = os.path.realpath(path)
     folder, name = os.path.split(target)
