@@ -26,12 +26,11 @@ from mbrparse.experiments.results_folder import plotting, save, tidy
 from mbrparse.grammar.grammars import train
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.treebank.binarize import Binarization, HeadDriven, debinarize
-from mbrparse.treebank.constituents import constituents
 from mbrparse.treebank.corpora import read_corpus
 from mbrparse.treebank.head_rules_file import head_rules
 from mbrparse.treebank.prepare import Preparation, PreparationStatistics, prepare
 from mbrparse.treebank.splits import split_fraction
-from mbrparse.treebank.tree import Tree
+from mbrparse.treebank.tree import Tree, constituents
 
 THRESHOLDS = (0.0, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2)
 OBJECTIVES = {"labelled-tree": "Viterbi", "labelled-recall": "labelled recall", "max-rule-sum": "max-rule"}

@@ -15,11 +15,10 @@ from mbrparse.grammar.induce import induce
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.treebank.binarize import binarize
 from mbrparse.treebank.brackets import read_parse_file
-from mbrparse.treebank.constituents import constituents
 from mbrparse.treebank.corpora import SourceTree
 from mbrparse.treebank.prepare import Preparation, PreparationStatistics, prepare
 from mbrparse.treebank.splits import split_fraction
-from mbrparse.treebank.tree import Tree
+from mbrparse.treebank.tree import Tree, constituents
 
 NAMES = ("labelled-tree", "labelled-recall", "bracketed-recall")
 #: labelled tree, labelled recall, bracketed recall, consistent brackets recall and tree, per cent

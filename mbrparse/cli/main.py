@@ -20,7 +20,8 @@ from mbrparse.errors import FileError, MbrparseError, visible
 from mbrparse.replacements import unwritable
 from mbrparse.version import __version__
 
-# name of the command (and of its function, with _ for -; its module ends in _command): its line in the help
+# name of the command (and of its function, with _ for -; its module ends in _command, if not named below):
+# its line in the help
 COMMANDS = {
     "corpora": "List the treebanks that are known, and where they are.",
     "binarize": "Clean and binarize a treebank.",
@@ -51,6 +52,7 @@ CONFIG_FILES = ("mbrparse.toml", "pyproject.toml")
     cls=LazyGroup,
     package="mbrparse.cli",
     lines=COMMANDS,
+    modules={"debinarize": "binarize_command"},
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 @click.version_option(__version__, "--version", message="mbrparse %(version)s")

@@ -14,9 +14,8 @@ from mbrparse.decode.fallback import LabelledSpans
 from mbrparse.decode.posteriors.span_posteriors import is_continuation_label
 from mbrparse.errors import InputMismatchError, LabelError
 from mbrparse.treebank.clean import TRACE
-from mbrparse.treebank.constituents import Constituent, constituents
 from mbrparse.treebank.labels import escape, join_chain, project
-from mbrparse.treebank.tree import Tree
+from mbrparse.treebank.tree import Constituent, Tree, constituents
 
 Form = Literal["binarized", "original"]
 

@@ -30,7 +30,7 @@ def probability_of(grammar: Grammar) -> Probability:
         return TreeProbability(grammar)
     from mbrparse.grammar.charts.dop.dop_tree_probability import DopTreeProbability
 
-    return DopTreeProbability(cast(Any, grammar))
+    return DopTreeProbability(cast("Any", grammar))
 
 
 class TreeProbability:

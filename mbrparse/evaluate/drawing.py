@@ -17,9 +17,8 @@ from mbrparse.evaluate.trees.agreement import no_trees, yields_agree
 from mbrparse.files import source_name
 from mbrparse.treebank.brackets import read_parse_file
 from mbrparse.treebank.candidate_files import is_candidate_file, read_candidates
-from mbrparse.treebank.constituents import constituents
 from mbrparse.treebank.labels import project
-from mbrparse.treebank.tree import Tree
+from mbrparse.treebank.tree import Tree, constituents
 from mbrparse.treebank.tree_drawing import MAX_DEPTH, Picture, lay_out, levels, line_of_text, stacked
 
 MARK = " *"

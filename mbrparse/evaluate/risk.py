@@ -13,11 +13,9 @@ from mbrparse.errors import MbrparseError
 from mbrparse.evaluate.tables.columns import Columns
 from mbrparse.evaluate.tables.criteria import MORE, PAPER
 from mbrparse.evaluate.trees.agreement import Form, Place
-from mbrparse.evaluate.trees.gold import Comparison, GoldSentence, compared_labels
-from mbrparse.evaluate.trees.matches import Matches
-from mbrparse.evaluate.trees.outline import Brackets, outline
+from mbrparse.evaluate.trees.gold import Comparison, GoldSentence, OriginalForms, compared_labels
+from mbrparse.evaluate.trees.matches import Brackets, Matches, outline
 from mbrparse.evaluate.trees.sources import TreeFile, TreeSource, parse_files
-from mbrparse.evaluate.trees.unbinarized import OriginalForms
 from mbrparse.files import STANDARD
 from mbrparse.log import no_log
 from mbrparse.treebank.brackets import ReadTree

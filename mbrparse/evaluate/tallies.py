@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from mbrparse.evaluate.trees.gold import ComparedTrees, debinarized, mothers
-from mbrparse.evaluate.trees.outline import Brackets, Span
+from mbrparse.evaluate.trees.matches import Brackets, Span
 from mbrparse.treebank.categories import Categories
 
 

@@ -6,7 +6,7 @@ import pytest
 from commandline import Command
 
 from mbrparse.treebank.brackets import read_tree_file
-from mbrparse.treebank.constituents import constituents
+from mbrparse.treebank.tree import constituents
 
 
 @pytest.mark.usefixtures("treebank_sample")  # skips, or fails, where the data is missing

@@ -19,11 +19,10 @@ from mbrparse.evaluate.report.sentence_records import SentenceRecords
 from mbrparse.evaluate.settings import Settings
 from mbrparse.evaluate.tables.criteria import COVERAGE, PAPER
 from mbrparse.evaluate.trees.gold import ComparedTrees, Comparison, equal_pairs
-from mbrparse.evaluate.trees.outline import Brackets
+from mbrparse.evaluate.trees.matches import Brackets
 from mbrparse.evaluate.trees.sources import TreesInMemory
 from mbrparse.log import no_log
-from mbrparse.treebank.constituents import constituents
-from mbrparse.treebank.tree import Tree
+from mbrparse.treebank.tree import Tree, constituents
 
 LENGTHS = st.lists(st.integers(2, 7), min_size=1, max_size=4)
 

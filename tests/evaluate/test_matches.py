@@ -7,12 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mbrparse.evaluate.trees.gold import Comparison, GoldSentence
-from mbrparse.evaluate.trees.matches import Matches
-from mbrparse.evaluate.trees.outline import outline
+from mbrparse.evaluate.trees.matches import Matches, outline
 from mbrparse.treebank.binarize import binarize, debinarize
-from mbrparse.treebank.constituents import constituents
 from mbrparse.treebank.labels import project
-from mbrparse.treebank.tree import Tree
+from mbrparse.treebank.tree import Tree, constituents
 
 LENGTHS = st.integers(2, 9)
 

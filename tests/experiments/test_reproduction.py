@@ -131,7 +131,7 @@ def test_a_folder_is_of_one_setting(command: Command, corpus: Path, tmp_path: Pa
     folder = tmp_path / "run"
     reproduced(command, corpus, folder)
     outcome = command("reproduce", corpus, "-o", folder, "--test-fraction", "0.2")
-    assert "made with other settings (test fraction: 0.3, now 0.2)" in outcome.error
+    assert 'made with other settings (test fraction: "0.3", now "0.2")' in outcome.error
     assert contents(folder)["table.txt"]
     (folder / "settings.json").unlink()
     outcome = command("reproduce", corpus, "-o", folder, "--test-fraction", "0.3")

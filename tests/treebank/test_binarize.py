@@ -11,8 +11,7 @@ from mbrparse.errors import LabelError
 from mbrparse.treebank.binarize import Binarization, binarize, debinarize
 from mbrparse.treebank.brackets import read_tree
 from mbrparse.treebank.clean import clean
-from mbrparse.treebank.constituents import constituents, is_binary
-from mbrparse.treebank.tree import Tree
+from mbrparse.treebank.tree import Tree, constituents, is_binary
 
 INF = math.inf
 

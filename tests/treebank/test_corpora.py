@@ -10,10 +10,9 @@ import nltk.corpus
 import pytest
 
 from mbrparse.errors import BracketError, CorpusError, FileError, MbrparseError
-from mbrparse.treebank.constituents import is_binary
 from mbrparse.treebank.corpora import SourceTree, embedded_grammar, parse_sections, read_corpus
 from mbrparse.treebank.prepare import Preparation, PreparationStatistics, prepare
-from mbrparse.treebank.tree import Tree
+from mbrparse.treebank.tree import Tree, is_binary
 
 NltkFolder = Callable[..., None]
 

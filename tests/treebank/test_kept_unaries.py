@@ -12,10 +12,9 @@ from mbrparse.evaluate.trees.gold import Comparison, GoldSentence
 from mbrparse.treebank.binarize import Binarization, binarize, debinarize
 from mbrparse.treebank.brackets import read_tree
 from mbrparse.treebank.clean import clean
-from mbrparse.treebank.constituents import constituents
 from mbrparse.treebank.corpora import SourceTree
 from mbrparse.treebank.prepare import Preparation, PreparationStatistics, prepare
-from mbrparse.treebank.tree import Tree
+from mbrparse.treebank.tree import Tree, constituents
 
 KEEP = Binarization(chains="keep")
 binarizations = st.builds(

@@ -8,8 +8,7 @@ import pytest
 from mbrparse.treebank.binarize import Binarization, Direction, binarize, debinarize
 from mbrparse.treebank.brackets import read_trees
 from mbrparse.treebank.clean import UnaryPolicy, clean
-from mbrparse.treebank.constituents import is_binary
-from mbrparse.treebank.tree import Tree
+from mbrparse.treebank.tree import Tree, is_binary
 
 ORDERS: list[tuple[str, float, int]] = list(itertools.product(("strip", "keep"), (0, 1, math.inf), (1, 2)))
 

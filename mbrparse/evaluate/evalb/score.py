@@ -14,8 +14,7 @@ from typing import NamedTuple
 
 from mbrparse.evaluate.evalb.line import EvalbLine, mend_quotes
 from mbrparse.evaluate.evalb.parameters import EvalbParameters
-from mbrparse.evaluate.trees.matches import consistent, gap_owners
-from mbrparse.evaluate.trees.outline import Brackets, Span
+from mbrparse.evaluate.trees.matches import Brackets, Span, consistent, gap_owners
 
 
 class Status(IntEnum):

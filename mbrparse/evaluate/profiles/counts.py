@@ -16,14 +16,13 @@ from mbrparse.evaluate.trees.gold import (
     ComparedTrees,
     Comparison,
     GoldSentence,
+    OriginalForms,
     Tally,
     compared_labels,
     equal_pairs,
 )
-from mbrparse.evaluate.trees.matches import Matches
-from mbrparse.evaluate.trees.outline import Brackets, outline
+from mbrparse.evaluate.trees.matches import Brackets, Matches, outline
 from mbrparse.evaluate.trees.sources import AlignedParses, TreeSource
-from mbrparse.evaluate.trees.unbinarized import OriginalForms
 from mbrparse.log import Log, no_log
 from mbrparse.treebank.brackets import ReadTree
 from mbrparse.treebank.tree import Tree

@@ -15,7 +15,7 @@ from functools import lru_cache
 
 from mbrparse.evaluate.tables.criteria import Criterion, ratio
 from mbrparse.evaluate.trees.gold import ComparedTrees, debinarized
-from mbrparse.evaluate.trees.outline import Brackets
+from mbrparse.evaluate.trees.matches import Brackets
 
 #: No label: labels are strings of at least no characters.
 _BEGINS, _ENDS = 0, 1

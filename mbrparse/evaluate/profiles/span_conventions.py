@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from mbrparse.errors import MbrparseError
-from mbrparse.evaluate.trees.outline import Brackets, outline_whole
+from mbrparse.evaluate.trees.matches import Brackets, outline_whole
 from mbrparse.treebank.tree import Tree
 
 Words = Literal["penn", "all"]

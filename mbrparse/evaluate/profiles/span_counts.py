@@ -19,10 +19,9 @@ from mbrparse.errors import CorpusError
 from mbrparse.evaluate.profiles.span_conventions import SpanConventions
 from mbrparse.evaluate.tables.criteria import COVERAGE, Criterion, ratio
 from mbrparse.evaluate.trees.agreement import empty_gold, no_trees
-from mbrparse.evaluate.trees.gold import ComparedTrees
-from mbrparse.evaluate.trees.outline import Brackets, Span
+from mbrparse.evaluate.trees.gold import ComparedTrees, OriginalForms
+from mbrparse.evaluate.trees.matches import Brackets, Span
 from mbrparse.evaluate.trees.sources import AlignedParses, Sentence, TreeSource
-from mbrparse.evaluate.trees.unbinarized import OriginalForms
 from mbrparse.log import Log
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from mbrparse.evaluate.settings import Settings
 from mbrparse.evaluate.tallies import confused_pairs
 from mbrparse.evaluate.trees.agreement import Place, Unit
 from mbrparse.evaluate.trees.gold import ComparedTrees, Comparison, equal_pairs
-from mbrparse.evaluate.trees.outline import Brackets, outline
+from mbrparse.evaluate.trees.matches import Brackets, outline
 from mbrparse.evaluate.trees.sources import TreeSource
 from mbrparse.treebank.brackets import ReadTree, read_tree
 from mbrparse.treebank.tree import Tree

@@ -16,8 +16,6 @@ from typing import TYPE_CHECKING, Any
 from mbrparse.errors import FileError, visible
 from mbrparse.evaluate.details_files import Expectations
 from mbrparse.evaluate.evaluation import Rows
-from mbrparse.evaluate.report.calibration import calibration
-from mbrparse.evaluate.report.difference_plot import differences
 from mbrparse.evaluate.report.figures import (
     MEANINGS,
     by_attachment,
@@ -28,6 +26,7 @@ from mbrparse.evaluate.report.figures import (
 )
 from mbrparse.evaluate.report.kept_comparison import KeptComparison, compare_sources
 from mbrparse.evaluate.report.page_index import packed, packed_chunks, page_index, texts
+from mbrparse.evaluate.report.page_plots import calibration, differences
 from mbrparse.evaluate.report.sentence_records import (
     PARTS,
     THRESHOLD,

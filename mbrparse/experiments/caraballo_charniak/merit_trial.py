@@ -21,9 +21,8 @@ from mbrparse.grammar.charts.factory import ChartFactory
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.statistics.gather import Statistics
 from mbrparse.state_files import Schema, listed, number, parallel, record, truth, whole
-from mbrparse.treebank.constituents import constituents
 from mbrparse.treebank.labels import is_continuation
-from mbrparse.treebank.tree import Tree
+from mbrparse.treebank.tree import Tree, constituents
 
 BASELINE = "stack"
 # 10, 14, 20, 28, ... : two points for each doubling, up to ten million edges.

@@ -22,11 +22,10 @@ from mbrparse.grammar.induce import induce
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.sample import Sampler
 from mbrparse.log import Log, Progress, no_log, no_progress
-from mbrparse.treebank.constituents import constituents
 from mbrparse.treebank.corpora import SourceTree
 from mbrparse.treebank.prepare import Preparation, PreparationStatistics, prepare_corpora
 from mbrparse.treebank.splits import split_fraction
-from mbrparse.treebank.tree import Tree
+from mbrparse.treebank.tree import Tree, constituents
 
 BATCH = 512
 Z99 = NormalDist().inv_cdf(0.995)

@@ -18,10 +18,9 @@ from mbrparse.grammar.pcfg import PCFG, IntArray
 from mbrparse.grammar.rules import TerminalKind
 from mbrparse.grammar.training.expectation_kernels import BracketedCorpus
 from mbrparse.treebank.clean import clean
-from mbrparse.treebank.constituents import constituents
 from mbrparse.treebank.corpora import SourceTree
 from mbrparse.treebank.labels import is_continuation
-from mbrparse.treebank.tree import Tree
+from mbrparse.treebank.tree import Tree, constituents
 
 Span = tuple[int, int]
 
