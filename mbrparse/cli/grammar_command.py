@@ -24,8 +24,7 @@ def grammar() -> None:
 @click.argument("file")
 def info(file: str) -> None:
     """Print a grammar's size."""
-    from mbrparse.grammar.describe import describe, describe_treebank
-    from mbrparse.grammar.grammars import read_rules_or_treebank
+    from mbrparse.grammar.grammars import describe, describe_treebank, read_rules_or_treebank
     from mbrparse.grammar.rules import RuleSet
 
     found = read_rules_or_treebank(file)
@@ -62,10 +61,9 @@ def convert(
     --debinarize takes the continuations out of the trees.
     """
     from mbrparse.grammar import formats
-    from mbrparse.grammar.binary_rules import binarize_rules
     from mbrparse.grammar.grammar_file import write_rules
     from mbrparse.grammar.grammars import read_rules_or_treebank
-    from mbrparse.grammar.rules import RuleSet
+    from mbrparse.grammar.rules import RuleSet, binarize_rules
 
     if (source == "bitpar") != (lexicon is not None):
         raise click.UsageError("--from bitpar and --lexicon go together.")

@@ -1,4 +1,4 @@
-"""What mbrparse's own text files have in common: lines of fields, numbers among them, up to a line ``end``.
+"""The form of mbrparse's own text files: lines of fields, numbers among them, up to a line ``end``.
 
 Fields are separated by blanks and tabs; empty lines and lines that begin with ``#`` are passed over.
 """
@@ -12,7 +12,7 @@ from mbrparse.errors import GrammarError, shortened
 
 
 class FieldsReader:
-    """One pass over a file, which knows where it is."""
+    """Reads a file once, and reports errors with the line."""
 
     def __init__(self, source: str) -> None:
         self.source = source
@@ -21,7 +21,7 @@ class FieldsReader:
     def rows(self, lines: Iterable[str]) -> Iterator[list[str]]:
         """Yield the fields of each line before ``end``.
 
-        Raises GrammarError where something follows it, or where what has begun lacks it.
+        Raises GrammarError for text after ``end``, and for a file that has text but no ``end``.
         """
         begun = ended = False
         for self.line, line in enumerate(lines, start=1):
@@ -42,7 +42,7 @@ class FieldsReader:
             raise self.error(f"the header announces {announced} {what}, the file holds {found}")
 
     def number(self, text: str) -> float:
-        """The number of 0 or more that a field says; raises GrammarError."""
+        """A field as a number of 0 or more; raises GrammarError."""
         number = read_number(text)
         if number is None:
             raise self.error(f"{shortened(text)!r} is not a number of 0 or more")
@@ -56,7 +56,7 @@ class FieldsReader:
 def fields_of(line: str) -> list[str]:
     """The fields of a line; none for an empty one or a comment.
 
-    Blanks and tabs alone separate: a word may hold other white space.
+    Only blanks and tabs separate fields: a word may hold other white space.
 
     >>> fields_of("a\\tb c"), fields_of("# comment")
     (['a', 'b', 'c'], [])
@@ -66,7 +66,7 @@ def fields_of(line: str) -> list[str]:
 
 
 def read_number(text: str) -> float | None:
-    """The number of 0 or more that a text says; None if it says none, or one too large to add up.
+    """A text as a number of 0 or more; None if it is none, or above 1e300.
 
     >>> read_number("2.5"), read_number("nan"), read_number("1e999")
     (2.5, None, None)
@@ -79,7 +79,7 @@ def read_number(text: str) -> float | None:
 
 
 def is_whole(text: str) -> bool:
-    """Whether a text is a number of lines: ASCII's digits, not more than ``int`` reads.
+    """Whether a text is a whole number: ASCII digits, fewer than 20.
 
     >>> is_whole("12"), is_whole("\\u00b2"), is_whole("1" * 5000)
     (True, False, False)

@@ -1,8 +1,7 @@
 """Other programs' grammar formats: bitpar's pair of files and NLTK's PCFG text.
 
-Both lack a start distribution. It is written as the unary rules of an extra root symbol
-(``ROOT -> S``), and folded back in when read; without such rules the first rule's parent is the start.
-Other unary rules are rules like any other.
+Both lack a start distribution. It is written as the unary rules of an extra root symbol (``ROOT -> S``),
+which are read as the start distribution again; without such rules the first rule's parent is the start.
 """
 
 from __future__ import annotations
@@ -33,8 +32,8 @@ ROOT = "ROOT"
 def read_bitpar(rules_path: str | Path, lexicon_path: str | Path, root: str = ROOT) -> RuleSet:
     """Read bitpar's rules (``count LHS RHS...``) and lexicon (``word TAG count...``).
 
-    Where each lexicon entry is a tag over itself, tags are the terminals, otherwise words. A tag that is
-    an only child then stays a preterminal (``NP -> PRP``, ``PRP -> 'PRP'``), as in counted grammars.
+    If each lexicon entry is a tag over itself, tags are the terminals, otherwise words. A tag that is
+    an only child is then a preterminal (``NP -> PRP``, ``PRP -> 'PRP'``), as in counted grammars.
     """
     lexicon: dict[Rule, float] = {}
     for line, fields in _fields(lexicon_path):
@@ -69,7 +68,7 @@ def read_bitpar(rules_path: str | Path, lexicon_path: str | Path, root: str = RO
 
 
 def write_bitpar(rules: RuleSet, rules_path: str | Path, lexicon_path: str | Path, root: str = ROOT) -> None:
-    """Write bitpar's two files; probabilities stand in for counts that are not known."""
+    """Write bitpar's two files, with probabilities instead of unknown counts."""
     counted = _unfold_root(rules, root)
     parents = {rule.parent for rule in rules.rules}
     combined = {child for rule in rules.rules if len(rule.children) > 1 for child in rule.children}
@@ -125,7 +124,7 @@ def read_nltk(path: str | Path, terminal_kind: TerminalKind | None = None, root:
         direct = any(len(rule.children) > 1 and any(map(is_terminal, rule.children)) for rule in rules)
         terminal_kind = "tags" if direct else "words"
     folded = _fold_root(terminal_kind, rules, root, source, start)
-    # NLTK's numbers are probabilities, not counts, and are kept as they are.
+    # NLTK's numbers are probabilities, not counts: they are not normalized.
     as_written = RuleSet(
         terminal_kind,
         {name: Weight(rules.get(Rule(root, (name,)), w.probability)) for name, w in folded.start.items()},
@@ -150,7 +149,7 @@ def write_nltk(rules: RuleSet, path: str | Path, root: str = ROOT) -> None:
 
 
 def _decimal(probability: float) -> str:
-    """NLTK reads no exponents."""
+    """A number without an exponent, which NLTK does not read."""
     return f"{Decimal(repr(probability)):f}"
 
 

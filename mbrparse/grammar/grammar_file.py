@@ -12,12 +12,12 @@
     end
 
 Fields are separated by blanks: probability, count, parent, ``->``, children. Either of the two numbers
-may be ``-``: a missing count is not known, a missing probability is the count's share among the rules
-of its parent (then all of them have counts). Equal rules add up. Empty lines and lines that begin with
-``#`` are passed over.
+may be ``-``: a missing count is unknown, a missing probability is the count's share among the rules
+of its parent, which then must all have counts. Equal rules are added up. Empty lines and lines that begin
+with ``#`` are skipped.
 
 A header line ``unknown signature 2`` or ``unknown collins 6 DIGEST`` names a model of unknown words (see
-grammar.words); the latter's tagger stands in a file beside.
+grammar.words); the tagger of the latter is a file of its own beside the grammar's.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def rules_of(lines: Iterable[str], path: str | Path) -> RuleSet:
 def write_rules(rules: RuleSet, path: str | Path) -> None:
     """Write a grammar file (``-``: standard output), complete or not at all.
 
-    A tagger that comes with it is written beside it; it goes first, so that no grammar lacks its own.
+    Its tagger, if any, is written beside it, and first, so that no grammar file lacks its tagger.
     """
     with atomic_outputs():
         if isinstance(rules.unknown, Collins) and rules.unknown.tagger is not None:
@@ -103,7 +103,7 @@ def _numbers(weight: Weight) -> str:
 
 
 class _Reading(FieldsReader):
-    """One pass over a grammar file."""
+    """Reads a grammar file."""
 
     def read(self, lines: Iterable[str]) -> RuleSet:
         rows = self.rows(lines)
@@ -177,7 +177,7 @@ class _Reading(FieldsReader):
         return written[0], written[1]
 
     def _complete(self, groups: dict[Key, str], items: list[tuple[Key, _Written]]) -> dict[Key, Weight]:
-        """Add equal keys up, and fill missing probabilities in from the counts of the group."""
+        """Add up equal keys, and compute missing probabilities from the counts of the group."""
         totals: dict[str, float] = {}
         counted: dict[str, bool] = {}
         for key, (_, count) in items:

@@ -43,7 +43,7 @@ def induce(trees: Iterable[SourceTree], terminal_kind: TerminalKind) -> RuleSet:
     ["S -> NP 'VBZ'", 'NP -> PRP', "PRP -> 'PRP'"]
     """
     start: Counter[str] = Counter()
-    # Plain tuples while counting: a Rule for each node would double the time.
+    # Plain tuples, since a Rule for each node would take twice the time.
     inner: Counter[tuple[str, str, str]] = Counter()
     unary: Counter[tuple[str, str]] = Counter()
     lexical: Counter[tuple[str, str]] = Counter()
@@ -103,7 +103,7 @@ def induce(trees: Iterable[SourceTree], terminal_kind: TerminalKind) -> RuleSet:
 
 
 class Counted(NamedTuple):
-    """What was counted; statistics only where they were asked for."""
+    """A counted grammar; statistics only where asked for."""
 
     rules: RuleSet
     statistics: Statistics | None
@@ -146,7 +146,7 @@ def train_by_counting(
 def replace_unknown(
     trees: Sequence[SourceTree], unknown: UnknownKind, rare: int | None = None
 ) -> tuple[list[SourceTree], UnknownWords]:
-    """Trees in which rare words are replaced by what stands for unknown ones, and the model of them."""
+    """Trees whose rare words are replaced by the terminals of unknown words, and the model of these."""
     kind = MODELS[unknown]
     return kind.learn(trees, kind.default_rare if rare is None else rare)
 

@@ -36,9 +36,9 @@ class PCFG:
     unary_log_prob           float64 [unary rules]
     lexical_symbol           int32 [lexical rules], and lexical_terminal, lexical_log_prob
     root_log_prob            float64 [symbols], -inf where a symbol is no root
-    unknown                  what stands for words that are no terminals (None: nothing)
+    unknown                  the model of unknown words (None: they have no terminal)
     usual_tags               by terminal, the projected label that it has most often (None: a tag in a rule)
-    rules                    what it was made of, with counts (None: not known, as in other processes)
+    rules                    the rules that it was made from, with counts (None in worker processes)
     """
 
     terminal_kind: TerminalKind
@@ -60,7 +60,7 @@ class PCFG:
     rules: RuleSet | None = field(default=None, repr=False)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Other processes parse with the arrays alone."""
+        """Worker processes need the arrays only."""
         return {**self.__dict__, "rules": None}
 
     @property
@@ -111,7 +111,7 @@ class PCFG:
         return {terminal: position for position, terminal in enumerate(self.terminals)}
 
     def terminals_of(self, words: Sequence[str]) -> list[str]:
-        """The terminals that stand for a sentence's words; an unknown word that has none is left."""
+        """The terminals of a sentence's words; an unknown word without one is left as it is."""
         return list(words) if self.unknown is None else self.unknown.terminals(words, self._terminal_ids)
 
     def encode(self, sentence: Sequence[str]) -> IntArray:
@@ -186,7 +186,7 @@ class PCFG:
 
 
 def _usual_tags(rules: RuleSet, terminals: Sequence[str]) -> tuple[str | None, ...]:
-    """By counts, or by probabilities where one is not known; of equal ones the first in text order."""
+    """By counts, or by probabilities if a count is unknown; ties go to the first in text order."""
     lexical = {
         rule: weight
         for rule, weight in rules.rules.items()
@@ -203,7 +203,7 @@ def _usual_tags(rules: RuleSet, terminals: Sequence[str]) -> tuple[str | None, .
 
 
 def _sums(rules: RuleSet) -> dict[str, float]:
-    """What the rules of a parent sum to, where that is not one."""
+    """The sum of each parent's probabilities, where it is not one."""
     groups: dict[str, list[float]] = {}
     for rule, weight in rules.rules.items():
         groups.setdefault(rule.parent, []).append(weight.probability)
@@ -212,7 +212,7 @@ def _sums(rules: RuleSet) -> dict[str, float]:
 
 
 def _inexact(probabilities: list[float]) -> float | None:
-    """The sum of probabilities; None where it is one but for what rounding each of them may have cost."""
+    """The sum of probabilities; None where it is one up to rounding."""
     total = math.fsum(probabilities)
     exact = abs(total - 1) <= (len(probabilities) + 1) * np.finfo(np.float64).eps
     return None if exact or not abs(total - 1) <= SUM_TOLERANCE else total

@@ -1,9 +1,9 @@
-"""The projected grammar: that of a grammar's labels without their annotations.
+"""The projected grammar, over a grammar's labels without annotations.
 
-A rule's probability is the mean of those that it projects, each weighed by how often its parent is expected
-in a derivation. Of all grammars of these labels this is the nearest to the finer one (in Kullback-Leibler
-divergence). Where probabilities are relative frequencies, expected numbers are the treebank's own (Chi &
-Geman 1998), and so it is the grammar that is read off the projected trees; it needs no counts, which other
+A rule's probability is the mean of those that project to it, weighted by the expected number of their
+parents in a derivation. Of all grammars over these labels it has the least Kullback-Leibler divergence from
+the annotated one. For relative frequencies the expected numbers are the treebank's own (Chi & Geman 1998),
+so that it is the grammar counted from the projected trees. It is computed without counts, which worker
 processes and other programs' files do not have.
 """
 
@@ -17,11 +17,11 @@ from mbrparse.grammar.pcfg import PCFG, FloatArray, IntArray
 from mbrparse.grammar.rules import is_terminal, unquote
 from mbrparse.treebank.labels import project
 
-# Where expected numbers of symbols are told: no deeper than so many generations, and until what is below
-# is so small a part of all that is above.
+# Expected numbers of symbols are summed over at most so many generations, until the next one is at most this
+# share of the sum.
 _GENERATIONS = 1000
 _NEGLIGIBLE = 1e-12
-# Of a label's symbols none weighs less, relative to the label: what can be derived remains so.
+# The least share of a symbol in its label, so that what can be derived remains so.
 _LEAST = 1e-30
 
 
@@ -80,15 +80,15 @@ def projected_grammar(grammar: PCFG) -> PCFG:
 
 
 def _names(grammar: PCFG) -> list[str]:
-    """Of each symbol's projected one; terminals stay what they are."""
+    """The projected name of each symbol; terminals are not projected."""
     return [name if is_terminal(name) else project(name) for name in grammar.symbols]
 
 
 def _weights(grammar: PCFG, above: IntArray, count: int) -> FloatArray:
-    """By symbol, its share of its projected symbol's occurrences."""
+    """Each symbol's share of the occurrences of its projected label."""
     expected = expected_symbols(grammar)
     total = np.bincount(above, expected, count)
-    # Symbols that are in no derivation: their label's, too, or it has others.
+    # A label without any occurrence is shared equally by its symbols.
     alone = np.bincount(above, minlength=count)
     share = np.where(total[above] > 0, expected / np.where(total > 0, total, 1.0)[above], 1.0 / alone[above])
     share = np.maximum(share, _LEAST)
@@ -97,10 +97,10 @@ def _weights(grammar: PCFG, above: IntArray, count: int) -> FloatArray:
 
 
 def expected_symbols(grammar: PCFG) -> FloatArray:
-    """By symbol, how often it is expected in a derivation.
+    """The expected number of each symbol in a derivation.
 
-    Where that is infinite (a grammar whose trees need not end) only the proportions have a meaning: those of
-    the deepest generations.
+    Where it is infinite (trees need not be finite) only the proportions have a meaning: those of the deepest
+    generations.
     """
     parents = np.concatenate((grammar.parent, grammar.parent, grammar.unary_parent))
     children = np.concatenate((grammar.left, grammar.right, grammar.unary_child))

@@ -1,4 +1,4 @@
-"""Rules with weights, of any length: what grammar files hold and what trees are sampled from.
+"""Weighted rules of any length, as in grammar files; trees are sampled from them.
 
 A rule's symbols are names. A plain name is a nonterminal's (a binarized label); a name in single
 quotes, such as ``'DT'``, is a terminal: a tag or a word.
@@ -14,6 +14,7 @@ from typing import Literal, NamedTuple
 from mbrparse.errors import GrammarError
 from mbrparse.grammar.unary_cycles import check_unary_rules
 from mbrparse.grammar.words.unknown import UnknownWords
+from mbrparse.treebank.labels import SIBLING, Symbol, escape, parse_label
 
 TerminalKind = Literal["tags", "words"]
 SUM_TOLERANCE = 1e-6
@@ -21,7 +22,7 @@ SUM_TOLERANCE = 1e-6
 
 @dataclass(frozen=True, slots=True)
 class Weight:
-    """A probability and the count behind it (None: not known)."""
+    """A probability, and the count that it was estimated from (None: not known)."""
 
     probability: float
     count: float | None = None
@@ -39,10 +40,9 @@ class Rule(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RuleSet:
-    """A probabilistic context-free grammar as it stands in a file.
+    """A probabilistic context-free grammar as in a file.
 
-    ``start`` is the distribution of the root's label, ``unknown`` what stands for words that are no
-    terminals (None: nothing). ``check`` says what is wrong with one.
+    ``start`` is the distribution of the root's label, ``unknown`` the model of unknown words, if any.
     """
 
     terminal_kind: TerminalKind
@@ -51,10 +51,10 @@ class RuleSet:
     unknown: UnknownWords | None = None
 
     def check(self, source: str | None = None) -> None:
-        """Raise GrammarError for what no chart could be computed with.
+        """Raise GrammarError for a grammar that charts cannot be computed with.
 
-        That is: probabilities that do not sum to one, a nonterminal without a rule, a cycle of unary
-        rules that is never left.
+        Checks that probabilities sum to one, that each nonterminal has a rule, and that each cycle of unary
+        rules can be left.
         """
         _check_sum("the start distribution", self.start.values(), source)
         groups: dict[str, list[Weight]] = {}
@@ -128,7 +128,7 @@ def relative_frequencies(
     starts = sum(start.values())
 
     def weight(count: float, total: float) -> Weight:
-        return Weight(count / total if total else 0.0, count)  # 0 of 0: for ``check`` to find
+        return Weight(count / total if total else 0.0, count)  # 0 of 0 is an error that ``check`` finds
 
     return RuleSet(
         terminal_kind,
@@ -148,3 +148,61 @@ def _check_sum(what: str, weights: Iterable[Weight], source: str | None) -> None
             source=source,
             remedy="mend the numbers, or write - for the probabilities and give counts",
         )
+
+
+class BinaryRules(NamedTuple):
+    """A grammar of rules of two children at most, and how many of its rules had more."""
+
+    rules: RuleSet
+    changed: int
+
+
+def binarize_rules(rules: RuleSet) -> BinaryRules:
+    """Binarize rules of many children to the right: the same trees with the same probabilities.
+
+    S -> A B C becomes S -> A S_Cont>B>C and S_Cont>B>C -> B C. A continuation names all the siblings to
+    come, so that it has one rule, of probability one; projecting and debinarizing trees removes it. Raises
+    GrammarError where a continuation has a symbol's name.
+
+    >>> rules = relative_frequencies("tags", {"S": 1}, {Rule("S", ("'a'", "'b'", "'c'")): 1})
+    >>> print(*binarize_rules(rules).rules.rules, sep=", ")
+    S -> 'a' S_Cont>%27b'>%27c', S_Cont>%27b'>%27c' -> 'b' 'c'
+    """
+    binary: dict[Rule, Weight] = {}
+    continued: dict[Rule, Weight] = {}
+    changed = 0
+    for rule, weight in rules.rules.items():
+        if len(rule.children) <= 2:
+            binary[rule] = weight
+            continue
+        changed += 1
+        parent, rest = rule.parent, rule.children
+        for place in range(1, len(rule.children) - 1):
+            rest = rule.children[place:]
+            continuation = _continuation(rule.parent, rest)
+            step = Rule(parent, (rule.children[place - 1], continuation))
+            if place == 1:
+                binary[step] = weight
+            else:
+                _add_rule(continued, step, weight)
+            parent = continuation
+        _add_rule(continued, Rule(parent, rest), weight)
+    taken = {rule.parent for rule in binary} & {rule.parent for rule in continued}
+    if taken:
+        raise GrammarError(
+            f"the symbol {min(taken)} has the name of a continuation", remedy="call it otherwise"
+        )
+    return BinaryRules(RuleSet(rules.terminal_kind, rules.start, binary | continued, rules.unknown), changed)
+
+
+def _continuation(parent: str, children: tuple[str, ...]) -> str:
+    symbol = parse_label(parent)
+    siblings = tuple(SIBLING + escape(child) for child in children)
+    return str(Symbol(symbol.base, True, (*siblings, *symbol.annotations)))
+
+
+def _add_rule(rules: dict[Rule, Weight], rule: Rule, weight: Weight) -> None:
+    """A continuation of several rules has the sum of their counts, if all are known."""
+    before = rules.get(rule, Weight(1.0, 0.0))
+    known = before.count is not None and weight.count is not None
+    rules[rule] = Weight(1.0, (before.count or 0.0) + (weight.count or 0.0) if known else None)

@@ -16,10 +16,10 @@ NODE_LIMIT = 1_000_000
 
 
 class Sampler:
-    """Draws trees, each with the probability that the grammar gives it.
+    """Draws trees from the grammar's distribution.
 
-    The same grammar and seed give the same trees on every machine and Python. Annotations are left
-    out of the labels. A rule with a single terminal makes a leaf with a tag and a word.
+    The same grammar and seed give the same trees on every machine and Python. Labels are without
+    annotations. A rule with a single terminal makes a leaf with a tag and a word.
     """
 
     def __init__(self, rules: RuleSet, seed: int) -> None:
@@ -41,7 +41,7 @@ class Sampler:
 
     def _tree(self) -> Tree:
         root = self._start.draw(self._random)[0]
-        # Leftmost derivation: nodes come in preorder, and are put together from the back.
+        # A leftmost derivation gives nodes in preorder; trees are built from the last node on.
         nodes: list[tuple[str, tuple[str, ...]]] = []
         stack = [root]
         while stack:

@@ -1,8 +1,7 @@
-"""Unary rules A -> B as a graph: its cycles, and what they add up to.
+"""Unary rules A -> B as a graph: its cycles, and the sums over all chains.
 
 A chain of unary rules may go around a cycle any number of times. The sum over all chains is finite
-unless some cycle is left with probability zero; a grammar with such a cycle derives nothing from it, and
-is refused.
+unless some cycle is left with probability zero; a grammar with such a cycle is refused.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from mbrparse.errors import GrammarError
 #: For each parent's id its unary children with their probabilities.
 UnaryRules = Mapping[int, Mapping[int, float]]
 
-# Less probability than this of leaving a component is none: chains would be longer than rounding can tell.
+# A smaller probability of leaving a component counts as zero: the sums would be beyond double precision.
 LEAST_EXIT = 1e-15
 
 
@@ -76,7 +75,7 @@ def component_closure(
     """(I - U)^-1 over one component: [A, B] is the expected number of B's in chains that begin with A.
 
     ``others`` are, for each symbol, what its rules that are not unary have together. A symbol's rules are
-    taken to sum to one: what they lack, or have too much, is the share of A -> A.
+    taken to sum to one: the difference counts as the probability of A -> A.
 
     Elimination without a subtraction (after Grassmann, Taksar & Heyman 1985; Alfa, Xue & Ye 2002): it
     works on what leaves a symbol instead of 1 - U[A, A], so that every digit holds however near to one
@@ -123,7 +122,7 @@ def check_unary_rules(
 def _divergence(
     members: Sequence[int], rules: UnaryRules, names: Sequence[str], source: str | None
 ) -> GrammarError:
-    # Follow the most probable rules until a symbol comes again: these are the ones that trap.
+    # Follow the most probable rules until a symbol is repeated.
     inside = set(members)
     chain = [members[0]]
     while chain.count(chain[-1]) == 1:

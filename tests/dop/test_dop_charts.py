@@ -13,6 +13,7 @@ from naive_dop import NaiveDop, Node, fragments, inner_nodes, spans, words_of
 
 from mbrparse.decode.parser import Parser
 from mbrparse.errors import GrammarError, OptionsError
+from mbrparse.experiments.dop.explicit_fragments import explicit_fragments
 from mbrparse.grammar.charts.chart import Wanted
 from mbrparse.grammar.charts.clock import NO_LIMIT
 from mbrparse.grammar.charts.dop.dop_charts import DopCharts, Memory
@@ -24,7 +25,6 @@ from mbrparse.grammar.charts.dop.dop_tree_probability import DopTreeProbability
 from mbrparse.grammar.charts.factory import ChartFactory
 from mbrparse.grammar.dop.addressed_treebank import AddressedTreebank, Weighting, address_trees
 from mbrparse.grammar.dop.dop_grammar import DopGrammar
-from mbrparse.grammar.dop.explicit_fragments import explicit_fragments
 from mbrparse.grammar.dop.fragments import fragments_of, number_of_fragments
 from mbrparse.grammar.dop.reduction import reduced_rules
 from mbrparse.grammar.pcfg import PCFG

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mbrparse.errors import GrammarError
-from mbrparse.grammar.binary_rules import binarize_rules
-from mbrparse.grammar.rules import Rule, RuleSet, relative_frequencies
+from mbrparse.grammar.rules import Rule, RuleSet, binarize_rules, relative_frequencies
 from mbrparse.treebank.binarize import debinarize
 from mbrparse.treebank.brackets import read_tree
 

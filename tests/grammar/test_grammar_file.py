@@ -7,8 +7,8 @@ from grammar_strategies import rule_sets
 from hypothesis import given
 
 from mbrparse.errors import FileError, GrammarError
-from mbrparse.grammar.describe import describe
 from mbrparse.grammar.grammar_file import read_rules, write_rules
+from mbrparse.grammar.grammars import describe
 from mbrparse.grammar.rules import Rule, RuleSet, Weight
 
 TEXT = """\

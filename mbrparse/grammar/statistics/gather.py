@@ -1,4 +1,4 @@
-"""What a corpus says about its tags, and about what stands before and after each symbol.
+"""Counts of tag n-grams, and of the tags before and after each symbol.
 
 Figures of merit (Caraballo & Charniak 1998) weigh a constituent by tag n-grams and by boundary
 statistics (their appendix B). Both are kept as counts: from trees by counting, from a grammar and
@@ -51,7 +51,7 @@ class Statistics:
 
     @property
     def sentences(self) -> float:
-        """How many sentences were counted: as many as begin."""
+        """The number of sentences, which is that of sentence beginnings."""
         return sum(count for (first, second, _), count in self.ngrams.items() if first == second == BOUNDARY)
 
 

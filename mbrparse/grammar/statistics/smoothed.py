@@ -1,14 +1,14 @@
-"""Smoothed probabilities from counts: what figures of merit look up.
+"""Smoothed probabilities from counts, for figures of merit.
 
 Everything is smoothed by Witten and Bell's method in its interpolated form (Witten & Bell 1991; Chen &
 Goodman 1998, section 2.4): a context seen C times with T different events gives
 
     p(event | context) = (C(event, context) + T p'(event)) / (C + T)
 
-where p' is the distribution of the shorter context, down to the uniform one. So it goes for tags: from
-trigrams to bigrams to single tags; for p(t | N), the tag after a symbol, to single tags; and for
-p(N | t), the symbols that begin after a tag, to the number of N per tag. (That last one is an expected
-count per occurrence of t, not a distribution over N.)
+where p' is the distribution of the shorter context, down to the uniform one: from trigrams of tags to
+bigrams to single tags; from p(t | N), the tag after a symbol, to single tags; and from p(N | t), the symbols
+that begin after a tag, to the number of N per tag. (The last is an expected count per occurrence of t, not a
+distribution over N.)
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ class StatisticsTables:
 
 
 def no_statistics(terminal_ids: IntArray) -> SentenceStatistics:
-    """What a merit that looks at no statistics is given."""
+    """Empty statistics, for merits that need none."""
     empty = np.zeros(0)
     table = np.zeros((0, 0))
     return SentenceStatistics(empty, table, table, terminal_ids, empty, empty, empty, empty)
@@ -117,9 +117,9 @@ def witten_bell(
     """
     kinds = np.count_nonzero(counts, axis=-1).astype(np.float64)
     seen = counts.sum(axis=-1) if totals is None else totals
-    # A context that was never seen says nothing: the shorter one's distribution stands.
+    # A context that was never seen has the shorter one's distribution.
     kinds = np.where(seen + kinds > 0, kinds, 1.0)
-    # Nor does one that no event followed (C > 0, T = 0), which would make all of them impossible.
+    # One that no event followed (C > 0, T = 0) would make all events impossible.
     kinds = np.maximum(kinds, 1.0)
     smoothed: FloatArray = (counts + kinds[..., None] * shorter) / (seen + kinds)[..., None]
     return smoothed
@@ -171,14 +171,14 @@ class _TagModel:
 
 
 def _log(values: Any) -> Any:
-    """Logs; of what is too small for a number, that of the least: smoothed, nothing is impossible."""
+    """Logs, no smaller than that of the least normal number."""
     return np.log(np.maximum(values, np.finfo(np.float64).tiny))
 
 
 def _table(
     counts: dict[tuple[str, str], float], symbols: Sequence[str], tags: Sequence[str]
 ) -> npt.NDArray[np.float64]:
-    """Counts [tags, symbols]; what the grammar does not know is left out."""
+    """Counts [tags, symbols], without symbols and tags that the grammar lacks."""
     symbol_ids = {symbol: position for position, symbol in enumerate(symbols)}
     tag_ids = {tag: position for position, tag in enumerate(tags)}
     table = np.zeros((len(tags), len(symbols)))

@@ -1,9 +1,7 @@
 """Rare words, and the terminals that take their place in training trees.
 
-Rare words are replaced in the trees, before rules are counted: what stands for them is a terminal like
-any other, and a grammar's numbers sum to one as ever. Such terminals are written in round brackets,
-``(UNKNOWN/NN)``; a word holds none, since treebanks write them ``-LRB-`` and ``-RRB-``, so that no word
-can be taken for one.
+Rare words are replaced in the trees before rules are counted, by terminals in round brackets such as
+``(UNKNOWN/NN)``. No word looks like one of these, since treebanks write brackets as ``-LRB-`` and ``-RRB-``.
 """
 
 from __future__ import annotations
@@ -39,7 +37,7 @@ def unknown_terminal(parts: Iterable[str] = ()) -> str:
 
 
 def is_unknown(terminal: str) -> bool:
-    """Whether a terminal is one of these.
+    """Whether a terminal stands for unknown words.
 
     >>> is_unknown("(UNKNOWN/NN)"), is_unknown("UNKNOWN")
     (True, False)

@@ -39,7 +39,7 @@ _TOGETHER = "keep a grammar and its tagger together, or train again: mbrparse tr
 
 @dataclass(frozen=True)
 class Tagger:
-    """A trained tagger; its ``text`` is the JSON of its file, and all that goes to other processes."""
+    """A trained tagger; ``text`` is the JSON of its file, and all that is pickled."""
 
     text: str
 
@@ -105,7 +105,7 @@ class Tagger:
 
     @cached_property
     def digest(self) -> str:
-        """A short digest of the text, by which a grammar knows its tagger."""
+        """A short digest of the text, which a grammar's file names."""
         return hashlib.sha256(self.text.encode()).hexdigest()[:16]
 
     @property
@@ -144,7 +144,7 @@ class Tagger:
         return tagger
 
     def __getstate__(self) -> dict[str, str]:
-        """What was made from the text is made again where it is needed."""
+        """The rest is made from the text again when it is needed."""
         return {"text": self.text}
 
 
