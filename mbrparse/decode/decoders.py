@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple, Protocol, TypeVar, cast
 
-from mbrparse.decode.fallback import LabelledSpans
 from mbrparse.decode.posteriors.span_posteriors import Posteriors
+from mbrparse.decode.trees import LabelledSpans
 
 ChartT_contra = TypeVar("ChartT_contra", contravariant=True)
 

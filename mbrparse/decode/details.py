@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from mbrparse.decode.decoders import Decoded
-from mbrparse.decode.fallback import LabelledSpans
 from mbrparse.decode.parse_result import Parse
 from mbrparse.decode.posteriors.span_posteriors import Posteriors
 from mbrparse.decode.tree_probability import probability_of
+from mbrparse.decode.trees import LabelledSpans
 from mbrparse.grammar.charts.span_summary import cell_of
 from mbrparse.grammar.grammar_kinds import Grammar
 

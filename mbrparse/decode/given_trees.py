@@ -10,8 +10,8 @@ import itertools
 from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
-from mbrparse.decode.fallback import LabelledSpans
 from mbrparse.decode.posteriors.span_posteriors import is_continuation_label
+from mbrparse.decode.trees import LabelledSpans
 from mbrparse.errors import InputMismatchError, LabelError
 from mbrparse.treebank.clean import TRACE
 from mbrparse.treebank.labels import escape, join_chain, project

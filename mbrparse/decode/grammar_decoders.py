@@ -48,7 +48,7 @@ class GrammarDecoders:
         self.labels = self.grammar.labels
         self.charts = self._charts()
         self.candidates = self._candidates() if options.has_candidates else None
-        self.places = _places(options.objectives, self._makers())
+        self.slots = _places(options.objectives, self._makers())
 
     @staticmethod
     def check(options: ParserOptions) -> None:

@@ -41,29 +41,29 @@ class GrammarSource:
         self._decoders.check(options)
         self._made: GrammarDecoders | None = None
         self.charts: Any = None
-        self.places: tuple[DecoderSlot, ...] = ()
+        self.slots: tuple[DecoderSlot, ...] = ()
         #: The candidates of its charts' sentences, where some are asked for.
         self.candidates: CandidateTrees | None = None
         self.root = grammar.start_label
         self.labels = frozenset(grammar.labels)
         self._options = options
         self.clock = Clock(options.max_seconds)
-        self.renew()
+        self.reset()
         self._max_length = options.max_length or default_max_length(grammar)
         #: Whether words get the tags of their tree; those that rules name themselves have none.
         self.retags = grammar.terminal_kind == "words"
         self.bare = frozenset(unquote(name) for name in grammar.symbols if is_terminal(name))
 
-    def renew(self) -> None:
+    def reset(self) -> None:
         """Make charts and decoders, and the memory that they work in, anew."""
         self._made = None  # first the old ones go
-        self.charts, self.places, self.candidates = None, (), None
+        self.charts, self.slots, self.candidates = None, (), None
         self._made = made = self._decoders(self._source, self._options, self.clock)
-        self.charts, self.places, self.candidates = made.charts, made.places, made.candidates
+        self.charts, self.slots, self.candidates = made.charts, made.slots, made.candidates
 
     @property
-    def together(self) -> bool:
-        """Whether evidence of sentence after sentence stays true: other charts share their memory."""
+    def batched(self) -> bool:
+        """Whether the evidence of several sentences can be held at once: most charts share their memory."""
         return isinstance(self.charts, ChartFactory)
 
     def terminals(self, sentence: Sentence) -> list[str]:

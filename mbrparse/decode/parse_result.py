@@ -9,10 +9,9 @@ from functools import cached_property
 from typing import NamedTuple, overload
 
 from mbrparse.decode.decoders import Decoded
-from mbrparse.decode.fallback import LabelledSpans
 from mbrparse.decode.objectives import Objective
 from mbrparse.decode.posteriors.span_posteriors import Posteriors, SentenceChart
-from mbrparse.decode.trees import TreeParts
+from mbrparse.decode.trees import LabelledSpans, TreeParts
 from mbrparse.errors import ObjectiveError
 from mbrparse.grammar.pcfg import IntArray
 from mbrparse.treebank.tree import Tree

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, NamedTuple, Unpack
 
 from mbrparse.aside import Pace
 from mbrparse.decode.decoders import Decoded, decode_all
-from mbrparse.decode.fallback import LabelledSpans, fallback_spans
 from mbrparse.decode.grammar_source import GrammarSource
 from mbrparse.decode.nary.nary_decoder import NaryDecoder
 from mbrparse.decode.objectives import Objective
@@ -21,7 +20,7 @@ from mbrparse.decode.pooling import Pooling
 from mbrparse.decode.posteriors.posteriors_file import GivenPosteriors
 from mbrparse.decode.posteriors.posteriors_source import PosteriorsSource
 from mbrparse.decode.sentences import Batch, Evidence, Sentence, batch_of_sentences
-from mbrparse.decode.trees import TreeForm, TreeParts
+from mbrparse.decode.trees import LabelledSpans, TreeForm, TreeParts, fallback_spans
 from mbrparse.errors import ChartOverflowError, OptionsError, TimeLimitError
 from mbrparse.grammar.charts.chart import TOO_LARGE
 from mbrparse.grammar.grammar_kinds import Grammar
@@ -82,7 +81,7 @@ class Parser:
         )
 
         self._pace = Pace()
-        places = self.source.places
+        places = self.source.slots
         nary = {position for place in places if place.nary for position in place.positions}
         # Trees of n-ary objectives are written un-binarized, fall-backs too.
         self._forms = [
@@ -140,7 +139,7 @@ class Parser:
             pass
         # Some kernel may have been left half-way: nothing of what it worked on is used again. And what other
         # sentences hold may be what one of them lacks.
-        self.source.renew()
+        self.source.reset()
         if len(batch.sentences) > 1:
             return [parse for one in batch.apart() for parse in self._parses(one)]
         return [self.fallen_back(sentence, TOO_LARGE) for sentence in batch.sentences]
@@ -148,7 +147,7 @@ class Parser:
     def _decoded(self, batch: Batch) -> Iterator[Parse]:
         """Parse sentences together where they may be, else one after the other."""
         evidence = self.source.evidence(batch)
-        if self.source.together and self.options.max_seconds is None:
+        if self.source.batched and self.options.max_seconds is None:
             together = list(evidence)
             # Where one has no tree for a reason of its own, each is told its own.
             with suppress(ChartOverflowError):
@@ -177,7 +176,7 @@ class Parser:
         known = [(one, row) for one, row in zip(group, found, strict=True) if one.posteriors is not None]
         charts = [one.chart for one, _ in known]
         posteriors = [one.posteriors for one, _ in known if one.posteriors is not None]
-        for decoder, positions, _ in self.source.places:
+        for decoder, positions, _ in self.source.slots:
             for (_, row), trees in zip(known, decode_all(decoder, charts, posteriors), strict=True):
                 for position, tree in zip(positions, trees, strict=True):
                     row.decoded[position] = tree

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypedDict, get_args
 
-from mbrparse.decode.fallback import Fallback
 from mbrparse.decode.objectives import OBJECTIVES, Kind, Objective
+from mbrparse.decode.trees import Fallback
 from mbrparse.errors import ObjectiveError, OptionsError
 from mbrparse.grammar.charts.factory import Precision
 from mbrparse.grammar.pcfg import FloatArray

@@ -106,7 +106,7 @@ class Spool:
 
     def __init__(self) -> None:
         """Raises FileError where there is no place for temporary files."""
-        with _errors_told():
+        with _as_file_errors():
             self._stream = tempfile.TemporaryFile()
         self.count = 0
 
@@ -120,13 +120,13 @@ class Spool:
 
     def add(self, lines: Lines) -> None:
         """Keep the lines of one more sentence; raises FileError."""
-        with _errors_told():
+        with _as_file_errors():
             pickle.dump(lines, self._stream, pickle.HIGHEST_PROTOCOL)
         self.count += 1
 
     def __iter__(self) -> Iterator[Lines]:
         """Yield all lines, in their order; raises FileError."""
-        with _errors_told():
+        with _as_file_errors():
             self._stream.seek(0)
         for _ in range(self.count):
             # Nobody else can have written to it.
@@ -138,7 +138,7 @@ class Spool:
 
 
 @contextmanager
-def _errors_told() -> Iterator[None]:
+def _as_file_errors() -> Iterator[None]:
     try:
         yield
     except OSError as error:

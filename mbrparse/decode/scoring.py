@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, cast
 
 from mbrparse.aside import aside
 from mbrparse.decode.details import expected_recalls
-from mbrparse.decode.fallback import LabelledSpans
 from mbrparse.decode.given_trees import Form, GivenTree, find_form, labelled_spans
 from mbrparse.decode.grammar_source import GrammarSource
 from mbrparse.decode.objectives import OBJECTIVES
@@ -18,6 +17,7 @@ from mbrparse.decode.posteriors.span_posteriors import Posteriors
 from mbrparse.decode.run import check_fit
 from mbrparse.decode.sentences import Batch, Evidence
 from mbrparse.decode.tree_probability import TreeProbability
+from mbrparse.decode.trees import LabelledSpans
 from mbrparse.errors import ChartOverflowError
 from mbrparse.grammar.charts.chart import TOO_LARGE
 from mbrparse.grammar.charts.span_summary import cell_of
@@ -118,7 +118,7 @@ class Scorer:
             return
         except MemoryError:
             pass
-        self._source.renew()
+        self._source.reset()
         if self._items is not None:
             self._items = type(self._items)(self._source.charts)
         left = batch._replace(sentences=batch.sentences[done:])

@@ -8,8 +8,8 @@ from typing import Any, Protocol, cast
 
 import numpy as np
 
-from mbrparse.decode.fallback import LabelledSpans
 from mbrparse.decode.posteriors.span_posteriors import is_continuation_label
+from mbrparse.decode.trees import LabelledSpans
 from mbrparse.grammar.grammar_kinds import Grammar
 from mbrparse.grammar.pcfg import PCFG, IntArray
 

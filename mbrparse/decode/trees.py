@@ -1,14 +1,19 @@
-"""From labelled spans to trees."""
+"""Trees of labelled spans, and the trees of sentences without a parse."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from mbrparse.treebank.binarize import debinarize
-from mbrparse.treebank.labels import unescape
+from mbrparse.treebank.labels import continuation_of, unescape
 from mbrparse.treebank.tree import Tree
+
+#: What is written for a sentence without a parse.
+Fallback = Literal["right-branching", "flat", "empty"]
+#: Spans (start, end, label) in preorder.
+LabelledSpans = Sequence[tuple[int, int, str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,13 +36,13 @@ class TreeParts(NamedTuple):
     ``spans`` are nested, in preorder. With ``tags`` the leaves get these; None is a word without one.
     """
 
-    spans: Sequence[tuple[int, int, str]]
+    spans: LabelledSpans
     leaves: Sequence[Tree]
     tags: Sequence[str | None] | None
     form: TreeForm
 
     @property
-    def constituents(self) -> Sequence[tuple[int, int, str]]:
+    def constituents(self) -> LabelledSpans:
         """The spans, with the root over a single terminal."""
         return self.spans or [(0, 1, self.form.root)]
 
@@ -56,7 +61,7 @@ class TreeParts(NamedTuple):
         return TreeParts(tuple(self.spans), self.leaves, tags, self.form)
 
 
-def build_tree(spans: Sequence[tuple[int, int, str]], leaves: Sequence[Tree]) -> Tree:
+def build_tree(spans: LabelledSpans, leaves: Sequence[Tree]) -> Tree:
     """The tree of nested (start, end, label) in preorder over ``leaves``.
 
     >>> str(build_tree([(0, 3, "S"), (1, 3, "A")], [Tree("x"), Tree("y"), Tree("z")]))
@@ -76,7 +81,7 @@ def build_tree(spans: Sequence[tuple[int, int, str]], leaves: Sequence[Tree]) ->
     return tops[0]
 
 
-def nary_tree(spans: Sequence[tuple[int, int, str]], leaves: Sequence[Tree], root: str) -> Tree:
+def nary_tree(spans: LabelledSpans, leaves: Sequence[Tree], root: str) -> Tree:
     """The n-ary tree of these constituents as it is written: chains expanded, a root over a single leaf.
 
     >>> str(nary_tree([(0, 3, "S"), (1, 3, "A+B")], [Tree("x"), Tree("y"), Tree("z")], "S"))
@@ -96,3 +101,25 @@ def tagged(leaves: Sequence[Tree], preterminals: Sequence[str | None]) -> tuple[
         word = leaf.label if leaf.word is None else leaf.word
         built.append(Tree(word) if preterminal is None else Tree(unescape(preterminal), word=word))
     return tuple(built)
+
+
+def fallback_spans(
+    length: int, fallback: Fallback, root: str, labels: frozenset[str]
+) -> LabelledSpans | None:
+    """The spans (start, end, label), in preorder, of a fall-back tree; None for an empty parse.
+
+    ``right-branching`` is Goodman's (1996, section 5): a right-branching structure with the rightmost
+    element attached high. Its root has the label ``root``, the others have that label's continuation,
+    or ``root`` itself where the grammar's ``labels`` hold none.
+
+    >>> fallback_spans(4, "right-branching", "S", frozenset({"S", "S_Cont"}))
+    [(0, 4, 'S'), (0, 3, 'S_Cont'), (1, 3, 'S_Cont')]
+    """
+    if fallback == "empty" or length == 0:
+        return None
+    spans = [(0, length, root)]
+    if fallback == "right-branching":
+        continuation = continuation_of(root)
+        below = continuation if continuation in labels else root
+        spans.extend((start, length - 1, below) for start in range(length - 2))
+    return spans

@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mbrparse.decode.fallback import Fallback
 from mbrparse.decode.objectives import OBJECTIVES, Item, Kind
 from mbrparse.decode.parse_result import Parse
 from mbrparse.decode.parser import Parser
@@ -18,6 +17,7 @@ from mbrparse.decode.parser_options import ParserOptions
 from mbrparse.decode.posteriors.posteriors_file import read_posteriors
 from mbrparse.decode.run import Job, parse_all
 from mbrparse.decode.sentences import Batch
+from mbrparse.decode.trees import Fallback
 from mbrparse.errors import InputMismatchError, OptionsError
 from mbrparse.run.in_order import Chunk
 from mbrparse.treebank.tree import Tree

@@ -328,7 +328,7 @@ def test_forests(objective: str) -> None:
 @pytest.mark.parametrize("objective", ["labelled-recall", "labelled-f", "parent-child", "max-rule-sum"])
 def test_decoders(objective: str) -> None:
     parser = Parser(LATENT, objective, max_seconds=AGES)
-    decoder = next(place.decoder for place in parser.source.places)
+    decoder = next(place.decoder for place in parser.source.slots)
     if hasattr(decoder, "decode_all"):
         # With a limit of time sentences come one by one.
         name, is_slow = "decode_all", lambda _, __, given: [one.length for one in given] == [5]
@@ -383,7 +383,7 @@ def test_given_posteriors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     }
     np.savez(path, lengths=[2, 3], labels=["S"], **arrays)
     parser = Parser(read_posteriors(path), max_seconds=AGES)
-    decoder: Any = parser.source.places[0].decoder
+    decoder: Any = parser.source.slots[0].decoder
     decode = decoder.decode_all
 
     def slow(charts: object, posteriors: list[Any]) -> Any:

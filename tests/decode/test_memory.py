@@ -260,14 +260,14 @@ def test_all_memory_is_made_anew_after_a_failure(objective: str, monkeypatch: py
     sentences = ["x x", "x x x x x", "x x x"]
     expected = [str(parse.tree) for parse in Parser(SMALL, objective).parse(sentences)]
     made: list[GrammarSource] = []
-    renew = GrammarSource.renew
+    renew = GrammarSource.reset
 
     def failing(self: GrammarSource) -> None:
         renew(self)
         made.append(self)
-        self.places = tuple(place._replace(decoder=Failing(place.decoder, 5)) for place in self.places)
+        self.slots = tuple(place._replace(decoder=Failing(place.decoder, 5)) for place in self.slots)
 
-    monkeypatch.setattr(GrammarSource, "renew", failing)
+    monkeypatch.setattr(GrammarSource, "reset", failing)
     parses = Parser(SMALL, objective).parse(sentences)
     assert [str(parses[0].tree), str(parses[2].tree)] == [expected[0], expected[2]]
     assert [parse.reason for parse in parses] == [None, TOO_LARGE, None]

@@ -8,7 +8,7 @@ from mbrparse.decode.derivations.expectations import ItemPosteriors, item_nodes
 from mbrparse.decode.derivations.forest_charts import ForestChart, ForestCharts
 from mbrparse.decode.derivations.item_kinds import expected_items
 from mbrparse.decode.derivations.item_tables import item_tables
-from mbrparse.decode.fallback import LabelledSpans
+from mbrparse.decode.trees import LabelledSpans
 from mbrparse.grammar.rules import is_terminal
 
 _NO_LABEL = -2  # of no rule; -1 stands for a child that is not there

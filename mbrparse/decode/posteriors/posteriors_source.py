@@ -73,7 +73,7 @@ class PosteriorsSource:
         #: Posteriors know no derivations.
         self.candidates = None
         #: They stay what they are, and words keep their tags.
-        self.together, self.retags, self.bare = True, False, frozenset[str]()
+        self.batched, self.retags, self.bare = True, False, frozenset[str]()
         self._given = given
         self.clock = Clock(options.max_seconds)
         self.labels = frozenset(given.labels)
@@ -86,7 +86,7 @@ class PosteriorsSource:
         free = tuple(place for place, row in enumerate(rows) if row.kind is Kind.FREE)
         nary = tuple(place for place, row in enumerate(rows) if row.kind is Kind.NARY)
         root = self.root if options.unlabelled else None
-        self.places: tuple[DecoderSlot, ...] = (
+        self.slots: tuple[DecoderSlot, ...] = (
             DecoderSlot(FreeDecoder([rows[place] for place in free], given.tie, root, self.clock), free),
             DecoderSlot(
                 NaryDecoder([rows[place] for place in nary], given.tie, self.root, self.clock),
@@ -95,7 +95,7 @@ class PosteriorsSource:
             ),
         )
 
-    def renew(self) -> None:
+    def reset(self) -> None:
         """No sentence is worked on in the memory of another."""
 
     def refused(self, sentence: Sentence, reason: str) -> Evidence:

@@ -7,10 +7,10 @@ from typing import NamedTuple
 import numpy as np
 
 from mbrparse.decode.candidates.samples import SampledTree
-from mbrparse.decode.fallback import LabelledSpans
 from mbrparse.decode.free.bracketing import BracketingSearch, best_bracketing
 from mbrparse.decode.free.free_decoder import labelled
 from mbrparse.decode.posteriors.span_posteriors import Posteriors
+from mbrparse.decode.trees import LabelledSpans
 from mbrparse.decode.whole_trees.agreements import Span, crossing_table
 from mbrparse.grammar.charts.span_summary import cell_of
 from mbrparse.grammar.pcfg import FloatArray

@@ -15,10 +15,10 @@ import numpy as np
 from mbrparse.decode.candidates.samples import Sampler, Samples
 from mbrparse.decode.decoders import Certificate, Decoded
 from mbrparse.decode.derivations.forest_charts import ForestCharts
-from mbrparse.decode.fallback import LabelledSpans
 from mbrparse.decode.free.free_decoder import LEAST, best_preterminals
 from mbrparse.decode.objectives import Item, Objective
 from mbrparse.decode.posteriors.span_posteriors import Posteriors
+from mbrparse.decode.trees import LabelledSpans
 from mbrparse.decode.whole_trees.agreements import Uncrossed
 from mbrparse.decode.whole_trees.branch_and_bound import Found, Limit, best_tree
 from mbrparse.decode.whole_trees.completions import JUDGED, bracketing, completions, spans_of
