@@ -1,6 +1,6 @@
-"""mbrparse: parse a sentence for the measure it will be judged by.
+"""mbrparse: minimum Bayes risk parsing, for the criterion that trees are evaluated by.
 
-The way from a treebank to a table, in a notebook::
+From a treebank to a table, in a notebook::
 
     import mbrparse as mp
 
@@ -10,7 +10,7 @@ The way from a treebank to a table, in a notebook::
     parses = mp.Parser(grammar, "labelled-recall", "labelled-tree").parse(test)
     mp.compare(test, parses)
 
-Names are found when they are first asked for, so that importing the package loads no library.
+Names are imported on first use, so that importing the package loads no library.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""``mbrparse baseline``: trees that know nothing, to be evaluated beside those of a parser."""
+"""``mbrparse baseline``: baseline trees, to be evaluated beside those of a parser."""
 
 from __future__ import annotations
 
@@ -17,21 +17,23 @@ PLACEHOLDER = "{seed}"
     "--kind",
     type=NearestChoice(["left", "right", "random", "balanced"]),
     required=True,
-    help="Left- or right-branching, cut at random, or halved.",
+    help="Left-branching, right-branching, split at random, or split in the middle.",
 )
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of random trees.")
+@click.option(
+    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the random trees."
+)
 @click.option(
     "--runs",
     type=click.IntRange(min=1),
     default=1,
     show_default=True,
-    help="So many files of random trees, of --seed and the seeds after it.",
+    help="Write so many files of random trees, with --seed and the seeds after it.",
 )
-@click.option("--label", default="X", show_default=True, help="What all constituents are called.")
+@click.option("--label", default="X", show_default=True, help="The label of all constituents.")
 @click.option(
     "--frequent-labels",
     is_flag=True,
-    help="Call the root and the others what most roots and most others in TREES are called.",
+    help="Use the most frequent label of roots, and that of other constituents, in TREES.",
 )
 @output_option("Where to write; with several runs a pattern such as build/random-{seed}.mrg.")
 @encoding_option()
@@ -45,10 +47,10 @@ def baseline(
     output: str,
     encoding: str,
 ) -> None:
-    """Write a binary tree over the terminals of each of TREES, a line each, an empty one for an empty one.
+    """Write a binary baseline tree for each tree of TREES, one line each, an empty one for an empty one.
 
-    What is the same for every sentence of a length, or drawn at random, is what a parser should be better
-    than. Labels matter only where an evaluation counts them.
+    A parser should be better than trees that depend on nothing but the sentence's length, or on chance.
+    Labels matter only where an evaluation counts them.
     """
     if kind != "random":
         refuse_options(["seed", "runs"], "--kind random")

@@ -54,21 +54,21 @@ def _is_plain(spec: str) -> bool:
     type=NearestChoice(["top", "bottom", "join", "keep"]),
     default="top",
     show_default=True,
-    help="Which label survives a singleton production over a constituent; over a preterminal the "
-    "preterminal stays. Or keep: all singleton productions stay.",
+    help="Unary productions over a constituent: keep the top or the bottom label, join both, or keep the "
+    "production. Over a preterminal the preterminal stays, or with keep all.",
 )
 @label_options()
 @click.option(
     "--leaves",
     type=NearestChoice(["word", "lemma", "both"]),
-    help="What stands under tags where the corpus gives lemmas (both: word-lemma).",
+    help="The leaves, where the corpus gives lemmas (both: word-lemma).",
 )
 @click.option(
     "--direction",
     type=NearestChoice(["right", "left"]),
     default="right",
     show_default=True,
-    help="Where the continuations branch.",
+    help="The direction in which continuations branch.",
 )
 @click.option(
     "--hmarkov",
@@ -76,31 +76,31 @@ def _is_plain(spec: str) -> bool:
     metavar="N|inf",
     default="0",
     show_default=True,
-    help="How many of the siblings still to come a continuation's label names.",
+    help="Horizontal Markovization: how many of the siblings to come a continuation names.",
 )
 @click.option(
     "--vmarkov",
     type=click.IntRange(min=1),
     default=1,
     show_default=True,
-    help="How many levels a label speaks of, its own included (1: no parents).",
+    help="Vertical Markovization: how many levels a label names, its own included (1: no parents).",
 )
 @click.option(
     "--head-rules",
     metavar="collins|FILE",
-    help="Linearize around the head child, by Collins's rules or a file's (disco-dop's form).",
+    help="Binarize around the head child, by Collins's rules or those of a file (in disco-dop's format).",
 )
 @click.option(
     "--annotate",
     type=_annotations,
     metavar="parent,head-tag",
-    help="What labels of constituents name besides: their parent (as --vmarkov 2), the tag of their "
-    "head word (with --head-rules), or both.",
+    help="Annotate labels of constituents with their parent (as --vmarkov 2), the tag of their head word "
+    "(with --head-rules), or both.",
 )
 @click.option(
     "--subcat",
     is_flag=True,
-    help="Continuations name the complements still to come on each side (with --head-rules).",
+    help="Annotate continuations with the complements to come on each side (with --head-rules).",
 )
 @click.option("--max-length", type=click.IntRange(min=1), help="Drop trees with more terminals.")
 @click.option("--sections", metavar="02-21", help="Sections of wsj:DIR.")
@@ -110,7 +110,7 @@ def _is_plain(spec: str) -> bool:
     type=NearestChoice(["stop", "skip"]),
     default="stop",
     show_default=True,
-    help="At a malformed tree: end with an error, or leave it out and count it.",
+    help="At a malformed tree, stop with an error, or skip and count it.",
 )
 @click.pass_context
 def binarize(
@@ -162,7 +162,7 @@ def binarize(
     if head_rules == COLLINS and names is None:
         strangers = [spec for spec in inputs if (corpus := known_corpus(spec)) and corpus.heads != COLLINS]
         for spec in strangers:
-            note(f"warning: Collins's rules know no label of {spec}: give other rules, or a --label-map")
+            note(f"warning: Collins's rules know no labels of {spec}: give other rules or a --label-map")
     how = Preparation(unary, functions, binarization, max_length, names)
     statistics = PreparationStatistics()
     trees = prepare_corpora(
@@ -204,7 +204,7 @@ def _binarization(
             raise click.UsageError("--subcat and --annotate head-tag go with --head-rules.")
         return Binarization(direction, hmarkov, vmarkov)
     if given("direction") or given("hmarkov"):
-        raise click.UsageError("--direction and --hmarkov have no meaning with --head-rules.")
+        raise click.UsageError("--direction and --hmarkov cannot be combined with --head-rules.")
     heads = HeadDriven(read_head_rules(head_rules), HEAD_TAG in annotate, subcat)
     return Binarization(vmarkov=vmarkov, heads=heads)
 
@@ -217,7 +217,7 @@ def _binarization(
 def debinarize(input: str, output: str, joiner: str | None, continuation: str | None, encoding: str) -> None:
     """Turn binarized trees (or a parser's output) back into n-ary ones.
 
-    Continuations are spliced out, annotations dropped, joined chains expanded; empty parses stay.
+    Continuations are removed, annotations dropped, joined chains expanded; empty parses stay.
     """
     from mbrparse.errors import CorpusError, LabelError
     from mbrparse.files import open_output, source_name

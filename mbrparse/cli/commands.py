@@ -99,15 +99,14 @@ def option_group(
 
 
 class SectionedCommand(click.Command):
-    """A command whose help lists its options in sections; those without one stand last."""
+    """A command whose help lists its options in sections, in the order of their first options."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         sections: dict[str, list[tuple[str, str]]] = {}
         for parameter in self.get_params(ctx):
             record = parameter.get_help_record(ctx)
-            if record is not None:
-                sections.setdefault(getattr(parameter, "section", ""), []).append(record)
-        others = sections.pop("", [])
-        for title, records in [*sections.items(), ("Other options", others)]:
+            if isinstance(parameter, click.Option) and record is not None:
+                sections.setdefault(getattr(parameter, "section", "Options"), []).append(record)
+        for title, records in sections.items():
             with formatter.section(title):
                 formatter.write_dl(records)

@@ -48,7 +48,7 @@ class ComparisonOptions:
         profile = self.profile or "goodman"
         spans = profile not in ("goodman", "evalb", "spmrl")
         if profile != "goodman":
-            named = f"means nothing with --profile {profile}"
+            named = f"cannot be combined with --profile {profile}"
             _refuse(context, ("form", "unaries", "crossing_reference"), named)
             _refuse(context, ("average",) if spans else ("everything",), named)
         if spans and by in ("confusions", "attachment"):
@@ -60,7 +60,7 @@ class ComparisonOptions:
             _refuse(context, ("keep_punctuation",), "goes with the profiles of unsupervised parsing")
         if self.evalb is not None:
             unused = ("profile", "form", "unaries", "crossing_reference", "everything")
-            _refuse(context, unused, "means nothing with --evalb")
+            _refuse(context, unused, "cannot be combined with --evalb")
 
     def settings(self, parameters: EvalbParameters | None, **more: Any) -> Settings:
         """The settings of the evaluation; ``parameters`` are those of --evalb, ``more`` other settings.

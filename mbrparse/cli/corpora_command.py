@@ -1,4 +1,4 @@
-"""``mbrparse corpora``: which treebanks are known, which are here, and how to get the others."""
+"""``mbrparse corpora``: the known treebanks, where they are, and how to get those that are missing."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from mbrparse.errors import visible
 
 @click.command()
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
-@click.option("--check", is_flag=True, help="Read those that are here, and print their figures.")
+@click.option("--check", is_flag=True, help="Read those that are found, and print their sizes.")
 def corpora(paths: tuple[str, ...], check: bool) -> None:
-    """List the treebanks that are known by name: size, licence, citation, and where each is.
+    """List the treebanks that are known by name: size, licence, citation, and location.
 
-    They are looked for in NLTK's data (NLTK_DATA) and at the PATHs: a corpus's folder, a zip of it, or a
+    They are searched for in NLTK's data (NLTK_DATA) and at the PATHs: a corpus's folder, a zip of it, or a
     folder of such zips.
     """
     from mbrparse.treebank.found_corpora import find_corpora

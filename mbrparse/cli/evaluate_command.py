@@ -97,11 +97,11 @@ def evaluate(
     """Compare parses with gold trees: a row for each file of PARSES, a column for each criterion.
 
     The criteria are Goodman's (1996): the share of trees and of constituents that are right with
-    their labels, as brackets, or at least cross nothing. GOLD and PARSES hold the same sentences in
-    the same order; "(())" or an empty line is a sentence without a parse, which fails every tree
-    criterion; "not empty" is the share of the others, fall-backs among them. With several parse files,
-    letters behind a figure name those that it beats by more than chance, and below stands how each
-    differs from the first.
+    their labels, right as brackets, or cross nothing. GOLD and PARSES hold the same sentences in the
+    same order; "(())" or an empty line is a sentence without a parse, which fails every tree criterion;
+    "not empty" is the share of the others, fall-backs among them. With several parse files, letters
+    behind a figure name those that are significantly worse, and the differences from the first file
+    are printed below the table.
 
     A file of candidates (parse --candidates) has two rows: its first trees, and the oracle, the best
     of each sentence's by --criterion (or labelled F).
@@ -200,7 +200,7 @@ def _check(
     if several:
         for name in ("by", "details", "strict"):
             if getattr(tables, name):
-                raise click.UsageError(f"--{name} means nothing with --runs.")
+                raise click.UsageError(f"--{name} cannot be combined with --runs.")
     if [gold, *parses, *several].count(STANDARD) > 1:
         raise click.UsageError("standard input (-) can be read only once.")
     comparison.check(context, tables.by)

@@ -1,4 +1,4 @@
-"""``mbrparse grammar``: what a grammar holds, and other programs' formats."""
+"""``mbrparse grammar``: the contents of a grammar, and conversion to other programs' formats."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FORMATS = ["mbrparse", "bitpar", "nltk"]
 
 @click.group()
 def grammar() -> None:
-    """Show, or convert, a grammar."""
+    """Show or convert a grammar."""
 
 
 @grammar.command()
@@ -38,11 +38,11 @@ def info(file: str) -> None:
 @output_option()
 @click.option("--from", "source", type=NearestChoice(FORMATS), default="mbrparse", show_default=True)
 @click.option("--to", "target", type=NearestChoice(FORMATS), default="mbrparse", show_default=True)
-@click.option("--lexicon", metavar="PATH", help="bitpar's lexicon to read.")
-@click.option("--lexicon-output", metavar="PATH", help="bitpar's lexicon to write.")
+@click.option("--lexicon", metavar="PATH", help="The lexicon to read, in bitpar's format.")
+@click.option("--lexicon-output", metavar="PATH", help="The lexicon to write, in bitpar's format.")
 @click.option("--root", default="ROOT", show_default=True, help="The symbol above the start symbols.")
 @click.option(
-    "--terminals", type=NearestChoice(["tags", "words"]), help="What the terminals of NLTK's text are."
+    "--terminals", type=NearestChoice(["tags", "words"]), help="The terminals of a grammar in NLTK's format."
 )
 def convert(
     file: str,
@@ -56,9 +56,9 @@ def convert(
 ) -> None:
     """Read a grammar in one format and write it in another.
 
-    bitpar's format is two files: the rules are FILE and --output, the lexica have options of their own.
-    Into our own format, rules of three children or more are binarized, as charts want them; parse
-    --debinarize takes the continuations out of the trees.
+    bitpar's format has two files: the rules are FILE and --output, the lexica have options of their own.
+    In mbrparse's own format, rules with three or more children are binarized, as charts need it; parse
+    --debinarize removes the continuations from the trees.
     """
     from mbrparse.grammar import formats
     from mbrparse.grammar.grammar_file import write_rules

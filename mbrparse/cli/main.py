@@ -23,28 +23,28 @@ from mbrparse.version import __version__
 # name of the command (and of its function, with _ for -; its module ends in _command, if not named below):
 # its line in the help
 COMMANDS = {
-    "corpora": "List the treebanks that are known, and where they are.",
+    "corpora": "List the known treebanks, and where they are.",
     "binarize": "Clean and binarize a treebank.",
     "debinarize": "Turn binarized trees back into n-ary ones.",
     "split": "Split trees into a training and a test part.",
     "train": "Train a grammar: by counting trees, or inside-outside from bracketed text.",
-    "grammar": "Show, or convert, a grammar.",
+    "grammar": "Show or convert a grammar.",
     "sample": "Sample trees from a grammar.",
-    "parse": "Parse sentences for one objective or several.",
-    "merge": "Merge the parts of a parsing into the files of one run.",
-    "score": "Score given trees: log probabilities and expectations.",
-    "posteriors": "Show a sentence's chart: the posteriors of its spans.",
-    "baseline": "Binary trees that know nothing: left, right, random, balanced.",
-    "evaluate": "Compare parses with gold trees: a table of criteria.",
-    "report": "Write a page: the table, the sentences behind each figure, their trees.",
-    "reproduce": "From a treebank to Goodman's table, in one command.",
+    "parse": "Parse sentences by minimum Bayes risk, or Viterbi.",
+    "merge": "Merge the shards of a run into the files of one run.",
+    "score": "Score trees: log probabilities and expected matches.",
+    "posteriors": "Show the posteriors of a sentence's spans as a chart.",
+    "baseline": "Write baseline trees: left, right, random or balanced.",
+    "evaluate": "Compare parses with gold trees in a table of criteria.",
+    "report": "Write an HTML page with the table, the sentences and their trees.",
+    "reproduce": "Make Goodman's table from a treebank, in one command.",
     "experiment": "Run an experiment: a paper's, or a check of the parser.",
     "show": "Draw trees in the terminal, or as SVG.",
     "completion": "Print what bash, zsh or fish reads to complete commands.",
 }
 
 
-#: What is looked for in the folder that a command is called in (``config_file``).
+#: Files with options, in the folder where a command is called (``config_file``).
 CONFIG_FILES = ("mbrparse.toml", "pyproject.toml")
 
 
@@ -59,24 +59,24 @@ CONFIG_FILES = ("mbrparse.toml", "pyproject.toml")
 @click.option(
     "--config",
     metavar="FILE",
-    help="Take options from this file (default: ./mbrparse.toml, see docs/formats.md).",
+    help="Read options from this file (default: ./mbrparse.toml, see docs/formats.md).",
 )
-@click.option("--no-config", is_flag=True, help="Take options from no file.")
+@click.option("--no-config", is_flag=True, help="Read options from no file.")
 @click.pass_context
 def cli(context: click.Context, config: str | None, no_config: bool) -> None:
-    """Parse a sentence for the measure it will be judged by.
+    """Parse sentences by minimum Bayes risk: for the criterion that the trees are evaluated by.
 
-    The way through: binarize, split, train, parse, evaluate. In all commands "-" is standard input
-    or output.
+    The usual order of commands: binarize, split, train, parse, evaluate. In all commands "-" is standard
+    input or output.
     """
     if config is not None and no_config:
-        raise click.UsageError("Say --config or --no-config, not both.")
+        raise click.UsageError("Give --config or --no-config, not both.")
     if not no_config and (config is not None or any(map(os.path.lexists, CONFIG_FILES))):
         _configure(context, config)
 
 
 def _configure(context: click.Context, config: str | None) -> None:
-    """Take a file's options for defaults, and say so."""
+    """Use the options of a file as defaults, and print that."""
     from pathlib import Path
 
     from mbrparse.cli.config_file import config_in, defaults_of, read_config
@@ -89,15 +89,15 @@ def _configure(context: click.Context, config: str | None) -> None:
     assert isinstance(context.command, click.Group)
     context.default_map = defaults_of(context.command, context, tables, name, source)
     if context.default_map.get(name):
-        note(f"options of {name} from {source} (--no-config leaves them out)")
+        note(f"options of {name} from {source} (--no-config ignores them)")
 
 
 _OUT_OF_MEMORY = MbrparseError(
     "out of memory",
-    remedy="give it less at a time (shorter sentences, a smaller grammar or file, fewer --jobs)",
+    remedy="use shorter sentences, a smaller grammar or file, or fewer --jobs",
 )
 
-# What a full disk, a closed stream and a broken device answer.
+# The errors of a full disk, a closed stream and a broken device.
 _UNWRITTEN = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EBADF, errno.EIO)
 
 
@@ -127,7 +127,7 @@ def main() -> NoReturn:
 
 
 def _run() -> tuple[int, Exception | None]:
-    """Run a command; its exit code, and what there is to say."""
+    """Run a command; return its exit code, and the error to print."""
     try:
         _invoke()
     except click.exceptions.Exit as leave:
@@ -140,11 +140,11 @@ def _run() -> tuple[int, Exception | None]:
     except (click.Abort, KeyboardInterrupt) as interruption:
         return _interrupted(interruption), None
     except BrokenPipeError:
-        # The reader of our output has left (| head): it has what it wanted, and there is nothing to say.
-        # Where files were to be written besides, FileError says that they are not (``together``).
+        # The reader of our output has left (| head): it has what it wanted, and nothing is printed.
+        # If files were to be written too, FileError says that they are not (``together``).
         return 0, None
     except OSError as error:
-        # What is opened by name says so itself: here it is what is printed, or what nobody has thought of.
+        # Errors of named files are FileErrors already: this one is of standard output, or unforeseen.
         if error.filename is None and error.errno in _UNWRITTEN:
             return 1, unwritable("<stdout>", error)
         return 1, FileError(f"failed ({error.strerror or error})", source=error.filename)
@@ -152,7 +152,7 @@ def _run() -> tuple[int, Exception | None]:
 
 
 def _interrupted(interruption: BaseException) -> int:
-    """Say so; the exit code, as shells have it: 130 for Ctrl-C, 143 for SIGTERM."""
+    """Print that; return the exit code, as shells have it: 130 for Ctrl-C, 143 for SIGTERM."""
     number = signals.received()
     by = "" if number == signal.SIGINT else f" ({number.name})"
     note(" ".join((f"interrupted{by}", *map(str, interruption.args))))
@@ -160,7 +160,7 @@ def _interrupted(interruption: BaseException) -> int:
 
 
 def _invoke() -> None:
-    """Call the command, or answer a shell that asks for completions; raises what there is to say."""
+    """Call the command, or answer a shell that asks for completions; raises the error to print."""
     if "_MBRPARSE_COMPLETE" in os.environ:
         from mbrparse.cli.completion_command import answer
 

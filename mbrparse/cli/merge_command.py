@@ -1,4 +1,4 @@
-"""``mbrparse merge``: what shards have left, as the files that one run would have written."""
+"""``mbrparse merge``: the results of shards, as the files that one run would have written."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ from mbrparse.cli.options import check_outputs, note, output_option, with_progre
 @click.command()
 @click.argument("parts", metavar="PART...", nargs=-1, required=True)
 @output_option("Where to write; with several objectives a pattern such as build/{objective}.mrg.")
-@click.option("--details", metavar="FILE", help="Write the details, which parse --details kept.")
-@click.option("--write-posteriors", metavar="FILE.npz", help="Write the posteriors that were kept.")
-@click.option("--candidates", metavar="FILE", help="Write the candidates that were kept.")
+@click.option("--details", metavar="FILE", help="Write the details, if parse had --details.")
+@click.option(
+    "--write-posteriors", metavar="FILE.npz", help="Write the posteriors, if parse had --write-posteriors."
+)
+@click.option("--candidates", metavar="FILE", help="Write the candidates, if parse had --candidates.")
 def merge(
     parts: tuple[str, ...],
     output: str,
@@ -20,11 +22,11 @@ def merge(
     write_posteriors: str | None,
     candidates: str | None,
 ) -> None:
-    """Merge the parts of a parsing into the files that one run would have written.
+    """Merge the shards of a run of parse into the files that one run would have written.
 
-    PARTs are the folders that mbrparse parse --shard I/N --work FOLDER has left, for each I from 1 to N, in
-    any order. They are checked first: none missing, none twice, all finished and whole, all parsed by one
-    version with the same grammar, input and options.
+    PARTs are the folders of mbrparse parse --shard I/N --work FOLDER, for each I from 1 to N, in any order.
+    They are checked first: none may be missing, given twice, unfinished or damaged, and all must have been
+    parsed by one version with the same grammar, input and options.
     """
     from mbrparse.cli.file_options import output_paths
     from mbrparse.decode.parse_files import write_parses
@@ -44,9 +46,7 @@ def merge(
     }
     for option, (path, there) in kept.items():
         if path is not None and not there:
-            raise click.UsageError(
-                f"{option}: the parts have none, since parse was not given {option} either."
-            )
+            raise click.UsageError(f"{option}: the parts have none: parse was run without {option}.")
     check_outputs(
         [*(("--output", path) for path in paths), *((option, path) for option, (path, _) in kept.items())],
         [("PART", f"{part}/{name}") for part in parts for name in (NAME, BLOCKS)],

@@ -1,4 +1,4 @@
-"""Options and habits that several commands share."""
+"""Options that several commands share, progress and messages, and the check of output files."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def jobs_option(help: str = "Processes.") -> Callable[[Command], Command]:
 
 
 def scheduler_option(
-    does: str = "whose workers do the work, instead of --jobs",
+    does: str = "whose workers are used instead of --jobs",
 ) -> Callable[[Command], Command]:
     """``--scheduler ADDRESS|FILE`` instead of ``--jobs``: the command's ``jobs`` is then the Scheduler."""
 
@@ -74,7 +74,7 @@ def scheduler_option(
         option = click.option(
             "--scheduler",
             metavar="ADDRESS|FILE",
-            help=f"The scheduler of a Dask cluster that runs already, {does}.",
+            help=f"The scheduler of a running Dask cluster, {does}.",
         )
         return cast("Command", option(with_scheduler))
 
@@ -90,7 +90,7 @@ def _scheduler_counts() -> bool:
         if (source := context.get_parameter_source(name)) is not None and source.name == "COMMANDLINE"
     ]
     if len(given) == 2:
-        raise click.UsageError("Say --jobs or --scheduler, not both.")
+        raise click.UsageError("Give --jobs or --scheduler, not both.")
     return given != ["jobs"]
 
 
@@ -106,8 +106,8 @@ def prune_option() -> Callable[[Command], Command]:
         type=Finite(min=0, max=1, max_open=True),
         default=0.0,
         metavar="T",
-        help="For large grammars: leave labels out whose posterior over a span is no more than T under the "
-        "grammar without annotations; with a DOP grammar, under the treebank's PCFG (docs/pruning.md).  "
+        help="For large grammars: leave out labels whose posterior over a span is at most T under the "
+        "grammar without annotations, or for a DOP grammar under the treebank's PCFG (docs/pruning.md).  "
         "[default: 0, exact]",
     )
 
@@ -130,13 +130,13 @@ def label_options() -> Callable[[Command], Command]:
         metavar="strip|keep|after:CHARS|before:CHARS",
         default="strip",
         show_default=True,
-        help="Cut labels to categories, or keep them whole. strip goes by the corpus, in files at the first "
-        "- or =, which is after:-= (before:+ cuts UTT+np to np).",
+        help="Cut labels to categories, or keep them whole. strip follows the corpus; in files it cuts at "
+        "the first - or =, as after:-= does (before:+ cuts UTT+np to np).",
     )
     names = click.option(
         "--label-map",
         metavar="FILE",
-        help="New names for categories and tags: old and new, a line each, with * and ? in the old.",
+        help="New names for categories and tags: an old and a new one a line, with * and ? in the old.",
     )
     return lambda command: functions(names(command))
 

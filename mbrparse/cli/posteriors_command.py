@@ -23,14 +23,18 @@ if TYPE_CHECKING:
 @click.argument("input", required=False)
 @input_options()
 @click.option(
-    "--line", type=click.IntRange(min=1), default=1, show_default=True, help="Which sentence, from 1."
+    "--line",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="The number of the sentence, from 1.",
 )
 @click.option(
     "--threshold",
     type=Finite(min=0, max=1),
     default=0.01,
     show_default=True,
-    help="Leave out what is less probable.",
+    help="Leave out less probable constituents.",
 )
 @click.option(
     "--format",
@@ -38,7 +42,7 @@ if TYPE_CHECKING:
     type=NearestChoice(["table", "tsv"]),
     default="table",
     show_default=True,
-    help="A triangle of cells, or a line for each span, with tabs.",
+    help="A triangle of cells, or a tab-separated line for each span.",
 )
 @click.option("--svg", metavar="PATH", help="Draw the chart here, as an SVG image.")
 @click.option("--png", metavar="PATH", help="Draw the chart here, as a PNG image.")
@@ -55,18 +59,17 @@ def posteriors(
     prune: float,
     output: str,
 ) -> None:
-    """Show a sentence's chart: over each span the most probable constituent, and its posterior in per cent.
+    """Show a sentence's chart: the most probable constituent over each span, with its posterior in per cent.
 
-    A row is a first word, a column a last one. INPUT holds trees or lines of tokens (default: standard
-    input), of which --line says which one is shown. With --posteriors it may be left out: the file does
-    not tell the words, and their numbers stand for them.
+    Rows are first words, columns last words. INPUT holds trees or lines of tokens (default: standard input);
+    --line chooses one. With --posteriors, INPUT may be left out: words are then shown by their numbers.
     """
     from mbrparse.aside import aside
     from mbrparse.decode.posteriors.chart_picture import cells, draw_cells, heat_table, listing
     from mbrparse.errors import MbrparseError
 
     if (source.grammar is None) == (source.posteriors is None):
-        raise click.UsageError("Say either --grammar or --posteriors.")
+        raise click.UsageError("Give either --grammar or --posteriors.")
     text = STANDARD if source.posteriors is None and input is None else input
     check_outputs(
         [("--output", output), ("--svg", svg), ("--png", png)],
@@ -75,7 +78,9 @@ def posteriors(
     batch, reason, found = _of_sentence(text, source, line, prune)
     if found is None:
         raise MbrparseError(
-            f"sentence {line} has no chart: {reason}", source=batch.source, remedy="show another: --line N"
+            f"sentence {line} has no chart: {reason}",
+            source=batch.source,
+            remedy="choose another sentence: --line N",
         )
     words = [leaf.label if leaf.word is None else leaf.word for leaf in batch.sentences[0]]
     shown = aside(cells, found, threshold)

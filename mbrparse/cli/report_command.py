@@ -80,7 +80,7 @@ def report(
     page: PageOptions,
     comparison: ComparisonOptions,
 ) -> None:
-    """Write a page to look at: evaluate's table, in which each figure leads to its sentences.
+    """Write an HTML page with evaluate's table, in which each figure links to its sentences.
 
     GOLD and PARSES are as in evaluate. The page opens in any browser, without a network: the table,
     differences with intervals, breakdowns, calibration, and every sentence with its trees, its errors

@@ -15,9 +15,9 @@ from mbrparse.cli.options import check_outputs, note, output_option, with_progre
 @click.option("--seed", type=int, help="Seed of the random numbers (default: a new one, printed).")
 @output_option()
 def sample(grammar: str, count: int, seed: int | None, output: str) -> None:
-    """Sample trees from a grammar, whose rules may have any length.
+    """Sample trees from a grammar. Its rules may have any length.
 
-    The grammar is a file in mbrparse's form, or embedded:flights.
+    GRAMMAR is a file in mbrparse's format, or embedded:flights.
     """
     from mbrparse.files import open_output
     from mbrparse.grammar.grammar_file import read_rules

@@ -1,4 +1,4 @@
-"""``mbrparse score``: trees in, what a grammar says of each."""
+"""``mbrparse score``: trees in, their probabilities under a grammar out."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ _TOGETHER = 200  # trees whose charts are made together
 @click.option(
     "--form",
     type=NearestChoice(["binarized", "original"]),
-    help="The form of the trees: binarized, or original, with any number of children (default: told by the "
-    "trees, and said).",
+    help="The form of the trees: binarized, or original, with any number of children (default: detected and "
+    "printed).",
 )
 @click.option(
     "--items/--no-items",
     default=True,
     show_default=True,
-    help="Whether expected pairs of parent and child, and productions, are told; it takes longer.",
+    help="Also compute expected pairs of parent and child, and productions; this takes longer.",
 )
-@click.option("--max-length", type=click.IntRange(min=1), help="Pass over longer sentences.")
+@click.option("--max-length", type=click.IntRange(min=1), help="Skip longer sentences.")
 @click.option(
     "--format",
     "layout",
@@ -61,11 +61,11 @@ def score(
     output: str,
     encoding: str,
 ) -> None:
-    """Score given trees: log probabilities, and what is expected of each.
+    """Score trees: log probabilities and expected matches.
 
-    TREES are gold trees, a parser's, or any others, one line of output each: the natural log probability of
-    the sentence and of the tree (the sum over its derivations), the expected numbers of its constituents,
-    brackets and productions that are right, and their recall, precision and F. docs/formats.md tells the
+    TREES are gold trees, a parser's, or any others. Each gets one line of output: the natural log probability
+    of the sentence and of the tree (the sum over its derivations), the expected numbers of its constituents,
+    brackets and productions that are right, and their recall, precision and F. docs/formats.md describes the
     columns.
     """
     from mbrparse.decode.given_trees import GivenTree, find_form
@@ -87,7 +87,7 @@ def score(
         )
     found = find_form(given, form)
     if form is None:
-        note(f"trees are taken as {found.form}: {found.because} (--form says otherwise)")
+        note(f"trees are read as {found.form}: {found.because} (--form overrides this)")
     scorer = Scorer(PCFG.from_rules(rules), found.form, items, max_length)
     scorer.check_fit(given)
     account = _Account()

@@ -24,20 +24,24 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("files", metavar="FILE...", nargs=-1, required=True)
 @click.option(
-    "--line", type=click.IntRange(min=1), default=1, show_default=True, help="Which tree of each file."
+    "--line",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="The number of the tree in each file.",
 )
 @click.option(
-    "--differing", is_flag=True, help="From --line on, the next tree that differs between the files."
+    "--differing", is_flag=True, help="Draw the next tree, from --line on, that differs between the files."
 )
 @click.option(
     "--count",
     type=click.IntRange(min=1),
     default=1,
     show_default=True,
-    help="So many sentences, not just one.",
+    help="Draw so many sentences.",
 )
-@click.option("--svg", metavar="PATH", help="Write the drawing here too, as an SVG image.")
-@click.option("--png", metavar="PATH", help="And here, as a PNG image.")
+@click.option("--svg", metavar="PATH", help="Also write the drawing as an SVG image.")
+@click.option("--png", metavar="PATH", help="Also write the drawing as a PNG image.")
 @encoding_option()
 def show(
     files: tuple[str, ...],
@@ -48,10 +52,10 @@ def show(
     png: str | None,
     encoding: str,
 ) -> None:
-    """Draw a tree, or the same sentence's trees from several files one below the other.
+    """Draw a tree, or the trees of one sentence from several files, one below the other.
 
     Constituents that the first file's tree lacks are marked with a star (and coloured, in a terminal
-    and in images). In a terminal, what is wider is folded.
+    and in images). Drawings that are wider than the terminal are folded.
     """
     if files.count(STANDARD) > 1:
         raise click.UsageError("standard input (-) can be read only once.")
@@ -93,7 +97,7 @@ def _sentences(
     if not sentences:
         raise CorpusError(
             f"the trees of all files are alike from tree {line} on",
-            remedy="without --differing they are drawn all the same",
+            remedy="leave out --differing to draw them",
         )
     return sentences
 

@@ -12,15 +12,15 @@ from mbrparse.cli.options import check_outputs, encoding_option, note
 @click.option(
     "--test-fraction",
     metavar="F",
-    help="Test on the last floor(N*F) trees, or with --seed on as many at random.",
+    help="Test on the last floor(N*F) trees, or with --seed on as many random ones.",
 )
 @click.option("--test-last", type=click.IntRange(min=0), metavar="N", help="Test on the last N trees.")
 @click.option(
     "--test-random", type=click.IntRange(min=0), metavar="N", help="Test on N trees drawn at random."
 )
 @click.option("--seed", type=int, help="Seed of a random draw.")
-@click.option("--train-output", metavar="PATH", help="Where the training trees go.")
-@click.option("--test-output", metavar="PATH", help="Where the test trees go.")
+@click.option("--train-output", metavar="PATH", help="The file of the training trees.")
+@click.option("--test-output", metavar="PATH", help="The file of the test trees.")
 @encoding_option()
 def split(
     input: str,
@@ -39,13 +39,13 @@ def split(
     from mbrparse.treebank.brackets import read_tree_file
 
     if sum(option is not None for option in (test_fraction, test_last, test_random)) != 1:
-        raise click.UsageError("Say one of --test-fraction, --test-last and --test-random.")
+        raise click.UsageError("Give one of --test-fraction, --test-last and --test-random.")
     if test_random is not None and seed is None:
         raise click.UsageError("--test-random needs --seed.")
     if test_last is not None and seed is not None:
         raise click.UsageError("--seed goes with --test-fraction and --test-random.")
     if train_output is None and test_output is None:
-        raise click.UsageError("Say --train-output, --test-output or both.")
+        raise click.UsageError("Give --train-output, --test-output or both.")
     check_outputs([("--train-output", train_output), ("--test-output", test_output)], [("INPUT", input)])
     # As text: half the memory of the trees, and what is written is what their writer writes.
     trees: list[str] = []

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from mbrparse.cli.commands import SectionedCommand, option_group
 from mbrparse.cli.options import (
     Finite,
     NearestChoice,
@@ -23,11 +25,70 @@ from mbrparse.path_kinds import is_file
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from mbrparse.grammar.dop.addressed_treebank import Weighting
+    from mbrparse.grammar.rules import TerminalKind
     from mbrparse.grammar.words.unknown import UnknownKind
     from mbrparse.treebank.corpora import SourceTree
 
 
-@click.command()
+@dataclass(frozen=True)
+class WordOptions:
+    """What sentences are made of, and which words stand for unknown ones."""
+
+    terminals: Any
+    unknown: Any
+    rare: int | None
+
+    @property
+    def model(self) -> UnknownKind | None:
+        """The model of unknown words, if there is one."""
+        if self.terminals != "words" or self.unknown == "none":
+            return None
+        kind: UnknownKind = self.unknown or "signature"
+        return kind
+
+    def check(self, method: str, output: str) -> None:
+        """Raise UsageError for options that lack others, or a file beside OUTPUT."""
+        for name, needed in (
+            ("--method counting or dop", method in ("counting", "dop")),
+            ("--terminals words", self.terminals == "words"),
+        ):
+            if not needed:
+                refuse_options(["unknown", "rare"], name)
+        if self.unknown == "none" and self.rare is not None:
+            raise click.UsageError("--rare needs --unknown signature or collins.")
+        if self.unknown == "collins" and not is_file(output):
+            raise click.UsageError(
+                "--unknown collins needs --output FILE: its tagger is written to FILE.tagger.json."
+            )
+
+
+@dataclass(frozen=True)
+class FragmentOptions:
+    """The fragments of a DOP grammar."""
+
+    weights: Any
+    max_depth: int | None
+
+
+@dataclass(frozen=True)
+class EstimationOptions:
+    """Inside-outside re-estimation, as ``InsideOutside`` names it."""
+
+    nonterminals: int
+    seed: int
+    init: str | None
+    iterations: int
+    tolerance: float | None
+    brackets: bool
+    max_length: int | None
+    heldout: str | None
+    curve: str | None
+    resume: bool
+    jobs: Any
+
+
+@click.command(cls=SectionedCommand)
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
 @output_option()
 @click.option(
@@ -35,71 +96,98 @@ if TYPE_CHECKING:
     type=NearestChoice(["counting", "inside-outside", "dop"]),
     default="counting",
     show_default=True,
-    help="Relative frequencies of binarized trees; or re-estimation from bracketed text, whose options are "
-    "those below --encoding; or all fragments of binarized trees (data-oriented parsing).",
-)
-@click.option(
-    "--weights",
-    type=NearestChoice(["plain", "equal", "bonnema"]),
-    help="Of fragments, with dop: each counts once; the nodes of a label share equally; or that with half "
-    "for each node that a fragment goes on to.  [default: plain]",
-)
-@click.option(
-    "--max-depth", type=click.IntRange(min=1), metavar="D", help="Of fragments, with dop.  [default: any]"
-)
-@click.option(
-    "--terminals",
-    type=NearestChoice(["tags", "words"]),
-    help="What sentences are made of: their tags, or words under preterminals.  [default: tags]",
-)
-@click.option(
-    "--unknown",
-    type=NearestChoice(["signature", "collins", "none"]),
-    help="Rare words stand for unknown ones: by capitals, digits, hyphen and suffix; by the tag of a tagger, "
-    "written to OUTPUT.tagger.json; or not, and unseen words have no parse.  [default with words: signature]",
-)
-@click.option(
-    "--rare",
-    type=click.IntRange(min=2),
-    metavar="N",
-    help="Words seen fewer than N times are rare.  [default: signature 2, collins 6]",
+    help="Relative frequencies of binarized trees; re-estimation from bracketed text; or all fragments of "
+    "binarized trees (data-oriented parsing).",
 )
 @click.option(
     "--statistics",
     metavar="FILE",
-    help="Write tag n-grams and boundary statistics too, for mbrparse parse --engine best-first: counts, "
+    help="Also write tag n-grams and boundary statistics, for mbrparse parse --engine best-first: counts, "
     "or with inside-outside expectations under the trained grammar.",
 )
 @encoding_option()
-@click.option("--nonterminals", default=15, show_default=True, help="Nonterminals of the random start.")
-@click.option("--seed", default=0, show_default=True, help="Of the random start.")
-@click.option("--init", metavar="GRAMMAR", help="Start from a grammar instead, one without unary rules.")
-@click.option("--iterations", type=click.IntRange(min=0), default=75, show_default=True, help="At most.")
-@click.option("--tolerance", type=Finite(min=0), help="Stop when the cross-entropy (bits) changes by less.")
-@click.option(
-    "--brackets/--no-brackets", default=True, show_default=True, help="Heed the brackets, or bare strings."
+@option_group(
+    "words",
+    WordOptions,
+    "Words",
+    click.option(
+        "--terminals",
+        type=NearestChoice(["tags", "words"]),
+        help="The terminals: tags, or words under preterminals.  [default: tags]",
+    ),
+    click.option(
+        "--unknown",
+        type=NearestChoice(["signature", "collins", "none"]),
+        help="The model of unknown words, trained on rare ones: by capitals, digits, hyphen and suffix; by "
+        "the tag of a tagger, written to OUTPUT.tagger.json; or none, so that unseen words have no parse.  "
+        "[default with words: signature]",
+    ),
+    click.option(
+        "--rare",
+        type=click.IntRange(min=2),
+        metavar="N",
+        help="Words seen fewer than N times are rare.  [default: signature 2, collins 6]",
+    ),
 )
-@click.option(
-    "--max-length",
-    type=click.IntRange(min=1),
-    help="Leave longer sentences out (default: those whose charts would take more than 2 GB).",
+@option_group(
+    "fragments",
+    FragmentOptions,
+    "Fragments, with --method dop",
+    click.option(
+        "--weights",
+        type=NearestChoice(["plain", "equal", "bonnema"]),
+        help="The weights of fragments: plain counts each once; with equal the nodes of a label share "
+        "equally; bonnema also halves a fragment's weight for each inner node.  [default: plain]",
+    ),
+    click.option(
+        "--max-depth",
+        type=click.IntRange(min=1),
+        metavar="D",
+        help="The greatest depth of a fragment.  [default: any]",
+    ),
 )
-@click.option("--heldout", metavar="FILE", help="Trees whose strings' cross-entropy is shown.")
-@click.option("--curve", metavar="CSV", help="Write a row of figures for each iteration.")
-@click.option("--resume", is_flag=True, help="Go on from OUTPUT.checkpoint, to the identical result.")
-@jobs_option("Threads.")
+@option_group(
+    "estimation",
+    EstimationOptions,
+    "Re-estimation, with --method inside-outside",
+    click.option(
+        "--nonterminals", default=15, show_default=True, help="Nonterminals of the random first grammar."
+    ),
+    click.option("--seed", default=0, show_default=True, help="Seed of the random first grammar."),
+    click.option(
+        "--init", metavar="GRAMMAR", help="Start from this grammar instead, one without unary rules."
+    ),
+    click.option(
+        "--iterations", type=click.IntRange(min=0), default=75, show_default=True, help="At most so many."
+    ),
+    click.option(
+        "--tolerance", type=Finite(min=0), help="Stop when the cross-entropy (bits) changes by less."
+    ),
+    click.option(
+        "--brackets/--no-brackets",
+        default=True,
+        show_default=True,
+        help="Use the brackets, or the bare strings.",
+    ),
+    click.option(
+        "--max-length",
+        type=click.IntRange(min=1),
+        help="Leave longer sentences out (default: those whose charts would take more than 2 GB).",
+    ),
+    click.option("--heldout", metavar="FILE", help="Report the cross-entropy of these trees' strings."),
+    click.option("--curve", metavar="CSV", help="Write a row of figures for each iteration."),
+    click.option("--resume", is_flag=True, help="Go on from OUTPUT.checkpoint; the result is identical."),
+    jobs_option("Threads."),
+)
 def train(
     inputs: tuple[str, ...],
     output: str,
     method: str,
-    weights: Any,
-    max_depth: int | None,
-    terminals: Any,
-    unknown: Any,
-    rare: int | None,
     statistics: str | None,
     encoding: str,
-    **options: Any,
+    words: WordOptions,
+    fragments: FragmentOptions,
+    estimation: EstimationOptions,
 ) -> None:
     """Train a grammar from trees.
 
@@ -113,19 +201,38 @@ def train(
         refuse_options(["weights", "max_depth"], "--method dop")
     else:
         refuse_options(["statistics"], "--method counting or inside-outside")
-    _check_words(method, terminals, unknown, rare, output)
-    _check_places(inputs, output, method, unknown, statistics, options)
+    words.check(method, output)
+    # A re-estimation that is resumed reads its texts and its first grammar again.
+    checkpoint = f"{output}.checkpoint" if method == "inside-outside" and is_file(output) else None
+    check_outputs(
+        [
+            ("--output", output),
+            ("OUTPUT.checkpoint", checkpoint),
+            ("OUTPUT.tagger.json", f"{output}.tagger.json" if words.unknown == "collins" else None),
+            ("--statistics", statistics),
+            ("--curve", estimation.curve),
+        ],
+        [
+            *(("INPUT", path) for path in inputs),
+            ("--init", estimation.init),
+            ("--heldout", estimation.heldout),
+        ],
+    )
     if method == "inside-outside":
-        _inside_outside(inputs, output, terminals, encoding, statistics=statistics, **options)
+        _inside_outside(inputs, output, words.terminals, encoding, estimation, statistics)
         return
-    _refuse_unused([*options, "scheduler"])
+    unused = [field.name for field in fields(EstimationOptions)]
+    refuse_options([*unused, "scheduler"], "--method inside-outside")
     from mbrparse.treebank.corpora import read_inputs
 
-    model: UnknownKind | None = None if terminals != "words" or unknown == "none" else unknown or "signature"
     trees = read_inputs(inputs, encoding)
     if method == "dop":
-        _dop(trees, output, terminals or "tags", model, rare, weights or "plain", max_depth)
-        return
+        _dop(trees, output, words, fragments)
+    else:
+        _count(trees, output, words, statistics)
+
+
+def _count(trees: Iterable[SourceTree], output: str, words: WordOptions, statistics: str | None) -> None:
     from mbrparse.grammar.grammar_file import write_rules
     from mbrparse.grammar.induce import train_by_counting
     from mbrparse.grammar.rules import unquote
@@ -133,9 +240,9 @@ def train(
 
     rules, counts = train_by_counting(
         trees,
-        terminals or "tags",
-        model,
-        rare,
+        words.terminals or "tags",
+        words.model,
+        words.rare,
         statistics is not None,
         note,
         with_progress,
@@ -147,19 +254,11 @@ def train(
 
             write_statistics(counts, statistics)
     note(f"{sum(weight.count or 0 for weight in rules.start.values()):g} trees, {len(rules.rules)} rules")
-    if model is not None and not any(is_unknown(unquote(rule.children[0])) for rule in rules.rules):
+    if words.model is not None and not any(is_unknown(unquote(rule.children[0])) for rule in rules.rules):
         note("no word was rare: sentences with unseen words will fall back")
 
 
-def _dop(
-    trees: Iterable[SourceTree],
-    output: str,
-    terminals: Any,
-    model: UnknownKind | None,
-    rare: int | None,
-    weights: Any,
-    max_depth: int | None,
-) -> None:
+def _dop(trees: Iterable[SourceTree], output: str, words: WordOptions, fragments: FragmentOptions) -> None:
     from dataclasses import replace
 
     from mbrparse.grammar.dop.addressed_treebank import address_trees
@@ -167,12 +266,16 @@ def _dop(
     from mbrparse.grammar.induce import replace_unknown, with_trained_tagger
 
     trees = with_progress(trees, "reading")
+    model = words.model
+    kind: TerminalKind = words.terminals or "tags"
+    weights: Weighting = fragments.weights or "plain"
+    max_depth = fragments.max_depth
     if model is None:
-        treebank = address_trees(trees, terminals, weights, max_depth)
+        treebank = address_trees(trees, kind, weights, max_depth)
     else:
         originals = list(trees)
-        replaced, unknown = replace_unknown(originals, model, rare)
-        treebank = address_trees(replaced, terminals, weights, max_depth)
+        replaced, unknown = replace_unknown(originals, model, words.rare)
+        treebank = address_trees(replaced, kind, weights, max_depth)
         treebank = replace(treebank, unknown=with_trained_tagger(unknown, originals, note))
     write_treebank(treebank, output)
     nodes, addresses = treebank.count.sum(), len(treebank.count)
@@ -180,12 +283,17 @@ def _dop(
 
 
 def _inside_outside(
-    inputs: tuple[str, ...], output: str, terminals: Any, encoding: str, **options: Any
+    inputs: tuple[str, ...],
+    output: str,
+    terminals: Any,
+    encoding: str,
+    estimation: EstimationOptions,
+    statistics: str | None,
 ) -> None:
     from mbrparse.grammar.training.inside_outside import InsideOutside, checkpoint_path, train_files
     from mbrparse.grammar.training.iterations import Interrupted
 
-    how = InsideOutside(**options)
+    how = InsideOutside(statistics=statistics, **vars(estimation))
     resumable = checkpoint_path(output) is not None
     if how.resume and not resumable:
         raise click.UsageError("--resume needs --output FILE: its checkpoint is FILE.checkpoint.")
@@ -204,59 +312,3 @@ def _inside_outside(
         kept = f": {output} keeps the last, --resume goes on" if resumable else ""
         raise KeyboardInterrupt(f"after {done} iterations{kept}") from None
     note(f"{trained.sentences} sentences, {trained.iterations} iterations, {len(trained.rules.rules)} rules")
-
-
-def _check_words(
-    method: str, terminals: str | None, unknown: str | None, rare: int | None, output: str
-) -> None:
-    """Unknown words are a matter of counting words, and Collins's need a file."""
-    for name, needed in (
-        ("--method counting or dop", method in ("counting", "dop")),
-        ("--terminals words", terminals == "words"),
-    ):
-        if not needed:
-            refuse_options(["unknown", "rare"], name)
-    if unknown == "none" and rare is not None:
-        raise click.UsageError("--rare needs --unknown signature or collins.")
-    if unknown == "collins" and not is_file(output):
-        raise click.UsageError(
-            "--unknown collins needs --output FILE: its tagger is written to FILE.tagger.json."
-        )
-
-
-def _check_places(
-    inputs: tuple[str, ...],
-    output: str,
-    method: str,
-    unknown: str | None,
-    statistics: str | None,
-    options: dict[str, Any],
-) -> None:
-    """What is written goes to places of its own: the files beside OUTPUT, too, and none that is read.
-
-    A re-estimation needs its texts and its first grammar again to be resumed.
-    """
-    beside = f"{output}.checkpoint" if method == "inside-outside" else None
-    check_outputs(
-        [
-            ("--output", output),
-            ("OUTPUT.checkpoint", beside if is_file(output) else None),
-            ("OUTPUT.tagger.json", f"{output}.tagger.json" if unknown == "collins" else None),
-            ("--statistics", statistics),
-            ("--curve", options["curve"]),
-        ],
-        [
-            *(("INPUT", path) for path in inputs),
-            ("--init", options["init"]),
-            ("--heldout", options["heldout"]),
-        ],
-    )
-
-
-def _refuse_unused(options: Iterable[str]) -> None:
-    """An option of the other method is a mistake, not a detail."""
-    context = click.get_current_context()
-    for name in options:
-        source = context.get_parameter_source(name)
-        if source is not None and source.name == "COMMANDLINE":
-            raise click.UsageError(f"--{name.replace('_', '-')} needs --method inside-outside.")

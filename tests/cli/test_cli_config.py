@@ -29,7 +29,7 @@ def test_options_of_the_folder(command: Command, here: Path) -> None:
     outcome = command("split", "trees.mrg")
     assert (outcome.code, outcome.out) == (0, "(S a (S_Cont b c))\n")
     assert outcome.err.startswith(
-        "mbrparse: options of split from mbrparse.toml (--no-config leaves them out)\n"
+        "mbrparse: options of split from mbrparse.toml (--no-config ignores them)\n"
     )
     # The command line wins, and options may be left out.
     assert command("split", "trees.mrg", "--test-last", 2).out == TREES

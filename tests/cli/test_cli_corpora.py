@@ -118,5 +118,5 @@ def test_labels_of_other_traditions(command: Command, tmp_path: Path) -> None:
 def test_options_that_a_corpus_has_no_use_for(command: Command, zipped: Path) -> None:
     assert "gives no lemmas" in command("binarize", zipped, "--leaves", "lemma").error
     outcome = command("binarize", f"icepahc:{zipped}", "--head-rules", "collins")
-    assert f"warning: Collins's rules know no label of icepahc:{zipped}" in outcome.err
+    assert f"warning: Collins's rules know no labels of icepahc:{zipped}" in outcome.err
     assert "Collins" not in command("binarize", "embedded:flights", "--head-rules", "collins").err

@@ -94,8 +94,8 @@ def test_rules_that_are_not_there(command: Command) -> None:
     [
         (["--subcat"], "--subcat and --annotate head-tag go with --head-rules."),
         (["--annotate", "parent,head-tag"], "--subcat and --annotate head-tag go with --head-rules."),
-        (["--head-rules", "collins", "--hmarkov", "0"], "have no meaning with --head-rules."),
-        (["--head-rules", "collins", "--direction", "right"], "have no meaning with --head-rules."),
+        (["--head-rules", "collins", "--hmarkov", "0"], "cannot be combined with --head-rules."),
+        (["--head-rules", "collins", "--direction", "right"], "cannot be combined with --head-rules."),
         (["--annotate", "parent", "--vmarkov", "1"], "--annotate parent is --vmarkov 2, not 1."),
         (["--annotate", "parent", "--vmarkov", "3"], "--annotate parent is --vmarkov 2, not 3."),
         (["--annotate", "parents"], "Did you mean 'parent'?"),

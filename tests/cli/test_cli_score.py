@@ -63,7 +63,7 @@ def test_both_forms_have_one_probability(command: Command, folder: Path) -> None
 
 def test_the_form_is_said(command: Command, folder: Path) -> None:
     outcome = command("score", "-g", folder / "grammar.txt", stdin="(S DT NN .)\n(())\n")
-    assert "trees are taken as original: S has 3 children on line 1 (--form says otherwise)" in outcome.err
+    assert "trees are read as original: S has 3 children on line 1 (--form overrides this)" in outcome.err
     first, second = map(json.loads, outcome.out.splitlines())
     assert first["reason"] == "no parse"
     assert (second["sentence"], second["reason"], second["length"]) == (2, "no tree", 0)
@@ -133,7 +133,7 @@ def test_the_chart_of_given_posteriors(command: Command, folder: Path) -> None:
 def test_what_has_no_chart(command: Command, folder: Path) -> None:
     grammar = folder / "grammar.txt"
     outcome = command("posteriors", "-g", grammar, stdin="NN DT\n")
-    assert outcome.error == "<stdin>: sentence 1 has no chart: no parse; show another: --line N"
+    assert outcome.error == "<stdin>: sentence 1 has no chart: no parse; choose another sentence: --line N"
     outcome = command("posteriors", "-g", grammar, "--line", 3, stdin=SENTENCE)
     assert outcome.error == "<stdin>: there is no sentence 3: the input holds 1"
     assert command("posteriors", stdin=SENTENCE).code == 2

@@ -350,7 +350,7 @@ def test_merge_writes_what_was_kept(command: Command) -> None:
     for option in ("--candidates", "--write-posteriors"):
         refused = command(*merge, option, "file")
         assert refused.code == 2
-        assert f"{option}: the parts have none, since parse was not given {option} either." in refused.err
+        assert f"{option}: the parts have none: parse was run without {option}." in refused.err
     told = command(*merge, "-o", "out").err.splitlines()
     assert told[0] == "mbrparse: not written, though the parts have it: --details FILE"
     assert len(told) == 2

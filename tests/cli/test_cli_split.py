@@ -56,8 +56,8 @@ def test_trees_of_several_lines_and_empty_parses(command: Command) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ([], "Say one of --test-fraction, --test-last and --test-random."),
-        (["--test-last", "1", "--test-fraction", "0.1"], "Say one of --test-fraction,"),
+        ([], "Give one of --test-fraction, --test-last and --test-random."),
+        (["--test-last", "1", "--test-fraction", "0.1"], "Give one of --test-fraction,"),
         (["--test-random", "1"], "--test-random needs --seed."),
         (["--test-last", "1", "--seed", "1"], "--seed goes with --test-fraction and --test-random."),
         (["--test-last", "-1"], "-1 is not in the range x>=0"),

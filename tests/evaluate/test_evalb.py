@@ -259,7 +259,7 @@ def test_usage(command: Command) -> None:
     for option in (["--form", "original"], ["--all"], ["--crossing-reference", "binarized"]):
         done = command("evaluate", "--evalb", COLLINS, *option, *pair)
         assert done.code == 2
-        assert f"{option[0]} means nothing with --evalb" in done.err
+        assert f"{option[0]} cannot be combined with --evalb" in done.err
     assert command("evaluate", "--strict", *pair).code == 2
 
 

@@ -303,7 +303,7 @@ def test_jobs_or_a_scheduler(toy_folder: Path, command: Command) -> None:
     arguments = ("parse", "-g", "grammar.txt", "tags.txt")
     done = command(*arguments, "--jobs", 2, "--scheduler", "x")
     assert done.code == 2
-    assert "Say --jobs or --scheduler, not both." in done.err
+    assert "Give --jobs or --scheduler, not both." in done.err
     # The command line is nearer than a file of settings.
     (toy_folder / "mbrparse.toml").write_text('[parse]\nscheduler = "nowhere"\n')
     assert command(*arguments, "--jobs", 1).code == 0
