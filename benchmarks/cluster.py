@@ -34,7 +34,7 @@ os.environ.setdefault("DASK_DISTRIBUTED__ADMIN__TICK__INTERVAL", "1s")
 import psutil
 from distributed import LocalCluster
 
-from mbrparse.decode.sentences import stretches
+from mbrparse.decode.sentences import sentence_ends
 from mbrparse.run.in_order import Chunk, Part, in_order
 from mbrparse.run.jobs import open_pool
 from mbrparse.run.pool import CallerDrivenPool, PoolFuture, TaskFunction
@@ -125,7 +125,7 @@ class Simulated(CallerDrivenPool):
         """Nothing is there to end."""
 
     def _enqueue(self, fn: Callable[..., Any], args: Any, kwargs: Any, future: PoolFuture[Any]) -> None:
-        lengths = [[length for _, length in stretches(part.chunk)] for part in args[0]]
+        lengths = [[length for _, length in sentence_ends(part.chunk)] for part in args[0]]
         cost = sum(n**3 for part in lengths for n in part) * CUBIC * self._noise.lognormvariate(0.0, 0.1)
         self.tasks += 1
         self._queue.append((cost, [[None] * len(part) for part in lengths], future))
@@ -177,7 +177,7 @@ def simulated(sentences: int) -> None:
             return count / sum(taken) - 1 if taken else None
 
         began = time.process_time()
-        tasks = Packer(pool, one_by_one(made, taken), stretches, to_come)
+        tasks = Packer(pool, one_by_one(made, taken), sentence_ends, to_come)
         done = sum(map(len, in_order(pool, TaskFunction(lambda: list), tasks, sentences_in, list, print)))
         client = time.process_time() - began
         assert done == count

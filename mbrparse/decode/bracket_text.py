@@ -1,7 +1,7 @@
-"""From what trees are made of to lines of brackets: those of a whole batch in one step, no tree is built.
+"""Lines of brackets from the parts of trees: those of a batch in one kernel call, without building trees.
 
-A tree's text is put together from pieces: the opening of each label with all brackets of its chain, each
-leaf, and closing brackets. They are bytes (UTF-8) in tables, to which labels are added as they are met.
+A tree's text consists of pieces: the opening of each label with all brackets of its chain, each leaf, and
+closing brackets. Pieces are bytes (UTF-8) in tables, which grow as new labels occur.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class _Trees(NamedTuple):
 
 
 class BracketText:
-    """Writes trees as lines; it knows the labels that it has written before."""
+    """Writes trees as lines, and keeps the pieces of labels."""
 
     def __init__(self) -> None:
         self._pace = Pace()
@@ -87,12 +87,12 @@ class BracketText:
         self._rows = [(0, False, False)]
         self._pieces = _pieces(self._openings, self._rows)
         # By names and form, and whether they are tags: the piece of each id, and at last that of NO_LABEL.
-        # Names and form are held, so that none is taken for another.
+        # Names and form are kept, so that their ids stay unique.
         self._of_names: dict[tuple[int, int, bool], tuple[Sequence[str], TreeForm, Offsets]] = {}
         self._listed = Names()
 
     def lines(self, trees: Sequence[TreeParts | None]) -> list[str]:
-        """The text of each tree (None: the empty parse), as that of the tree that is built of it."""
+        """The text of each tree (None: the empty parse), the same as that of the built tree."""
         written = [tree for tree in trees if tree is not None]
         if not written:
             return [EMPTY_PARSE] * len(trees)

@@ -1,8 +1,7 @@
-"""What every decoder does: from what is known of a sentence to one tree for each of its objectives.
+"""The interface of decoders: one tree for each of their objectives, from a chart or posteriors.
 
-A decoder serves objectives of one kind. It is made once, with its objectives, and knows nothing of the
-others; what it may ask of a chart is in its type. Who makes them: grammar_decoders, dop.dop_decoders and
-posteriors.posteriors_source.
+A decoder serves objectives of one kind. It is made once, with its objectives, and its type says what it needs
+of a chart. Decoders are made by ``grammar_decoders``, ``dop_decoders`` and ``posteriors_source``.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ ChartT_contra = TypeVar("ChartT_contra", contravariant=True)
 
 
 class Certificate(NamedTuple):
-    """What no tree's score exceeds, and whether the tree found reaches it."""
+    """An upper bound of all trees' scores, and whether the tree that was found reaches it."""
 
     bound: float
     certified: bool
@@ -40,12 +39,11 @@ class Decoded(NamedTuple):
     """The best tree of one objective for one sentence.
 
     ``spans`` are its constituents (start, end, projected label) in preorder, ``preterminals`` the labels
-    over its terminals (None: there is none). ``score`` is what the objective makes of it (None: see
-    ``log_prob``), ``expected`` how many of its other items are expected to be right, by their name in
-    ``--details``. A tree that is a most probable derivation has that derivation's natural ``log_prob``.
-    An n-ary tree says how many ``constituents`` the true n-ary tree is expected to have, a tree that is to be
-    ``consistent`` with it how probably each of its spans is. One that is right or wrong as a
-    whole has a ``certificate``, or an ``estimate`` from samples.
+    over its terminals (None: no label). ``score`` is the expected value of the objective (None: see
+    ``log_prob``), ``expected`` the expected numbers of other matching items, by their name in ``--details``.
+    The most probable derivation has its natural ``log_prob``. An n-ary tree has the expected number of
+    ``constituents`` of the true n-ary tree, a tree of consistent brackets the probability that each span is
+    ``consistent``. A tree that counts as a whole has a ``certificate``, or an ``estimate`` from samples.
     """
 
     spans: LabelledSpans
@@ -63,35 +61,32 @@ class Decoder(Protocol[ChartT_contra]):
     """Finds the best trees for all its objectives at once."""
 
     def decode(self, chart: ChartT_contra, posteriors: Posteriors) -> Sequence[Decoded | None]:
-        """One tree for each objective, None where the search finds none.
-
-        Charts of sentences without a parse are not to be asked.
-        """
+        """Return a tree for each objective, None where none is found; the chart must have a parse."""
         ...
 
 
 class BatchDecoder(Decoder[ChartT_contra], Protocol[ChartT_contra]):
-    """One that has less to do for many sentences at once."""
+    """A decoder that is faster for several sentences together."""
 
     def decode_all(
         self, charts: Sequence[ChartT_contra], posteriors: Sequence[Posteriors]
     ) -> Sequence[Sequence[Decoded | None]]:
-        """What ``decode`` finds for each."""
+        """Return what ``decode`` finds for each sentence."""
         ...
 
 
 def decode_all(
     decoder: Decoder[ChartT_contra], charts: Sequence[ChartT_contra], posteriors: Sequence[Posteriors]
 ) -> Iterable[Sequence[Decoded | None]]:
-    """What a decoder finds for each of several sentences."""
-    # To ask for an instance of the protocol takes longer than some decode a short sentence.
+    """Return what a decoder finds for each of several sentences."""
+    # isinstance with a protocol takes longer than decoding a short sentence.
     if not hasattr(decoder, "decode_all"):
         return map(decoder.decode, charts, posteriors)
     return cast("BatchDecoder[ChartT_contra]", decoder).decode_all(charts, posteriors)
 
 
 class DecoderSlot(NamedTuple):
-    """A decoder, where its objectives stand among all of a parser's, and whether its trees are n-ary."""
+    """A decoder, the positions of its objectives among all of a parser's, and whether its trees are n-ary."""
 
     decoder: Decoder[object]
     positions: tuple[int, ...]

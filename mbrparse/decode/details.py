@@ -1,4 +1,4 @@
-"""What ``--details`` says of each sentence: how well its trees are expected to do."""
+"""The rows of ``--details``: the expected accuracy of each sentence's trees."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 
 class Details:
-    """Makes the rows of ``--details``: one dictionary a sentence.
+    """Makes the rows of ``--details``, one dictionary a sentence.
 
-    Without a grammar (posteriors from elsewhere) no tree has a probability that could be told.
+    Without a grammar (given posteriors) the probabilities of trees are unknown.
     """
 
     def __init__(self, grammar: Grammar | None) -> None:
@@ -37,7 +37,6 @@ class Details:
             "reason": parse.reason,
             "log_probability": parse.log_prob if math.isfinite(parse.log_prob) else None,
             "seconds": parse.seconds,
-            # Where there is no limit of time, or it suffices, nothing is said of it.
             **({"unfinished": True} if parse.unfinished else {}),
             **self._pruned(parse),
             "trees": {
@@ -50,25 +49,24 @@ class Details:
 
     @staticmethod
     def _pruned(parse: Parse) -> dict[str, Any]:
-        """Where something was to be left out of the chart, what is known of that (grammar.charts.pruning)."""
+        """The statistics of a pruned chart (grammar.charts.pruning)."""
         pruned: Pruned | None = getattr(parse.chart, "pruned", None)
         return {} if pruned is None else {"pruned": pruned._asdict()}
 
     def _tree(
         self, parse: Parse, posteriors: Posteriors, spans: LabelledSpans, decoded: Decoded | None
     ) -> dict[str, Any]:
-        """What is expected of one tree.
+        """The row of one tree.
 
-        ``expected_labelled`` and ``expected_bracketed`` are numbers of matching constituents, the
-        recalls their shares of the ``constituents`` that every binary tree of the length has; where there
-        are unary rules, of the expected number of constituents. ``posterior`` is the tree's, summed over
-        its derivations and over the preterminals of its words; it stands for the score of a most probable
-        derivation too. ``consistent`` has, for each of the ``nodes``, the probability that no constituent of
-        the n-ary tree crosses it; objectives that look at it have it. ``bound`` is what no tree's score
-        exceeds, and the tree is ``certified`` where its own reaches that. Of a tree that is the commonest of
-        samples an ``estimate`` of the posterior is told, its ``standard_error``, the ``leader_error`` (see
-        decoders.Estimate) and the number of ``samples``.
-        ``nodes`` are (start, end, label, g).
+        ``expected_labelled`` and ``expected_bracketed`` are expected numbers of matching constituents, the
+        recalls their shares of the ``constituents`` that every binary tree of the length has; with unary
+        rules, of the expected number of constituents. ``posterior`` is that of the tree, summed over its
+        derivations and the preterminals of its words; it is also the score of a most probable derivation.
+        ``consistent`` is, for each of the ``nodes``, the probability that no constituent of the n-ary tree
+        crosses it, for objectives that use it. ``bound`` is an upper bound of all trees' scores, and the tree
+        is ``certified`` if it reaches that. The most frequent tree of samples has an ``estimate`` of its
+        posterior, the ``standard_error``, the ``leader_error`` (see decoders.Estimate) and the number of
+        ``samples``. ``nodes`` are (start, end, label, g).
         """
         if decoded is not None and decoded.constituents is not None:
             by_cell = posteriors.constituents.total
@@ -103,9 +101,9 @@ class Details:
 
 
 def nary_row(decoded: Decoded, g: Sequence[float], over: Sequence[float]) -> dict[str, Any]:
-    """The row of an n-ary tree, the posteriors of its constituents and those of their spans being known.
+    """The row of an n-ary tree, of the posteriors ``g`` of its constituents and ``over`` of their spans.
 
-    It is no derivation's, many of which look like it, and has no posterior. Continuations count nowhere.
+    Many derivations look like it, so it has no posterior. Continuations do not count.
     """
     matches = sum(min(mass, 1.0) for mass in g), sum(min(mass, 1.0) for mass in over)
     constituents = decoded.constituents or 0.0
@@ -119,7 +117,7 @@ def nary_row(decoded: Decoded, g: Sequence[float], over: Sequence[float]) -> dic
 
 
 def expected_recalls(labelled: float, bracketed: float, constituents: float) -> dict[str, float]:
-    """Expected matches, and their shares of the constituents that the true tree has or should have."""
+    """Expected matches, and their shares of the constituents of the true tree."""
     return {
         "expected_labelled": labelled,
         "expected_bracketed": bracketed,

@@ -1,7 +1,7 @@
-"""Trees that somebody else made, as a grammar's charts can be asked about them: their form and labels.
+"""Given trees to be scored: their form, and their constituents with the labels of a grammar's charts.
 
-A treebank's trees come in two forms. In *binarized* ones labels are a grammar's, continuations and all;
-*original* ones have as many children as they like, and labels in which nothing is reserved.
+Trees come in two forms. *Binarized* ones have the labels of a grammar, with continuations; *original* ones
+have any number of children, and labels in which nothing is reserved.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Form = Literal["binarized", "original"]
 
 
 class GivenTree(NamedTuple):
-    """A tree (None: an empty parse) and where it stands (from 1)."""
+    """A tree (None: an empty parse), its file and line (from 1)."""
 
     source: str
     line: int
@@ -29,17 +29,17 @@ class GivenTree(NamedTuple):
 
 
 class FoundForm(NamedTuple):
-    """The form of some trees, and what shows it."""
+    """The form of some trees, and how it was recognized."""
 
     form: Form
     because: str
 
 
 def find_form(trees: Iterable[GivenTree], wanted: Form | None = None) -> FoundForm:
-    """Tell the form of trees that belong together; ``wanted`` is what they are said to be.
+    """Recognize the form of the trees of one file; ``wanted`` is the form that the user named.
 
-    One continuation anywhere makes them binarized; without, one node of three children or more makes them
-    original. Raises InputMismatchError where they cannot be what they are said to be.
+    One continuation anywhere makes them binarized; otherwise one node of three children or more makes them
+    original. Raises InputMismatchError where they cannot be of the wanted form.
 
     >>> from mbrparse.treebank.brackets import read_tree
     >>> find_form([GivenTree("a.mrg", 1, read_tree("(S a b c)"))])

@@ -1,4 +1,4 @@
-"""The decoders of a PCFG and the charts that they ask: a table says who serves which kind of objective."""
+"""The decoders of a PCFG and their charts, by a table of the kinds of objectives."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ from mbrparse.grammar.grammar_kinds import Grammar
 from mbrparse.grammar.pcfg import FloatArray
 from mbrparse.grammar.projection import has_annotations
 
-# Some kernels take a while to load, and many have no use for them: those are imported where they are used.
+# Kernels take a while to load: those that most runs do not need are imported where they are used.
 if TYPE_CHECKING:
     from mbrparse.decode.candidates.candidate_trees import CandidateTrees
     from mbrparse.decode.derivations.forest_charts import ForestCharts
     from mbrparse.grammar.charts.crossing.consistency import Consistency
     from mbrparse.grammar.charts.pruning import Pruning
 
-#: From the objectives that it is to serve to a decoder.
+#: Makes a decoder for some objectives.
 Maker = Callable[[list[Objective]], Decoder[Any]]
 
 _NARY = (Kind.NARY, Kind.EXACT_F)
 
 
 class GrammarDecoders:
-    """What serves a parser's objectives with one grammar; here, with a PCFG.
+    """The decoders for a parser's objectives and one grammar, here a PCFG.
 
-    ``charts`` are those that decoders ask, ``labels`` what the ids of their posteriors' labels stand for,
-    ``candidates`` lists those of the charts' sentences, where some are asked for.
+    ``charts`` are those that decoders use, ``labels`` the labels by the ids of their posteriors,
+    ``candidates`` lists the candidates of sentences, if they are asked for.
     """
 
     def __init__(self, grammar: Grammar, options: ParserOptions, clock: Clock) -> None:
@@ -48,7 +48,7 @@ class GrammarDecoders:
         self.labels = self.grammar.labels
         self.charts = self._charts()
         self.candidates = self._candidates() if options.has_candidates else None
-        self.slots = _places(options.objectives, self._makers())
+        self.slots = _slots(options.objectives, self._makers())
 
     @staticmethod
     def check(options: ParserOptions) -> None:
@@ -56,7 +56,7 @@ class GrammarDecoders:
         options.check_for_pcfg()
 
     def posteriors(self, chart: SentenceChart) -> Posteriors:
-        """Those of a sentence's chart, which has a parse."""
+        """The posteriors of a sentence's chart, which must have a parse."""
         known = None
         if self.options.best_first is None:
             known = partial(self._consistent, chart)
@@ -77,8 +77,8 @@ class GrammarDecoders:
         return any(objective.kind in kinds for objective in self.options.objectives)
 
     def _makers(self) -> Mapping[Kind, Maker]:
-        """Who makes the decoder of each kind; decoders work in this order, kinds of one maker share it."""
-        # A forest has the most probable derivation too, and another chart would cost more than a lane.
+        """The maker of each kind's decoder, in the order of decoding; kinds with one maker share it."""
+        # A forest gives the most probable derivation, too; another chart would cost more.
         forest = self._forest if self.options.needs_forest else self._viterbi
         return {
             Kind.FREE: self._free,
@@ -110,7 +110,7 @@ class GrammarDecoders:
 
     @cached_property
     def _pruning(self) -> Pruning | None:
-        """What rules items out, where something is to."""
+        """What prunes charts, if anything does."""
         if not self.options.prune:
             return None
         from mbrparse.grammar.charts.pruning import Pruning
@@ -128,14 +128,14 @@ class GrammarDecoders:
         return Pruning(self.grammar, self.options.prune, self.clock)
 
     def _wanted(self) -> Wanted:
-        """What charts of sums are asked for in any case."""
+        """What charts of sums must always have."""
         entries = self._asked(Kind.NARY) or self.options.expectations
         sums = self._asked(Kind.FREE, Kind.WHOLE) or entries
         return Wanted(sums, self._asked(Kind.DERIVATION), entries)
 
     @cached_property
     def _forests(self) -> ForestCharts:
-        """The charts' own forests or, where they have none, others."""
+        """The charts, if they are forests, or others."""
         from mbrparse.decode.derivations.forest_charts import ForestCharts
 
         if isinstance(self.charts, ForestCharts):
@@ -180,12 +180,12 @@ class GrammarDecoders:
         return RiskDecoder(self.candidates, self.options, self.options.risk, TIE["double"])
 
 
-def _places(objectives: Sequence[Objective], makers: Mapping[Kind, Maker]) -> tuple[DecoderSlot, ...]:
+def _slots(objectives: Sequence[Objective], makers: Mapping[Kind, Maker]) -> tuple[DecoderSlot, ...]:
     """The decoders, each made once with all its objectives."""
-    places = []
+    slots = []
     for maker in dict.fromkeys(makers.values()):
         mine = [place for place, objective in enumerate(objectives) if makers[objective.kind] == maker]
         if mine:
             chosen = [objectives[place] for place in mine]
-            places.append(DecoderSlot(maker(chosen), tuple(mine), chosen[0].kind in _NARY))
-    return tuple(places)
+            slots.append(DecoderSlot(maker(chosen), tuple(mine), chosen[0].kind in _NARY))
+    return tuple(slots)

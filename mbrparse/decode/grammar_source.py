@@ -1,4 +1,4 @@
-"""Evidence from a grammar: its charts of the sentences, for the decoders that can ask them."""
+"""A grammar as the source of evidence: charts of sentences, and the decoders for them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def decoders_of(grammar: Grammar) -> type[GrammarDecoders]:
 
 
 class GrammarSource:
-    """Makes charts of sentences, and tells what the grammar makes of their words."""
+    """Makes charts of sentences, and maps their words to terminals and tags."""
 
     def __init__(self, source: Grammar, options: ParserOptions) -> None:
         self._source = source
@@ -50,13 +50,13 @@ class GrammarSource:
         self.clock = Clock(options.max_seconds)
         self.reset()
         self._max_length = options.max_length or default_max_length(grammar)
-        #: Whether words get the tags of their tree; those that rules name themselves have none.
+        #: Whether trees assign tags to words; ``bare`` terminals stand in rules themselves, and have none.
         self.retags = grammar.terminal_kind == "words"
         self.bare = frozenset(unquote(name) for name in grammar.symbols if is_terminal(name))
 
     def reset(self) -> None:
-        """Make charts and decoders, and the memory that they work in, anew."""
-        self._made = None  # first the old ones go
+        """Make charts, decoders and their work arrays anew."""
+        self._made = None  # frees the old ones first
         self.charts, self.slots, self.candidates = None, (), None
         self._made = made = self._decoders(self._source, self._options, self.clock)
         self.charts, self.slots, self.candidates = made.charts, made.slots, made.candidates
@@ -67,14 +67,14 @@ class GrammarSource:
         return isinstance(self.charts, ChartFactory)
 
     def terminals(self, sentence: Sentence) -> list[str]:
-        """What of a sentence the grammar speaks of: its tags, or its words and what stands for them."""
+        """The terminals of a sentence: its tags, or its words with unknown ones mapped."""
         if self.retags:
             words = [leaf.label if leaf.word is None else leaf.word for leaf in sentence]
             return self.grammar.terminals_of(words)
         return [leaf.label for leaf in sentence]
 
     def evidence(self, batch: Batch) -> Iterator[Evidence]:
-        """One chart after the other; what is known of one sentence does not depend on its batch."""
+        """Yield the evidence of each sentence, which does not depend on the batch."""
         encoded, reasons = [], []
         for sentence in batch.sentences:
             terminals = self.terminals(sentence)
@@ -94,7 +94,7 @@ class GrammarSource:
         return Evidence(sentence, ids, posteriors, chart, reason)
 
     def refused(self, sentence: Sentence, reason: str) -> Evidence:
-        """Evidence of a sentence of which nothing but a reason to fall back is known."""
+        """Evidence of a sentence that falls back for this reason."""
         return Evidence(sentence, self.grammar.encode(self.terminals(sentence)), reason=reason)
 
     def _refusal(self, terminals: Sequence[str], ids: Sequence[int]) -> str | None:
@@ -109,8 +109,8 @@ class GrammarSource:
     def fallback_leaves(self, evidence: Evidence) -> Sentence:
         """The leaves of a fall-back.
 
-        A word without a tag gets its usual one, and one that the grammar does not know is its own: readers of
-        trees over words want one.
+        A word without a tag gets its most frequent one, an unknown word itself: readers of trees over words
+        expect tags.
         """
         if not self.retags:
             return evidence.sentence

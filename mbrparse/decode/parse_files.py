@@ -1,4 +1,4 @@
-"""The files of a whole parsing: trees for each objective, details, posteriors, and an account of it."""
+"""The output files of parsing: trees of each objective, details, posteriors; and statistics of the run."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from mbrparse.grammar.pcfg import FloatArray
 
 
 class Lines(NamedTuple):
-    """A tree for each objective, the details, why it fell back, and what else was asked for."""
+    """What is written for a sentence: trees, details, the reason of a fall-back, and more if asked for."""
 
     trees: tuple[str, ...]
     details: str | None
@@ -26,18 +26,18 @@ class Lines(NamedTuple):
     entries: SpanEntries | None = None
     candidates: tuple[str, ...] = ()  # their log probabilities and trees, tab-separated
     consistent: FloatArray | None = None
-    held: HeldConstituents | None = None  #: until the trees of a pooled F are found
+    held: HeldConstituents | None = None  #: for the trees of a pooled F
     certified: tuple[tuple[str, bool], ...] = ()  #: by objective, where trees have a certificate
 
 
 @dataclass(slots=True)
 class ParseAccount:
-    """How many sentences were parsed, and why some of them fell back."""
+    """The number of sentences, and the reasons of fall-backs."""
 
     sentences: int = 0
     reasons: Counter[str] = field(default_factory=Counter)
     certified: dict[str, list[bool]] = field(default_factory=dict)
-    """By objective, of each tree of which it is told, whether no tree is better."""
+    """By objective, whether each tree with a certificate is certified."""
 
     def __str__(self) -> str:
         """One line for people.
@@ -54,7 +54,7 @@ class ParseAccount:
 
     @classmethod
     def of(cls, results: Iterable[Lines]) -> ParseAccount:
-        """Count what is written elsewhere."""
+        """Count lines that are not written."""
         account = cls()
         for lines in results:
             account.add(lines)
@@ -77,12 +77,11 @@ def write_parses(
     form: Callable[[str], str] = str,
     candidates: str | Path | None = None,
 ) -> ParseAccount:
-    """Write what is found of sentences, a line for each; all files are complete, or all absent.
+    """Write the results of sentences, a line for each; all files are complete, or all absent.
 
-    ``trees`` is a path for each objective, in the order of ``Lines.trees``; ``form`` says how a tree's
-    line is written. ``posteriors`` are collected, and written when all are there. ``candidates``
-    are written a line each, after the number of their sentence. Raises FileError where
-    something cannot be written.
+    ``trees`` has a path for each objective, in the order of ``Lines.trees``; ``form`` maps a tree's line to
+    what is written. ``posteriors`` are collected and written at the end. ``candidates`` are written a line
+    each, after the number of their sentence. Raises FileError where a file cannot be written.
     """
     account = ParseAccount()
     with ExitStack() as stack:

@@ -1,4 +1,4 @@
-"""What the parser answers."""
+"""The results of the parser."""
 
 from __future__ import annotations
 
@@ -26,15 +26,14 @@ class ScoredTree(NamedTuple):
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Parse:
-    """What came of one sentence.
+    """The result of one sentence.
 
-    ``parts`` and ``decoded`` are parallel to the ``objectives``: what the tree is made of (None: the
-    empty parse), and what the search said of it (None: it is a fall-back). ``reason`` says why a fall-back
-    was taken (None: there is none among the trees). ``chart`` is there where the grammar has a parse,
-    ``posteriors`` (of constituents, projected) where some were asked for. ``candidates``, where they were
-    asked for, are the different trees among its k best derivations or samples, the most probable first; of a
-    sentence without a chart the fall-back, with a log probability of -inf. ``seconds`` is the sentence's
-    share of its batch's time.
+    ``parts`` and ``decoded`` are parallel to the ``objectives``: the parts of the tree (None: the empty
+    parse), and the result of the search (None: the tree is a fall-back). ``reason`` is that of a fall-back
+    (None: no tree is one). ``chart`` is None where the grammar has no parse, ``posteriors`` are those of
+    projected constituents. ``candidates``, if asked for, are the different trees among the k best derivations
+    or samples, the most probable first; without a chart the fall-back, with a log probability of -inf.
+    ``seconds`` is the sentence's share of its batch's time.
     """
 
     objectives: tuple[Objective, ...]
@@ -55,8 +54,8 @@ class Parse:
 
     @cached_property
     def trees(self) -> tuple[Tree | None, ...]:
-        """The tree of each objective as it is written (None: the empty parse), built when it is asked for."""
-        # Objectives often agree: the same tree is built once.
+        """The tree of each objective as it is written (None: the empty parse), built on first access."""
+        # Objectives often have the same tree, which is built once.
         built: dict[object, Tree] = {}
         trees: list[Tree | None] = []
         for parts in self.parts:
@@ -82,7 +81,7 @@ class Parse:
 
     @property
     def unfinished(self) -> bool:
-        """Whether a search whose time was up has given the best that it had found."""
+        """Whether a search ran out of time, and returned the best that it had found."""
         return self.chart is not None and self.chart.unfinished
 
     @property
@@ -92,10 +91,10 @@ class Parse:
 
     @property
     def expected_scores(self) -> dict[str, float | None]:
-        """By objective, what it is expected to score with its tree (None: with a fall-back, nothing).
+        """The expected score of each objective's tree (None: a fall-back).
 
-        For the recalls the expected number of right constituents or brackets, for other objectives the sum
-        of their gains, for the most probable derivation its probability given the sentence.
+        For the recalls it is the expected number of matching constituents or brackets, for other objectives
+        the sum of their gains, for the most probable derivation its probability given the sentence.
         """
         rows = zip(self.objectives, self.decoded, strict=True)
         return {objective.name: self._score(found) for objective, found in rows}

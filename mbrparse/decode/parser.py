@@ -1,4 +1,4 @@
-"""The parser: sentences in, one tree for each objective out, whatever happens to any one of them."""
+"""The parser: one tree for each objective and sentence; a sentence that fails falls back alone."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class _Found(NamedTuple):
-    """What decoders find for a sentence: a tree for each objective, and candidates."""
+    """What decoders find for a sentence: a tree for each objective (None: no tree), and candidates."""
 
     decoded: list[Decoded | None]
     candidates: list[Candidate]
@@ -95,8 +95,8 @@ class Parser:
     def parse(self, sentences: Tree | str | Iterable[Tree | str | Sequence[str | Tree]]) -> Parses:
         """Parse sentences: trees (whose terminals are parsed), strings of words, or lists of words.
 
-        The answers are in their order, and none depends on any other sentence, but for the trees of a
-        pooled F, which is that of these sentences (``Parses.node_costs``).
+        The results are in their order. None depends on other sentences, except for trees of a pooled F, which
+        is pooled over these sentences (``Parses.node_costs``).
         """
         parses = self.parse_batch(batch_of_sentences(sentences))
         costs: Mapping[str, float] = {}
@@ -105,16 +105,16 @@ class Parser:
         return Parses(self.options.objectives, parses, costs)
 
     def parse_batch(self, batch: Batch) -> list[Parse]:
-        """Parse a batch; the results are in the order of the sentences and do not depend on it.
+        """Parse a batch; the results are in the order of the sentences, and independent of each other.
 
-        Where F is pooled it takes more than a batch: each sentence has the tree of its own F here.
+        With a pooled F, trees here maximize each sentence's own F: pooling needs all batches.
         """
         lengths = [len(sentence) for sentence in batch.sentences]
         return self._pace.run(lengths, _has_trees, self._parse_batch, batch)
 
     def _parse_batch(self, batch: Batch) -> list[Parse]:
         began = time.perf_counter()
-        # Trees and charts make no cycles, but very many objects.
+        # Trees and charts are many objects without reference cycles.
         collects = gc.isenabled()
         gc.disable()
         try:
@@ -124,12 +124,12 @@ class Parser:
                 gc.enable()
         seconds = time.perf_counter() - began
         for parse in parses:
-            # Nobody has seen it yet; a copy of each would take longer than all else that is done here.
+            # It is new, and a copy of each would take longer than all else here.
             object.__setattr__(parse, "seconds", seconds / len(parses))
         return parses
 
     def fallen_back(self, sentence: Sentence, reason: str) -> Parse:
-        """The fall-back of a sentence, for this reason."""
+        """Return the fall-back of a sentence."""
         return self._alone(self.source.refused(sentence, reason))
 
     def _parses(self, batch: Batch) -> list[Parse]:
@@ -137,19 +137,19 @@ class Parser:
             return list(self._decoded(batch))
         except MemoryError:
             pass
-        # Some kernel may have been left half-way: nothing of what it worked on is used again. And what other
-        # sentences hold may be what one of them lacks.
+        # A kernel may have stopped half-way, so its arrays are not used again. Sentences are parsed one by
+        # one, since the memory of others may be what one of them lacked.
         self.source.reset()
         if len(batch.sentences) > 1:
             return [parse for one in batch.apart() for parse in self._parses(one)]
         return [self.fallen_back(sentence, TOO_LARGE) for sentence in batch.sentences]
 
     def _decoded(self, batch: Batch) -> Iterator[Parse]:
-        """Parse sentences together where they may be, else one after the other."""
+        """Parse sentences together where charts allow it, else one by one."""
         evidence = self.source.evidence(batch)
         if self.source.batched and self.options.max_seconds is None:
             together = list(evidence)
-            # Where one has no tree for a reason of its own, each is told its own.
+            # If one of them fails, they are parsed one by one for each one's own reason.
             with suppress(ChartOverflowError):
                 yield from map(self._parse, together, self._found(together))
                 return
@@ -171,7 +171,7 @@ class Parser:
         return self._parse(lost, _Found([None] * len(self._forms), []))
 
     def _found(self, group: Sequence[Evidence]) -> list[_Found]:
-        """What decoders find for sentences, nothing for those without posteriors."""
+        """What decoders find for sentences; nothing for those without posteriors."""
         found = [_Found([None] * len(self._forms), []) for _ in group]
         known = [(one, row) for one, row in zip(group, found, strict=True) if one.posteriors is not None]
         charts = [one.chart for one, _ in known]
@@ -217,7 +217,7 @@ class Parser:
         return fallback_spans(len(evidence.sentence), self.options.fallback, source.root, source.labels)
 
     def _candidates(self, evidence: Evidence, found: _Found) -> tuple[ScoredTree, ...]:
-        """The candidates as they are written; where there are none the fall-back is the only one."""
+        """The candidates as they are written; the fall-back if there are none."""
         form = TreeForm(self.source.root, self.options.debinarized, self.source.bare)
         if not found.candidates:
             spans, leaves = self._fallback(evidence), self.source.fallback_leaves(evidence)

@@ -1,4 +1,4 @@
-"""What is asked of the parser."""
+"""The options of a parser."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 Items = Literal["projected", "symbol"]
 
-#: From trees of one sentence what each scores if another is the correct one, [guessed, correct].
+#: Scores of all pairs of one sentence's trees, [guessed, correct].
 Risk = Callable[[Sequence[Tree]], FloatArray]
 
 
@@ -27,15 +27,14 @@ Risk = Callable[[Sequence[Tree]], FloatArray]
 class ParserOptions:
     """How to decode.
 
-    ``unlabelled`` gives trees of objectives that do not look at labels the published form: the root
-    with the most frequent start symbol, every other node X (Goodman 1996, Table 2). With ``best_first``
-    charts are filled best-first instead of exhaustively, and all is said of the chart as far as it got.
-    ``items`` says whether the items of derived trees are those of projected labels or of symbols;
-    ``max_length`` defaults to what memory allows (grammar.charts.factory);
-    ``expectations`` announces that posteriors will be asked for (decode.details).
-    ``max_seconds`` limits the time of a sentence's chart and of the search for its trees
-    (grammar.charts.clock): where an exhaustive chart, or a search of one, is not finished by then, the
-    sentence falls back; a best-first chart is taken as far as it got. ``k_best`` derivations, or ``samples``
+    ``unlabelled`` gives trees of objectives without labels the published form: the root has the most
+    frequent start symbol, every other node X (Goodman 1996, Table 2). With ``best_first`` charts are filled
+    best-first instead of exhaustively, and results are those of the part that was filled. ``items`` says
+    whether the items of derived trees have projected labels or symbols; ``max_length`` defaults to what
+    memory allows (grammar.charts.factory); ``expectations`` announces that posteriors will be asked for
+    (decode.details). ``max_seconds`` limits the time of a sentence's chart and of the search for its trees
+    (grammar.charts.clock): if an exhaustive chart or its search is not finished by then, the sentence falls
+    back; a best-first chart is used as far as it was filled. ``k_best`` derivations, or ``samples``
     by the ``seed``, make the candidates of a sentence; minimum-risk chooses among them by ``risk``, which
     scores trees of one sentence, [guessed, correct]. Labels over spans whose posterior is no more than
     ``prune`` are left out (0: none): under the projected grammar (grammar.charts.pruning), or with a DOP
@@ -45,7 +44,7 @@ class ParserOptions:
     for what goes by samples: c of spans, whole trees, with ``sampled_posteriors`` those of spans too;
     most-probable-tree ends before, where its ``max_error`` is reached (decode.dop has the defaults).
 
-    Raises OptionsError for what has no meaning together.
+    Raises OptionsError for values and combinations that have no meaning.
     """
 
     objectives: tuple[Objective, ...]
@@ -130,7 +129,7 @@ class ParserOptions:
         return self.k_best is not None or self.samples is not None
 
     def check_for_pcfg(self) -> None:
-        """Raise OptionsError for what only a DOP grammar's charts can do."""
+        """Raise OptionsError for options that need a DOP grammar."""
         for option, given in (
             ("max-samples", self.max_samples is not None),
             ("max-error", self.max_error is not None),
@@ -142,7 +141,7 @@ class ParserOptions:
             raise OptionsError("--prune is for exhaustive charts: leave out --engine best-first")
 
     def check_for_dop(self) -> None:
-        """Raise OptionsError for what a DOP grammar's charts cannot tell, and for what has no use there."""
+        """Raise OptionsError for options that a DOP grammar does not support or use."""
         needs_pcfg = "needs a PCFG (mbrparse train --method counting), not a DOP grammar"
         if self.items == "symbol":
             raise OptionsError(f"--items symbol {needs_pcfg}")
@@ -173,17 +172,17 @@ class ParserOptions:
 
     @property
     def needs_consistency(self) -> bool:
-        """Whether an objective asks what constituents of the n-ary tree cross."""
+        """Whether an objective needs the probability that constituents cross a span."""
         return any(objective.needs_consistency for objective in self.objectives)
 
     @property
     def needs_forest(self) -> bool:
-        """Whether more is asked for than charts of sums, and the most probable derivation, can tell."""
+        """Whether an option or objective needs forests rather than charts of sums."""
         return self.items == "symbol" or any(o.kind in (Kind.FOREST, Kind.EXACT_F) for o in self.objectives)
 
 
 class Settings(TypedDict, total=False):
-    """The options of a parser but its objectives, as keywords."""
+    """The options of a parser as keywords, without its objectives."""
 
     fallback: Fallback
     unlabelled: bool

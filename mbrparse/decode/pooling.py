@@ -1,8 +1,8 @@
-"""One F for all sentences together: what is held of each until the last has come, and their trees.
+"""F pooled over all sentences: what is kept of each until the last is parsed, and the trees.
 
-Objectives of pooled F are decoded twice: by themselves sentences get the trees of their own F, and when all
-have been seen those of the one cost at which the F of all is largest. A sentence that falls back has no
-posteriors, and no part in that F.
+Objectives of pooled F are decoded twice: first for each sentence's own F, and when all sentences are known,
+with the cost of a constituent that maximizes the pooled F. A sentence that falls back has no posteriors, and
+does not count.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from mbrparse.treebank.brackets import read_tree
 
 
 class Pooling:
-    """The objectives of pooled F among a parser's, and the decoder that serves them."""
+    """A parser's objectives of pooled F, and their decoder."""
 
     def __init__(self, objectives: Sequence[Objective], decoder: NaryDecoder, root: str) -> None:
         """``root`` stands over a single terminal."""
@@ -38,12 +38,12 @@ class Pooling:
         self._root = root
 
     def held(self, parse: Parse) -> HeldConstituents | None:
-        """What to keep of a sentence (None: it fell back)."""
+        """What is kept of a sentence (None: it fell back)."""
         decoded = all(parse.decoded[place] is not None for place in self._rows)
         return held_constituents(parse.posteriors) if parse.posteriors is not None and decoded else None
 
     def of_parses(self, parses: Sequence[Parse]) -> tuple[list[Parse], dict[str, float]]:
-        """The same parses with trees of the largest pooled F, and the cost of a constituent by objective."""
+        """Return parses with trees of the largest pooled F, and the cost of a constituent by objective."""
         held = [self.held(parse) for parse in parses]
         found = self._found([one for one in held if one is not None])
         done = []
@@ -62,7 +62,7 @@ class Pooling:
         return replace(parse, parts=tuple(parts), decoded=tuple(decoded))
 
     def of_lines(self, results: Iterable[Lines], progress: Progress, log: Log) -> Iterator[Lines]:
-        """The same with lines, which wait in a temporary file; ``log`` hears of the cost.
+        """The same with lines, which are kept in a temporary file; the cost is reported to ``log``.
 
         Raises FileError where there is no room for them.
         """
@@ -78,12 +78,12 @@ class Pooling:
                     f"{'' if row.labels_matter else '--weight bracketed=1 '}--node-cost {pooled.cost!r}"
                 )
             for lines in progress(spool, "searching", spool.count):
-                yield self._retold(lines, found)
+                yield self._with_pooled_trees(lines, found)
 
     def _found(self, sentences: Iterable[HeldConstituents]) -> dict[int, PooledF]:
         return {place: self._decoder.pooled(row, sentences) for place, row in self._rows.items()}
 
-    def _retold(self, lines: Lines, found: dict[int, PooledF]) -> Lines:
+    def _with_pooled_trees(self, lines: Lines, found: dict[int, PooledF]) -> Lines:
         held = lines.held
         if held is None:
             return lines
@@ -102,10 +102,10 @@ class Pooling:
 
 
 class Spool:
-    """Lines on their way through a temporary file, which has no name and is gone however the run ends."""
+    """Lines in a temporary file without a name, which disappears with the process."""
 
     def __init__(self) -> None:
-        """Raises FileError where there is no place for temporary files."""
+        """Raises FileError where no temporary file can be made."""
         with _as_file_errors():
             self._stream = tempfile.TemporaryFile()
         self.count = 0
@@ -114,12 +114,12 @@ class Spool:
         return self
 
     def __exit__(self, *_: object) -> None:
-        # What is still to be written has no place to go, and is not wanted any more.
+        # Closing may fail to write the rest, which is not needed any more.
         with suppress(OSError):
             self._stream.close()
 
     def add(self, lines: Lines) -> None:
-        """Keep the lines of one more sentence; raises FileError."""
+        """Append the lines of a sentence; raises FileError."""
         with _as_file_errors():
             pickle.dump(lines, self._stream, pickle.HIGHEST_PROTOCOL)
         self.count += 1
@@ -129,11 +129,11 @@ class Spool:
         with _as_file_errors():
             self._stream.seek(0)
         for _ in range(self.count):
-            # Nobody else can have written to it.
+            # The file has no name: only this process wrote to it.
             yield pickle.load(self._stream)
 
     def held(self) -> Iterable[HeldConstituents]:
-        """What is held of sentences that did not fall back; it can be gone through again and again."""
+        """What was kept of sentences that did not fall back; it can be iterated repeatedly."""
         return _Held(self)
 
 
@@ -143,7 +143,7 @@ def _as_file_errors() -> Iterator[None]:
         yield
     except OSError as error:
         raise FileError(
-            f"what is held of sentences cannot be written ({error.strerror})",
+            f"sentences cannot be kept in a temporary file ({error.strerror})",
             source=os.environ.get("TMPDIR", tempfile.tempdir or "/tmp"),
             remedy="set TMPDIR to a folder that has room",
         ) from None

@@ -1,4 +1,4 @@
-"""Parsing a whole input: batches, jobs, and one line of output for each sentence and objective."""
+"""Parsing a whole input with several workers: one line of output for each sentence and objective."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from mbrparse.decode.parser import Parser
 from mbrparse.decode.parser_options import ParserOptions
 from mbrparse.decode.posteriors.posteriors_file import GivenPosteriors
 from mbrparse.decode.posteriors.posteriors_source import PosteriorsSource
-from mbrparse.decode.sentences import Batch, Sentence, batch_of, batch_of_part, stretches
+from mbrparse.decode.sentences import Batch, Sentence, batch_of, batch_of_part, sentence_ends
 from mbrparse.errors import ChartOverflowError, InputMismatchError
 from mbrparse.grammar.charts.chart import TOO_LARGE
 from mbrparse.grammar.grammar_kinds import Grammar
@@ -36,7 +36,7 @@ _TOGETHER = 16
 
 @dataclass(frozen=True)
 class Job:
-    """What to parse with, and how; with ``posteriors`` lines carry those of spans."""
+    """A grammar or posteriors, options, and what lines hold besides trees: details, posteriors of spans."""
 
     source: Grammar | GivenPosteriors
     options: ParserOptions
@@ -53,15 +53,15 @@ def parse_all(
     kept: Callable[[Iterator[list[Lines]]], Iterator[list[Lines]]] = iter,
     progress_state: ProgressState | None = None,
 ) -> Iterator[Lines]:
-    """Parse chunks of sentences and yield their lines in input order, with a pooled F when all are parsed.
+    """Parse chunks of sentences and yield their lines in input order; of a pooled F, when all are parsed.
 
-    What comes of each chunk that is wanted goes through ``kept``, which may put before it what came of
-    others earlier. A grammar may parse on ``jobs`` workers; a sentence that they die of falls back, and
-    ``log`` is told; ``progress_state`` says how far they are. Raises InputMismatchError, before anything is
-    yielded, if no sentence of the first chunk (with a word in it) holds a single terminal that the grammar
-    knows; and where the input's sentences are not those of given posteriors: before any line of the chunk,
-    and at the end for sentences that the input lacks. Raises OptionsError for objectives that posteriors do
-    not serve, WorkersError where workers cannot start.
+    The lines of each wanted chunk go through ``kept``, which may precede them by those of chunks that were
+    parsed earlier. A grammar may be used by ``jobs`` workers; a sentence that kills them falls back, which is
+    reported to ``log``; ``progress_state`` is updated. Raises InputMismatchError, before anything is yielded,
+    if the grammar knows no terminal of the first chunk with a word in it; and where the input's sentences are
+    not those of given posteriors: before any line of the chunk, and at the end for sentences that the input
+    lacks. Raises OptionsError for objectives that posteriors cannot serve, WorkersError where workers cannot
+    start.
     """
     worker = Worker(job)
     source = worker.source
@@ -92,17 +92,17 @@ def _with_grammar(
         spoken = [sentence for sentence in batch_of(chunk, 0).sentences if sentence]
         check_fit(source, spoken)
         if spoken:
-            # A single word is not what the kernels are for.
+            # A sentence of one word would not compile the kernels.
             short = min(spoken, key=lambda sentence: (len(sentence) == 1, len(sentence)))
             shortest = Batch([short] * min(len(spoken), _TOGETHER), tokens=chunk.form == "tokens")
             break
-    # Kernels are compiled here, once, where other processes then find them.
+    # Kernels are compiled here once, and other processes load them.
     work = TaskFunction(partial(_begin, job), worker.parts, partial(worker.lines, shortest))
     with open_pool(jobs, work, log) as pool:
         left = _Wanted(itertools.chain(first, stream), progress_state)
         tasks: Iterable[Task] = (Task((Part(chunk),)) for chunk in left)
         if pool.remote:
-            tasks = Packer(pool, left, stretches, left.to_come)
+            tasks = Packer(pool, left, sentence_ends, left.to_come)
         for lines in in_order(pool, work, tasks, _sentences, worker.refused, log):
             progress_state.workers, progress_state.retries = pool.size, pool.retries
             left.one_is_done()
@@ -110,12 +110,12 @@ def _with_grammar(
 
 
 class _Wanted:
-    """The chunks that are to be parsed; knows how far they are, by characters."""
+    """The chunks to be parsed; keeps count of the characters that are done."""
 
     def __init__(self, chunks: Iterable[Chunk], progress_state: ProgressState) -> None:
         self._chunks, self._standing = chunks, progress_state
         self._under_way: deque[int] = deque()
-        # What was there before the first, and what from then on, of a shard's blocks and of the others'.
+        # Characters before the first wanted chunk, and from there on, other shards' included.
         self._skipped = self._passed = 0
 
     def __iter__(self) -> Iterator[Chunk]:
@@ -130,11 +130,11 @@ class _Wanted:
                 yield chunk
 
     def one_is_done(self) -> None:
-        """Take note that the first that was not yet has been parsed."""
+        """Count the next chunk as parsed."""
         self._standing.read += self._under_way.popleft()
 
     def to_come(self) -> float | None:
-        """How many times what has passed is still to come, where the input's size is known."""
+        """The ratio of the input that is to come to what has passed; None if its size is unknown."""
         if self._standing.size is None or not self._passed:
             return None
         return (self._standing.size - self._skipped) / self._passed - 1
@@ -153,7 +153,7 @@ def _with_posteriors(
 
 
 def lines_of(parse: Parse, trees: Sequence[str], details: Details | None) -> Lines:
-    """What is written of a parse, its trees as they are; the details lack its number (``numbered``)."""
+    """What is written of a parse; the details lack the sentence's number (see ``numbered``)."""
     return Lines(
         tuple(trees),
         None if details is None else json.dumps(details.row(parse), allow_nan=False),
@@ -166,7 +166,7 @@ def lines_of(parse: Parse, trees: Sequence[str], details: Details | None) -> Lin
 
 
 def _certified(parse: Parse) -> tuple[tuple[str, bool], ...]:
-    """By objective, whether no tree is better, where that is told."""
+    """By objective, whether no tree is better, where trees have a certificate."""
     rows = zip(parse.objectives, parse.decoded, strict=True)
     return tuple(
         (objective.name, found.certificate.certified)
@@ -176,7 +176,7 @@ def _certified(parse: Parse) -> tuple[tuple[str, bool], ...]:
 
 
 def numbered(results: Iterable[Lines]) -> Iterator[Lines]:
-    """Number the details of sentences: who parses them cannot know how many went before."""
+    """Number the details of sentences; workers do not know how many sentences precede theirs."""
     for number, lines in enumerate(results, start=1):
         if lines.details is None:
             yield lines

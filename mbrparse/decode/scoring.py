@@ -1,4 +1,4 @@
-"""What a grammar says of given trees: their probability, and how well they are expected to do."""
+"""Given trees under a grammar: their probability and expected accuracy."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 Row = dict[str, Any]
 
-#: What a row says, in this order; ``nodes`` comes last and is no column of tables.
+#: The columns of a row, in order; ``nodes`` comes last, and is not in tables.
 COLUMNS = (
     "sentence",
     "length",
@@ -63,8 +63,8 @@ FIRST = 100
 class Scorer:
     """Scores trees of one form with one grammar.
 
-    With ``items`` the expected numbers of pairs of parent and child and of productions are told too, of
-    binarized trees; that takes forests, which take longer than charts.
+    With ``items`` rows of binarized trees have the expected numbers of pairs of parent and child and of
+    productions, too; this needs forests, which take longer than charts.
     """
 
     def __init__(self, grammar: PCFG, form: Form, items: bool = True, max_length: int | None = None) -> None:
@@ -81,7 +81,7 @@ class Scorer:
             self._items = TreeItems(self._source.charts)
 
     def check_fit(self, trees: Sequence[GivenTree]) -> None:
-        """Raise InputMismatchError where the grammar knows not one terminal of the first trees."""
+        """Raise InputMismatchError where the grammar knows no terminal of the first trees."""
         sentences = [given.tree.leaves() for given in trees if given.tree is not None]
         check_fit(self._source, sentences[:FIRST])
 
@@ -178,7 +178,7 @@ class Scorer:
         return float(posteriors.length - 1)
 
     def _tree_probability(self, evidence: Evidence, spans: LabelledSpans, log_prob: float) -> Row:
-        """The tree's probability, and why it has none."""
+        """The tree's probability, or the reason why it has none."""
         nary = self._form == "original"
         if nary and not self._probability.serves_nary:
             return {"tree_reason": "the grammar has unary rules of continuations"}
@@ -210,16 +210,16 @@ def score(
     form: Form | None = None,
     items: bool = True,
 ) -> pd.DataFrame:
-    """What a grammar says of given trees, as ``mbrparse score`` does: a row each, in their order.
+    """Score given trees with a grammar as ``mbrparse score`` does, a row each, in their order.
 
     Args:
         grammar: ``train`` or ``read_grammar`` make one.
         trees: Binarized trees (``read_trees``, a parser's), or original ones of any number of children.
-        form: "binarized" or "original" (default: told by the trees).
-        items: Whether expected pairs of parent and child, and productions, are told (they take longer).
+        form: "binarized" or "original" (default: inferred from the trees).
+        items: Whether to compute expected pairs of parent and child, and productions (they take longer).
 
     Returns:
-        The columns of docs/formats.md; what there is none of is missing (NaN).
+        The columns of docs/formats.md; missing values are NaN.
 
     Raises:
         InputMismatchError: A tree is not of the form or has traces, or the grammar knows none of the words.

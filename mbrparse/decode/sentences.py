@@ -1,4 +1,4 @@
-"""The sentences to parse: the terminals of trees, or lines of tokens."""
+"""The sentences to parse, terminals of trees or lines of tokens, and what is known of them."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ Sentence = tuple[Tree, ...]
 class Batch(NamedTuple):
     """Sentences that are parsed together.
 
-    ``first`` is the number of sentences before them, ``tokens`` whether they are bare words, that may want
-    tags, ``source`` where they were read.
+    ``first`` is the number of sentences before them, ``tokens`` whether they are bare words, which may need
+    tags, ``source`` the file that they were read from.
     """
 
     sentences: Sequence[Sentence]
@@ -40,7 +40,7 @@ class Batch(NamedTuple):
         return self._cut(range(len(self.sentences) + 1))
 
     def pieces(self) -> Iterator[Batch]:
-        """The same sentences in order, long ones alone: what is known of one may take much memory."""
+        """The same sentences in order; long ones are alone, since they may need much memory."""
         cuts = {0, len(self.sentences)}
         for place, sentence in enumerate(self.sentences):
             if len(sentence) > LONG:
@@ -53,11 +53,11 @@ class Batch(NamedTuple):
 
 
 class Evidence(NamedTuple):
-    """Posteriors of spans, and the chart that they come from, if they come from one.
+    """The posteriors of a sentence's spans, and their chart if they come from one.
 
-    It is made by a source, a grammar's (grammar_source) or a file of posteriors
-    (posteriors.posteriors_source), which also has the decoders that can make trees of it. ``sentence`` are
-    the leaves to be put under a tree, ``reason`` says why there is nothing to decode.
+    A source makes it, of a grammar (``grammar_source``) or of a file of posteriors (``posteriors_source``),
+    and has the decoders for it. ``sentence`` are the leaves of its trees, ``reason`` says why nothing is
+    decoded.
     """
 
     sentence: Sentence
@@ -68,7 +68,7 @@ class Evidence(NamedTuple):
 
     @property
     def spent(self) -> float:
-        """How much of its time the sentence has had, in seconds."""
+        """The seconds that the sentence's chart took."""
         return 0.0 if self.chart is None else self.chart.spent
 
 
@@ -155,8 +155,8 @@ def sentences_of(chunk: Chunk) -> Iterator[Sentence]:
             yield tuple(map(Tree, _tokens(line.replace("(", "-LRB-").replace(")", "-RRB-"))))
 
 
-def stretches(chunk: Chunk) -> Iterator[tuple[int, int]]:
-    """Where in a chunk's lines sentences end, and about how many words each has: quickly, from brackets."""
+def sentence_ends(chunk: Chunk) -> Iterator[tuple[int, int]]:
+    """Yield where sentences end among a chunk's lines, and about how many words each has."""
     depth, words = 0, 0
     trees = chunk.form == "trees"
     for end, line in enumerate(chunk.lines, start=1):

@@ -20,9 +20,9 @@ LabelledSpans = Sequence[tuple[int, int, str]]
 class TreeForm:
     """How the trees of an objective are written.
 
-    ``nary`` ones without continuations, chains expanded. ``root`` stands over a single terminal, which is no
-    constituent. Words get the tags of their tree but those named in ``bare``: terminals that rules name
-    themselves have no tag.
+    ``nary`` trees have no continuations, and their chains are expanded. ``root`` is written over a single
+    terminal, which is no constituent. Words get the tags of their tree, except for those in ``bare``: these
+    terminals stand in rules themselves.
     """
 
     root: str
@@ -31,9 +31,9 @@ class TreeForm:
 
 
 class TreeParts(NamedTuple):
-    """What a tree is made of; most trees are only written (decode.bracket_text), and never built.
+    """The parts of a tree; most trees are only written (``bracket_text``), and never built.
 
-    ``spans`` are nested, in preorder. With ``tags`` the leaves get these; None is a word without one.
+    ``spans`` are nested, in preorder. ``tags``, if given, are those of the leaves (None: no tag).
     """
 
     spans: LabelledSpans
@@ -56,7 +56,7 @@ class TreeParts(NamedTuple):
         return build_tree(self.constituents, leaves)
 
     def listed(self) -> TreeParts:
-        """The same, spans and tags as tuples."""
+        """The same with spans and tags as tuples."""
         tags = None if self.tags is None else tuple(self.tags)
         return TreeParts(tuple(self.spans), self.leaves, tags, self.form)
 

@@ -18,7 +18,7 @@ from commandline import Command
 from distributed import LocalCluster
 from distributed.core import Status
 
-from mbrparse.decode.sentences import read_chunks, stretches
+from mbrparse.decode.sentences import read_chunks, sentence_ends
 from mbrparse.log import Log, no_log
 from mbrparse.run import cluster as clusters
 from mbrparse.run import cluster_client
@@ -129,7 +129,7 @@ def lines(path: Path, place: str, begin: Callable[..., Any], log: Log = no_log) 
     """The lines of a file's sentences, by the workers of a cluster."""
     work = TaskFunction(begin)
     with open_pool(Scheduler(place), work, log) as pool:
-        tasks = Packer(pool, read_chunks(path, "tokens"), stretches)
+        tasks = Packer(pool, read_chunks(path, "tokens"), sentence_ends)
         return [
             line
             for found in in_order(pool, work, tasks, toy_work.count, toy_work.refused, log)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mbrparse.decode.sentences import InputForm, batch_of_part, sentences_of, stretches
+from mbrparse.decode.sentences import InputForm, batch_of_part, sentence_ends, sentences_of
 from mbrparse.run.in_order import Chunk, Part, Task, in_order
 from mbrparse.run.jobs import InProcess
 from mbrparse.run.pool import TaskFunction
@@ -73,7 +73,7 @@ def packs(texts: list[list[str]], form: InputForm, workers: int, linear: float) 
     for lines in texts:
         chunks.append(Chunk("here", first, form, lines))
         first += len(lines)
-    packer = Packer(Far(workers), chunks, stretches)
+    packer = Packer(Far(workers), chunks, sentence_ends)
     packer.costs.learn(Moments(1, 1.0, 1.0), linear)  # so that tasks end early
     tasks = list(packer)
     parts = [part for task in tasks for part in task.parts]
@@ -124,7 +124,7 @@ def chunks(count: int, size: int = 500) -> list[Chunk]:
 
 def test_tasks_grow_to_a_minute_and_there_are_some_for_each_worker() -> None:
     workers, second = 3, 0.1
-    found = sizes(Packer(Far(workers), chunks(100), stretches), second)
+    found = sizes(Packer(Far(workers), chunks(100), sentence_ends), second)
     seconds = [second * size for size in found[1:]]  # the first is a guess
     assert seconds[0] == pytest.approx(
         max(MIN_SECONDS, second * found[0] / (TASKS_BEFORE_GROWTH * workers)), abs=second
@@ -149,7 +149,7 @@ def test_tasks_shrink_towards_an_end_that_is_known() -> None:
 
     total = sum(len(chunk.lines) for chunk in made)
     found = sizes(
-        Packer(Far(workers), counted(), stretches, lambda: total / taken - 1 if taken else None), second
+        Packer(Far(workers), counted(), sentence_ends, lambda: total / taken - 1 if taken else None), second
     )
     seconds = [second * size for size in found[1:]]
     assert sum(found) == total
@@ -167,14 +167,14 @@ def test_tasks_shrink_towards_an_end_that_is_known() -> None:
 
 
 def test_a_large_input_is_few_tasks() -> None:
-    packer = Packer(Far(10), [], stretches, lambda: 1e9)
+    packer = Packer(Far(10), [], sentence_ends, lambda: 1e9)
     packer.costs.learn(Moments(1, 1.0, 1.0), 1.0)
     packer._task([], Moments(1, 1.0, 1.0))
     assert packer._size()[0] == pytest.approx(1e9 / MOST_TASKS, rel=1e-3)
 
 
 def test_there_are_never_ten_thousand_tasks_and_memory_is_flat() -> None:
-    packer = Packer(Far(200), [], stretches)
+    packer = Packer(Far(200), [], sentence_ends)
     packer.costs.learn(Moments(1, 1.0, 1.0), 1e-6)
     counts, total = 0, 0.0
     while total < 1e9:
