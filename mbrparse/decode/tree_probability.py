@@ -28,7 +28,7 @@ def probability_of(grammar: Grammar) -> Probability:
     """What probability a grammar of any kind gives to trees."""
     if isinstance(grammar, PCFG):
         return TreeProbability(grammar)
-    from mbrparse.grammar.charts.dop.dop_tree_probability import DopTreeProbability
+    from mbrparse.grammar.charts.dop.dop_charts import DopTreeProbability
 
     return DopTreeProbability(cast("Any", grammar))
 

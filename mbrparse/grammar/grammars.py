@@ -156,7 +156,7 @@ def describe_treebank(treebank: AddressedTreebank) -> dict[str, str]:
 
     Fragments are counted at every node that has them; the reduction's rules are those of ``grammar convert``.
     """
-    from mbrparse.grammar.dop.fragments import number_of_fragments
+    from mbrparse.grammar.dop.dop_grammar import number_of_fragments
     from mbrparse.grammar.dop.reduction import count_rules
 
     fragments = number_of_fragments(treebank)

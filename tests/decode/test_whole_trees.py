@@ -24,9 +24,8 @@ from mbrparse.decode.derivations.forest_charts import ForestCharts
 from mbrparse.decode.free.bracketing import best_bracketing
 from mbrparse.decode.parser import Parser
 from mbrparse.decode.tree_probability import TreeProbability
-from mbrparse.decode.whole_trees.agreements import Uncrossed
+from mbrparse.decode.whole_trees.agreements import SameTree, Uncrossed
 from mbrparse.decode.whole_trees.branch_and_bound import Limit, best_tree
-from mbrparse.decode.whole_trees.likeness import Likeness
 from mbrparse.errors import GrammarError
 from mbrparse.grammar.charts.crossing.consistency import Consistency
 
@@ -77,9 +76,9 @@ def test_certificates_are_never_wrong(data: st.DataObject) -> None:
             if data.draw(labels) == "of the tree":
                 label = pcfg.label_ids
                 optimum = most_probable(grammar, words)
-            likeness = Likeness(consistency.forest(charts, ids), label)
-            trees_of = likeness.brackets(likeness.start(), candidate, frozenset())
-            best = best_tree(likeness, [trees_of], Limit(work))
+            same_tree = SameTree(consistency.forest(charts, ids), label)
+            trees_of = same_tree.brackets(same_tree.start(), candidate, frozenset())
+            best = best_tree(same_tree, [trees_of], Limit(work))
             assert best.bound >= optimum - 1e-9
             assert best.mass <= optimum + 1e-9
             if best.certified:

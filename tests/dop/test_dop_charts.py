@@ -16,16 +16,14 @@ from mbrparse.errors import GrammarError, OptionsError
 from mbrparse.experiments.dop.explicit_fragments import explicit_fragments
 from mbrparse.grammar.charts.chart import Wanted
 from mbrparse.grammar.charts.clock import NO_LIMIT
-from mbrparse.grammar.charts.dop.dop_charts import DopCharts, Memory
+from mbrparse.grammar.charts.dop.dop_charts import DopCharts, DopTreeProbability
+from mbrparse.grammar.charts.dop.dop_forest import Memory, dop_forest
 from mbrparse.grammar.charts.dop.dop_inside import dop_inside
 from mbrparse.grammar.charts.dop.dop_outside import dop_outside
-from mbrparse.grammar.charts.dop.dop_productions import dop_forest
 from mbrparse.grammar.charts.dop.dop_tables import dop_tables
-from mbrparse.grammar.charts.dop.dop_tree_probability import DopTreeProbability
 from mbrparse.grammar.charts.factory import ChartFactory
 from mbrparse.grammar.dop.addressed_treebank import AddressedTreebank, Weighting, address_trees
-from mbrparse.grammar.dop.dop_grammar import DopGrammar
-from mbrparse.grammar.dop.fragments import fragments_of, number_of_fragments
+from mbrparse.grammar.dop.dop_grammar import DopGrammar, fragments_of, number_of_fragments
 from mbrparse.grammar.dop.reduction import reduced_rules
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.rules import RuleSet, TerminalKind, Weight

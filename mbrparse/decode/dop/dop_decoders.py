@@ -89,7 +89,7 @@ class DopDecoders(GrammarDecoders):
     def _candidates(self) -> CandidateTrees:
         from mbrparse.decode.candidates.candidate_trees import CandidateTrees
         from mbrparse.decode.dop.dop_derivations import DopKBestSearch
-        from mbrparse.grammar.charts.dop.dop_tree_probability import DopTreeProbability
+        from mbrparse.grammar.charts.dop.dop_charts import DopTreeProbability
 
         search, probability = DopKBestSearch(self.charts, self.clock), DopTreeProbability(self._dop)
         return CandidateTrees(self.grammar, search, self._sampler, probability, self.options, self.clock)

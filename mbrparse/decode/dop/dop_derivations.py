@@ -15,8 +15,8 @@ from mbrparse.decode.candidates.lazy_search import SCALE, Alternative, LazySearc
 from mbrparse.decode.candidates.samples import Samples, generator
 from mbrparse.grammar.charts.clock import NO_LIMIT, Clock
 from mbrparse.grammar.charts.dop.dop_charts import DopCharts, Filled
+from mbrparse.grammar.charts.dop.dop_descent import BEGINS, DopCompositions
 from mbrparse.grammar.charts.dop.dop_draws import dop_draw, no_sums
-from mbrparse.grammar.charts.dop.dop_ways import BEGINS, DopWays
 from mbrparse.grammar.pcfg import IntArray
 
 # A node and the address that a fragment goes on with there, or BEGINS.
@@ -56,9 +56,9 @@ class _DopSearch(LazySearch[_Vertex]):
 
     def __init__(self, filled: Filled, k: int, clock: Clock) -> None:
         super().__init__(_ROOT, clock)
-        self._chart = DopWays(filled.tables, filled.forest, filled.values)
+        self._chart = DopCompositions(filled.tables, filled.forest, filled.values)
         self._most = k
-        self._costs: dict[_Vertex, int] = {}  # of the best derivations of vertices that some way is made of
+        self._costs: dict[_Vertex, int] = {}  # of the best derivations of vertices that some composition has
 
     def _best(self, vertex: _Vertex) -> tuple[int, Order]:
         return self._costs[vertex], ()
@@ -66,19 +66,20 @@ class _DopSearch(LazySearch[_Vertex]):
     def _alternatives(self, vertex: _Vertex) -> tuple[list[Alternative[_Vertex]], int | None]:
         node, address = vertex
         if vertex == _ROOT:
-            ways = self._chart.roots()
+            compositions = self._chart.roots()
         elif self._chart.is_leaf(node):
             return [Alternative(self._costs[vertex], (0,), ())], None
         # No more of them than derivations are wanted.
         elif address == BEGINS:
-            ways = self._chart.begun(node, self._most)
+            compositions = self._chart.begun(node, self._most)
         else:
-            ways = self._chart.splits(node, address, self._most)
+            compositions = self._chart.splits(node, address, self._most)
         found = []
-        for place, way in enumerate(ways):
-            children = tuple((part.node, part.address) for part in way.parts)
-            self._costs.update(zip(children, (_cost(part.log_best) for part in way.parts), strict=True))
-            found.append(Alternative(_cost(way.log_weight), (place,), children))
+        for place, composition in enumerate(compositions):
+            parts = composition.parts
+            children = tuple((part.node, part.address) for part in parts)
+            self._costs.update(zip(children, (_cost(part.log_best) for part in parts), strict=True))
+            found.append(Alternative(_cost(composition.log_weight), (place,), children))
         return found, None
 
 

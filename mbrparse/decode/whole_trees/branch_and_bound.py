@@ -2,7 +2,8 @@
 
 A *state* fixes some brackets, which every tree of it has, and forbids others. With masses(fixed) the
 probability that the true tree agrees with all that is fixed and with one more bracket, for each bracket, no
-tree of the state is better than the largest smallest of these over a binary tree (``bottleneck``). The state
+tree of the state is better than the largest smallest of these over a binary tree: a tree is no more
+probable than each of its spans. The state
 with the largest bound is taken first; the tree that reaches its bound is judged; then the state is parted by
 the bracket of that tree that is least probable: fixed in one part, forbidden in the other.
 """
@@ -16,7 +17,10 @@ import time
 from dataclasses import dataclass, field
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
-from mbrparse.decode.whole_trees.bottleneck import best_bound, bracketing_of_bound
+import numpy as np
+
+from mbrparse.decode.free.bracketing import Bracketing, best_bracketing
+from mbrparse.decode.whole_trees.whole_tree_kernels import largest_smallest
 from mbrparse.grammar.charts.clock import NO_LIMIT, Clock
 from mbrparse.grammar.charts.span_summary import cell_of
 from mbrparse.grammar.pcfg import FloatArray
@@ -25,6 +29,11 @@ from mbrparse.grammar.pcfg import FloatArray
 EQUAL = 1e-9
 # So much better, relative, a later tree must be.
 TIE = 1e-12
+# What spans are worth that no tree of the largest bound has.
+_FORBIDDEN = -1e6
+_LEAST = 1e-300
+# Rounding may have brought a mass a little below what it was made of.
+_ROUNDING = 1e-12
 
 BracketT = TypeVar("BracketT")
 StateT = TypeVar("StateT")
@@ -165,6 +174,20 @@ class _Search(Generic[BracketT, StateT]):
             chosen = max(doubtful, key=lambda row: row[0])[1]
             fixed.add(chosen)
             known = self.within(known, chosen)
+
+
+def best_bound(masses: FloatArray, length: int) -> float:
+    """The largest smallest mass of a binary tree's spans, by cell (span_summary); 1 for a single word."""
+    if length < 2:
+        return 1.0
+    return float(largest_smallest(masses, length, np.zeros((length, length + 1))))
+
+
+def bracketing_of_bound(masses: FloatArray, length: int, bound: float) -> Bracketing:
+    """Of the trees whose spans all reach the bound, that with the largest product of masses."""
+    reached = masses >= bound * (1 - _ROUNDING)
+    gains = np.where(reached, np.log(np.maximum(masses, _LEAST)), _FORBIDDEN)
+    return best_bracketing(gains, length)
 
 
 def best_tree(

@@ -19,10 +19,9 @@ from mbrparse.decode.free.free_decoder import LEAST, best_preterminals
 from mbrparse.decode.objectives import Item, Objective
 from mbrparse.decode.posteriors.span_posteriors import Posteriors
 from mbrparse.decode.trees import LabelledSpans
-from mbrparse.decode.whole_trees.agreements import Uncrossed
+from mbrparse.decode.whole_trees.agreements import SameTree, Uncrossed
 from mbrparse.decode.whole_trees.branch_and_bound import Found, Limit, best_tree
 from mbrparse.decode.whole_trees.completions import JUDGED, bracketing, completions, spans_of
-from mbrparse.decode.whole_trees.likeness import Likeness
 from mbrparse.errors import GrammarError
 from mbrparse.grammar.charts.clock import NO_LIMIT, Clock
 from mbrparse.grammar.charts.crossing.consistency import Consistency
@@ -102,13 +101,13 @@ class WholeTreeDecoder:
             crossed = best_tree(agreement, candidates, limit)
             return spans_of(crossed.tree, length, posteriors), crossed
         label = self._label if objective.weight(Item.PROJECTED_TREE) else self._bracket
-        likeness = Likeness(self._of_nodes.forest(self._forests, chart.terminal_ids), label)
-        start = likeness.start()
-        gains = np.log(np.maximum(likeness.masses(start, frozenset()), LEAST))
-        trees = [likeness.brackets(start, bracketing(gains, length), frozenset())]
+        same = SameTree(self._of_nodes.forest(self._forests, chart.terminal_ids), label)
+        start = same.start()
+        gains = np.log(np.maximum(same.masses(start, frozenset()), LEAST))
+        trees = [same.brackets(start, bracketing(gains, length), frozenset())]
         if samples is not None:
             trees += [list(map(tuple, tree.nodes.tolist())) for tree in samples.trees(label)[:JUDGED]]
-        found = best_tree(likeness, trees, limit)
+        found = best_tree(same, trees, limit)
         if label is self._bracket:
             return spans_of([(start, end) for start, end, _ in found.tree], length, posteriors), found
         return [(start, end, self._labels[shown]) for start, end, shown in found.tree], found

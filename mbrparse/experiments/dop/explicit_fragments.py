@@ -16,7 +16,7 @@ from dataclasses import replace
 
 from mbrparse.errors import GrammarError
 from mbrparse.grammar.dop.addressed_treebank import NO_CHILD, AddressedTreebank
-from mbrparse.grammar.dop.fragments import number_of_fragments
+from mbrparse.grammar.dop.dop_grammar import number_of_fragments
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.rules import Rule, quote, relative_frequencies
 

@@ -12,8 +12,7 @@ from collections.abc import Iterator
 from mbrparse.errors import GrammarError
 from mbrparse.files import atomic_outputs, open_output
 from mbrparse.grammar.dop.addressed_treebank import AddressedTreebank
-from mbrparse.grammar.dop.dop_grammar import DopGrammar
-from mbrparse.grammar.dop.fragments import NO_WORD
+from mbrparse.grammar.dop.dop_grammar import NO_WORD, DopGrammar
 from mbrparse.grammar.fields_file import format_number
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.rules import Rule, RuleSet, Weight, is_terminal, quote, unquote

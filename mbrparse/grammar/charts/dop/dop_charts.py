@@ -1,4 +1,4 @@
-"""Charts of a DOP grammar: one sentence after the other in the same memory."""
+"""Charts of a DOP grammar: one sentence after the other in the same memory; the probability of trees."""
 
 from __future__ import annotations
 
@@ -11,23 +11,22 @@ import numpy as np
 from mbrparse.errors import ChartOverflowError, TimeLimitError
 from mbrparse.grammar.charts.chart import TOO_LARGE, Cell, Chart, Derivation, Wanted
 from mbrparse.grammar.charts.clock import NO_LIMIT, Clock
-from mbrparse.grammar.charts.dop.dop_derivation import dop_derivation
-from mbrparse.grammar.charts.dop.dop_entries import dop_entries
-from mbrparse.grammar.charts.dop.dop_forest import DopForest
+from mbrparse.grammar.charts.dop.dop_descent import dop_derivation
+from mbrparse.grammar.charts.dop.dop_forest import Memory, dop_forest
+from mbrparse.grammar.charts.dop.dop_forest_kernels import DopForest
 from mbrparse.grammar.charts.dop.dop_inside import DopValues, dop_inside
 from mbrparse.grammar.charts.dop.dop_outside import dop_outside
-from mbrparse.grammar.charts.dop.dop_productions import dop_forest
-from mbrparse.grammar.charts.dop.dop_tables import LANES, DopTables, dop_tables
+from mbrparse.grammar.charts.dop.dop_tables import DopTables, dop_tables
 from mbrparse.grammar.charts.factory import TIE, ChartFactory
 from mbrparse.grammar.charts.nodes import derivation_of
 from mbrparse.grammar.charts.pruning import Pruned, left_out
 from mbrparse.grammar.charts.rule_tables import Ints
-from mbrparse.grammar.charts.span_summary import summarize_entries
+from mbrparse.grammar.charts.span_summary import SpanEntries, summarize_entries
 from mbrparse.grammar.charts.sparse.alive import alive_labels
-from mbrparse.grammar.charts.vector import aligned_rows
 from mbrparse.grammar.dop.dop_grammar import DopGrammar
 from mbrparse.grammar.pcfg import IntArray
 from mbrparse.grammar.rules import quote
+from mbrparse.treebank.labels import project
 
 # How much lower a threshold is tried where a sentence loses all its parses to one.
 _LOWER = 1e-2
@@ -170,13 +169,26 @@ class DopCharts:
     def _fill(self, chart: Chart, wanted: Wanted) -> None:
         if wanted.summaries or wanted.entries:
             forest, values, log_prob = self._inside_outside(chart)
-            entries = dop_entries(forest, values, self._label_of_group)
+            entries = self._entries(forest, values)
             summary = summarize_entries(chart.length, entries, self._tie)
             chart.put(log_prob=log_prob, summary=summary, entries=entries)
         elif not wanted.derivations:
             chart.put(log_prob=self._inside(chart.terminal_ids, None, kept=True)[2])
         if wanted.derivations:
             chart.put(derivation=self._derivation(chart))
+
+    def _entries(self, forest: DopForest, values: DopValues) -> SpanEntries:
+        """Posteriors above zero, summed by projected label, in the order of start, end, label."""
+        n, labels = forest.n, len(self.grammar.pcfg.labels)
+        nodes = np.flatnonzero(values.posterior > 0)
+        starts, ends = forest.start[nodes].astype(np.int64), forest.end[nodes]
+        labels_of = self._label_of_group[forest.group[nodes]]
+        keys, place = np.unique((starts * (n + 1) + ends) * labels + labels_of, return_inverse=True)
+        g = np.bincount(place.reshape(-1), values.posterior[nodes], len(keys))
+        spans = keys // labels
+        columns = spans // (n + 1), spans % (n + 1), keys % labels
+        starts, ends, label_ids = (column.astype(np.int32) for column in columns)
+        return SpanEntries(starts, ends, label_ids, g, np.where(ends - starts == 1, g, 0.0))
 
     def _inside_outside(self, chart: Chart) -> tuple[DopForest, DopValues, float]:
         forest, values, log_prob = self._inside(chart.terminal_ids, None, kept=False)
@@ -236,37 +248,34 @@ class DopCharts:
         return derivation_of(start, end, symbol, log_prob)
 
 
-class Memory:
-    """Arrays that sentence after sentence is parsed in: new ones would cost more than the parsing."""
+class DopTreeProbability:
+    """The probability of binary trees: an inside pass in which nothing but their constituents is alive."""
 
-    def __init__(self, tables: DopTables) -> None:
-        rows = -(-tables.n_addresses // LANES)
-        self._node, self._node_adjoint = (aligned_rows(rows, np.float64) for _ in range(2))
-        self._rooms = [aligned_rows(0, np.float64) for _ in range(5)]
+    serves_nary = False
 
-    def values(self, forest: DopForest, outside: bool = False) -> DopValues:
-        """Room for a forest's values; ``outside``: with that for derivatives."""
-        count, vectors = len(forest.group), forest.vectors
-        of_start = int((vectors.row_end - vectors.row_start).max(initial=0)) if outside else 0
-        of_right = vectors.n_right if outside else 0
-        sizes = [vectors.n_left, of_start, vectors.n_right, of_right, -(-forest.n_values // LANES)]
-        for place, size in enumerate(sizes):
-            if len(self._rooms[place]) < size:
-                self._rooms[place] = aligned_rows(0, np.float64)  # first the old one goes
-                self._rooms[place] = aligned_rows(size * 17 // 16, np.float64)
-        inside, outsides, posterior = np.zeros((3, count))
-        exponent = np.zeros(count, np.int32)
-        left, left_adjoint, right, right_adjoint, value = self._rooms
-        return DopValues(
-            inside,
-            outsides,
-            posterior,
-            exponent,
-            value.reshape(-1),
-            left,
-            left_adjoint,
-            right,
-            right_adjoint,
-            self._node,
-            self._node_adjoint,
-        )
+    def __init__(self, grammar: DopGrammar) -> None:
+        self._tables = dop_tables(grammar)
+        self._memory = Memory(self._tables)
+        self._labels: dict[str, list[int]] = {}
+        for label, name in enumerate(grammar.treebank.labels):
+            self._labels.setdefault(project(name), []).append(label)
+
+    def log_prob(
+        self, spans: Sequence[tuple[int, int, str]], terminal_ids: IntArray, nary: bool = False
+    ) -> float:
+        """The log probability of a binary tree of (start, end, label) spans; -inf if it has none.
+
+        It is summed over symbols with the labels, and over the preterminals of its words. ``nary`` is never
+        true (see ``serves_nary``).
+        """
+        rows = [
+            (start, end, label)
+            for start, end, name in spans
+            for label in self._labels.get(name, ())
+            if end - start > 1
+        ]
+        starts, ends, labels = np.array(sorted(rows), np.int32).reshape(-1, 3).T.copy()
+        if len(spans) != max(len(terminal_ids) - 1, 0):
+            return -math.inf
+        forest = dop_forest(self._tables, terminal_ids, starts, ends, labels, kept=False)
+        return float(dop_inside(self._tables, forest, self._memory.values(forest), None, NO_LIMIT.stop))

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbrparse.grammar.charts.dop.dop_forest import DopForest
+from mbrparse.grammar.charts.dop.dop_forest_kernels import DopForest
 from mbrparse.grammar.charts.dop.dop_inside import DopValues, is_root, power, root_value
 from mbrparse.grammar.charts.dop.dop_tables import DopTables
 from mbrparse.grammar.charts.forest.top_down_kernels import drawn_place

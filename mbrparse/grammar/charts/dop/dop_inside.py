@@ -1,9 +1,10 @@
 """The way up in DOP charts: one multiply-add for each address and split at which its rule is alive.
 
 q_p(i, j) = sum over splits s of e_k(i, s) e_l(s, j), where address p has the children k and l;
-I_A(i, j) = sum over addresses p of A of up_p q_p(i, j);  e_k = cut_k I_B + keep_k q_k  (see ``fragments``).
+I_A(i, j) = sum over addresses p of A of up_p q_p(i, j);  e_k = cut_k I_B + keep_k q_k  (``dop_grammar``).
 A node's values, keep q, are made where all addresses of the grammar have their places; what is kept of them
-are the vectors of e (``dop_forest.Vectors``), which its parents need, and where the forest is kept they too.
+are the vectors of e (``dop_forest_kernels.Vectors``), which its parents need, and where the forest is kept
+they too.
 
 Values are kept relative to 2 ** exponent of their node, so that no sentence is too long. Among a node's the
 inside value is no less than 2 ** -220 of the largest, hence no e is, of its node, less than 2 ** -460, and
@@ -16,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbrparse.grammar.charts.dop.dop_forest import DopForest
+from mbrparse.grammar.charts.dop.dop_forest_kernels import DopForest
 from mbrparse.grammar.charts.dop.dop_tables import LANES, DopTables
 from mbrparse.grammar.charts.rule_tables import Floats, Indices, Ints
 from mbrparse.grammar.charts.vector import (
@@ -46,7 +47,7 @@ class DopValues(NamedTuple):
     value: (
         FloatArray  # keep q, by address of a node's living rules, after the zeros; where the forest is kept
     )
-    left: Floats  # vectors of e (dop_forest.Vectors) [row, lane]
+    left: Floats  # vectors of e (dop_forest_kernels.Vectors) [row, lane]
     left_adjoint: Floats  # the derivatives of those of one start, divided likewise
     right: Floats
     right_adjoint: Floats

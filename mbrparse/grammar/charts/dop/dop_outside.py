@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mbrparse.grammar.charts.dop.dop_forest import DopForest
+from mbrparse.grammar.charts.dop.dop_forest_kernels import DopForest
 from mbrparse.grammar.charts.dop.dop_inside import DopValues, as_rows, is_root, power, root_value
 from mbrparse.grammar.charts.dop.dop_tables import LANES, DopTables
 from mbrparse.grammar.charts.rule_tables import Floats, Indices, Ints

@@ -18,8 +18,7 @@ import numpy.typing as npt
 
 from mbrparse.grammar.charts.rule_tables import Indices, Ints, Offsets
 from mbrparse.grammar.charts.vector import VECTOR_BYTES, aligned_rows
-from mbrparse.grammar.dop.dop_grammar import DopGrammar
-from mbrparse.grammar.dop.fragments import NO_WORD
+from mbrparse.grammar.dop.dop_grammar import NO_WORD, DopGrammar
 from mbrparse.grammar.kernel import steady
 from mbrparse.grammar.pcfg import FloatArray, IntArray
 

@@ -1,4 +1,9 @@
-"""Making a sentence's forest: which labels are alive, by which productions, where their values will be."""
+"""The labels that are alive in a sentence, and the productions that combine them: what DOP charts live on.
+
+A *node* is a label over a span, or a terminal that stands in trees by itself. Nodes come bottom up, in
+descending order of start, then ascending order of end and label. A *production* is a rule at a split; those
+of a node come in the order of rules, then of splits. Only rules with a production have values of addresses.
+"""
 
 from __future__ import annotations
 
@@ -7,24 +12,17 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from mbrparse.errors import ChartOverflowError
 from mbrparse.grammar.charts.bits import count_bits, lowest_bit
-from mbrparse.grammar.charts.dop.dop_forest import DopForest, Vectors
 from mbrparse.grammar.charts.dop.dop_tables import LANES, DopTables
 from mbrparse.grammar.charts.rule_tables import Ints, Offsets
 from mbrparse.grammar.kernel import kernel
 from mbrparse.grammar.pcfg import IntArray
 
-# Values that a chart may hold: 2 GB.
-MAX_VALUES = 1 << 28
-# Productions and pairs of a cell and a label: some 1 GB.
-MAX_PRODUCTIONS = 1 << 26
-
-_BITS = 64
-_Masks = npt.NDArray[np.uint64]
+BITS = 64
+Masks = npt.NDArray[np.uint64]
 
 
-class _Rules(NamedTuple):
+class Rules(NamedTuple):
     """The binary rules both of whose children are in the sentence; a group's number there is local."""
 
     start: Ints  # by label, its first; and the end
@@ -33,99 +31,62 @@ class _Rules(NamedTuple):
     right: Ints
 
 
-class _Alive(NamedTuple):
+class Alive(NamedTuple):
     node_at: Ints  # [cell, local]: the node, or -1
-    ends: _Masks  # [local, start, word]: a bit for each end where the group is alive
-    starts: _Masks  # [local, end, word]: a bit for each start
+    ends: Masks  # [local, start, word]: a bit for each end where the group is alive
+    starts: Masks  # [local, end, word]: a bit for each start
 
 
-def dop_forest(
-    tables: DopTables,
-    terminals: IntArray,
-    starts: IntArray,
-    ends: IntArray,
-    labels: IntArray,
-    kept: bool = True,
-) -> DopForest:
-    """The forest of labels over spans of two terminals and more, which come in order of start, end, label.
+Spans = tuple[IntArray, IntArray, IntArray]
+Nodes = tuple[Ints, Ints, Ints, Ints]
 
-    Labels over one terminal are its own. Raises ChartOverflowError for a forest that is too large.
+
+class Vectors(NamedTuple):
+    """Where nodes have what they make of the addresses of a rule, as its left or as its right child.
+
+    Such a vector is gathered from the node's own values once, and serves all productions of the rule with
+    this child. Vectors lie side by side, in rows of LANES; those of left children by start.
     """
-    n, n_groups = len(terminals), len(tables.numbers)
-    n_words = tables.word_start[terminals + 1] - tables.word_start[terminals]
-    size = len(starts) + int(n_words.sum() + np.count_nonzero(tables.alone[terminals]))
-    start, end, group, words = np.empty((4, size), np.int32)
-    local = np.full(n_groups, -1, np.int32)
-    rules = _Rules(np.zeros(tables.n_labels + 1, np.int32), *np.empty((3, len(tables.first)), np.int32))
-    n_local = _arrange(tables, terminals, (starts, ends, labels), (start, end, group, words), local, rules)
-    n_cells = n * (n + 1) // 2
-    if n_cells * n_local > MAX_PRODUCTIONS:
-        raise ChartOverflowError(f"a chart of {n_cells} cells with {n_local} labels")
-    masks = np.zeros((2, n_local, n + 1, n // _BITS + 1), np.uint64)
-    alive = _Alive(np.full((n_cells, n_local), -1, np.int32), masks[0], masks[1])
-    production_start = np.empty(size + 1, np.int64)
-    _count_productions(n, (start, end, group, words), local, rules, alive, production_start)
-    count = int(production_start[-1])
-    if count > MAX_PRODUCTIONS:
-        raise ChartOverflowError(f"a chart of {count} productions")
 
-    rule, left, right, left_vector, right_vector = np.empty((5, count), np.int32)
-    vector_rule, row, following = np.empty((3, 2 * count), np.int32)
-    first_left, first_right = np.full((2, size), -1, np.int32)
-    row_start, row_end = np.zeros((2, n), np.int32)
-    vectors = Vectors(
-        left_vector,
-        right_vector,
-        first_left,
-        first_right,
-        vector_rule,
-        row,
-        following,
-        row_start,
-        row_end,
-        0,
-        0,
-    )
-    table_start = np.zeros(size + 1, np.int64)
-    if kept:
-        np.cumsum(tables.numbers[group], out=table_start[1:])
-    # Values begin after as many zeros as the largest rule has addresses: those of dead rules.
-    dead = int(np.diff(tables.first).max(initial=1))
-    forest = DopForest(
-        n,
-        start,
-        end,
-        group,
-        production_start,
-        rule,
-        left,
-        right,
-        table_start,
-        np.zeros(table_start[-1], np.int64),
-        words,
-        dead if kept else 0,
-        dead,
-        vectors,
-    )
-    uses = np.zeros((2, size + 1), np.int64)
-    np.cumsum(tables.left_uses[group], out=uses[0, 1:])
-    np.cumsum(tables.right_uses[group], out=uses[1, 1:])
-    known = np.full(uses[0, -1], -1, np.int32), np.full(uses[1, -1], -1, np.int32)
-    n_left, n_right = _list_productions(tables, forest, rules, alive, (uses[0], uses[1], *known))
-    n_values = _place_values(tables, forest) if kept else 0
-    if n_values + LANES * (n_left + 2 * n_right) > MAX_VALUES:
-        raise ChartOverflowError(f"a chart of {n_values + LANES * (n_left + 2 * n_right)} values")
-    vectors = vectors._replace(n_left=n_left, n_right=n_right)
-    return forest._replace(n_values=n_values, vectors=vectors)
+    left: Ints  # by production, the row where its left child's vector begins; -1 of a terminal
+    right: Ints
+    first_left: Ints  # by node, its first vector as a left child; -1 where there is none
+    first_right: Ints
+    rule: Ints  # by vector
+    row: Ints  # where it begins
+    next: Ints  # the node's next one; -1 after the last
+    row_start: Ints  # by start, where the left children's vectors begin
+    row_end: Ints
+    n_left: int  # rows
+    n_right: int
 
 
-_Spans = tuple[IntArray, IntArray, IntArray]
-_Nodes = tuple[Ints, Ints, Ints, Ints]
+class DopForest(NamedTuple):
+    """Nodes, and their productions. A leaf, over one terminal, has none.
+
+    Where the forest is kept for those who go down it, it says where the values of all rules of all nodes are,
+    the addresses of a rule of a node side by side; else ``table`` is empty and ``n_values`` is 0.
+    """
+
+    n: int
+    start: Ints  # by node
+    end: Ints
+    group: Ints
+    production_start: Offsets  # by node, its first production; and the end
+    rule: Ints  # by production
+    left: Ints  # a node
+    right: Ints
+    table_start: Offsets  # by node, where its table of rules begins
+    table: Offsets  # by a rule's number, where its values begin; 0 where it has none
+    words: Ints  # by leaf, its lexical rule (an index into the tables' words), or -1; by others -1
+    n_values: int
+    n_zeros: int  # how many of the values are those of dead rules
+    vectors: Vectors
 
 
 @kernel
-def _arrange(
-    tables: DopTables, terminals: IntArray, spans: _Spans, nodes: _Nodes, local: Ints, rules: _Rules
+def arrange(
+    tables: DopTables, terminals: IntArray, spans: Spans, nodes: Nodes, local: Ints, rules: Rules
 ) -> int:
     """List the nodes, and the rules both of whose children are among them; returns the number of groups."""
     n_labels = tables.n_labels
@@ -165,8 +126,8 @@ def _arrange(
 
 
 @kernel
-def _count_productions(
-    n: int, nodes: _Nodes, local: Ints, rules: _Rules, alive: _Alive, production_start: Offsets
+def count_productions(
+    n: int, nodes: Nodes, local: Ints, rules: Rules, alive: Alive, production_start: Offsets
 ) -> None:
     """Find the living nodes, and how many productions each has."""
     starts, ends, groups, _ = nodes
@@ -177,22 +138,22 @@ def _count_productions(
         if end - start > 1:
             for place in range(rules.start[group], rules.start[group + 1]):
                 left, right = rules.left[place], rules.right[place]
-                for word in range(start // _BITS, end // _BITS + 1):
+                for word in range(start // BITS, end // BITS + 1):
                     count += count_bits(alive.ends[left, start, word] & alive.starts[right, end, word])
         if count > production_start[node] or end - start == 1:
             own = local[group]
-            alive.ends[own, start, end // _BITS] |= np.uint64(1) << np.uint64(end % _BITS)
-            alive.starts[own, end, start // _BITS] |= np.uint64(1) << np.uint64(start % _BITS)
+            alive.ends[own, start, end // BITS] |= np.uint64(1) << np.uint64(end % BITS)
+            alive.starts[own, end, start // BITS] |= np.uint64(1) << np.uint64(start % BITS)
             alive.node_at[start * n - start * (start - 1) // 2 + end - start - 1, own] = node
     production_start[len(groups)] = count
 
 
 @kernel
-def _list_productions(
+def list_productions(
     tables: DopTables,
     forest: DopForest,
-    rules: _Rules,
-    alive: _Alive,
+    rules: Rules,
+    alive: Alive,
     known: tuple[Offsets, Offsets, Ints, Ints],
 ) -> tuple[int, int]:
     """List all productions and vectors; returns how many rows those of left and of right children take.
@@ -214,10 +175,10 @@ def _list_productions(
         row = start * n - start * (start - 1) // 2 - start - 1
         for place in range(rules.start[label], rules.start[label + 1]):
             left, right = rules.left[place], rules.right[place]
-            for word in range(start // _BITS, end // _BITS + 1):
+            for word in range(start // BITS, end // BITS + 1):
                 mask = alive.ends[left, start, word] & alive.starts[right, end, word]
                 while mask:
-                    split = word * _BITS + lowest_bit(mask)
+                    split = word * BITS + lowest_bit(mask)
                     mask &= mask - np.uint64(1)
                     rule = rules.rule[place]
                     left_node = alive.node_at[row + split, left]
@@ -258,7 +219,7 @@ def _list_productions(
 
 
 @kernel
-def _place_values(tables: DopTables, forest: DopForest) -> int:
+def place_values(tables: DopTables, forest: DopForest) -> int:
     """Fill the tables of where the values of each node's rules begin; returns how many values there are."""
     n_values = forest.n_values
     for node in range(len(forest.group)):
