@@ -17,14 +17,14 @@ from typing import Any
 import numpy as np
 import pytest
 from counting import CountedReads, counted, uncompiled
+from mbrparse.grammar.charts.sparse import sparse_charts
+from mbrparse.grammar.charts.sparse.sparse_state import Buckets
 
 from mbrparse.grammar.charts.chart import Wanted
 from mbrparse.grammar.charts.dense import dense_charts, dense_readings, diagonal_charts
 from mbrparse.grammar.charts.dense.dense_tables import TILE, DenseTables, dense_tables
 from mbrparse.grammar.charts.factory import ChartFactory, suits_dense
 from mbrparse.grammar.charts.rule_tables import SparseTables, chart_rules, sparse_tables
-from mbrparse.grammar.charts.sparse import sparse_charts
-from mbrparse.grammar.charts.sparse.sparse_state import Buckets
 from mbrparse.grammar.induce import induce
 from mbrparse.grammar.pcfg import PCFG, IntArray
 from mbrparse.treebank.binarize import Binarization
@@ -210,7 +210,7 @@ def test_sparse_kernels_compute_the_products_that_are_not_zero(
     products, items = nonzero_products(grammar, sentences[0])
     sparse.work.clear()
     for wanted in (Wanted(), Wanted(summaries=False, derivations=True)):
-        ChartFactory(grammar, wanted=wanted, kernel="sparse").charts(sentences[:1])
+        ChartFactory(grammar, wanted=wanted, kernel="forest").charts(sentences[:1])
     inside, outside, viterbi = (sparse.work[f"sparse_{name}"] for name in ("inside", "outside", "viterbi"))
     # Each product takes one value of a left child; buckets are filled, not read, otherwise.
     assert inside["value"] == viterbi["value"] == products > 0
@@ -225,7 +225,7 @@ def test_sparse_kernels_compute_the_products_that_are_not_zero(
 
 def test_what_the_sums_tell_of_a_derivation_is_not_searched_for(sparse: Counted) -> None:
     grammar, sentences = flights()
-    ChartFactory(grammar, wanted=EVERYTHING, kernel="sparse").charts(sentences[:1])
+    ChartFactory(grammar, wanted=EVERYTHING, kernel="forest").charts(sentences[:1])
     assert "sparse_inside" in sparse.work
     assert "sparse_viterbi" not in sparse.work
 

@@ -24,8 +24,8 @@ from mbrparse.grammar.projection import has_annotations
 # Kernels take a while to load: those that most runs do not need are imported where they are used.
 if TYPE_CHECKING:
     from mbrparse.decode.candidates.candidate_trees import CandidateTrees
-    from mbrparse.decode.derivations.forest_charts import ForestCharts
     from mbrparse.grammar.charts.crossing.consistency import Consistency
+    from mbrparse.grammar.charts.forest_charts import ForestCharts
     from mbrparse.grammar.charts.pruning import Pruning
 
 #: Makes a decoder for some objectives.
@@ -93,7 +93,7 @@ class GrammarDecoders:
     def _charts(self) -> Any:
         options = self.options
         if options.needs_forest:
-            from mbrparse.decode.derivations.forest_charts import ForestCharts
+            from mbrparse.grammar.charts.forest_charts import ForestCharts
 
             forests = ForestCharts(self.grammar, options.items, self.clock, self._pruning)
             self.labels = forests.labels
@@ -103,7 +103,7 @@ class GrammarDecoders:
 
             return BestFirstCharts(self.grammar, options.best_first, self.clock)
         if self._pruning is not None:
-            from mbrparse.grammar.charts.sparse.pruned_charts import PrunedCharts
+            from mbrparse.grammar.charts.pruned_charts import PrunedCharts
 
             return PrunedCharts(self.grammar, self._pruning, options.precision, self._wanted(), self.clock)
         return ChartFactory(self.grammar, options.precision, self._wanted(), clock=self.clock)
@@ -136,7 +136,7 @@ class GrammarDecoders:
     @cached_property
     def _forests(self) -> ForestCharts:
         """The charts, if they are forests, or others."""
-        from mbrparse.decode.derivations.forest_charts import ForestCharts
+        from mbrparse.grammar.charts.forest_charts import ForestCharts
 
         if isinstance(self.charts, ForestCharts):
             return self.charts

@@ -28,8 +28,8 @@ from mbrparse.treebank.tree import Tree
 if TYPE_CHECKING:
     import pandas as pd
 
-    from mbrparse.decode.derivations.forest_charts import ForestChart
     from mbrparse.decode.derivations.tree_items import TreeItems
+    from mbrparse.grammar.charts.chart import Chart
 
 Row = dict[str, Any]
 
@@ -163,7 +163,7 @@ class Scorer:
         row["expected_consistent"] = consistent
         row["expected_consistent_recall"] = consistent / len(spans) if spans else 0.0
         if self._items is not None:
-            chart = cast("ForestChart", evidence.chart)
+            chart = cast("Chart", evidence.chart)
             found = self._items.expected(chart, spans, self._tags(tree))
             row |= {} if found is None else {f"expected_{name}": mass for name, mass in found.items()}
         row["nodes"] = [[*span, posteriors.labelled(*span)] for span in spans]

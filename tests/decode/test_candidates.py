@@ -17,12 +17,12 @@ from test_sampler_of_derivations import AMBIGUOUS
 from unary_strategies import unary_cases
 
 from mbrparse.decode.candidates.candidate_trees import Candidate, CandidateTrees
-from mbrparse.decode.derivations.forest_charts import ForestCharts
 from mbrparse.decode.objectives import OBJECTIVES
 from mbrparse.decode.parser import Parser
 from mbrparse.decode.parser_options import ParserOptions
 from mbrparse.errors import OptionsError
 from mbrparse.evaluate.risk import TreeRates
+from mbrparse.grammar.charts.forest_charts import ForestCharts
 from mbrparse.grammar.pcfg import FloatArray
 from mbrparse.treebank.tree import Tree
 

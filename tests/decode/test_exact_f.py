@@ -12,7 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import grammars, sentences
 
-from mbrparse.decode.derivations.forest_charts import ForestCharts
 from mbrparse.decode.nary.counted_search import best_of_any_size
 from mbrparse.decode.nary.size_posteriors import size_posteriors
 from mbrparse.decode.objectives import OBJECTIVES
@@ -20,6 +19,7 @@ from mbrparse.decode.parser import Parser
 from mbrparse.decode.posteriors.span_posteriors import Posteriors
 from mbrparse.errors import ObjectiveError, TimeLimitError
 from mbrparse.grammar.charts.clock import Clock
+from mbrparse.grammar.charts.forest_charts import ForestCharts
 from mbrparse.grammar.charts.span_summary import cell_of
 from mbrparse.grammar.grammars import train
 from mbrparse.treebank.brackets import read_tree

@@ -29,7 +29,6 @@ from mbrparse.decode.derivations import (
 )
 from mbrparse.decode.derivations.cell_masses import survey
 from mbrparse.decode.derivations.expectations import item_nodes
-from mbrparse.decode.derivations.forest_charts import ForestChart, ForestCharts
 from mbrparse.decode.derivations.forest_decoder import ForestDecoder
 from mbrparse.decode.derivations.gains import LANES
 from mbrparse.decode.derivations.kept_forest import Selection
@@ -40,9 +39,10 @@ from mbrparse.decode.parser import Parser
 from mbrparse.decode.parser_options import Items
 from mbrparse.decode.posteriors.span_posteriors import Posteriors
 from mbrparse.errors import ObjectiveError
-from mbrparse.grammar.charts.chart import TOO_IMPROBABLE, TOO_LARGE
+from mbrparse.grammar.charts.chart import TOO_IMPROBABLE, TOO_LARGE, Chart
 from mbrparse.grammar.charts.factory import ChartFactory
 from mbrparse.grammar.charts.forest import forests
+from mbrparse.grammar.charts.forest_charts import ForestCharts
 from mbrparse.grammar.charts.span_summary import cell_of
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.rules import is_terminal, unquote
@@ -54,11 +54,11 @@ ROWS = tuple(OBJECTIVES[name].within(Space.GRAMMAR) for name in NAMES)
 class Searched(NamedTuple):
     """The chart of one sentence, and the trees of these objectives (symbol ids)."""
 
-    chart: ForestChart
+    chart: Chart
     trees: list[GrammarTree | None]
 
 
-def charted(grammar: PCFG, words: Sequence[str], items: Items) -> ForestChart:
+def charted(grammar: PCFG, words: Sequence[str], items: Items) -> Chart:
     (chart,) = ForestCharts(grammar, items).charts([grammar.encode(words)])
     return chart
 
@@ -287,7 +287,7 @@ def test_constituents_of_charts(case: tuple[naive.Grammar, list[str]]) -> None:
         key: 0.0 if key[2] in grammar.terminals() else float(g - rules.get(key, 0))
         for key, g in naive_unary.posteriors(grammar, words, projection).items()
     }
-    [sparse] = ChartFactory(ours, kernel="sparse").charts([ours.encode(words)])
+    [sparse] = ChartFactory(ours, kernel="forest").charts([ours.encode(words)])
     for chart in (sparse, charted(ours, words, "projected")):
         if not chart.has_parse:
             continue

@@ -12,8 +12,8 @@ from test_sampler_of_derivations import AMBIGUOUS, Listed, drawn, listed
 from unary_strategies import unary_cases
 
 from mbrparse.decode.candidates.k_best import KBestSearch
-from mbrparse.decode.derivations.forest_charts import ForestCharts
 from mbrparse.grammar.charts.factory import ChartFactory
+from mbrparse.grammar.charts.forest_charts import ForestCharts
 
 LONGEST_CHAIN = 3
 

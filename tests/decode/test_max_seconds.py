@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 from commandline import Command
+from mbrparse.grammar.charts.sparse import sparse_charts
 
 from mbrparse.decode.best_first import best_first_charts
 from mbrparse.decode.best_first.best_first import BestFirst, Until
@@ -34,7 +35,6 @@ from mbrparse.grammar.charts.factory import ChartFactory
 from mbrparse.grammar.charts.forest import forests
 from mbrparse.grammar.charts.forest.forests import Forests
 from mbrparse.grammar.charts.forest.packed_forest import STOPPED
-from mbrparse.grammar.charts.sparse import sparse_charts
 from mbrparse.grammar.grammar_file import write_rules
 from mbrparse.grammar.kernel import kernel, seconds_of_making
 from mbrparse.grammar.pcfg import PCFG

@@ -16,7 +16,7 @@ from strategies import grammars, sentences
 from unary_strategies import unary_cases
 
 from mbrparse.decode.candidates.samples import Sampler, Samples
-from mbrparse.decode.derivations.forest_charts import ForestCharts
+from mbrparse.grammar.charts.forest_charts import ForestCharts
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.rules import unquote
 

@@ -20,7 +20,6 @@ from hypothesis import strategies as st
 from strategies import grammars, sentences
 from unary_strategies import unary_cases
 
-from mbrparse.decode.derivations.forest_charts import ForestCharts
 from mbrparse.decode.free.bracketing import best_bracketing
 from mbrparse.decode.parser import Parser
 from mbrparse.decode.tree_probability import TreeProbability
@@ -28,6 +27,7 @@ from mbrparse.decode.whole_trees.agreements import SameTree, Uncrossed
 from mbrparse.decode.whole_trees.branch_and_bound import Limit, best_tree
 from mbrparse.errors import GrammarError
 from mbrparse.grammar.charts.crossing.consistency import Consistency
+from mbrparse.grammar.charts.forest_charts import ForestCharts
 
 CASES = int(os.environ.get("MBRPARSE_CASES", "100"))
 NAMES = {"A": "S_Cont", "B": "S_Cont>NP", "C": "NP"}

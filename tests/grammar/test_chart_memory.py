@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from mbrparse.grammar.charts.sparse import sparse_charts
 
 from mbrparse.errors import ChartOverflowError
 from mbrparse.grammar.charts.chart import Chart, Wanted
 from mbrparse.grammar.charts.dense import dense_readings, diagonal_charts
 from mbrparse.grammar.charts.factory import ChartFactory, Kernel
 from mbrparse.grammar.charts.forest.forests import MAX_SIZE, Forests
-from mbrparse.grammar.charts.sparse import sparse_charts
 from mbrparse.grammar.pcfg import PCFG, IntArray
 from mbrparse.grammar.rules import Rule, relative_frequencies
 
@@ -35,7 +35,7 @@ SHORT, LONG = (
 
 
 def log_prob_of_sparse(grammar: PCFG) -> Callable[[IntArray], float]:
-    factory = ChartFactory(grammar, kernel="sparse")
+    factory = ChartFactory(grammar, kernel="forest")
     return lambda sentence: factory.charts([sentence])[0].log_prob
 
 
@@ -140,11 +140,11 @@ def test_a_chart_that_fills_its_memory_to_the_last_node_is_as_any(monkeypatch: p
     grammar = PCFG.from_rules(relative_frequencies("words", {"S": 1.0}, rules))
     sentences = [np.zeros(length, np.int32) for length in (6, 4)]
     expected = [
-        ChartFactory(grammar, kernel="sparse").charts([one])[0].span_posteriors() for one in sentences
+        ChartFactory(grammar, kernel="forest").charts([one])[0].span_posteriors() for one in sentences
     ]
     for nodes in range(1, 400):
         monkeypatch.setattr(sparse_charts, "_FIRST_NODES", nodes)
-        factory = ChartFactory(grammar, kernel="sparse")
+        factory = ChartFactory(grammar, kernel="forest")
         for sentence, known in zip(sentences, expected, strict=True):
             found = factory.charts([sentence])[0].span_posteriors()
             assert [column.tolist() for column in found] == [column.tolist() for column in known]

@@ -19,8 +19,8 @@ from mbrparse.grammar.charts.span_summary import cell_of
 from mbrparse.grammar.pcfg import PCFG, IntArray
 from mbrparse.grammar.rules import Rule, relative_frequencies
 
-Kernel = Literal["dense", "sparse"]
-KERNELS: tuple[Kernel, ...] = ("dense", "sparse")
+Kernel = Literal["dense", "forest"]
+KERNELS: tuple[Kernel, ...] = ("dense", "forest")
 EVERYTHING = Wanted(derivations=True, entries=True)
 
 
@@ -187,9 +187,9 @@ def test_the_dense_kernels_know_that_there_is_no_parse(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def unwanted(*_: object) -> None:
-        raise AssertionError("the sparse kernels are asked")
+        raise AssertionError("forests are asked")
 
-    monkeypatch.setattr(factory, "SparseCharts", unwanted)
+    monkeypatch.setattr(factory, "ForestAnswers", unwanted)
     batch = [["x"] * n + ["y"] for n in (1, 2, 20, 39, 101, 150)]
     for probability in (0.001, 1e-30):  # of which the numbers' range holds but the first
         for together in (batch * 4, batch[3:4], batch[-1:]):
@@ -207,7 +207,7 @@ def test_the_dense_kernels_know_that_there_is_no_parse(
         charts(improbable(1e-30), [["x"] * 39], None)
 
 
-@pytest.mark.parametrize("kernel", [None, "dense", "sparse"])
+@pytest.mark.parametrize("kernel", [None, "dense", "forest"])
 @pytest.mark.parametrize("precision", ["double", "single"])
 def test_five_hundred_tokens_do_not_underflow(kernel: Kernel | None, precision: Precision) -> None:
     """x^500 has one derivation, of probability 0.001^499; what leaves a kernel's range goes to another."""

@@ -26,7 +26,7 @@ TOLERANCE = {"double": 1e-9, "single": 1e-4}
 def charts(
     grammar: PCFG,
     batch: list[list[str]],
-    kernel: Literal["dense", "sparse"] | None = None,
+    kernel: Literal["dense", "forest"] | None = None,
     precision: Precision = "double",
 ) -> list[Chart]:
     return ChartFactory(grammar, precision, EVERYTHING, kernel).charts(
@@ -158,7 +158,7 @@ def test_no_length_leaves_the_dense_kernels(
     }
     pcfg = PCFG.from_rules(relative_frequencies("tags", {"S": 1}, dict(counts)))
     words = ["x", *(["x", "y", "x", "x", "y", "y"] * n)[1 - n :]]
-    [other] = charts(pcfg, [words], "sparse", precision)
+    [other] = charts(pcfg, [words], "forest", precision)
     assert other.has_parse
     monkeypatch.setattr(ChartFactory, "_sparse", property(lost))
     [one] = charts(pcfg, [words], None, precision)

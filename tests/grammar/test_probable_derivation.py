@@ -18,7 +18,7 @@ SUMS_TOO, ALONE = Wanted(summaries=True, derivations=True), Wanted(summaries=Fal
 def check(pcfg: PCFG, words: list[str], precision: Precision) -> None:
     ids = pcfg.encode(words)
     [beside], [alone] = (
-        ChartFactory(pcfg, precision, wanted, "sparse").charts([ids]) for wanted in (SUMS_TOO, ALONE)
+        ChartFactory(pcfg, precision, wanted, "forest").charts([ids]) for wanted in (SUMS_TOO, ALONE)
     )
     found, expected = beside.viterbi(), alone.viterbi()
     assert found.nodes == expected.nodes

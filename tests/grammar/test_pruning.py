@@ -20,7 +20,6 @@ from strategies import grammars, sentences
 from unary_strategies import unary_cases
 
 from mbrparse.decode.best_first.best_first import BestFirst, Until
-from mbrparse.decode.derivations.forest_charts import ForestCharts
 from mbrparse.decode.details import Details
 from mbrparse.decode.objectives import OBJECTIVES, Kind, Objective, Space
 from mbrparse.decode.parser import Parser
@@ -29,8 +28,9 @@ from mbrparse.errors import OptionsError
 from mbrparse.grammar.charts.chart import Wanted
 from mbrparse.grammar.charts.clock import NO_LIMIT
 from mbrparse.grammar.charts.factory import ChartFactory
+from mbrparse.grammar.charts.forest_charts import ForestCharts
+from mbrparse.grammar.charts.pruned_charts import PrunedChart, PrunedCharts
 from mbrparse.grammar.charts.pruning import Pruning
-from mbrparse.grammar.charts.sparse.pruned_charts import PrunedChart, PrunedCharts
 from mbrparse.grammar.grammar_file import write_rules
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.projection import expected_symbols, projected_grammar

@@ -257,8 +257,8 @@ def test_inside_equals_that_of_the_equivalent_grammar(rules: RuleSet, words: lis
     pcfg, flat = PCFG.from_rules(rules), PCFG.from_rules(without_unary_rules(rules))
     if not set(words) <= set(flat.terminals):
         return
-    [chart] = ChartFactory(pcfg, wanted=EVERYTHING, kernel="sparse").charts([pcfg.encode(words)])
-    [other] = ChartFactory(flat, wanted=EVERYTHING, kernel="sparse").charts([flat.encode(words)])
+    [chart] = ChartFactory(pcfg, wanted=EVERYTHING, kernel="forest").charts([pcfg.encode(words)])
+    [other] = ChartFactory(flat, wanted=EVERYTHING, kernel="forest").charts([flat.encode(words)])
     assert chart.has_parse == other.has_parse
     if not chart.has_parse:
         return

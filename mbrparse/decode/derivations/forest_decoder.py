@@ -11,7 +11,6 @@ from mbrparse.decode.decoders import Decoded
 from mbrparse.decode.derivations.bounds import Cells, new_cells
 from mbrparse.decode.derivations.cell_masses import LIKELY_NODE, ItemLabels, survey
 from mbrparse.decode.derivations.expectations import ItemPosteriors, item_nodes
-from mbrparse.decode.derivations.forest_charts import ForestChart, ForestCharts
 from mbrparse.decode.derivations.gains import LANES
 from mbrparse.decode.derivations.grammar_lanes import GrammarLanes
 from mbrparse.decode.derivations.item_kinds import expected_items
@@ -21,9 +20,11 @@ from mbrparse.decode.derivations.kept_forests import KeptForests
 from mbrparse.decode.derivations.max_rule import MaxRule
 from mbrparse.decode.derivations.tree_search import GrammarTree
 from mbrparse.decode.objectives import Item, Kind, Objective, Space
+from mbrparse.grammar.charts.chart import Chart
 from mbrparse.grammar.charts.columns import Labels, Spans
 from mbrparse.grammar.charts.factory import TIE
 from mbrparse.grammar.charts.forest.packed_forest import Forest
+from mbrparse.grammar.charts.forest_charts import ForestCharts
 from mbrparse.grammar.charts.nodes import columns_of
 from mbrparse.grammar.charts.rule_tables import Ints
 
@@ -76,7 +77,7 @@ class ForestDecoder:
         self._item_labels = ItemLabels(self.items.label, self.items.terminal, np.zeros(self.items.n_labels))
         self._cells: list[Cells] = new_cells(0, len(self._searches))
 
-    def decode(self, chart: ForestChart, posteriors: object) -> list[Decoded | None]:
+    def decode(self, chart: Chart, posteriors: object) -> list[Decoded | None]:
         """The best trees.
 
         Raises ChartOverflowError or MemoryError where the search does not fit, TimeLimitError where it takes
@@ -110,7 +111,7 @@ class ForestDecoder:
             return Decoded(spans, preterminals, None, score / per_log, expected)
         return Decoded(spans, preterminals, score, None, expected)
 
-    def trees(self, chart: ForestChart) -> list[GrammarTree | None]:
+    def trees(self, chart: Chart) -> list[GrammarTree | None]:
         """The best tree of each objective, or None.
 
         Nodes and preterminals are symbol ids; in trees of max-rule any symbol that has the label.

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from mbrparse.decode.derivations.expectations import ItemPosteriors, item_nodes
-from mbrparse.decode.derivations.forest_charts import ForestChart, ForestCharts
 from mbrparse.decode.derivations.item_kinds import expected_items
 from mbrparse.decode.derivations.item_tables import item_tables
 from mbrparse.decode.trees import LabelledSpans
+from mbrparse.grammar.charts.chart import Chart
+from mbrparse.grammar.charts.forest_charts import ForestCharts
 from mbrparse.grammar.rules import is_terminal
 
 _NO_LABEL = -2  # of no rule; -1 stands for a child that is not there
@@ -40,7 +41,7 @@ class TreeItems:
                     over.setdefault(terminal, set()).add(label[symbol])
 
     def expected(
-        self, chart: ForestChart, spans: LabelledSpans, tags: Sequence[str | None]
+        self, chart: Chart, spans: LabelledSpans, tags: Sequence[str | None]
     ) -> dict[str, float] | None:
         """How many of a binary tree's distinct items are expected to be right, by kind.
 

@@ -13,14 +13,15 @@ from collections.abc import Sequence
 import numpy as np
 
 from mbrparse.decode.decoders import Decoded
-from mbrparse.decode.derivations.forest_charts import ForestChart, ForestCharts
 from mbrparse.decode.free.free_decoder import best_preterminals
 from mbrparse.decode.nary.counted_search import best_of_any_size
 from mbrparse.decode.nary.size_posteriors import SizePosteriors, size_posteriors
 from mbrparse.decode.objectives import Item, Objective
 from mbrparse.decode.posteriors.span_posteriors import Posteriors, continuations
 from mbrparse.errors import ObjectiveError
+from mbrparse.grammar.charts.chart import Chart
 from mbrparse.grammar.charts.factory import TIE
+from mbrparse.grammar.charts.forest_charts import ForestCharts
 from mbrparse.grammar.charts.span_summary import cell_of
 from mbrparse.grammar.pcfg import FloatArray
 
@@ -47,7 +48,7 @@ class ExactFDecoder:
         self._root = root
         self._counted = ~continuations(charts.labels)[charts.label]
 
-    def decode(self, chart: ForestChart, posteriors: Posteriors) -> list[Decoded]:
+    def decode(self, chart: Chart, posteriors: Posteriors) -> list[Decoded]:
         """The best trees; raises ChartOverflowError, MemoryError, TimeLimitError where limits are reached."""
         preterminals = best_preterminals(posteriors)
         expected = posteriors.expected_nary_constituents()

@@ -14,8 +14,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from mbrparse.decode.derivations.forest_charts import ForestChart, ForestCharts
+from mbrparse.grammar.charts.chart import Chart
 from mbrparse.grammar.charts.forest.packed_forest import ONE, Forest, Index, forest_cell
+from mbrparse.grammar.charts.forest_charts import ForestCharts
 from mbrparse.grammar.charts.rule_tables import Ints, SparseTables
 from mbrparse.grammar.kernel import kernel
 from mbrparse.grammar.pcfg import FloatArray
@@ -33,7 +34,7 @@ class SizePosteriors(NamedTuple):
     g: FloatArray
 
 
-def size_posteriors(chart: ForestChart, charts: ForestCharts, counted: Flags) -> SizePosteriors:
+def size_posteriors(chart: Chart, charts: ForestCharts, counted: Flags) -> SizePosteriors:
     """Those of a sentence of two terminals or more, by a grammar without unary rules.
 
     ``counted`` says which symbols are constituents. Raises ChartOverflowError if memory does not suffice,

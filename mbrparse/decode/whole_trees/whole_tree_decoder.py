@@ -14,7 +14,6 @@ import numpy as np
 
 from mbrparse.decode.candidates.samples import Sampler, Samples
 from mbrparse.decode.decoders import Certificate, Decoded
-from mbrparse.decode.derivations.forest_charts import ForestCharts
 from mbrparse.decode.free.free_decoder import LEAST, best_preterminals
 from mbrparse.decode.objectives import Item, Objective
 from mbrparse.decode.posteriors.span_posteriors import Posteriors
@@ -25,6 +24,7 @@ from mbrparse.decode.whole_trees.completions import JUDGED, bracketing, completi
 from mbrparse.errors import GrammarError
 from mbrparse.grammar.charts.clock import NO_LIMIT, Clock
 from mbrparse.grammar.charts.crossing.consistency import Consistency
+from mbrparse.grammar.charts.forest_charts import ForestCharts
 from mbrparse.grammar.pcfg import PCFG, IntArray
 
 SAMPLES = 1000

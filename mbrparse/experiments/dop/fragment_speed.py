@@ -18,7 +18,6 @@ import numpy as np
 
 from mbrparse.aside import aside
 from mbrparse.decode.candidates.samples import Sampler
-from mbrparse.decode.derivations.forest_charts import ForestCharts
 from mbrparse.decode.dop.dop_derivations import DopSampler
 from mbrparse.decode.parser import Parser
 from mbrparse.decode.sentences import Sentence
@@ -27,6 +26,7 @@ from mbrparse.evaluate.tables.grids import Grid, grid_of
 from mbrparse.experiments.dop.explicit_fragments import explicit_fragments
 from mbrparse.experiments.dop.model_trial import Design, timed_parses
 from mbrparse.grammar.charts.dop.dop_charts import DopCharts
+from mbrparse.grammar.charts.forest_charts import ForestCharts
 from mbrparse.grammar.dop.addressed_treebank import AddressedTreebank, address_trees
 from mbrparse.grammar.dop.dop_grammar import DopGrammar, number_of_fragments
 from mbrparse.grammar.dop.reduction import reduced_grammar

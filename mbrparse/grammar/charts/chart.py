@@ -11,7 +11,8 @@ from mbrparse.grammar.charts.span_summary import SpanEntries, SpanSummary
 from mbrparse.grammar.pcfg import FloatArray, IntArray
 
 if TYPE_CHECKING:
-    from mbrparse.grammar.charts.sparse.alive import Alive
+    from mbrparse.grammar.charts.alive import Alive
+    from mbrparse.grammar.charts.forest.packed_forest import Forest
 
 TOO_LARGE = "chart too large for memory"
 TOO_IMPROBABLE = "too improbable for a forest"
@@ -38,6 +39,7 @@ class Wanted(NamedTuple):
     derivations: bool = False
     entries: bool = False
     nodes: bool = False
+    forest: bool = False
 
 
 class Cell(NamedTuple):
@@ -53,6 +55,8 @@ class Filler(Protocol):
     def fill(self, charts: Sequence[Chart], wanted: Wanted) -> None: ...
 
     def cell(self, chart: Chart, start: int, end: int) -> Cell: ...
+
+    def forest(self, chart: Chart) -> Forest: ...
 
 
 class Chart:
@@ -129,6 +133,13 @@ class Chart:
             self._factory.fill([self], Wanted(summaries=False, nodes=True))
             assert self._nodes is not None
         return self._nodes
+
+    def forest(self) -> Forest:
+        """The forest, which stands until another chart is asked for its own.
+
+        Raises ChartOverflowError if memory does not suffice (any longer).
+        """
+        return self._factory.forest(self)
 
     def inside(self, start: int, end: int) -> tuple[IntArray, FloatArray]:
         """The symbols that derive the span, and the logarithms of their inside probabilities."""

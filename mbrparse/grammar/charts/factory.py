@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -13,12 +14,13 @@ from mbrparse.errors import GrammarError, TimeLimitError
 from mbrparse.grammar.charts.chart import Cell, Chart, Wanted
 from mbrparse.grammar.charts.clock import NO_LIMIT, Clock
 from mbrparse.grammar.charts.dense.dense_charts import DenseCharts
-from mbrparse.grammar.charts.rule_tables import Rules, chart_rules, wide_symbols
-from mbrparse.grammar.charts.sparse.sparse_charts import SparseCharts
+from mbrparse.grammar.charts.forest.forest_answers import ForestAnswers
+from mbrparse.grammar.charts.forest.packed_forest import Forest
+from mbrparse.grammar.charts.rule_tables import Ints, Rules, chart_rules, wide_symbols
 from mbrparse.grammar.pcfg import PCFG, IntArray
 
 Precision = Literal["double", "single"]
-Kernel = Literal["dense", "sparse"]
+Kernel = Literal["dense", "forest"]
 
 #: How much better a candidate must be to replace an earlier one, relative.
 TIE = {"double": 1e-9, "single": 1e-5}
@@ -47,7 +49,7 @@ def default_max_length(grammar: PCFG) -> int:
 
 
 def suits_dense(rules: Rules) -> bool:
-    """Whether the dense kernel parses by a grammar (two words and more), or the sparse one.
+    """Whether the dense kernel parses by a grammar (two words and more), or forests do.
 
     It takes few wide symbols, and more of them where all go with many others.
     """
@@ -61,9 +63,10 @@ def suits_dense(rules: Rules) -> bool:
 class ChartFactory:
     """Fills charts for one grammar, in batches, with the kernel that suits grammar and length.
 
-    ``kernel`` takes that choice away (for tests and benchmarks); a grammar with unary rules is the sparse
-    kernel's, whatever its size. Values of a sentence do not depend on its batch. ``clock`` limits the time
-    of each chart. Charts raise GrammarError where unary rules are a cycle of probability one.
+    ``kernel`` takes that choice away (for tests and benchmarks); a grammar with unary rules is for forests,
+    whatever its size. Values of a sentence do not depend on its batch. Forests' posteriors are of ``label``
+    [symbol], by default the projected labels. ``clock`` limits the time of each chart. Charts raise
+    GrammarError where unary rules are a cycle of probability one.
     """
 
     def __init__(
@@ -73,6 +76,7 @@ class ChartFactory:
         wanted: Wanted = Wanted(),  # noqa: B008  # immutable
         kernel: Kernel | None = None,
         clock: Clock = NO_LIMIT,
+        label: Ints | None = None,
     ) -> None:
         self.grammar = grammar
         self.precision = precision
@@ -83,11 +87,11 @@ class ChartFactory:
             raise GrammarError(
                 "the dense kernel takes no unary rules", remedy="leave the choice to the grammar"
             )
-        self._forced: Kernel | None = "sparse" if grammar.has_unaries else kernel
+        self._forced: Kernel | None = "forest" if grammar.has_unaries else kernel
         self._is_dense = suits_dense(chart_rules(grammar))
         self._dense_charts: DenseCharts | None = None
         self._double_dense_charts: DenseCharts | None = None
-        self._sparse_charts: SparseCharts | None = None
+        self._label = grammar.label_ids if label is None else label
 
     def charts(self, sentences: Sequence[IntArray]) -> list[Chart]:
         """One chart for each sentence of known terminals (one or more each)."""
@@ -96,6 +100,11 @@ class ChartFactory:
             # To hand a group over once takes less time than its kernels one by one.
             self._pace.run([chart.length for chart in group], _has_parses, self._fill_in_time, group)
         return charts
+
+    def each(self, sentences: Sequence[IntArray]) -> Iterator[Chart]:
+        """One chart after the other, each filled when it is reached."""
+        for terminal_ids in sentences:
+            yield from self._fill_in_time([Chart(self, terminal_ids)])
 
     def fill(self, charts: Sequence[Chart], wanted: Wanted) -> None:
         """Compute what is wanted of charts."""
@@ -107,19 +116,16 @@ class ChartFactory:
         dense = [chart for chart in charts if self._kernel(chart) == "dense"]
         if dense:
             yield from self._dense.groups(dense)
-        for chart in charts:
-            if self._kernel(chart) == "sparse":
-                yield [chart]
+        yield from self.forests.groups([chart for chart in charts if self._kernel(chart) == "forest"])
 
     def _fill(self, group: Sequence[Chart], wanted: Wanted) -> None:
         left = group
         if self._kernel(group[0]) == "dense":
-            # A lane whose values left the numbers' range is left to wider numbers, then the sparse kernel.
+            # A lane whose values left the numbers' range is left to wider numbers, then forests.
             left = self._dense.fill(group, wanted)
             if left and self.precision == "single":
                 left = [still for chart in left for still in self._double_dense.fill([chart], wanted)]
-        for chart in left:
-            self._sparse.fill(chart, wanted)
+        self.forests.fill(left, wanted)
 
     def _fill_in_time(self, group: Sequence[Chart]) -> Sequence[Chart]:
         """Fill charts, and return them; where the time of one does not suffice for all, each has its own."""
@@ -140,16 +146,20 @@ class ChartFactory:
     def cell(self, chart: Chart, start: int, end: int) -> Cell:
         """Inside and outside of one span's symbols."""
         found = self._dense.cell(chart, start, end) if self._kernel(chart) == "dense" else None
-        symbols, inside, outside = found or self._sparse.cell(chart, start, end)
+        symbols, inside, outside = found or self.forests.cell(chart, start, end)
         with np.errstate(divide="ignore"):
             log_inside, log_outside = np.log(inside[0]) + inside[1], np.log(outside[0]) + outside[1]
         live, met = inside[0] > 0, (inside[0] > 0) & (outside[0] > 0)
         return Cell((symbols[live], log_inside[live]), (symbols[met], log_outside[met]))
 
+    def forest(self, chart: Chart) -> Forest:
+        """The forest of a chart, whoever filled that."""
+        return self.forests.forest(chart)
+
     def _kernel(self, chart: Chart) -> Kernel:
         if self._forced is not None and chart.length > 1:
             return self._forced
-        return "dense" if self._is_dense and chart.length > 1 else "sparse"
+        return "dense" if self._is_dense and chart.length > 1 else "forest"
 
     @property
     def _dense(self) -> DenseCharts:
@@ -167,13 +177,11 @@ class ChartFactory:
     def _new_dense(self, precision: Precision) -> DenseCharts:
         return DenseCharts(self.grammar, _DTYPES[precision], TIE[self.precision], self._clock)
 
-    @property
-    def _sparse(self) -> SparseCharts:
-        if self._sparse_charts is None:
-            self._sparse_charts = SparseCharts(
-                self.grammar, _DTYPES[self.precision], TIE[self.precision], self._clock
-            )
-        return self._sparse_charts
+    @cached_property
+    def forests(self) -> ForestAnswers:
+        """The forests of what lanes do not take."""
+        count = int(self._label.max(initial=-1)) + 1
+        return ForestAnswers(self.grammar, self._label, count, TIE[self.precision], self._clock)
 
 
 def _has_parses(charts: Sequence[Chart]) -> bool:

@@ -6,10 +6,10 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from mbrparse.grammar.charts.alive import Alive, alive_labels
 from mbrparse.grammar.charts.chart import Chart, Wanted
 from mbrparse.grammar.charts.clock import Clock
 from mbrparse.grammar.charts.factory import ChartFactory
-from mbrparse.grammar.charts.sparse.alive import Alive, alive_labels
 from mbrparse.grammar.pcfg import PCFG, IntArray
 from mbrparse.grammar.projection import projected_grammar
 
@@ -47,7 +47,7 @@ class Pruning:
         self._threshold = threshold
         self._projected = projected_grammar(grammar)
         self._factory = ChartFactory(self._projected, wanted=Wanted(False, False, True), clock=clock)
-        self._within = ChartFactory(self._projected, kernel="sparse", clock=clock)
+        self._within = ChartFactory(self._projected, kernel="forest", clock=clock)
 
     def charts(self, sentences: Sequence[IntArray]) -> list[Chart]:
         """The projected grammar's charts; its dense kernel takes several sentences side by side."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from functools import cache, partial
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +14,6 @@ from mbrparse.grammar.charts.chart import Chart, Derivation, Wanted
 from mbrparse.grammar.charts.clock import Clock
 from mbrparse.grammar.charts.columns import Spans
 from mbrparse.grammar.charts.dense.dense_derivation import dense_derivations, room_for_nodes
-from mbrparse.grammar.charts.dense.dense_forest_nodes import dense_forest_nodes
 from mbrparse.grammar.charts.dense.dense_inside import dense_inside, dense_roots, dense_viterbi
 from mbrparse.grammar.charts.dense.dense_nodes import dense_nodes
 from mbrparse.grammar.charts.dense.dense_outside import dense_outside
@@ -32,7 +31,6 @@ from mbrparse.grammar.charts.dense.dense_tables import dense_tables
 from mbrparse.grammar.charts.dense.diagonal_charts import DiagonalCharts
 from mbrparse.grammar.charts.dense.number_range import NumberRange
 from mbrparse.grammar.charts.dense.recognition import Recognition
-from mbrparse.grammar.charts.forest.forest_nodes import SentenceNodes
 from mbrparse.grammar.charts.lexicon import lexicon, scaled_entries
 from mbrparse.grammar.charts.live_nodes import LiveNodes, no_nodes
 from mbrparse.grammar.charts.nodes import SYMBOL_IDS
@@ -46,7 +44,6 @@ from mbrparse.grammar.charts.span_summary import (
 from mbrparse.grammar.charts.vector import VECTOR_BYTES, aligned_rows
 from mbrparse.grammar.pcfg import PCFG, IntArray
 
-Item = TypeVar("Item")
 Scaled = tuple[npt.NDArray[np.float64], float]
 
 # Beyond, charts are filled one by one: it takes less time, and the scales of words are not enough.
@@ -87,17 +84,13 @@ class DenseCharts:
         self._held: tuple[IntArray, Filled] | None = None
 
     def groups(self, charts: Sequence[Chart]) -> Iterator[list[Chart]]:
-        """Which charts are filled at once (``grouped``)."""
-        return self.grouped(charts, _length)
-
-    def grouped(self, sentences: Sequence[Item], length: Callable[[Item], int]) -> Iterator[list[Item]]:
-        """Which sentences are filled at once: those of like length, one a lane.
+        """Which charts are filled at once: those of like length, one a lane.
 
         Where there are few, or long ones, each for itself: by diagonals (``diagonal_state``), which takes an
         eighth of the memory, and from some length on less time.
         """
-        ordered = sorted(sentences, key=length)
-        short = [one for one in ordered if length(one) <= _LONGEST_IN_COMPANY]
+        ordered = sorted(charts, key=_length)
+        short = [one for one in ordered if one.length <= _LONGEST_IN_COMPANY]
         number = -(-len(short) // self.lanes) if 2 * len(short) > self.lanes else len(short)
         for group in range(number):
             yield short[group * len(short) // number : (group + 1) * len(short) // number]
@@ -136,24 +129,6 @@ class DenseCharts:
                 elif lane not in failed:
                     charts[lane].put(derivation=derivation)
         return list(failed.values())
-
-    def forest_nodes(self, sentences: Sequence[IntArray]) -> list[SentenceNodes | None]:
-        """The nodes of a group's forests, in double precision; None where there is none, or perhaps.
-
-        Only a kernel with more range knows then.
-        """
-        filled = self._inside_outside(self._arrange(sentences), with_cells=True)
-        found: list[SentenceNodes | None] = [None] * len(sentences)
-        if not any(filled.sound):
-            return found
-        given = filled.state, self._tables.symbol, filled.inside, filled.outside, filled.total
-        powers = filled.state.group.power.tolist()
-        rows = zip(dense_forest_nodes(*given), filled.log_prob, powers, strict=False)  # lanes may stay empty
-        for lane, (nodes, log_prob, power) in enumerate(rows):
-            if lane < len(sentences) and filled.sound[lane]:
-                scale = power * math.log(2.0)
-                found[lane] = SentenceNodes(nodes, scale, log_prob + scale)
-        return found
 
     def _put(self, filled: Filled, charts: Sequence[Chart], left_out: Container[int], wanted: Wanted) -> None:
         """Tell charts what was found, but those that are left out."""

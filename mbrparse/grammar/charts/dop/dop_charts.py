@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mbrparse.errors import ChartOverflowError, TimeLimitError
+from mbrparse.grammar.charts.alive import alive_labels
 from mbrparse.grammar.charts.chart import TOO_LARGE, Cell, Chart, Derivation, Wanted
 from mbrparse.grammar.charts.clock import NO_LIMIT, Clock
 from mbrparse.grammar.charts.dop.dop_descent import dop_derivation
@@ -18,11 +19,11 @@ from mbrparse.grammar.charts.dop.dop_inside import DopValues, dop_inside
 from mbrparse.grammar.charts.dop.dop_outside import dop_outside
 from mbrparse.grammar.charts.dop.dop_tables import DopTables, dop_tables
 from mbrparse.grammar.charts.factory import TIE, ChartFactory
+from mbrparse.grammar.charts.forest.packed_forest import Forest
 from mbrparse.grammar.charts.nodes import derivation_of
 from mbrparse.grammar.charts.pruning import Pruned, left_out
 from mbrparse.grammar.charts.rule_tables import Ints
 from mbrparse.grammar.charts.span_summary import SpanEntries, summarize_entries
-from mbrparse.grammar.charts.sparse.alive import alive_labels
 from mbrparse.grammar.dop.dop_grammar import DopGrammar
 from mbrparse.grammar.pcfg import IntArray
 from mbrparse.grammar.rules import quote
@@ -81,7 +82,7 @@ class DopCharts:
         self._tie = TIE["double"]
         self._tables = dop_tables(grammar)
         self._filter = ChartFactory(grammar.filter, wanted=Wanted(False, False, True), clock=clock)
-        self._within = ChartFactory(grammar.filter, kernel="sparse", clock=clock)
+        self._within = ChartFactory(grammar.filter, kernel="forest", clock=clock)
         numbers = {f"{place:09}": place for place in range(len(grammar.treebank.labels))}
         self._label_of = np.array([numbers.get(name, -1) for name in grammar.filter.labels], np.int32)
         symbols = {name: place for place, name in enumerate(grammar.pcfg.symbols)}
@@ -136,6 +137,10 @@ class DopCharts:
             outside = np.log(values.outside[found]) - scale + log_prob
         met = values.outside[found] > 0
         return Cell((symbols, inside), (symbols[met], outside[met]))
+
+    def forest(self, chart: Chart) -> Forest:
+        """Not to be had of a DOP grammar's addresses."""
+        raise NotImplementedError
 
     def filled(self, terminal_ids: IntArray, best: bool | None = None) -> Filled:
         """A sentence with its inside values, which stand until others are asked for.

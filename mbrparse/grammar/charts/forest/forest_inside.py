@@ -1,10 +1,17 @@
-"""The way up in forests: nodes, edges, productions and inside values, cell by cell."""
+"""The inside pass of forests: nodes, edges, productions and inside values, cell by cell.
+
+One text serves both semirings. Where ``best`` is None, products are added up, and edges and unary rules are
+listed. Else their maximum is taken, where it came from is kept in ``best``, and nothing else is listed. numba
+compiles it once for each and drops the branches that are not its own.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
+from mbrparse.grammar.charts.alive import Alive, is_alive
 from mbrparse.grammar.charts.closure import UnaryTables
+from mbrparse.grammar.charts.forest.forest_derivation import BestPaths, improve_node, keep_chains
 from mbrparse.grammar.charts.forest.packed_forest import (
     EDGES,
     GROUPS,
@@ -22,15 +29,19 @@ from mbrparse.grammar.charts.forest.packed_forest import (
 from mbrparse.grammar.charts.forest.partner_lists import list_partners, open_position
 from mbrparse.grammar.charts.lexicon import Words
 from mbrparse.grammar.charts.rule_tables import Ints
-from mbrparse.grammar.charts.sparse.alive import Alive, is_alive
 from mbrparse.grammar.kernel import kernel
 
 
 @kernel
-def forest_inside(state: ForestState, words: Words, alive: Alive | None, stop: Ints) -> int:
+def forest_inside(
+    state: ForestState, words: Words, alive: Alive | None, best: BestPaths | None, stop: Ints
+) -> int:
     """Fill the forest from the words up; returns -1, or which of its parts is too small.
 
-    With ``alive`` binary rules make nothing else (see ``sparse_inside``).
+    With ``alive`` binary rules make nothing else. (Words do not, either; and unary rules are above what is.)
+    With ``best`` inside values are those of the best derivations. Of equally good ones (within its tolerance)
+    the first in order of splits is kept, then of the symbols of the children; of chains of unary rules the
+    one with the fewest nodes, then the one over the earliest split, then the first in order of symbols.
 
     STOPPED is what it returns where ``stop`` (``Clock.stop``) is set.
     """
@@ -44,7 +55,7 @@ def forest_inside(state: ForestState, words: Words, alive: Alive | None, stop: I
     group_sum, group_pair, group_start = forest.group_sum, forest.group_pair, forest.group_start
     group_right, group_next, cell_group = forest.group_right, forest.group_next, forest.cell_group
     edge_first, edge_group = forest.edge_first, forest.edge_group
-    left_first = forest.left_first
+    left_first, left_node = forest.left_first, forest.left_node
     node_first[0], forest.unary_first[0], forest.cell_production[0] = 0, 0, 0
     columns.counts[:] = 0
     groups, edges = 0, 0
@@ -54,7 +65,7 @@ def forest_inside(state: ForestState, words: Words, alive: Alive | None, stop: I
         column = groups
         cell_group[forest_cell(end - 1, end) : forest_cell(0, end) + 1] = -1
         for split in range(end - 1, -1, -1):
-            full = STOPPED if stop[0] else _complete_cell(state, words, alive, split, end)
+            full = STOPPED if stop[0] else _complete_cell(state, words, alive, best, split, end)
             if full < 0 and split > 0:
                 full = list_partners(state, split, end)
             if full >= 0:
@@ -89,10 +100,19 @@ def forest_inside(state: ForestState, words: Words, alive: Alive | None, stop: I
                         group_start[group] = start
                         group_next[group] = cell_group[into]
                         cell_group[into] = group
-                    group_sum[Index(group)] += value * partner_value[partner]
-                    edge_group[edge] = group
-                    edge = Index(edge + ONE)
-                edges += last - first
+                    if best is None:
+                        group_sum[Index(group)] += value * partner_value[partner]
+                        edge_group[edge] = group
+                        edge = Index(edge + ONE)
+                    else:
+                        product = value * partner_value[partner]
+                        # Splits come in descending order, and a group has one edge at each.
+                        if product >= group_sum[Index(group)] * best.least_share:
+                            group_sum[Index(group)] = max(group_sum[Index(group)], product)
+                            best.group_left[Index(group)] = left_node[partner]
+                            best.group_right[Index(group)] = right
+                if best is None:
+                    edges += last - first
             if full >= 0:
                 break
         if full >= 0:
@@ -106,7 +126,9 @@ def forest_inside(state: ForestState, words: Words, alive: Alive | None, stop: I
 
 
 @kernel
-def _complete_cell(state: ForestState, words: Words, alive: Alive | None, start: int, end: int) -> int:
+def _complete_cell(
+    state: ForestState, words: Words, alive: Alive | None, best: BestPaths | None, start: int, end: int
+) -> int:
     """Make the nodes of a cell of which all edges are found; returns -1 or what is too small."""
     tables, unary, forest, columns = state.tables, state.unary, state.forest, state.columns
     predicted = columns.predicted[start]
@@ -131,6 +153,8 @@ def _complete_cell(state: ForestState, words: Words, alive: Alive | None, start:
             node_symbol[count] = words.entry_symbol[entry]
             inside[count] = words.entry_prob[entry]
             lexical[count] = words.entry_prob[entry]
+            if best is not None:
+                best.node_group[count] = -1
             count += 1
     group = forest.cell_group[cell]
     while group >= 0 and full < 0:
@@ -160,8 +184,13 @@ def _complete_cell(state: ForestState, words: Words, alive: Alive | None, start:
                 node_symbol[node] = parent
                 inside[node] = 0
                 lexical[node] = 0
+                if best is not None:
+                    best.node_group[node] = -1
                 count += 1
-            inside[Index(node)] += rule_prob[rule] * total
+            if best is None:
+                inside[Index(node)] += rule_prob[rule] * total
+            else:
+                improve_node(forest, best, inside, node, group, rule_prob[rule] * total)
             production_parent[place] = node
             production_rule[place], production_group[place] = rule, group
             place = Index(place + ONE)
@@ -172,11 +201,14 @@ def _complete_cell(state: ForestState, words: Words, alive: Alive | None, start:
         for node in range(begin, count):
             slot[node_symbol[node]] = -1
         return full
+    forest.unary_first[cell + 1] = 0
     if len(unary.rule_parent):
-        count = _close(unary, forest, columns, begin, count)
-        full = _list_unaries(unary, forest, columns, cell, begin, count)
-    else:
-        forest.unary_first[cell + 1] = 0
+        bottoms = count
+        count = _close(unary, forest, columns, best, begin, count)
+        if best is None:
+            full = _list_unaries(unary, forest, columns, cell, begin, count)
+        else:
+            keep_chains(state, best, inside, begin, bottoms)
     for node in range(begin, count):
         slot[forest.node_symbol[node]] = -1
         forest.node_start[node] = start
@@ -187,7 +219,9 @@ def _complete_cell(state: ForestState, words: Words, alive: Alive | None, start:
 
 
 @kernel
-def _close(unary: UnaryTables, forest: Forest, columns: Columns, begin: int, count: int) -> int:
+def _close(
+    unary: UnaryTables, forest: Forest, columns: Columns, best: BestPaths | None, begin: int, count: int
+) -> int:
     """Add to a cell's nodes all that derive them by unary rules; returns where its nodes end."""
     inside, slot = forest.inside, columns.node_slot
     last = count
@@ -206,7 +240,10 @@ def _close(unary: UnaryTables, forest: Forest, columns: Columns, begin: int, cou
                 inside[above] = 0
                 forest.lexical[above] = 0
                 count += 1
-            inside[above] += unary.closure_value[place] * columns.base[node - begin]
+            if best is None:
+                inside[above] += unary.closure_value[place] * columns.base[node - begin]
+            else:
+                inside[above] = max(inside[above], best.chains.prob[place] * columns.base[node - begin])
     return count
 
 

@@ -4,12 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from functools import cached_property
 
 import numpy as np
 
 from mbrparse.errors import ChartOverflowError
+from mbrparse.grammar.charts.alive import Alive, alive_words
+from mbrparse.grammar.charts.chart import Derivation
 from mbrparse.grammar.charts.clock import NO_LIMIT, Clock
-from mbrparse.grammar.charts.closure import unary_tables
+from mbrparse.grammar.charts.closure import BestChains, best_chains, unary_tables
+from mbrparse.grammar.charts.forest.forest_derivation import (
+    BestPaths,
+    best_of_forest,
+    best_root,
+    read_derivation,
+)
 from mbrparse.grammar.charts.forest.forest_inside import forest_inside
 from mbrparse.grammar.charts.forest.forest_outside import forest_outside
 from mbrparse.grammar.charts.forest.packed_forest import (
@@ -29,10 +38,15 @@ from mbrparse.grammar.charts.forest.packed_forest import (
     new_ints,
 )
 from mbrparse.grammar.charts.lexicon import lexicon, scaled_entries, words_of
+from mbrparse.grammar.charts.nodes import Nodes, derivation_of
 from mbrparse.grammar.charts.prediction import prediction
 from mbrparse.grammar.charts.rule_tables import Floats, Ints, chart_rules, sparse_tables
-from mbrparse.grammar.charts.sparse.alive import Alive, alive_words
 from mbrparse.grammar.pcfg import PCFG, IntArray
+
+# Bounds of the best derivation's posterior, one after the other; at last there is none.
+_BOUNDS = (1e-2, 1e-4, 1e-7)
+# Posteriors are rounded, and derivations as good as the best one are wanted too.
+_SLACK = 1e-3
 
 # A sentence whose forest needs more has none: some 4 GB in all, with the rows that are searched.
 MAX_SIZE = {
@@ -57,10 +71,19 @@ class Forests:
     """Fills the forest of one sentence after the other, in the same memory, in double precision."""
 
     def __init__(
-        self, grammar: PCFG, max_size: Mapping[int, int] | None = None, clock: Clock = NO_LIMIT
+        self,
+        grammar: PCFG,
+        max_size: Mapping[int, int] | None = None,
+        clock: Clock = NO_LIMIT,
+        tie: float = 1e-9,
     ) -> None:
-        """``max_size`` says how many of each part a forest may have (``MAX_SIZE``)."""
+        """``max_size`` says how many of each part a forest may have (``MAX_SIZE``).
+
+        Derivations within ``tie`` (relative) are equally good.
+        """
         self.clock = clock
+        self._grammar = grammar
+        self._tie = tie
         rules = chart_rules(grammar)
         self.tables = sparse_tables(rules)
         self.unaries = unary_tables(grammar)
@@ -77,6 +100,7 @@ class Forests:
         self._max_size = dict(max_size or MAX_SIZE)
         self._size = {part: min(first, self._max_size[part]) for part, first in _FIRST_SIZE.items()}
         self._state = self._allocated(32, self._size)
+        self._paths: BestPaths | None = None
 
     @property
     def forest(self) -> Forest:
@@ -98,15 +122,79 @@ class Forests:
         """How many groups it has."""
         return int(self._state.columns.counts[2])
 
-    def fill(self, terminal_ids: IntArray, alive: Alive | None = None) -> tuple[Forest, float]:
+    def fill(
+        self, terminal_ids: IntArray, alive: Alive | None = None, everything: bool = False
+    ) -> tuple[Forest, float]:
         """The forest of a sentence, which lives until the next one, and its log probability.
 
-        With ``alive`` it is of the derivations of what is alive.
+        With ``alive`` it is of the derivations of what is alive. With ``everything`` it has all nodes that
+        derive their words, else those alone that what stands before them predicts.
 
-        That is -inf without a parse, and where values leave the range of numbers (``holds_tree`` tells).
-        Raises ChartOverflowError where the forest would have more than ``max_size``, and MemoryError
-        where there is not so much memory, TimeLimitError where it takes too long; the next sentence may do.
+        The log probability is -inf without a parse, and where values leave the range of numbers
+        (``holds_tree`` tells). Raises ChartOverflowError where the forest would have more than ``max_size``,
+        and MemoryError where there is not so much memory, TimeLimitError where it takes too long; the next
+        sentence may do.
         """
+        length = len(terminal_ids)
+        self._inside(terminal_ids, alive, None, everything)
+        total = forest_outside(self._state, length, self.clock.stop)
+        self.clock.check()
+        nodes = self.forest.node_first[length * (length + 1) // 2]
+        if not (0 < total < math.inf and np.isfinite(self.forest.outside[:nodes]).all()):
+            return self.forest, -math.inf
+        self._scale(terminal_ids)
+        self.log_total = math.log(total)
+        return self.forest, self.log_total - self.log_scale
+
+    def viterbi(self, terminal_ids: IntArray, alive: Alive | None = None) -> Derivation:
+        """The most probable derivation, by a pass of maxima; raises as ``fill`` does.
+
+        The forest is of no other use afterwards.
+        """
+        self._inside(terminal_ids, alive, self._chains)
+        return self._read_off(terminal_ids, self.forest.inside)
+
+    def derivation(self, terminal_ids: IntArray) -> Derivation:
+        """The most probable derivation of the sentence whose forest was filled last, which has a parse."""
+        state, best, n = self._state, self._best(self._chains), len(terminal_ids)
+        total, reached = math.exp(self.log_total), 0.0
+        for bound in (*_BOUNDS, 0.0):
+            # With a bound that was found the next search is the last.
+            least = reached or bound
+            top = best_of_forest(state, best, least, n, self.clock.stop)
+            self.clock.check()
+            reached = top / total * (1 - _SLACK)
+            if reached >= least:
+                break
+        return self._read_off(terminal_ids, best.value)
+
+    def _read_off(self, terminal_ids: IntArray, values: Floats) -> Derivation:
+        """The best derivation, by the values of nodes and what is kept of their best derivations."""
+        state, best, n = self._state, self._best(self._chains), len(terminal_ids)
+        root = best_root(state, values, n, best.least_share)
+        if root < 0:
+            return Derivation(-math.inf, [], [])
+        cell = forest_cell(0, n)
+        roots = slice(self.forest.node_first[cell], self.forest.node_first[cell + 1])
+        top = float((self.tables.root[self.forest.node_symbol[roots]] * values[roots]).max())
+        self._scale(terminal_ids)
+        stack, room = np.empty((n + 1, 2), np.int32), 2 * n - 1
+        while True:
+            nodes = Nodes(np.empty(room, np.int32), np.empty(room, np.int32), np.empty(room, np.int32))
+            count = read_derivation(state, best, root, stack, nodes)
+            if count <= room:
+                break
+            room = count
+        return derivation_of(*(column[:count] for column in nodes), math.log(top) - self.log_scale)
+
+    def _inside(
+        self,
+        terminal_ids: IntArray,
+        alive: Alive | None,
+        chains: BestChains | None,
+        everything: bool = False,
+    ) -> None:
+        """Fill the forest from the words up: with sums or, where chains are given, with maxima."""
         length = len(terminal_ids)
         if length > self._state.columns.length:
             self._take(max(length, 3 * self._state.columns.length // 2), self._size)
@@ -114,21 +202,46 @@ class Forests:
         if alive is not None:
             words = alive_words(words, alive)
         while True:
-            full = int(forest_inside(self._state, words, alive, self.clock.stop))
+            best = None if chains is None else self._best(chains)
+            state = self._state
+            if everything:
+                state = state._replace(prediction=self._prediction._replace(is_selective=False))
+            full = int(forest_inside(state, words, alive, best, self.clock.stop))
             if full < 0:
-                break
+                return
             self.clock.check()
             self._enlarge(full)
-        total = forest_outside(self._state, length, self.clock.stop)
-        self.clock.check()
-        nodes = self.forest.node_first[length * (length + 1) // 2]
-        if not (0 < total < math.inf and np.isfinite(self.forest.outside[:nodes]).all()):
-            return self.forest, -math.inf
-        columns = int(self._state.columns.shift[1 : length + 1].sum())
-        shift = int(self._shift[terminal_ids].sum()) - columns
-        self.log_scale = shift * math.log(2.0)
-        self.log_total = math.log(total)
-        return self.forest, self.log_total - self.log_scale
+
+    @cached_property
+    def _chains(self) -> BestChains:
+        return best_chains(self._grammar, self.unaries, self._tie)
+
+    def _best(self, chains: BestChains) -> BestPaths:
+        """What best derivations are kept in, as large as the forest."""
+        if self._paths is None:
+            nodes, groups = len(self.forest.inside), len(self.forest.group_sum)
+            with_unaries = nodes if len(self.unaries.rule_parent) else 0
+            self._paths = BestPaths(
+                new_ints(groups),
+                new_ints(groups),
+                new_ints(nodes),
+                new_ints(with_unaries),
+                new_ints(with_unaries),
+                chains,
+                1 - self._tie,
+                new_floats(nodes),
+                new_floats(groups),
+            )
+        return self._paths
+
+    def _scale(self, terminal_ids: IntArray) -> None:
+        """Note what the inside values of the sentence are multiplied by."""
+        self.log_scale = self.log_scale_of(terminal_ids, 0, len(terminal_ids))
+
+    def log_scale_of(self, terminal_ids: IntArray, start: int, end: int) -> float:
+        """The logarithm of what the inside values of a span are multiplied by."""
+        columns = int(self._state.columns.shift[start + 1 : end + 1].sum())
+        return (int(self._shift[terminal_ids[start:end]].sum()) - columns) * math.log(2.0)
 
     def holds_tree(self, length: int) -> bool:
         """Whether some tree of the sentence that was filled last is there, however improbable."""
@@ -151,6 +264,7 @@ class Forests:
     def _take(self, length: int, size: Mapping[int, int]) -> None:
         """Move to new memory, when all of it is there."""
         self._state = self._allocated(length, size)
+        self._paths = None
         self._size = dict(size)
 
     def _allocated(self, length: int, size: Mapping[int, int]) -> ForestState:

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from mbrparse.grammar.charts.forest.forest_nodes import ForestNodes
-from mbrparse.grammar.charts.forest.packed_forest import forest_cell
+from mbrparse.grammar.charts.forest.packed_forest import Forest, forest_cell
 from mbrparse.grammar.charts.live_nodes import LiveNodes, live_nodes
 from mbrparse.grammar.charts.rule_tables import Ints
 from mbrparse.grammar.charts.span_summary import SpanEntries, SpanSummary, empty_summary
 from mbrparse.grammar.kernel import array_kernel
 
 
-def forest_summary(forest: ForestNodes, label: Ints, n_labels: int, n: int, tolerance: float) -> SpanSummary:
+def forest_summary(forest: Forest, label: Ints, n_labels: int, n: int, tolerance: float) -> SpanSummary:
     """Summarize all cells; over single terminals only preterminals count."""
     summary = empty_summary(n)
     _summarize(forest, label, n_labels, n, tolerance, summary)
@@ -21,7 +20,7 @@ def forest_summary(forest: ForestNodes, label: Ints, n_labels: int, n: int, tole
 
 @array_kernel
 def _summarize(
-    forest: ForestNodes, label: Ints, n_labels: int, n: int, tolerance: float, summary: SpanSummary
+    forest: Forest, label: Ints, n_labels: int, n: int, tolerance: float, summary: SpanSummary
 ) -> None:
     mass = np.zeros(n_labels)
     inside, outside, node_symbol = forest.inside, forest.outside, forest.node_symbol
@@ -50,22 +49,47 @@ def _summarize(
                 mass[label[node_symbol[node]]] = 0
 
 
-def forest_entries(forest: ForestNodes, label: Ints, n: int) -> SpanEntries:
-    """Expected numbers above zero of labels over spans, single terminals included."""
+def forest_entries(forest: Forest, label: Ints, n_labels: int, n: int) -> SpanEntries:
+    """Expected numbers above zero of labels over spans, single terminals included; labels in order."""
     count = int(forest.node_first[n * (n + 1) // 2])
-    starts, ends = forest.node_start[:count], _ends(forest, n)
-    g = forest.inside[:count] * forest.outside[:count]
-    lexical = np.where(ends - starts == 1, forest.lexical[:count] * forest.outside[:count], 0.0)
-    rows = np.column_stack([starts, ends, label[forest.node_symbol[:count]]])[g > 0]
-    distinct, number = np.unique(rows, axis=0, return_inverse=True)
-    columns = distinct.astype(np.int32)
-    total, own = (np.bincount(number.reshape(-1), x[g > 0], len(distinct)) for x in (g, lexical))
-    return SpanEntries(
-        columns[:, 0].copy(), columns[:, 1].copy(), columns[:, 2].copy(), total, np.minimum(own, total)
-    )
+    starts, ends, label_ids = np.empty(count, np.int32), np.empty(count, np.int32), np.empty(count, np.int32)
+    room = SpanEntries(starts, ends, label_ids, np.empty(count), np.zeros(count))
+    found = _list_entries(forest, label, n_labels, n, room)
+    return SpanEntries(*(values[:found].copy() for values in room))
 
 
-def forest_nodes(forest: ForestNodes, n: int) -> LiveNodes:
+@array_kernel
+def _list_entries(forest: Forest, label: Ints, n_labels: int, n: int, room: SpanEntries) -> int:
+    """Enter them into arrays with room for one of each node; returns how many there are."""
+    starts, ends, label_ids, g, lexical = room
+    inside, outside, node_symbol = forest.inside, forest.outside, forest.node_symbol
+    mass, own = np.zeros(n_labels), np.zeros(n_labels)
+    seen = np.zeros(n_labels, np.bool_)
+    names = np.empty(n_labels, np.int32)
+    place = 0
+    for start in range(n):
+        for end in range(start + 1, n + 1):
+            cell, found = forest_cell(start, end), 0
+            for node in range(forest.node_first[cell], forest.node_first[cell + 1]):
+                value, name = inside[node] * outside[node], label[node_symbol[node]]
+                if value > 0 and not seen[name]:
+                    seen[name] = True
+                    names[found] = name
+                    found += 1
+                mass[name] += value
+                if end - start == 1:
+                    own[name] += forest.lexical[node] * outside[node]
+            for name in np.sort(names[:found]):
+                starts[place], ends[place], label_ids[place] = start, end, name
+                g[place] = mass[name]
+                lexical[place] = min(own[name], mass[name])
+                place += 1
+                mass[name], own[name] = 0, 0
+                seen[name] = False
+    return place
+
+
+def forest_nodes(forest: Forest, n: int) -> LiveNodes:
     """The nodes that occur in some parse."""
     count = int(forest.node_first[n * (n + 1) // 2])
     inside, outside = forest.inside[:count], forest.outside[:count]
@@ -74,7 +98,7 @@ def forest_nodes(forest: ForestNodes, n: int) -> LiveNodes:
         return live_nodes(starts, _ends(forest, n), symbols, np.log(inside), inside * outside)
 
 
-def _ends(forest: ForestNodes, n: int) -> Ints:
+def _ends(forest: Forest, n: int) -> Ints:
     """By node, where its span ends."""
     sizes = np.diff(forest.node_first[: n * (n + 1) // 2 + 1])
     ends = np.repeat(np.arange(1, n + 1, dtype=np.int32), np.arange(1, n + 1))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from mbrparse.errors import TimeLimitError
 from mbrparse.grammar.charts.chart import Chart, Wanted
 from mbrparse.grammar.charts.clock import NO_LIMIT, Clock
 from mbrparse.grammar.charts.factory import ChartFactory, Precision
 from mbrparse.grammar.charts.pruning import Mask, Pruned, Pruning
+from mbrparse.grammar.charts.rule_tables import Ints
 from mbrparse.grammar.pcfg import PCFG, IntArray
 
 
@@ -28,7 +29,7 @@ class PrunedChart(Chart):
 
 
 class PrunedCharts(ChartFactory):
-    """Fills charts for one grammar of annotated labels, by the sparse kernel.
+    """Fills charts for one grammar of annotated labels, by forests.
 
     A sentence that would lose all its parses gets a lower threshold, and at last none.
     """
@@ -40,13 +41,18 @@ class PrunedCharts(ChartFactory):
         precision: Precision = "double",
         wanted: Wanted = Wanted(),  # noqa: B008  # immutable
         clock: Clock = NO_LIMIT,
+        label: Ints | None = None,
     ) -> None:
-        super().__init__(grammar, precision, wanted, "sparse", clock)
+        super().__init__(grammar, precision, wanted, "forest", clock, label)
         self.pruning = pruning
 
     def charts(self, sentences: Sequence[IntArray]) -> list[Chart]:
         """One chart for each sentence of known terminals (one or more each)."""
-        return [self._chart(projected) for projected in self.pruning.charts(sentences)]
+        return list(self.each(sentences))
+
+    def each(self, sentences: Sequence[IntArray]) -> Iterator[Chart]:
+        """The same, each filled when it is reached."""
+        return map(self._chart, self.pruning.charts(sentences))
 
     def _chart(self, projected: Chart) -> Chart:
         chart = Chart(self, projected.terminal_ids)

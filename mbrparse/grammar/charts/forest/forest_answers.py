@@ -1,0 +1,117 @@
+"""What charts are asked for, answered by forests: one sentence after the other in the same memory."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from mbrparse.errors import ChartOverflowError
+from mbrparse.grammar.charts.alive import Alive
+from mbrparse.grammar.charts.chart import TOO_IMPROBABLE, TOO_LARGE, Chart, Derivation, Wanted
+from mbrparse.grammar.charts.clock import Clock
+from mbrparse.grammar.charts.forest.forest_posteriors import forest_entries, forest_nodes, forest_summary
+from mbrparse.grammar.charts.forest.forests import Forests
+from mbrparse.grammar.charts.forest.packed_forest import Forest, forest_cell
+from mbrparse.grammar.charts.live_nodes import no_nodes
+from mbrparse.grammar.charts.rule_tables import Ints
+from mbrparse.grammar.charts.span_summary import empty_summary, no_entries
+from mbrparse.grammar.pcfg import PCFG, IntArray
+
+Scaled = tuple[npt.NDArray[np.float64], float]
+
+
+class _Held(NamedTuple):
+    """The sentence whose forest is in memory (a chart would hold this in turn)."""
+
+    terminal_ids: IntArray
+    alive: Alive | None
+    everything: bool  # also nodes that are not predicted
+    log_prob: float
+
+    def is_of(self, chart: Chart) -> bool:
+        """Whether it is a chart's."""
+        return self.terminal_ids is chart.terminal_ids and self.alive is chart.alive
+
+
+class ForestAnswers:
+    """Fills charts for one grammar by forests; ``label`` [symbol] are those that posteriors are of."""
+
+    def __init__(self, grammar: PCFG, label: Ints, n_labels: int, tie: float, clock: Clock) -> None:
+        self.forests = Forests(grammar, clock=clock, tie=tie)
+        self._tie = tie
+        self._label, self._n_labels = label, n_labels
+        self._held: _Held | None = None
+
+    def groups(self, charts: Sequence[Chart]) -> Iterator[list[Chart]]:
+        """Which charts are filled at once: each for itself."""
+        for chart in charts:
+            yield [chart]
+
+    def fill(self, charts: Sequence[Chart], wanted: Wanted) -> list[Chart]:
+        """Fill charts; one that does not fit is left without a parse.
+
+        Returns those that another kind of chart is to fill: none. Raises TimeLimitError.
+        """
+        for chart in charts:
+            try:
+                self._fill(chart, wanted)
+            except ChartOverflowError:
+                chart.give_up(TOO_LARGE)
+        return []
+
+    def _fill(self, chart: Chart, wanted: Wanted) -> None:
+        if wanted.derivations and wanted == Wanted(False, True) and not self._holds(chart):
+            self._held = None
+            chart.put(derivation=self.forests.viterbi(chart.terminal_ids, chart.alive))
+            return
+        forest, n = self.forest(chart), chart.length
+        if not chart.has_parse:
+            chart.put(None, empty_summary(n), Derivation(-math.inf, [], []), no_entries(), no_nodes())
+            return
+        label, count = self._label, self._n_labels
+        if wanted.summaries:
+            chart.put(summary=forest_summary(forest, label, count, n, self._tie))
+        if wanted.entries:
+            chart.put(entries=forest_entries(forest, label, count, n))
+        if wanted.nodes:
+            chart.put(nodes=forest_nodes(forest, n))
+        if wanted.derivations:
+            chart.put(derivation=self.forests.derivation(chart.terminal_ids))
+
+    def forest(self, chart: Chart, everything: bool = False) -> Forest:
+        """The forest of a chart, which stands until another is asked for.
+
+        Unless ``everything`` is asked for, nodes are left out that are not predicted. Raises
+        ChartOverflowError if memory does not suffice (any longer), and TimeLimitError.
+        """
+        held = self._held
+        if held is None or not held.is_of(chart) or everything > held.everything:
+            self._held = None
+            _, log_prob = self.forests.fill(chart.terminal_ids, chart.alive, everything)
+            self._held = held = _Held(chart.terminal_ids, chart.alive, everything, log_prob)
+        if held.log_prob == -math.inf and self.forests.holds_tree(chart.length):
+            chart.give_up(TOO_IMPROBABLE)
+        elif not everything:
+            chart.put(log_prob=held.log_prob)
+        return self.forests.forest
+
+    def _holds(self, chart: Chart) -> bool:
+        return self._held is not None and self._held.is_of(chart)
+
+    def cell(self, chart: Chart, start: int, end: int) -> tuple[IntArray, Scaled, Scaled]:
+        """Symbols of a span, in some tree or not, their inside and outside values, each with its scale."""
+        forest = self.forest(chart, everything=True)
+        cell = forest_cell(start, end)
+        found = slice(forest.node_first[cell], forest.node_first[cell + 1])
+        order = np.argsort(forest.node_symbol[found])
+        scale = self.forests.log_scale_of(chart.terminal_ids, start, end)
+        log_prob = self._held.log_prob if self._held is not None else -math.inf
+        return (
+            forest.node_symbol[found][order],
+            (forest.inside[found][order], -scale),
+            (forest.outside[found][order], scale + log_prob),
+        )

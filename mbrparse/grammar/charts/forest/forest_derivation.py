@@ -1,0 +1,225 @@
+"""The most probable derivation: of a forest that is filled with sums, and read off what is kept of the best.
+
+A derivation is no more probable than each of its nodes: among the nodes whose posterior reaches a bound the
+best derivation is found for certain if its own posterior reaches that bound.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from mbrparse.grammar.charts.closure import BestChains
+from mbrparse.grammar.charts.forest.packed_forest import ONE, Forest, ForestState, Index, forest_cell
+from mbrparse.grammar.charts.nodes import Nodes
+from mbrparse.grammar.charts.rule_tables import Floats, Ints
+from mbrparse.grammar.kernel import kernel, steady
+
+
+@steady
+class BestPaths(NamedTuple):
+    """What is kept of the best derivations of a forest's groups and nodes.
+
+    With unary rules a node's best derivation is a chain down to another node of its cell, its bottom, which
+    has the production.
+    """
+
+    group_left: Ints  # by group: the children of its best edge
+    group_right: Ints
+    node_group: Ints  # by node: the group of its best production; -1 for a word
+    node_bottom: Ints  # by node, with unary rules
+    node_chain: Ints  # and the entry of the closure that is the chain
+    chains: BestChains
+    least_share: float  # of the best value, what is as good: one less the tolerance
+    value: Floats  # by node: the best derivation's probability (``best_of_forest``)
+    group_value: Floats
+
+
+@kernel
+def improve_node(
+    forest: Forest, best: BestPaths, values: Floats, node: int, group: int, value: float
+) -> None:
+    """Take in a production of a node: its group, and the value of the derivation that begins with it."""
+    if value < values[node] * best.least_share:
+        return
+    old = best.node_group[node]
+    if old >= 0 and value * best.least_share <= values[node]:
+        # As good as the one before: the first in order of split, left and right symbol.
+        mine = _children(forest, best, group)
+        if _children(forest, best, old) < mine:
+            values[node] = max(values[node], value)
+            return
+    values[node] = max(values[node], value)
+    best.node_group[node] = group
+
+
+@kernel
+def _children(forest: Forest, best: BestPaths, group: int) -> tuple[int, int, int]:
+    """Where the children of a group's best edge meet, and their symbols."""
+    left, right = best.group_left[group], best.group_right[group]
+    return forest.node_start[right], forest.node_symbol[left], forest.node_symbol[right]
+
+
+@kernel
+def keep_chains(state: ForestState, best: BestPaths, values: Floats, begin: int, bottoms: int) -> None:
+    """Keep the best chain of each node of a cell that is closed under unary rules.
+
+    Nodes from ``begin`` to ``bottoms`` can be bottoms; ``base`` has their values without unary rules,
+    ``node_slot`` all nodes of the cell.
+    """
+    unary, forest, columns = state.unary, state.forest, state.columns
+    slot, base, chains = columns.node_slot, columns.base, best.chains
+    for node in range(begin, bottoms):
+        symbol = forest.node_symbol[node]
+        for place in range(unary.closure_start[symbol], unary.closure_start[symbol + 1]):
+            if slot[unary.closure_top[place]] >= 0:
+                best.node_bottom[slot[unary.closure_top[place]]] = -1
+    for node in range(begin, bottoms):
+        symbol = forest.node_symbol[node]
+        for place in range(unary.closure_start[symbol], unary.closure_start[symbol + 1]):
+            top = slot[unary.closure_top[place]]
+            if top < 0 or chains.prob[place] * base[node - begin] < values[top] * best.least_share:
+                continue
+            old = best.node_bottom[top]
+            if old >= 0:
+                mine = chains.length[place], _split(forest, best, node), symbol
+                other = (
+                    chains.length[best.node_chain[top]],
+                    _split(forest, best, old),
+                    forest.node_symbol[old],
+                )
+                if other < mine:
+                    continue
+            best.node_bottom[top], best.node_chain[top] = node, place
+
+
+@kernel
+def _split(forest: Forest, best: BestPaths, node: int) -> int:
+    """Where a node's best children meet; -1 over a single terminal."""
+    group = best.node_group[node]
+    return forest.node_start[best.group_right[group]] if group >= 0 else -1
+
+
+@kernel
+def best_of_forest(state: ForestState, best: BestPaths, bound: float, n: int, stop: Ints) -> float:
+    """Find the best derivations among the nodes of a filled forest that have a posterior of ``bound``.
+
+    Returns the value of the sentence's best one, scaled as inside values are; 0 where it has none of them,
+    and at ``stop``.
+    """
+    tables, forest, columns = state.tables, state.forest, state.columns
+    value, group_value = best.value, best.group_value
+    node_first, left_first, left_node = forest.node_first, forest.left_first, forest.left_node
+    edge_first, edge_group, group_next = forest.edge_first, forest.edge_group, forest.group_next
+    group_value[: columns.counts[2]] = 0
+    for end in range(1, n + 1):
+        for start in range(end - 1, -1, -1):
+            if stop[0]:
+                return 0.0
+            cell = forest_cell(start, end)
+            begin, last = node_first[cell], node_first[cell + 1]
+            for node in range(begin, last):
+                reached = forest.inside[node] * forest.outside[node] >= bound
+                # Others have a value below zero, which nothing improves.
+                value[node] = forest.lexical[node] if reached else -1.0
+                best.node_group[node] = -1
+            group = forest.cell_group[cell]
+            while group >= 0:
+                if group_value[group] > 0:
+                    for place in range(forest.production_first[group], forest.production_last[group]):
+                        parent = forest.production_parent[place]
+                        if value[parent] >= 0:
+                            prob = tables.rule_prob[forest.production_rule[place]]
+                            improve_node(forest, best, value, parent, group, prob * group_value[group])
+                group = group_next[group]
+            if len(state.unary.rule_parent):
+                _close_best(state, best, begin, last)
+            for right in range(Index(begin), Index(last)):
+                if not value[right] > 0:
+                    continue
+                partner = Index(left_first[right])
+                for edge in range(Index(edge_first[right]), Index(edge_first[right + ONE])):
+                    left = Index(left_node[partner])
+                    partner = Index(partner + ONE)
+                    if value[left] > 0:
+                        group = edge_group[edge]
+                        product = value[left] * value[right]
+                        # Splits come in descending order, and a group has one edge at each.
+                        if product >= group_value[group] * best.least_share:
+                            group_value[group] = max(group_value[group], product)
+                            best.group_left[group], best.group_right[group] = left, right
+    root = best_root(state, value, n, best.least_share)
+    return 0.0 if root < 0 else tables.root[forest.node_symbol[root]] * value[root]
+
+
+@kernel
+def _close_best(state: ForestState, best: BestPaths, begin: int, last: int) -> None:
+    """Close a cell's values under unary rules, and keep the best chains."""
+    unary, forest, columns, value = state.unary, state.forest, state.columns, best.value
+    slot, base = columns.node_slot, columns.base
+    for node in range(begin, last):
+        base[node - begin] = max(value[node], 0.0)
+        if value[node] >= 0:
+            value[node] = 0
+            slot[forest.node_symbol[node]] = node
+    for node in range(begin, last):
+        symbol = forest.node_symbol[node]
+        for place in range(unary.closure_start[symbol], unary.closure_start[symbol + 1]):
+            top = slot[unary.closure_top[place]]
+            if top >= 0:
+                value[top] = max(value[top], best.chains.prob[place] * base[node - begin])
+    keep_chains(state, best, value, begin, last)
+    for node in range(begin, last):
+        slot[forest.node_symbol[node]] = -1
+
+
+@kernel
+def best_root(state: ForestState, values: Floats, n: int, least_share: float) -> int:
+    """The root of the best derivation, the first in order of symbols; -1 where there is none."""
+    root_prob, symbols, first = state.tables.root, state.forest.node_symbol, state.forest.node_first
+    cell = forest_cell(0, n)
+    top, root = 0.0, -1
+    for node in range(first[cell], first[cell + 1]):
+        top = max(top, root_prob[symbols[node]] * values[node])
+    for node in range(first[cell], first[cell + 1]):
+        value = root_prob[symbols[node]] * values[node]
+        if value > 0 and value >= top * least_share:
+            root = node if root < 0 or symbols[node] < symbols[root] else root
+    return root
+
+
+@kernel
+def read_derivation(state: ForestState, best: BestPaths, root: int, stack: Ints, nodes: Nodes) -> int:
+    """List the nodes of the best derivation from ``root`` down, in preorder; returns how many there are.
+
+    Of several nodes over one span the upper ones come first. ``stack`` [length + 1, 2] is scratch. What does
+    not fit into ``nodes`` is counted, but not listed.
+    """
+    unary, forest, chains = state.unary, state.forest, best.chains
+    stack[0, 0], stack[0, 1] = root, len(stack) - 1
+    depth, count = 1, 0
+    while depth > 0:
+        depth -= 1
+        node, end = stack[depth, 0], stack[depth, 1]
+        start = forest.node_start[node]
+        if len(unary.rule_parent) > 0:
+            entry = best.node_chain[node]
+            node = best.node_bottom[node]
+            while chains.length[entry] > 0:
+                _list_node(nodes, count, start, end, unary.closure_top[entry])
+                count += 1
+                entry = chains.below[entry]
+        _list_node(nodes, count, start, end, forest.node_symbol[node])
+        count += 1
+        group = best.node_group[node]
+        if group >= 0:
+            right = best.group_right[group]
+            stack[depth, 0], stack[depth, 1] = right, end
+            stack[depth + 1, 0], stack[depth + 1, 1] = best.group_left[group], forest.node_start[right]
+            depth += 2
+    return count
+
+
+@kernel
+def _list_node(nodes: Nodes, place: int, start: int, end: int, symbol: int) -> None:
+    if place < len(nodes.start):
+        nodes.start[place], nodes.end[place], nodes.symbol[place] = start, end, symbol
