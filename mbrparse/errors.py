@@ -116,6 +116,10 @@ class ChartOverflowError(MbrparseError):
     """A chart, or a forest, outgrows the memory that is meant for one."""
 
 
+class NumberRangeError(MbrparseError):
+    """A sentence's values leave the range of numbers of what asks for them; the message says so."""
+
+
 class TimeLimitError(MbrparseError):
     """A chart, or a search, takes longer than it may."""
 

@@ -17,13 +17,13 @@ from typing import Any
 import numpy as np
 import pytest
 from counting import CountedReads, counted, uncompiled
-from mbrparse.grammar.charts.sparse import sparse_charts
-from mbrparse.grammar.charts.sparse.sparse_state import Buckets
 
 from mbrparse.grammar.charts.chart import Wanted
 from mbrparse.grammar.charts.dense import dense_charts, dense_readings, diagonal_charts
 from mbrparse.grammar.charts.dense.dense_tables import TILE, DenseTables, dense_tables
 from mbrparse.grammar.charts.factory import ChartFactory, suits_dense
+from mbrparse.grammar.charts.forest import forests
+from mbrparse.grammar.charts.forest.packed_forest import Partners
 from mbrparse.grammar.charts.rule_tables import SparseTables, chart_rules, sparse_tables
 from mbrparse.grammar.induce import induce
 from mbrparse.grammar.pcfg import PCFG, IntArray
@@ -92,22 +92,22 @@ def dense(monkeypatch: pytest.MonkeyPatch) -> Counted:
 
 
 @pytest.fixture
-def sparse(monkeypatch: pytest.MonkeyPatch) -> Counted:
-    """Counts of the sparse kernels."""
+def forest(monkeypatch: pytest.MonkeyPatch) -> Counted:
+    """Counts of the forest's kernels."""
     counts = Counted()
-    kernels = uncompiled(sparse_charts, counts.operations)
+    kernels = uncompiled(forests, counts.operations)
 
-    def tables(rules: Any, dtype: Any) -> SparseTables:
-        real = sparse_tables(rules, dtype)
+    def tables(rules: Any) -> SparseTables:
+        real = sparse_tables(rules)
         return real._replace(**counts.watch(rule_prob=real.rule_prob))
 
-    def buckets(value: Any, **arrays: Any) -> Any:
-        return Buckets(**arrays, **counts.watch(value=value))
+    def partners(value: Any, **arrays: Any) -> Partners:
+        return Partners(**arrays, **counts.watch(value=value))
 
-    monkeypatch.setattr(sparse_charts, "sparse_tables", tables)
-    monkeypatch.setattr(sparse_charts, "Buckets", buckets)
+    monkeypatch.setattr(forests, "sparse_tables", tables)
+    monkeypatch.setattr(forests, "Partners", partners)
     for name, plain in kernels.items():
-        monkeypatch.setattr(sparse_charts, name, counts.count(name, plain))
+        monkeypatch.setattr(forests, name, counts.count(name, plain))
     return counts
 
 
@@ -203,19 +203,18 @@ def test_a_sentence_alone_takes_one_operation_for_eight_cells_of_a_diagonal(dens
 
 
 @pytest.mark.parametrize(("vmarkov", "hmarkov"), [(1, 0), (2, math.inf)])
-def test_sparse_kernels_compute_the_products_that_are_not_zero(
-    sparse: Counted, vmarkov: int, hmarkov: float
+def test_forests_compute_the_products_that_are_not_zero(
+    forest: Counted, vmarkov: int, hmarkov: float
 ) -> None:
     grammar, sentences = flights(vmarkov, hmarkov)
     products, items = nonzero_products(grammar, sentences[0])
-    sparse.work.clear()
+    forest.work.clear()
     for wanted in (Wanted(), Wanted(summaries=False, derivations=True)):
         ChartFactory(grammar, wanted=wanted, kernel="forest").charts(sentences[:1])
-    inside, outside, viterbi = (sparse.work[f"sparse_{name}"] for name in ("inside", "outside", "viterbi"))
-    # Each product takes one value of a left child; buckets are filled, not read, otherwise.
-    assert inside["value"] == viterbi["value"] == products > 0
-    assert inside["rule_prob"] <= products
-    # The way down: no parent is asked that the way up did not reach.
+    inside, outside = forest.work["forest_inside"], forest.work["forest_outside"]
+    # The two ways up, with sums and with maxima: each product of two children takes one value of a left one.
+    assert 0 < inside["value"] <= 2 * products
+    assert inside["rule_prob"] <= 2 * products
     assert outside["rule_prob"] <= products
     assert outside["value"] <= products
     # In figures, for this sentence:
@@ -223,11 +222,13 @@ def test_sparse_kernels_compute_the_products_that_are_not_zero(
     assert items <= {1: 142, 2: 178}[vmarkov]
 
 
-def test_what_the_sums_tell_of_a_derivation_is_not_searched_for(sparse: Counted) -> None:
+def test_what_the_sums_tell_of_a_derivation_is_not_searched_for(forest: Counted) -> None:
     grammar, sentences = flights()
-    ChartFactory(grammar, wanted=EVERYTHING, kernel="forest").charts(sentences[:1])
-    assert "sparse_inside" in sparse.work
-    assert "sparse_viterbi" not in sparse.work
+    ChartFactory(grammar, kernel="forest").charts(sentences[:1])
+    [chart] = ChartFactory(grammar, wanted=EVERYTHING, kernel="forest").charts(sentences[:1])
+    assert forest.work["forest_inside"]["value"] == 2 * forest.work["forest_outside"]["value"] // 2 > 0
+    assert forest.work["best_of_forest"]["rule_prob"] < forest.work["forest_inside"]["rule_prob"]
+    assert chart.viterbi().nodes
 
 
 def predicted(grammar: PCFG, before: set[int] | None) -> set[int]:
@@ -268,6 +269,6 @@ def test_small_grammars_are_the_dense_kernels() -> None:
 
 def test_counting_leaves_every_module_in_its_place() -> None:
     before = {name: module for name, module in sys.modules.items() if name.startswith("mbrparse.")}
-    for user in (dense_charts, dense_readings, diagonal_charts, sparse_charts):
+    for user in (dense_charts, dense_readings, diagonal_charts, forests):
         uncompiled(user, Counter())
     assert {name: module for name, module in sys.modules.items() if name in before} == before

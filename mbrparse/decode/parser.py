@@ -21,7 +21,7 @@ from mbrparse.decode.posteriors.posteriors_file import GivenPosteriors
 from mbrparse.decode.posteriors.posteriors_source import PosteriorsSource
 from mbrparse.decode.sentences import Batch, Evidence, Sentence, batch_of_sentences
 from mbrparse.decode.trees import LabelledSpans, TreeForm, TreeParts, fallback_spans
-from mbrparse.errors import ChartOverflowError, OptionsError, TimeLimitError
+from mbrparse.errors import ChartOverflowError, NumberRangeError, OptionsError, TimeLimitError
 from mbrparse.grammar.charts.chart import TOO_LARGE
 from mbrparse.grammar.grammar_kinds import Grammar
 from mbrparse.treebank.tree import Tree
@@ -150,7 +150,7 @@ class Parser:
         if self.source.batched and self.options.max_seconds is None:
             together = list(evidence)
             # If one of them fails, they are parsed one by one for each one's own reason.
-            with suppress(ChartOverflowError):
+            with suppress(ChartOverflowError, NumberRangeError):
                 yield from map(self._parse, together, self._found(together))
                 return
             evidence = iter(together)
@@ -163,7 +163,7 @@ class Parser:
                 [found] = self._found([evidence])
         except ChartOverflowError:
             reason = TOO_LARGE
-        except TimeLimitError as error:
+        except (NumberRangeError, TimeLimitError) as error:
             reason = error.message
         else:
             return self._parse(evidence, found)

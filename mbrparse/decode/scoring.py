@@ -18,7 +18,7 @@ from mbrparse.decode.run import check_fit
 from mbrparse.decode.sentences import Batch, Evidence
 from mbrparse.decode.tree_probability import TreeProbability
 from mbrparse.decode.trees import LabelledSpans
-from mbrparse.errors import ChartOverflowError
+from mbrparse.errors import ChartOverflowError, NumberRangeError
 from mbrparse.grammar.charts.chart import TOO_LARGE
 from mbrparse.grammar.charts.span_summary import cell_of
 from mbrparse.grammar.pcfg import PCFG
@@ -140,6 +140,8 @@ class Scorer:
                 return row | self._scores(evidence, evidence.posteriors, tree, spans)
             except (ChartOverflowError, MemoryError):
                 reason = TOO_LARGE
+            except NumberRangeError as error:
+                reason = error.message
         return row | {"reason": reason}
 
     def _scores(self, evidence: Evidence, posteriors: Posteriors, tree: Tree, spans: LabelledSpans) -> Row:

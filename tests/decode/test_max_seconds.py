@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 import pytest
 from commandline import Command
-from mbrparse.grammar.charts.sparse import sparse_charts
 
 from mbrparse.decode.best_first import best_first_charts
 from mbrparse.decode.best_first.best_first import BestFirst, Until
@@ -156,9 +155,9 @@ def looked(answer: object) -> bool:
 @pytest.mark.parametrize(
     ("module", "name", "how"),
     [
-        (sparse_charts, "sparse_inside", {"objective": "labelled-recall", "symbols": 0}),
-        (sparse_charts, "sparse_outside", {"objective": "labelled-recall", "symbols": 0}),
-        (sparse_charts, "sparse_viterbi", {"objective": "labelled-tree", "symbols": 0}),
+        (forests, "forest_inside", {"objective": "labelled-recall", "symbols": 0}),
+        (forests, "forest_outside", {"objective": "labelled-recall", "symbols": 0}),
+        (forests, "forest_inside", {"objective": "labelled-tree", "symbols": 0}),
         (forests, "forest_inside", {"objective": "parent-child"}),
         (forests, "forest_outside", {"objective": "parent-child"}),
         (label_forest, "project_forest", {"objective": "max-rule-sum", "grammar": "latent"}),

@@ -6,13 +6,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from mbrparse.grammar.charts.sparse import sparse_charts
 
 from mbrparse.errors import ChartOverflowError
 from mbrparse.grammar.charts.chart import Chart, Wanted
 from mbrparse.grammar.charts.dense import dense_readings, diagonal_charts
 from mbrparse.grammar.charts.factory import ChartFactory, Kernel
+from mbrparse.grammar.charts.forest import forests
 from mbrparse.grammar.charts.forest.forests import MAX_SIZE, Forests
+from mbrparse.grammar.charts.forest.packed_forest import NODES
 from mbrparse.grammar.pcfg import PCFG, IntArray
 from mbrparse.grammar.rules import Rule, relative_frequencies
 
@@ -34,19 +35,14 @@ SHORT, LONG = (
 )  # the first memory: 32 words
 
 
-def log_prob_of_sparse(grammar: PCFG) -> Callable[[IntArray], float]:
-    factory = ChartFactory(grammar, kernel="forest")
-    return lambda sentence: factory.charts([sentence])[0].log_prob
-
-
 def log_prob_of_dense(grammar: PCFG) -> Callable[[IntArray], float]:
     factory = ChartFactory(grammar, kernel="dense")
     return lambda sentence: factory.charts([sentence])[0].log_prob
 
 
 def log_prob_of_forest(grammar: PCFG) -> Callable[[IntArray], float]:
-    forests = Forests(grammar)
-    return lambda sentence: forests.fill(sentence)[1]
+    memory = Forests(grammar)
+    return lambda sentence: memory.fill(sentence)[1]
 
 
 class Refusing:
@@ -65,8 +61,6 @@ class Refusing:
 @pytest.mark.parametrize(
     ("parsing", "grammar"),
     [
-        (log_prob_of_sparse, GRAMMAR),
-        (log_prob_of_sparse, UNARY),
         (log_prob_of_dense, GRAMMAR),
         (log_prob_of_forest, GRAMMAR),
         (log_prob_of_forest, UNARY),
@@ -103,18 +97,18 @@ def test_after_a_memory_error_the_next_sentence_works(
 
 
 def test_a_forest_that_outgrows_its_limit_is_refused_and_the_next_is_not() -> None:
-    forests = Forests(UNARY, dict.fromkeys(MAX_SIZE, 1 << 9))
+    memory = Forests(UNARY, dict.fromkeys(MAX_SIZE, 1 << 9))
     with pytest.raises(ChartOverflowError):
-        forests.fill(LONG)
-    assert forests.fill(SHORT)[1] == Forests(UNARY).fill(SHORT)[1]
+        memory.fill(LONG)
+    assert memory.fill(SHORT)[1] == Forests(UNARY).fill(SHORT)[1]
 
 
 def test_forests_grow_with_their_sentences() -> None:
     """S -> S S over n words has a Catalan number of trees, each with n - 1 rules."""
     counts = {Rule("S", ("S", "S")): 1.0, Rule("S", ("'x'",)): 2.0}
     grammar = PCFG.from_rules(relative_frequencies("words", {"S": 1.0}, dict(counts)))
-    forests, n = Forests(grammar), 200
-    _, log_prob = forests.fill(grammar.encode(["x"] * n))
+    memory, n = Forests(grammar), 200
+    _, log_prob = memory.fill(grammar.encode(["x"] * n))
     catalan = math.lgamma(2 * n - 1) - 2 * math.lgamma(n) - math.log(n)
     assert log_prob == pytest.approx(catalan + (n - 1) * math.log(1 / 3) + n * math.log(2 / 3))
 
@@ -124,9 +118,9 @@ def test_a_forest_beyond_the_range_of_numbers_has_no_parse() -> None:
     rules = relative_frequencies(
         "words", {"S": 1.0}, {Rule("S", ("S", "S")): 1e-200, Rule("S", ("'x'",)): 1.0}
     )
-    forests = Forests(PCFG.from_rules(rules))
-    assert forests.fill(np.zeros(2, np.int32))[1] == pytest.approx(math.log(1e-200))
-    assert forests.fill(np.zeros(6, np.int32))[1] == -math.inf
+    memory = Forests(PCFG.from_rules(rules))
+    assert memory.fill(np.zeros(2, np.int32))[1] == pytest.approx(math.log(1e-200))
+    assert memory.fill(np.zeros(6, np.int32))[1] == -math.inf
 
 
 def test_a_chart_that_fills_its_memory_to_the_last_node_is_as_any(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -143,7 +137,7 @@ def test_a_chart_that_fills_its_memory_to_the_last_node_is_as_any(monkeypatch: p
         ChartFactory(grammar, kernel="forest").charts([one])[0].span_posteriors() for one in sentences
     ]
     for nodes in range(1, 400):
-        monkeypatch.setattr(sparse_charts, "_FIRST_NODES", nodes)
+        monkeypatch.setitem(forests._FIRST_SIZE, NODES, nodes)
         factory = ChartFactory(grammar, kernel="forest")
         for sentence, known in zip(sentences, expected, strict=True):
             found = factory.charts([sentence])[0].span_posteriors()
@@ -176,7 +170,7 @@ def counting_calls(monkeypatch: pytest.MonkeyPatch, module: Any, name: str) -> l
 
 @pytest.mark.parametrize(
     ("kernel", "module", "name"),
-    [("dense", diagonal_charts, "diagonal_posteriors"), ("sparse", sparse_charts, "sparse_inside")],
+    [("dense", diagonal_charts, "diagonal_posteriors"), ("forest", forests, "forest_inside")],
 )
 def test_all_spans_of_a_sentence_cost_one_fill(
     kernel: Kernel, module: Any, name: str, monkeypatch: pytest.MonkeyPatch
@@ -188,7 +182,7 @@ def test_all_spans_of_a_sentence_cost_one_fill(
     assert len(fills) <= 1
 
 
-@pytest.mark.parametrize("kernel", ["dense", "sparse"])
+@pytest.mark.parametrize("kernel", ["dense", "forest"])
 def test_questions_about_several_charts_may_alternate(kernel: Kernel) -> None:
     factory = ChartFactory(GRAMMAR, kernel=kernel)
     sentences = [LONG[:5], LONG[1:6], SHORT]

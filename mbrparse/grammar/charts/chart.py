@@ -13,6 +13,7 @@ from mbrparse.grammar.pcfg import FloatArray, IntArray
 if TYPE_CHECKING:
     from mbrparse.grammar.charts.alive import Alive
     from mbrparse.grammar.charts.forest.packed_forest import Forest
+    from mbrparse.grammar.charts.pruning import Pruned
 
 TOO_LARGE = "chart too large for memory"
 TOO_IMPROBABLE = "too improbable for a forest"
@@ -91,6 +92,11 @@ class Chart:
         return self.refusal or "no parse"
 
     @property
+    def pruned(self) -> Pruned | None:
+        """What was left out of it (None: nothing was to be)."""
+        return None
+
+    @property
     def unfinished(self) -> bool:
         """Exhaustive charts are whole or none."""
         return False
@@ -137,7 +143,8 @@ class Chart:
     def forest(self) -> Forest:
         """The forest, which stands until another chart is asked for its own.
 
-        Raises ChartOverflowError if memory does not suffice (any longer).
+        Raises ChartOverflowError if memory does not suffice (any longer), TimeLimitError, and
+        NumberRangeError where the values of the sentence leave the range of a forest's numbers.
         """
         return self._factory.forest(self)
 

@@ -116,7 +116,9 @@ class ChartFactory:
         dense = [chart for chart in charts if self._kernel(chart) == "dense"]
         if dense:
             yield from self._dense.groups(dense)
-        yield from self.forests.groups([chart for chart in charts if self._kernel(chart) == "forest"])
+        for chart in charts:
+            if self._kernel(chart) == "forest":
+                yield [chart]
 
     def _fill(self, group: Sequence[Chart], wanted: Wanted) -> None:
         left = group
@@ -125,7 +127,8 @@ class ChartFactory:
             left = self._dense.fill(group, wanted)
             if left and self.precision == "single":
                 left = [still for chart in left for still in self._double_dense.fill([chart], wanted)]
-        self.forests.fill(left, wanted)
+        if left:
+            self.forests.fill(left, wanted)
 
     def _fill_in_time(self, group: Sequence[Chart]) -> Sequence[Chart]:
         """Fill charts, and return them; where the time of one does not suffice for all, each has its own."""

@@ -10,6 +10,7 @@ import numpy as np
 from mbrparse.grammar.charts.chart import Chart, Wanted
 from mbrparse.grammar.charts.clock import NO_LIMIT, Clock
 from mbrparse.grammar.charts.factory import ChartFactory
+from mbrparse.grammar.charts.forest.packed_forest import Forest
 from mbrparse.grammar.charts.pruned_charts import PrunedCharts
 from mbrparse.grammar.charts.pruning import Pruning
 from mbrparse.grammar.charts.rule_tables import Ints
@@ -44,7 +45,17 @@ class ForestCharts:
         else:
             self._factory = PrunedCharts(grammar, pruning, "double", _FOREST_ALONE, clock, self.label)
         self.forests = self._factory.forests.forests
+        self._last: Chart | None = None
 
     def charts(self, sentences: Sequence[IntArray]) -> Iterator[Chart]:
         """One chart for each sentence of known terminals, in order, whose forest is then at hand."""
-        return self._factory.each(sentences)
+        for chart in self._factory.each(sentences):
+            self._last = chart
+            yield chart
+
+    def forest_of(self, terminal_ids: IntArray) -> Forest:
+        """The forest of a sentence, as ``Chart.forest`` has it; raises as that does."""
+        chart = self._last
+        if chart is None or chart.terminal_ids is not terminal_ids:
+            [chart] = self.charts([terminal_ids])
+        return chart.forest()

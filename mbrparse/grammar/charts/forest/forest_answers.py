@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -46,22 +46,13 @@ class ForestAnswers:
         self._label, self._n_labels = label, n_labels
         self._held: _Held | None = None
 
-    def groups(self, charts: Sequence[Chart]) -> Iterator[list[Chart]]:
-        """Which charts are filled at once: each for itself."""
-        for chart in charts:
-            yield [chart]
-
-    def fill(self, charts: Sequence[Chart], wanted: Wanted) -> list[Chart]:
-        """Fill charts; one that does not fit is left without a parse.
-
-        Returns those that another kind of chart is to fill: none. Raises TimeLimitError.
-        """
+    def fill(self, charts: Sequence[Chart], wanted: Wanted) -> None:
+        """Fill charts; one that does not fit is left without a parse. Raises TimeLimitError."""
         for chart in charts:
             try:
                 self._fill(chart, wanted)
             except ChartOverflowError:
                 chart.give_up(TOO_LARGE)
-        return []
 
     def _fill(self, chart: Chart, wanted: Wanted) -> None:
         if wanted.derivations and wanted == Wanted(False, True) and not self._holds(chart):
@@ -80,7 +71,8 @@ class ForestAnswers:
         if wanted.nodes:
             chart.put(nodes=forest_nodes(forest, n))
         if wanted.derivations:
-            chart.put(derivation=self.forests.derivation(chart.terminal_ids))
+            chart.put(derivation=self.forests.derivation(chart.terminal_ids, chart.alive))
+            self._held = self._held if self.forests.has_sums else None
 
     def forest(self, chart: Chart, everything: bool = False) -> Forest:
         """The forest of a chart, which stands until another is asked for.

@@ -43,8 +43,10 @@ from mbrparse.grammar.charts.prediction import prediction
 from mbrparse.grammar.charts.rule_tables import Floats, Ints, chart_rules, sparse_tables
 from mbrparse.grammar.pcfg import PCFG, IntArray
 
-# Bounds of the best derivation's posterior, one after the other; at last there is none.
+# Bounds of the best derivation's posterior, one after the other. One that is less probable than the last number
+# is not certain: values that are so much less than inside values may leave the range of numbers.
 _BOUNDS = (1e-2, 1e-4, 1e-7)
+_LEAST_REACHED = 1e-40
 # Posteriors are rounded, and derivations as good as the best one are wanted too.
 _SLACK = 1e-3
 
@@ -97,6 +99,8 @@ class Forests:
         self.log_scale = 0.0
         #: That of its probability, so multiplied.
         self.log_total = -math.inf
+        #: Whether the last pass made sums, or maxima.
+        self.has_sums = False
         self._max_size = dict(max_size or MAX_SIZE)
         self._size = {part: min(first, self._max_size[part]) for part, first in _FIRST_SIZE.items()}
         self._state = self._allocated(32, self._size)
@@ -154,19 +158,27 @@ class Forests:
         self._inside(terminal_ids, alive, self._chains)
         return self._read_off(terminal_ids, self.forest.inside)
 
-    def derivation(self, terminal_ids: IntArray) -> Derivation:
-        """The most probable derivation of the sentence whose forest was filled last, which has a parse."""
-        state, best, n = self._state, self._best(self._chains), len(terminal_ids)
-        total, reached = math.exp(self.log_total), 0.0
-        for bound in (*_BOUNDS, 0.0):
-            # With a bound that was found the next search is the last.
-            least = reached or bound
-            top = best_of_forest(state, best, least, n, self.clock.stop)
-            self.clock.check()
-            reached = top / total * (1 - _SLACK)
-            if reached >= least:
-                break
-        return self._read_off(terminal_ids, best.value)
+    def derivation(self, terminal_ids: IntArray, alive: Alive | None = None) -> Derivation:
+        """The most probable derivation of the sentence whose forest was filled last, which has a parse.
+
+        It is sought among the probable nodes of the forest; where that does not suffice, by ``viterbi``.
+        """
+        best = self._best(self._chains)
+        for bound in _BOUNDS:
+            reached = self._reached(terminal_ids, best, bound)
+            # If the bound was too high: what was found is one that is not, for this derivation and better ones.
+            again = bound > reached > _LEAST_REACHED
+            if again:
+                self._reached(terminal_ids, best, reached)
+            if again or reached >= bound:
+                return self._read_off(terminal_ids, best.value)
+        return self.viterbi(terminal_ids, alive)
+
+    def _reached(self, terminal_ids: IntArray, best: BestPaths, bound: float) -> float:
+        """The posterior, or a little less, of the best derivation among the nodes that reach a bound."""
+        top = best_of_forest(self._state, best, bound, len(terminal_ids), self.clock.stop)
+        self.clock.check()
+        return float(top / math.exp(self.log_total) * (1 - _SLACK))
 
     def _read_off(self, terminal_ids: IntArray, values: Floats) -> Derivation:
         """The best derivation, by the values of nodes and what is kept of their best derivations."""
@@ -180,12 +192,13 @@ class Forests:
         self._scale(terminal_ids)
         stack, room = np.empty((n + 1, 2), np.int32), 2 * n - 1
         while True:
-            nodes = Nodes(np.empty(room, np.int32), np.empty(room, np.int32), np.empty(room, np.int32))
-            count = read_derivation(state, best, root, stack, nodes)
+            start, end, symbol = np.empty((3, room), np.int32)
+            count = read_derivation(state, best, root, stack, Nodes(start, end, symbol))
             if count <= room:
                 break
             room = count
-        return derivation_of(*(column[:count] for column in nodes), math.log(top) - self.log_scale)
+        log_prob = math.log(top) - self.log_scale
+        return derivation_of(start[:count], end[:count], symbol[:count], log_prob)
 
     def _inside(
         self,
@@ -208,6 +221,7 @@ class Forests:
                 state = state._replace(prediction=self._prediction._replace(is_selective=False))
             full = int(forest_inside(state, words, alive, best, self.clock.stop))
             if full < 0:
+                self.has_sums = chains is None
                 return
             self.clock.check()
             self._enlarge(full)
