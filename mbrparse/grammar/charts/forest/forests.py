@@ -43,8 +43,8 @@ from mbrparse.grammar.charts.prediction import prediction
 from mbrparse.grammar.charts.rule_tables import Floats, Ints, chart_rules, sparse_tables
 from mbrparse.grammar.pcfg import PCFG, IntArray
 
-# Bounds of the best derivation's posterior, one after the other. One that is less probable than the last number
-# is not certain: values that are so much less than inside values may leave the range of numbers.
+# Bounds of the best derivation's posterior, one after the other. One that is less probable than the last
+# number is not certain: values that are so much less than inside values may leave the range of numbers.
 _BOUNDS = (1e-2, 1e-4, 1e-7)
 _LEAST_REACHED = 1e-40
 # Posteriors are rounded, and derivations as good as the best one are wanted too.
@@ -166,7 +166,7 @@ class Forests:
         best = self._best(self._chains)
         for bound in _BOUNDS:
             reached = self._reached(terminal_ids, best, bound)
-            # If the bound was too high: what was found is one that is not, for this derivation and better ones.
+            # If the bound was too high, what was found is a bound that is not, for it and better derivations.
             again = bound > reached > _LEAST_REACHED
             if again:
                 self._reached(terminal_ids, best, reached)
