@@ -98,7 +98,7 @@ def _module(name: str, **members: Any) -> ModuleType:
 
 def uncompiled(user: ModuleType, counts: Counter[str]) -> dict[str, Any]:
     """The kernels that a module calls, by their names there, in plain Python as is all that they call."""
-    kernels = {name: value for name, value in vars(user).items() if isinstance(value, kernel.Kernel)}
+    kernels = {name: value for name, value in vars(user).items() if _is_kernel(value)}
     with _plain_kernel_files(counts):
         return {
             name: getattr(import_module(kernel.py_func.__module__), kernel.py_func.__name__)
@@ -114,9 +114,7 @@ def _plain_kernel_files(counts: Counter[str]) -> Iterator[None]:
     for name in hidden:
         del sys.modules[name]
     stand_ins = {
-        kernel.__name__: _module(
-            kernel.__name__, **dict.fromkeys(("kernel", "array_kernel", "steady"), lambda defined: defined)
-        ),
+        kernel.__name__: _module(kernel.__name__, kernel=lambda defined: defined),
         vector.__name__: counting_vectors(counts),
     }
     sys.modules.update(stand_ins)
@@ -131,7 +129,11 @@ def _plain_kernel_files(counts: Counter[str]) -> Iterator[None]:
 
 def _defines_kernels(module: ModuleType) -> bool:
     values = list(vars(module).values())
-    return any(isinstance(value, kernel.Kernel) and value.__module__ == module.__name__ for value in values)
+    return any(_is_kernel(value) and value.__module__ == module.__name__ for value in values)
+
+
+def _is_kernel(value: object) -> bool:
+    return callable(getattr(value, "py_func", None))
 
 
 def _put_back(name: str, module: ModuleType | None) -> None:

@@ -14,7 +14,7 @@ import pytest
 from children import LIMIT
 from nbclient import NotebookClient
 
-from mbrparse.grammar import kernel_cache
+from mbrparse.grammar import kernel
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -50,9 +50,8 @@ def test_commands_of_the_page_run(page: Path, tmp_path: Path) -> None:
                 "PATH": f"{programs}:/usr/bin:/bin",
                 "HOME": str(tmp_path),
                 "PYTHONPATH": str(ROOT),
-                "NUMBA_CACHE_DIR": str(
-                    kernel_cache.folder().parents[2]
-                ),  # kernels are those of the other tests
+                # Kernels are those of the other tests.
+                "NUMBA_CACHE_DIR": str(kernel.folder().parents[2]),
             },
             capture_output=True,
             text=True,

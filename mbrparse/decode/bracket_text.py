@@ -17,7 +17,7 @@ from mbrparse.aside import Pace
 from mbrparse.decode.trees import TreeForm, TreeParts
 from mbrparse.grammar.charts.columns import NO_LABEL, Labels, Names, Spans
 from mbrparse.grammar.charts.rule_tables import Ints, Offsets
-from mbrparse.grammar.kernel import kernel, steady
+from mbrparse.grammar.kernel import kernel
 from mbrparse.treebank.brackets import EMPTY_PARSE
 from mbrparse.treebank.labels import is_continuation, parse_label, split_chain, unescape
 from mbrparse.treebank.tree import Tree, bracket_free, leaf_text
@@ -47,7 +47,6 @@ class _Named(NamedTuple):
     tags: bool = False
 
 
-@steady
 class _Pieces(NamedTuple):
     """Openings of labels and tags: the text, how many brackets close it, and how it is written."""
 

@@ -49,7 +49,7 @@ from mbrparse.decode.best_first.search_state import (
     log_add,
     settle,
 )
-from mbrparse.grammar.kernel import array_kernel, kernel
+from mbrparse.grammar.kernel import kernel
 from mbrparse.grammar.pcfg import FloatArray, IntArray
 from mbrparse.grammar.statistics.smoothed import SentenceStatistics
 
@@ -146,7 +146,7 @@ def update_merit(search: Search, item: int, statistics: SentenceStatistics, cont
     settle(search.heap, search.items, search.logs, item, search.counts[AGENDA])
 
 
-@array_kernel
+@kernel
 def closure_row(
     symbol: int, first: IntArray, left: IntArray, prob: FloatArray
 ) -> tuple[IntArray, FloatArray]:
@@ -177,7 +177,7 @@ def prefix_from(rules: Rules, search: Search, corners: LeftCorners, item: int, g
     extend_prefix(rules, search, corners, item, gain, search.prefix[PREFIX_PASSED, start])
 
 
-@array_kernel
+@kernel
 def extend_prefix(
     rules: Rules, search: Search, corners: LeftCorners, item: int, gain: float, above: FloatArray
 ) -> None:
@@ -208,7 +208,7 @@ def extend_prefix(
     search.prefix_dirty[end] = 1
 
 
-@array_kernel
+@kernel
 def pass_prefix(
     rules: Rules,
     search: Search,

@@ -10,13 +10,13 @@ from __future__ import annotations
 import numpy as np
 
 from mbrparse.decode.best_first.search_state import LEFT, NONE, PARENT, RIGHT, log_add
-from mbrparse.grammar.kernel import array_kernel
+from mbrparse.grammar.kernel import kernel
 from mbrparse.grammar.pcfg import FloatArray, IntArray
 
 TIE = 1e-9
 
 
-@array_kernel
+@kernel
 def inside_pass(terminal: FloatArray, order: IntArray, edges: IntArray, log_prob: FloatArray) -> FloatArray:
     """Exact inside probabilities within the chart.
 
@@ -31,7 +31,7 @@ def inside_pass(terminal: FloatArray, order: IntArray, edges: IntArray, log_prob
     return inside
 
 
-@array_kernel
+@kernel
 def outside_pass(
     inside: FloatArray, root: FloatArray, order: IntArray, edges: IntArray, log_prob: FloatArray
 ) -> FloatArray:
@@ -49,7 +49,7 @@ def outside_pass(
     return outside
 
 
-@array_kernel
+@kernel
 def viterbi_pass(
     terminal: FloatArray,
     order: IntArray,

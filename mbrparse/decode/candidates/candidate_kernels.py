@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from mbrparse.grammar.charts.forest.top_down_kernels import LEXICAL, UNARY, TopDownForest, drawn_place
 from mbrparse.grammar.charts.rule_tables import Ints
-from mbrparse.grammar.kernel import array_kernel, kernel
+from mbrparse.grammar.kernel import kernel
 
 Scores = npt.NDArray[np.int64]
 
@@ -91,7 +91,7 @@ def _before(forest: TopDownForest, best: Best, nodes: int, way: int, place: int)
     return bool(symbol[right[one]] < symbol[right[other]])
 
 
-@array_kernel
+@kernel
 def draw(forest: TopDownForest, count: int, random: np.random.Generator) -> tuple[Ints, Ints, Ints, Ints]:
     """So many derivations: where each one's nodes begin, and their starts, ends and symbols in preorder.
 
@@ -139,7 +139,7 @@ def draw(forest: TopDownForest, count: int, random: np.random.Generator) -> tupl
     return first, nodes[0, :place].copy(), nodes[1, :place].copy(), nodes[2, :place].copy()
 
 
-@array_kernel
+@kernel
 def add_uncrossed(first: Ints, starts: Ints, ends: Ints, count: Ints, n: int, uncrossed: Ints) -> None:
     """Add the trees' counts to the cells (span_summary) that nothing of it crosses.
 

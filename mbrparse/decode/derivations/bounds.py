@@ -36,7 +36,7 @@ from mbrparse.decode.derivations.kept_forest import Selection
 from mbrparse.grammar.charts.forest.packed_forest import forest_cell
 from mbrparse.grammar.charts.rule_tables import Floats, Ints
 from mbrparse.grammar.charts.vector import add, choose_greater, load, maximum, store
-from mbrparse.grammar.kernel import kernel, steady
+from mbrparse.grammar.kernel import kernel
 
 
 class Earnings(NamedTuple):
@@ -50,7 +50,6 @@ class Earnings(NamedTuple):
     chains: bool  # a cell may have several nodes of a tree
 
 
-@steady
 class Bounds(NamedTuple):
     """By cell and lane what a tree earns at most."""
 
@@ -62,7 +61,6 @@ class Bounds(NamedTuple):
     largest: Floats  # by cell: a posterior that no node's product or derivation exceeds
 
 
-@steady
 class Cells(NamedTuple):
     """What is known of a sentence's cells, and what is selected of them."""
 

@@ -10,14 +10,13 @@ from mbrparse.decode.derivations.gains import Booleans
 from mbrparse.decode.derivations.kept_forest import Selection
 from mbrparse.grammar.charts.forest.packed_forest import Forest, forest_cell
 from mbrparse.grammar.charts.rule_tables import Floats, Ints
-from mbrparse.grammar.kernel import kernel, steady
+from mbrparse.grammar.kernel import kernel
 
 # What is searched first, to know what some tree earns: cells with so many constituents, nodes and edges.
 LIKELY_CELL, LIKELY_NODE = 2e-1, 1e-2
 MANY = 4.0  # productions of one parent that come more often may earn most by being several
 
 
-@steady
 class CellMasses(NamedTuple):
     """What nodes of each cell are expected."""
 
@@ -49,7 +48,6 @@ def new_masses(cells: int) -> CellMasses:
     )
 
 
-@steady
 class ItemLabels(NamedTuple):
     """The labels of symbols, and scratch."""
 

@@ -15,7 +15,7 @@ from mbrparse.decode.derivations.item_tables import NO_ITEM, ItemTables
 from mbrparse.grammar.charts.forest.packed_forest import Forest, Index, forest_cell
 from mbrparse.grammar.charts.rule_tables import Floats, Indices, Ints
 from mbrparse.grammar.charts.vector import load, multiply_add, spread, store, zeros
-from mbrparse.grammar.kernel import kernel, steady
+from mbrparse.grammar.kernel import kernel
 
 Booleans = npt.NDArray[np.bool_]
 LANES = 8
@@ -26,7 +26,6 @@ LABELLED, SPAN, CHILD, PRODUCTION, RULE, CONSTANT, LOG_NODE, SPLIT = range(8)
 WEIGHTS = 8
 
 
-@steady
 class Gains(NamedTuple):
     """What the nodes, unaries and productions of a forest earn; see ``chains`` for chains.
 
@@ -61,7 +60,6 @@ def production_gain(gains: Gains, place: int, rule: int, cell: int, lane: int) -
     return total
 
 
-@steady
 class ItemSums(NamedTuple):
     """Scratch, all zero between cells: sums over the symbols and rules that share an item.
 

@@ -9,7 +9,6 @@ import numpy.typing as npt
 
 from mbrparse.grammar.charts.forest.forests import Forests
 from mbrparse.grammar.charts.rule_tables import Floats, Ints
-from mbrparse.grammar.kernel import steady
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.rules import is_terminal
 
@@ -17,7 +16,6 @@ NO_ITEM = -1
 LEFT, RIGHT, ONLY = 0, 1, 2
 
 
-@steady
 class ItemTables(NamedTuple):
     """Items by symbol, binary rule and unary rule, in the order of the forest's tables.
 

@@ -23,10 +23,9 @@ from mbrparse.grammar.charts.forest.packed_forest import (
     forest_cell,
 )
 from mbrparse.grammar.charts.rule_tables import Floats, Ints
-from mbrparse.grammar.kernel import kernel, steady
+from mbrparse.grammar.kernel import kernel
 
 
-@steady
 class Selection(NamedTuple):
     """What is kept, by cell.
 
@@ -62,7 +61,6 @@ def joined(selections: Sequence[Selection], cells: int) -> Selection:
     return Selection(items.max(axis=0), *(column.min(axis=0) for column in least))
 
 
-@steady
 class KeptForest(NamedTuple):
     """A forest of what is kept, and what else a search wants to know of it."""
 
@@ -72,7 +70,6 @@ class KeptForest(NamedTuple):
     edge_most: Floats  # by cell, the largest posterior of a production with its split
 
 
-@steady
 class KeepingScratch(NamedTuple):
     """What making a kept forest takes on the way."""
 

@@ -24,10 +24,9 @@ from mbrparse.grammar.charts.forest.packed_forest import (
     new_ints,
 )
 from mbrparse.grammar.charts.rule_tables import Floats, Ints
-from mbrparse.grammar.kernel import kernel, steady
+from mbrparse.grammar.kernel import kernel
 
 
-@steady
 class LabelForest(NamedTuple):
     """A forest of labels, and the expected numbers of its productions."""
 
@@ -37,7 +36,6 @@ class LabelForest(NamedTuple):
     unary_posterior: Floats
 
 
-@steady
 class ProjectionScratch(NamedTuple):
     """Which of its parts a forest's parts became; by label and by production -1 between cells."""
 

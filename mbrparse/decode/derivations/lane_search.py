@@ -17,12 +17,11 @@ from mbrparse.decode.derivations.search_state import SearchState
 from mbrparse.grammar.charts.closure import UnaryTables
 from mbrparse.grammar.charts.forest.packed_forest import forest_cell
 from mbrparse.grammar.charts.rule_tables import Floats, SparseTables
-from mbrparse.grammar.kernel import kernel, steady
+from mbrparse.grammar.kernel import kernel
 
 _SMALL = 1e-300  # in place of zero, whose logarithm would only be in the way
 
 
-@steady
 class LaneTables(NamedTuple):
     """What gains are worked out of, the forest aside."""
 

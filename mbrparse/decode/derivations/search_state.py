@@ -13,12 +13,11 @@ from mbrparse.decode.derivations.gains import LANES, WEIGHTS, Gains, weight_size
 from mbrparse.decode.derivations.unary_chains import ChainScratch
 from mbrparse.grammar.charts.forest.packed_forest import Forest, new_floats, new_ints
 from mbrparse.grammar.charts.rule_tables import Floats, Ints
-from mbrparse.grammar.kernel import kernel, steady
+from mbrparse.grammar.kernel import kernel
 
 NO_NUMBERS: Floats = np.zeros(0)
 
 
-@steady
 class EdgeGains(NamedTuple):
     """What splits earn: ``weights[0]`` [lane] times ``mass`` [edge] and ``weights[1]`` times ``log_mass``.
 
@@ -31,7 +30,6 @@ class EdgeGains(NamedTuple):
     share_lane: int  # a lane whose productions earn ``Gains.share`` times their children's inside, or -1
 
 
-@steady
 class BestValues(NamedTuple):
     """The best that nodes and groups reach, and the trees read off."""
 
@@ -47,7 +45,6 @@ class BestValues(NamedTuple):
     tree_value: Floats
 
 
-@steady
 class SearchState(NamedTuple):
     """A forest that is searched, what its parts earn, and the best values found."""
 

@@ -20,12 +20,11 @@ from mbrparse.decode.derivations.gains import LANES, Gains
 from mbrparse.grammar.charts.forest.packed_forest import Forest
 from mbrparse.grammar.charts.rule_tables import Floats, Ints
 from mbrparse.grammar.charts.vector import add, load, maximum, store
-from mbrparse.grammar.kernel import kernel, steady
+from mbrparse.grammar.kernel import kernel
 
 SMALL = 4  # a component of so many nodes has too few paths for bounds to pay
 
 
-@steady
 class ChainScratch(NamedTuple):
     """Scratch for the chains of one cell; nodes and unaries are counted from the cell's first."""
 

@@ -14,7 +14,7 @@ import numpy as np
 from mbrparse.decode.splits import SpanTable, best_split, span_table
 from mbrparse.grammar.charts.clock import NO_LIMIT, Clock
 from mbrparse.grammar.charts.rule_tables import Ints, Offsets
-from mbrparse.grammar.kernel import kernel, steady
+from mbrparse.grammar.kernel import kernel
 from mbrparse.grammar.pcfg import FloatArray, IntArray
 
 
@@ -37,7 +37,6 @@ class Bracketings(NamedTuple):
     cells: Offsets
 
 
-@steady
 class _Room(NamedTuple):
     """What the search fills in, and a stack with rows of start, end, parent."""
 

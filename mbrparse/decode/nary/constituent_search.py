@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from mbrparse.decode.splits import SpanTable, best_split, span_table
 from mbrparse.grammar.charts.clock import NO_LIMIT, Clock
-from mbrparse.grammar.kernel import array_kernel
+from mbrparse.grammar.kernel import kernel
 from mbrparse.grammar.pcfg import FloatArray, IntArray
 
 
@@ -46,7 +46,7 @@ def best_constituents(
     return Constituents(*found)
 
 
-@array_kernel
+@kernel
 def _best_constituents(
     gains: FloatArray,
     length: int,

@@ -6,7 +6,7 @@ import numpy as np
 
 from mbrparse.decode.nary.constituent_search import Constituents
 from mbrparse.grammar.charts.clock import NO_LIMIT, Clock
-from mbrparse.grammar.kernel import array_kernel, kernel
+from mbrparse.grammar.kernel import kernel
 from mbrparse.grammar.pcfg import FloatArray, IntArray
 
 
@@ -32,7 +32,7 @@ def best_of_any_size(
     return Constituents(score, starts, ends)
 
 
-@array_kernel
+@kernel
 def _best_of_any_size(
     gains: FloatArray, length: int, tie: float, best: FloatArray, stop: IntArray
 ) -> tuple[float, IntArray, IntArray]:
@@ -73,7 +73,7 @@ def _fill(gains: FloatArray, length: int, most: int, best: FloatArray, below: Fl
                 best[start, end, count] = reached if width == length else max(reached, below[count])
 
 
-@array_kernel
+@kernel
 def _read_off(
     gains: FloatArray,
     length: int,

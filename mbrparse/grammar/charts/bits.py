@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from mbrparse.grammar.kernel import Later, intrinsic
-
-ir: Any = Later("llvmlite.ir")
-types: Any = Later("numba.core.types")
+from llvmlite import ir
+from numba.core import types
+from numba.extending import intrinsic
 
 
 @intrinsic

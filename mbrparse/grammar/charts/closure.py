@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mbrparse.grammar.kernel import steady
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.unary_cycles import UnaryRules, component_closure, components
 
@@ -107,7 +106,6 @@ def _rows(rules: UnaryRules, others: dict[int, float], names: tuple[str, ...]) -
     return rows
 
 
-@steady
 class UnaryTables(NamedTuple):
     """What the kernels read of unary rules: the rules by child, and the entries of ``Closure``."""
 

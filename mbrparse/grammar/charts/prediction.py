@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mbrparse.grammar.charts.rule_tables import Ints, Rules
-from mbrparse.grammar.kernel import kernel, steady
+from mbrparse.grammar.kernel import kernel
 
 Bits = NDArray[np.uint64]
 Flags = NDArray[np.uint8]
@@ -23,7 +23,6 @@ Flags = NDArray[np.uint8]
 _MOST_SYMBOLS, _MOST_LEFTS = 1 << 13, 1 << 12
 
 
-@steady
 class Prediction(NamedTuple):
     """Symbols that may come next, in words of bits: symbol s is bit ``s >> shift``."""
 

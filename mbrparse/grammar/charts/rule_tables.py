@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mbrparse.grammar.kernel import steady
 from mbrparse.grammar.pcfg import PCFG
 
 Ints = NDArray[np.int32]
@@ -32,7 +31,6 @@ class Rules(NamedTuple):
     n_labels: int
 
 
-@steady
 class SparseTables(NamedTuple):
     """Rules for the kernels that hold lists of the symbols that are there."""
 

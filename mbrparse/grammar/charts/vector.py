@@ -12,30 +12,41 @@ explicit operations.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from llvmlite import ir
+from numba.core import cgutils, types
+from numba.core.datamodel import models
+from numba.extending import intrinsic, register_model
 from numpy.typing import NDArray
-
-from mbrparse.grammar.kernel import Later, intrinsic
-
-# What compiles kernels; where they are compiled, nothing of it is imported.
-ir: Any = Later("llvmlite.ir")
-types: Any = Later("numba.core.types")
-cgutils: Any = Later("numba.core.cgutils")
-
-_vector_type: Any = Later("mbrparse.grammar.charts.vector_type")
-
-if TYPE_CHECKING:
-    from mbrparse.grammar.charts.vector_type import Vector
 
 VECTOR_BYTES = 64  # a cache line, and one AVX-512 register
 
 
+class Vector(types.Type):
+    """numba's type of a vector of so many floats."""
+
+    def __init__(self, dtype: types.Float, lanes: int) -> None:
+        self.dtype = dtype
+        self.lanes = lanes
+        super().__init__(name=f"Vector({dtype} x {self.lanes})")
+
+
+def _llvm_type(vector: Vector) -> ir.VectorType:
+    element = ir.DoubleType() if vector.dtype.bitwidth == 64 else ir.FloatType()
+    return ir.VectorType(element, vector.lanes)
+
+
+@register_model(Vector)
+class _VectorModel(models.PrimitiveModel):
+    def __init__(self, manager: Any, vector: Vector) -> None:
+        super().__init__(manager, vector, _llvm_type(vector))
+
+
 def _vector(dtype: Any) -> Vector:
     """The type of a vector that fills a row."""
-    vector: Vector = _vector_type.Vector(dtype, VECTOR_BYTES * 8 // dtype.bitwidth)
-    return vector
+    return Vector(dtype, VECTOR_BYTES * 8 // dtype.bitwidth)
 
 
 def aligned_rows(rows: int, dtype: Any) -> NDArray[Any]:
@@ -60,11 +71,11 @@ def _pointer(
         position = context.cast(builder, arguments[index], signature.args[index], types.intp)
         size = ir.Constant(position.type, unit or vector.lanes)
         pointer = builder.gep(pointer, [builder.mul(position, size)])
-    return builder.bitcast(pointer, _vector_type.llvm_type(vector).as_pointer())
+    return builder.bitcast(pointer, _llvm_type(vector).as_pointer())
 
 
 def _splat(builder: Any, scalar: Any, vector: Vector) -> Any:
-    kind = _vector_type.llvm_type(vector)
+    kind = _llvm_type(vector)
     single = builder.insert_element(ir.Constant(kind, ir.Undefined), scalar, cgutils.int32_t(0))
     mask = ir.Constant(ir.VectorType(ir.IntType(32), vector.lanes), [0] * vector.lanes)
     return builder.shuffle_vector(single, ir.Constant(kind, ir.Undefined), mask)
@@ -153,7 +164,7 @@ def gather(typing: Any, array: Any, index: Any, position: Any) -> Any:
         source = context.make_array(signature.args[0])(context, builder, arguments[0]).data
         indices = context.make_array(signature.args[1])(context, builder, arguments[1]).data
         first = context.cast(builder, arguments[2], signature.args[2], types.intp)
-        value = ir.Constant(_vector_type.llvm_type(vector), ir.Undefined)
+        value = ir.Constant(_llvm_type(vector), ir.Undefined)
         for lane in range(vector.lanes):
             place = builder.gep(indices, [builder.add(first, ir.Constant(first.type, lane))])
             at = builder.zext(builder.load(place), first.type)
@@ -203,7 +214,7 @@ def zeros(typing: Any, array: Any) -> Any:
     vector = _vector(array.dtype)
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return ir.Constant(_vector_type.llvm_type(vector), None)
+        return ir.Constant(_llvm_type(vector), None)
 
     return vector(array), generate
 
@@ -213,7 +224,7 @@ def multiply_add(typing: Any, first: Any, second: Any, total: Any) -> Any:
     """``first * second + total``, fused where the machine can."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        kind = _vector_type.llvm_type(total)
+        kind = _llvm_type(total)
         suffix = f"v{total.lanes}f{total.dtype.bitwidth}"
         function = cgutils.get_or_insert_function(
             builder.module, ir.FunctionType(kind, [kind] * 3), f"llvm.fmuladd.{suffix}"
@@ -272,7 +283,7 @@ def any_positive(typing: Any, value: Any) -> Any:
     """Whether some lane is above zero."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        zero = ir.Constant(_vector_type.llvm_type(value), None)
+        zero = ir.Constant(_llvm_type(value), None)
         bits = builder.fcmp_ordered(">", arguments[0], zero)
         packed = builder.bitcast(bits, ir.IntType(value.lanes))
         return builder.icmp_unsigned("!=", packed, ir.Constant(packed.type, 0))

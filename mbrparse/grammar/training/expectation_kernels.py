@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbrparse.grammar.kernel import array_kernel, kernel
+from mbrparse.grammar.kernel import kernel
 from mbrparse.grammar.pcfg import FloatArray, IntArray
 
 Splits = tuple[IntArray, IntArray, IntArray]
@@ -91,7 +91,7 @@ class RuleTables(NamedTuple):
     start: FloatArray
 
 
-@array_kernel
+@kernel
 def expect_sentences(
     corpus: BracketedCorpus,
     rules: RuleTables,
@@ -132,7 +132,7 @@ def expect_sentences(
     return log_probs
 
 
-@array_kernel
+@kernel
 def splits(corpus: BracketedCorpus, sentence: int) -> Splits:
     """The splits of each cell of a sentence into two allowed cells.
 
@@ -169,7 +169,7 @@ def splits(corpus: BracketedCorpus, sentence: int) -> Splits:
     return first, left, right
 
 
-@array_kernel
+@kernel
 def _inside(words: IntArray, parts: Splits, rules: RuleTables) -> tuple[FloatArray, IntArray]:
     """Inside values [cells, columns of by_pair] and exponents [cells]."""
     first, left, right = parts
@@ -230,7 +230,7 @@ def _apply_rules(
                 values[rules.parent[rule]] += value * right[rules.right[rule]] * rules.probability[rule]
 
 
-@array_kernel
+@kernel
 def _outside(
     inside: FloatArray,
     exponents: IntArray,

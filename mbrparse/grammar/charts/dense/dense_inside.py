@@ -12,7 +12,7 @@ from mbrparse.grammar.charts.dense.dense_splits import Splits, apply_rules, plus
 from mbrparse.grammar.charts.dense.dense_state import DenseState
 from mbrparse.grammar.charts.rule_tables import Floats, Ints
 from mbrparse.grammar.charts.vector import load, store
-from mbrparse.grammar.kernel import array_kernel, kernel
+from mbrparse.grammar.kernel import kernel
 
 
 @kernel
@@ -133,7 +133,7 @@ def _join_narrow_right(state: DenseState, chart: Floats, start: int, end: int, m
                 chart[here, column] = plus(chart[here, column], value, maximize)
 
 
-@array_kernel
+@kernel
 def dense_roots(state: DenseState, inside: Floats) -> Floats:
     """The scaled probability of each sentence (narrow symbols as roots apart)."""
     tables, group = state.tables, state.group

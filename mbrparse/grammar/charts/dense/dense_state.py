@@ -14,10 +14,9 @@ import numpy as np
 
 from mbrparse.grammar.charts.dense.dense_tables import DenseTables
 from mbrparse.grammar.charts.rule_tables import Floats, Ints, Offsets
-from mbrparse.grammar.kernel import kernel, steady
+from mbrparse.grammar.kernel import kernel
 
 
-@steady
 class Entries(NamedTuple):
     """Lexical rules as they are entered into a group: those of terminal t are start[t] .. start[t + 1]."""
 
@@ -28,7 +27,6 @@ class Entries(NamedTuple):
     shift: Ints  # by terminal, the power of two that its probabilities are scaled by
 
 
-@steady
 class Group(NamedTuple):
     """The sentences of one group, by lane; its arrays may have room for longer ones."""
 
@@ -41,7 +39,6 @@ class Group(NamedTuple):
     power: Ints  # of each sentence, the sum of them
 
 
-@steady
 class DenseState(NamedTuple):
     """A grammar, a group, and where its cells are."""
 

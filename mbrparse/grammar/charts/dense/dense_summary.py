@@ -21,10 +21,9 @@ from mbrparse.grammar.charts.vector import (
     store,
     zeros,
 )
-from mbrparse.grammar.kernel import kernel, steady
+from mbrparse.grammar.kernel import kernel
 
 
-@steady
 class WideLabels(NamedTuple):
     """The wide symbols of each label, labels in order of text."""
 

@@ -14,12 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mbrparse.grammar.charts.rule_tables import Floats, Indices, Ints, Rules, starts, wide_symbols
-from mbrparse.grammar.kernel import steady
 
 TILE = 4  # pairs with the same left child that are summed side by side
 
 
-@steady
 class DenseTables(NamedTuple):
     """Rules for the kernels that hold every wide symbol in every cell."""
 

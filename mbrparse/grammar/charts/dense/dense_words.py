@@ -6,10 +6,10 @@ import numpy as np
 
 from mbrparse.grammar.charts.dense.dense_state import DenseState
 from mbrparse.grammar.charts.rule_tables import Floats
-from mbrparse.grammar.kernel import array_kernel
+from mbrparse.grammar.kernel import kernel
 
 
-@array_kernel
+@kernel
 def dense_words(state: DenseState, inside: Floats, outside: Floats, total: Floats) -> Floats:
     """The posterior of each lexical entry of a narrow symbol."""
     group, narrow, offsets, n_wide = state.group, state.tables.narrow, state.offsets, state.n_wide

@@ -27,7 +27,7 @@ from mbrparse.grammar.charts.vector import (
     store_to,
     zeros,
 )
-from mbrparse.grammar.kernel import array_kernel, kernel
+from mbrparse.grammar.kernel import kernel
 
 
 @kernel
@@ -47,7 +47,7 @@ def set_pace(state: DenseState, layout: Diagonals, block: int, drift: int) -> in
     return total
 
 
-@array_kernel
+@kernel
 def rescale(state: DenseState, layout: Diagonals, chart: Floats, block: int) -> tuple[int, bool]:
     """Rescale the cells that end in a block, and its words; the block's column is of no use then.
 

@@ -18,10 +18,9 @@ from mbrparse.grammar.charts.dense.dense_splits import Splits
 from mbrparse.grammar.charts.dense.dense_state import DenseState
 from mbrparse.grammar.charts.rule_tables import Floats
 from mbrparse.grammar.charts.vector import store_to, zeros
-from mbrparse.grammar.kernel import kernel, steady
+from mbrparse.grammar.kernel import kernel
 
 
-@steady
 class Diagonals(NamedTuple):
     """The layout for one sentence, and what its kernels take notes in."""
 

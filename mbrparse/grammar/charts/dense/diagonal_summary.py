@@ -13,10 +13,9 @@ from mbrparse.grammar.charts.dense.diagonal_outside import diagonal_outside
 from mbrparse.grammar.charts.dense.diagonal_state import Diagonals
 from mbrparse.grammar.charts.rule_tables import Floats, Ints
 from mbrparse.grammar.charts.span_summary import SpanSummary
-from mbrparse.grammar.kernel import kernel, steady
+from mbrparse.grammar.kernel import kernel
 
 
-@steady
 class InsideOutside(NamedTuple):
     """The two charts of a sentence, and scratch of two rows."""
 

@@ -17,7 +17,7 @@ from mbrparse.grammar.charts.dop.dop_inside import DopValues, is_root, power, ro
 from mbrparse.grammar.charts.dop.dop_tables import DopTables
 from mbrparse.grammar.charts.forest.top_down_kernels import drawn_place
 from mbrparse.grammar.charts.rule_tables import Ints, Offsets
-from mbrparse.grammar.kernel import array_kernel, kernel
+from mbrparse.grammar.kernel import kernel
 from mbrparse.grammar.pcfg import FloatArray
 
 # No address: a fragment begins, or what is below is a terminal.
@@ -40,7 +40,7 @@ def no_sums(forest: DopForest) -> Sums:
     return Sums(at, np.empty(0), np.empty(0, np.int64), np.empty(0), np.zeros(2, np.int64))
 
 
-@array_kernel
+@kernel
 def dop_draw(
     tables: DopTables,
     forest: DopForest,
@@ -157,7 +157,7 @@ def _first_of(rules: Ints, rule: int, low: int, high: int) -> int:
     return low
 
 
-@array_kernel
+@kernel
 def _roots(tables: DopTables, forest: DopForest, values: DopValues) -> tuple[Ints, FloatArray]:
     """The roots that are possible, and their masses, each added to those before it."""
     _, top = root_value(tables, forest, values, None)
@@ -172,7 +172,7 @@ def _roots(tables: DopTables, forest: DopForest, values: DopValues) -> tuple[Int
     return roots[:count], masses[:count]
 
 
-@array_kernel
+@kernel
 def _summed(tables: DopTables, forest: DopForest, values: DopValues, sums: Sums, node: int) -> Sums:
     """The sums with those of one more node."""
     label = forest.group[node]

@@ -33,7 +33,7 @@ from mbrparse.grammar.charts.vector import (
     total_of,
     zeros,
 )
-from mbrparse.grammar.kernel import array_kernel, kernel
+from mbrparse.grammar.kernel import kernel
 from mbrparse.grammar.pcfg import FloatArray
 
 
@@ -55,7 +55,7 @@ class DopValues(NamedTuple):
     node_adjoint: Floats  # its derivatives of them
 
 
-@array_kernel
+@kernel
 def dop_inside(
     tables: DopTables, forest: DopForest, values: DopValues, best: bool | None, stop: Ints
 ) -> float:
@@ -154,7 +154,7 @@ def power(exponent: int) -> float:
     return float(np.ldexp(1.0, exponent)) if exponent > -1000 else 0.0
 
 
-@array_kernel
+@kernel
 def as_rows(values: FloatArray) -> Floats:
     """Values by address, in rows of LANES."""
     return values.reshape((len(values) // LANES, LANES))

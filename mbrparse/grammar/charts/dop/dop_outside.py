@@ -14,11 +14,11 @@ from mbrparse.grammar.charts.dop.dop_inside import DopValues, as_rows, is_root, 
 from mbrparse.grammar.charts.dop.dop_tables import LANES, DopTables
 from mbrparse.grammar.charts.rule_tables import Floats, Indices, Ints
 from mbrparse.grammar.charts.vector import load, multiply, multiply_add, repeated, store, total_of, zeros
-from mbrparse.grammar.kernel import array_kernel, kernel
+from mbrparse.grammar.kernel import kernel
 from mbrparse.grammar.pcfg import FloatArray
 
 
-@array_kernel
+@kernel
 def dop_outside(tables: DopTables, forest: DopForest, values: DopValues, stop: Ints) -> None:
     """Fill outside values and posteriors of a sentence with a parse, whose inside values are filled."""
     inside, outside, posterior, exponent = values.inside, values.outside, values.posterior, values.exponent

@@ -8,7 +8,7 @@ from mbrparse.grammar.charts.forest.packed_forest import Forest, forest_cell
 from mbrparse.grammar.charts.live_nodes import LiveNodes, live_nodes
 from mbrparse.grammar.charts.rule_tables import Ints
 from mbrparse.grammar.charts.span_summary import SpanEntries, SpanSummary, empty_summary
-from mbrparse.grammar.kernel import array_kernel
+from mbrparse.grammar.kernel import kernel
 
 
 def forest_summary(forest: Forest, label: Ints, n_labels: int, n: int, tolerance: float) -> SpanSummary:
@@ -18,7 +18,7 @@ def forest_summary(forest: Forest, label: Ints, n_labels: int, n: int, tolerance
     return summary
 
 
-@array_kernel
+@kernel
 def _summarize(
     forest: Forest, label: Ints, n_labels: int, n: int, tolerance: float, summary: SpanSummary
 ) -> None:

@@ -26,10 +26,9 @@ from mbrparse.grammar.charts.closure import UnaryTables
 from mbrparse.grammar.charts.forest.room import room
 from mbrparse.grammar.charts.prediction import Bits, Flags, Prediction
 from mbrparse.grammar.charts.rule_tables import Floats, Ints, SparseTables
-from mbrparse.grammar.kernel import kernel, steady
+from mbrparse.grammar.kernel import kernel
 
 
-@steady
 class Forest(NamedTuple):
     """Arrays by cell (``forest_cell``), node, group, edge, production and unary.
 
@@ -67,7 +66,6 @@ class Forest(NamedTuple):
     unary_rule: Ints
 
 
-@steady
 class Partners(NamedTuple):
     """By position and right child's symbol, the left nodes before it that make a pair with it, in lists.
 
@@ -83,7 +81,6 @@ class Partners(NamedTuple):
     passed: Floats  # its outside value, as far as it comes from this list's right children
 
 
-@steady
 class Columns(NamedTuple):
     """The columns: what is kept of complete ones, and scratch for the one at work.
 
@@ -107,7 +104,6 @@ class Columns(NamedTuple):
     counts: Ints  # of productions, partner lists, groups and places
 
 
-@steady
 class ForestState(NamedTuple):
     """A grammar, its forest of a sentence, and what it takes to fill it."""
 
