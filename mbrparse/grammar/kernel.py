@@ -27,12 +27,14 @@ from typing import Any, TypeVar, cast
 
 import llvmlite
 import numba
+import numba.extending
 import numpy as np
 from llvmlite import binding as llvm
 from numba.core import event
 
 from mbrparse.grammar.kernel_sources import SOURCES
 
+_config: Any = numba.config  # whose names are made as it is imported
 # Folders of kernels that nobody used for so long are removed, in seconds.
 MAX_AGE = 30 * 24 * 3600
 _NAME = "mbrparse"
@@ -51,6 +53,11 @@ def kernel(function: Function) -> Function:
         return cast("Function", numba.njit(nogil=True, cache=kept, error_model="numpy")(function))
 
 
+def intrinsic(definition: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of a typing context and argument types becomes one that kernels call with values."""
+    return cast("Callable[..., Any]", numba.extending.intrinsic(definition))
+
+
 # Their former names.
 array_kernel = kernel
 
@@ -62,14 +69,14 @@ def steady(tables: type[Tables]) -> type[Tables]:
 @contextmanager
 def _cache_folder(function: Callable[..., object]) -> Iterator[bool]:
     """Let numba keep a function that it is given in ``folder``; yields whether it can be kept."""
-    kept = not numba.config.DISABLE_JIT and _is_in_digest(function.__code__.co_filename) and _ready()
-    before = numba.config.CACHE_DIR  # which is the caller's, for functions of his own
+    kept = not _config.DISABLE_JIT and _is_in_digest(function.__code__.co_filename) and _ready()
+    before = _config.CACHE_DIR  # which is the caller's, for functions of his own
     if kept:
-        numba.config.CACHE_DIR = str(folder())
+        _config.CACHE_DIR = str(folder())
     try:
         yield kept
     finally:
-        numba.config.CACHE_DIR = before
+        _config.CACHE_DIR = before
 
 
 @cache

@@ -6,7 +6,8 @@ from typing import Any
 
 from llvmlite import ir
 from numba.core import types
-from numba.extending import intrinsic
+
+from mbrparse.grammar.kernel import intrinsic
 
 
 @intrinsic

@@ -18,8 +18,10 @@ import numpy as np
 from llvmlite import ir
 from numba.core import cgutils, types
 from numba.core.datamodel import models
-from numba.extending import intrinsic, register_model
+from numba.extending import register_model
 from numpy.typing import NDArray
+
+from mbrparse.grammar.kernel import intrinsic
 
 VECTOR_BYTES = 64  # a cache line, and one AVX-512 register
 
