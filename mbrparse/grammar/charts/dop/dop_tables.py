@@ -19,14 +19,12 @@ import numpy.typing as npt
 from mbrparse.grammar.charts.rule_tables import Indices, Ints, Offsets
 from mbrparse.grammar.charts.vector import VECTOR_BYTES, aligned_rows
 from mbrparse.grammar.dop.dop_grammar import NO_WORD, DopGrammar
-from mbrparse.grammar.kernel import steady
 from mbrparse.grammar.pcfg import FloatArray, IntArray
 
 #: Addresses that are at work at once.
 LANES = VECTOR_BYTES // 8
 
 
-@steady
 class DopTables(NamedTuple):
     """Groups are labels, then terminals; arrays over them, over binary rules, their addresses, and words.
 

@@ -12,10 +12,9 @@ from mbrparse.grammar.charts.closure import BestChains
 from mbrparse.grammar.charts.forest.packed_forest import ONE, Forest, ForestState, Index, forest_cell
 from mbrparse.grammar.charts.nodes import Nodes
 from mbrparse.grammar.charts.rule_tables import Floats, Ints
-from mbrparse.grammar.kernel import kernel, steady
+from mbrparse.grammar.kernel import kernel
 
 
-@steady
 class BestPaths(NamedTuple):
     """What is kept of the best derivations of a forest's groups and nodes.
 

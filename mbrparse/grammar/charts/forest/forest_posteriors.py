@@ -58,7 +58,7 @@ def forest_entries(forest: Forest, label: Ints, n_labels: int, n: int) -> SpanEn
     return SpanEntries(*(values[:found].copy() for values in room))
 
 
-@array_kernel
+@kernel
 def _list_entries(forest: Forest, label: Ints, n_labels: int, n: int, room: SpanEntries) -> int:
     """Enter them into arrays with room for one of each node; returns how many there are."""
     starts, ends, label_ids, g, lexical = room
