@@ -64,7 +64,8 @@ class Consistency:
     def of_sentence(self, charts: ForestSource, terminal_ids: IntArray) -> FloatArray:
         """c by cell (grammar.charts.span_summary)."""
         forest = self.forest(charts, terminal_ids)
-        if self.one_pass:
+        # With unary rules shares are to be those of a node's binary rules, which joint() finds.
+        if self.one_pass and not forest.has_chains:
             kept = forest.forest
             return self._consistent(forest, kept.way_share, kept.edge_share, forest.crossing.g_bottom)
         return self.joint(forest, forest.none)
