@@ -81,7 +81,7 @@ def test_consistency_in_one_pass_with_unary_rules(side: str) -> None:
     }
     if side == "left":
         binary = {(parent, right, left): p for (parent, left, right), p in binary.items()}
-    unary = {("S", "NP"): 0.5, ("NP", "VP"): 0.3}
+    unary: dict[tuple[str, str], naive.P] = {("S", "NP"): 0.5, ("NP", "VP"): 0.3}
     grammar = naive.Grammar({"S": 1.0}, {**binary, ("VP", "S", "x"): 1.0}, {("x", "x"): 1.0}, unary)
     assert check_with_unary_rules(grammar, ["x"] * 5).one_pass
 
