@@ -160,8 +160,8 @@ def binarize(
     )
     names = None if label_map is None else read_label_map(label_map)
     if head_rules == COLLINS and names is None:
-        strangers = [spec for spec in inputs if (corpus := known_corpus(spec)) and corpus.heads != COLLINS]
-        for spec in strangers:
+        unmatched = [spec for spec in inputs if (corpus := known_corpus(spec)) and corpus.heads != COLLINS]
+        for spec in unmatched:
             note(f"warning: Collins's rules know no labels of {spec}: give other rules or a --label-map")
     how = Preparation(unary, functions, binarization, max_length, names)
     statistics = PreparationStatistics()
@@ -172,8 +172,8 @@ def binarize(
         for tree in with_progress(trees, "binarizing"):
             write_tree(tree, stream)
     note(str(statistics))
-    for remark in statistics.remarks():
-        note(remark)
+    for line in statistics.notes():
+        note(line)
     if names is not None and names.unused():
         lines = ", ".join(map(str, names.unused()))
         note(f"warning: no label fits these lines of {names.source}: {lines}")

@@ -42,7 +42,9 @@ class ComparisonOptions:
                 "--crossing-reference binarized needs binarized trees, not --form original."
             )
         if self.form == "original" and self.unaries:
-            raise click.UsageError("--unaries speaks of binarized trees: original ones may always have them.")
+            raise click.UsageError(
+                "--unaries applies to binarized trees: original ones may always have them."
+            )
         if self.criteria is not None and self.everything:
             raise click.UsageError("--criteria names the columns: leave --all out.")
         profile = self.profile or "goodman"

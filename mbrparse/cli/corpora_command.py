@@ -44,5 +44,5 @@ def _check(spec: str) -> None:
     for name, value in statistics.sanity.figures().items():
         click.echo(f"    {name:<27} {value:>11}")
     note(f"{spec}: {statistics}")
-    for remark in statistics.remarks():
-        note(f"{spec}: {remark}")
+    for line in statistics.notes():
+        note(f"{spec}: {line}")

@@ -146,7 +146,7 @@ class OutputOptions:
         if self.write_posteriors == STANDARD:
             raise click.UsageError("--write-posteriors needs a file: standard output is for trees.")
         if options.items == "symbol":
-            raise click.UsageError("--write-posteriors needs --items projected: the file speaks of labels.")
+            raise click.UsageError("--write-posteriors needs --items projected: the file holds labels.")
         if grammar.pcfg.has_unaries:
             raise PosteriorsError(
                 "a grammar with unary rules expects some labels more than once over a span, which the file "

@@ -70,6 +70,6 @@ def split(
                 with open_output(path) as stream:
                     stream.writelines(f"{trees[position]}\n" for position in positions)
     note(f"{len(parts.train)} training trees, {len(parts.test)} test trees")
-    remark = None if seed is not None else splits.length_remark(lengths, parts)
+    remark = None if seed is not None else splits.length_note(lengths, parts)
     if remark is not None:
         note(remark)

@@ -1,4 +1,4 @@
-"""Comparing trees in memory: gold trees and parses in, the command line's table out."""
+"""Comparing trees in memory: gold trees and parses in, the table of the command line out."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def compare(
         resamples: How many, for the significance of differences between several parsers; 0: untested
             (default: 10,000; 1,000 with more than 10,000 sentences).
         seed: Of the resamples.
-        criterion: By which the differences are told below the table (default: labelled recall, EVALB's F).
+        criterion: The criterion of the differences below the table (default: labelled recall, EVALB's F).
         significance: Tell the differences by all criteria instead, and the p-values of all pairs.
         evalb: Compare as EVALB does, by these parameters or this .prm file, and with its criteria; form,
             unaries and crossing_reference then mean nothing.
@@ -91,7 +91,7 @@ def compare(
         runs: Several runs of systems, by name, each as a list of trees; what is shown and tested is their
             means. ``parses`` ({} where there are none) are systems of one run.
         profile: What counts, by name (see docs/evaluation.md) or a ``Profile`` itself; default: goodman.
-        tell: Called with EVALB's messages and other notes, one line each (default: they go to standard
+        log: Called with EVALB's messages and other notes, one line each (default: they go to standard
             error).
 
     Returns:

@@ -135,7 +135,7 @@ def _check(path: str | Path, number: int, length: int | None, row: dict[str, Any
 def _expected(row: dict[str, Any] | None, name: str) -> Expected:
     row = row or {}
     trees = row.get("trees", {})
-    # A file about one objective speaks of its parser's trees, whatever these are called.
+    # A file about one objective describes its parser's trees, whatever their name.
     tree = trees.get(name, next(iter(trees.values())) if len(trees) == 1 else None)
     known = Expected(_text(row.get("reason")), _number(row.get("log_probability")))
     if not isinstance(tree, dict):

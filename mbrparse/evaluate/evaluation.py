@@ -96,11 +96,11 @@ def evaluate(
     runs: Mapping[str, Sequence[TreeSource]] | None = None,
     jobs: Jobs = 1,
 ) -> Evaluation:
-    """Compare trees; ``log`` hears what a user should know (EVALB's messages, one line each), ``progress``
-    may watch the rows go by.
+    """Compare trees; ``log`` is called with notes for the user (EVALB's messages, one line each), ``progress``
+    sees the rows.
 
     ``fell_back`` says of each parser's sentences whether they did; they become a column of the counts, and
-    a criterion of the table. ``tallies``, by each parser's name, hear of every sentence that counts. With
+    a criterion of the table. ``tallies``, by each parser's name, get every sentence that counts. With
     ``runs``, several of each system, what is shown and tested is their means; ``parses`` are then systems
     of one run. A scheduler's workers resample, if ``jobs``
     names one. Raises MbrparseError where the trees (or the names) do not allow it.
@@ -129,11 +129,11 @@ def evaluate(
     wanted = [*settings.frames, *([] if settings.by is None else [settings.by])]
     broken_down = Breakdowns(wanted, names, labelled=settings.labelled)
     words = {name: WordTally() for name in names} if any(one in OF_WORDS for one in settings.criteria) else {}
-    heard = {
+    all_tallies = {
         name: [*broken_down.of(name), *(more[name] for more in (words, tallies or {}) if name in more)]
         for name in names
     }
-    counts = counts_table(progress(counted_rows(gold, everything, settings.how, log, heard)))
+    counts = counts_table(progress(counted_rows(gold, everything, settings.how, log, all_tallies)))
     if isinstance(settings.how, Comparison) and settings.by in (None, "length"):
         warn_of_nary(counts, settings.criteria, log)
     if words:
@@ -153,13 +153,15 @@ def evaluate(
     if runs:
         of_each = {name: [source.name for source in sources] for name, sources in systems.items()}
         means = Runs(counts, of_each, criteria, settings.average, baseline, resamples, settings.seed, jobs)
-        of_runs = means.tables(settings.told())
+        of_runs = means.tables(settings.shown_criterion())
         breakdowns = breakdowns or of_runs
         how = means.signature()
     elif len(names) > 1 and resamples and settings.by is None and settings.tested():
         tested = significance(counts, criteria, settings.average, baseline, resamples, settings.seed, jobs)
     conventions = {**settings.signature(), **how}
-    summary = summarize(counts, gold.name, conventions, criteria, settings.average, tested, settings.told())
+    summary = summarize(
+        counts, gold.name, conventions, criteria, settings.average, tested, settings.shown_criterion()
+    )
     shown = [*of_runs, *(part for parts in tables.values() for part in parts)]
     return Evaluation(counts, summary, breakdowns, shown)
 

@@ -113,8 +113,8 @@ class Runs:
         tested = f"bootstrap-of-sentences-and-runs+wilcoxon,resamples={self.resamples},seed={self.seed}"
         return {"runs": several, "significance": tested}
 
-    def tables(self, told: Criterion | None) -> list[Breakdown]:
-        """The runs by every criterion (people see those by ``told``, or all), and the means alone."""
+    def tables(self, shown: Criterion | None) -> list[Breakdown]:
+        """The runs by every criterion (people see those by ``shown``, or all), and the means alone."""
         rows = []
         for system, (name, runs) in enumerate(self.systems.items()):
             for place, criterion in enumerate(self.criteria):
@@ -146,18 +146,18 @@ class Runs:
             }
         )
         return [
-            Breakdown("Runs", flat, (), 2, cells=lambda: self._cells(flat, told)),
+            Breakdown("Runs", flat, (), 2, cells=lambda: self._cells(flat, shown)),
             Breakdown("Means", means, self.criteria, 1),
         ]
 
-    def _cells(self, table: Columns, told: Criterion | None) -> list[list[Cell]]:
+    def _cells(self, table: Columns, shown: Criterion | None) -> list[list[Cell]]:
         criteria = {criterion.name: criterion for criterion in self.criteria}
         heading = ["", "criterion", "runs", "mean", "s.d.", "best", "worst", "95% interval"]
         heading += [f"difference to {self.baseline}", "95% interval", "p (bootstrap)", "p (Wilcoxon)"]
         grid = [heading]
         for row in table.records():
             criterion = criteria[row["criterion"]]
-            if told in (None, criterion):
+            if shown in (None, criterion):
                 tests = [
                     criterion.show(row["difference"]),
                     _between(criterion, row["difference_low"], row["difference_high"]),

@@ -1,4 +1,4 @@
-"""How trees are compared, and what is made of it: the settings of one evaluation."""
+"""The settings of one evaluation: how trees are compared, and what is shown."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mbrparse.evaluate.profiles.span_conventions import SpanConventions
 from mbrparse.evaluate.tables.criteria import Average, Criterion
 from mbrparse.evaluate.trees.gold import Comparison
 
-#: The criteria by which differences between parsers are told, unless another is asked for.
+#: The criteria of differences between parsers, unless another is asked for.
 USUAL = ("labelled_recall", "bracketing_f")
 
 
@@ -32,8 +32,8 @@ class Settings:
     baseline: str | None = None  #: default: the first of the parsers
     resamples: int | None = None  #: default: see ``default_resamples``
     seed: int = 0
-    criterion: str | None = None  #: by which differences are told; default: see ``told``
-    everything: bool = False  #: tell the differences by all criteria, and the p-values of all pairs
+    criterion: str | None = None  #: of differences between parsers; default: see ``shown_criterion``
+    everything: bool = False  #: show the differences by all criteria, and the p-values of all pairs
     frames: tuple[By, ...] = ()  #: breakdowns that are there beside the table
     profile: str | None = None  #: the name of the profile that was asked for, for the signature
 
@@ -77,11 +77,11 @@ class Settings:
         return {**profile, **self.how.signature()}
 
     def tested(self) -> dict[str, Criterion]:
-        """The criteria by which parsers are told apart, by name: all but the context."""
+        """The criteria that rank parsers, by name: all but the context."""
         return {criterion.name: criterion for criterion in self.criteria if not criterion.context}
 
-    def told(self) -> Criterion | None:
-        """The criterion by which differences are told; None: all of them.
+    def shown_criterion(self) -> Criterion | None:
+        """The criterion of the differences that are shown; None: all criteria.
 
         Unless one was asked for, the first of ``USUAL`` that there is, or the first of all.
         """

@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from mbrparse.evaluate.trees.gold import ComparedTrees, debinarized, mothers
+from mbrparse.evaluate.trees.gold import ComparedTrees, debinarized, parents
 from mbrparse.evaluate.trees.matches import Brackets, Span
 from mbrparse.treebank.categories import Categories
 
@@ -86,8 +86,8 @@ def depths(spans: Sequence[Span]) -> list[int]:
     [0, 1, 1, 2]
     """
     found: list[int] = []
-    for mother in mothers(spans):
-        found.append(0 if mother < 0 else found[mother] + 1)
+    for parent in parents(spans):
+        found.append(0 if parent < 0 else found[parent] + 1)
     return [min(depth, DEEPEST) for depth in found]
 
 
@@ -125,7 +125,7 @@ _category = Categories().category
 
 
 class Attachment(NamedTuple):
-    """What is counted apart: a PP's mother, or a coordination's own label."""
+    """What is counted apart: a PP's parent, or a coordination's own label."""
 
     kind: str
     label: str
@@ -153,9 +153,9 @@ class AttachmentTally:
         gold, guess = _Tree(trees.gold), _Tree(trees.guess)
         for place, label in enumerate(gold.labels):
             if label == PP:
-                what = Attachment(PP, gold.mother(place)[0])
+                what = Attachment(PP, gold.parent(place)[0])
                 found = place in partner
-                self._count(what, found, found and guess.mother(partner[place]) == gold.mother(place))
+                self._count(what, found, found and guess.parent(partner[place]) == gold.parent(place))
         for place in dict.fromkeys(_coordinations(gold, trees.gold_tags)):
             what = Attachment("coordination", gold.labels[place])
             joined = all(child in partner for child in gold.children[place])
@@ -171,15 +171,15 @@ class _Tree:
     def __init__(self, tree: Brackets) -> None:
         self.spans = tree.spans
         self.labels = [_category(label) for label in tree.labels]
-        self.mothers = mothers(tree.spans)
+        self.parents = parents(tree.spans)
         self.children: defaultdict[int, list[int]] = defaultdict(list)
-        for place, mother in enumerate(self.mothers):
-            self.children[mother].append(place)
+        for place, parent in enumerate(self.parents):
+            self.children[parent].append(place)
 
-    def mother(self, place: int) -> tuple[str, int]:
+    def parent(self, place: int) -> tuple[str, int]:
         """Label and beginning of what is around a constituent."""
-        mother = self.mothers[place]
-        return ("", 0) if mother < 0 else (self.labels[mother], self.spans[mother][0])
+        parent = self.parents[place]
+        return ("", 0) if parent < 0 else (self.labels[parent], self.spans[parent][0])
 
 
 def _coordinations(tree: _Tree, tags: Sequence[str]) -> Iterator[int]:

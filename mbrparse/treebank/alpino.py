@@ -2,7 +2,7 @@
 
 Words are put in the order of the sentence. A constituent may then have gaps; what lies beyond one is
 **raised**: of a constituent's contiguous parts the one with its head (``rel="hd"``; else the longest, of
-equals the first) stays, the children in other parts become its mother's, and so on up, until nothing
+equals the first) stays, the children in other parts become its parent's, and so on up, until nothing
 crosses. Punctuation, all of which hangs from the top, would make gaps of its own: it is put back into the
 lowest constituent with words on both sides of it. A node with an index and no word stands for another
 constituent, and is left out.
@@ -33,7 +33,7 @@ _BRACKETS = str.maketrans({"(": "-LRB-", ")": "-RRB-"})
 
 
 class _Piece(NamedTuple):
-    """A tree over words (0-based, half-open), and whether it is its mother's head."""
+    """A tree over words (0-based, half-open), and whether it is its parent's head."""
 
     begin: int
     end: int

@@ -1,4 +1,4 @@
-"""Binary trees that know nothing of their sentences: what any parser should be better than.
+"""Binary baseline trees, which do not depend on the words of a sentence.
 
 Conventions: a sentence of one word has a constituent over it. ``balanced`` halves each span, the right half
 being the larger of an odd one. ``random`` cuts each span at a place drawn evenly, from the top down; that

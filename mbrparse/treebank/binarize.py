@@ -78,7 +78,7 @@ class Binarization:
     """How to binarize.
 
     ``hmarkov`` is the number of siblings still to come that a continuation's label names (math.inf:
-    all); ``vmarkov`` counts the levels that a label speaks of, itself included (1: no parents).
+    all); ``vmarkov`` counts the levels that a label names, itself included (1: no parents).
     ``chains`` of unary productions become one label or stay. With ``heads`` there is no direction and
     no ``hmarkov``.
     """
@@ -179,7 +179,7 @@ class _Built(NamedTuple):
 
 
 def _constituents(tree: Tree, how: Binarization) -> list[_Constituent]:
-    """Parents before children, left to right; top-down, since a label speaks of its ancestors."""
+    """Parents before children, left to right; top-down, since a label names its ancestors."""
     found: list[_Constituent] = []
     stack = [_Constituent(tree, (), how.chains)]
     while stack:

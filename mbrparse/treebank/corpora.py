@@ -1,4 +1,4 @@
-"""Where trees come from: files, folders, zips, globs, known corpora (``known_corpora``) and the treebank that
+"""Reading treebanks: files, folders, zips, globs, known corpora (``known_corpora``) and the treebank that
 ships with the package.
 """
 
@@ -69,7 +69,7 @@ def read_corpus(
     ``spec`` is a file, ``-``, a folder or a zip (its files of trees, in order), a glob, or the name of a
     known corpus: ``craft:PATH``, ``icepahc:PATH``, ``penn-historical:PATH``, ``wsj:DIR`` (with ``sections``),
     ``nltk:NAME``, ``embedded:NAME``. Malformed trees raise MbrparseError or go to ``on_error``.
-    ``on_empty`` is told the source and line of each empty parse in a file. Where a corpus gives lemmas,
+    ``on_empty`` is called with source and line of each empty parse in a file. Where a corpus gives lemmas,
     ``leaves`` says what leaves hold; ``removed`` counts what its style takes from the trees.
 
     Raises CorpusError if there is no such corpus.

@@ -1,4 +1,4 @@
-"""Which of the known corpora are on this machine: NLTK's data, and what lies at given paths."""
+"""The known corpora on this machine: in NLTK's data, and at given paths."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ Both are chosen on a tree that still has its function tags and its unary product
 them are gone from the cleaned tree. Cleaning leaves alone the constituents with more than one child, so the
 choices are a list of these, parents before children, left to right, and fit the tree before and after
 cleaning. A chain of unary productions therefore chooses its head by its lowest label, whose children they
-are, and is a complement or not by its topmost, which its mother sees.
+are, and is a complement or not by its topmost, which its parent sees.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The corpora that are known by name: how each is found, read, cut into categories, licensed and cited.
+"""The corpora that are known by name: location, style, label conventions, licence and citation of each.
 
 One row a corpus serves the readers, ``mbrparse corpora``, the docs and the tests.
 """

@@ -1,4 +1,4 @@
-"""The label codec: the one place that knows how a label's parts are written as text.
+"""The label codec: how a label's parts are written as text, and read again.
 
 A **treebank label** is any string. A **binarized label** has three parts: its base (a treebank label,
 or with ``--unary join`` a chain of them), whether it is a continuation, and annotations. In text::

@@ -1,4 +1,4 @@
-"""The leaves of a line that holds one whole tree, as most lines of most files do: no inner node is built.
+"""A fast scan for the leaves of a line that holds one whole tree, without building inner nodes.
 
 What is found is what the reader of trees (treebank.brackets) finds; what is not so plain is left to it.
 """

@@ -1,4 +1,4 @@
-"""The Penn-Helsinki style: the parsed corpora of historical English, IcePaHC, and their kin.
+"""The Penn-Helsinki style: the parsed corpora of historical English, IcePaHC, and similar ones.
 
 A token of the text is a wrapper around its tree and ``(ID ...)``. Codes of the edition and comments
 (``(CODE <P_12>)``, ``(CODE {COM:...})``, ``(CODE *XXX*)``) stand anywhere in the tree. Empty elements

@@ -18,7 +18,7 @@ from mbrparse.treebank.known_corpora import known_corpus
 from mbrparse.treebank.styles import Leaves
 from mbrparse.treebank.tree import Tree
 
-#: Fewer trees than this are nobody's corpus, and may look as they like.
+#: With fewer trees than this there are no warnings.
 ENOUGH = 100
 
 
@@ -72,7 +72,7 @@ class Sanity:
         }
 
     def warnings(self) -> list[str]:
-        """What no treebank looks like; empty for fewer than ``ENOUGH`` trees."""
+        """What is unusual for a treebank; empty for fewer than ``ENOUGH`` trees."""
         if self.numbered:
             return [
                 "trees hold (ID ...): read the Penn-Helsinki style as penn-historical:PATH or icepahc:PATH"
@@ -160,8 +160,8 @@ class PreparationStatistics:
                 remedy="trees are written in brackets: (S (NP ...) ...)",
             )
 
-    def remarks(self) -> list[str]:
-        """What was taken from the trees, and what is strange about them: a line each, for people."""
+    def notes(self) -> list[str]:
+        """What was removed from the trees, and warnings about unusual figures: lines for people."""
         found = []
         if self.removed:
             counts = ", ".join(f"{what} {count}" for what, count in self.removed.most_common() if count)

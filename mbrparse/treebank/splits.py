@@ -87,7 +87,7 @@ def differ_in_length(lengths: Sequence[int], split: Split) -> bool:
     return abs(between) > statistics.pstdev(lengths) / 2
 
 
-def length_remark(lengths: Sequence[int], split: Split) -> str | None:
+def length_note(lengths: Sequence[int], split: Split) -> str | None:
     """What to say of parts that ``differ_in_length``, in one line; None of others."""
     if not differ_in_length(lengths, split):
         return None

@@ -26,7 +26,7 @@ Leaves = Literal["word", "lemma", "both"]
 class Reading:
     """How a corpus is read, and what was taken from its trees on the way.
 
-    ``on_error`` is told of malformed trees, which raise MbrparseError without it; ``on_empty`` of the
+    ``on_error`` is called with malformed trees, which raise MbrparseError without it; ``on_empty`` with the
     source and line of each empty parse. ``leaves`` is None for what is usual in the corpus. ``removed``
     counts by kind.
     """

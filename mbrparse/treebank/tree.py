@@ -1,4 +1,4 @@
-"""The tree that all rooms share."""
+"""Phrase-structure trees, and their constituents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whole treebanks as lists of trees: read and prepared, or as a parser wrote them, and split in two."""
+"""Treebanks as lists of trees: read and prepared, or as a parser wrote them, and split in two."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def read_trees(
         encoding: Of files.
         sections: Of "wsj:DIR", such as "02-21".
         on_error: Whether a malformed tree is an error or left out.
-        statistics: Is told how many trees were read and kept, and why others were dropped.
+        statistics: Counts how many trees were read and kept, and why others were dropped.
 
     Returns:
         The trees in the corpus's order, without those that cleaning leaves nothing of, or one terminal.

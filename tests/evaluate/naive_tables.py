@@ -112,7 +112,7 @@ def lineage(tree: Any, word: int) -> list[str]:
     return parts
 
 
-def likeness(one: list[str], other: list[str]) -> float:
+def similarity(one: list[str], other: list[str]) -> float:
     """By recursion on the ends."""
 
     @cache

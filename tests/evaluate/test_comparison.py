@@ -243,7 +243,7 @@ BAD: dict[str, tuple[Sequence[Any], Any, dict[str, Any], str]] = {
         "no parses are called 'x'; the baseline is one",
     ),
     "form": (trees(GOLD), trees(GOLD), {"form": "orig"}, "trees in form 'orig'"),
-    "unaries": (trees(GOLD), trees(GOLD), {"form": "original", "unaries": True}, "speak of binarized trees"),
+    "unaries": (trees(GOLD), trees(GOLD), {"form": "original", "unaries": True}, "apply to binarized trees"),
     "average": (trees(GOLD), trees(GOLD), {"average": "mean"}, "no average is called 'mean'"),
     "by": (trees(GOLD), trees(GOLD), {"by": "labels"}, "no breakdown by 'labels'"),
     "seed": (trees(GOLD), trees(GOLD), {"seed": -1}, "are not negative"),

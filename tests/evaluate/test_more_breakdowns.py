@@ -75,7 +75,7 @@ def test_tables_are_the_naive_ones(pairs: list[tuple[str, str]]) -> None:
             right += sum(map(str.__eq__, tags, naive_spans.tags(guess)))
             for place in range(len(tags)):
                 ways = naive_tables.lineage(correct, place), naive_tables.lineage(guess, place)
-                alike += naive_tables.likeness(*ways)
+                alike += naive_tables.similarity(*ways)
     for key in groups:
         table = found.frames[f"by_{key}"]
         assert set(table[key]) == {name for name, _ in counts[key]}

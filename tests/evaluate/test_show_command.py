@@ -178,7 +178,7 @@ def test_differing(show: Run, tmp_path: Path) -> None:
     assert numbers("--line", 3, "--count", 2) == ["sentence 3", "sentence 4"]
     none = show(*paths, "--differing", "--line", 6)
     assert (none.code, none.out) == (1, "")
-    assert "the trees of all files are alike from tree 6 on; without --differing" in none.err
+    assert "the trees of all files are alike from tree 6 on; leave out --differing" in none.err
     assert show(paths[0], "--differing").code == 2
 
 

@@ -35,7 +35,7 @@ def prepared(spec: str) -> tuple[list[Tree], PreparationStatistics]:
 def test_every_corpus_that_is_here_is_sane(corpus: Corpus) -> None:
     _, statistics = prepared(spec_of(corpus))
     sanity = statistics.sanity
-    assert not any(remark.startswith("warning") for remark in statistics.remarks())
+    assert not any(remark.startswith("warning") for remark in statistics.notes())
     assert 9 <= sanity.words / sanity.trees <= 35
     assert len(sanity.tag_types) < len(sanity.word_types) / 10
     assert sanity.unary < 0.6 * sanity.constituents
@@ -142,8 +142,8 @@ def test_ids_are_always_strange() -> None:
 def test_most_trees_dropped(tmp_path: Path) -> None:
     path = tmp_path / "a.mrg"
     path.write_text("(S (A a) (B b))\n" * 49 + "(S (A a))\n" * 51)
-    assert "warning: 51 of 100 trees were dropped" in prepared(str(path))[1].remarks()
+    assert "warning: 51 of 100 trees were dropped" in prepared(str(path))[1].notes()
     path.write_text("(S (A a) (B b))\n" * 100)
     statistics = PreparationStatistics()
     assert not list(prepare_corpora([str(path)], Preparation(max_length=1), statistics))
-    assert not any("dropped" in remark for remark in statistics.remarks())
+    assert not any("dropped" in remark for remark in statistics.notes())

@@ -56,7 +56,7 @@ def count_matches(
 ) -> Iterator[list[SentenceCounts]]:
     """Yield, for each gold sentence, its counts in each parser's parses.
 
-    ``tallies`` (by each name) are fed, ``log`` hears what un-binarizing does to labels. As in a parse
+    ``tallies`` (by each name) are updated, ``log`` is called with changes of labels by un-binarizing. As in a parse
     file, an empty line among gold trees of one line each is an empty tree, which a gold file must not have:
     line for line, the files stay together.
 

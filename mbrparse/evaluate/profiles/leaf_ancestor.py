@@ -1,4 +1,4 @@
-"""The leaf-ancestor metric: how alike the ways from each word up to the root are (Sampson & Babarczy 2003).
+"""The leaf-ancestor metric: similarity of the paths from each word up to the root (Sampson & Babarczy 2003).
 
 A word's lineage is the labels of the constituents around it, from the innermost, with two boundaries: one
 before the highest constituent that begins with the word, one behind the highest that ends with it. Two
@@ -23,7 +23,7 @@ Lineage = tuple[str | int, ...]
 
 
 class WordTally:
-    """Sums over the words of each sentence of one parser: likeness of lineages, and tags that are right."""
+    """Sums over the words of each sentence of one parser: similarity of lineages, and tags that are right."""
 
     def __init__(self) -> None:
         self.lineages: list[float] = []
@@ -35,7 +35,7 @@ class WordTally:
         words = len(trees.gold_tags)
         alike = 0.0
         if trees.guess_tags:
-            alike = sum(map(likeness, lineages(trees.gold, words), lineages(trees.guess, words)))
+            alike = sum(map(similarity, lineages(trees.gold, words), lineages(trees.guess, words)))
         self.lineages.append(alike)
         self.correct_tags.append(sum(map(str.__eq__, trees.gold_tags, trees.guess_tags)))
 
@@ -69,10 +69,10 @@ def lineages(tree: Brackets, words: int) -> list[Lineage]:
 
 
 @lru_cache(maxsize=2**16)
-def likeness(one: Lineage, other: Lineage) -> float:
+def similarity(one: Lineage, other: Lineage) -> float:
     """From 0 to 1; lineages without any part are alike.
 
-    >>> likeness(("NP", "S"), ("VP", "S")), likeness((), ())
+    >>> similarity(("NP", "S"), ("VP", "S")), similarity((), ())
     (0.5, 1.0)
     """
     if one == other:

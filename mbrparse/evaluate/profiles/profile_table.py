@@ -1,4 +1,4 @@
-"""The profiles: who counts what, as the published code has it, one row each."""
+"""The profiles: what each published evaluation counts, one row each, and the table of counts of any."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A page of trees in memory: what ``compare`` takes, and where to write."""
+"""The report of trees in memory: the arguments of ``compare``, and where to write."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is wrong in each tree, kept as an evaluation goes through the sentences.
+"""The errors of each tree, collected while an evaluation goes through the sentences.
 
 A tally that is fed with what the tables are made of, so that what a page marks and lists are the very matches
 that were counted. Constituents are those that count, as they are compared.
@@ -70,7 +70,7 @@ class Errors(NamedTuple):
 class JudgedTrees:
     """One parser's trees, judged, and in which sentences what goes wrong.
 
-    Sentences are numbered from 0 in the order in which they are heard of.
+    Sentences are numbered from 0 in the order in which they are added.
     """
 
     def __init__(self, labels: LabelNumbers, how: Comparison | None) -> None:

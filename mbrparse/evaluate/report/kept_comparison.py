@@ -110,7 +110,7 @@ class KeptComparison:
     gold: list[Shown | None]
     parses: dict[str, list[Shown | None]]
     judged: dict[str, JudgedTrees]
-    counted: dict[str, list[int]]  #: by the parser's name, the sentences (from 0) that ``judged`` heard of
+    counted: dict[str, list[int]]  #: by the parser's name, the sentences (from 0) that ``judged`` holds
     exact: bool
 
     @property

@@ -1,4 +1,4 @@
-"""What a page knows of all sentences at once: enough to list, sort and filter them without their trees.
+"""The index of a page: enough of all sentences to list, sort and filter them without their trees.
 
 Numbers are those of the table of counts. Sentences are numbered from 0; lists of them are of differences
 between neighbours, which compress well.
@@ -52,7 +52,7 @@ def page_index(compared: KeptComparison, records: SentenceRecords, chunk: int) -
         }
         for criterion in evaluation.summary.criteria
     ]
-    told = compared.settings.told() or evaluation.summary.criteria[0]
+    shown = compared.settings.shown_criterion() or evaluation.summary.criteria[0]
     length = counts["length" if "length" in counts else "terminals"]
     size = len(counts) // len(compared.names)
     significance = evaluation.summary.significance
@@ -66,7 +66,7 @@ def page_index(compared: KeptComparison, records: SentenceRecords, chunk: int) -
         "exact": compared.exact,
         "sentences": size,
         "chunk": chunk,
-        "told": [one["name"] for one in criteria].index(told.name),
+        "told": [one["name"] for one in criteria].index(shown.name),
         "criteria": criteria,
         "columns": columns.columns,
         "lengths": length[:size].tolist(),

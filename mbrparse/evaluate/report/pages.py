@@ -177,7 +177,7 @@ def _page(
         undefined=jinja2.StrictUndefined,
     )
     summary = compared.evaluation.summary
-    told = compared.settings.told() or summary.criteria[0]
+    shown = compared.settings.shown_criterion() or summary.criteria[0]
     names = compared.names
     frames = compared.evaluation.frames
     context = {
@@ -193,8 +193,8 @@ def _page(
         ],
         "baseline": None if summary.significance is None else summary.significance.baseline,
         "differences": differences(summary),
-        "told": told,
-        "by_length": by_length(frames["by_length"], told, names),
+        "told": shown,
+        "by_length": by_length(frames["by_length"], shown, names),
         "by_label": by_group(frames["by_label"], "label", names, _LABELS_SHOWN),
         "by_width": by_group(frames["by_width"], "width", names),
         "by_depth": by_group(frames["by_depth"], "depth", names),

@@ -95,7 +95,7 @@ def chart_cells(arrays: SpanArrays, sentence: int, labels: LabelNumbers) -> list
     return [number for cell in zip(*columns, strict=True) for number in cell]
 
 
-#: What a page tells of the expectations.
+#: The expectations that a page shows.
 _SHOWN = ("reason", "log_prob", "score", "posterior", "constituents", "labelled")
 
 
@@ -211,7 +211,7 @@ def columns(nodes: Sequence[int], width: int) -> list[list[int]]:
 
 
 def _are_text(words: Sequence[str]) -> bool:
-    """Whether words, joined by spaces, can be told apart again."""
+    """Whether words, joined by spaces, can be separated again."""
     return not any(" " in word or not word for word in words)
 
 

@@ -56,7 +56,9 @@ class Summary:
     totals: Columns  #: the summed counts
     signature: str
     significance: Significance | None = None
-    told: Criterion | None = None  #: by which people are told the differences; None: by all, and of all pairs
+    shown: Criterion | None = (
+        None  #: the criterion of the differences below the table; None: all, and all pairs
+    )
 
 
 def summarize(
@@ -66,7 +68,7 @@ def summarize(
     criteria: Sequence[Criterion],
     average: Average = "pooled",
     significance: Significance | None = None,
-    told: Criterion | None = None,
+    shown: Criterion | None = None,
 ) -> Summary:
     """Sum a table of counts up; ``how`` is, or has, what its signature says of the comparison."""
     conventions = how if isinstance(how, Mapping) else how.signature()
@@ -78,7 +80,7 @@ def summarize(
         sums,
         signature(gold, conventions, criteria, average, found, sums, tested),
         significance,
-        told,
+        shown,
     )
 
 
@@ -128,8 +130,8 @@ def _printed(summary: Summary, format: PrintFormat) -> str:
     lines = lay_out(cells(summary), 1 if summary.significance is None else 2)
     if summary.significance is not None:
         lines += ["", prose(LEGEND, format)]
-        if summary.told is not None:
-            lines += ["", *lay_out(difference_lines(summary.significance, summary.told), 1)]
+        if summary.shown is not None:
+            lines += ["", *lay_out(difference_lines(summary.significance, summary.shown), 1)]
         else:
             for more in (details(summary.significance, summary.rates), pairs(summary.significance)):
                 lines += ["", *lay_out(more, 2)]

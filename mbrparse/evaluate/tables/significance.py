@@ -1,4 +1,4 @@
-"""Is a difference between two parse files more than the luck of the draw?
+"""Whether a difference between two parse files is significant.
 
 Sources: the paired bootstrap after Efron and Tibshirani 1993 (An Introduction to the Bootstrap, 13 and
 16), approximate randomization after Noreen 1989 (Computer-Intensive Methods for Testing Hypotheses),

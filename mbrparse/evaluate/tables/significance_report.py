@@ -1,4 +1,4 @@
-"""What the significance tests found, for tables: letters, marks, intervals, and all of it as data."""
+"""The results of significance tests for tables: letters, marks, intervals, and all of it as data."""
 
 from __future__ import annotations
 

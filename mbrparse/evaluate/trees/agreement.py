@@ -1,4 +1,4 @@
-"""Whether gold trees and parses belong together, and what to say where they do not."""
+"""Whether gold trees and parses belong together, and the errors where they do not."""
 
 from __future__ import annotations
 

@@ -73,10 +73,10 @@ def _without_continuations(tree: Brackets) -> Brackets:
     return Brackets([tree.spans[place] for place in kept], [tree.labels[place] for place in kept])
 
 
-def mothers(spans: Sequence[Span]) -> list[int]:
+def parents(spans: Sequence[Span]) -> list[int]:
     """For each constituent of a tree the place of the one around it (-1: none); parents before children.
 
-    >>> mothers([(0, 4), (0, 2), (2, 4), (2, 4)])
+    >>> parents([(0, 4), (0, 2), (2, 4), (2, 4)])
     [-1, 0, 0, 2]
     """
     found, around = [], [-1]
@@ -118,7 +118,7 @@ class Comparison:
             )
         if self.form == "original" and (self.unaries or self.crossing_reference == "binarized"):
             raise MbrparseError(
-                "unaries and a binarized crossing reference speak of binarized trees, not of original ones"
+                "unaries and a binarized crossing reference apply to binarized trees, not to original ones"
             )
 
     def signature(self) -> dict[str, str]:
@@ -170,7 +170,7 @@ def crossing_reference(spans: list[Span], labels: list[str], how: Comparison) ->
 
 
 class OriginalForms:
-    """The sources of one comparison, each in original form; what a user should know is told once."""
+    """The sources of one comparison, each in original form; what a user should know is logged once."""
 
     def __init__(self, log: Log) -> None:
         self._log = log

@@ -1,4 +1,4 @@
-"""How much faster the reduction is than a chart of explicit fragments, on one split's sentences.
+"""The speed of the reduction beside a chart of explicit fragments, on the sentences of one split.
 
 Goodman (1996) compared his reduction, decoded by Labelled Recall, with Bod's (1993) Monte Carlo: samples of
 derivations from a chart in which every fragment has its own edges. Here all charts say the same of a

@@ -1,6 +1,6 @@
 """One run of Goodman's (1996) first experiment: train, and parse held-out text after each iteration.
 
-Trees are binarized, right-linearly. Training heeds the brackets of the n-ary tree and no label. Parses
+Trees are binarized, right-linearly. Training uses the brackets of the n-ary tree and no label. Parses
 are judged as in the paper: bracketed recall against the binarized gold, consistent brackets against the
 n-ary one.
 """

@@ -1,6 +1,6 @@
-"""Does a parser get the score that it expects? The expected scores of Goodman (1996) put to the test.
+"""Calibration: the expected scores of Goodman (1996) beside the measured ones.
 
-A parser for expected scores also tells how large they are. On sentences sampled from the grammar itself
+A parser for expected scores also computes how large they are. On sentences sampled from the grammar itself
 the model is right, and what is measured must lie where it is expected, up to chance. On held-out text it
 need not: the difference shows how wrong the model is.
 """

@@ -36,7 +36,7 @@ from mbrparse.treebank.brackets import read_tree_file, write_tree
 from mbrparse.treebank.categories import STRIP, read_label_map
 from mbrparse.treebank.corpora import SourceTree
 from mbrparse.treebank.prepare import OnError, Preparation, PreparationStatistics, prepare_corpora
-from mbrparse.treebank.splits import length_remark, split_fraction
+from mbrparse.treebank.splits import length_note, split_fraction
 
 _SETTINGS = Settings(Comparison(), (*PAPER, COVERAGE))
 
@@ -96,7 +96,7 @@ class Stage:
 
 @dataclass(frozen=True)
 class Reproduction:
-    """The stages for one corpus in one ``folder``; ``log`` is told of each, ``progress`` shows how far."""
+    """The stages for one corpus in one ``folder``; ``log`` is called after each, ``progress`` within."""
 
     corpus: Corpus
     folder: Path
@@ -183,7 +183,7 @@ class Reproduction:
         with open_output(self._file("binarized.mrg")) as stream:
             for tree in self.progress(prepared, "binarizing"):
                 write_tree(tree, stream)
-        for line in (str(statistics), *statistics.remarks()):
+        for line in (str(statistics), *statistics.notes()):
             self.log(line)
 
     @atomic_outputs()
@@ -198,7 +198,7 @@ class Reproduction:
             with open_output(self._file(name)) as stream:
                 stream.writelines(f"{trees[place]}\n" for place in part)
         self.log(f"{len(parts[0])} training trees, {len(parts[1])} test trees")
-        remark = None if self.corpus.seed is not None else length_remark(lengths, parts)
+        remark = None if self.corpus.seed is not None else length_note(lengths, parts)
         if remark is not None:
             self.log(remark)
 

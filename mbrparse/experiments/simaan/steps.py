@@ -82,7 +82,7 @@ class Parsing:
 
 @dataclass(frozen=True)
 class Steps:
-    """What is done for one parser, in its ``folder``; ``log`` is told of each step that is done."""
+    """What is done for one parser, in its ``folder``; ``log`` is called after each step."""
 
     kind: ParserKind
     folder: Path
