@@ -96,8 +96,8 @@ def evaluate(
     runs: Mapping[str, Sequence[TreeSource]] | None = None,
     jobs: Jobs = 1,
 ) -> Evaluation:
-    """Compare trees; ``log`` is called with notes for the user (EVALB's messages, one line each), ``progress``
-    sees the rows.
+    """Compare trees; ``log`` is called with notes for the user (EVALB's messages, one line each),
+    ``progress`` sees the rows.
 
     ``fell_back`` says of each parser's sentences whether they did; they become a column of the counts, and
     a criterion of the table. ``tallies``, by each parser's name, get every sentence that counts. With
