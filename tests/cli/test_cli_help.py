@@ -83,3 +83,11 @@ def test_misspelt_words_exit_2_and_suggest_the_nearest(
     assert (outcome.code, outcome.out) == (2, "")
     assert outcome.err.startswith("Usage: mbrparse")
     assert suggestion in outcome.err.splitlines()[-1]
+
+
+def test_help_of_parse_has_sections_and_the_fields_words(command: Command) -> None:
+    text = command("parse", "--help").out
+    assert "minimum Bayes risk" in text
+    assert "Viterbi" in text
+    for section in ("Grammar and input", "Objective", "Output", "Limits", "Candidates", "Best-first search"):
+        assert f"\n{section}:\n" in text

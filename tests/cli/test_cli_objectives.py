@@ -129,8 +129,8 @@ def test_items_of_symbols_or_of_labels(command: Command, tmp_path: Path) -> None
             assert (outcome.code, outcome.out) == (0, f"(S ({best} x y) z)\n")
 
 
-def test_max_rule_earns_no_less_than_the_grammars_own_tree(command: Command, tmp_path: Path) -> None:
-    """A derivation whose chain visits A through two symbols has its place: 7/3, where 2 was found."""
+def test_a_chain_of_max_rule_holds_no_label_twice(command: Command, tmp_path: Path) -> None:
+    """The chain that visits A through two symbols would score 7/3."""
     grammar = tmp_path / "chain.grammar"
     grammar.write_text(
         "mbrparse-grammar 1\nterminals tags\nstart S 1 1\nrules 5\n- 1 S -> 'y' A^B\n- 1 A^B -> A^S\n"
@@ -138,10 +138,20 @@ def test_max_rule_earns_no_less_than_the_grammars_own_tree(command: Command, tmp
     )
     out = tmp_path / "details.jsonl"
     outcome = command("parse", "-g", grammar, *objectives("max-rule-sum"), "--details", out, stdin="y y\n")
-    assert (outcome.code, outcome.out) == (0, "(S y (A (y y)))\n")
+    assert (outcome.code, outcome.out) == (0, "(S y y)\n")
     row = json.loads(out.read_text())["trees"]["max-rule-sum"]
-    assert row["expected_score"] == pytest.approx(7 / 3, rel=1e-12)
-    assert row["expected_split_productions"] == pytest.approx(7 / 3, rel=1e-12)
+    assert row["expected_score"] == pytest.approx(2, rel=1e-12)
+    assert row["expected_split_productions"] == pytest.approx(2, rel=1e-12)
+
+
+def test_viterbi_is_labelled_tree_and_mbr_is_answered_with_a_choice(command: Command, simaan: Path) -> None:
+    pattern = simaan.parent / "{objective}.mrg"
+    both = objectives("viterbi", "labelled-recall")
+    assert command("parse", "-g", simaan, "-o", pattern, *both, stdin="x x\n").code == 0
+    assert (simaan.parent / "labelled-tree.mrg").read_text() == "(A x x)\n"
+    refused = command("parse", "-g", simaan, *objectives("mbr"), stdin="x x\n")
+    assert (refused.code, refused.out) == (2, "")
+    assert "Choose labelled-recall for constituents with their labels" in refused.err
 
 
 def test_jobs_give_the_same_trees(command: Command, tmp_path: Path) -> None:

@@ -57,8 +57,8 @@ def count_matches(
     """Yield, for each gold sentence, its counts in each parser's parses.
 
     ``tallies`` (by each name) are updated, ``log`` is called with labels that un-binarizing changes. As in a
-    parse file, an empty line among gold trees of one line each is an empty tree, which a gold file must not have:
-    line for line, the files stay together.
+    parse file, an empty line among gold trees of one line each is an empty tree, which a gold file must not
+    have: line for line, the files stay together.
 
     Raises CorpusError (no trees, an empty gold tree), InputMismatchError (trees that do not belong
     together), BracketError, FileError or LabelError, all with their place.
