@@ -17,13 +17,14 @@ from mbrparse.grammar.training.checkpoint import Checkpoint, Settings, read_chec
 from mbrparse.grammar.training.expectation import EStep
 from mbrparse.grammar.training.expectation_kernels import BracketedCorpus
 from mbrparse.grammar.training.reestimate import (
-    SMALLEST_SHARE,
+    SMALLEST_PROBABILITY,
     Estimate,
     Fit,
     first_estimate,
     fit,
     reestimate,
     to_rules,
+    without_improbable,
 )
 from mbrparse.log import Log, no_log
 from mbrparse.run.jobs import Jobs, open_pool
@@ -110,7 +111,6 @@ def train(
         estimate, curve = found.estimate, found.curve
     begun = estimate
     known: tuple[int, ...] = ()
-    dropped = 0
     try:
         with open_pool(how.jobs, log=log) as pool:
             of_heldout = EStep(grammar, heldout, pool) if heldout.sentences else None
@@ -129,7 +129,6 @@ def train(
                         "them)",
                     )
                 estimate = current
-                dropped += estimate.dropped
                 if how.checkpoint is not None:
                     write_checkpoint(how.checkpoint, Checkpoint(how.settings or {}, curve, estimate))
                 row = _row(estimate.iteration, training_fit, _fit(heldout, of_heldout, estimate))
@@ -141,11 +140,18 @@ def train(
         if estimate is begun and not resume and how.checkpoint is not None:
             # Before the first estimate was done; an older run's checkpoint may stand there.
             write_checkpoint(how.checkpoint, Checkpoint(how.settings or {}, [], begun))
-        result = Trained(to_rules(grammar, estimate), curve, estimate.iteration, len(how.sentences))
-        raise Interrupted(result) from None
+        rules = _kept_rules(grammar, estimate, log)
+        raise Interrupted(Trained(rules, curve, estimate.iteration, len(how.sentences))) from None
+    rules = _kept_rules(grammar, estimate, log)
+    return Trained(rules, curve, estimate.iteration, len(how.sentences))
+
+
+def _kept_rules(grammar: PCFG, estimate: Estimate, log: Log) -> RuleSet:
+    """The rules of a trained grammar; ``log`` is told how many are dropped for their low probability."""
+    kept, dropped = without_improbable(estimate)
     if dropped:
-        log(f"{dropped} rules whose probability fell below {SMALLEST_SHARE:g} were dropped")
-    return Trained(to_rules(grammar, estimate), curve, estimate.iteration, len(how.sentences))
+        log(f"{dropped} rules whose probability fell below {SMALLEST_PROBABILITY:g} were dropped")
+    return to_rules(grammar, kept)
 
 
 def write_curve(curve: Sequence[Row], path: str | Path) -> None:

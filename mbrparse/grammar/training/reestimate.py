@@ -2,9 +2,7 @@
 
 Pereira & Schabes 1992: each rule's new probability is its expected count divided by its parent's. Any
 grammar of binary and lexical rules can be re-estimated; its start distribution is too. Rules with the
-probability zero keep it, and a re-estimated probability below SMALLEST_SHARE becomes zero: products of such
-numbers would leave the range of floating point when the grammar parses. Units: log likelihoods are natural,
-cross-entropies in bits per terminal.
+probability zero keep it. Units: log likelihoods are natural, cross-entropies in bits per terminal.
 """
 
 from __future__ import annotations
@@ -23,21 +21,18 @@ from mbrparse.grammar.training.expectation_kernels import BracketedCorpus
 from mbrparse.run.jobs import InProcess
 from mbrparse.run.pool import Pool
 
-#: Re-estimated probabilities below this become zero.
-SMALLEST_SHARE = 1e-30
+#: Rules of a lower re-estimated probability are left out of trained grammars: products of such numbers would
+#: leave the range of floating point.
+SMALLEST_PROBABILITY = 1e-30
 
 
 @dataclass(frozen=True, eq=False)
 class Estimate:
-    """Probabilities after so many iterations, and the counts that they are shares of (at first: None).
-
-    ``dropped`` is the number of probabilities that this iteration made zero for being too small.
-    """
+    """Probabilities after so many iterations, and the counts that they are shares of (at first: None)."""
 
     iteration: int
     rules: RuleValues
     counts: RuleValues | None = None
-    dropped: int = 0
 
 
 class Fit(NamedTuple):
@@ -87,10 +82,7 @@ def reestimate(
 
 
 def maximize(grammar: PCFG, estimate: Estimate, expectations: Expectations) -> Estimate:
-    """The M step: counts divided by their parent's sum; a parent without counts stays as it is.
-
-    Probabilities below SMALLEST_SHARE become zero.
-    """
+    """The M step: counts divided by their parent's sum; a parent without counts stays as it is."""
     counts = expectations.counts
     symbols = len(grammar.symbols)
     totals: FloatArray = np.bincount(grammar.parent, counts.binary, symbols).astype(np.float64)
@@ -101,9 +93,16 @@ def maximize(grammar: PCFG, estimate: Estimate, expectations: Expectations) -> E
         _shares(counts.lexical, totals[grammar.lexical_symbol], estimate.rules.lexical),
         counts.start / starts if starts > 0 else estimate.rules.start,
     )
-    small = [(values > 0) & (values < SMALLEST_SHARE) for values in rules]
-    kept = RuleValues(*(np.where(drop, 0.0, values) for drop, values in zip(small, rules, strict=True)))
-    return Estimate(estimate.iteration + 1, kept, counts, sum(map(np.count_nonzero, small)))
+    return Estimate(estimate.iteration + 1, rules, counts)
+
+
+def without_improbable(estimate: Estimate) -> tuple[Estimate, int]:
+    """The estimate with zero for probabilities below SMALLEST_PROBABILITY, and how many these are."""
+    if estimate.counts is None:
+        return estimate, 0
+    small = [(values > 0) & (values < SMALLEST_PROBABILITY) for values in estimate.rules]
+    kept = (np.where(drop, 0.0, values) for drop, values in zip(small, estimate.rules, strict=True))
+    return replace(estimate, rules=RuleValues(*kept)), sum(map(np.count_nonzero, small))
 
 
 def _shares(counts: FloatArray, totals: FloatArray, old: FloatArray) -> FloatArray:
