@@ -6,7 +6,6 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from mbrparse.grammar.charts.live_nodes import LiveNodes
 from mbrparse.grammar.charts.span_summary import SpanEntries, SpanSummary
 from mbrparse.grammar.pcfg import FloatArray, IntArray
 
@@ -39,7 +38,6 @@ class Wanted(NamedTuple):
     summaries: bool = True
     derivations: bool = False
     entries: bool = False
-    nodes: bool = False
     forest: bool = False
 
 
@@ -77,7 +75,6 @@ class Chart:
         self._summary: SpanSummary | None = None
         self._derivation: Derivation | None = None
         self._entries: SpanEntries | None = None
-        self._nodes: LiveNodes | None = None
 
     @property
     def has_parse(self) -> bool:
@@ -133,13 +130,6 @@ class Chart:
             assert self._entries is not None
         return self._entries
 
-    def live_nodes(self) -> LiveNodes:
-        """The symbols over spans that occur in some parse."""
-        if self._nodes is None:
-            self._factory.fill([self], Wanted(summaries=False, nodes=True))
-            assert self._nodes is not None
-        return self._nodes
-
     def forest(self) -> Forest:
         """The forest, which stands until another chart is asked for its own.
 
@@ -167,11 +157,9 @@ class Chart:
         summary: SpanSummary | None = None,
         derivation: Derivation | None = None,
         entries: SpanEntries | None = None,
-        nodes: LiveNodes | None = None,
     ) -> None:
         """Take results in (for the kernels' drivers)."""
         self._log_prob = log_prob if log_prob is not None else self._log_prob
         self._summary = summary or self._summary
         self._derivation = derivation or self._derivation
         self._entries = entries or self._entries
-        self._nodes = nodes or self._nodes

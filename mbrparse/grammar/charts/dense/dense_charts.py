@@ -15,7 +15,6 @@ from mbrparse.grammar.charts.clock import Clock
 from mbrparse.grammar.charts.columns import Spans
 from mbrparse.grammar.charts.dense.dense_derivation import dense_derivations, room_for_nodes
 from mbrparse.grammar.charts.dense.dense_inside import dense_inside, dense_roots, dense_viterbi
-from mbrparse.grammar.charts.dense.dense_nodes import dense_nodes
 from mbrparse.grammar.charts.dense.dense_outside import dense_outside
 from mbrparse.grammar.charts.dense.dense_readings import DenseReadings, Filled
 from mbrparse.grammar.charts.dense.dense_state import (
@@ -32,7 +31,6 @@ from mbrparse.grammar.charts.dense.diagonal_charts import DiagonalCharts
 from mbrparse.grammar.charts.dense.number_range import NumberRange
 from mbrparse.grammar.charts.dense.recognition import Recognition
 from mbrparse.grammar.charts.lexicon import lexicon, scaled_entries
-from mbrparse.grammar.charts.live_nodes import LiveNodes, no_nodes
 from mbrparse.grammar.charts.nodes import SYMBOL_IDS
 from mbrparse.grammar.charts.rule_tables import Floats, chart_rules
 from mbrparse.grammar.charts.span_summary import (
@@ -106,16 +104,14 @@ class DenseCharts:
         empty: set[int] = set()
         sentences = [chart.terminal_ids for chart in charts]
         state = self._arrange(sentences)
-        if wanted.summaries or wanted.entries or wanted.nodes:
-            filled = self._inside_outside(state, wanted.entries or wanted.nodes)
+        if wanted.summaries or wanted.entries:
+            filled = self._inside_outside(state, wanted.entries)
             for lane, chart in enumerate(charts):
                 if filled.sound[lane]:
                     continue
                 if self._has_no_tree(chart.terminal_ids, filled.total[lane]):
                     empty.add(lane)
-                    chart.put(
-                        -math.inf, empty_summary(chart.length, self.dtype), None, no_entries(), no_nodes()
-                    )
+                    chart.put(-math.inf, empty_summary(chart.length, self.dtype), None, no_entries())
                 else:
                     failed[lane] = chart
             if len(failed) + len(empty) < len(charts):
@@ -140,8 +136,6 @@ class DenseCharts:
                 chart.put(log_prob=filled.log_prob[lane], summary=summaries[lane])
                 if entries is not None:
                     chart.put(entries=entries[lane])
-                if wanted.nodes:
-                    chart.put(nodes=self._nodes(filled, lane))
 
     def cell(self, chart: Chart, start: int, end: int) -> tuple[IntArray, Scaled, Scaled] | None:
         """Wide symbols of a span, their inside and outside values, each with its log scale.
@@ -244,9 +238,6 @@ class DenseCharts:
             return True
         # The range was left, or may have been.
         return not self._recognition().derives(tokens, self._arrange([tokens]))
-
-    def _nodes(self, filled: Filled, lane: int) -> LiveNodes:
-        return dense_nodes(filled.state, self._tables.symbol, filled.inside, filled.outside, lane)
 
     def _derivations(
         self, state: DenseState, sentences: Sequence[IntArray], empty: Container[int]

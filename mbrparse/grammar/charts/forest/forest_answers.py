@@ -13,10 +13,9 @@ from mbrparse.errors import ChartOverflowError
 from mbrparse.grammar.charts.alive import Alive
 from mbrparse.grammar.charts.chart import TOO_IMPROBABLE, TOO_LARGE, Chart, Derivation, Wanted
 from mbrparse.grammar.charts.clock import Clock
-from mbrparse.grammar.charts.forest.forest_posteriors import forest_entries, forest_nodes, forest_summary
+from mbrparse.grammar.charts.forest.forest_posteriors import forest_entries, forest_summary
 from mbrparse.grammar.charts.forest.forests import Forests
 from mbrparse.grammar.charts.forest.packed_forest import Forest, forest_cell
-from mbrparse.grammar.charts.live_nodes import no_nodes
 from mbrparse.grammar.charts.rule_tables import Ints
 from mbrparse.grammar.charts.span_summary import empty_summary, no_entries
 from mbrparse.grammar.pcfg import PCFG, IntArray
@@ -61,15 +60,13 @@ class ForestAnswers:
             return
         forest, n = self.forest(chart), chart.length
         if not chart.has_parse:
-            chart.put(None, empty_summary(n), Derivation(-math.inf, [], []), no_entries(), no_nodes())
+            chart.put(None, empty_summary(n), Derivation(-math.inf, [], []), no_entries())
             return
         label, count = self._label, self._n_labels
         if wanted.summaries:
             chart.put(summary=forest_summary(forest, label, count, n, self._tie))
         if wanted.entries:
             chart.put(entries=forest_entries(forest, label, count, n))
-        if wanted.nodes:
-            chart.put(nodes=forest_nodes(forest, n))
         if wanted.derivations:
             chart.put(derivation=self.forests.derivation(chart.terminal_ids, chart.alive))
             self._held = self._held if self.forests.has_sums else None

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from mbrparse.grammar.charts.forest.packed_forest import Forest, forest_cell
-from mbrparse.grammar.charts.live_nodes import LiveNodes, live_nodes
 from mbrparse.grammar.charts.rule_tables import Ints
 from mbrparse.grammar.charts.span_summary import SpanEntries, SpanSummary, empty_summary
 from mbrparse.grammar.kernel import kernel
@@ -87,19 +86,3 @@ def _list_entries(forest: Forest, label: Ints, n_labels: int, n: int, room: Span
                 mass[name], own[name] = 0, 0
                 seen[name] = False
     return place
-
-
-def forest_nodes(forest: Forest, n: int) -> LiveNodes:
-    """The nodes that occur in some parse."""
-    count = int(forest.node_first[n * (n + 1) // 2])
-    inside, outside = forest.inside[:count], forest.outside[:count]
-    starts, symbols = forest.node_start[:count].copy(), forest.node_symbol[:count].copy()
-    with np.errstate(divide="ignore"):
-        return live_nodes(starts, _ends(forest, n), symbols, np.log(inside), inside * outside)
-
-
-def _ends(forest: Forest, n: int) -> Ints:
-    """By node, where its span ends."""
-    sizes = np.diff(forest.node_first[: n * (n + 1) // 2 + 1])
-    ends = np.repeat(np.arange(1, n + 1, dtype=np.int32), np.arange(1, n + 1))
-    return np.repeat(ends, sizes)
