@@ -109,9 +109,12 @@ def test_init_is_reestimated(command: Command, trees: Path, tmp_path: Path) -> N
         (("--resume", "-o", "new"), "new.checkpoint: no checkpoint to resume from; "),
         (
             ("--resume", "-o", "old", "--seed", 1),
-            "old.checkpoint: the checkpoint is of a run with another seed",
+            "old.checkpoint: made with other settings (seed: 0, now 1); ",
         ),
-        (("--resume", "-o", "old", "--no-brackets"), "another brackets: True, now False; "),
+        (
+            ("--resume", "-o", "old", "--no-brackets"),
+            "made with other settings (brackets: true, now false; ",
+        ),
         (
             ("--resume", "-o", "g"),
             "g.checkpoint: not a checkpoint of this program: it is no JSON, or was cut off; ",

@@ -16,12 +16,13 @@ from typing import Any
 
 import numpy as np
 
-from mbrparse.errors import FileError, InputMismatchError
+from mbrparse.errors import FileError
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.rules import SUM_TOLERANCE
 from mbrparse.grammar.training.bracketings import BracketedSentence
 from mbrparse.grammar.training.expectation import RuleValues, probabilities
 from mbrparse.grammar.training.reestimate import Estimate
+from mbrparse.run.settings import Settings, check_settings
 from mbrparse.state_files import (
     Schema,
     SchemaError,
@@ -39,8 +40,6 @@ from mbrparse.state_files import (
 )
 
 VERSION = 1
-#: What the result depends on, by the name that messages call it: option -> value or digest.
-Settings = dict[str, Any]
 #: One row for each iteration: see ``training.Row``.
 Curve = list[dict[str, Any]]
 
@@ -87,14 +86,7 @@ def read_checkpoint(path: str | Path, settings: Settings, grammar: PCFG) -> Chec
 
     def same_settings(found: Any) -> None:
         mapping(scalar)(found)
-        for name in {**settings, **found}:
-            if settings.get(name) != found.get(name):
-                raise InputMismatchError(
-                    f"the checkpoint is of a run with another {name}: {found.get(name)}, "
-                    f"now {settings.get(name)}",
-                    source=str(path),
-                    remedy=f"give the same options and texts, or {remedy}",
-                )
+        check_settings(path, found, settings, f"give the same options and texts, or {remedy}")
 
     content = read_state(path, _shape(same_settings, grammar), "a checkpoint of this program", remedy)
     counts = None if content["counts"] is None else _values(content["counts"])

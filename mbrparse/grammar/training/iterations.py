@@ -13,7 +13,7 @@ from mbrparse.files import open_output
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.rules import RuleSet
 from mbrparse.grammar.training.bracketings import BracketedSentence, encode_corpus, listed_places
-from mbrparse.grammar.training.checkpoint import Checkpoint, Settings, read_checkpoint, write_checkpoint
+from mbrparse.grammar.training.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
 from mbrparse.grammar.training.expectation import EStep
 from mbrparse.grammar.training.expectation_kernels import BracketedCorpus
 from mbrparse.grammar.training.reestimate import (
@@ -28,6 +28,7 @@ from mbrparse.grammar.training.reestimate import (
 )
 from mbrparse.log import Log, no_log
 from mbrparse.run.jobs import Jobs, open_pool
+from mbrparse.run.settings import Settings
 
 COLUMNS = (
     "iteration",
