@@ -1,6 +1,6 @@
 """Spans and labels as columns of ids, as kernels find them: what they stand for is listed where one looks.
 
-A batch of sentences has very many of them, and most are written at once (decode.bracket_text).
+A batch of sentences has very many of them, and most are only written (decode.bracket_text).
 """
 
 from __future__ import annotations
