@@ -37,7 +37,7 @@ class FieldsReader:
             raise self.error("the file ends before its line 'end'", "it was cut off: write it again")
 
     def check_announced(self, announced: int, found: int, what: str) -> None:
-        """Raise GrammarError unless as many were found as the header says."""
+        """Raise GrammarError unless ``found`` is the number that the header announces."""
         if announced != found:
             raise self.error(f"the header announces {announced} {what}, the file holds {found}")
 

@@ -102,7 +102,7 @@ _NO_NAME = re.compile("[ \t\n\ud800-\udfff]|^\ufeff|^\r|\r$")
 def read_nltk(path: str | Path, terminal_kind: TerminalKind | None = None, root: str = ROOT) -> RuleSet:
     """Read NLTK's PCFG text (``S -> NP VP [0.9] | 'x' [0.1]``).
 
-    Without ``terminal_kind``, terminals are tags if one stands in a longer rule, otherwise words.
+    Without ``terminal_kind``, terminals are tags if one occurs in a longer rule, otherwise words.
     """
     source = source_name(path)
     rules: dict[Rule, float] = {}

@@ -17,7 +17,7 @@ of its parent, which then must all have counts. Equal rules are added up. Empty 
 with ``#`` are skipped.
 
 A header line ``unknown signature 2`` or ``unknown collins 6 DIGEST`` names a model of unknown words (see
-grammar.words); the tagger of the latter is a file of its own beside the grammar's.
+grammar.words); the latter's tagger is a separate file beside the grammar's.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def read_rules_with_tagger(path: str | Path) -> RuleSet:
 
 
 def with_tagger(unknown: UnknownWords | None, path: str | Path) -> UnknownWords | None:
-    """A model of unknown words with the tagger that it needs, from beside the grammar's file."""
+    """A model of unknown words with the tagger that it needs, which is read from beside the grammar."""
     if not isinstance(unknown, Collins):
         return unknown
     return unknown.with_tagger(Tagger.read(path, unknown.digest))

@@ -44,10 +44,10 @@ def train(
     Args:
         trees: Binarized trees (``read_trees``).
         terminals: What sentences are made of: "tags", or "words" under their preterminals.
-        unknown: What stands for unseen words: "signature" (capitals, digits, hyphen and suffix; the default
+        unknown: The model of unseen words: "signature" (capitals, digits, hyphen and suffix; the default
             with words), "collins" (the tag of a tagger, which is trained here), or "none": sentences with
             one have no parse.
-        rare: Words seen fewer times than this are rare, and stand for unseen ones (default: the model's).
+        rare: Words seen fewer times than this represent unseen ones (default: the model's).
 
     Raises:
         GrammarError: There are no trees, or a tree is not binarized (the message names its place, from 1),

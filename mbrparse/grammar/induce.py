@@ -118,10 +118,10 @@ def train_by_counting(
     log: Log = no_log,
     progress: Progress = no_progress,
 ) -> Counted:
-    """Relative frequencies of binarized trees; with ``unknown``, rare words stand for unknown ones.
+    """Relative frequencies of binarized trees; with ``unknown``, rare words represent unknown ones.
 
     Words seen fewer than ``rare`` times are rare (None: the model's own threshold); Collins's model gets
-    its tagger. Trees are held in memory only where they are looked at twice. Raises GrammarError for trees
+    its tagger. Trees are kept in memory only where they are read twice. Raises GrammarError for trees
     that are not binary, without any, and for ``unknown`` where terminals are tags.
 
     >>> from mbrparse.treebank.brackets import read_tree
@@ -160,7 +160,7 @@ def with_trained_tagger(model: UnknownWords, trees: Sequence[SourceTree], log: L
 
 
 def _statistics(trees: Iterable[SourceTree], terminals: TerminalKind) -> Statistics:
-    # Imported where it is asked for: its module knows charts, and kernels take a while to load.
+    # Imported here since its module loads the kernels of charts.
     from mbrparse.grammar.statistics.gather import count_statistics
 
     return count_statistics(trees, terminals)

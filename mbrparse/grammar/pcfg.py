@@ -27,8 +27,8 @@ class PCFG:
     """A grammar of binary, unary and lexical rules.
 
     Ids are positions in ``symbols`` and ``terminals``, which are in text order, so that the order of
-    ids is the order in which candidates run. A terminal that stands in a binary rule (a tag) is a
-    symbol of its own, named in quotes, with the one lexical rule ``'DT' -> DT`` of probability one.
+    ids is the order in which candidates run. A terminal in a binary rule (a tag) is also a
+    symbol, named in quotes, with the one lexical rule ``'DT' -> DT`` of probability one.
 
     parent, left, right      int32 [binary rules], in the order of their ids
     log_prob                 float64 [binary rules]

@@ -172,7 +172,7 @@ def closure_row(
 
 @kernel
 def prefix_from(rules: Rules, search: Search, corners: LeftCorners, item: int, gain: float) -> None:
-    """Add to alpha_L what a gain in a chart constituent's inside probability opens at its end."""
+    """Update alpha_L at the end of a chart constituent whose inside probability has grown."""
     start = search.items[item, START]
     extend_prefix(rules, search, corners, item, gain, search.prefix[PREFIX_PASSED, start])
 
@@ -216,7 +216,7 @@ def pass_prefix(
     statistics: SentenceStatistics,
     control: Control,
 ) -> None:
-    """Pass increments of alpha_L on to the right, and order the agenda's constituents anew."""
+    """Pass increments of alpha_L on to the right, and update the merits on the agenda."""
     for start in range(len(search.prefix_dirty)):
         if search.prefix_dirty[start] == 0:
             continue

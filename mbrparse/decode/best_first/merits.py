@@ -2,7 +2,7 @@
 
 The larger the merit, the sooner the constituent N over t_j..t_{k-1} is taken (Caraballo & Charniak 1998,
 section 3, and Charniak, Goldwater & Johnson 1998 for the boundary estimates). The ideal would be the
-posterior, alpha beta / p(t_{0,n}); each merit replaces what is not known yet by an estimate.
+posterior, alpha beta / p(t_{0,n}); each merit replaces unknown factors by estimates.
 
 A merit is a row of MERITS: its name and the factors of its formula. A new factor is a bit and a line of
 ``figure_of_merit`` in merit_kernels.
@@ -47,12 +47,12 @@ class Merit:
 
     @property
     def needs_statistics(self) -> bool:
-        """Whether it looks up what the grammar alone does not have."""
+        """Whether it uses counts from a corpus."""
         return bool(self.factors & _FROM_STATISTICS)
 
     @property
     def needs_prefix(self) -> bool:
-        """Whether it looks up alpha_L."""
+        """Whether it uses alpha_L."""
         return bool(self.factors & PREFIX)
 
 

@@ -70,7 +70,7 @@ def with_more_edges(search: Search, limit: int) -> Search:
 
 
 def with_more_constituents(search: Search, symbols: int) -> Search:
-    """The same search, by a grammar of so many symbols, with twice the room for constituents."""
+    """The same search with twice the room for constituents; ``symbols`` is the grammar's number of them."""
     size = 2 * len(search.items)
     items, logs = _items(size), np.full((size, 4), -np.inf)
     heap = np.empty(size, np.int32)

@@ -7,7 +7,7 @@ exceeds a share of what was passed before. Increments go up in order of width, s
 passes its own on once, after all below it have.
 
 The kernel runs in slices: it returns to Python when a slice is over (so that Python handles signals) or an
-array is full, and goes on where it was.
+array is full, and the next call continues.
 """
 
 from __future__ import annotations

@@ -24,14 +24,14 @@ LongArray = npt.NDArray[np.int64]
 NONE = -1
 NOT_WAITING = -2
 
-# Columns of Search.items (int32), one row a constituent: its span and symbol; where it stands on the
+# Columns of Search.items (int32), one row a constituent: its span and symbol; its position in the
 # agenda (-1: in the chart); chains of the chart's constituents by start and by end; of the edges that it is
 # the left, the right child of; of those whose increment is to be passed on; of all constituents by start.
 START, END, SYMBOL, PLACE, NEXT_START, NEXT_END, LEFT_EDGES, RIGHT_EDGES, NEXT_WAITING, NEXT_PROPOSED = range(
     10
 )
-# Columns of Search.logs (float64): the inside estimate; as much of it as the edges above were told (-inf: not
-# in the chart); the increment since; the figure of merit.
+# Columns of Search.logs (float64): the inside estimate; as much of it as was passed to the edges above (-inf:
+# not in the chart); the increment since; the figure of merit.
 INSIDE, PASSED, PENDING, MERIT = range(4)
 # Columns of Search.edges (int32): an id of Rules, the constituents, chains by left and by right child.
 RULE, PARENT, LEFT, RIGHT, NEXT_LEFT, NEXT_RIGHT = range(6)
@@ -205,7 +205,7 @@ def propose(search: Search, start: int, end: int, symbol: int, symbols: int) -> 
 
 @kernel
 def find_slot(keys: LongArray, key: int) -> int:
-    """Where a key stands in the table, or the free slot for it; the table's size is a power of two."""
+    """The slot of a key in the table, or the free slot for it; the table's size is a power of two."""
     mask = len(keys) - 1
     mixed = np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)
     slot = np.int64(mixed >> np.uint64(20)) & mask

@@ -41,7 +41,7 @@ class Statistics:
     left      C(N, t): how often N begins right after t (symbol, tag)
     right     C(N, t): how often N ends right before t (symbol, tag)
 
-    A tag that stands in binary rules is a symbol too, and a constituent of width one.
+    A tag in binary rules is a symbol too, and a constituent of width one.
     """
 
     terminal_kind: TerminalKind
@@ -167,7 +167,7 @@ def _spans(tree: Tree, words: bool) -> tuple[list[str], list[tuple[int, int, str
 def _by_symbol(grammar: PCFG) -> PCFG:
     """The same grammar with every symbol as its own label: posteriors are then those of symbols."""
     same = PCFG(**{name: getattr(grammar, name) for name in PCFG.__dataclass_fields__})
-    # Cached properties: set before they are first asked for.
+    # Cached properties, set before their first use.
     same.__dict__["labels"] = grammar.symbols
     same.__dict__["label_ids"] = np.arange(len(grammar.symbols), dtype=np.int32)
     return same

@@ -146,7 +146,7 @@ def divide_by_length(
 ) -> Divided:
     """Leave out sentences of more than ``max_length`` terminals.
 
-    Without it, those whose charts of so many symbols would take more than 2 GB: 1,100 terminals or so
+    By default, those whose charts of ``symbols`` symbols would take more than 2 GB: some 1,100 terminals
     without brackets, many more with them. Raises BracketError where brackets cross.
     """
     kept: list[BracketedSentence] = []
@@ -163,7 +163,7 @@ def divide_by_length(
 
 
 def listed_places(sentences: Sequence[BracketedSentence]) -> str:
-    """Where the first few sentences stand: file and line of each."""
+    """The file and line of the first few sentences."""
     places = ", ".join(f"{sentence.source}:{sentence.line}" for sentence in sentences[:_NAMED])
     return places + (", ..." if len(sentences) > _NAMED else "")
 

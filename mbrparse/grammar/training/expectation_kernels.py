@@ -222,7 +222,7 @@ def _add_pairs(pairs: FloatArray, left: FloatArray, right: FloatArray, factor: f
 def _apply_rules(
     rules: RuleTables, left: FloatArray, right: FloatArray, factor: float, values: FloatArray
 ) -> None:
-    """Add what the listed rules make of two children to their parent's values."""
+    """Add the products of two children and the listed rules to the parent's values."""
     for b in range(len(left)):
         value = left[b] * factor
         if value > 0.0:

@@ -139,7 +139,7 @@ def train(
                     break
     except KeyboardInterrupt:
         if estimate is begun and not resume and how.checkpoint is not None:
-            # Before the first estimate was done; an older run's checkpoint may stand there.
+            # Interrupted before the first estimate; the checkpoint there may be an older run's.
             write_checkpoint(how.checkpoint, Checkpoint(how.settings or {}, [], begun))
         rules = _kept_rules(grammar, estimate, log)
         raise Interrupted(Trained(rules, curve, estimate.iteration, len(how.sentences))) from None
@@ -148,7 +148,7 @@ def train(
 
 
 def _kept_rules(grammar: PCFG, estimate: Estimate, log: Log) -> RuleSet:
-    """The rules of a trained grammar; ``log`` is told how many are dropped for their low probability."""
+    """The rules of a trained grammar; ``log`` gets the number of those dropped as improbable."""
     kept, dropped = without_improbable(estimate)
     if dropped:
         log(f"{dropped} rules whose probability fell below {SMALLEST_PROBABILITY:g} were dropped")

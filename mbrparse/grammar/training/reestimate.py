@@ -143,7 +143,7 @@ def to_rules(grammar: PCFG, estimate: Estimate) -> RuleSet:
             found[Rule(names[parent], (names[left], names[right]))] = weight
     pairs = zip(grammar.lexical_symbol.tolist(), grammar.lexical_terminal.tolist(), strict=True)
     for (symbol, terminal), weight in zip(pairs, lexical, strict=True):
-        # A tag that stands in binary rules is its own symbol, and no file says so.
+        # A tag in binary rules is its own symbol; files do not list its lexical rule.
         if weight.probability > 0 and not is_terminal(names[symbol]):
             found[Rule(names[symbol], (quote(grammar.terminals[terminal]),))] = weight
     starts = {name: weight for name, weight in zip(names, start, strict=True) if weight.probability > 0}

@@ -1,1 +1,1 @@
-"""Words as terminals: what stands for those that are rare or were never seen."""
+"""Words as terminals: rare words, unknown words, and the tagger that tags them."""

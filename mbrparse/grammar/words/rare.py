@@ -57,7 +57,7 @@ def without_brackets(word: str) -> str:
 def rare_words(trees: Iterable[SourceTree], rare: int) -> frozenset[str]:
     """The words seen fewer than ``rare`` times, whatever their tags.
 
-    A word that is also a terminal without a tag is not among them: rules name it themselves.
+    A word that is also a terminal without a tag is not rare.
     """
     totals: Counter[str] = Counter()
     bare: set[str] = set()
@@ -71,7 +71,7 @@ def rare_words(trees: Iterable[SourceTree], rare: int) -> frozenset[str]:
 
 
 def occurrences(trees: Iterable[SourceTree], words: Collection[str]) -> Iterator[Occurrence]:
-    """Where these words stand."""
+    """The occurrences of these words."""
     for _, _, tree in trees:
         for place, leaf in enumerate(tree.leaves()):
             if leaf.word is not None and (word := without_brackets(leaf.word)) in words:

@@ -149,7 +149,7 @@ class Tagger:
 
 
 def tagger_path(grammar: str | Path) -> Path:
-    """Where a grammar file's tagger lies: beside it.
+    """The path of a grammar file's tagger.
 
     >>> str(tagger_path("g.txt"))
     'g.txt.tagger.json'

@@ -1,7 +1,7 @@
-"""Unknown words: what stands in a grammar for words that it has not seen.
+"""Models of unknown words, which training has not seen.
 
 Two models, named in a grammar's file: signatures (capitals, digits, hyphen and suffix) and Collins's, which
-takes a tagger's tag. In training, words that are rare are replaced by what stands for unknown ones.
+takes a tagger's tag. In training, rare words are replaced by the terminals of unknown ones.
 
 A **signature** has up to three parts, and its last part is dropped to get a coarser class, down to
 ``(UNKNOWN)``, which all words share::
@@ -18,8 +18,8 @@ A **signature** has up to three parts, and its last part is dropped to get a coa
 
 In training a rare word becomes the finest of its classes that at least ``ENOUGH`` rare occurrences
 share. Of each class one occurrence in ``SHARE``, beginning with the first, becomes ``(UNKNOWN)``, which
-so speaks for all rare words, not for odd ones alone. An unseen word becomes the finest of its classes
-that the grammar has: there is one whenever any word was rare.
+therefore represents all rare words. An unseen word becomes the finest of its classes that the grammar
+has: there is one whenever any word was rare.
 
 **Collins** (1997, section 2.7; with the threshold that he corrected it to): a word seen fewer than 6 times
 in training becomes UNKNOWN, and a tagger, trained on the same sentences with their words as they were, says
@@ -77,7 +77,7 @@ class Signatures:
 
     @property
     def fields(self) -> tuple[str, ...]:
-        """What a grammar file says of it."""
+        """The model as in a grammar file."""
         return (self.kind, str(self.rare))
 
     @classmethod
@@ -100,7 +100,7 @@ class Signatures:
         return replace_words(trees, words, terminal), cls(rare)
 
     def terminals(self, words: Sequence[str], known: Container[str]) -> list[str]:
-        """The terminals that stand for a sentence: known words themselves, others as their classes.
+        """The terminals of a sentence's words: known words themselves, others as their classes.
 
         Where no word of training was rare, an unseen word is left as it is.
         """
@@ -157,8 +157,8 @@ def shape(word: str, initial: bool) -> str:
 class Collins:
     """The model: words seen fewer than ``rare`` times are UNKNOWN.
 
-    ``digest`` is by which a grammar file knows its tagger's; ``tagger`` is None where a grammar was read
-    only to be looked at.
+    ``digest`` identifies the tagger in a grammar's file; ``tagger`` is None where a grammar was read without
+    it, to be inspected.
     """
 
     rare: int
@@ -169,7 +169,7 @@ class Collins:
 
     @property
     def fields(self) -> tuple[str, ...]:
-        """What a grammar file says of it."""
+        """The model as in a grammar file."""
         return (self.kind, str(self.rare), self.digest)
 
     @classmethod
@@ -183,7 +183,7 @@ class Collins:
         return replace(self, digest=tagger.digest, tagger=tagger)
 
     def terminals(self, words: Sequence[str], known: Container[str]) -> list[str]:
-        """The terminals that stand for a sentence: known words themselves, others as UNKNOWN.
+        """The terminals of a sentence's words: known words themselves, others as UNKNOWN.
 
         Where no word of training was rare, an unseen word is left as it is.
         """
