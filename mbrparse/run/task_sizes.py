@@ -35,15 +35,10 @@ _LIMIT_SECONDS, _LIMIT_FACTOR = 600.0, 20.0
 
 
 class Moments(NamedTuple):
-    """The number of some sentences, and the sums of their lengths and of the lengths' cubes."""
+    """The sums of some sentences' lengths, and of the lengths' cubes."""
 
-    sentences: int = 0
     linear: float = 0.0
     cubic: float = 0.0
-
-    def plus(self, other: Moments) -> Moments:
-        """The moments of both together."""
-        return Moments(self.sentences + other.sentences, self.linear + other.linear, self.cubic + other.cubic)
 
 
 class CostModel:
@@ -51,43 +46,37 @@ class CostModel:
 
     def __init__(self) -> None:
         self._linear, self._cubic = 0.0, _FIRST_CUBIC
-        # The weighted normal equations, and plain sums for where these are singular.
-        self._squares = [0.0, 0.0, 0.0]
-        self._products = [0.0, 0.0]
-        self._sums = [0.0, 0.0, 0.0]
-        self.fitted = False
+        # Sums over tasks: moments, seconds, and products of moments weighted by 1 / seconds.
+        self._x = self._y = self._seconds = 0.0
+        self._xx = self._xy = self._yy = 0.0
 
-    def expected(self, linear: float, cubic: float) -> float:
-        """Seconds for sentences with these sums of lengths and of cubes."""
-        return self._linear * linear + self._cubic * cubic
+    @property
+    def fitted(self) -> bool:
+        """Whether anything was learned."""
+        return self._seconds > 0
+
+    def expected(self, moments: Moments) -> float:
+        """Seconds for sentences with these moments."""
+        return self._linear * moments.linear + self._cubic * moments.cubic
 
     def learn(self, moments: Moments, seconds: float) -> None:
-        """Add an observation; its error is taken to grow with the seconds."""
-        if moments.linear <= 0 or seconds <= 0:
+        """Fit the coefficients to one task more; its error is taken to grow with the seconds."""
+        x, y = moments
+        if x <= 0 or seconds <= 0:
             return
-        x, y = moments.linear, moments.cubic
-        weight = 1.0 / seconds
-        for place, value in enumerate((x * x, x * y, y * y)):
-            self._squares[place] += weight * value
-        for place, value in enumerate((x, y)):
-            self._products[place] += weight * value * seconds
-        for place, value in enumerate((x, y, seconds)):
-            self._sums[place] += value
-        self._solve()
-        self.fitted = True
-
-    def _solve(self) -> None:
-        xx, xy, yy = self._squares
-        xs, ys = self._products
-        determinant = xx * yy - xy * xy
-        linear, cubic = -1.0, -1.0
-        if determinant > 1e-9 * xx * yy:
-            linear, cubic = (xs * yy - ys * xy) / determinant, (ys * xx - xs * xy) / determinant
-        total_x, total_y, seconds = self._sums
+        self._x, self._y, self._seconds = self._x + x, self._y + y, self._seconds + seconds
+        self._xx += x * x / seconds
+        self._xy += x * y / seconds
+        self._yy += y * y / seconds
+        determinant = self._xx * self._yy - self._xy * self._xy
+        linear = cubic = -1.0
+        if determinant > 1e-9 * self._xx * self._yy:
+            linear = (self._x * self._yy - self._y * self._xy) / determinant
+            cubic = (self._y * self._xx - self._x * self._xy) / determinant
         if linear < 0:
-            linear, cubic = 0.0, seconds / total_y
+            linear, cubic = 0.0, self._seconds / self._y
         elif cubic < 0:
-            linear, cubic = seconds / total_x, 0.0
+            linear, cubic = self._seconds / self._x, 0.0
         self._linear, self._cubic = linear, cubic
 
 
@@ -116,38 +105,36 @@ class Packer:
     def __iter__(self) -> Iterator[Task]:
         """Yield the tasks, in the order of the sentences."""
         parts: list[Part] = []
-        sentences = linear = cubic = 0
+        sentences, moments = 0, Moments()
         seconds, count = self._size()
         for chunk in self._chunks:
             begin = 0
             for end, length in self._sentence_ends(chunk):
                 sentences += 1
-                linear += length
-                cubic += length**3
-                if sentences >= count or self.costs.expected(linear, cubic) >= seconds:
+                moments = Moments(moments.linear + length, moments.cubic + length**3)
+                if sentences >= count or self.costs.expected(moments) >= seconds:
                     parts.append(_part(chunk, begin, end))
-                    yield self._task(parts, Moments(sentences, linear, cubic))
-                    begin, parts, sentences, linear, cubic = end, [], 0, 0, 0
+                    yield self._task(parts, moments)
+                    begin, parts, sentences, moments = end, [], 0, Moments()
                     seconds, count = self._size()
             if begin < len(chunk.lines):
                 parts.append(_part(chunk, begin, len(chunk.lines)))
         if parts:
-            yield self._task(parts, Moments(sentences, linear, cubic))
+            yield self._task(parts, moments)
 
     def _task(self, parts: list[Part], moments: Moments) -> Task:
         self._tasks += 1
-        self._submitted = self._submitted.plus(moments)
+        before = self._submitted
+        self._submitted = Moments(before.linear + moments.linear, before.cubic + moments.cubic)
         return Task(tuple(parts), partial(self.costs.learn, moments), partial(self._limit, moments))
 
     def _limit(self, moments: Moments) -> float | None:
         """After how many seconds a task is given up, once it is known what tasks take."""
-        if not self.costs.fitted:
-            return None
-        return _LIMIT_SECONDS + _LIMIT_FACTOR * self.costs.expected(moments.linear, moments.cubic)
+        return _LIMIT_SECONDS + _LIMIT_FACTOR * self.costs.expected(moments) if self.costs.fitted else None
 
     def _size(self) -> tuple[float, float]:
         """The seconds and the sentences of the next task."""
-        before = self.costs.expected(self._submitted.linear, self._submitted.cubic)
+        before = self.costs.expected(self._submitted)
         workers = max(1, self._pool.size)
         growth = 2.0 ** max(0.0, (self._tasks - GROWTH_AFTER) / DOUBLING)
         to_come = self._to_come()

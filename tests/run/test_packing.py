@@ -74,7 +74,7 @@ def packs(texts: list[list[str]], form: InputForm, workers: int, linear: float) 
         chunks.append(Chunk("here", first, form, lines))
         first += len(lines)
     packer = Packer(Far(workers), chunks, sentence_ends)
-    packer.costs.learn(Moments(1, 1.0, 1.0), linear)  # so that tasks end early
+    packer.costs.learn(Moments(1.0, 1.0), linear)  # so that tasks end early
     tasks = list(packer)
     parts = [part for task in tasks for part in task.parts]
     assert [line for part in parts for line in part.chunk.lines] == [line for text in texts for line in text]
@@ -98,14 +98,14 @@ def packs(texts: list[list[str]], form: InputForm, workers: int, linear: float) 
 def test_the_model_finds_the_costs(linear: float, cubic: float, tasks: list[list[int]]) -> None:
     model = CostModel()
     for lengths in tasks:
-        moments = Moments(len(lengths), sum(lengths), sum(n**3 for n in lengths))
+        moments = Moments(sum(lengths), sum(n**3 for n in lengths))
         seconds = linear * moments.linear + cubic * moments.cubic
         model.learn(moments, seconds)
-        assert model.expected(moments.linear, moments.cubic) >= 0
+        assert model.expected(moments) >= 0
     # Whatever the lengths were, all of them together cost what they cost.
-    total = Moments(0, sum(map(sum, tasks)), sum(n**3 for lengths in tasks for n in lengths))
+    total = Moments(sum(map(sum, tasks)), sum(n**3 for lengths in tasks for n in lengths))
     expected = linear * total.linear + cubic * total.cubic
-    assert model.expected(total.linear, total.cubic) == pytest.approx(expected, rel=1e-3)
+    assert model.expected(total) == pytest.approx(expected, rel=1e-3)
 
 
 def sizes(packer: Packer, seconds: float) -> list[int]:
@@ -168,19 +168,19 @@ def test_tasks_shrink_towards_an_end_that_is_known() -> None:
 
 def test_a_large_input_is_few_tasks() -> None:
     packer = Packer(Far(10), [], sentence_ends, lambda: 1e9)
-    packer.costs.learn(Moments(1, 1.0, 1.0), 1.0)
-    packer._task([], Moments(1, 1.0, 1.0))
+    packer.costs.learn(Moments(1.0, 1.0), 1.0)
+    packer._task([], Moments(1.0, 1.0))
     assert packer._size()[0] == pytest.approx(1e9 / MOST_TASKS, rel=1e-3)
 
 
 def test_there_are_never_ten_thousand_tasks_and_memory_is_flat() -> None:
     packer = Packer(Far(200), [], sentence_ends)
-    packer.costs.learn(Moments(1, 1.0, 1.0), 1e-6)
+    packer.costs.learn(Moments(1.0, 1.0), 1e-6)
     counts, total = 0, 0.0
     while total < 1e9:
         seconds, most = packer._size()
         assert total > 1e7 or most * (2 * 200 + 2) <= 2 * MOST_SENTENCES
-        packer._task([], Moments(0, seconds, 0.0))
+        packer._task([], Moments(seconds, 0.0))
         counts, total = counts + 1, total + most
     assert GROWTH_AFTER < counts < 10_000
     assert counts > DOUBLING
