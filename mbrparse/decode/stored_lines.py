@@ -22,8 +22,8 @@ from mbrparse.decode.posteriors.posteriors_writer import PosteriorsWriter
 from mbrparse.decode.run import Job
 from mbrparse.grammar.charts.span_summary import SpanEntries, SpanSummary
 from mbrparse.grammar.grammar_kinds import Grammar
+from mbrparse.run.kept_settings import Settings, content_digest
 from mbrparse.run.manifest import Manifest
-from mbrparse.run.settings import Settings, content_digest
 from mbrparse.run.work_folder import Codec
 from mbrparse.version import __version__
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from mbrparse.errors import FileError, OptionsError, shortened
-from mbrparse.run.settings import Settings
+from mbrparse.run.kept_settings import Settings
 from mbrparse.state_files import (
     SchemaError,
     anything,

@@ -20,8 +20,8 @@ from mbrparse.errors import FileError
 from mbrparse.files import open_output
 from mbrparse.log import Log, no_log
 from mbrparse.run.jobs import Jobs, open_pool
+from mbrparse.run.kept_settings import Settings, check_settings
 from mbrparse.run.pool import TaskFunction, WorkerDied, WorkersError
-from mbrparse.run.settings import Settings, check_settings
 from mbrparse.state_files import Schema, anything, mapping, read_state, record, write_state
 
 #: A result, as JSON has it.

@@ -20,8 +20,8 @@ from mbrparse.errors import FileError, InputMismatchError
 from mbrparse.log import Log, no_log
 from mbrparse.run.blocks_file import Block, BlocksFile, End
 from mbrparse.run.in_order import Chunk
+from mbrparse.run.kept_settings import check_settings
 from mbrparse.run.manifest import Manifest
-from mbrparse.run.settings import check_settings
 
 BLOCKS = "blocks"
 _ANOTHER = "or another --work FOLDER"

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbrparse.decode.splits import SpanTable, best_split, span_table
+from mbrparse.decode.best_split import SpanTable, best_split, span_table
 from mbrparse.grammar.charts.clock import NO_LIMIT, Clock
 from mbrparse.grammar.charts.rule_tables import Ints, Offsets
 from mbrparse.grammar.kernel import kernel

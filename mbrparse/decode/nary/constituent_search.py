@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from mbrparse.decode.splits import SpanTable, best_split, span_table
+from mbrparse.decode.best_split import SpanTable, best_split, span_table
 from mbrparse.grammar.charts.clock import NO_LIMIT, Clock
 from mbrparse.grammar.kernel import kernel
 from mbrparse.grammar.pcfg import FloatArray, IntArray

@@ -39,8 +39,8 @@ from mbrparse.files import atomic_outputs, open_output
 from mbrparse.grammar.dop.addressed_treebank import Weighting
 from mbrparse.log import Log, Progress, no_log, no_progress
 from mbrparse.run.jobs import Jobs
+from mbrparse.run.kept_settings import Settings
 from mbrparse.run.results import Result, Trial, fingerprint, run_all
-from mbrparse.run.settings import Settings
 from mbrparse.treebank.corpora import SourceTree
 from mbrparse.treebank.prepare import Preparation, PreparationStatistics, prepare_corpora
 from mbrparse.treebank.splits import part_size

@@ -22,7 +22,7 @@ from mbrparse.grammar.rules import SUM_TOLERANCE
 from mbrparse.grammar.training.bracketings import BracketedSentence
 from mbrparse.grammar.training.expectation import RuleValues, probabilities
 from mbrparse.grammar.training.reestimate import Estimate
-from mbrparse.run.settings import Settings, check_settings
+from mbrparse.run.kept_settings import Settings, check_settings
 from mbrparse.state_files import (
     Schema,
     SchemaError,

@@ -28,7 +28,7 @@ from mbrparse.grammar.training.reestimate import (
 )
 from mbrparse.log import Log, no_log
 from mbrparse.run.jobs import Jobs, open_pool
-from mbrparse.run.settings import Settings
+from mbrparse.run.kept_settings import Settings
 
 COLUMNS = (
     "iteration",
