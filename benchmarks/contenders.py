@@ -15,9 +15,9 @@ from plain import PlainCharts
 from samples import LARGE, SMALL, Sample, encoded, read_sample
 
 from mbrparse.decode.objectives import OBJECTIVES
+from mbrparse.decode.parse_input import Job, Worker
 from mbrparse.decode.parser import Parser
 from mbrparse.decode.parser_options import ParserOptions
-from mbrparse.decode.run import Job, Worker
 from mbrparse.decode.sentences import Batch
 from mbrparse.grammar.charts.chart import Wanted
 from mbrparse.grammar.charts.factory import ChartFactory, Precision

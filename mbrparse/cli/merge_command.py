@@ -30,7 +30,7 @@ def merge(
     """
     from mbrparse.cli.file_options import output_paths
     from mbrparse.decode.parse_files import write_parses
-    from mbrparse.decode.run import numbered
+    from mbrparse.decode.parse_input import numbered
     from mbrparse.decode.stored_lines import CODEC, writer_of
     from mbrparse.run.manifest import NAME
     from mbrparse.run.parts import Parts

@@ -65,8 +65,8 @@ def parse(
     output for each sentence, in order, whatever happens to any one of them.
     """
     from mbrparse.decode.parse_files import ParseAccount, write_parses
+    from mbrparse.decode.parse_input import Job, parse_all
     from mbrparse.decode.parser_options import ParserOptions
-    from mbrparse.decode.run import Job, parse_all
     from mbrparse.decode.sentences import read_chunks
     from mbrparse.decode.stored_lines import BLOCK
     from mbrparse.grammar.grammars import read_any_grammar

@@ -16,7 +16,7 @@ from mbrparse.cli.watching import log_option
 
 if TYPE_CHECKING:
     from mbrparse.decode.parse_files import Lines
-    from mbrparse.decode.run import Job
+    from mbrparse.decode.parse_input import Job
     from mbrparse.run.manifest import Shard
     from mbrparse.run.work_folder import WorkFolder
 

@@ -12,9 +12,9 @@ from mbrparse.decode.details import expected_recalls
 from mbrparse.decode.given_trees import Form, GivenTree, find_form, labelled_spans
 from mbrparse.decode.grammar_source import GrammarSource
 from mbrparse.decode.objectives import OBJECTIVES
+from mbrparse.decode.parse_input import check_fit
 from mbrparse.decode.parser_options import ParserOptions
 from mbrparse.decode.posteriors.span_posteriors import Posteriors
-from mbrparse.decode.run import check_fit
 from mbrparse.decode.sentences import Batch, Evidence
 from mbrparse.decode.tree_probability import TreeProbability
 from mbrparse.decode.trees import LabelledSpans

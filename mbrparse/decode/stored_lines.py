@@ -17,9 +17,9 @@ import numpy.typing as npt
 
 from mbrparse.decode.nary.held_constituents import HeldConstituents
 from mbrparse.decode.parse_files import Lines
+from mbrparse.decode.parse_input import Job
 from mbrparse.decode.posteriors.posteriors_file import GivenPosteriors
 from mbrparse.decode.posteriors.posteriors_writer import PosteriorsWriter
-from mbrparse.decode.run import Job
 from mbrparse.grammar.charts.span_summary import SpanEntries, SpanSummary
 from mbrparse.grammar.grammar_kinds import Grammar
 from mbrparse.run.kept_settings import Settings, content_digest

@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mbrparse.decode.objectives import OBJECTIVES, Item, Kind
+from mbrparse.decode.parse_input import Job, parse_all
 from mbrparse.decode.parse_result import Parse
 from mbrparse.decode.parser import Parser
 from mbrparse.decode.parser_options import ParserOptions
 from mbrparse.decode.posteriors.posteriors_file import read_posteriors
-from mbrparse.decode.run import Job, parse_all
 from mbrparse.decode.sentences import Batch
 from mbrparse.decode.trees import Fallback
 from mbrparse.errors import InputMismatchError, OptionsError

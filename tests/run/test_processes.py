@@ -15,11 +15,11 @@ from children import LIMIT
 from conversion import to_pcfg
 from naive import Grammar
 
-from mbrparse.decode import run
+from mbrparse.decode import parse_input
 from mbrparse.decode.objectives import OBJECTIVES
 from mbrparse.decode.parse_files import Lines
+from mbrparse.decode.parse_input import Job, parse_all
 from mbrparse.decode.parser_options import ParserOptions
-from mbrparse.decode.run import Job, parse_all
 from mbrparse.decode.sentences import batch_of_part, read_chunks
 from mbrparse.errors import BracketError
 from mbrparse.grammar.charts.chart import Chart, Wanted
@@ -58,7 +58,7 @@ def killed_by(harm: Callable[[], None], wanted: Callable[[int], bool]) -> Callab
     """A worker that comes to harm where a batch has a sentence of such a length."""
 
     def begin(job: Job) -> Callable[[Parts], list[list[Lines]]]:
-        worker = run.Worker(job)
+        worker = parse_input.Worker(job)
 
         def work(parts: Parts) -> list[list[Lines]]:
             if any(wanted(len(sentence)) for part in parts for sentence in batch_of_part(part).sentences):
@@ -96,7 +96,7 @@ def test_a_sentence_that_workers_die_of_falls_back_and_no_other(
     sentences: Path, monkeypatch: pytest.MonkeyPatch, harm: Callable[[], None], cause: str
 ) -> None:
     expected, told = parsed(sentences, 1), list[str]()
-    monkeypatch.setattr(run, "_begin", killed_by(harm, lambda length: length == 12))
+    monkeypatch.setattr(parse_input, "_begin", killed_by(harm, lambda length: length == 12))
     found = parsed(sentences, 2, told)
     assert [place for place, lines in enumerate(found) if lines != expected[place]] == [KILLER]
     assert len(found) == len(expected)
@@ -129,7 +129,7 @@ def test_kernels_of_batches_are_made_before_workers_start(
 
 def test_two_killers_of_one_chunk(sentences: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     expected = parsed(sentences, 1)
-    monkeypatch.setattr(run, "_begin", killed_by(die, lambda length: length == 10))
+    monkeypatch.setattr(parse_input, "_begin", killed_by(die, lambda length: length == 10))
     found = parsed(sentences, 2)
     assert [line.reason for line in found] == [
         "worker died" if length == 10 else reason.reason
@@ -142,7 +142,7 @@ def test_a_worker_killed_by_chance_costs_nothing(
 ) -> None:
     expected, told = parsed(sentences, 1), list[str]()
     harm = partial(die_once, tmp_path / "died")
-    monkeypatch.setattr(run, "_begin", killed_by(harm, lambda length: length == 12))
+    monkeypatch.setattr(parse_input, "_begin", killed_by(harm, lambda length: length == 12))
     assert parsed(sentences, 2, told) == expected
     assert told == ["worker died (killed by SIGKILL, out of memory?) in sentences 26 to 45, retried"]
 
@@ -150,7 +150,7 @@ def test_a_worker_killed_by_chance_costs_nothing(
 def test_workers_that_die_as_they_start_are_an_error(
     sentences: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(run, "_begin", lambda _: os._exit(3))
+    monkeypatch.setattr(parse_input, "_begin", lambda _: os._exit(3))
     with pytest.raises(WorkersError, match=r"2 processes in a row ended as they started \(exit code 3\)"):
         parsed(sentences, 2)
 
@@ -163,7 +163,7 @@ def test_what_a_task_or_a_start_raises_is_raised_here(
     path.write_text("(S x x)\n" * 20 + ")\n")
     with pytest.raises(BracketError, match=":21: "):
         parsed(path, 2)
-    monkeypatch.setattr(run, "_begin", lambda _: 1 // 0)
+    monkeypatch.setattr(parse_input, "_begin", lambda _: 1 // 0)
     with pytest.raises(ZeroDivisionError):
         parsed(sentences, 2)
     assert set(multiprocessing.active_children()) <= set(others)

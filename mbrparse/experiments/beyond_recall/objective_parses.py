@@ -8,8 +8,8 @@ from pathlib import Path
 
 from mbrparse.decode.objectives import Objective
 from mbrparse.decode.parse_files import ParseAccount, write_parses
+from mbrparse.decode.parse_input import Job, parse_all
 from mbrparse.decode.parser_options import ParserOptions
-from mbrparse.decode.run import Job, parse_all
 from mbrparse.decode.sentences import read_chunks
 from mbrparse.errors import CorpusError
 from mbrparse.experiments.beyond_recall.compared_objectives import all_objectives, sweep

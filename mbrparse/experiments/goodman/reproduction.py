@@ -13,10 +13,10 @@ from typing import Any
 
 from mbrparse.decode.objectives import OBJECTIVES
 from mbrparse.decode.parse_files import write_parses
+from mbrparse.decode.parse_input import Job, parse_all
 from mbrparse.decode.parser_options import ParserOptions
 from mbrparse.decode.posteriors.posteriors_file import read_posteriors
 from mbrparse.decode.posteriors.posteriors_writer import PosteriorsWriter
-from mbrparse.decode.run import Job, parse_all
 from mbrparse.decode.sentences import read_chunks
 from mbrparse.evaluate.evaluation import evaluate_files, file_sources
 from mbrparse.evaluate.report.pages import ReportOptions, write_report

@@ -9,9 +9,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from mbrparse.decode.parse_files import write_parses
+from mbrparse.decode.parse_input import Job, parse_all
 from mbrparse.decode.parser import Parser
 from mbrparse.decode.parser_options import ParserOptions
-from mbrparse.decode.run import Job, parse_all
 from mbrparse.decode.sentences import read_chunks, read_sentences
 from mbrparse.errors import CorpusError
 from mbrparse.experiments.simaan.parser_kinds import ALGORITHMS, ParserKind, Parts, objectives
