@@ -148,7 +148,7 @@ def test_viterbi_is_labelled_tree_and_mbr_is_answered_with_a_choice(command: Com
     pattern = simaan.parent / "{objective}.mrg"
     both = objectives("viterbi", "labelled-recall")
     assert command("parse", "-g", simaan, "-o", pattern, *both, stdin="x x\n").code == 0
-    assert (simaan.parent / "labelled-tree.mrg").read_text() == "(A x x)\n"
+    assert (simaan.parent / "labelled-tree.mrg").read_text() == "(S x x)\n"
     refused = command("parse", "-g", simaan, *objectives("mbr"), stdin="x x\n")
     assert (refused.code, refused.out) == (2, "")
     assert "Choose labelled-recall for constituents with their labels" in refused.err
