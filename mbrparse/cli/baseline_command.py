@@ -6,7 +6,14 @@ from contextlib import ExitStack
 
 import click
 
-from mbrparse.cli.options import NearestChoice, check_outputs, encoding_option, output_option, refuse_options
+from mbrparse.cli.options import (
+    NearestChoice,
+    check_outputs,
+    count_option,
+    encoding_option,
+    output_option,
+    refuse_options,
+)
 
 PLACEHOLDER = "{seed}"
 
@@ -19,9 +26,7 @@ PLACEHOLDER = "{seed}"
     required=True,
     help="Left-branching, right-branching, split at random, or split in the middle.",
 )
-@click.option(
-    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the random trees."
-)
+@count_option("--seed", help="Seed of the random trees.", default=0, least=0)
 @click.option(
     "--runs",
     type=click.IntRange(min=1),

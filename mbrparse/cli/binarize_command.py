@@ -12,6 +12,7 @@ from mbrparse.cli.file_options import label_marks, label_marks_options
 from mbrparse.cli.options import (
     NearestChoice,
     check_outputs,
+    count_option,
     encoding_option,
     label_options,
     note,
@@ -102,7 +103,7 @@ def _is_plain(spec: str) -> bool:
     is_flag=True,
     help="Annotate continuations with the complements to come on each side (with --head-rules).",
 )
-@click.option("--max-length", type=click.IntRange(min=1), help="Drop trees with more terminals.")
+@count_option("--max-length", help="Drop trees with more terminals.")
 @click.option("--sections", metavar="02-21", help="Sections of wsj:DIR.")
 @encoding_option()
 @click.option(

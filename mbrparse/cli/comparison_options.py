@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mbrparse.cli.commands import option_group
-from mbrparse.cli.options import Command, NearestChoice, encoding_option
+from mbrparse.cli.options import Command, NearestChoice, count_option, encoding_option
 
 if TYPE_CHECKING:
     from mbrparse.evaluate.evalb.parameters import EvalbParameters
@@ -166,9 +166,7 @@ def comparison_options() -> Callable[[Command], Command]:
             help="Resamples for the significance of differences; 0: no test (default: 10000; 1000 with more "
             "than 10,000 sentences).",
         ),
-        click.option(
-            "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the resamples."
-        ),
+        count_option("--seed", help="Seed of the resamples.", default=0, least=0),
         encoding_option(),
     )
 

@@ -11,6 +11,7 @@ import click
 from mbrparse.cli.options import (
     Finite,
     NearestChoice,
+    count_option,
     encoding_option,
     folder_option,
     jobs_option,
@@ -25,16 +26,14 @@ WEIGHTINGS: Any = ("plain", "equal", "bonnema")
 @click.command()
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
 @folder_option("Folder for results, tables and the plot.")
-@click.option("--runs", type=click.IntRange(min=1), default=10, show_default=True, help="Random splits.")
+@count_option("--runs", help="Random splits.", default=10)
 @click.option(
     "--train", default="700", show_default=True, metavar="N|F", help="Sentences trained on, or their share."
 )
 @click.option(
     "--test", default="88", show_default=True, metavar="N|F", help="Sentences parsed, or their share."
 )
-@click.option(
-    "--max-length", type=click.IntRange(min=2), default=30, show_default=True, help="Leave longer out."
-)
+@count_option("--max-length", help="Leave out longer sentences.", default=30, least=2)
 @click.option(
     "--weights",
     "weightings",
@@ -42,17 +41,15 @@ WEIGHTINGS: Any = ("plain", "equal", "bonnema")
     multiple=True,
     help="Only these (repeatable), as for train.  [default: all]",
 )
-@click.option(
-    "--max-depth", type=click.IntRange(min=1), help="Of fragments, but along that curve.  [default: any]"
-)
+@count_option("--max-depth", help="The greatest depth of fragments, except along that curve.  [default: any]")
 @click.option(
     "--prune",
     type=Finite(min=0, max=1, max_open=True),
     default=0.0,
     show_default=True,
-    help="Of DOP's charts, as for parse.",
+    help="Prune the charts of DOP, as parse does.",
 )
-@click.option("--samples", type=click.IntRange(min=1), default=1000, show_default=True, help="Of a sentence.")
+@count_option("--samples", help="Samples of each sentence.", default=1000)
 @click.option("--curves/--no-curves", default=True, show_default=True, help="Learning curves.")
 @click.option("--speed/--no-speed", default=True, show_default=True, help="Bod's chart, on one split.")
 @click.option(
@@ -60,17 +57,11 @@ WEIGHTINGS: Any = ("plain", "equal", "bonnema")
     type=click.IntRange(min=1, max=1_000_000),
     default=100_000,
     show_default=True,
-    help="For Bod's chart, at most: of the greatest depth that has no more.",
+    help="Fragments in Bod's chart at most, of the greatest depth that allows it.",
 )
-@click.option(
-    "--sentences", type=click.IntRange(min=1), default=50, show_default=True, help="For Bod's chart, at most."
-)
-@click.option(
-    "--resamples", type=click.IntRange(min=1), default=10_000, show_default=True, help="For significance."
-)
-@click.option(
-    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of splits and samples."
-)
+@count_option("--sentences", help="Sentences for Bod's chart at most.", default=50)
+@count_option("--resamples", help="Resamples for significance.", default=10_000)
+@count_option("--seed", help="Seed of splits and samples.", default=0, least=0)
 @jobs_option()
 @encoding_option()
 def dop(
@@ -147,19 +138,21 @@ WSJ_ONLY = ("train_sections", "test_sections")
     show_default=True,
     help="Taken off the gains for each node (not MPP's): unary chains no longer grow for their own sake.",
 )
-@click.option("--train-sections", default="02-21", show_default=True, metavar="N-M", help="Of wsj:DIR.")
-@click.option("--test-sections", default="23", show_default=True, metavar="N", help="Of wsj:DIR.")
 @click.option(
-    "--test-fraction", default="0.1", show_default=True, metavar="F", help="Of others: held out, the last."
+    "--train-sections", default="02-21", show_default=True, metavar="N-M", help="Sections of wsj:DIR."
 )
-@click.option("--train-trees", type=click.IntRange(min=1), metavar="N", help="Only the first N.")
+@click.option("--test-sections", default="23", show_default=True, metavar="N", help="Sections of wsj:DIR.")
 @click.option(
-    "--test-trees", type=click.IntRange(min=1), default=1000, show_default=True, help="Only the first."
+    "--test-fraction",
+    default="0.1",
+    show_default=True,
+    metavar="F",
+    help="The last part, to hold out of others.",
 )
-@click.option(
-    "--resamples", type=click.IntRange(min=1), default=10_000, show_default=True, help="For significance."
-)
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the resamples.")
+@count_option("--train-trees", help="Use only the first N.", metavar="N")
+@count_option("--test-trees", help="Only the first.", default=1000)
+@count_option("--resamples", help="Resamples for significance.", default=10_000)
+@count_option("--seed", help="Seed of the resamples.", default=0, least=0)
 @jobs_option()
 @encoding_option()
 def simaan(

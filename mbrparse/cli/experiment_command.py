@@ -12,6 +12,7 @@ from mbrparse.cli.options import (
     Finite,
     NearestChoice,
     check_outputs,
+    count_option,
     encoding_option,
     folder_option,
     jobs_option,
@@ -43,16 +44,12 @@ def experiment() -> None:
 
 @click.command()
 @click.argument("input")
-@click.option(
-    "--samples", type=click.IntRange(min=2), default=5000, show_default=True, help="Trees to sample."
-)
+@count_option("--samples", help="Trees to sample.", default=5000, least=2)
 @click.option("--seed", type=int, default=1996, show_default=True, help="Seed of the sampling.")
 @click.option(
-    "--test-fraction", default="0.1", show_default=True, metavar="F", help="Held-out share, the last."
+    "--test-fraction", default="0.1", show_default=True, metavar="F", help="The last part, to hold out."
 )
-@click.option(
-    "--max-length", type=click.IntRange(min=2), default=40, show_default=True, help="Leave longer out."
-)
+@count_option("--max-length", help="Leave out longer sentences.", default=40, least=2)
 @click.option("--format", type=NearestChoice(["text", "markdown", "csv"]), default="text", show_default=True)
 @output_option()
 def calibration(
@@ -75,14 +72,12 @@ def calibration(
 
 @click.command()
 @folder_option("Folder for results and table.")
-@click.option("--runs", type=click.IntRange(min=1), default=10, show_default=True)
-@click.option(
-    "--train", type=click.IntRange(min=1), default=100, show_default=True, help="Sentences trained on."
-)
-@click.option("--test", type=click.IntRange(min=1), default=100, show_default=True, help="Sentences tested.")
-@click.option("--nonterminals", type=click.IntRange(min=1), default=5, show_default=True)
-@click.option("--iterations", type=click.IntRange(min=0), default=100, show_default=True)
-@click.option("--seed", default=0, show_default=True, help="Of sentences and random starts.")
+@count_option("--runs", default=10)
+@count_option("--train", help="Sentences trained on.", default=100)
+@count_option("--test", help="Sentences tested.", default=100)
+@count_option("--nonterminals", default=5)
+@count_option("--iterations", default=100, least=0)
+@click.option("--seed", default=0, show_default=True, help="Seed of sentences and random starts.")
 @jobs_option()
 def palindromes(output: str, runs: int, jobs: Any, **numbers: int) -> None:
     """Train on palindromes over two letters, with brackets and without, from the same random grammars.
@@ -99,16 +94,14 @@ def palindromes(output: str, runs: int, jobs: Any, **numbers: int) -> None:
 @click.command()
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
 @folder_option("Folder for results, table and figure.")
-@click.option("--runs", type=click.IntRange(min=1), default=10, show_default=True)
-@click.option(
-    "--train", type=click.IntRange(min=1), default=700, show_default=True, help="Sentences trained on."
-)
-@click.option("--test", type=click.IntRange(min=1), default=88, show_default=True, help="Sentences parsed.")
-@click.option("--nonterminals", type=click.IntRange(min=1), default=15, show_default=True)
-@click.option("--iterations", type=click.IntRange(min=0), default=75, show_default=True)
+@count_option("--runs", default=10)
+@count_option("--train", help="Sentences trained on.", default=700)
+@count_option("--test", help="Sentences parsed.", default=88)
+@count_option("--nonterminals", default=15)
+@count_option("--iterations", default=75, least=0)
 @click.option("--brackets/--no-brackets", default=True, show_default=True, help="In training.")
-@click.option("--max-length", type=click.IntRange(min=2), help="Leave longer sentences out.")
-@click.option("--seed", default=0, show_default=True, help="Of splits and random starts.")
+@count_option("--max-length", help="Leave out longer sentences.", least=2)
+@click.option("--seed", default=0, show_default=True, help="Seed of splits and random starts.")
 @jobs_option()
 @encoding_option()
 def pereira_schabes(
@@ -145,12 +138,12 @@ def pereira_schabes(
 @click.option("--grammar", metavar="GRAMMAR", help="Parse with this grammar instead of counting one.")
 @click.option("--statistics", metavar="FILE", help="Its statistics (default: by expectation).")
 @click.option("--merit", "merits", metavar="NAME", multiple=True, help="Only these (repeatable).")
-@click.option("--sentences", type=click.IntRange(min=1), default=300, show_default=True, help="At most.")
-@click.option("--min-length", type=click.IntRange(min=1), default=3, show_default=True)
+@count_option("--sentences", help="Parse at most so many.", default=300)
+@count_option("--min-length", default=3)
+@count_option("--max-length", help="Leave longer out of both parts.", default=30, least=2)
 @click.option(
-    "--max-length", type=click.IntRange(min=2), default=30, show_default=True, help="Of both parts."
+    "--test-fraction", default="0.1", show_default=True, metavar="F", help="The last part, to hold out."
 )
-@click.option("--test-fraction", default="0.1", show_default=True, metavar="F", help="Held out, the last.")
 @click.option("--mass", type=Finite(0, 1, True, True), default=0.95, show_default=True)
 @click.option("--beta-threshold", type=Finite(min=0, max=1), default=0.01, show_default=True)
 @jobs_option()
@@ -198,15 +191,11 @@ def figures_of_merit(
 @click.argument("input")
 @folder_option("Folder for parses, tables and the plot.")
 @click.option(
-    "--test-fraction", default="0.1", show_default=True, metavar="F", help="Held-out share, the last."
+    "--test-fraction", default="0.1", show_default=True, metavar="F", help="The last part, to hold out."
 )
-@click.option(
-    "--max-length", type=click.IntRange(min=2), default=40, show_default=True, help="Leave longer out."
-)
-@click.option(
-    "--resamples", type=click.IntRange(min=1), default=10_000, show_default=True, help="For significance."
-)
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the resamples.")
+@count_option("--max-length", help="Leave out longer sentences.", default=40, least=2)
+@count_option("--resamples", help="Resamples for significance.", default=10_000)
+@count_option("--seed", help="Seed of the resamples.", default=0, least=0)
 @jobs_option()
 @encoding_option()
 def beyond_recall(input: str, output: str, **options: Any) -> None:

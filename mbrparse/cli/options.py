@@ -39,6 +39,18 @@ class Finite(click.FloatRange):
         return number
 
 
+def count_option(
+    *names: str,
+    help: str | None = None,
+    default: int | None = None,
+    least: int = 1,
+    metavar: str | None = None,
+) -> Callable[[Command], Command]:
+    """A whole number of at least ``least``."""
+    kind = click.IntRange(min=least)
+    return click.option(*names, type=kind, default=default, show_default=True, help=help, metavar=metavar)
+
+
 def output_option(
     help: str = "Where to write (default: standard output).",
 ) -> Callable[[Command], Command]:

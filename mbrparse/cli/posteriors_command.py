@@ -12,7 +12,15 @@ import click
 
 from mbrparse.cli.file_options import InputOptions, input_options
 from mbrparse.cli.objective_options import combinations_checked
-from mbrparse.cli.options import Finite, NearestChoice, check_outputs, note, output_option, prune_option
+from mbrparse.cli.options import (
+    Finite,
+    NearestChoice,
+    check_outputs,
+    count_option,
+    note,
+    output_option,
+    prune_option,
+)
 from mbrparse.files import STANDARD, atomic_outputs, open_output, open_output_bytes
 
 if TYPE_CHECKING:
@@ -22,13 +30,7 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("input", required=False)
 @input_options()
-@click.option(
-    "--line",
-    type=click.IntRange(min=1),
-    default=1,
-    show_default=True,
-    help="The number of the sentence, from 1.",
-)
+@count_option("--line", help="The number of the sentence, from 1.", default=1)
 @click.option(
     "--threshold",
     type=Finite(min=0, max=1),

@@ -11,6 +11,7 @@ import click
 
 from mbrparse.cli.options import (
     NearestChoice,
+    count_option,
     encoding_option,
     folder_option,
     jobs_option,
@@ -23,13 +24,7 @@ from mbrparse.cli.options import (
 @click.command()
 @click.argument("corpus")
 @folder_option("Folder for all files.")
-@click.option(
-    "--max-length",
-    type=click.IntRange(min=1),
-    default=40,
-    show_default=True,
-    help="Drop trees with more terminals.",
-)
+@count_option("--max-length", help="Drop trees with more terminals.", default=40)
 @click.option(
     "--test-fraction", default="0.1", show_default=True, metavar="F", help="Parse the last floor(N*F) trees."
 )

@@ -12,6 +12,7 @@ import click
 from mbrparse.cli.options import (
     NearestChoice,
     check_outputs,
+    count_option,
     encoding_option,
     note,
     output_option,
@@ -40,7 +41,7 @@ _TOGETHER = 200  # trees whose charts are made together
     show_default=True,
     help="Also compute expected pairs of parent and child, and productions; this takes longer.",
 )
-@click.option("--max-length", type=click.IntRange(min=1), help="Skip longer sentences.")
+@count_option("--max-length", help="Skip longer sentences.")
 @click.option(
     "--format",
     "layout",

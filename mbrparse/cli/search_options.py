@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from mbrparse.cli.commands import option_group
-from mbrparse.cli.options import Finite, NearestChoice, note, prune_option, refuse_options
+from mbrparse.cli.options import Finite, NearestChoice, count_option, note, prune_option, refuse_options
 
 if TYPE_CHECKING:
     from mbrparse.evaluate.risk import TreeRates
@@ -33,11 +33,7 @@ def limit_options() -> Callable[[Command], Command]:
         "limits",
         LimitOptions,
         "Limits",
-        click.option(
-            "--max-length",
-            type=click.IntRange(min=1),
-            help="Fall back on longer sentences (default: about 2 GB of chart).",
-        ),
+        count_option("--max-length", help="Fall back on longer sentences (default: about 2 GB of chart)."),
         click.option(
             "--max-seconds",
             type=float,
@@ -107,7 +103,7 @@ def candidate_options() -> Callable[[Command], Command]:
             metavar="K",
             help="Candidates: the different trees of K derivations, sampled by their probabilities.",
         ),
-        click.option("--seed", type=click.IntRange(min=0), help="Seed of all samples.  [default: 0]"),
+        count_option("--seed", help="Seed of all samples.  [default: 0]", least=0),
         click.option(
             "--candidates",
             metavar="FILE",
@@ -216,7 +212,7 @@ def best_first_options() -> Callable[[Command], Command]:
             show_default=True,
             help="The figure of merit that orders the agenda (an unknown name is answered with all of them).",
         ),
-        click.option("--edges", type=click.IntRange(min=1), metavar="N", help="Make at most so many edges."),
+        count_option("--edges", help="Make at most so many edges.", metavar="N"),
         click.option(
             "--until",
             default="first-parse",

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from mbrparse.cli.options import check_outputs, encoding_option, note
+from mbrparse.cli.options import check_outputs, count_option, encoding_option, note
 from mbrparse.errors import visible
 from mbrparse.files import STANDARD, atomic_outputs, open_output, open_output_bytes
 from mbrparse.path_kinds import is_file
@@ -23,23 +23,11 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("files", metavar="FILE...", nargs=-1, required=True)
-@click.option(
-    "--line",
-    type=click.IntRange(min=1),
-    default=1,
-    show_default=True,
-    help="The number of the tree in each file.",
-)
+@count_option("--line", help="The number of the tree in each file.", default=1)
 @click.option(
     "--differing", is_flag=True, help="Draw the next tree, from --line on, that differs between the files."
 )
-@click.option(
-    "--count",
-    type=click.IntRange(min=1),
-    default=1,
-    show_default=True,
-    help="Draw so many sentences.",
-)
+@count_option("--count", help="Draw so many sentences.", default=1)
 @click.option("--svg", metavar="PATH", help="Also write the drawing as an SVG image.")
 @click.option("--png", metavar="PATH", help="Also write the drawing as a PNG image.")
 @encoding_option()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from mbrparse.cli.options import check_outputs, encoding_option, note
+from mbrparse.cli.options import check_outputs, count_option, encoding_option, note
 
 
 @click.command()
@@ -14,10 +14,8 @@ from mbrparse.cli.options import check_outputs, encoding_option, note
     metavar="F",
     help="Test on the last floor(N*F) trees, or with --seed on as many random ones.",
 )
-@click.option("--test-last", type=click.IntRange(min=0), metavar="N", help="Test on the last N trees.")
-@click.option(
-    "--test-random", type=click.IntRange(min=0), metavar="N", help="Test on N trees drawn at random."
-)
+@count_option("--test-last", help="Test on the last N trees.", least=0, metavar="N")
+@count_option("--test-random", help="Test on N trees drawn at random.", least=0, metavar="N")
 @click.option("--seed", type=int, help="Seed of a random draw.")
 @click.option("--train-output", metavar="PATH", help="The file of the training trees.")
 @click.option("--test-output", metavar="PATH", help="The file of the test trees.")

@@ -12,6 +12,7 @@ from mbrparse.cli.options import (
     Finite,
     NearestChoice,
     check_outputs,
+    count_option,
     encoding_option,
     jobs_option,
     note,
@@ -139,12 +140,7 @@ class EstimationOptions:
         help="The weights of fragments: plain counts each once; with equal the nodes of a label share "
         "equally; bonnema also halves a fragment's weight for each inner node.  [default: plain]",
     ),
-    click.option(
-        "--max-depth",
-        type=click.IntRange(min=1),
-        metavar="D",
-        help="The greatest depth of a fragment.  [default: any]",
-    ),
+    count_option("--max-depth", help="The greatest depth of a fragment.  [default: any]", metavar="D"),
 )
 @option_group(
     "estimation",
@@ -157,9 +153,7 @@ class EstimationOptions:
     click.option(
         "--init", metavar="GRAMMAR", help="Start from this grammar instead, one without unary rules."
     ),
-    click.option(
-        "--iterations", type=click.IntRange(min=0), default=75, show_default=True, help="At most so many."
-    ),
+    count_option("--iterations", help="At most so many.", default=75, least=0),
     click.option(
         "--tolerance", type=Finite(min=0), help="Stop when the cross-entropy (bits) changes by less."
     ),
