@@ -18,6 +18,21 @@ runpy.run_module("mbrparse", run_name="__main__", alter_sys=True)
 """
 
 
+def loaded(libraries: set[str], *arguments: object) -> tuple[int, list[str]]:
+    """The exit code of ``mbrparse`` in an interpreter of its own, and the libraries that it has imported."""
+    script = (
+        "import sys; from mbrparse.cli.main import main\n"
+        f"sys.argv = ['mbrparse', *{list(map(str, arguments))!r}]\n"
+        "try: main()\n"
+        f"except SystemExit as end: print(end.code or 0, *sorted({libraries!r} & sys.modules.keys()))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=LIMIT
+    )
+    code, *found = done.stdout.splitlines()[-1].split()
+    return int(code), found
+
+
 @contextmanager
 def started(*arguments: object) -> Iterator[subprocess.Popen[str]]:
     """``mbrparse`` as a process that Ctrl-C interrupts, its stderr a pipe; it ends with the block."""

@@ -3,13 +3,11 @@
 import os
 import re
 import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
-from children import LIMIT, started
+from children import loaded, started
 from commandline import Command
 
 from mbrparse.treebank.brackets import read_tree
@@ -215,46 +213,16 @@ def test_sampled_trees_can_be_read(command: Command, trees: Path) -> None:
     assert all("UNKNOWN" not in read_tree(line).tags() for line in outcome.out.splitlines())
 
 
-@pytest.mark.parametrize("arguments", [["train", "--help"], ["parse", "--help"]], ids=" ".join)
-def test_help_loads_no_heavy_library(arguments: list[str]) -> None:
-    script = (
-        "import sys; from mbrparse.cli.main import main\n"
-        f"sys.argv = ['mbrparse', *{arguments!r}]\n"
-        "try: main()\n"
-        "except SystemExit: print(sorted({'numba', 'pandas', 'nltk'} & sys.modules.keys()))\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=LIMIT
-    )
-    assert done.stdout.splitlines()[-1] == "[]"
-
-
 def test_what_was_compiled_parses_without_numba(command: Command, trees: Path) -> None:
-    grammar = trained(command, trees)
-    script = (
-        "import sys; from mbrparse.cli.main import main\n"
-        f"sys.argv = ['mbrparse', 'parse', '-g', {str(grammar)!r}, {str(trees)!r}, '-o', {os.devnull!r}]\n"
-        "try: main()\n"
-        "except SystemExit: print(sorted({'numba', 'pandas', 'nltk', 'scipy'} & sys.modules.keys()))\n"
-    )
-    for _ in range(2):  # the first may have to compile
-        done = subprocess.run(
-            [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=LIMIT
-        )
-    assert done.stdout.splitlines()[-1] == "[]"
+    arguments = ("parse", "-g", trained(command, trees), trees, "-o", os.devnull)
+    heavy = {"numba", "pandas", "nltk", "scipy"}
+    loaded(heavy, *arguments)  # it may have to compile
+    assert loaded(heavy, *arguments) == (0, [])
 
 
 def test_signatures_need_no_nltk(trees: Path) -> None:
-    script = (
-        "import sys; from mbrparse.cli.main import main\n"
-        f"sys.argv = ['mbrparse', 'train', {str(trees)!r}, '--terminals', 'words', '-o', {os.devnull!r}]\n"
-        "try: main()\n"
-        "except SystemExit: print(sorted({'numba', 'pandas', 'nltk'} & sys.modules.keys()))\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=LIMIT
-    )
-    assert done.stdout.splitlines()[-1] == "[]"
+    arguments = ("train", trees, "--terminals", "words", "-o", os.devnull)
+    assert loaded({"numba", "pandas", "nltk"}, *arguments) == (0, [])
 
 
 def test_interrupted_training_leaves_no_file(trees: Path) -> None:

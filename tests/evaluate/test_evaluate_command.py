@@ -3,13 +3,11 @@
 import csv
 import json
 import re
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from children import LIMIT
+from children import loaded
 from evaluation_cases import GOLD, ORIGINAL_GOLD, PARSE, Finished, run, write
 
 Run = Callable[..., Finished]
@@ -58,17 +56,8 @@ def test_text(evaluate: Run, files: list[Path]) -> None:
 def test_a_table_of_one_file_loads_no_heavy_library(arguments: list[str], tmp_path: Path) -> None:
     words = "(S (NP (DT the) (NN dog)) (VB eats))\n"
     files = write(tmp_path, gold=words, one=words)
-    script = (
-        "import sys; from mbrparse.cli.main import main\n"
-        "HEAVY = {'pandas', 'scipy', 'numba', 'nltk', 'multiprocessing'}\n"
-        f"sys.argv = ['mbrparse', 'evaluate', *{arguments!r}, *{list(map(str, files))!r}]\n"
-        "try: main()\n"
-        "except SystemExit as end: print(end.code, sorted(HEAVY & sys.modules.keys()))\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=LIMIT
-    )
-    assert done.stdout.splitlines()[-1] == "0 []"
+    heavy = {"pandas", "scipy", "numba", "nltk", "multiprocessing"}
+    assert loaded(heavy, "evaluate", *arguments, *files) == (0, [])
 
 
 def test_json(evaluate: Run, files: list[Path]) -> None:
