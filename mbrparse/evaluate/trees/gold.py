@@ -97,7 +97,7 @@ class Comparison:
 
     In binarized form labels are projected: annotations are dropped, continuations stay what they are;
     with ``unaries``, constituents may have a single child that is one too. In original form binarized
-    files are un-binarized first (``unbinarized``).
+    files are un-binarized first (``OriginalForms``).
 
     Consistent brackets are judged against the debinarized gold, which has no continuations, or against
     the binarized gold itself. The former must be what Goodman (1996) did: for two binary trees B/N_C
