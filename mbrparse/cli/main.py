@@ -20,7 +20,7 @@ from mbrparse.errors import FileError, MbrparseError, visible
 from mbrparse.replacements import unwritable
 from mbrparse.version import __version__
 
-# name of the command (and of its function, with _ for -; its module ends in _command, if not named below):
+# name of the command (and of its function, with _ for -; its module is in _MODULES, or ends in _command):
 # its line in the help
 COMMANDS = {
     "corpora": "List the known treebanks, and where they are.",
@@ -44,6 +44,10 @@ COMMANDS = {
 }
 
 
+_MODULES = {"debinarize": "binarize_command"} | dict.fromkeys(
+    ("corpora", "split", "baseline", "sample"), "treebank_commands"
+)
+
 #: Files with options, in the folder where a command is called (``config_file``).
 CONFIG_FILES = ("mbrparse.toml", "pyproject.toml")
 
@@ -52,7 +56,7 @@ CONFIG_FILES = ("mbrparse.toml", "pyproject.toml")
     cls=LazyGroup,
     package="mbrparse.cli",
     lines=COMMANDS,
-    modules={"debinarize": "binarize_command"},
+    modules=_MODULES,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 @click.version_option(__version__, "--version", message="mbrparse %(version)s")

@@ -1,0 +1,228 @@
+"""Commands on treebanks: ``mbrparse corpora``, ``split``, ``baseline`` and ``sample``."""
+
+from __future__ import annotations
+
+import secrets
+from contextlib import ExitStack
+
+import click
+
+from mbrparse.cli.options import (
+    NearestChoice,
+    check_outputs,
+    count_option,
+    encoding_option,
+    note,
+    output_option,
+    refuse_options,
+    with_progress,
+)
+from mbrparse.errors import visible
+
+
+@click.command()
+@click.argument("paths", nargs=-1, metavar="[PATH]...")
+@click.option("--check", is_flag=True, help="Read those that are found, and print their sizes.")
+def corpora(paths: tuple[str, ...], check: bool) -> None:
+    """List the treebanks that are known by name: size, licence, citation, and location.
+
+    They are searched for in NLTK's data (NLTK_DATA) and at the PATHs: a corpus's folder, a zip of it, or a
+    folder of such zips.
+    """
+    from mbrparse.treebank.found_corpora import find_corpora
+    from mbrparse.treebank.known_corpora import CORPORA
+
+    found = find_corpora(paths)
+    for corpus in CORPORA:
+        here = found[corpus.name]
+        click.echo(visible(f"{corpus.spec}  {corpus.title} ({corpus.language}), {corpus.size}"))
+        click.echo(f"    licence   {corpus.licence}")
+        click.echo(f"    cite      {corpus.citation}")
+        for spec in here:
+            click.echo(visible(f"    here      mbrparse binarize {spec}"))
+        if not here:
+            click.echo(f"    not here  {corpus.get}")
+        if check:
+            for spec in here:
+                _check(spec)
+
+
+def _check(spec: str) -> None:
+    from mbrparse.treebank.prepare import Preparation, PreparationStatistics, prepare_corpora
+
+    statistics = PreparationStatistics()
+    for _ in with_progress(prepare_corpora([spec], Preparation(), statistics, on_error="skip"), spec):
+        pass
+    for name, value in statistics.sanity.figures().items():
+        click.echo(f"    {name:<27} {value:>11}")
+    note(f"{spec}: {statistics}")
+    for line in statistics.notes():
+        note(f"{spec}: {line}")
+
+
+@click.command()
+@click.argument("input", default="-")
+@click.option(
+    "--test-fraction",
+    metavar="F",
+    help="Test on the last floor(N*F) trees, or with --seed on as many random ones.",
+)
+@count_option("--test-last", help="Test on the last N trees.", least=0, metavar="N")
+@count_option("--test-random", help="Test on N trees drawn at random.", least=0, metavar="N")
+@click.option("--seed", type=int, help="Seed of a random draw.")
+@click.option("--train-output", metavar="PATH", help="The file of the training trees.")
+@click.option("--test-output", metavar="PATH", help="The file of the test trees.")
+@encoding_option()
+def split(
+    input: str,
+    test_fraction: str | None,
+    test_last: int | None,
+    test_random: int | None,
+    seed: int | None,
+    train_output: str | None,
+    test_output: str | None,
+    encoding: str,
+) -> None:
+    """Split the trees of a file into a training and a test part, both in the input's order."""
+    from mbrparse.errors import CorpusError
+    from mbrparse.files import atomic_outputs, open_output, source_name
+    from mbrparse.treebank import splits
+    from mbrparse.treebank.brackets import read_tree_file
+
+    if sum(option is not None for option in (test_fraction, test_last, test_random)) != 1:
+        raise click.UsageError("Give one of --test-fraction, --test-last and --test-random.")
+    if test_random is not None and seed is None:
+        raise click.UsageError("--test-random needs --seed.")
+    if test_last is not None and seed is not None:
+        raise click.UsageError("--seed goes with --test-fraction and --test-random.")
+    if train_output is None and test_output is None:
+        raise click.UsageError("Give --train-output, --test-output or both.")
+    check_outputs([("--train-output", train_output), ("--test-output", test_output)], [("INPUT", input)])
+    # As text: half the memory of the trees, and what is written is what their writer writes.
+    trees: list[str] = []
+    lengths: list[int] = []
+    for _, tree in read_tree_file(input, encoding):
+        if tree is not None:
+            trees.append(str(tree))
+            lengths.append(len(tree.leaves()))
+    if not trees:
+        raise CorpusError("no trees in the input", source=source_name(input))
+    if test_fraction is not None:
+        parts = splits.split_fraction(len(trees), test_fraction, seed)
+    elif test_last is not None:
+        parts = splits.split_last(len(trees), test_last)
+    else:
+        assert test_random is not None
+        assert seed is not None
+        parts = splits.split_random(len(trees), test_random, seed)
+    with atomic_outputs():
+        for path, positions in ((train_output, parts.train), (test_output, parts.test)):
+            if path is not None:
+                with open_output(path) as stream:
+                    stream.writelines(f"{trees[position]}\n" for position in positions)
+    note(f"{len(parts.train)} training trees, {len(parts.test)} test trees")
+    remark = None if seed is not None else splits.length_note(lengths, parts)
+    if remark is not None:
+        note(remark)
+
+
+PLACEHOLDER = "{seed}"
+
+
+@click.command()
+@click.argument("trees")
+@click.option(
+    "--kind",
+    type=NearestChoice(["left", "right", "random", "balanced"]),
+    required=True,
+    help="Left-branching, right-branching, split at random, or split in the middle.",
+)
+@count_option("--seed", help="Seed of the random trees.", default=0, least=0)
+@click.option(
+    "--runs",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="Write so many files of random trees, with --seed and the seeds after it.",
+)
+@click.option("--label", default="X", show_default=True, help="The label of all constituents.")
+@click.option(
+    "--frequent-labels",
+    is_flag=True,
+    help="Use the most frequent label of roots, and that of other constituents, in TREES.",
+)
+@output_option("Where to write; with several runs a pattern such as build/random-{seed}.mrg.")
+@encoding_option()
+def baseline(
+    trees: str,
+    kind: str,
+    seed: int,
+    runs: int,
+    label: str,
+    frequent_labels: bool,
+    output: str,
+    encoding: str,
+) -> None:
+    """Write a binary baseline tree for each tree of TREES, one line each, an empty one for an empty one.
+
+    A parser should be better than trees that depend on nothing but the sentence's length, or on chance.
+    Labels matter only where an evaluation counts them.
+    """
+    if kind != "random":
+        refuse_options(["seed", "runs"], "--kind random")
+    if frequent_labels:
+        refuse_options(["label"], "no --frequent-labels")
+    if runs > 1 and PLACEHOLDER not in output:
+        raise click.UsageError(f"several runs need several files: write --output as random-{PLACEHOLDER}.mrg")
+    _check_label(label)
+    paths = {number: output.replace(PLACEHOLDER, str(number)) for number in range(seed, seed + runs)}
+    check_outputs([("--output", path) for path in paths.values()], [("TREES", trees)])
+
+    from typing import cast
+
+    from mbrparse.errors import CorpusError
+    from mbrparse.files import atomic_outputs, open_output, source_name
+    from mbrparse.treebank.baselines import Kind, Labels, baseline_trees, most_frequent_labels
+    from mbrparse.treebank.brackets import read_parse_file, write_tree
+
+    read = [tree for _, tree in read_parse_file(trees, encoding)]
+    if not read:
+        raise CorpusError("no trees in the input", source=source_name(trees))
+    labels = most_frequent_labels(read) if frequent_labels else Labels(label, label)
+    with ExitStack() as outputs:
+        outputs.enter_context(atomic_outputs())
+        for number, path in paths.items():
+            stream = outputs.enter_context(open_output(path))
+            for tree in baseline_trees(read, cast("Kind", kind), number, labels):
+                write_tree(tree, stream)
+
+
+def _check_label(label: str) -> None:
+    if not label or any(character.isspace() or character in "()" for character in label):
+        raise click.UsageError("a label has neither white space nor brackets, and is not empty.")
+
+
+@click.command()
+@click.argument("grammar")
+@click.option("-n", "count", type=click.IntRange(min=0), required=True, help="How many trees.")
+@click.option("--seed", type=int, help="Seed of the random numbers (default: a new one, printed).")
+@output_option()
+def sample(grammar: str, count: int, seed: int | None, output: str) -> None:
+    """Sample trees from a grammar. Its rules may have any length.
+
+    GRAMMAR is a file in mbrparse's format, or embedded:flights.
+    """
+    from mbrparse.files import open_output
+    from mbrparse.grammar.grammar_file import read_rules
+    from mbrparse.grammar.sample import Sampler
+    from mbrparse.treebank.brackets import write_tree
+    from mbrparse.treebank.corpora import embedded_grammar
+
+    check_outputs([("--output", output)], [("GRAMMAR", grammar)])
+    if seed is None:
+        seed = secrets.randbelow(2**31)
+    sampler = Sampler(read_rules(embedded_grammar(grammar)), seed)
+    with open_output(output) as stream:
+        for tree in with_progress(sampler.trees(count), "sampling", count):
+            write_tree(tree, stream)
+    note(f"sampled {count} trees with seed {seed}")
