@@ -1,4 +1,4 @@
-"""The one family of errors that a user of mbrparse meets."""
+"""The errors of mbrparse, all of one family."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def shortened(text: str, most: int = 40) -> str:
 
 
 class MbrparseError(ValueError):
-    """Bad input, named so that it can be mended.
+    """An error in the input, with its place and how to correct it.
 
     ``source`` and ``line`` (1-based) say where, ``remedy`` says what to do about it. The text of the
     error is one line, whatever it quotes (``visible``): ``source:line: message; remedy``.
@@ -50,7 +50,7 @@ class MbrparseError(ValueError):
         super().__init__(visible(where + message + ("" if remedy is None else f"; {remedy}")))
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Errors cross process borders (``--jobs``), keyword arguments and all."""
+        """Errors are pickled between processes (``--jobs``) with their keyword arguments."""
         return (_rebuild, (type(self), self.message, self.source, self.line, self.remedy))
 
 
@@ -78,31 +78,31 @@ class BracketError(MbrparseError):
 
 
 class CorpusError(MbrparseError):
-    """A corpus that is not there, or that holds nothing to work on."""
+    """A corpus that is missing or empty."""
 
 
 class LabelError(MbrparseError):
-    """A label that the label codec cannot have written."""
+    """A label that the label codec does not write."""
 
 
 class HeadRulesError(MbrparseError):
-    """A file of head rules that cannot be understood."""
+    """An invalid file of head rules."""
 
 
 class GrammarError(MbrparseError):
-    """A grammar (or its file) that is not what it claims to be."""
+    """An invalid grammar or grammar file."""
 
 
 class PosteriorsError(MbrparseError):
-    """Posteriors from elsewhere (or their file) that cannot be those of sentences."""
+    """Given posteriors, or their file, that cannot be those of sentences."""
 
 
 class ObjectiveError(MbrparseError):
-    """An objective that would maximize something without meaning."""
+    """An objective that has no meaning."""
 
 
 class OptionsError(MbrparseError):
-    """Options that have no meaning together.
+    """Options that cannot be combined.
 
     Messages call an option ``--name``, as on the command line; ``str`` leaves the dashes out.
     """
@@ -113,7 +113,7 @@ class OptionsError(MbrparseError):
 
 
 class ChartOverflowError(MbrparseError):
-    """A chart, or a forest, outgrows the memory that is meant for one."""
+    """A chart or a forest needs more memory than is allowed for one."""
 
 
 class NumberRangeError(MbrparseError):

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-# They need charts, which posteriors from elsewhere take the place of.
+# They need charts, which given posteriors replace.
 CHART_OPTIONS = (
     "space",
     "items",

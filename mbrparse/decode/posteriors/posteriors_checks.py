@@ -1,6 +1,6 @@
-"""What posteriors from elsewhere must be: spans of the sentences, labels of the list, probabilities.
+"""Checks of given posteriors: spans of the sentences, labels of the list, probabilities.
 
-Messages count sentences from 1, as lines are counted, and name the entry's place in the arrays. An array of
+Messages count sentences from 1, like lines, and name the entry's index in the arrays. An array of
 zeros packs a thousandfold: headers are checked before any array is unpacked.
 """
 
@@ -18,13 +18,13 @@ import numpy.typing as npt
 from mbrparse.errors import LabelError, PosteriorsError
 from mbrparse.treebank.labels import JOIN, LabelMarks, parse_label, unescape
 
-# How far above one rounding may bring a posterior, by bytes of a number: sums over a softmax, say.
+# How far rounding may bring a posterior above one, by bytes of a number: sums over a softmax, for instance.
 TOLERANCE = {8: 1e-6, 4: 1e-3}
 
 _HALF_OPEN = "spans are half-open: end is the position after the last word, start the first word's, from 0"
 _PROBABILITY = "g is the probability that the span is there with its label"
 _LONGEST = 2**31 - 1  # as positions are held
-# So many entries are unpacked whatever they are: 30 MB.
+# This many entries are always unpacked: 30 MB.
 _ANY = 1 << 20
 _CHAIN = "--joiner names what joins the chains of another program ('' for nothing)"
 # What would end a label in a written tree.
@@ -72,7 +72,7 @@ class RawPosteriors(NamedTuple):
     g: npt.NDArray[Any]
 
     def place(self, entry: int) -> str:
-        """An entry as messages call it: its sentence and its span."""
+        """An entry's sentence and span, for messages."""
         return f"sentence {int(self.sentence[entry]) + 1}: span ({self.start[entry]}, {self.end[entry]})"
 
     def labelled_place(self, entry: int) -> str:
@@ -81,7 +81,7 @@ class RawPosteriors(NamedTuple):
 
 
 def check_room(lengths: npt.NDArray[Any], labels: int, entries: int, source: str) -> None:
-    """Check that so many entries can be those of such sentences, before they are unpacked."""
+    """Check that sentences of these lengths can have so many entries, before they are unpacked."""
     long = lengths.astype(np.float64)
     most = float((long * (long + 1) / 2).sum()) * labels
     if entries > max(most, _ANY):
@@ -216,7 +216,7 @@ def check_labels(
 
 
 def _trouble(name: str, wide: bool, marks: LabelMarks | None) -> tuple[str, str] | None:
-    """What keeps a label out of a tree, and what to do about it."""
+    """Why a label cannot stand in a tree, and the remedy."""
     if not name:
         return "is empty", (
             "a model's label for what is no constituent is left out, or called by the name of a "

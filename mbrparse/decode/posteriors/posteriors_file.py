@@ -1,4 +1,4 @@
-"""Reading posteriors from elsewhere: an .npz file of parallel arrays (docs/posteriors.md).
+"""Reading the posteriors of another model: an .npz file of parallel arrays (docs/posteriors.md).
 
 ========  =================  ==========================================================
 lengths   int [sentences]    how many words each sentence has
@@ -75,7 +75,7 @@ class GivenPosteriors:
 
     ``labels`` are those that occur, in text order; entries have g above zero and run in the order of
     sentence, start, end, label id; those of sentence s are first[s] up to first[s + 1]. ``tie`` is the
-    tolerance of g's precision, ``ignored`` names arrays that mean nothing here.
+    tolerance of g's precision, ``ignored`` the names of unused arrays.
 
     lengths          int64 [sentences]
     first            int64 [sentences + 1]
@@ -110,10 +110,7 @@ class GivenPosteriors:
         return entries_without_unaries(*columns)
 
     def usual_root(self) -> str | None:
-        """The label that most sentences have at their root; None if the file knows of no root.
-
-        It stands for the most frequent start symbol, of which a grammar would know.
-        """
+        """The most probable label of roots, in place of a grammar's start symbol; None without roots."""
         lengths = np.repeat(self.lengths, np.diff(self.first))
         # Over one word stands a preterminal, not a root.
         whole = (self.starts == 0) & (self.ends == lengths) & (lengths > 1)
@@ -123,10 +120,10 @@ class GivenPosteriors:
 
 
 def read_posteriors(path: str | Path, marks: LabelMarks | None = None) -> GivenPosteriors:
-    """Read a file of posteriors (``-``: standard input) and check all of it.
+    """Read and check a file of posteriors (``-``: standard input).
 
-    With ``marks`` its labels are another program's, and are translated; the posteriors of those that come
-    to be one are added up. Raises FileError, and PosteriorsError for what is not such a file or cannot be
+    With ``marks`` its labels are another program's, and are translated; posteriors of labels that become
+    equal are added. Raises FileError, and PosteriorsError for an invalid file or values that are no
     posteriors.
     """
     source = source_name(path)
@@ -142,7 +139,7 @@ def read_posteriors(path: str | Path, marks: LabelMarks | None = None) -> GivenP
 
 def _read(path: str | Path, source: str, marks: LabelMarks | None) -> GivenPosteriors:
     with open_input(path) as stream:
-        # Zip archives are read from their end, which a pipe does not know yet.
+        # Zip archives are read from their end, so pipes are read whole first.
         arrays, ignored = _read_arrays(stream if stream.seekable() else io.BytesIO(stream.read()), source)
     consistent = arrays.pop("consistent", None)
     raw = RawPosteriors(**arrays)
@@ -196,7 +193,7 @@ def _labels(
 def _added_up(
     order: npt.NDArray[np.int64], keys: Sequence[npt.NDArray[Any]], g: FloatArray
 ) -> tuple[npt.NDArray[np.int64], FloatArray]:
-    """The first of the entries that are alike, in this order, and the sums of their posteriors."""
+    """The first of equal entries, in this order, and the sums of their posteriors."""
     ordered = g[order]
     new = np.ones(len(order), np.bool_)
     if len(order):

@@ -1,6 +1,6 @@
-"""Evidence from elsewhere: a file of another model's posteriors of spans, for the free decoder.
+"""A file of another model's posteriors as the source of evidence, for the free and the n-ary decoder.
 
-There is no grammar: what a parser knows from one (the usual root, labels, tags) is taken from the file.
+There is no grammar: its start symbol, labels and tags are taken from the file.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class PosteriorsSource:
     """The sentences of a file of posteriors."""
 
     def __init__(self, given: GivenPosteriors, options: ParserOptions) -> None:
-        """Raises OptionsError for objectives that ask for more than posteriors."""
+        """Raises OptionsError for objectives and options that need a grammar."""
         for objective in options.objectives:
             if objective.kind is Kind.EXACT_F:
                 raise OptionsError(
@@ -69,16 +69,16 @@ class PosteriorsSource:
             ("sampled-posteriors", options.sampled_posteriors),
         ):
             if asked:
-                raise OptionsError(f"--{option} needs --grammar: it speaks of charts")
+                raise OptionsError(f"--{option} needs --grammar: it is for charts")
         #: Posteriors know no derivations.
         self.candidates = None
-        #: They stay what they are, and words keep their tags.
+        # Posteriors share no memory, and words keep their tags.
         self.batched, self.retags, self.bare = True, False, frozenset[str]()
         self._given = given
         self.clock = Clock(options.max_seconds)
         self.labels = frozenset(given.labels)
         self.root = given.usual_root() or UNLABELLED
-        # The root's label is put on roots that have none, so it needs an id, though maybe no posterior.
+        # Roots without a label get the root's, which needs an id even without a posterior.
         self._labels = given.labels if self.root in self.labels else (*given.labels, self.root)
         self._root_id = self._labels.index(self.root)
         self._max_length = options.max_length or LONGEST
@@ -96,14 +96,14 @@ class PosteriorsSource:
         )
 
     def reset(self) -> None:
-        """No sentence is worked on in the memory of another."""
+        """Do nothing: there are no work arrays."""
 
     def refused(self, sentence: Sentence, reason: str) -> Evidence:
-        """Evidence of a sentence of which nothing but a reason to fall back is known."""
+        """Evidence of a sentence that falls back for this reason."""
         return Evidence(sentence, _no_ids(sentence), reason=reason)
 
     def evidence(self, batch: Batch) -> Iterator[Evidence]:
-        """Raises InputMismatchError, before anything is yielded, for sentences that are not the file's."""
+        """Yield the evidence of sentences; raises InputMismatchError, before any, for those of another file."""
         numbered = list(enumerate(batch.sentences, start=batch.first))
         for index, sentence in numbered:
             self._check_sentence(index, sentence, batch.source)
@@ -119,9 +119,9 @@ class PosteriorsSource:
         posteriors = Posteriors.of_entries(
             length, self._labels, entries, self._given.tie, self._given.consistent_spans(index)
         )
-        # Trees have tags; tokens may want some.
+        # Tokens get the most probable tags.
         leaves = _with_tags(sentence, best_preterminals(posteriors)) if tokens else sentence
-        # One word needs no posterior: there is but one tree.
+        # One word has only one tree, whatever the posteriors.
         if length > 1 and not (entries.ends - entries.starts > 1).any():
             return self.refused(leaves, "no posteriors")
         summary = posteriors.spans
@@ -166,7 +166,7 @@ def _no_ids(sentence: Sentence) -> IntArray:
 
 
 def _with_tags(sentence: Sentence, tags: Sequence[str | None]) -> Sentence:
-    """The words under their tags; a sentence that is one of tags stays as it is."""
+    """The words under their tags; a sentence of tags is returned as it is."""
     words = [leaf.label if leaf.word is None else leaf.word for leaf in sentence]
     if all(tag is None or unescape(tag) == word for tag, word in zip(tags, words, strict=True)):
         return sentence

@@ -1,4 +1,4 @@
-"""Writing posteriors for others: what a grammar's charts say, in the form of ``posteriors_file``."""
+"""Writing the posteriors of a grammar's charts, in the format of ``posteriors_file``."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from mbrparse.grammar.pcfg import FloatArray
 
 
 class PosteriorsWriter:
-    """Collects the posteriors of sentences, and writes them when all are there."""
+    """Collects the posteriors of all sentences and writes them."""
 
     def __init__(self, labels: tuple[str, ...], consistent: bool = False, least: float = 0.0) -> None:
-        """With ``consistent`` sentences come with what is known of spans that nothing crosses.
+        """With ``consistent`` sentences have the probabilities that nothing crosses a span.
 
-        What is less probable than ``least`` is left out.
+        Entries less probable than ``least`` are left out.
         """
         self._labels = labels
         self._lengths: list[int] = []
@@ -27,7 +27,7 @@ class PosteriorsWriter:
         self._least = least
 
     def add(self, length: int, entries: SpanEntries | None, consistent: FloatArray | None = None) -> None:
-        """Take the next sentence in; None: nothing is known of it."""
+        """Add the next sentence; None: its posteriors are unknown."""
         self._lengths.append(length)
         if self._crossing:
             unknown = np.zeros(length * (length + 1) // 2)
@@ -41,10 +41,7 @@ class PosteriorsWriter:
         self._counts.append(kept)
 
     def write(self, stream: BinaryIO) -> None:
-        """Write the file's bytes.
-
-        Rounding may have brought a posterior a little above one.
-        """
+        """Write the file; posteriors that rounding brought above one are written as one."""
         none = np.zeros(0, np.int32)
         empty = SpanEntries(none, none, none, np.zeros(0), np.zeros(0))
         columns = zip(*(self._entries or [empty]), strict=True)

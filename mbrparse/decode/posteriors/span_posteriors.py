@@ -1,4 +1,4 @@
-"""Posteriors of labelled spans: what the objectives of the free space look at."""
+"""Posteriors of labelled spans, on which the objectives of the free space rest."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ class SpanChart(Protocol):
 
 
 class SentenceChart(SpanChart, Protocol):
-    """What every chart of a sentence can say: exhaustive, best-first or a forest's.
+    """The protocol of all charts of a sentence: exhaustive, best-first or a forest.
 
-    What only some can, decoders ask for in their own protocols.
+    Decoders have protocols of their own for what only some charts can do.
     """
 
     terminal_ids: IntArray
     spent: float
-    """What a limit of time counts for it, in seconds."""
+    """The seconds that count for a time limit."""
 
     @property
     def log_prob(self) -> float: ...
@@ -49,12 +49,12 @@ class SentenceChart(SpanChart, Protocol):
 
     @property
     def failure(self) -> str:
-        """Why there is no parse, where there is none."""
+        """Why there is no parse."""
         ...
 
     @property
     def unfinished(self) -> bool:
-        """Whether the time was up before all of it was there."""
+        """Whether the time limit ended it before it was complete."""
         ...
 
 
@@ -62,8 +62,8 @@ class Posteriors:
     """g(start, label, end) of one sentence.
 
     ``spans`` holds, by cell (``cell_of``), the most probable label, its posterior and the sum over
-    labels; label ids are positions in ``labels``, which are in text order. Both it and the full list of
-    entries are fetched when they are first asked for. They may come from a chart or from any other model.
+    labels; label ids are positions in ``labels``, which are in text order. Spans and the full list of entries
+    are computed on first access, from a chart or from given posteriors.
     """
 
     def __init__(
@@ -89,7 +89,7 @@ class Posteriors:
         labels: tuple[str, ...],
         consistent: Callable[[], FloatArray] | None = None,
     ) -> Posteriors:
-        """Those of a chart; ``consistent`` is what finds its ``consistent`` spans."""
+        """Those of a chart; ``consistent`` computes its ``consistent`` spans."""
         return cls(chart.length, labels, chart.span_summary, chart.span_posteriors, consistent=consistent)
 
     @classmethod
@@ -120,13 +120,13 @@ class Posteriors:
     def consistent(self) -> FloatArray:
         """c by cell: the probability that no constituent of the true n-ary tree crosses the span.
 
-        Continuations are no constituents. Raises PosteriorsError where posteriors of spans are all that is
-        known: which spans are there together they do not say.
+        Continuations are no constituents. Raises PosteriorsError where only posteriors of spans are known,
+        which do not give the joint probabilities of spans.
         """
         if self._consistent_of is None:
             raise PosteriorsError(
-                "it is not known what crosses a span",
-                remedy="ask a grammar's exhaustive chart, or list it in the file (docs/posteriors.md)",
+                "the probability that nothing crosses a span is unknown",
+                remedy="use a grammar's exhaustive chart, or list it in the file (docs/posteriors.md)",
             )
         return self._consistent_of()
 
