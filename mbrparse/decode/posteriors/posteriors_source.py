@@ -103,7 +103,7 @@ class PosteriorsSource:
         return Evidence(sentence, _no_ids(sentence), reason=reason)
 
     def evidence(self, batch: Batch) -> Iterator[Evidence]:
-        """Yield the evidence of sentences; before any, raises InputMismatchError for those of another file."""
+        """Yield the evidence of sentences; first raises InputMismatchError for those of another file."""
         numbered = list(enumerate(batch.sentences, start=batch.first))
         for index, sentence in numbered:
             self._check_sentence(index, sentence, batch.source)
