@@ -16,7 +16,7 @@ from mbrparse.decode.candidates.samples import Samples, generator
 from mbrparse.grammar.charts.clock import NO_LIMIT, Clock
 from mbrparse.grammar.charts.dop.dop_charts import DopCharts, Filled
 from mbrparse.grammar.charts.dop.dop_descent import BEGINS, DopCompositions
-from mbrparse.grammar.charts.dop.dop_draws import dop_draw, no_sums
+from mbrparse.grammar.charts.dop.dop_draws import Sums, dop_draw
 from mbrparse.grammar.pcfg import IntArray
 
 # A node and the address that a fragment goes on with there, or BEGINS.
@@ -114,7 +114,8 @@ class Draws:
         self._filled = filled
         self._clock = clock
         self._length = len(filled.terminal_ids)
-        self._sums = no_sums(filled.forest)
+        at = np.full(len(filled.forest.group), -1, np.int64)
+        self._sums = Sums(at, np.empty(0), np.empty(0, np.int64), np.empty(0), np.zeros(2, np.int64))
         self._random = generator(filled.terminal_ids, seed)
 
     def more(self, count: int) -> Samples:

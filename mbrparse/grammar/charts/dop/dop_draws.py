@@ -34,12 +34,6 @@ class Sums(NamedTuple):
     used: Offsets  # how much of by_rule and of by_address is
 
 
-def no_sums(forest: DopForest) -> Sums:
-    """Those of a forest of which nothing was drawn yet."""
-    at = np.full(len(forest.group), -1, np.int64)
-    return Sums(at, np.empty(0), np.empty(0, np.int64), np.empty(0), np.zeros(2, np.int64))
-
-
 @kernel
 def dop_draw(
     tables: DopTables,

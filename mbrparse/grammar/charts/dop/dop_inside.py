@@ -55,6 +55,22 @@ class DopValues(NamedTuple):
     node_adjoint: Floats  # its derivatives of them
 
 
+class Rows(NamedTuple):
+    """Rows of LANES values: those of the node at work, and of the vectors of left and of right children."""
+
+    node: Floats
+    left: Floats
+    right: Floats
+
+
+class Side(NamedTuple):
+    """The vectors of the children of one side, and by address the child and its weight as a frontier."""
+
+    rows: Floats
+    children: Indices
+    cuts: Floats
+
+
 @kernel
 def dop_inside(
     tables: DopTables, forest: DopForest, values: DopValues, best: bool | None, stop: Ints
@@ -72,6 +88,9 @@ def dop_inside(
     of_left, of_right, first = vectors.left, vectors.right, tables.first
     left_cuts, right_cuts = as_rows(tables.left_cut), as_rows(tables.right_cut)
     ups, keeps = as_rows(tables.up), as_rows(tables.keep)
+    rows = Rows(node_rows, left_rows, right_rows)
+    left_side = Side(left_rows, tables.left_child, left_cuts)
+    right_side = Side(right_rows, tables.right_child, right_cuts)
     value[: forest.n_zeros if forest.n_values else 0] = 0
     for node in range(len(group)):
         if stop[0]:
@@ -102,7 +121,7 @@ def dop_inside(
                     factor = power(exponent[lefts[production]] + exponent[rights[production]] - top)
                     left, right = of_left[production], of_right[production]
                     if left >= 0 and right >= 0:
-                        _add_products(node_rows, own, left_rows, left, right_rows, right, size, factor, best)
+                        _add_products(rows, own, left, right, size, factor, best)
                     elif left >= 0:
                         _copy(node_rows, own, left_rows, left, size, factor)
                     elif right >= 0:
@@ -128,17 +147,15 @@ def dop_inside(
         while vector >= 0:
             rule = vectors.rule[vector]
             size = (first[rule + 1] - first[rule]) // LANES
-            children, cuts, row = tables.left_child, left_cuts, vectors.row[vector]
-            _gather(left_rows, row, first[rule], size, children, cuts, node_values, inside[node], scale, best)
+            row = vectors.row[vector]
+            _gather(left_side, row, first[rule], size, node_values, inside[node], scale, best)
             vector = vectors.next[vector]
         vector = vectors.first_right[node]
         while vector >= 0:
             rule = vectors.rule[vector]
             size = (first[rule + 1] - first[rule]) // LANES
-            children, cuts, row = tables.right_child, right_cuts, vectors.row[vector]
-            _gather(
-                right_rows, row, first[rule], size, children, cuts, node_values, inside[node], scale, best
-            )
+            row = vectors.row[vector]
+            _gather(right_side, row, first[rule], size, node_values, inside[node], scale, best)
             vector = vectors.next[vector]
         # The next node finds zeros.
         clear(tables, forest, node_rows, node)
@@ -175,16 +192,9 @@ def clear(tables: DopTables, forest: DopForest, node_rows: Floats, node: int) ->
 
 @kernel
 def _add_products(
-    node_rows: Floats,
-    own: int,
-    left_rows: Floats,
-    left: int,
-    right_rows: Floats,
-    right: int,
-    size: int,
-    factor: float,
-    best: bool | None,
+    rows: Rows, own: int, left: int, right: int, size: int, factor: float, best: bool | None
 ) -> None:
+    node_rows, left_rows, right_rows = rows.node, rows.left, rows.right
     factors = repeated(node_rows, factor)
     for row in range(size):
         product = multiply(load(left_rows, row, left), load(right_rows, row, right))
@@ -205,18 +215,17 @@ def _copy(node_rows: Floats, own: int, rows: Floats, first: int, size: int, fact
 
 @kernel
 def _gather(
-    rows: Floats,
+    side: Side,
     at: int,
     first: int,
     size: int,
-    children: Indices,
-    cuts: Floats,
     node_values: FloatArray,
     inside: float,
     scale: float,
     best: bool | None,
 ) -> None:
     """What a child makes of the addresses of a rule, by itself."""
+    rows, children, cuts = side.rows, side.children, side.cuts
     below, scales = repeated(rows, inside), repeated(rows, scale)
     for row in range(size):
         x = gather(node_values, children, first + LANES * row)

@@ -7,15 +7,24 @@ to E_l. The posterior of label A, the sum of q_p D_p, is root I_A + the sum of e
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from mbrparse.grammar.charts.dop.dop_forest_kernels import DopForest
-from mbrparse.grammar.charts.dop.dop_inside import DopValues, as_rows, is_root, power, root_value
+from mbrparse.grammar.charts.dop.dop_inside import DopValues, Rows, as_rows, is_root, power, root_value
 from mbrparse.grammar.charts.dop.dop_tables import LANES, DopTables
 from mbrparse.grammar.charts.rule_tables import Floats, Indices, Ints
 from mbrparse.grammar.charts.vector import load, multiply, multiply_add, repeated, store, total_of, zeros
 from mbrparse.grammar.kernel import kernel
 from mbrparse.grammar.pcfg import FloatArray
+
+
+class Adjoints(NamedTuple):
+    """The derivatives of the vectors of left children of one start, and of right children."""
+
+    left: Floats
+    right: Floats
 
 
 @kernel
@@ -31,6 +40,7 @@ def dop_outside(tables: DopTables, forest: DopForest, values: DopValues, stop: I
     node_values = node_rows.reshape(node_rows.size)
     left_cuts, right_cuts = as_rows(tables.left_cut), as_rows(tables.right_cut)
     ups, keeps = as_rows(tables.up), as_rows(tables.keep)
+    rows, adjoints = Rows(node_rows, left_rows, right_rows), Adjoints(to_left, to_right)
     total, top = root_value(tables, forest, values, None)
     zero = zeros(node_rows)
     outside[:] = 0
@@ -90,19 +100,7 @@ def dop_outside(tables: DopTables, forest: DopForest, values: DopValues, stop: I
                 factor = power(exponent[left_node] + exponent[right_node] - exponent[node])
                 if left >= 0 and right >= 0:
                     at = left - before
-                    _pass_on(
-                        node_rows,
-                        own,
-                        size,
-                        factor,
-                        left_rows,
-                        left,
-                        right_rows,
-                        right,
-                        to_left,
-                        at,
-                        to_right,
-                    )
+                    _pass_on(rows, adjoints, own, size, factor, left, right, at)
                 elif left >= 0:
                     outside[right_node] += _pass_beside(
                         node_rows, own, size, factor, left_rows, left, to_left, left - before
@@ -147,19 +145,11 @@ def _scatter(
 
 @kernel
 def _pass_on(
-    node_rows: Floats,
-    own: int,
-    size: int,
-    factor: float,
-    left_rows: Floats,
-    left: int,
-    right_rows: Floats,
-    right: int,
-    to_left: Floats,
-    at: int,
-    to_right: Floats,
+    rows: Rows, adjoints: Adjoints, own: int, size: int, factor: float, left: int, right: int, at: int
 ) -> None:
     """Pass the derivatives of a rule's addresses on to the vectors of both children."""
+    node_rows, left_rows, right_rows = rows.node, rows.left, rows.right
+    to_left, to_right = adjoints.left, adjoints.right
     factors = repeated(node_rows, factor)
     for row in range(size):
         adjoint = multiply(factors, load(node_rows, row, own))
