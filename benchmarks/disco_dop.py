@@ -22,7 +22,7 @@ from typing import get_args
 
 from mbrparse.decode.trees import LabelledSpans
 from mbrparse.evaluate.profiles.counts import SentenceCounts
-from mbrparse.evaluate.tables.columns import Columns
+from mbrparse.evaluate.tables.count_table import Columns
 from mbrparse.evaluate.tables.criteria import rates
 from mbrparse.experiments.dop.model_trial import Model, Search, timed_parses
 from mbrparse.experiments.held_out import HeldOut

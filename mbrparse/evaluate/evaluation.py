@@ -24,7 +24,7 @@ from mbrparse.evaluate.profiles.profile_table import (
 from mbrparse.evaluate.risk import sources_of
 from mbrparse.evaluate.runs import Runs
 from mbrparse.evaluate.settings import Settings
-from mbrparse.evaluate.tables.columns import Columns
+from mbrparse.evaluate.tables.count_table import Columns
 from mbrparse.evaluate.tables.criteria import FELL_BACK
 from mbrparse.evaluate.tables.rate_tables import Format, Summary, render, summarize
 from mbrparse.evaluate.tables.significance import Significance, significance

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mbrparse.errors import MbrparseError
-from mbrparse.evaluate.tables.columns import Columns
+from mbrparse.evaluate.tables.count_table import Columns
 from mbrparse.evaluate.tables.criteria import MORE, PAPER
 from mbrparse.evaluate.trees.agreement import Form, Place
 from mbrparse.evaluate.trees.gold import Comparison, GoldSentence, OriginalForms, compared_labels

@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mbrparse.evaluate.breakdowns import Breakdown
-from mbrparse.evaluate.tables.columns import Columns
+from mbrparse.evaluate.tables.count_table import Columns
 from mbrparse.evaluate.tables.criteria import DASH, quotients
 from mbrparse.evaluate.tables.grids import Cell
 from mbrparse.evaluate.tables.significance import EQUAL, bootstrap, columns, interval, p_value
 
 if TYPE_CHECKING:
-    from mbrparse.evaluate.tables.columns import Floats
+    from mbrparse.evaluate.tables.count_table import Floats
     from mbrparse.evaluate.tables.criteria import Average, Criterion
     from mbrparse.run.jobs import Jobs
 

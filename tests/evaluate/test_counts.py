@@ -17,7 +17,7 @@ from evaluation_cases import GOLD, ORIGINAL_GOLD, PARSE, write
 from mbrparse.errors import CorpusError, InputMismatchError
 from mbrparse.evaluate.drawing import read_sentences
 from mbrparse.evaluate.profiles.counts import SentenceCounts, count_matches, counts_table
-from mbrparse.evaluate.tables.columns import Columns
+from mbrparse.evaluate.tables.count_table import Columns
 from mbrparse.evaluate.tables.criteria import (
     COVERAGE,
     MORE,

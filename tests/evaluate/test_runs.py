@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 import mbrparse as mp
 from mbrparse.evaluate.runs import Runs
-from mbrparse.evaluate.tables.columns import Columns
+from mbrparse.evaluate.tables.count_table import Columns
 from mbrparse.evaluate.tables.criteria import Criterion, ratio
 
 RATE = ratio("rate", "rate", "matched", "gold")

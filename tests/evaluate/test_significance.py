@@ -18,7 +18,7 @@ from scipy.stats import bootstrap as scipy_bootstrap
 
 from mbrparse.evaluate.evalb.evalb_counts import EVALB, EvalbCounts
 from mbrparse.evaluate.profiles.counts import SentenceCounts
-from mbrparse.evaluate.tables.columns import Columns
+from mbrparse.evaluate.tables.count_table import Columns
 from mbrparse.evaluate.tables.criteria import MORE, PAPER, Average, Criterion, rates
 from mbrparse.evaluate.tables.significance import Significance, significance
 

@@ -23,7 +23,7 @@ from mbrparse.evaluate.trees.gold import ComparedTrees
 from mbrparse.evaluate.trees.sources import TreeSource
 
 if TYPE_CHECKING:
-    from mbrparse.evaluate.tables.columns import Column, Columns
+    from mbrparse.evaluate.tables.count_table import Column, Columns
     from mbrparse.evaluate.trees.gold import Tally
 
 

@@ -29,7 +29,7 @@ from mbrparse.evaluate.profiles.span_counts import (
     SpanCounts,
     count_spans,
 )
-from mbrparse.evaluate.tables.columns import Columns
+from mbrparse.evaluate.tables.count_table import Columns
 from mbrparse.evaluate.tables.criteria import CONSISTENT, COVERAGE, MORE, PAPER, Criterion
 from mbrparse.evaluate.trees.gold import PAPER_FORM, Comparison, Tally
 from mbrparse.evaluate.trees.sources import TreeSource

@@ -25,7 +25,7 @@ from mbrparse.evaluate.trees.sources import AlignedParses, Sentence, TreeSource
 from mbrparse.log import Log
 
 if TYPE_CHECKING:
-    from mbrparse.evaluate.tables.columns import Column, Columns
+    from mbrparse.evaluate.tables.count_table import Column, Columns
     from mbrparse.evaluate.trees.gold import Tally
 
 

@@ -20,7 +20,7 @@ from mbrparse.evaluate.report.sentence_records import SentenceRecords
 from mbrparse.evaluate.tables.significance_report import letters
 
 if TYPE_CHECKING:
-    from mbrparse.evaluate.tables.columns import Column, Columns
+    from mbrparse.evaluate.tables.count_table import Column, Columns
 
 
 def page_index(compared: KeptComparison, records: SentenceRecords, chunk: int) -> dict[str, Any]:

@@ -30,7 +30,7 @@ from typing import Literal
 
 import numpy as np
 
-from mbrparse.evaluate.tables.columns import Column, Columns, Floats
+from mbrparse.evaluate.tables.count_table import Column, Columns, Floats
 
 Average = Literal["pooled", "sentence"]
 

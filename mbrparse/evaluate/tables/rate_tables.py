@@ -33,7 +33,7 @@ from mbrparse.evaluate.tables.significance_report import (
 from mbrparse.version import __version__
 
 if TYPE_CHECKING:
-    from mbrparse.evaluate.tables.columns import Columns
+    from mbrparse.evaluate.tables.count_table import Columns
     from mbrparse.evaluate.tables.significance import Significance
 
 Format = Literal["text", "markdown", "latex", "html", "csv", "json"]

@@ -11,7 +11,7 @@ from mbrparse.evaluate.tables.grids import Cell
 from mbrparse.evaluate.tables.significance import LEVEL, Significance
 
 if TYPE_CHECKING:
-    from mbrparse.evaluate.tables.columns import Columns, Floats
+    from mbrparse.evaluate.tables.count_table import Columns, Floats
     from mbrparse.evaluate.tables.grids import Grid
 
 #: What the marks mean.

@@ -15,7 +15,7 @@ import pandas as pd
 
 from mbrparse.evaluate.evaluation import evaluate_files
 from mbrparse.evaluate.settings import Settings
-from mbrparse.evaluate.tables.columns import Columns
+from mbrparse.evaluate.tables.count_table import Columns
 from mbrparse.evaluate.tables.criteria import DASH, Average, Criterion, rates
 from mbrparse.evaluate.tables.grids import Cell, Grid, grid_of
 from mbrparse.evaluate.tables.rate_tables import Summary, cells, summarize

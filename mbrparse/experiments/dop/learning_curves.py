@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from mbrparse.evaluate.profiles.counts import SentenceCounts
-from mbrparse.evaluate.tables.columns import Columns
+from mbrparse.evaluate.tables.count_table import Columns
 from mbrparse.evaluate.tables.criteria import PAPER, rates
 from mbrparse.evaluate.tables.grids import Grid, grid_of
 from mbrparse.experiments.dop.model_trial import Design, Model, Search, timed_parses

@@ -16,7 +16,7 @@ import numpy as np
 
 from mbrparse.decode.parser import Parser
 from mbrparse.evaluate.profiles.counts import SentenceCounts
-from mbrparse.evaluate.tables.columns import Columns
+from mbrparse.evaluate.tables.count_table import Columns
 from mbrparse.evaluate.tables.criteria import PAPER, rates
 from mbrparse.experiments.held_out import HeldOut
 from mbrparse.grammar.pcfg import PCFG
