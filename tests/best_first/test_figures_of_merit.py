@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mbrparse.decode.best_first.merit_kernels import Span, figure_of_merit
+from mbrparse.decode.best_first.merit_kernels import SentenceStatistics, Span, figure_of_merit
 from mbrparse.decode.best_first.merits import DEFAULT_MERIT, FACTORS, MERITS, Merit
+from mbrparse.decode.best_first.smoothed_statistics import StatisticsTables, no_statistics
 from mbrparse.grammar.induce import induce
 from mbrparse.grammar.pcfg import PCFG, FloatArray
 from mbrparse.grammar.rules import quote
 from mbrparse.grammar.statistics.gather import BOUNDARY, count_statistics
-from mbrparse.grammar.statistics.smoothed import SentenceStatistics, StatisticsTables, no_statistics
 from mbrparse.treebank.brackets import read_tree
 from mbrparse.treebank.corpora import SourceTree
 

@@ -11,12 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import grammars, sentences
 
+from mbrparse.decode.best_first.smoothed_statistics import StatisticsTables, witten_bell
 from mbrparse.errors import GrammarError, InputMismatchError
 from mbrparse.grammar.induce import induce
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.rules import quote
 from mbrparse.grammar.statistics.gather import BOUNDARY, Statistics, count_statistics, expect_statistics
-from mbrparse.grammar.statistics.smoothed import StatisticsTables, witten_bell
 from mbrparse.grammar.statistics.statistics_file import read_statistics, write_statistics
 from mbrparse.treebank.brackets import read_tree
 from mbrparse.treebank.corpora import SourceTree

@@ -29,12 +29,12 @@ from mbrparse.decode.best_first.search_kernels import (
     run_slice,
 )
 from mbrparse.decode.best_first.search_state import Control
+from mbrparse.decode.best_first.smoothed_statistics import StatisticsTables, no_statistics
 from mbrparse.errors import GrammarError, MbrparseError
 from mbrparse.grammar.charts.clock import NO_LIMIT, Clock
 from mbrparse.grammar.charts.factory import ChartFactory
 from mbrparse.grammar.charts.rule_tables import starts
 from mbrparse.grammar.pcfg import PCFG, IntArray
-from mbrparse.grammar.statistics.smoothed import StatisticsTables, no_statistics
 
 # Pops and edges of one kernel call, a tenth of a second: between two calls Python handles signals.
 SLICE = 50_000

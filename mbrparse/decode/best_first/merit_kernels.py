@@ -51,7 +51,6 @@ from mbrparse.decode.best_first.search_state import (
 )
 from mbrparse.grammar.kernel import kernel
 from mbrparse.grammar.pcfg import FloatArray, IntArray
-from mbrparse.grammar.statistics.smoothed import SentenceStatistics
 
 # Factors of a figure of merit, for N over t_j..t_{k-1} and with beta its inside estimate.
 SERIAL = 1  # how many constituents were proposed before (alone: last in, first out)
@@ -79,6 +78,29 @@ class Span(NamedTuple):
     end: int
     symbol: int
     serial: int
+
+
+class SentenceStatistics(NamedTuple):
+    """The statistics of one sentence t_0..t_{n-1}, for kernels; all logs are natural.
+
+    log_prior      float64 [symbols]            p(N): the share of N among all constituents, tags included
+    log_left       float64 [tags + 1, symbols]  p(N | t); the last row is the boundary's
+    log_right      float64 [tags + 1, symbols]  p(t | N), by tag first
+    tags           int32 [n + 2]                t_{-1}, t_0, ..., t_n
+    log_unigram    float64 [n + 1]              p(t_m), for m = 0..n
+    log_bigram     float64 [n + 1]              p(t_m | t_{m-1})
+    bigram_sum     float64 [n + 2]              sum of log_bigram[:m]
+    trigram_sum    float64 [n + 2]              the same of p(t_m | t_{m-2}, t_{m-1})
+    """
+
+    log_prior: FloatArray
+    log_left: FloatArray
+    log_right: FloatArray
+    tags: IntArray
+    log_unigram: FloatArray
+    log_bigram: FloatArray
+    bigram_sum: FloatArray
+    trigram_sum: FloatArray
 
 
 class LeftCorners(NamedTuple):

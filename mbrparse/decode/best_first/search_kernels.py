@@ -17,6 +17,7 @@ import numpy as np
 from mbrparse.decode.best_first.merit_kernels import (
     PREFIX,
     LeftCorners,
+    SentenceStatistics,
     pass_prefix,
     prefix_from,
     update_merit,
@@ -60,7 +61,6 @@ from mbrparse.decode.best_first.search_state import (
 )
 from mbrparse.grammar.kernel import kernel
 from mbrparse.grammar.pcfg import FloatArray, IntArray
-from mbrparse.grammar.statistics.smoothed import SentenceStatistics
 
 # Why the kernel returned.
 SLICE_OVER, FOUND, EXHAUSTED, LIMIT, FULL_EDGES, FULL_CONSTITUENTS, TIME_UP = range(7)

@@ -15,11 +15,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from mbrparse.decode.best_first.merit_kernels import SentenceStatistics
 from mbrparse.errors import GrammarError, InputMismatchError
 from mbrparse.grammar.pcfg import PCFG, FloatArray, IntArray
 from mbrparse.grammar.rules import quote
@@ -27,29 +28,6 @@ from mbrparse.grammar.statistics.gather import BOUNDARY, Statistics
 
 # Two dense tables of symbols by tags; past this many cells (words as terminals) they would not fit.
 MAX_CELLS = 100_000_000
-
-
-class SentenceStatistics(NamedTuple):
-    """The statistics of one sentence t_0..t_{n-1}, for kernels; all logs are natural.
-
-    log_prior      float64 [symbols]            p(N): the share of N among all constituents, tags included
-    log_left       float64 [tags + 1, symbols]  p(N | t); the last row is the boundary's
-    log_right      float64 [tags + 1, symbols]  p(t | N), by tag first
-    tags           int32 [n + 2]                t_{-1}, t_0, ..., t_n
-    log_unigram    float64 [n + 1]              p(t_m), for m = 0..n
-    log_bigram     float64 [n + 1]              p(t_m | t_{m-1})
-    bigram_sum     float64 [n + 2]              sum of log_bigram[:m]
-    trigram_sum    float64 [n + 2]              the same of p(t_m | t_{m-2}, t_{m-1})
-    """
-
-    log_prior: FloatArray
-    log_left: FloatArray
-    log_right: FloatArray
-    tags: IntArray
-    log_unigram: FloatArray
-    log_bigram: FloatArray
-    bigram_sum: FloatArray
-    trigram_sum: FloatArray
 
 
 class StatisticsTables:
