@@ -33,10 +33,10 @@ def merge(
     from mbrparse.decode.parse_input import numbered
     from mbrparse.decode.stored_lines import CODEC, writer_of
     from mbrparse.run.manifest import NAME
-    from mbrparse.run.parts import Parts
+    from mbrparse.run.shard_folders import ShardFolders
     from mbrparse.run.work_folder import BLOCKS
 
-    merged = Parts(parts, CODEC, with_progress)
+    merged = ShardFolders(parts, CODEC, with_progress)
     writer = writer_of(merged.manifest)
     paths = output_paths(output, merged.manifest.objectives)
     kept = {

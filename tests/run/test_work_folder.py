@@ -16,7 +16,7 @@ from mbrparse.decode.sentences import read_chunks
 from mbrparse.decode.stored_lines import CODEC
 from mbrparse.errors import FileError, InputMismatchError, MbrparseError, OptionsError
 from mbrparse.run.manifest import WHOLE, Manifest, Shard
-from mbrparse.run.parts import Parts
+from mbrparse.run.shard_folders import ShardFolders
 from mbrparse.run.work_folder import WorkFolder, work_folder
 
 SIZE = 3
@@ -102,7 +102,7 @@ def test_killed_resumed_and_merged(count: int, of: int, limits: list[int], chanc
                 # All is there, and nothing is parsed.
                 assert trees(parsed(folder, path, 0)) == mine
         chance.shuffle(shards)
-        parts = Parts((Path(place) / str(shard.number) for shard in shards), CODEC)
+        parts = ShardFolders((Path(place) / str(shard.number) for shard in shards), CODEC)
         assert parts.sentences == count
         assert trees(parts.lines()) == sentences
 
@@ -219,7 +219,7 @@ def test_what_was_cut_off_is_parsed_again(tmp_path: Path, path: Path) -> None:
         assert opened.sentences == 6
         assert len(trees(parsed(opened, path))) == 20
     assert told == [f"{blocks}: damaged after 2 blocks; the rest is parsed again"]
-    assert Parts([folder], CODEC).sentences == 20
+    assert ShardFolders([folder], CODEC).sentences == 20
 
 
 def parts(tmp_path: Path, path: Path, of: int = 3) -> list[Path]:
@@ -231,7 +231,7 @@ def parts(tmp_path: Path, path: Path, of: int = 3) -> list[Path]:
 
 def refused(folders: list[Path], *messages: str) -> None:
     with pytest.raises(MbrparseError) as raised:
-        Parts(folders, CODEC)
+        ShardFolders(folders, CODEC)
     for message in messages:
         assert message in str(raised.value)
 
@@ -254,7 +254,7 @@ def test_parts_that_are_not_all_of_one_run(tmp_path: Path, path: Path) -> None:
     refused([one, tmp_path / "more", three], "more: parsed from another input than", "parse shard 2/3 again")
     refused([one, tmp_path / "none"], "none: not a part: no such folder; a part is")
     refused([one, tmp_path], "not a part: there is no manifest.json")
-    assert Parts([three, one, two], CODEC).sentences == 20
+    assert ShardFolders([three, one, two], CODEC).sentences == 20
 
 
 def test_parts_that_are_not_whole(tmp_path: Path, path: Path) -> None:
@@ -276,7 +276,7 @@ def test_parts_that_are_not_whole(tmp_path: Path, path: Path) -> None:
     (two / "blocks").write_bytes((three / "blocks").read_bytes())
     refused([one, two, three], "part-2: shard 2/3 is not finished, or was damaged, after 0 blocks")
     blocks.write_bytes(data)
-    merged = Parts([one, two, three], CODEC)
+    merged = ShardFolders([one, two, three], CODEC)
     blocks.write_bytes(data[:20])
     with pytest.raises(FileError, match="part-2: shard 2/3 is not finished"):
         list(merged.lines())

@@ -17,7 +17,7 @@ Line = TypeVar("Line")
 _SHOWN = 5
 
 
-class Part(NamedTuple):
+class ShardFolder(NamedTuple):
     """The work folder of one shard."""
 
     folder: Path
@@ -26,7 +26,7 @@ class Part(NamedTuple):
     end: End
 
 
-class Parts(Generic[Line]):
+class ShardFolders(Generic[Line]):
     """All parts of a run."""
 
     def __init__(
@@ -112,13 +112,13 @@ def _check_one_run(folders: Sequence[Path], manifests: Sequence[Manifest]) -> No
         )
 
 
-def _part(folder: Path, shard: Shard) -> Part:
+def _part(folder: Path, shard: Shard) -> ShardFolder:
     """Read a part through; raises FileError unless it is finished and whole."""
     count = sentences = 0
     for one in BlocksFile(folder / BLOCKS).records():
         if isinstance(one, End):
             if count == len(shard.blocks(one.blocks)):
-                return Part(folder, shard, sentences, one)
+                return ShardFolder(folder, shard, sentences, one)
             break
         if one.number != shard.number - 1 + count * shard.of:
             break
