@@ -22,7 +22,7 @@ from mbrparse.grammar.charts.chart import Wanted
 from mbrparse.grammar.charts.factory import ChartFactory
 from mbrparse.grammar.induce import induce
 from mbrparse.grammar.pcfg import PCFG, IntArray
-from mbrparse.grammar.statistics.gather import Statistics, count_statistics
+from mbrparse.grammar.tag_statistics import Statistics, count_statistics
 from mbrparse.treebank.binarize import Binarization
 from mbrparse.treebank.corpora import SourceTree, read_corpus
 from mbrparse.treebank.prepare import Preparation, PreparationStatistics, prepare

@@ -23,8 +23,7 @@ from mbrparse.experiments.goodman.bracketed_trial import BracketedTrial, Design
 from mbrparse.experiments.pereira_schabes.palindromes import PalindromeTrial
 from mbrparse.grammar.grammars import train as count
 from mbrparse.grammar.pcfg import PCFG
-from mbrparse.grammar.statistics.gather import count_statistics
-from mbrparse.grammar.statistics.statistics_file import read_statistics, write_statistics
+from mbrparse.grammar.tag_statistics import count_statistics, read_statistics, write_statistics
 from mbrparse.grammar.training.bracketings import BracketedSentence
 from mbrparse.grammar.training.iterations import Training, train
 from mbrparse.grammar.training.random_grammar import random_grammar

@@ -175,7 +175,7 @@ class BestFirstOptions:
         from mbrparse.decode.best_first.best_first import BestFirst, Until
         from mbrparse.decode.best_first.merits import MERITS
         from mbrparse.errors import MbrparseError
-        from mbrparse.grammar.statistics.statistics_file import read_statistics
+        from mbrparse.grammar.tag_statistics import read_statistics
 
         try:
             until = Until.parse(self.until)

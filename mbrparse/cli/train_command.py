@@ -244,7 +244,7 @@ def _count(trees: Iterable[SourceTree], output: str, words: WordOptions, statist
     with atomic_outputs():
         write_rules(rules, output)
         if statistics is not None and counts is not None:
-            from mbrparse.grammar.statistics.statistics_file import write_statistics
+            from mbrparse.grammar.tag_statistics import write_statistics
 
             write_statistics(counts, statistics)
     note(f"{sum(weight.count or 0 for weight in rules.start.values()):g} trees, {len(rules.rules)} rules")

@@ -20,7 +20,7 @@ from mbrparse.treebank.labels import escape
 from mbrparse.treebank.tree import Tree
 
 if TYPE_CHECKING:
-    from mbrparse.grammar.statistics.gather import Statistics
+    from mbrparse.grammar.tag_statistics import Statistics
 
 _REMEDY = "binarize the trees first: mbrparse binarize"
 
@@ -161,6 +161,6 @@ def with_trained_tagger(model: UnknownWords, trees: Sequence[SourceTree], log: L
 
 def _statistics(trees: Iterable[SourceTree], terminals: TerminalKind) -> Statistics:
     # Imported here since its module loads the kernels of charts.
-    from mbrparse.grammar.statistics.gather import count_statistics
+    from mbrparse.grammar.tag_statistics import count_statistics
 
     return count_statistics(trees, terminals)

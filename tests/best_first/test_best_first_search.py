@@ -19,7 +19,7 @@ from mbrparse.errors import MbrparseError, OptionsError
 from mbrparse.grammar.charts.factory import ChartFactory
 from mbrparse.grammar.induce import induce
 from mbrparse.grammar.pcfg import PCFG, IntArray
-from mbrparse.grammar.statistics.gather import Statistics, count_statistics
+from mbrparse.grammar.tag_statistics import Statistics, count_statistics
 from mbrparse.treebank.corpora import SourceTree, read_corpus
 from mbrparse.treebank.prepare import Preparation, PreparationStatistics, prepare
 

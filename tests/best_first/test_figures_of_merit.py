@@ -14,7 +14,7 @@ from mbrparse.decode.best_first.smoothed_statistics import StatisticsTables, no_
 from mbrparse.grammar.induce import induce
 from mbrparse.grammar.pcfg import PCFG, FloatArray
 from mbrparse.grammar.rules import quote
-from mbrparse.grammar.statistics.gather import BOUNDARY, count_statistics
+from mbrparse.grammar.tag_statistics import BOUNDARY, count_statistics
 from mbrparse.treebank.brackets import read_tree
 from mbrparse.treebank.corpora import SourceTree
 

@@ -16,8 +16,14 @@ from mbrparse.errors import GrammarError, InputMismatchError
 from mbrparse.grammar.induce import induce
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.rules import quote
-from mbrparse.grammar.statistics.gather import BOUNDARY, Statistics, count_statistics, expect_statistics
-from mbrparse.grammar.statistics.statistics_file import read_statistics, write_statistics
+from mbrparse.grammar.tag_statistics import (
+    BOUNDARY,
+    Statistics,
+    count_statistics,
+    expect_statistics,
+    read_statistics,
+    write_statistics,
+)
 from mbrparse.treebank.brackets import read_tree
 from mbrparse.treebank.corpora import SourceTree
 

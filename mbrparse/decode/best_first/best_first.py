@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from mbrparse.decode.best_first.merits import DEFAULT_MERIT, MERITS, Merit
 from mbrparse.errors import MbrparseError, OptionsError
-from mbrparse.grammar.statistics.gather import Statistics
+from mbrparse.grammar.tag_statistics import Statistics
 
 
 class Until(NamedTuple):

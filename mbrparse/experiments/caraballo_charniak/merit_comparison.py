@@ -19,8 +19,7 @@ from mbrparse.grammar.grammar_file import read_rules_with_tagger
 from mbrparse.grammar.induce import induce
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.rules import RuleSet
-from mbrparse.grammar.statistics.gather import Statistics, count_statistics, expect_statistics
-from mbrparse.grammar.statistics.statistics_file import read_statistics
+from mbrparse.grammar.tag_statistics import Statistics, count_statistics, expect_statistics, read_statistics
 from mbrparse.log import Log, no_log
 from mbrparse.run.jobs import Jobs
 from mbrparse.run.results import Result, run_all

@@ -19,7 +19,7 @@ from mbrparse.decode.best_first.best_first_charts import BestFirstCharts
 from mbrparse.grammar.charts.chart import Derivation
 from mbrparse.grammar.charts.factory import ChartFactory
 from mbrparse.grammar.pcfg import PCFG
-from mbrparse.grammar.statistics.gather import Statistics
+from mbrparse.grammar.tag_statistics import Statistics
 from mbrparse.state_files import Schema, listed, number, parallel, record, truth, whole
 from mbrparse.treebank.labels import is_continuation
 from mbrparse.treebank.tree import Tree, constituents

@@ -12,8 +12,7 @@ from mbrparse.files import atomic_outputs
 from mbrparse.grammar.grammar_file import read_rules, write_rules
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.rules import RuleSet, TerminalKind
-from mbrparse.grammar.statistics.gather import expect_statistics
-from mbrparse.grammar.statistics.statistics_file import write_statistics
+from mbrparse.grammar.tag_statistics import expect_statistics, write_statistics
 from mbrparse.grammar.training.bracketings import (
     BracketedSentence,
     bracketed_sentences,

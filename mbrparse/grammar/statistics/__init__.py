@@ -1,1 +1,0 @@
-"""Tag n-grams and boundary statistics, for figures of merit."""
