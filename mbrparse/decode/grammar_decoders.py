@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
-from mbrparse.decode.decoders import Decoder, DecoderSlot
-from mbrparse.decode.derivations.viterbi_decoder import ViterbiDecoder
+from mbrparse.decode.decoders import Decoded, Decoder, DecoderSlot
 from mbrparse.decode.free.free_decoder import FreeDecoder
 from mbrparse.decode.nary.nary_decoder import NaryDecoder
 from mbrparse.decode.objectives import Kind, Objective
 from mbrparse.decode.parser_options import ParserOptions
 from mbrparse.decode.posteriors.span_posteriors import Posteriors, SentenceChart
 from mbrparse.errors import OptionsError
-from mbrparse.grammar.charts.chart import Wanted
+from mbrparse.grammar.charts.chart import Derivation, Wanted
 from mbrparse.grammar.charts.clock import Clock
+from mbrparse.grammar.charts.columns import Labels, Spans
 from mbrparse.grammar.charts.factory import TIE, ChartFactory
+from mbrparse.grammar.charts.nodes import columns_of
 from mbrparse.grammar.grammar_kinds import Grammar
-from mbrparse.grammar.pcfg import FloatArray
+from mbrparse.grammar.pcfg import PCFG, FloatArray
 from mbrparse.grammar.projection import has_annotations
 
 # Kernels take a while to load: those that most runs do not need are imported where they are used.
@@ -32,6 +33,29 @@ if TYPE_CHECKING:
 Maker = Callable[[list[Objective]], Decoder[Any]]
 
 _NARY = (Kind.NARY, Kind.EXACT_F)
+
+
+class DerivationChart(Protocol):
+    """A chart that knows the most probable derivation."""
+
+    def viterbi(self) -> Derivation: ...
+
+
+class ViterbiDecoder:
+    """Decodes for objectives that ask for the most probable derivation; all get the same tree."""
+
+    def __init__(self, grammar: PCFG, objectives: Sequence[Objective]) -> None:
+        self._labels = grammar.labels
+        self._label_ids = grammar.label_ids
+        self._objectives = objectives
+
+    def decode(self, chart: DerivationChart, posteriors: Posteriors) -> list[Decoded]:
+        """The best tree, once for each objective."""
+        derivation = chart.viterbi()
+        nodes = columns_of(derivation.nodes)
+        spans = Spans(nodes.starts, nodes.ends, self._label_ids[nodes.ids], self._labels)
+        preterminals = Labels(self._label_ids[derivation.preterminals], self._labels)
+        return [Decoded(spans, preterminals, log_prob=derivation.log_prob)] * len(self._objectives)
 
 
 class GrammarDecoders:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from mbrparse.decode.nary.held_constituents import HeldConstituents
+from mbrparse.decode.nary.nary_decoder import ConstituentSummary
 from mbrparse.decode.posteriors.posteriors_writer import PosteriorsWriter
 from mbrparse.files import atomic_outputs, open_output, open_output_bytes
 from mbrparse.grammar.charts.span_summary import SpanEntries
@@ -26,7 +26,7 @@ class Lines(NamedTuple):
     entries: SpanEntries | None = None
     candidates: tuple[str, ...] = ()  # their log probabilities and trees, tab-separated
     consistent: FloatArray | None = None
-    held: HeldConstituents | None = None  #: for the trees of a pooled F
+    held: ConstituentSummary | None = None  #: for the trees of a pooled F
     certified: tuple[tuple[str, bool], ...] = ()  #: by objective, where trees have a certificate
 
 

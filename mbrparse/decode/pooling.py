@@ -16,8 +16,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 
 from mbrparse.decode.details import nary_row
-from mbrparse.decode.nary.held_constituents import HeldConstituents, held_constituents
-from mbrparse.decode.nary.nary_decoder import NaryDecoder, PooledF
+from mbrparse.decode.nary.nary_decoder import ConstituentSummary, NaryDecoder, PooledF, constituent_summary
 from mbrparse.decode.objectives import Objective
 from mbrparse.decode.parse_files import Lines
 from mbrparse.decode.parse_result import Parse
@@ -37,10 +36,10 @@ class Pooling:
         self._decoder = decoder
         self._root = root
 
-    def held(self, parse: Parse) -> HeldConstituents | None:
+    def held(self, parse: Parse) -> ConstituentSummary | None:
         """What is kept of a sentence (None: it fell back)."""
         decoded = all(parse.decoded[place] is not None for place in self._rows)
-        return held_constituents(parse.posteriors) if parse.posteriors is not None and decoded else None
+        return constituent_summary(parse.posteriors) if parse.posteriors is not None and decoded else None
 
     def of_parses(self, parses: Sequence[Parse]) -> tuple[list[Parse], dict[str, float]]:
         """Return parses with trees of the largest pooled F, and the cost of a constituent by objective."""
@@ -51,7 +50,7 @@ class Pooling:
             done.append(parse if one is None else self._changed(parse, one, found))
         return done, {self._rows[place].name: pooled.cost for place, pooled in found.items()}
 
-    def _changed(self, parse: Parse, held: HeldConstituents, found: dict[int, PooledF]) -> Parse:
+    def _changed(self, parse: Parse, held: ConstituentSummary, found: dict[int, PooledF]) -> Parse:
         parts, decoded = list(parse.parts), list(parse.decoded)
         for place, pooled in found.items():
             there, before = parts[place], decoded[place]
@@ -80,7 +79,7 @@ class Pooling:
             for lines in progress(spool, "searching", spool.count):
                 yield self._with_pooled_trees(lines, found)
 
-    def _found(self, sentences: Iterable[HeldConstituents]) -> dict[int, PooledF]:
+    def _found(self, sentences: Iterable[ConstituentSummary]) -> dict[int, PooledF]:
         return {place: self._decoder.pooled(row, sentences) for place, row in self._rows.items()}
 
     def _with_pooled_trees(self, lines: Lines, found: dict[int, PooledF]) -> Lines:
@@ -132,7 +131,7 @@ class Spool:
             # The file has no name: only this process wrote to it.
             yield pickle.load(self._stream)
 
-    def held(self) -> Iterable[HeldConstituents]:
+    def held(self) -> Iterable[ConstituentSummary]:
         """What was kept of sentences that did not fall back; it can be iterated repeatedly."""
         return _Held(self)
 
@@ -153,5 +152,5 @@ class _Held:
     def __init__(self, spool: Spool) -> None:
         self._spool = spool
 
-    def __iter__(self) -> Iterator[HeldConstituents]:
+    def __iter__(self) -> Iterator[ConstituentSummary]:
         return (lines.held for lines in self._spool if lines.held is not None)

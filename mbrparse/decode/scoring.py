@@ -28,7 +28,7 @@ from mbrparse.treebank.tree import Tree
 if TYPE_CHECKING:
     import pandas as pd
 
-    from mbrparse.decode.derivations.tree_items import TreeItems
+    from mbrparse.decode.derivations.items import TreeItems
     from mbrparse.grammar.charts.chart import Chart
 
 Row = dict[str, Any]
@@ -76,7 +76,7 @@ class Scorer:
         self._probability = TreeProbability(grammar)
         self._items: TreeItems | None = None
         if options.needs_forest:
-            from mbrparse.decode.derivations.tree_items import TreeItems
+            from mbrparse.decode.derivations.items import TreeItems
 
             self._items = TreeItems(self._source.charts)
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mbrparse.decode.nary.held_constituents import HeldConstituents
+from mbrparse.decode.nary.nary_decoder import ConstituentSummary
 from mbrparse.decode.parse_files import Lines
 from mbrparse.decode.parse_input import Job
 from mbrparse.decode.posteriors.posteriors_file import GivenPosteriors
@@ -91,7 +91,7 @@ def decode(text: str) -> Lines:
     held = None
     if "held" in row:
         length, labels, summary, expected = row["held"]
-        held = HeldConstituents(length, tuple(labels), SpanSummary(*map(_to_array, summary)), expected)
+        held = ConstituentSummary(length, tuple(labels), SpanSummary(*map(_to_array, summary)), expected)
     return Lines(
         tuple(row["trees"]),
         row.get("details"),

@@ -12,8 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import grammars, sentences
 
-from mbrparse.decode.nary.counted_search import best_of_any_size
-from mbrparse.decode.nary.size_posteriors import size_posteriors
+from mbrparse.decode.nary.exact_f_decoder import best_of_any_size, size_posteriors
 from mbrparse.decode.objectives import OBJECTIVES
 from mbrparse.decode.parser import Parser
 from mbrparse.decode.posteriors.span_posteriors import Posteriors

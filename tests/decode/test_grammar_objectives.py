@@ -4,7 +4,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
-from types import ModuleType
 from typing import Any, NamedTuple
 from unittest import mock
 
@@ -20,19 +19,14 @@ from naive_objectives import GRAMMAR_OBJECTIVES, MAX_RULE_OBJECTIVES, gains, pro
 from strategies import grammars, sentences
 from unary_strategies import FEW_LABELS, unary_cases
 
-from mbrparse.decode.derivations import (
-    forest_decoder,
-    grammar_lanes,
-    kept_forests,
-    label_forest,
-    tree_search,
-)
-from mbrparse.decode.derivations.cell_masses import survey
-from mbrparse.decode.derivations.expectations import item_nodes
+from mbrparse.decode.derivations import forest_decoder, objective_search, search_memory
+from mbrparse.decode.derivations.bounds import survey
 from mbrparse.decode.derivations.forest_decoder import ForestDecoder
 from mbrparse.decode.derivations.gains import LANES
-from mbrparse.decode.derivations.kept_forest import Selection
-from mbrparse.decode.derivations.tree_search import GrammarTree
+from mbrparse.decode.derivations.item_posteriors import item_nodes
+from mbrparse.decode.derivations.items import ITEM_KINDS, ItemKind, item_kinds
+from mbrparse.decode.derivations.objective_search import GrammarTree
+from mbrparse.decode.derivations.pruned_forest import Selection
 from mbrparse.decode.free.free_decoder import best_preterminals
 from mbrparse.decode.objectives import OBJECTIVES, Item, Objective, Space
 from mbrparse.decode.parser import Parser
@@ -347,11 +341,11 @@ def test_where_memory_does_not_suffice_none_is_held() -> None:
     each = charts.charts([grammar.encode(["x"] * length) for length in lengths])
     assert as_numbers(decoder.trees(next(each))) == as_numbers(alone[0].trees)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(kept_forests, "empty_forest", mock.Mock(side_effect=MemoryError))
+        patch.setattr(search_memory, "empty_forest", mock.Mock(side_effect=MemoryError))
         long = next(each)
         with pytest.raises(MemoryError):
             decoder.trees(long)
-    assert decoder._kept._room is None
+    assert decoder._pruned._room is None
     assert as_numbers(decoder.trees(next(each))) == as_numbers(alone[2].trees)
 
 
@@ -490,11 +484,11 @@ def test_a_forest_too_large_for_memory_is_said_to_be_so(monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize(
-    ("module", "name"),
-    [(label_forest, "empty_forest"), (tree_search, "new_gains"), (tree_search, "new_values")],
+    "name",
+    ["empty_forest", "new_gains", "new_values"],
 )
 def test_a_sentence_that_memory_did_not_suffice_for_may_come_again(
-    module: ModuleType, name: str, monkeypatch: pytest.MonkeyPatch
+    name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Memory is taken into use once all of it is there: nothing is written where there is none."""
     third = Fraction(1, 3)
@@ -508,10 +502,12 @@ def test_a_sentence_that_memory_did_not_suffice_for_may_come_again(
     )
     sentences = [["x"] * length for length in (3, 40, 40, 3)]
     wanted = Parser(grammar, *ROWS).parse(sentences)
+    module = search_memory if name == "empty_forest" else objective_search
     allocate, lengths = getattr(module, name), []
 
     def fail_at_the_first_long_one(*arguments: Any) -> Any:
-        lengths.append(len(arguments[0].node_first if module is tree_search else range(arguments[0])))
+        first = arguments[0]
+        lengths.append(first if isinstance(first, int) else len(first.forest.node_first))
         if lengths[-1] > lengths[0] and lengths.count(lengths[-1]) == 1:
             raise MemoryError
         return allocate(*arguments)
@@ -527,7 +523,7 @@ def test_a_sentence_that_memory_did_not_suffice_for_may_come_again(
 def test_a_search_without_a_tree_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     """As where no posterior is large enough for a number: a sentence then falls back."""
     monkeypatch.setattr(
-        grammar_lanes, "_roots", lambda grammar, _: np.full((len(grammar.symbols), LANES), -np.inf)
+        objective_search, "_roots", lambda grammar, _: np.full((len(grammar.symbols), LANES), -np.inf)
     )
     grammar = to_pcfg(GROWING)
     assert decode(grammar, ["x", "x"], "projected", ROWS[:2]).trees == [None, None]
@@ -639,6 +635,18 @@ def test_rows_that_the_search_would_get_wrong_are_refused() -> None:
     ):
         with pytest.raises(ObjectiveError, match=says):
             Objective("row", space, gains_of, constant)
+
+
+def test_an_item_without_a_bound_or_a_row_is_refused() -> None:
+    """A search that knew no bound of a gain would leave out what the best tree needs."""
+    with pytest.raises(TypeError, match="bounds"):
+        ItemKind((0,))  # type: ignore[call-arg]
+    with pytest.raises(ValueError, match="what bounds it"):
+        ItemKind((0,), ())
+    without = dict(ITEM_KINDS)
+    del without[Item.PRODUCTION]
+    with pytest.raises(ValueError, match="no row for PRODUCTION"):
+        item_kinds(without)
 
 
 def test_more_than_eight_max_rule_objectives_at_once() -> None:

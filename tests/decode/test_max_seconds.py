@@ -18,10 +18,10 @@ from mbrparse.decode.best_first import best_first_charts
 from mbrparse.decode.best_first.best_first import BestFirst, Until
 from mbrparse.decode.best_first.best_first_charts import BestFirstCharts
 from mbrparse.decode.best_first.search_kernels import TIME_UP, run_slice
-from mbrparse.decode.derivations import grammar_lanes, label_forest
-from mbrparse.decode.derivations.lane_search import search_lanes
-from mbrparse.decode.free.bracketing import best_bracketing
-from mbrparse.decode.nary.constituent_search import best_constituents
+from mbrparse.decode.derivations import objective_search, search_memory
+from mbrparse.decode.derivations.forest_search import search_forest
+from mbrparse.decode.free.free_decoder import best_bracketing
+from mbrparse.decode.nary.nary_decoder import best_constituents
 from mbrparse.decode.parser import Parser
 from mbrparse.decode.posteriors.posteriors_file import read_posteriors
 from mbrparse.errors import OptionsError, TimeLimitError
@@ -160,7 +160,7 @@ def looked(answer: object) -> bool:
         (forests, "forest_inside", {"objective": "labelled-tree", "symbols": 0}),
         (forests, "forest_inside", {"objective": "parent-child"}),
         (forests, "forest_outside", {"objective": "parent-child"}),
-        (label_forest, "project_forest", {"objective": "max-rule-sum", "grammar": "latent"}),
+        (search_memory, "project_forest", {"objective": "max-rule-sum", "grammar": "latent"}),
         (best_first_charts, "run_slice", {"best_first": BestFirst("normalized-beta", Until("exhausted"))}),
         (best_first_charts, "run_slice", {"best_first": BestFirst("normalized-beta", Until("mass", 0.9))}),
     ],
@@ -244,7 +244,7 @@ def test_searches_of_spans_stop(search: Any) -> None:
 def test_the_search_of_a_forest_stops(monkeypatch: pytest.MonkeyPatch) -> None:
     parser = Parser(GRAMMAR, "parent-child", max_seconds=AGES)
     expected = str(parser.parse([SENTENCES[1]])[0].tree)
-    kernel, seen = search_lanes, []
+    kernel, seen = search_forest, []
 
     def late(state: Any, *others: Any) -> None:
         parser.source.clock.stop[0] = 1
@@ -253,7 +253,7 @@ def test_the_search_of_a_forest_stops(monkeypatch: pytest.MonkeyPatch) -> None:
         seen.append(bool(np.isnan(state.values.own).all()))
 
     with monkeypatch.context() as patch:
-        patch.setattr(grammar_lanes, "search_lanes", late)
+        patch.setattr(objective_search, "search_forest", late)
         assert parser.parse([SENTENCES[1]])[0].reason == REASON
     assert seen == [True]
     assert str(parser.parse([SENTENCES[1]])[0].tree) == expected

@@ -13,8 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from unary_strategies import unary_cases
 
-from mbrparse.decode.nary.constituent_search import best_constituents
-from mbrparse.decode.nary.nary_decoder import NaryDecoder
+from mbrparse.decode.nary.nary_decoder import NaryDecoder, best_constituents
 from mbrparse.decode.objectives import OBJECTIVES, Item, Objective, Space
 from mbrparse.decode.parser import Parser
 from mbrparse.decode.posteriors.span_posteriors import Posteriors

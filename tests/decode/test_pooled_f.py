@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mbrparse.decode.nary.held_constituents import held_constituents
-from mbrparse.decode.nary.nary_decoder import NaryDecoder
+from mbrparse.decode.nary.nary_decoder import NaryDecoder, constituent_summary
 from mbrparse.decode.objectives import OBJECTIVES, Item, Objective, Space
 from mbrparse.decode.parse_files import Lines
 from mbrparse.decode.parser import Parser
@@ -48,7 +47,7 @@ def test_the_enumerated_optimum(cases: list[tuple[int, Spans]], weights: tuple[f
     gains = ((Item.LABELLED_SPAN, weights[0]), (Item.SPAN, weights[1]))
     row = Objective("f", Space.NARY, gains, f_score="pooled")
     decoder = NaryDecoder([row], 1e-9, "S")
-    held = [held_constituents(listed(n, g)) for n, g in cases]
+    held = [constituent_summary(listed(n, g)) for n, g in cases]
     pooled = decoder.pooled(row, held)
     true = [({span: value for span, value in g.items() if span[2] != "A_Cont"}, n) for n, g in cases]
     assert pooled.f == pytest.approx(naive_nary.pooled_optimum(true, *weights), abs=1e-9)

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mbrparse.decode.free.bracketing import best_bracketing
-from mbrparse.decode.free.free_decoder import FreeDecoder
+from mbrparse.decode.free.free_decoder import FreeDecoder, best_bracketing
 from mbrparse.decode.objectives import OBJECTIVES
 from mbrparse.decode.posteriors.span_posteriors import Posteriors
 from mbrparse.decode.trees import build_tree

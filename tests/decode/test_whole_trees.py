@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from strategies import grammars, sentences
 from unary_strategies import unary_cases
 
-from mbrparse.decode.free.bracketing import best_bracketing
+from mbrparse.decode.free.free_decoder import best_bracketing
 from mbrparse.decode.parser import Parser
 from mbrparse.decode.tree_probability import TreeProbability
 from mbrparse.decode.whole_trees.agreements import SameTree, Uncrossed

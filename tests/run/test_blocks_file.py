@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from mbrparse.decode.nary.held_constituents import HeldConstituents
+from mbrparse.decode.nary.nary_decoder import ConstituentSummary
 from mbrparse.decode.parse_files import Lines
 from mbrparse.decode.stored_lines import CODEC, decode, encode
 from mbrparse.errors import FileError
@@ -38,7 +38,7 @@ def some_lines(draw: st.DrawFn) -> Lines:
         draw(st.none() | st.builds(SpanEntries, ints, ints, ints, floats, floats)),
         tuple(draw(st.lists(TEXTS, max_size=2))),
         draw(st.none() | floats),
-        draw(st.none() | st.just(HeldConstituents(2, ("A", "é"), summary, draw(st.floats(0, 9))))),
+        draw(st.none() | st.just(ConstituentSummary(2, ("A", "é"), summary, draw(st.floats(0, 9))))),
         tuple(draw(st.lists(st.tuples(TEXTS, st.booleans()), max_size=2))),
     )
 

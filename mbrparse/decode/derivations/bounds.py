@@ -19,32 +19,126 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mbrparse.decode.derivations.cell_masses import LIKELY_NODE, MANY, CellMasses, new_masses
-from mbrparse.decode.derivations.gains import (
-    CHILD,
-    CONSTANT,
-    LABELLED,
-    LANES,
-    LOG_NODE,
-    PRODUCTION,
-    RULE,
-    SPAN,
-    SPLIT,
-    weight_sizes,
-)
-from mbrparse.decode.derivations.kept_forest import Selection
-from mbrparse.grammar.charts.forest.packed_forest import forest_cell
+from mbrparse.decode.derivations.gains import LANES, Booleans
+from mbrparse.decode.derivations.pruned_forest import Selection
+from mbrparse.grammar.charts.forest.packed_forest import Forest, forest_cell
 from mbrparse.grammar.charts.rule_tables import Floats, Ints
 from mbrparse.grammar.charts.vector import add, choose_greater, load, maximum, store
 from mbrparse.grammar.kernel import kernel
 
+# What bounds a gain, rows of ``Lanes.weights``: the largest posterior of a label's constituents over a span;
+# that of all constituents; that of a production with its split; the product of the posteriors of productions;
+# the probability of rules, as a logarithm; and what each node earns by itself.
+BY_LABEL, BY_SPAN, BY_SPLIT, BY_PRODUCT, BY_RULE, BY_NODE = range(6)
+BOUNDS = 6
 
-class Earnings(NamedTuple):
-    """What each lane's objective earns, and what some tree is known to earn."""
+# What is searched first, to know what some tree earns: cells with so many constituents, nodes and edges.
+LIKELY_CELL, LIKELY_NODE = 2e-1, 1e-2
+MANY = 4.0  # productions of one parent that come more often may earn most by being several
 
-    weights: Floats  # [WEIGHTS, lanes]
+
+class CellMasses(NamedTuple):
+    """What nodes of each cell are expected."""
+
+    nodes: Ints  # how many have a posterior above zero
+    constituents: Floats  # expected number of nodes, those rewritten as the word left out
+    all: Floats  # the same with them
+    largest_label: Floats  # of constituents
+    free: Ints  # whether it is a word that is a terminal, which earns nothing
+    # Of all nodes by symbol, and by label: the largest, and what a product may have beyond it.
+    node: Floats
+    node_excess: Floats
+    label: Floats
+    label_excess: Floats
+
+
+class ItemLabels(NamedTuple):
+    """The labels of symbols, and scratch."""
+
+    label: Ints  # by symbol
+    terminal: Booleans  # by label: whether it is a terminal's
+    mass: Floats  # by label, zero between cells
+
+
+@kernel
+def survey(
+    forest: Forest,
+    labels: ItemLabels,
+    masses: CellMasses,
+    core: Selection,
+    least_label: float,
+    n: int,
+) -> None:
+    """Fill ``masses`` and ``core``.
+
+    ``least_label`` is how probable labels are whose nodes are searched first.
+    """
+    _measure(forest, labels, masses, n)
+    for end in range(1, n + 1):
+        for start in range(end):
+            cell = forest_cell(start, end)
+            word = end - start == 1
+            core.items[cell] = word or end - start == n or masses.constituents[cell] >= LIKELY_CELL
+            core.least_mass[cell] = 0
+            core.least[cell] = 0 if word else LIKELY_NODE
+            core.least_label[cell] = 0 if word else least_label
+
+
+@kernel
+def _measure(forest: Forest, labels: ItemLabels, masses: CellMasses, n: int) -> None:
+    """Fill ``masses``."""
+    inside, outside, lexical, node_first = forest.inside, forest.outside, forest.lexical, forest.node_first
+    node_symbol, label, terminal, by_label = forest.node_symbol, labels.label, labels.terminal, labels.mass
+    for end in range(1, n + 1):
+        for start in range(end - 1, -1, -1):
+            cell = forest_cell(start, end)
+            first, last = node_first[cell], node_first[cell + 1]
+            count, total, constituents, largest, largest_node, excess = 0, 0.0, 0.0, 0.0, 0.0, 0.0
+            free = False
+            for node in range(first, last):
+                posterior = inside[node] * outside[node]
+                if not posterior > 0:
+                    continue
+                count += 1
+                mass = posterior - lexical[node] * outside[node]
+                total += posterior
+                constituents += mass
+                name = label[node_symbol[node]]
+                by_label[name] += mass
+                largest = max(largest, by_label[name])
+                free = free or (end - start == 1 and terminal[name])
+                largest_node = max(largest_node, posterior)
+                excess += _beyond_one(posterior)
+            masses.nodes[cell], masses.constituents[cell], masses.all[cell] = count, constituents, total
+            masses.largest_label[cell], masses.free[cell] = largest, free
+            masses.node[cell], masses.node_excess[cell] = largest_node, excess
+            largest, excess = 0.0, 0.0
+            for node in range(first, last):
+                by_label[label[node_symbol[node]]] += lexical[node] * outside[node]
+            for node in range(first, last):
+                name = label[node_symbol[node]]
+                largest = max(largest, by_label[name])
+                excess += _beyond_one(by_label[name])
+                by_label[name] = 0
+            masses.label[cell], masses.label_excess[cell] = largest, excess
+
+
+@kernel
+def _beyond_one(posterior: float) -> float:
+    """The logarithm of what a product of productions of one parent may have, where that is above one."""
+    if posterior <= 1:
+        return 0.0
+    most: float = np.log(posterior) if posterior <= MANY else posterior / np.e
+    return most
+
+
+class Lanes(NamedTuple):
+    """What bounds the gains of each lane's objective, and what some tree is known to earn."""
+
+    weights: Floats  # [BOUNDS, lanes]
+    magnitude: Floats  # by lane: how much a node earns, or loses, about
     lower: Floats  # by lane; infinite for lanes that are not in use
-    lanes: int  # how many are in use
+    in_use: int  # how many there are
     log_total: float  # of the sentence's probability, as the search scales it
     projected: bool  # productions with their splits are those of labels
     chains: bool  # a cell may have several nodes of a tree
@@ -70,55 +164,33 @@ class Cells(NamedTuple):
     selection: Selection  # what trees may need
 
 
-def new_cells(count: int, searches: int) -> list[Cells]:
-    """Room for so many cells, for each of some searches that have their core in common."""
-    masses, core = new_masses(count), _new_selection(count)
-    found = []
-    for _ in range(searches):
-        most, below, within, around, cap = np.zeros((5, count, LANES))
-        bounds = Bounds(most, below, within, around, cap, np.zeros(count))
-        found.append(Cells(masses, bounds, core, _new_selection(count)))
-    return found
-
-
-def _new_selection(count: int) -> Selection:
-    return Selection(np.zeros(count, np.int32), *np.zeros((3, count)))
-
-
 @kernel
-def narrow(earnings: Earnings, cells: Cells, n: int, stop: Ints) -> None:
+def narrow(lanes: Lanes, cells: Cells, n: int, stop: Ints) -> None:
     """Select what trees may need that earn no less than ``lower``, bounds of cells being found.
 
     At each node a tree that is chosen may lose 1e-9 of what it earns below, or of a unit of a logarithm
     (``search_state.margin``); the slack is more.
     """
-    lower = earnings.lower
+    lower = lanes.lower
     for lane in range(LANES):
-        if lane >= earnings.lanes:
+        if lane >= lanes.in_use:
             lower[lane] = np.inf
         elif lower[lane] > -np.inf:  # else no tree is known
-            lower[lane] -= 1e-7 * n * (n * _magnitude(earnings.weights, lane) + abs(lower[lane]))
+            lower[lane] -= 1e-7 * n * (n * lanes.magnitude[lane] + abs(lower[lane]))
     _bound_around(cells.bounds, n, stop)
-    _select(earnings, cells, n, stop)
+    _select(lanes, cells, n, stop)
 
 
 @kernel
-def _magnitude(weights: Floats, lane: int) -> float:
-    """How much a node of a tree earns, or loses, about: logarithms count more than posteriors."""
-    logarithms, total = weight_sizes(weights, lane)
-    return max(1.0, total + 16 * logarithms)
-
-
-@kernel
-def bound_cells(earnings: Earnings, cells: Cells, edge_most: Floats, n: int) -> None:
+def bound_cells(lanes: Lanes, cells: Cells, edge_most: Floats, n: int) -> None:
     """Fill ``largest``, ``cap`` and ``most``, but for what is known of the core in lanes that weigh items.
 
     Of the edges in the core comes by cell the largest posterior.
     """
     masses, bounds, core = cells.masses, cells.bounds, cells.core.items
-    weights, chains, most, largest = earnings.weights, earnings.chains, bounds.most, bounds.largest
-    node = masses.label if earnings.projected else masses.node
-    excess = masses.label_excess if earnings.projected else masses.node_excess
+    weights, chains, most, largest = lanes.weights, lanes.chains, bounds.most, bounds.largest
+    node = masses.label if lanes.projected else masses.node
+    excess = masses.label_excess if lanes.projected else masses.node_excess
     for end in range(1, n + 1):
         for start in range(end):
             cell = forest_cell(start, end)
@@ -134,25 +206,24 @@ def bound_cells(earnings: Earnings, cells: Cells, edge_most: Floats, n: int) -> 
                 product = max(0.0, product)
             product += excess[cell]
             mass = masses.constituents[cell] if chains else masses.largest_label[cell]
-            known = not earnings.projected and core[cell] != 0
+            known = not lanes.projected and core[cell] != 0
             for lane in range(LANES):
                 bounds.cap[cell, lane] = np.inf
-                if weights[SPLIT, lane] > 0 and not chains and _weighs_only(weights, lane, SPLIT):
-                    bounds.cap[cell, lane] = weights[SPLIT, lane] * node[cell]
-                if known and weights[RULE, lane] == 0 and weights[LOG_NODE, lane] == 0:
-                    if weights[SPLIT, lane] > 0 and not chains:
-                        most[cell, lane] = min(most[cell, lane], weights[SPLIT, lane] * largest[cell])
+                if weights[BY_SPLIT, lane] > 0 and not chains and _weighs_only(weights, lane, BY_SPLIT):
+                    bounds.cap[cell, lane] = weights[BY_SPLIT, lane] * node[cell]
+                if known and weights[BY_RULE, lane] == 0 and weights[BY_PRODUCT, lane] == 0:
+                    if weights[BY_SPLIT, lane] > 0 and not chains:
+                        most[cell, lane] = min(most[cell, lane], weights[BY_SPLIT, lane] * largest[cell])
                     continue
-                weight = weights[LABELLED, lane] + 2 * weights[CHILD, lane] + weights[PRODUCTION, lane]
-                earned = weight * mass + weights[SPAN, lane] * masses.constituents[cell]
-                earned += weights[SPLIT, lane] * (masses.all[cell] if chains else largest[cell])
-                constant = weights[CONSTANT, lane]
+                earned = weights[BY_LABEL, lane] * mass + weights[BY_SPAN, lane] * masses.constituents[cell]
+                earned += weights[BY_SPLIT, lane] * (masses.all[cell] if chains else largest[cell])
+                constant = weights[BY_NODE, lane]
                 if chains and constant > 0:
                     earned += constant * masses.nodes[cell]
                 elif end - start > 1:
                     earned += constant
-                if weights[LOG_NODE, lane] > 0:
-                    earned += weights[LOG_NODE, lane] * product
+                if weights[BY_PRODUCT, lane] > 0:
+                    earned += weights[BY_PRODUCT, lane] * product
                 most[cell, lane] = earned
 
 
@@ -226,11 +297,11 @@ def _bound_around(bounds: Bounds, n: int, stop: Ints) -> None:
 
 
 @kernel
-def _select(earnings: Earnings, cells: Cells, n: int, stop: Ints) -> None:
+def _select(lanes: Lanes, cells: Cells, n: int, stop: Ints) -> None:
     """Select what trees may need that earn no less than ``lower``, and all that words stand for."""
     masses, bounds, selection = cells.masses, cells.bounds, cells.selection
     below, within, around = bounds.below, bounds.within, bounds.around
-    weights, projected, chains = earnings.weights, earnings.projected, earnings.chains
+    weights, projected, chains = lanes.weights, lanes.projected, lanes.chains
     least = selection.least_label if projected else selection.least
     excess = masses.label_excess if projected else masses.node_excess
     for end in range(1, n + 1):
@@ -244,14 +315,14 @@ def _select(earnings: Earnings, cells: Cells, n: int, stop: Ints) -> None:
             selection.least_label[cell] = selection.least[cell]
             if masses.nodes[cell] == 0:
                 continue
-            log_largest = np.log(bounds.largest[cell]) + earnings.log_total
+            log_largest = np.log(bounds.largest[cell]) + lanes.log_total
             for lane in range(LANES):
                 # All around: the two parts, and the rest of the sentence.
-                rest, lower = below[cell, lane] + around[cell, lane], earnings.lower[lane]
+                rest, lower = below[cell, lane] + around[cell, lane], lanes.lower[lane]
                 if lower == np.inf or rest == -np.inf:
                     continue
-                by_log, by_split = weights[LOG_NODE, lane], weights[SPLIT, lane]
-                by_rule = weights[RULE, lane] if by_log == 0 else 0.0
+                by_log, by_split = weights[BY_PRODUCT, lane], weights[BY_SPLIT, lane]
+                by_rule = weights[BY_RULE, lane] if by_log == 0 else 0.0
                 through = within[cell, lane] + around[cell, lane]
                 if through + (by_rule * log_largest if by_rule > 0 else 0.0) < lower:
                     continue
@@ -264,14 +335,14 @@ def _select(earnings: Earnings, cells: Cells, n: int, stop: Ints) -> None:
                     least[cell] = min(least[cell], _least_earned(bounds, start, end, lane, lower) / by_split)
                 elif by_split > 0 and not chains:
                     least[cell] = min(least[cell], wanted / by_split)
-                elif by_rule > 0 and _weighs_only(weights, lane, RULE):
-                    least[cell] = min(least[cell], np.exp(wanted / by_rule - earnings.log_total))
+                elif by_rule > 0 and _weighs_only(weights, lane, BY_RULE):
+                    least[cell] = min(least[cell], np.exp(wanted / by_rule - lanes.log_total))
                 else:
                     mass = 0.0
-                    by_mass = weights[LABELLED, lane] + 2 * weights[CHILD, lane] + weights[PRODUCTION, lane]
+                    by_mass = weights[BY_LABEL, lane]
                     if by_mass > 0 and by_split == 0 and by_rule == 0 and not chains:
-                        by_span = weights[SPAN, lane] * masses.constituents[cell]
-                        mass = (wanted - by_span - max(weights[CONSTANT, lane], 0.0)) / by_mass
+                        by_span = weights[BY_SPAN, lane] * masses.constituents[cell]
+                        mass = (wanted - by_span - max(weights[BY_NODE, lane], 0.0)) / by_mass
                     selection.items[cell] = 1
                     selection.least_mass[cell] = min(selection.least_mass[cell], max(mass, 0.0))
 
@@ -288,8 +359,3 @@ def _least_earned(bounds: Bounds, start: int, end: int, lane: int, lower: float)
         if min(cap[left, lane], cap[right, lane]) >= wanted:
             least = min(least, wanted)
     return least
-
-
-def can_be_bounded(weights: Floats) -> bool:
-    """Whether the bounds hold: what counts against a tree has none, but for a constant."""
-    return bool((np.delete(weights, CONSTANT, axis=0) >= 0).all())

@@ -8,17 +8,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from mbrparse.decode.decoders import Decoded
-from mbrparse.decode.derivations.bounds import Cells, new_cells
-from mbrparse.decode.derivations.cell_masses import LIKELY_NODE, ItemLabels, survey
-from mbrparse.decode.derivations.expectations import ItemPosteriors, item_nodes
+from mbrparse.decode.derivations.bounds import LIKELY_NODE, Cells, ItemLabels, survey
 from mbrparse.decode.derivations.gains import LANES
-from mbrparse.decode.derivations.grammar_lanes import GrammarLanes
-from mbrparse.decode.derivations.item_kinds import expected_items
-from mbrparse.decode.derivations.item_tables import item_tables
-from mbrparse.decode.derivations.kept_forest import joined
-from mbrparse.decode.derivations.kept_forests import KeptForests
-from mbrparse.decode.derivations.max_rule import MaxRule
-from mbrparse.decode.derivations.tree_search import GrammarTree
+from mbrparse.decode.derivations.item_posteriors import ItemPosteriors, item_nodes, item_tables
+from mbrparse.decode.derivations.items import expected_items
+from mbrparse.decode.derivations.objective_search import GrammarTree, ObjectiveSearch
+from mbrparse.decode.derivations.pruned_forest import Selection
+from mbrparse.decode.derivations.search_memory import PrunedForests, new_cells
 from mbrparse.decode.objectives import Item, Kind, Objective, Space
 from mbrparse.grammar.charts.chart import Chart
 from mbrparse.grammar.charts.columns import Labels, Spans
@@ -59,21 +55,28 @@ class ForestDecoder:
             [] if plain or not grammar.has_unaries else [index for index in together if self._rules[index][1]]
         )
         others = [index for index in together if index not in probable]
-        lanes = [
-            GrammarLanes(
-                grammar, forests, self.items, {index: objectives[index] for index in batch}, tie, chain_label
+        # (which objectives, what comes once in a chain, whether the forest is projected)
+        kinds = (
+            (others, self.items.label, False),
+            (probable, symbols, False),
+            (labelled, self.items.label, True),
+        )
+        self._searches = [
+            ObjectiveSearch(
+                grammar,
+                forests,
+                self.items,
+                {index: objectives[index] for index in batch},
+                tie,
+                chain_label,
+                projected,
             )
-            for indices, chain_label in ((others, self.items.label), (probable, symbols))
-            for batch in _batched(objectives, indices)
+            for indices, chain_label, projected in kinds
+            for batch in _batched(objectives, indices, projected)
         ]
-        max_rule = [
-            MaxRule(grammar, forests, self.items, {index: objectives[index] for index in batch}, tie)
-            for batch in (labelled[begin : begin + LANES] for begin in range(0, len(labelled), LANES))
-        ]
-        self._searches: list[GrammarLanes | MaxRule] = [*lanes, *max_rule]
         # Labels' nodes are wanted where something looks at labels.
-        self._least_label = LIKELY_NODE if max_rule else math.inf
-        self._kept = KeptForests(forests, self.items.label, self.items.n_labels)
+        self._least_label = LIKELY_NODE if labelled else math.inf
+        self._pruned = PrunedForests(forests, self.items.label, self.items.n_labels)
         self._item_labels = ItemLabels(self.items.label, self.items.terminal, np.zeros(self.items.n_labels))
         self._cells: list[Cells] = new_cells(0, len(self._searches))
 
@@ -126,29 +129,32 @@ class ForestDecoder:
         masses, core = self._cells[0].masses, self._cells[0].core
         survey(forest, self._item_labels, masses, core, self._least_label, length)
         # What is best in the core says how much of the rest could be better.
-        kept = self._kept.keep(core, length)
+        pruned = self._pruned.prune(core, length)
         found: dict[int, GrammarTree | None] = {}
         rest = []
         for search, cells in zip(self._searches, self._cells, strict=True):
-            search.narrow(kept, cells, log_total, length)
+            search.narrow(pruned, cells, log_total, length)
             self._charts.clock.check()
-            if core.holds(cells.selection, count):
-                found.update(search.trees(kept, cells, length, searched=True))
+            if _holds(core, cells.selection, count):
+                found.update(search.trees(pruned, cells, length, searched=True))
             else:
                 rest.append((search, cells))
         if rest:
             # Many edges are looked at for each that is kept: once for all.
-            kept = self._kept.keep(joined([cells.selection for _, cells in rest], count), length)
+            pruned = self._pruned.prune(_joined([cells.selection for _, cells in rest], count), length)
             for search, cells in rest:
-                found.update(search.trees(kept, cells, length, searched=False))
+                found.update(search.trees(pruned, cells, length, searched=False))
         return found
 
 
-def _batched(objectives: Sequence[Objective], chosen: Sequence[int]) -> list[list[int]]:
-    """Cut them into batches of as many as there are lanes, one that looks at splits in each at most."""
+def _batched(objectives: Sequence[Objective], chosen: Sequence[int], projected: bool) -> list[list[int]]:
+    """Cut them into batches of as many as there are lanes.
+
+    In a forest that is not projected a batch has one that looks at splits at most.
+    """
     batches: list[list[int]] = []
     for index in chosen:
-        splits = objectives[index].weight(Item.SPLIT_PRODUCTION) != 0
+        splits = not projected and objectives[index].weight(Item.SPLIT_PRODUCTION) != 0
         for batch in batches:
             taken = any(objectives[other].weight(Item.SPLIT_PRODUCTION) != 0 for other in batch)
             if len(batch) < LANES and not (splits and taken):
@@ -157,3 +163,24 @@ def _batched(objectives: Sequence[Objective], chosen: Sequence[int]) -> list[lis
         else:
             batches.append([index])
     return batches
+
+
+def _holds(selection: Selection, other: Selection, cells: int) -> bool:
+    """Whether of the first cells one keeps all that another one does."""
+    first = slice(cells)
+    return bool(
+        (selection.items[first] >= other.items[first]).all()
+        and (selection.least_mass[first] <= other.least_mass[first]).all()
+        and (selection.least[first] <= other.least[first]).all()
+        and (selection.least_label[first] <= other.least_label[first]).all()
+    )
+
+
+def _joined(selections: Sequence[Selection], cells: int) -> Selection:
+    """What some selections keep of the first cells; one alone is itself."""
+    if len(selections) == 1:
+        return selections[0]
+    items, *least = (
+        np.array([column[:cells] for column in columns]) for columns in zip(*selections, strict=True)
+    )
+    return Selection(items.max(axis=0), *(column.min(axis=0) for column in least))

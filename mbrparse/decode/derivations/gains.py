@@ -1,6 +1,6 @@
-"""What nodes, productions and unary rules of a forest earn, for eight objectives side by side.
+"""The posteriors of a forest's items, and what nodes, productions and unary rules earn by them.
 
-All gains are rows of eight lanes (grammar.charts.vector), a lane for each objective.
+Gains are rows of eight lanes (grammar.charts.vector), a lane for each of eight objectives.
 """
 
 from __future__ import annotations
@@ -10,10 +10,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from mbrparse.decode.derivations.item_forest import ItemForest
-from mbrparse.decode.derivations.item_tables import NO_ITEM, ItemTables
+from mbrparse.grammar.charts.closure import UnaryTables
 from mbrparse.grammar.charts.forest.packed_forest import Forest, Index, forest_cell
-from mbrparse.grammar.charts.rule_tables import Floats, Indices, Ints
+from mbrparse.grammar.charts.rule_tables import Floats, Indices, Ints, SparseTables
 from mbrparse.grammar.charts.vector import load, multiply_add, spread, store, zeros
 from mbrparse.grammar.kernel import kernel
 
@@ -24,10 +23,44 @@ LANES = 8
 # of nodes, whose logarithm LOG_NODE weighs; SPLIT weighs the posterior of a production with its split.
 LABELLED, SPAN, CHILD, PRODUCTION, RULE, CONSTANT, LOG_NODE, SPLIT = range(8)
 WEIGHTS = 8
+NO_ITEM = -1
+
+
+class ItemTables(NamedTuple):
+    """Items by symbol, binary rule and unary rule, in the order of the forest's tables.
+
+    Sima'an (2003): <i, A_B^side, j> says that A over i..j has the child B on that side (here also as
+    its only child), <i, A -> B C, j> that A is so rewritten, wherever the split. A child that is a
+    terminal is no item.
+    """
+
+    label: Ints  # by symbol
+    production: Ints  # by binary rule
+    left_child: Ints  # by binary rule, or NO_ITEM
+    right_child: Ints
+    unary_production: Ints  # by unary rule
+    only_child: Ints
+    rule_log_prob: Floats
+    unary_log_prob: Floats
+    terminal: npt.NDArray[np.bool_]  # by label: whether it is a terminal's
+    production_labels: Ints  # [production, 3]: parent, left child (-1: none), right or only child
+    child_labels: Ints  # [child item, 3]: side (LEFT, RIGHT, ONLY), parent, child
+    n_labels: int
+    n_productions: int
+    n_children: int
+
+
+class ItemForest(NamedTuple):
+    """What the posteriors of items are worked out of."""
+
+    forest: Forest
+    tables: SparseTables
+    unaries: UnaryTables
+    items: ItemTables
 
 
 class Gains(NamedTuple):
-    """What the nodes, unaries and productions of a forest earn; see ``chains`` for chains.
+    """What the nodes, unaries and productions of a forest earn; see ``unary_chains`` for chains.
 
     Rows of lanes by node, unary and position. A production's row is the sum of a few numbers times
     ``weights`` (``production_gain``): rows of all productions would cost more to write than to work out.
@@ -47,6 +80,18 @@ class Gains(NamedTuple):
     share: Floats
     group_share: Floats
     scratch: Floats  # a row
+
+
+class EdgeGains(NamedTuple):
+    """What splits earn: ``weights[0]`` [lane] times ``mass`` [edge] and ``weights[1]`` times ``log_mass``.
+
+    Without edges: none of the objectives looks at splits.
+    """
+
+    mass: Floats
+    log_mass: Floats
+    weights: Floats  # [2, lanes]
+    share_lane: int  # a lane whose productions earn ``Gains.share`` times their children's inside, or -1
 
 
 @kernel
@@ -73,23 +118,6 @@ class ItemSums(NamedTuple):
     right_child: Indices
     only_child: Indices
     scalar: Floats  # four numbers on their way into vectors
-
-
-def new_sums(items: ItemTables) -> ItemSums:
-    """Scratch for these items."""
-
-    def places(item: Ints) -> Indices:
-        return np.where(item == NO_ITEM, items.n_children, item).astype(np.uint32)
-
-    return ItemSums(
-        np.zeros(items.n_labels),
-        np.zeros(items.n_productions),
-        np.zeros(items.n_children + 1),
-        places(items.left_child),
-        places(items.right_child),
-        places(items.only_child),
-        np.zeros(4),
-    )
 
 
 @kernel
@@ -186,16 +214,6 @@ def _sum_unaries(source: ItemForest, sums: ItemSums, cell: int) -> None:
 
 
 @kernel
-def weight_sizes(weights: Floats, lane: int) -> tuple[float, float]:
-    """What a lane's weights sum up to, their signs aside: those of logarithms, and all."""
-    logarithms = abs(weights[RULE, lane]) + abs(weights[LOG_NODE, lane])
-    total = 0.0
-    for item in range(len(weights)):
-        total += abs(weights[item, lane])
-    return logarithms, total
-
-
-@kernel
 def _node_gains(source: ItemForest, sums: ItemSums, gains: Gains, cell: int) -> None:
     """Fill the rows of a cell's nodes, its labels being summed up."""
     forest, items, weights = source.forest, source.items, gains.weights
@@ -288,20 +306,57 @@ def lexical_gains(forest: Forest, items: ItemTables, weights: Floats, gains: Flo
 
 
 @kernel
-def lexical_posterior_gains(
-    forest: Forest, by_mass: Floats, by_log: Floats, free: Booleans, gains: Floats, n: int
-) -> None:
-    """The same in a forest of labels, by the posteriors in ``lexical``; 0 for symbols that are free."""
-    for position in range(n):
-        cell = forest_cell(position, position + 1)
-        for node in range(forest.node_first[cell], forest.node_first[cell + 1]):
-            mass = forest.lexical[node]
-            for lane in range(LANES):
-                if mass == 0:
-                    gains[node, lane] = -np.inf
-                elif free[forest.node_symbol[node]]:
-                    gains[node, lane] = 0
-                else:
-                    gains[node, lane] = by_mass[lane] * mass
-                    if by_log[lane] != 0:
-                        gains[node, lane] += by_log[lane] * np.log(mass)
+def item_mass(source: ItemForest, of_rule: tuple[Ints, Ints], of_unary: Ints, cell: int, item: int) -> float:
+    """The posterior of an item that rules and unary rules have; of rules either of two may be it."""
+    forest, tables, unaries = source.forest, source.tables, source.unaries
+    one, other = of_rule
+    mass = 0.0
+    group = forest.cell_group[cell]
+    while group >= 0:
+        for place in range(forest.production_first[group], forest.production_last[group]):
+            rule = forest.production_rule[place]
+            if one[rule] == item or other[rule] == item:
+                parent = forest.production_parent[place]
+                mass += tables.rule_prob[rule] * forest.outside[parent] * forest.group_sum[group]
+        group = forest.group_next[group]
+    for place in range(forest.unary_first[cell], forest.unary_first[cell + 1]):
+        rule = forest.unary_rule[place]
+        if of_unary[rule] == item:
+            parent, child = forest.unary_parent[place], forest.unary_child[place]
+            mass += unaries.rule_prob[rule] * forest.outside[parent] * forest.inside[child]
+    return mass
+
+
+@kernel
+def split_mass(source: ItemForest, cell: int, item: int, right_cell: int) -> float:
+    """The posterior of a production whose right child is in a cell."""
+    forest, items = source.forest, source.items
+    start = forest.node_start[forest.node_first[cell]]
+    right_label = items.production_labels[item, 2]
+    mass = 0.0
+    for right in range(forest.node_first[right_cell], forest.node_first[right_cell + 1]):
+        if items.label[forest.node_symbol[right]] != right_label:
+            continue
+        for edge in range(forest.edge_first[right], forest.edge_first[right + 1]):
+            group = forest.edge_group[edge]
+            if forest.group_start[group] != start:
+                continue
+            passed = 0.0
+            for place in range(forest.production_first[group], forest.production_last[group]):
+                rule = forest.production_rule[place]
+                if items.production[rule] == item:
+                    passed += source.tables.rule_prob[rule] * forest.outside[forest.production_parent[place]]
+            left = forest.left_node[forest.left_first[right] + edge - forest.edge_first[right]]
+            mass += passed * forest.inside[right] * forest.inside[left]
+    return mass
+
+
+@kernel
+def lexical_mass(source: ItemForest, cell: int, label: int) -> float:
+    """The posterior of a label that is rewritten as the word."""
+    forest, items = source.forest, source.items
+    mass = 0.0
+    for node in range(forest.node_first[cell], forest.node_first[cell + 1]):
+        if items.label[forest.node_symbol[node]] == label:
+            mass += forest.lexical[node] * forest.outside[node]
+    return mass

@@ -11,8 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mbrparse.decode.best_split import span_table
 from mbrparse.decode.decoders import Decoded
-from mbrparse.decode.free.bracketing import Bracketings, BracketingSearch
+from mbrparse.decode.free.bracketing import Bracketings, BracketingTables, search_bracketings
 from mbrparse.decode.objectives import Item, Objective
 from mbrparse.decode.posteriors.span_posteriors import Posteriors
 from mbrparse.grammar.charts.clock import NO_LIMIT, Clock
@@ -25,6 +26,50 @@ from mbrparse.treebank.labels import continuation_of
 UNLABELLED = "X"
 # Spans that are surely crossed have a logarithm too: a tree may be in want of them.
 LEAST = 1e-300
+
+
+class Bracketing(NamedTuple):
+    """A binary bracketing: n-1 spans in preorder, each with its parent's position (-1: the root's)."""
+
+    score: float
+    starts: Ints
+    ends: Ints
+    parents: Ints
+
+
+class BracketingSearch:
+    """Looks for best bracketings, one call after the other, in memory that it keeps.
+
+    Of those within ``tie`` (relative) of each other the best is the one that splits first.
+    """
+
+    def __init__(self, tie: float = 1e-9, clock: Clock = NO_LIMIT) -> None:
+        self._tie, self._clock = tie, clock
+        self._tables = BracketingTables(span_table(0), np.empty((1, 3), np.int32))
+
+    def best(self, gains: Sequence[FloatArray], lengths: Sequence[int]) -> Bracketings:
+        """For each kind of gains the bracketing of each sentence with the largest sum.
+
+        Gains are by cell (grammar.charts.span_summary), one sentence after the other. Raises TimeLimitError.
+        """
+        count = len(gains) * sum(max(length - 1, 0) for length in lengths)
+        starts, ends, parents = np.empty((3, count), np.int32)
+        scores = np.empty(len(gains) * len(lengths))
+        found = Bracketings(scores, starts, ends, parents, np.empty(count, np.int64))
+        if len(self._tables.stack) <= (longest := max(lengths)):
+            self._tables = BracketingTables(span_table(longest), np.empty((longest + 1, 3), np.int32))
+        stop = self._clock.stop
+        search_bracketings(
+            np.array(gains, np.float64), np.array(lengths), self._tie, self._tables, found, stop
+        )
+        self._clock.check()
+        return found
+
+
+def best_bracketing(gains: FloatArray, length: int, tie: float = 1e-9, clock: Clock = NO_LIMIT) -> Bracketing:
+    """The bracketing of one sentence; raises TimeLimitError."""
+    found = BracketingSearch(tie, clock).best([gains], [length])
+    return Bracketing(float(found.scores[0]), found.starts, found.ends, found.parents)
 
 
 class _Row(NamedTuple):

@@ -7,47 +7,16 @@ not above the tolerance of ties is left out, so that nothing rests on the sign o
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 import numpy.typing as npt
 
-from mbrparse.decode.best_split import SpanTable, best_split, span_table
-from mbrparse.grammar.charts.clock import NO_LIMIT, Clock
+from mbrparse.decode.best_split import SpanTable, best_split
 from mbrparse.grammar.kernel import kernel
 from mbrparse.grammar.pcfg import FloatArray, IntArray
 
 
-class Constituents(NamedTuple):
-    """The spans of a tree's constituents in preorder, the whole sentence first, and what they gain."""
-
-    score: float
-    starts: IntArray
-    ends: IntArray
-
-
-def best_constituents(
-    gains: FloatArray, length: int, tie: float = 1e-9, clock: Clock = NO_LIMIT
-) -> Constituents:
-    """The tree with the largest sum of gains, which are by cell (grammar.charts.span_summary).
-
-    A single terminal has no root above it but where that gains. Of equal trees the one with fewer
-    constituents, then the one that splits first. Raises TimeLimitError.
-
-    >>> gains = np.array([0.0, 0.5, -0.1, 0.0, 0.2, 0.0])  # (0,1) (0,2) (0,3) (1,2) (1,3) (2,3)
-    >>> found = best_constituents(gains, 3)
-    >>> round(found.score, 9), found.starts.tolist(), found.ends.tolist()
-    (0.4, [0, 0], [3, 2])
-    """
-    table, kept = span_table(length), np.zeros((length, length + 1), np.bool_)
-    gains = gains.astype(np.float64, copy=False)
-    found = _best_constituents(gains, length, tie, table, kept, clock.stop)
-    clock.check()
-    return Constituents(*found)
-
-
 @kernel
-def _best_constituents(
+def search_constituents(
     gains: FloatArray,
     length: int,
     tie: float,

@@ -15,20 +15,75 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mbrparse.decode.best_split import span_table
 from mbrparse.decode.decoders import Decoded
 from mbrparse.decode.free.free_decoder import UNLABELLED, best_preterminals
-from mbrparse.decode.nary.constituent_search import Constituents, best_constituents
-from mbrparse.decode.nary.held_constituents import HeldConstituents, held_constituents
+from mbrparse.decode.nary.constituent_search import search_constituents
 from mbrparse.decode.objectives import Item, Objective
 from mbrparse.decode.posteriors.span_posteriors import Posteriors
 from mbrparse.grammar.charts.clock import NO_LIMIT, Clock
 from mbrparse.grammar.charts.columns import NO_LABEL
 from mbrparse.grammar.charts.span_summary import SpanSummary, cell_of
-from mbrparse.grammar.pcfg import FloatArray
+from mbrparse.grammar.pcfg import FloatArray, IntArray
 
 FIRST_F = 0.5
 # Growth of F below this is rounding; two or three rounds are usual.
 GROWTH = 1e-12
+
+
+class Constituents(NamedTuple):
+    """The spans of a tree's constituents in preorder, the whole sentence first, and what they gain."""
+
+    score: float
+    starts: IntArray
+    ends: IntArray
+
+
+def best_constituents(
+    gains: FloatArray, length: int, tie: float = 1e-9, clock: Clock = NO_LIMIT
+) -> Constituents:
+    """The tree with the largest sum of gains, which are by cell (grammar.charts.span_summary).
+
+    A single terminal has no root above it but where that gains. Of equal trees the one with fewer
+    constituents, then the one that splits first. Raises TimeLimitError.
+
+    >>> gains = np.array([0.0, 0.5, -0.1, 0.0, 0.2, 0.0])  # (0,1) (0,2) (0,3) (1,2) (1,3) (2,3)
+    >>> found = best_constituents(gains, 3)
+    >>> round(found.score, 9), found.starts.tolist(), found.ends.tolist()
+    (0.4, [0, 0], [3, 2])
+    """
+    table, kept = span_table(length), np.zeros((length, length + 1), np.bool_)
+    gains = gains.astype(np.float64, copy=False)
+    found = search_constituents(gains, length, tie, table, kept, clock.stop)
+    clock.check()
+    return Constituents(*found)
+
+
+class ConstituentSummary(NamedTuple):
+    """The posteriors of a sentence's constituents, summed up by cell: some 20 bytes for each span.
+
+    Label ids are positions in ``labels``; ``expected`` is how many constituents the true n-ary tree is
+    expected to have.
+    """
+
+    length: int
+    labels: tuple[str, ...]
+    summary: SpanSummary
+    expected: float
+
+    def alone(self) -> ConstituentSummary:
+        """The same, of all labels only those that it speaks of."""
+        found, ids = np.unique(self.summary.label, return_inverse=True)
+        known = found[found != NO_LABEL]
+        label = (ids.reshape(-1) - (len(found) - len(known))).astype(np.int32)
+        labels = tuple(self.labels[label_id] for label_id in known.tolist())
+        return self._replace(labels=labels, summary=self.summary._replace(label=label))
+
+
+def constituent_summary(posteriors: Posteriors) -> ConstituentSummary:
+    """What the search needs of these posteriors."""
+    expected = posteriors.expected_nary_constituents()
+    return ConstituentSummary(posteriors.length, posteriors.labels, posteriors.constituents, expected)
 
 
 class PooledF(NamedTuple):
@@ -57,66 +112,68 @@ class NaryDecoder:
         A single sentence has no pooled F: it is decoded for its own. Raises TimeLimitError.
         """
         preterminals = best_preterminals(posteriors)
-        held = held_constituents(posteriors)
+        summed = constituent_summary(posteriors)
         found = []
         for objective in self._objectives:
             if objective.f_score:
-                score, tree = self._best_f(objective, held)
+                score, tree = self._best_f(objective, summed)
             else:
-                gains = _gains(objective, held.summary)
-                tree = best_constituents(gains, held.length, self._tie, self._clock)
+                gains = _gains(objective, summed.summary)
+                tree = best_constituents(gains, summed.length, self._tie, self._clock)
                 score = tree.score
-            spans = self._labelled(tree, held)
-            found.append(Decoded(spans, preterminals, score, constituents=held.expected))
+            spans = self._labelled(tree, summed)
+            found.append(Decoded(spans, preterminals, score, constituents=summed.expected))
         return found
 
-    def _best_f(self, objective: Objective, held: HeldConstituents) -> tuple[float, Constituents]:
+    def _best_f(self, objective: Objective, summed: ConstituentSummary) -> tuple[float, Constituents]:
         """The tree with the largest 2 sum of gains / (its constituents + those expected), and that F."""
         f, best = FIRST_F, None
         while True:
-            tree, matches = self._at_cost(objective, held, f / 2)
-            reached = _f(matches, len(tree.starts), held.expected)
+            tree, matches = self._at_cost(objective, summed, f / 2)
+            reached = _f(matches, len(tree.starts), summed.expected)
             if best is not None and reached <= f + GROWTH:
                 return f, best
             f, best = reached, tree
 
-    def pooled(self, objective: Objective, sentences: Iterable[HeldConstituents]) -> PooledF:
+    def pooled(self, objective: Objective, sentences: Iterable[ConstituentSummary]) -> PooledF:
         """The largest F of all sentences together; they are gone through some four times."""
         f, rounds = FIRST_F, 0
         while True:
             matches, count, expected, number = 0.0, 0, 0.0, 0
-            for held in sentences:
-                tree, gained = self._at_cost(objective, held, f / 2)
+            for summed in sentences:
+                tree, gained = self._at_cost(objective, summed, f / 2)
                 matches += gained
                 count += len(tree.starts)
-                expected += held.expected
+                expected += summed.expected
                 number += 1
             reached = _f(matches, count, expected)
             if rounds and reached <= f + GROWTH:
                 return PooledF(f / 2, f, number)
             f, rounds = reached, rounds + 1
 
-    def at_cost(self, objective: Objective, held: HeldConstituents, cost: float) -> Decoded:
+    def at_cost(self, objective: Objective, summed: ConstituentSummary, cost: float) -> Decoded:
         """The tree of a sentence where each constituent costs so much; its score is the sentence's own F.
 
         Preterminals are not known here.
         """
-        tree, matches = self._at_cost(objective, held, cost)
-        score = _f(matches, len(tree.starts), held.expected)
-        return Decoded(self._labelled(tree, held), (), score, constituents=held.expected)
+        tree, matches = self._at_cost(objective, summed, cost)
+        score = _f(matches, len(tree.starts), summed.expected)
+        return Decoded(self._labelled(tree, summed), (), score, constituents=summed.expected)
 
     def _at_cost(
-        self, objective: Objective, held: HeldConstituents, cost: float
+        self, objective: Objective, summed: ConstituentSummary, cost: float
     ) -> tuple[Constituents, float]:
         """The best tree, and the sum of its gains without the cost."""
-        tree = best_constituents(_gains(objective, held.summary) - cost, held.length, self._tie, self._clock)
+        tree = best_constituents(
+            _gains(objective, summed.summary) - cost, summed.length, self._tie, self._clock
+        )
         # What the search took off for each constituent is put back.
         return tree, tree.score + len(tree.starts) * cost
 
-    def _labelled(self, tree: Constituents, held: HeldConstituents) -> list[tuple[int, int, str]]:
+    def _labelled(self, tree: Constituents, summed: ConstituentSummary) -> list[tuple[int, int, str]]:
         starts, ends = tree.starts, tree.ends
-        ids = held.summary.label[cell_of(held.length, starts, ends)].tolist()
-        names = [UNLABELLED if label == NO_LABEL else held.labels[label] for label in ids]
+        ids = summed.summary.label[cell_of(summed.length, starts, ends)].tolist()
+        names = [UNLABELLED if label == NO_LABEL else summed.labels[label] for label in ids]
         if ids and ids[0] == NO_LABEL:
             names[0] = self._root
         return list(zip(starts.tolist(), ends.tolist(), names, strict=True))

@@ -19,7 +19,7 @@ from typing import Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
-from mbrparse.decode.free.bracketing import Bracketing, best_bracketing
+from mbrparse.decode.free.free_decoder import Bracketing, best_bracketing
 from mbrparse.decode.whole_trees.whole_tree_kernels import largest_smallest
 from mbrparse.grammar.charts.clock import NO_LIMIT, Clock
 from mbrparse.grammar.charts.span_summary import cell_of

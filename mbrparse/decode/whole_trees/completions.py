@@ -7,8 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mbrparse.decode.candidates.samples import SampledTree
-from mbrparse.decode.free.bracketing import BracketingSearch, best_bracketing
-from mbrparse.decode.free.free_decoder import labelled
+from mbrparse.decode.free.free_decoder import BracketingSearch, best_bracketing, labelled
 from mbrparse.decode.posteriors.span_posteriors import Posteriors
 from mbrparse.decode.trees import LabelledSpans
 from mbrparse.decode.whole_trees.agreements import Span, crossing_table

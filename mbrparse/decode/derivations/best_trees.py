@@ -1,15 +1,57 @@
-"""Reading the best trees off a forest that was searched."""
+"""What a search of a forest finds: the best values of nodes, and the trees that are read off them.
+
+Every array of values is [.., lanes] (``gains``): a lane for each objective.
+"""
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
-from mbrparse.decode.derivations.gains import production_gain
-from mbrparse.decode.derivations.search_state import SearchState, margin
-from mbrparse.decode.derivations.unary_chains import read_chain
-from mbrparse.grammar.charts.forest.packed_forest import forest_cell
-from mbrparse.grammar.charts.rule_tables import Floats
+from mbrparse.decode.derivations.gains import EdgeGains, Gains, production_gain
+from mbrparse.decode.derivations.unary_chains import ChainScratch, read_chain
+from mbrparse.grammar.charts.forest.packed_forest import Forest, forest_cell
+from mbrparse.grammar.charts.rule_tables import Floats, Ints
 from mbrparse.grammar.kernel import kernel
+
+
+class BestValues(NamedTuple):
+    """The best that nodes and groups reach, and the trees read off."""
+
+    own: Floats  # [node, lane] of a node that is not rewritten by a unary rule
+    best: Floats  # [node, lane] (the same array where there are no unary rules)
+    split: Floats  # [group, lane]: its best two nodes, with what the split earns
+    lexical: Floats  # [node, lane] what preterminals earn; -inf for other nodes over a word
+    shared: Floats  # [production] in the lane of shares its best two nodes, with what the split earns
+    left_value: Floats  # inside values of the forest's ``left_node``
+    tree_nodes: Ints  # [3, any number] room for trees: start, end and symbol of their nodes
+    tree_stack: Ints  # [height, 2] scratch: nodes that are still to be read off, and their ends
+    tree_end: Ints  # by lane
+    tree_value: Floats
+
+
+class SearchState(NamedTuple):
+    """A forest that is searched, what its parts earn, and the best values found."""
+
+    forest: Forest
+    gains: Gains
+    edge_gains: EdgeGains
+    chains: ChainScratch
+    values: BestValues
+    tie: float  # by which values of equal trees may differ (``margin``)
+    unit: Floats  # by lane: of a sum of logarithms what ``tie`` is a share of, else 0
+    stop: Ints  # not zero where the time is up (``Clock.stop``)
+
+
+@kernel
+def margin(state: SearchState, lane: int, value: float) -> float:
+    """How much less than a value counts as equal to it: a share of it.
+
+    Of a unit, where logarithms are summed up: where these are zero depends on how inside values are scaled.
+    """
+    unit = state.unit[lane]
+    return state.tie * (unit if unit > 0 else abs(value))
 
 
 @kernel

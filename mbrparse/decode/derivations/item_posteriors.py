@@ -1,0 +1,167 @@
+"""The items of a grammar's rules, and their posteriors in a forest, one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from mbrparse.decode.derivations.gains import (
+    NO_ITEM,
+    ItemForest,
+    ItemTables,
+    item_mass,
+    lexical_mass,
+    split_mass,
+)
+from mbrparse.grammar.charts.forest.forests import Forests
+from mbrparse.grammar.charts.rule_tables import Ints
+from mbrparse.grammar.pcfg import PCFG
+from mbrparse.grammar.rules import is_terminal
+
+LEFT, RIGHT, ONLY = 0, 1, 2
+
+
+def item_tables(grammar: PCFG, forests: Forests, label: Ints) -> ItemTables:
+    """The items of a grammar whose symbols have these labels (the symbols' own ids: no projection)."""
+    tables, unaries = forests.tables, forests.unaries
+    count = len(grammar.symbols)
+    pair = np.repeat(np.arange(len(tables.pair_left)), _sizes(tables.rule_start))
+    left_symbols = np.flatnonzero(tables.left_index >= 0)
+    left_of_pair = left_symbols[tables.pair_left]
+    right_of_pair = np.repeat(np.arange(count), _sizes(tables.pair_start))
+    parent, left, right = tables.rule_parent, left_of_pair[pair], right_of_pair[pair]
+    below = np.repeat(np.arange(count), _sizes(unaries.rule_start))
+    nonterminal = np.array([not is_terminal(name) for name in grammar.symbols])
+    # A terminal shares its name with no label.
+    label = np.where(nonterminal, label, label.max(initial=0) + 1 + np.arange(count))
+    children = np.concatenate(
+        [
+            _rows(np.full_like(parent, LEFT), label[parent], label[left]),
+            _rows(np.full_like(parent, RIGHT), label[parent], label[right]),
+            _rows(np.full_like(below, ONLY), label[unaries.rule_parent], label[below]),
+        ]
+    )
+    child, child_labels = _numbered(children)
+    child[~nonterminal[np.concatenate([left, right, below])]] = NO_ITEM
+    productions = np.concatenate(
+        [
+            _rows(label[parent], label[left], label[right]),
+            _rows(label[unaries.rule_parent], np.full_like(below, -1), label[below]),
+        ]
+    )
+    production, production_labels = _numbered(productions)
+    terminal = np.zeros(int(label.max(initial=-1)) + 1, np.bool_)
+    terminal[label[~nonterminal]] = True
+    rules = len(parent)
+    with np.errstate(divide="ignore"):
+        rule_log_prob, unary_log_prob = np.log(tables.rule_prob), np.log(unaries.rule_prob)
+    return ItemTables(
+        label=label.astype(np.int32),
+        production=production[:rules],
+        left_child=child[:rules],
+        right_child=child[rules : 2 * rules],
+        unary_production=production[rules:],
+        only_child=child[2 * rules :],
+        rule_log_prob=rule_log_prob,
+        unary_log_prob=unary_log_prob,
+        terminal=terminal,
+        production_labels=production_labels,
+        child_labels=child_labels,
+        n_labels=int(label.max(initial=-1)) + 1,
+        n_productions=len(production_labels),
+        n_children=len(child_labels),
+    )
+
+
+def _sizes(starts: npt.NDArray[np.integer]) -> npt.NDArray[np.int64]:
+    wide = starts.astype(np.int64)
+    return wide[1:] - wide[:-1]
+
+
+def _rows(*columns: npt.NDArray[np.integer]) -> npt.NDArray[np.int64]:
+    return np.column_stack([column.astype(np.int64) for column in columns])
+
+
+def _numbered(rows: npt.NDArray[np.int64]) -> tuple[Ints, Ints]:
+    """Number rows from 0 on, equal ones alike; also the distinct rows."""
+    distinct, number = np.unique(rows, axis=0, return_inverse=True)
+    return number.reshape(-1).astype(np.int32), distinct.astype(np.int32)
+
+
+class ItemNode(NamedTuple):
+    """A node of a tree, preterminals included: label id, and the positions of its children."""
+
+    start: int
+    end: int
+    label: int
+    children: tuple[int, ...]
+
+
+def item_nodes(spans: Sequence[tuple[int, int, int]], leaves: Sequence[int]) -> list[ItemNode]:
+    """The nodes of a tree of (start, end, label id) in preorder over leaves with these label ids."""
+    nodes = [ItemNode(position, position + 1, label, ()) for position, label in enumerate(leaves)]
+    # As in decode.trees: the largest finished subtree that begins at each position.
+    tops = list(range(len(leaves)))
+    for start, end, label in reversed(spans):
+        children = [tops[start]]
+        while nodes[children[-1]].end < end:
+            children.append(tops[nodes[children[-1]].end])
+        tops[start] = len(nodes)
+        nodes.append(ItemNode(start, end, label, tuple(children)))
+    return nodes
+
+
+class ItemPosteriors:
+    """Looks items up in the forest that was filled last.
+
+    Items are numbered as in ``ItemTables``; NO_ITEM is one that no rule of the grammar has, and a key of a
+    tree's item begins with its cell.
+    """
+
+    def __init__(self, forests: Forests, items: ItemTables) -> None:
+        self._forests = forests
+        self.tables = items
+        self._production = {tuple(row): number for number, row in enumerate(items.production_labels.tolist())}
+        children = enumerate(items.child_labels.tolist())
+        self._child = {tuple(row): number for number, row in children if not items.terminal[row[2]]}
+
+    def production_item(self, parent: int, left: int, last: int) -> int:
+        """The production of labels: a parent, its left child (NO_ITEM: it has but one), its last child."""
+        return self._production.get((parent, left, last), NO_ITEM)
+
+    def child_item(self, side: int, parent: int, child: int) -> int:
+        """The item of a parent's label, and a child's on this side."""
+        return self._child.get((side, parent, child), NO_ITEM)
+
+    def child(self, cell: int, item: int) -> float:
+        """The posterior of a parent-child item."""
+        items = self.tables
+        return self._mass((items.left_child, items.right_child), items.only_child, cell, item)
+
+    def production(self, cell: int, item: int) -> float:
+        """The posterior of a production, wherever its split."""
+        items = self.tables
+        return self._mass((items.production, items.production), items.unary_production, cell, item)
+
+    def split_production(self, cell: int, item: int, right_cell: int) -> float:
+        """The posterior of a production whose right child is in a cell (NO_ITEM: it has none)."""
+        if right_cell == NO_ITEM:
+            return self.production(cell, item)
+        first = self._forests.forest.node_first
+        if first[cell] == first[cell + 1]:  # a tree from elsewhere may have spans that no derivation has
+            return 0.0
+        return float(split_mass(self._source(), cell, item, right_cell))
+
+    def lexical(self, cell: int, label: int) -> float:
+        """The posterior of a label that is rewritten as the word."""
+        return float(lexical_mass(self._source(), cell, label))
+
+    def _mass(self, of_rule: tuple[Ints, Ints], of_unary: Ints, cell: int, item: int) -> float:
+        return float(item_mass(self._source(), of_rule, of_unary, cell, item))
+
+    def _source(self) -> ItemForest:
+        forests = self._forests
+        return ItemForest(forests.forest, forests.tables, forests.unaries, self.tables)
