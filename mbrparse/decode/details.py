@@ -39,6 +39,7 @@ class Details:
             "seconds": parse.seconds,
             **({"unfinished": True} if parse.unfinished else {}),
             **self._pruned(parse),
+            **({"chart": "logarithms"} if getattr(parse.chart, "in_logarithms", False) else {}),
             "trees": {
                 objective.name: None
                 if parse.posteriors is None

@@ -86,9 +86,12 @@ class TreeProbability:
         if not spans and len(terminal_ids) != 1:
             return -math.inf
         # As in decode.trees: the largest finished subtree at each start; values are scaled by node.
-        tops = [self._lexicon.get(terminal, {}) for terminal in terminal_ids.tolist()]
-        ends = list(range(1, len(tops) + 1))
-        log_scale = 0.0
+        tops, ends, log_scale = [], list(range(1, len(terminal_ids) + 1)), 0.0
+        for terminal in terminal_ids.tolist():
+            weights = self._lexicon.get(terminal, {})
+            most = max(weights.values(), default=1.0)
+            log_scale += math.log(most)
+            tops.append({symbol: weight / most for symbol, weight in weights.items()})
         for start, end, label in reversed(spans):
             label_id = self._label_ids.get(label, -1)
             children, position = [tops[start]], ends[start]

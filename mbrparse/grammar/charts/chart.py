@@ -69,6 +69,8 @@ class Chart:
         """The labels that may stand over its spans (None: any)."""
         self.refusal: str | None = None
         """Why the chart was given up (memory, time); it is then without a parse."""
+        self.in_logarithms = False
+        """Whether its values left the range of numbers, and were computed in logarithms."""
         self.spent = 0.0
         """What a limit of time counts for it, in seconds: its share of the group that it was filled with."""
         self._log_prob: float | None = None

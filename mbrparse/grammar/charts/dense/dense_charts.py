@@ -105,7 +105,7 @@ class DenseCharts:
         sentences = [chart.terminal_ids for chart in charts]
         state = self._arrange(sentences)
         if wanted.summaries or wanted.entries:
-            filled = self._inside_outside(state, wanted.entries)
+            filled = self._inside_outside(state, sentences, wanted.entries)
             for lane, chart in enumerate(charts):
                 if filled.sound[lane]:
                     continue
@@ -144,7 +144,8 @@ class DenseCharts:
         """
         if self._held is None or self._held[0] is not chart.terminal_ids:
             state = self._arrange([chart.terminal_ids])
-            self._held = (chart.terminal_ids, self._inside_outside(state, with_cells=True))
+            filled = self._inside_outside(state, [chart.terminal_ids], with_cells=True)
+            self._held = (chart.terminal_ids, filled)
         filled = self._held[1]
         if not filled.sound[0]:
             return None
@@ -188,12 +189,12 @@ class DenseCharts:
             self._states.clear()
         return self._rooms[lanes]
 
-    def _inside_outside(self, state: DenseState, with_cells: bool) -> Filled:
+    def _inside_outside(self, state: DenseState, sentences: Sequence[IntArray], with_cells: bool) -> Filled:
         """Fill charts; those of one sentence are of use ``with_cells`` only, its summary is anyway."""
         n_cells = state.longest * (state.longest + 1) // 2
         joint = _no_summary(len(state.group.length), n_cells, self.dtype)
         if len(joint.best) == 1:
-            return self._alone(state, joint, with_cells)
+            return self._alone(state, sentences, joint, with_cells)
         inside, outside = self._chart(0, n_cells), self._chart(1, n_cells + state.longest + 1)
         dense_inside(state, inside, self._clock.stop)
         self._clock.check()
@@ -203,12 +204,17 @@ class DenseCharts:
         self._clock.check()
         self._readings.summarize(state, inside, outside, joint)
         log_prob, sound = self._judged(state.group, total.tolist(), peak[0].tolist())
+        for lane, tokens in enumerate(sentences):
+            sound[lane] = sound[lane] and self._is_exact(tokens, state, inside[:, lane])
         return Filled(state, inside, outside, joint, total, log_prob, sound)
 
-    def _alone(self, state: DenseState, joint: SpanSummary, with_cells: bool) -> Filled:
+    def _alone(
+        self, state: DenseState, sentences: Sequence[IntArray], joint: SpanSummary, with_cells: bool
+    ) -> Filled:
         diagonals = self._diagonals
         total, peak = diagonals.posteriors(state, joint, self._long(state))
         log_prob, sound = self._judged(state.group, [total], [peak])
+        sound[0] = sound[0] and self._is_exact(sentences[0], state, None)
         inside = outside = self._scratch[:0]
         if sound[0] and (with_cells or not state.certain):
             inside, outside = diagonals.rows(state)
@@ -239,6 +245,13 @@ class DenseCharts:
         # The range was left, or may have been.
         return not self._recognition().derives(tokens, self._arrange([tokens]))
 
+    def _is_exact(self, tokens: IntArray, state: DenseState, values: Floats | None) -> bool:
+        """Whether no inside value of a sentence was lost to zero; ``values`` None: those of diagonals."""
+        if not self._long(state) and self._range.holds(tokens):
+            return True
+        rows = self._diagonals.inside_rows(state) if values is None else values
+        return self._range.contains(tokens, rows)
+
     def _derivations(
         self, state: DenseState, sentences: Sequence[IntArray], empty: Container[int]
     ) -> list[Derivation | None]:
@@ -265,7 +278,8 @@ class DenseCharts:
             if lane in empty or self._has_no_tree(tokens, prob):
                 found.append(_no_derivation())
                 continue
-            if not 0 < prob < math.inf:
+            values = None if len(sentences) == 1 else best[:, lane]
+            if not 0 < prob < math.inf or not self._is_exact(tokens, state, values):
                 found.append(None)
                 continue
             log_prob = math.log(prob) - float(powers[lane]) * math.log(2.0)

@@ -15,13 +15,10 @@ from mbrparse.grammar.charts.dense.diagonal_summary import (
     diagonal_posteriors,
     rows_of,
 )
+from mbrparse.grammar.charts.dense.number_range import PRODUCT_POWER
 from mbrparse.grammar.charts.rule_tables import Floats
 from mbrparse.grammar.charts.span_summary import SpanSummary
 from mbrparse.grammar.charts.vector import aligned_rows
-
-# No way down tells what the values are worth that have become zero on a way up to the best derivation. In
-# double precision products of two values above this are no zeros.
-_LEAST_BEST = {"float64": 2.0**-450, "float32": 2.0**-126}
 
 
 class DiagonalCharts:
@@ -40,7 +37,7 @@ class DiagonalCharts:
         # By length, bound and least value; they hold columns.
         self._layouts: dict[tuple[int, int, float], Diagonals] = {}
         self._bound = np.finfo(self._dtype).maxexp // 4
-        self._least_best = _LEAST_BEST[self._dtype.name]
+        self._least = 2.0 ** -PRODUCT_POWER[self._dtype.name]
 
     def posteriors(self, state: DenseState, summary: SpanSummary, rescaled: bool) -> tuple[float, float]:
         """Fill inside, outside and the summary [1, cell], but words that are not certain.
@@ -48,7 +45,7 @@ class DiagonalCharts:
         Returns the sentence's probability (scaled) and the largest outside value; not numbers where values
         may have left the numbers' range.
         """
-        layout = self._layout(state, rescaled)
+        layout = self._layout(state, rescaled, self._least)
         self._grow("inside", state, layout)
         self._grow("outside", state, layout)
         found = diagonal_posteriors(state, layout, self._labels, self._charts, summary, self._clock.stop)
@@ -57,7 +54,7 @@ class DiagonalCharts:
 
     def derivation(self, state: DenseState, rescaled: bool, tolerance: float) -> LaneNodes | None:
         """The best derivation; None where values may have left the numbers' range."""
-        layout = self._layout(state, rescaled, self._least_best)
+        layout = self._layout(state, rescaled, self._least)
         self._grow("inside", state, layout)
         nodes, stack = room_for_nodes(1, state.longest)
         chart, stop = self._charts.inside, self._clock.stop
@@ -67,15 +64,18 @@ class DiagonalCharts:
 
     def rows(self, state: DenseState) -> tuple[Floats, Floats]:
         """The inside and outside values last computed, [rows, 1] in the order of dense charts."""
-        layout = self._layout(state, rescaled=False)
-        inside, outside = np.empty(
-            (2, state.longest * (state.longest + 1) // 2 * state.n_wide, 1), self._dtype
-        )
-        rows_of(state, layout, self._charts.inside, inside)
-        rows_of(state, layout, self._charts.outside, outside)
-        return inside, outside
+        return self._rows_of(state, self._charts.inside), self._rows_of(state, self._charts.outside)
 
-    def _layout(self, state: DenseState, rescaled: bool, least: float = 0.0) -> Diagonals:
+    def inside_rows(self, state: DenseState) -> Floats:
+        """The first of them, or those of the best derivations."""
+        return self._rows_of(state, self._charts.inside)
+
+    def _rows_of(self, state: DenseState, chart: Floats) -> Floats:
+        rows = np.empty((state.longest * (state.longest + 1) // 2 * state.n_wide, 1), self._dtype)
+        rows_of(state, self._layout(state, rescaled=False, least=self._least), chart, rows)
+        return rows
+
+    def _layout(self, state: DenseState, rescaled: bool, least: float) -> Diagonals:
         n, bound = state.longest, self._bound if rescaled else 0
         if (known := self._layouts.get((n, bound, least))) is not None:
             return known

@@ -5,6 +5,9 @@ small on the way up. What a derivation multiplies are the entries of its words, 
 but the last, and a root; the product of any of them is at least that of all the least ones below one.
 Values above are at most the powers of two of the words: the probabilities of a symbol's rules sum to one at
 most. Where both bounds lie within the range, no value of a derivation is lost.
+
+Elsewhere the values themselves tell: where all that are not zero lie in a narrower range, no product of two
+of them and a rule is zero, or infinite, either.
 """
 
 from __future__ import annotations
@@ -15,8 +18,11 @@ import numpy as np
 import numpy.typing as npt
 
 from mbrparse.grammar.charts.lexicon import Lexicon, scaled_entries
-from mbrparse.grammar.charts.rule_tables import Rules
+from mbrparse.grammar.charts.rule_tables import Floats, Rules
 from mbrparse.grammar.pcfg import IntArray
+
+#: Products of two values between 2^-power and 2^power stay in the range, with room for a rule.
+PRODUCT_POWER = {"float64": 450, "float32": 50}
 
 
 class NumberRange:
@@ -34,6 +40,7 @@ class NumberRange:
         # Rounding, and a sum over splits before the rules are applied, are far less than a factor of 2^16.
         self._log_smallest = np.finfo(dtype).minexp + 16
         self._log_largest = np.finfo(dtype).maxexp - 16
+        self._power = PRODUCT_POWER[np.dtype(dtype).name]
 
     def holds(self, tokens: IntArray) -> bool:
         """Whether no value of the sentence leaves the range; two tokens or more, in the words' own scale."""
@@ -42,6 +49,16 @@ class NumberRange:
             log_least + self._log_least_root > self._log_smallest
             and self._log_most[tokens].sum() < self._log_largest
         )
+
+    def contains(self, tokens: IntArray, values: Floats) -> bool:
+        """Whether values of a sentence's chart, any scale by word, are such that none was lost."""
+        rule = min(self._log_least_rule, self._log_least_root)
+        if rule < 2 * self._power + self._log_smallest or self._log_least_entry[tokens].min() < -self._power:
+            return False
+        least = values.min(initial=math.inf, where=values > 0)
+        most = values.max(initial=0.0)
+        # Without a value, all have been lost, or there is none.
+        return bool(2.0**-self._power <= least < math.inf and most <= 2.0**self._power)
 
 
 def _log_least(probs: npt.NDArray[np.float64]) -> float:

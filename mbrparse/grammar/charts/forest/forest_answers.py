@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from mbrparse.errors import ChartOverflowError
+from mbrparse.errors import ChartOverflowError, NumberRangeError
 from mbrparse.grammar.charts.alive import Alive
 from mbrparse.grammar.charts.chart import TOO_IMPROBABLE, TOO_LARGE, Chart, Derivation, Wanted
 from mbrparse.grammar.charts.clock import Clock
@@ -58,7 +58,11 @@ class ForestAnswers:
             self._held = None
             chart.put(derivation=self.forests.viterbi(chart.terminal_ids, chart.alive))
             return
-        forest, n = self.forest(chart), chart.length
+        forest, n = self._filled(chart), chart.length
+        chart.in_logarithms = self.forests.logarithms is not None
+        if wanted.forest and chart.in_logarithms:
+            chart.give_up(TOO_IMPROBABLE)
+            return
         if not chart.has_parse:
             chart.put(None, empty_summary(n), Derivation(-math.inf, [], []), no_entries())
             return
@@ -71,20 +75,25 @@ class ForestAnswers:
             chart.put(derivation=self.forests.derivation(chart.terminal_ids, chart.alive))
             self._held = self._held if self.forests.has_sums else None
 
-    def forest(self, chart: Chart, everything: bool = False) -> Forest:
+    def forest(self, chart: Chart) -> Forest:
         """The forest of a chart, which stands until another is asked for.
 
-        Unless ``everything`` is asked for, nodes are left out that are not predicted. Raises
-        ChartOverflowError if memory does not suffice (any longer), and TimeLimitError.
+        Raises ChartOverflowError if memory does not suffice (any longer), TimeLimitError, and
+        NumberRangeError.
         """
+        forest = self._filled(chart)
+        if self.forests.logarithms is not None:
+            raise NumberRangeError(TOO_IMPROBABLE)
+        return forest
+
+    def _filled(self, chart: Chart, everything: bool = False) -> Forest:
+        """Fill the forest if it is another's: without what is not predicted, or with ``everything``."""
         held = self._held
         if held is None or not held.is_of(chart) or everything > held.everything:
             self._held = None
             _, log_prob = self.forests.fill(chart.terminal_ids, chart.alive, everything)
             self._held = held = _Held(chart.terminal_ids, chart.alive, everything, log_prob)
-        if held.log_prob == -math.inf and self.forests.holds_tree(chart.length):
-            chart.give_up(TOO_IMPROBABLE)
-        elif not everything:
+        if not everything:
             chart.put(log_prob=held.log_prob)
         return self.forests.forest
 
@@ -93,10 +102,14 @@ class ForestAnswers:
 
     def cell(self, chart: Chart, start: int, end: int) -> tuple[IntArray, Scaled, Scaled]:
         """Symbols of a span, in some tree or not, their inside and outside values, each with its scale."""
-        forest = self.forest(chart, everything=True)
+        forest = self._filled(chart, everything=True)
         cell = forest_cell(start, end)
         found = slice(forest.node_first[cell], forest.node_first[cell + 1])
         order = np.argsort(forest.node_symbol[found])
+        if self.forests.logarithms is not None:
+            values = self.forests.logarithms.values
+            inside, outside = values.inside[found][order], values.outside[found][order]
+            return forest.node_symbol[found][order], _scaled(inside), _scaled(outside)
         scale = self.forests.log_scale_of(chart.terminal_ids, start, end)
         log_prob = self._held.log_prob if self._held is not None else -math.inf
         return (
@@ -104,3 +117,9 @@ class ForestAnswers:
             (forest.inside[found][order], -scale),
             (forest.outside[found][order], scale + log_prob),
         )
+
+
+def _scaled(logs: npt.NDArray[np.float64]) -> Scaled:
+    """Values whose logarithms these are, over the largest, and its logarithm."""
+    largest = float(logs.max(initial=-math.inf))
+    return (np.exp(logs - largest), largest) if largest > -math.inf else (np.zeros_like(logs), 0.0)

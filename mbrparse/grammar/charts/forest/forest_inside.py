@@ -15,8 +15,11 @@ from mbrparse.grammar.charts.forest.forest_derivation import BestPaths, improve_
 from mbrparse.grammar.charts.forest.packed_forest import (
     EDGES,
     GROUPS,
+    LEAST_VALUE,
+    MOST_VALUE,
     NODES,
     ONE,
+    OUT_OF_RANGE,
     PRODUCTIONS,
     STOPPED,
     UNARIES,
@@ -43,7 +46,9 @@ def forest_inside(
     the first in order of splits is kept, then of the symbols of the children; of chains of unary rules the
     one with the fewest nodes, then the one over the earliest split, then the first in order of symbols.
 
-    STOPPED is what it returns where ``stop`` (``Clock.stop``) is set.
+    STOPPED is what it returns where ``stop`` (``Clock.stop``) is set. ``counts[OUT_OF_RANGE]`` says whether
+    a value left the range of ``LEAST_VALUE`` to ``MOST_VALUE``; the structure of the forest is complete all
+    the same.
     """
     forest, partners, columns = state.forest, state.partners, state.columns
     n = len(words.entry_start) - 1
@@ -270,7 +275,10 @@ def _list_unaries(
 
 @kernel
 def _rescale_column(forest: Forest, columns: Columns, end: int) -> float:
-    """Divide a column by a power of two where its longest nodes stray from one; returns the factor."""
+    """Divide a column by a power of two where its longest nodes stray from one; returns the factor.
+
+    Notes whether a value leaves the range, before or after.
+    """
     first = forest.node_first[forest_cell(end - 1, end)]
     last = forest.node_first[forest_cell(0, end) + 1]
     columns.shift[end] = 0
@@ -279,12 +287,18 @@ def _rescale_column(forest: Forest, columns: Columns, end: int) -> float:
     while node >= first and forest.node_start[node] == forest.node_start[last - 1]:
         largest = max(largest, forest.inside[node])
         node -= 1
-    if largest == 0.0 or 1e-3 < largest < 1e3 or not np.isfinite(largest):
-        return 1.0
-    shift = min(max(int(np.floor(np.log2(largest))), -1000), 1000)
-    factor: float = 2.0**-shift
-    columns.shift[end] = shift
+    factor = 1.0
+    if 0.0 < largest < np.inf and not 1e-3 < largest < 1e3:
+        shift = min(max(int(np.floor(np.log2(largest))), -1000), 1000)
+        columns.shift[end] = shift
+        factor = 2.0**-shift
+    least, most = np.inf, 0.0
     for node in range(first, last):
-        forest.inside[node] *= factor
+        value = forest.inside[node]
+        least, most = min(least, value), max(most, value)
+        forest.inside[node] = value * factor
         forest.lexical[node] *= factor
+    kept = min(least, least * factor) >= LEAST_VALUE and max(most, most * factor) <= MOST_VALUE
+    if first < last and not kept:
+        columns.counts[OUT_OF_RANGE] = 1
     return factor

@@ -21,10 +21,12 @@ from mbrparse.grammar.charts.forest.forest_derivation import (
 )
 from mbrparse.grammar.charts.forest.forest_inside import forest_inside
 from mbrparse.grammar.charts.forest.forest_outside import forest_outside
+from mbrparse.grammar.charts.forest.log_forest import LogForest
 from mbrparse.grammar.charts.forest.packed_forest import (
     EDGES,
     GROUPS,
     NODES,
+    OUT_OF_RANGE,
     PARTNERS,
     PRODUCTIONS,
     UNARIES,
@@ -37,10 +39,10 @@ from mbrparse.grammar.charts.forest.packed_forest import (
     new_floats,
     new_ints,
 )
-from mbrparse.grammar.charts.lexicon import lexicon, scaled_entries, words_of
+from mbrparse.grammar.charts.lexicon import Words, lexicon, scaled_entries, words_of
 from mbrparse.grammar.charts.nodes import Nodes, derivation_of
 from mbrparse.grammar.charts.prediction import prediction
-from mbrparse.grammar.charts.rule_tables import Floats, Ints, chart_rules, sparse_tables
+from mbrparse.grammar.charts.rule_tables import Floats, chart_rules, sparse_tables
 from mbrparse.grammar.pcfg import PCFG, IntArray
 
 # Bounds of the best derivation's posterior, one after the other. One that is less probable than the last
@@ -99,6 +101,8 @@ class Forests:
         self.log_scale = 0.0
         #: That of its probability, so multiplied.
         self.log_total = -math.inf
+        #: The values of the last sentence where they left the range of numbers.
+        self.logarithms: LogForest | None = None
         #: Whether the last pass made sums, or maxima.
         self.has_sums = False
         self._max_size = dict(max_size or MAX_SIZE)
@@ -131,21 +135,30 @@ class Forests:
     ) -> tuple[Forest, float]:
         """The forest of a sentence, which lives until the next one, and its log probability.
 
+        That is -inf without a parse.
+
         With ``alive`` it is of the derivations of what is alive. With ``everything`` it has all nodes that
         derive their words, else those alone that what stands before them predicts.
 
-        The log probability is -inf without a parse, and where values leave the range of numbers
-        (``holds_tree`` tells). Raises ChartOverflowError where the forest would have more than ``max_size``,
-        and MemoryError where there is not so much memory, TimeLimitError where it takes too long; the next
-        sentence may do.
+        Where values leave the range of numbers, they are computed in ``logarithms``. The forest's own are
+        then such that inside * outside are the posteriors, and of no other use.
+
+        Raises ChartOverflowError where the forest would have more than ``max_size``, and MemoryError where
+        there is not so much memory, TimeLimitError where it takes too long; the next sentence may do.
         """
         length = len(terminal_ids)
         self._inside(terminal_ids, alive, None, everything)
         total = forest_outside(self._state, length, self.clock.stop)
         self.clock.check()
         nodes = self.forest.node_first[length * (length + 1) // 2]
-        if not (0 < total < math.inf and np.isfinite(self.forest.outside[:nodes]).all()):
+        exact = 0 < total < math.inf and np.isfinite(self.forest.outside[:nodes]).all()
+        if not self._holds_tree(length):
             return self.forest, -math.inf
+        if self._state.columns.counts[OUT_OF_RANGE] or not exact:
+            self.logarithms = LogForest(
+                self._state, self._words(terminal_ids, alive, scaled=False), self.clock
+            )
+            return self.forest, self.logarithms.log_prob
         self._scale(terminal_ids)
         self.log_total = math.log(total)
         return self.forest, self.log_total - self.log_scale
@@ -156,7 +169,15 @@ class Forests:
         The forest is of no other use afterwards.
         """
         self._inside(terminal_ids, alive, self._chains)
-        return self._read_off(terminal_ids, self.forest.inside)
+        length = len(terminal_ids)
+        if not self._holds_tree(length):
+            return Derivation(-math.inf, [], [])
+        values = self.forest.inside
+        if self._state.columns.counts[OUT_OF_RANGE] or best_root(self._state, values, length, 1.0) < 0:
+            # The pass of maxima lists no edges.
+            self.fill(terminal_ids, alive)
+            return self.derivation(terminal_ids, alive)
+        return self._read_off(terminal_ids, values)
 
     def derivation(self, terminal_ids: IntArray, alive: Alive | None = None) -> Derivation:
         """The most probable derivation of the sentence whose forest was filled last, which has a parse.
@@ -164,6 +185,9 @@ class Forests:
         It is sought among the probable nodes of the forest; where that does not suffice, by ``viterbi``.
         """
         best = self._best(self._chains)
+        if self.logarithms is not None:
+            root, log_prob = self.logarithms.best_root(best)
+            return self._derivation_of(root, len(terminal_ids), log_prob)
         for bound in _BOUNDS:
             reached = self._reached(terminal_ids, best, bound)
             # If the bound was too high, what was found is a bound that is not, for it and better derivations.
@@ -182,22 +206,25 @@ class Forests:
 
     def _read_off(self, terminal_ids: IntArray, values: Floats) -> Derivation:
         """The best derivation, by the values of nodes and what is kept of their best derivations."""
-        state, best, n = self._state, self._best(self._chains), len(terminal_ids)
-        root = best_root(state, values, n, best.least_share)
+        n = len(terminal_ids)
+        root = best_root(self._state, values, n, self._best(self._chains).least_share)
         if root < 0:
             return Derivation(-math.inf, [], [])
         cell = forest_cell(0, n)
         roots = slice(self.forest.node_first[cell], self.forest.node_first[cell + 1])
         top = float((self.tables.root[self.forest.node_symbol[roots]] * values[roots]).max())
         self._scale(terminal_ids)
-        stack, room = np.empty((n + 1, 2), np.int32), 2 * n - 1
+        return self._derivation_of(root, n, math.log(top) - self.log_scale)
+
+    def _derivation_of(self, root: int, n: int, log_prob: float) -> Derivation:
+        """What is kept of the best derivation of a root."""
+        best, stack, room = self._best(self._chains), np.empty((n + 1, 2), np.int32), 2 * n - 1
         while True:
             start, end, symbol = np.empty((3, room), np.int32)
-            count = read_derivation(state, best, root, stack, Nodes(start, end, symbol))
+            count = read_derivation(self._state, best, root, stack, Nodes(start, end, symbol))
             if count <= room:
                 break
             room = count
-        log_prob = math.log(top) - self.log_scale
         return derivation_of(start[:count], end[:count], symbol[:count], log_prob)
 
     def _inside(
@@ -211,9 +238,8 @@ class Forests:
         length = len(terminal_ids)
         if length > self._state.columns.length:
             self._take(max(length, 3 * self._state.columns.length // 2), self._size)
-        words = words_of(self._lexicon, self._entry_prob, terminal_ids)
-        if alive is not None:
-            words = alive_words(words, alive)
+        words = self._words(terminal_ids, alive)
+        self.logarithms = None
         while True:
             best = None if chains is None else self._best(chains)
             state = self._state
@@ -225,6 +251,11 @@ class Forests:
                 return
             self.clock.check()
             self._enlarge(full)
+
+    def _words(self, terminal_ids: IntArray, alive: Alive | None, scaled: bool = True) -> Words:
+        entry_prob = self._entry_prob if scaled else self._lexicon.prob
+        words = words_of(self._lexicon, entry_prob, terminal_ids)
+        return words if alive is None else alive_words(words, alive)
 
     @cached_property
     def _chains(self) -> BestChains:
@@ -257,16 +288,11 @@ class Forests:
         columns = int(self._state.columns.shift[start + 1 : end + 1].sum())
         return (int(self._shift[terminal_ids[start:end]].sum()) - columns) * math.log(2.0)
 
-    def holds_tree(self, length: int) -> bool:
+    def _holds_tree(self, length: int) -> bool:
         """Whether some tree of the sentence that was filled last is there, however improbable."""
-        return bool((self.tables.root[self.root_symbols(length)] > 0).any())
-
-    def root_symbols(self, length: int) -> Ints:
-        """The symbols that derive the whole of the sentence that was filled last."""
         cell = forest_cell(0, length)
-        first, last = self.forest.node_first[cell], self.forest.node_first[cell + 1]
-        symbols: Ints = self.forest.node_symbol[first:last]
-        return symbols
+        roots = self.forest.node_symbol[self.forest.node_first[cell] : self.forest.node_first[cell + 1]]
+        return bool((self.tables.root[roots] > 0).any())
 
     def _enlarge(self, part: int) -> None:
         if self._size[part] >= self._max_size[part]:
@@ -316,7 +342,7 @@ class Forests:
             predicted=np.zeros((length, self._n_symbols), np.uint8),
             row=np.zeros_like(self._prediction.first),
             shift=new_ints(length + 1),
-            counts=new_ints(4),
+            counts=new_ints(5),
         )
         weight = new_floats(size[GROUPS])
         return ForestState(self.tables, self.unaries, self._prediction, forest, partners, columns, weight)

@@ -101,7 +101,7 @@ class Columns(NamedTuple):
     predicted: Flags  # [position, symbol]: whether it may begin there (``prediction``)
     row: Bits  # scratch of a prediction
     shift: Ints  # by end: powers of two that the column was divided by
-    counts: Ints  # of productions, partner lists, groups and places
+    counts: Ints  # of productions, partner lists, groups and places; last, whether values left the range
 
 
 class ForestState(NamedTuple):
@@ -119,6 +119,13 @@ class ForestState(NamedTuple):
 # As an index an unsigned number needs no look whether it counts from the end.
 Index = np.uint32
 ONE = np.uint32(1)
+
+# What inside values must lie between, so that sums are exact: what a product of two of them and a rule loses
+# to zero is then far below the last digit of every sum, and outside values (posteriors over inside values),
+# and products with them, stay finite.
+LEAST_VALUE, MOST_VALUE = 2.0**-450, 2.0**450
+# The place of ``counts`` that tells.
+OUT_OF_RANGE = 4
 
 # What may be too small.
 NODES, GROUPS, EDGES, PRODUCTIONS, UNARIES, PARTNERS = range(6)

@@ -1,0 +1,197 @@
+"""Rules as improbable as numbers can say: exact, or refused with a reason, whatever kind of chart it is."""
+
+from __future__ import annotations
+
+import json
+import math
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from commandline import run
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from naive_exact import Exact, log
+
+from mbrparse.decode.objectives import OBJECTIVES
+from mbrparse.decode.parser import Parser
+from mbrparse.grammar.charts.chart import Chart, Wanted
+from mbrparse.grammar.charts.factory import ChartFactory, Kernel, Precision
+from mbrparse.grammar.charts.forest_charts import ForestCharts
+from mbrparse.grammar.pcfg import PCFG
+from mbrparse.grammar.rules import Rule, relative_frequencies
+
+EVERYTHING = Wanted(derivations=True, entries=True)
+
+# Of the last two, sums and maxima are far from each other; S -> A, and a chain of single words, are unary.
+GRAMMARS: dict[str, dict[str, float]] = {
+    "two ways": {
+        "S -> A": 1e-200,
+        "S -> S S": 1,
+        "S -> Y S": 1e-100,
+        "Y -> y": 1,
+        "A -> A A": 1,
+        "A -> y": 1e-100,
+    },
+    "75": {"S -> S S": 1e-75, "S -> y": 1},
+    "50": {"S -> S S": 1, "S -> y": 1e-50},
+    "40": {"S -> A S": 1e-40, "S -> A A": 1, "A -> y": 1},
+    "300": {"S -> S S": 1e-300, "S -> y": 1},
+    "20": {"S -> S S": 1e-20, "S -> A A": 1, "A -> y": 1},
+    "left or right": {"S -> A S": 1e-150, "S -> S A": 1e-155, "S -> y": 1, "A -> y": 1},
+    "low and high": {"S -> A B": 1, "A -> A A": 1e-160, "A -> y": 1, "B -> B B": 1, "B -> y": 1e-160},
+    "chain": {"S -> A": 1e-120, "A -> B": 1e-120, "B -> B B": 1, "B -> y": 1e-120, "S -> y": 1},
+}
+
+
+def rules_of(counts: dict[str, float]) -> dict[tuple[str, tuple[str, ...]], float]:
+    return {(parent, tuple(children.split())): float(p) for (parent, children), p in _split(counts)}
+
+
+def _split(counts: dict[str, float]) -> list[tuple[tuple[str, str], float]]:
+    return [((text.split(" -> ")[0], text.split(" -> ")[1]), p) for text, p in counts.items()]
+
+
+def pcfg_of(rules: dict[tuple[str, tuple[str, ...]], float]) -> PCFG:
+    symbols = {parent for parent, _ in rules}
+    counts = {
+        Rule(parent, tuple(c if c in symbols else f"'{c}'" for c in children)): p
+        for (parent, children), p in rules.items()
+    }
+    return PCFG.from_rules(relative_frequencies("words", {"S": 1.0}, counts))
+
+
+def exact_of(pcfg: PCFG, words: list[str]) -> Exact:
+    """The exact chart by the probabilities that the grammar holds, which rounds them once."""
+    names = pcfg.symbols
+    rules: dict[tuple[str, tuple[str, ...]], Fraction] = {}
+    for parent, left, right, p in zip(pcfg.parent, pcfg.left, pcfg.right, pcfg.log_prob, strict=True):
+        rules[names[parent], (names[left], names[right])] = Fraction(math.exp(p))
+    for parent, child, p in zip(pcfg.unary_parent, pcfg.unary_child, pcfg.unary_log_prob, strict=True):
+        rules[names[parent], (names[child],)] = Fraction(math.exp(p))
+    lexical = zip(pcfg.lexical_symbol, pcfg.lexical_terminal, pcfg.lexical_log_prob, strict=True)
+    for parent, terminal, p in lexical:
+        rules[names[parent], (f"'{pcfg.terminals[terminal]}'",)] = Fraction(math.exp(p))
+    return Exact("S", rules, [f"'{word}'" for word in words])
+
+
+def check(pcfg: PCFG, words: list[str], chart: Chart, tolerance: float) -> None:
+    exact = exact_of(pcfg, words)
+    assert chart.has_parse == (exact.total > 0), chart.failure
+    assert chart.viterbi().log_prob == pytest.approx(log(exact.best[0, len(words), "S"]), rel=tolerance)
+    if not exact.total:
+        return
+    assert chart.log_prob == pytest.approx(log(exact.total), rel=tolerance)
+    found = {(i, j, pcfg.labels[x]): g for i, j, x, g in zip(*chart.span_posteriors()[:4], strict=True)}
+    for key, wanted in exact.posteriors().items():
+        assert found.get(key, 0.0) == pytest.approx(wanted, abs=tolerance), key
+
+
+def kinds(pcfg: PCFG) -> list[tuple[Precision, Kernel | None, float]]:
+    lanes: list[tuple[Precision, Kernel | None, float]] = [("double", None, 1e-9), ("single", None, 1e-4)]
+    return lanes if pcfg.has_unaries else [*lanes, ("double", "forest", 1e-9)]
+
+
+@pytest.mark.parametrize("name", GRAMMARS)
+@pytest.mark.parametrize("length", [2, 8, 16])
+def test_improbable_sentences_are_exact(name: str, length: int) -> None:
+    pcfg, words = pcfg_of(rules_of(GRAMMARS[name])), ["y"] * length
+    ids = pcfg.encode(words)
+    for precision, kernel, tolerance in kinds(pcfg):
+        factory = ChartFactory(pcfg, precision, EVERYTHING, kernel)
+        for copies in (1, 9):  # alone, and side by side
+            for chart in factory.charts([ids] * copies):
+                check(pcfg, words, chart, tolerance)
+        [viterbi] = ChartFactory(pcfg, precision, Wanted(False, True), kernel).charts([ids])
+        assert viterbi.viterbi() == chart.viterbi()
+
+
+@settings(max_examples=60)
+@given(st.data())
+def test_rules_of_any_magnitude_are_exact(data: st.DataObject) -> None:
+    symbols = ["S", "A", "B"]
+    exponents = st.floats(0, 300) | st.floats(0, 20)
+    drawn: dict[tuple[str, tuple[str, ...]], float] = {}
+    for parent in symbols:
+        children = st.tuples(st.sampled_from(symbols), st.sampled_from(symbols))
+        for pair in data.draw(st.lists(children, min_size=1, max_size=3, unique=True)):
+            drawn[parent, pair] = 10.0 ** -data.draw(exponents)
+        for word in data.draw(st.sets(st.sampled_from("xy"), min_size=1)):
+            drawn[parent, (word,)] = 10.0 ** -data.draw(exponents)
+    if data.draw(st.booleans()):
+        drawn["S", ("A",)] = 10.0 ** -data.draw(exponents)
+    pcfg = pcfg_of(drawn)
+    known = pcfg.terminals
+    words = data.draw(st.lists(st.sampled_from(sorted(known)), min_size=1, max_size=9))
+    ids = pcfg.encode(words)
+    for precision, kernel, tolerance in kinds(pcfg):
+        for chart in ChartFactory(pcfg, precision, EVERYTHING, kernel).charts([ids] * 2):
+            check(pcfg, words, chart, tolerance)
+
+
+def test_sixty_words_are_exact() -> None:
+    pcfg, words = pcfg_of(rules_of(GRAMMARS["left or right"])), ["y"] * 60
+    for chart in ChartFactory(pcfg, wanted=EVERYTHING).charts([pcfg.encode(words)] * 2):
+        check(pcfg, words, chart, 1e-9)
+
+
+def test_what_searches_a_forest_refuses_with_the_reason() -> None:
+    pcfg = pcfg_of(rules_of(GRAMMARS["low and high"]))
+    [chart] = ForestCharts(pcfg).charts([pcfg.encode(["y"] * 6)])
+    assert not chart.has_parse
+    assert chart.failure == "too improbable for a forest"
+    for name in (
+        "productions",
+        "max-rule-product",
+        "most-probable-tree",
+        "consistent-brackets",
+        "bracketed-tree",
+    ):
+        parses = Parser(pcfg, OBJECTIVES[name]).parse([["y"] * 6, ["y"] * 2])
+        assert parses[0].reason in (None, "too improbable for a forest"), name
+        assert all(parse.tree is not None for parse in parses)
+
+
+OPTIONS: list[list[str]] = [
+    ["--objective", "labelled-tree", "--objective", "labelled-recall"],
+    ["--objective", "labelled-f", "--exact"],
+    ["--objective", "most-probable-tree"],
+    ["--objective", "bracketed-tree"],
+    ["--objective", "consistent-brackets-tree"],
+    ["--objective", "consistent-brackets"],
+    ["--objective", "labelled-recall", "--space", "grammar"],
+    ["--objective", "labelled-recall", "--items", "symbol"],
+    ["--objective", "max-rule-product"],
+    ["--objective", "labelled-recall", "--precision", "single"],
+    ["--objective", "minimum-risk", "--risk", "labelled_f", "--k-best", "5"],
+    ["--objective", "minimum-risk", "--risk", "labelled_f", "--samples", "5"],
+]
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=" ".join)
+@pytest.mark.parametrize("name", ["two ways", "low and high", "75"])
+def test_no_command_ends_in_a_traceback(name: str, options: list[str], tmp_path: Path) -> None:
+    from mbrparse.grammar.grammars import write_grammar
+
+    pcfg = pcfg_of(rules_of(GRAMMARS[name]))
+    if pcfg.has_unaries and "most-probable-tree" in options:
+        pytest.skip("refused for its unary rules")
+    grammar, details = tmp_path / "g.txt", tmp_path / "details.jsonl"
+    write_grammar(pcfg, grammar)
+    pattern = ["-o", str(tmp_path / "{objective}.mrg"), "--details", str(details)]
+    result = run(
+        "parse", "-g", str(grammar), "-", "--input", "tokens", *options, *pattern, stdin="y y\n" + "y " * 9
+    )
+    assert result.code == 0, result.err
+    rows = [json.loads(line) for line in details.read_text().splitlines()]
+    assert len(rows) == 2
+    for row in rows:
+        assert row["status"] == "parsed" or row["reason"]
+
+
+def test_details_say_that_a_chart_was_computed_in_logarithms() -> None:
+    pcfg = pcfg_of(rules_of(GRAMMARS["low and high"]))
+    [parse] = Parser(pcfg, "labelled-recall").parse([["y"] * 6])
+    assert parse.reason is None
+    assert parse.chart is not None
+    assert parse.chart.in_logarithms  # type: ignore[attr-defined]
