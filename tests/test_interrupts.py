@@ -9,30 +9,27 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from children import LIMIT, started
 from commandline import Command
 
-from mbrparse.aside import QUICK, Pace, all_aside, aside, at_once, dismiss, heard, left_running
-from mbrparse.decode.parse_result import Parse
-from mbrparse.decode.parser import Parser
-from mbrparse.decode.sentences import Batch
+from mbrparse.cli.interrupts import interruptible
+from mbrparse.grammar.charts.clock import NO_LIMIT, Clock
+from mbrparse.grammar.charts.rule_tables import Ints
 from mbrparse.grammar.grammar_file import read_rules
-from mbrparse.grammar.grammars import train
-from mbrparse.treebank.brackets import read_tree
+from mbrparse.grammar.kernel import kernel
 
+ROUNDS = np.zeros(1, np.int32)
 LINE = "mbrparse: interrupted\n"
 
 
 @pytest.fixture
-def ctrl_c() -> Iterator[threading.Event]:
-    """Python's own handler of SIGINT, and an event that what is left behind waits for."""
+def ctrl_c() -> Iterator[None]:
+    """Python's own handler of SIGINT."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    event = threading.Event()
-    yield event
-    event.set()
+    yield
     signal.signal(signal.SIGINT, before)
 
 
@@ -45,130 +42,61 @@ def pressed_soon() -> Iterator[None]:
     timer.join()
 
 
-@pytest.mark.usefixtures("ctrl_c")
-def test_work_aside_is_as_work_here() -> None:
-    assert aside(threading.current_thread) is not threading.main_thread()
-    assert aside(divmod, 7, 2) == (3, 1)
-    with pytest.raises(ZeroDivisionError):
-        aside(divmod, 7, 0)
-    assert aside(aside, threading.current_thread) is not threading.main_thread()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    assert aside(threading.current_thread) is threading.main_thread()
+@kernel
+def until_stopped(stop: Ints, rounds: Ints) -> None:
+    while not stop[0]:
+        rounds[0] += 1  # stored where the flag may be, so that it is looked at each time
 
 
 @pytest.mark.usefixtures("ctrl_c")
-def test_tasks_aside_come_in_order() -> None:
-    assert list(all_aside(abs, range(-50, 50), 3)) == list(map(abs, range(-50, 50)))
-    with pytest.raises(ZeroDivisionError):
-        list(all_aside(lambda number: 1 // number, range(-3, 3), 2))
+@pytest.mark.parametrize("seconds", [None, 1e6])
+def test_a_kernel_in_the_main_thread_is_interrupted(seconds: float | None) -> None:
+    clock = Clock(seconds)
+    until_stopped(np.ones(1, np.int32), ROUNDS)
+    with pressed_soon(), interruptible(), clock.running():
+        until_stopped(clock.stop, ROUNDS)
+    assert not clock.stop[0]
+    # And so again.
+    with pressed_soon(), interruptible():
+        until_stopped(NO_LIMIT.stop, ROUNDS)
+    assert not NO_LIMIT.stop[0]
 
 
 @pytest.mark.usefixtures("ctrl_c")
-def test_an_interruption_waits_for_short_work() -> None:
-    done = []
-
-    def work() -> None:
-        os.kill(os.getpid(), signal.SIGINT)
-        assert aside(threading.current_thread) is threading.main_thread()
-        done.append(at_once(threading.current_thread))
-
-    with pytest.raises(KeyboardInterrupt):
-        at_once(work)
-    assert done == [threading.main_thread()]
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    with pytest.raises(ZeroDivisionError):
-        at_once(divmod, 7, 0)
-    assert at_once(divmod, 7, 2) == (3, 1)
-    assert aside(threading.current_thread) is not threading.main_thread()
+def test_kernels_in_other_threads_are_interrupted() -> None:
+    until_stopped(np.ones(1, np.int32), ROUNDS)
+    threads = [threading.Thread(target=until_stopped, args=(NO_LIMIT.stop, ROUNDS)) for _ in range(2)]
+    with pressed_soon(), interruptible():
+        for thread in threads:
+            thread.start()
+        try:
+            time.sleep(LIMIT)
+        finally:
+            for thread in threads:
+                thread.join(LIMIT)
+    assert not any(thread.is_alive() for thread in threads)
 
 
 @pytest.mark.usefixtures("ctrl_c")
-def test_within_short_work_an_interruption_does_not_wait_for_what_takes_long(
-    ctrl_c: threading.Event,
-) -> None:
-    done: list[str] = []
-
-    def work() -> None:
-        with pressed_soon():
-            heard(ctrl_c.wait)
-        assert aside(threading.current_thread) is threading.main_thread()
-        os.kill(os.getpid(), signal.SIGINT)
-        with pytest.raises(KeyboardInterrupt):  # what came before
-            heard(done.append, "never")
-        done.append("all of it")
-
-    at_once(work)
-    assert done == ["all of it"]
-    assert heard(divmod, 7, 2) == (3, 1)
-    assert heard(threading.current_thread) is not threading.main_thread()
+def test_what_was_stopped_by_a_signal_is_no_matter_of_time() -> None:
+    clock = Clock(1e6)
+    clock.interrupt()
+    with pytest.raises(KeyboardInterrupt), clock.running():
+        clock.check()
+    clock.resume()
+    clock.check()
 
 
 @pytest.mark.usefixtures("ctrl_c")
-def test_only_what_was_done_in_whole_and_quickly_is_done_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    pace, now = Pace(), [0.0]
-    monkeypatch.setattr("mbrparse.aside.time", SimpleNamespace(perf_counter=lambda: now[0]))
-
-    def is_at_once(lengths: list[int], done: bool = True, seconds: float = 0.0) -> bool:
-        def work() -> bool:
-            now[0] += seconds
-            return threading.current_thread() is threading.main_thread()
-
-        return pace.run(lengths, lambda _: done, work)
-
-    assert [is_at_once([9], done=False), is_at_once([9]), is_at_once([9])] == [False, False, True]
-    assert is_at_once([4, 5])
-    assert [is_at_once([5, 5]), is_at_once([5, 5]), is_at_once([10])] == [False] * 3
-    assert [is_at_once([8], seconds=2 * QUICK), is_at_once([8]), is_at_once([7])] == [True, False, True]
-
-
-@pytest.mark.usefixtures("ctrl_c")
-def test_what_was_parsed_in_no_time_is_not_handed_over_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    found: list[bool] = []
-
-    class Observed(Parser):
-        def _parses(self, batch: Batch) -> list[Parse]:
-            found.append(threading.current_thread() is threading.main_thread())
-            return super()._parses(batch)
-
-    parser = Observed(train([read_tree("(S x (S x x))")]), "labelled-recall")
-    monkeypatch.setattr("mbrparse.aside.QUICK", 0.0)
-    for text in ("x x x", "x x x"):
-        parser.parse(text)
-    monkeypatch.setattr("mbrparse.aside.QUICK", 1e6)
-    for text in ("x x x", "x x x", "x x", "x\nx x", "x x x x", "x x\nx x", "x x x x"):
-        parser.parse(text)
-    assert found == [False, False, False, True, True, True, False, True, True]
-
-
-@pytest.mark.usefixtures("ctrl_c")
-def test_threads_that_wait_for_work_can_be_dismissed() -> None:
-    waiting = aside(threading.current_thread)
-    assert waiting.is_alive()
-    dismiss()
-    assert not waiting.is_alive()
-    assert not left_running()
-
-
-def test_an_interruption_waits_for_no_work(ctrl_c: threading.Event) -> None:
-    with pressed_soon():
-        aside(ctrl_c.wait)
-    assert left_running()
-    with pressed_soon():
-        list(all_aside(lambda _: ctrl_c.wait(), range(10), 2))
-    assert aside(divmod, 7, 2) == (3, 1)
-    ctrl_c.set()
-    while left_running():
-        time.sleep(0.01)
-
-
-@pytest.mark.usefixtures("ctrl_c")
-def test_a_forked_process_has_threads_of_its_own() -> None:
-    aside(divmod, 7, 2)
-    child = os.fork()
-    if child == 0:
-        signal.alarm(LIMIT)
-        os._exit(aside(divmod, 7, 2)[1])
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 1
+def test_a_signal_of_a_forked_process_is_not_its_parents() -> None:
+    with interruptible():
+        child = os.fork()
+        if child == 0:
+            os.kill(os.getpid(), signal.SIGTERM)
+            os._exit(0)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGTERM
+        time.sleep(0.05)
+        assert not NO_LIMIT.stop[0]
 
 
 @contextmanager
@@ -178,9 +106,8 @@ def script(tmp_path: Path, text: str) -> Iterator[subprocess.Popen[str]]:
     path.write_text(
         "import signal, sys, time\n"
         "from mbrparse.cli.interrupts import interruptible\n"
-        "from mbrparse.cli.signals import as_interrupts\n"
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
-        f"with as_interrupts(), interruptible():\n{text}"
+        f"with interruptible():\n{text}"
     )
     with subprocess.Popen(
         [sys.executable, path], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True

@@ -1,8 +1,8 @@
-"""Ctrl-C: the first ends a command in good order, the second at once.
+"""Ctrl-C and signals that end a program: they raise KeyboardInterrupt, so that nothing half-written is left.
 
-Python raises KeyboardInterrupt between any two of its instructions. Where that would be swallowed or be
-turned into something else (in the midst of an import, or of the removal of an object) it is put off for a
-moment.
+The first Ctrl-C ends a command in good order, the second at once. Python raises KeyboardInterrupt between any
+two of its instructions. Where that would be swallowed or be turned into something else (in the midst of an
+import, of the removal of an object, or of a tuple that compiled code makes) it is put off for a moment.
 """
 
 from __future__ import annotations
@@ -16,8 +16,11 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any, NoReturn
 
+from mbrparse.signal_watcher import interrupting_kernels
+
 #: The exit code, as shells have it: 128 and the number of the signal.
 INTERRUPTED = 130
+ENDING = (signal.SIGTERM, signal.SIGHUP)
 
 #: One press can reach a process twice: through the terminal, and from a program between.
 _SAME_PRESS = 0.2
@@ -26,45 +29,101 @@ _PUT_OFF = 0.01
 _PATIENCE = 2.0
 _TIMED = hasattr(signal, "setitimer")
 _IMPORT = "<frozen importlib._bootstrap"
+# What compiled code calls to make named tuples and to find the types of arrays; it looks for no errors then.
+_CALLED_BY_KERNELS = ("namedtuple_", "numba.core.serialize")
+# Held by the thread that ends the process, to its end.
+_ending = threading.Lock()
+_received: list[int] = []
 
 
 def end_at_once(*_: object) -> NoReturn:
     """Leave: for where there is nothing to put in order, or no time to."""
-    os.write(2, b"mbrparse: interrupted\n")
+    if _ending.acquire(timeout=_SAME_PRESS):
+        os.write(2, b"mbrparse: interrupted\n")
     os._exit(INTERRUPTED)
+
+
+# The handlers in whose place ours may be.
+_DEFAULTS: dict[int, tuple[object, ...]] = {
+    signal.SIGINT: (signal.default_int_handler, end_at_once),
+    **dict.fromkeys(ENDING, (signal.SIG_DFL,)),
+}
+
+
+def received() -> signal.Signals:
+    """The signal that a KeyboardInterrupt stands for."""
+    return signal.Signals(_received[0]) if _received else signal.SIGINT
 
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """Hear Ctrl-C as this module says, unless it is ignored; only the main thread can."""
-    before = signal.getsignal(signal.SIGINT)
-    here = threading.current_thread() is threading.main_thread()
-    if not here or before not in (signal.default_int_handler, end_at_once):
+    """SIGINT, SIGTERM and SIGHUP raise KeyboardInterrupt, once; ``received`` says which. For the main thread.
+
+    What is ignored (``nohup``), or has another handler, stays as it is. Child processes end by the signals as
+    ever: nothing of theirs is worth unwinding.
+    """
+    _received.clear()
+    if threading.current_thread() is not threading.main_thread():
         yield
         return
-    ear = _Ear()
-    signal.signal(signal.SIGINT, ear.hear)
+    handler = _Handler()
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, *ENDING)}
+    ours = {number for number, previous in before.items() if previous in _DEFAULTS[number]}
+    for number in ours:
+        signal.signal(number, handler.handle)
     try:
-        yield
+        with interrupting_kernels(ours, handler.read) as handler.is_watched:
+            yield
     finally:
-        signal.signal(signal.SIGINT, before)
-        ear.forget()
+        for number in ours:
+            signal.signal(number, before[number])
+        handler.forget()
 
 
-class Interruption:
-    """Raises KeyboardInterrupt for a signal, as soon as it would be heeded; made anew for each block."""
+class _Handler:
+    """Raises KeyboardInterrupt for a signal, where it is safe; made anew for each block."""
 
     def __init__(self) -> None:
+        #: Whether another thread reads signals too, and so hears the second press while compiled code runs.
+        self.is_watched = False
+        self._handled: float | None = None  # when the first press was
+        self._read: float | None = None
         self._since: float | None = None
         self._alarm: Any = None
 
-    def raise_where_heeded(self, frame: FrameType | None) -> None:
+    def handle(self, number: int, frame: FrameType | None) -> None:
+        """Answer a signal in the main thread."""
+        now = time.monotonic()
+        if number != signal.SIGINT:
+            for other in ENDING:
+                # A closing terminal, or a manager of services, sends both: once is enough to leave.
+                signal.signal(other, signal.SIG_IGN)
+            _received.append(number)
+        elif self._handled is not None:
+            if not self.is_watched and now > self._handled + _SAME_PRESS:
+                end_at_once()
+            return
+        else:
+            self._handled = now
+        self._raise_where_safe(frame)
+
+    def read(self, number: int) -> None:
+        """Answer it in another thread, which need not wait for compiled code."""
+        if number != signal.SIGINT:
+            return
+        now = time.monotonic()
+        if self._read is None:
+            self._read = now
+        elif now > self._read + _SAME_PRESS:
+            end_at_once()
+
+    def _raise_where_safe(self, frame: FrameType | None) -> None:
         """Interrupt the code of this frame now, or in a moment."""
         now = time.monotonic()
         self._since = now if self._since is None else self._since
-        if _TIMED and now < self._since + _PATIENCE and _deaf(frame):
+        if _TIMED and now < self._since + _PATIENCE and _swallows(frame):
             if self._alarm is None:
-                self._alarm = signal.signal(signal.SIGALRM, lambda _, later: self.raise_where_heeded(later))
+                self._alarm = signal.signal(signal.SIGALRM, lambda _, later: self._raise_where_safe(later))
             signal.setitimer(signal.ITIMER_REAL, _PUT_OFF)
         else:
             raise KeyboardInterrupt
@@ -77,27 +136,22 @@ class Interruption:
             self._alarm = None
 
 
-class _Ear:
-    def __init__(self) -> None:
-        self._first: float | None = None
-        self._interruption = Interruption()
-
-    def hear(self, number: int, frame: FrameType | None) -> None:
-        now = time.monotonic()
-        if self._first is None:
-            self._first = now
-            self._interruption.raise_where_heeded(frame)
-        elif now > self._first + _SAME_PRESS:
-            end_at_once()
-
-    def forget(self) -> None:
-        self._interruption.forget()
-
-
-def _deaf(frame: FrameType | None) -> bool:
+def _swallows(frame: FrameType | None) -> bool:
+    """Whether an exception here would be lost, or would leave something half made."""
+    if frame is not None and frame.f_globals.get("__name__", "").startswith(_CALLED_BY_KERNELS):
+        return True
     while frame is not None:
         code = frame.f_code
         if code.co_name == "__del__" or code.co_filename.startswith(_IMPORT):
             return True
         frame = frame.f_back
     return False
+
+
+def _restore() -> None:
+    for number in ENDING:
+        if getattr(signal.getsignal(number), "__func__", None) is _Handler.handle:
+            signal.signal(number, signal.SIG_DFL)
+
+
+os.register_at_fork(after_in_child=_restore)

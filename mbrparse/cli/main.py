@@ -6,15 +6,14 @@ import errno
 import os
 import signal
 import sys
+import threading
 from contextlib import suppress
 from typing import NoReturn
 
 import click
 
-from mbrparse.aside import left_running
-from mbrparse.cli import signals
 from mbrparse.cli.commands import LazyGroup
-from mbrparse.cli.interrupts import interruptible
+from mbrparse.cli.interrupts import interruptible, received
 from mbrparse.cli.options import note
 from mbrparse.errors import FileError, MbrparseError, visible
 from mbrparse.replacements import unwritable
@@ -112,7 +111,7 @@ def main() -> NoReturn:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     lost: OSError | None = None
     try:
-        with signals.as_interrupts(), interruptible():
+        with interruptible():
             code, failure = _run()
             lost = flush_output()
     except KeyboardInterrupt as interruption:  # before all began, or when all was done and said
@@ -124,8 +123,8 @@ def main() -> NoReturn:
     if failure is not None:
         note(str(failure))
         flush_output()
-    if code > 128 and left_running():
-        # What the command waited for when it was interrupted goes on in a thread; nobody waits for its end.
+    if code > 128 and any(not thread.daemon for thread in threading.enumerate()[1:]):
+        # Threads that were interrupted at their work would be waited for.
         os._exit(code)
     sys.exit(code)
 
@@ -157,7 +156,7 @@ def _run() -> tuple[int, Exception | None]:
 
 def _interrupted(interruption: BaseException) -> int:
     """Print that; return the exit code, as shells have it: 130 for Ctrl-C, 143 for SIGTERM."""
-    number = signals.received()
+    number = received()
     by = "" if number == signal.SIGINT else f" ({number.name})"
     note(" ".join((f"interrupted{by}", *map(str, interruption.args))))
     return 128 + number

@@ -66,7 +66,6 @@ def posteriors(
     Rows are first words, columns last words. INPUT holds trees or lines of tokens (default: standard input);
     --line chooses one. With --posteriors, INPUT may be left out: words are then shown by their numbers.
     """
-    from mbrparse.aside import aside
     from mbrparse.decode.posteriors.chart_picture import cells, draw_cells, heat_table, listing
     from mbrparse.errors import MbrparseError
 
@@ -85,7 +84,7 @@ def posteriors(
             remedy="choose another sentence: --line N",
         )
     words = [leaf.label if leaf.word is None else leaf.word for leaf in batch.sentences[0]]
-    shown = aside(cells, found, threshold)
+    shown = cells(found, threshold)
     with atomic_outputs():
         with open_output(output) as stream:
             if layout == "tsv":
@@ -107,7 +106,6 @@ def _of_sentence(
     input: str | None, given: InputOptions, line: int, prune: float
 ) -> tuple[Batch, str | None, Any]:
     """The sentence, why it has no chart, and its posteriors."""
-    from mbrparse.aside import aside
     from mbrparse.decode.grammar_source import GrammarSource
     from mbrparse.decode.objectives import OBJECTIVES
     from mbrparse.decode.parser_options import ParserOptions
@@ -139,7 +137,7 @@ def _of_sentence(
     if input is not None:
         batch = _read(input, line, given.form, given.encoding)
     with announced(lambda: note("compiling kernels, once on this machine ...")):
-        [evidence] = aside(lambda: list(source.evidence(batch)))
+        [evidence] = source.evidence(batch)
     return batch._replace(sentences=[evidence.sentence]), evidence.reason, evidence.posteriors
 
 

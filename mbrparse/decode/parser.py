@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple, Unpack
 
-from mbrparse.aside import Pace
 from mbrparse.decode.decoders import Decoded, decode_all
 from mbrparse.decode.grammar_source import GrammarSource
 from mbrparse.decode.nary.nary_decoder import NaryDecoder
@@ -80,7 +79,6 @@ class Parser:
             else GrammarSource(source, options)
         )
 
-        self._pace = Pace()
         places = self.source.slots
         nary = {position for place in places if place.nary for position in place.positions}
         # Trees of n-ary objectives are written un-binarized, fall-backs too.
@@ -109,10 +107,6 @@ class Parser:
 
         With a pooled F, trees here maximize each sentence's own F: pooling needs all batches.
         """
-        lengths = [len(sentence) for sentence in batch.sentences]
-        return self._pace.run(lengths, _has_trees, self._parse_batch, batch)
-
-    def _parse_batch(self, batch: Batch) -> list[Parse]:
         began = time.perf_counter()
         # Trees and charts are many objects without reference cycles.
         collects = gc.isenabled()
@@ -229,7 +223,3 @@ class Parser:
             tree = TreeParts(one.spans, evidence.sentence, tags, form).build()
             listed.append(ScoredTree(one.log_prob, tree))
         return tuple(listed)
-
-
-def _has_trees(parses: Sequence[Parse]) -> bool:
-    return all(parse.reason is None for parse in parses)

@@ -7,7 +7,6 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
-from mbrparse.aside import aside
 from mbrparse.decode.details import expected_recalls
 from mbrparse.decode.given_trees import Form, GivenTree, find_form, labelled_spans
 from mbrparse.decode.grammar_source import GrammarSource
@@ -90,9 +89,6 @@ class Scorer:
 
         Raises InputMismatchError and LabelError for a tree that is not of the form.
         """
-        return aside(self._rows, trees, first)
-
-    def _rows(self, trees: Sequence[GivenTree], first: int) -> list[Row]:
         spans = [
             None
             if given.tree is None

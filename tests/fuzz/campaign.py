@@ -22,8 +22,6 @@ from seeds import Files, make_seeds
 from trials import Trial, make_trial
 from verdicts import failure
 
-from mbrparse import aside
-
 #: Inputs in a row in one process: forking is dearer than most inputs.
 ROW = 25
 
@@ -31,8 +29,6 @@ ROW = 25
 def run(folder: Path, seed: int, seconds: float, inputs: int | None, jobs: int) -> int:
     """Try inputs 0, 1, ... until time or inputs are spent; print the figures; 1 if any failed."""
     seeds = make_seeds(folder / "seeds")
-    # Threads that kernels run in stay for the next one.
-    aside.dismiss()
     if threading.active_count() > 1:
         raise RuntimeError("the parent of all trials has threads, which no fork takes along")
     for category in (RuntimeWarning, UserWarning):  # each time, not once in a process

@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbrparse.aside import aside
 from mbrparse.decode.candidates.candidate_kernels import NONE, Best, Scores, best_derivations
 from mbrparse.decode.candidates.lazy_search import SCALE, Alternative, LazySearch, Order, scores_of
 from mbrparse.decode.candidates.samples import Samples
@@ -50,9 +49,6 @@ class KBestSearch:
 
         Raises ChartOverflowError or MemoryError where its forest does not fit, ValueError where it has none.
         """
-        return aside(self._k_best, terminal_ids, k)
-
-    def _k_best(self, terminal_ids: IntArray, k: int) -> KBest:
         forest = top_down_forest(self._charts, terminal_ids)
         search = _ForestSearch(forest, self._scores, self._charts.clock)
         found = search.root(k)

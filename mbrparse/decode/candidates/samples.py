@@ -13,7 +13,6 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from mbrparse.aside import aside
 from mbrparse.decode.candidates.candidate_kernels import add_uncrossed, draw
 from mbrparse.grammar.charts.forest.top_down import top_down_forest
 from mbrparse.grammar.charts.forest.top_down_kernels import sum_up
@@ -108,9 +107,6 @@ class Sampler:
         The answer depends on the grammar, the sentence and the seed (zero or more), and on nothing else.
         Raises ChartOverflowError or MemoryError where its forest does not fit, ValueError where it has none.
         """
-        return aside(self._samples, terminal_ids, count, seed)
-
-    def _samples(self, terminal_ids: IntArray, count: int, seed: int) -> Samples:
         forest = top_down_forest(self._charts, terminal_ids)
         sum_up(forest.way_first, forest.way_share)
         sum_up(forest.edge_first, forest.edge_share)

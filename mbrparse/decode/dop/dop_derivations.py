@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from mbrparse.aside import aside
 from mbrparse.decode.candidates.k_best import KBest
 from mbrparse.decode.candidates.lazy_search import SCALE, Alternative, LazySearch, Order
 from mbrparse.decode.candidates.samples import Samples, generator
@@ -37,9 +36,6 @@ class DopKBestSearch:
         Raises ChartOverflowError or MemoryError where a chart does not fit, TimeLimitError, ValueError where
         there is no derivation.
         """
-        return aside(self._k_best, terminal_ids, k)
-
-    def _k_best(self, terminal_ids: IntArray, k: int) -> KBest:
         filled = self._charts.filled(terminal_ids, best=True)
         search = _DopSearch(filled, k, self._clock)
         found = search.root(k)
@@ -97,9 +93,6 @@ class DopSampler:
         and on nothing else. Raises ChartOverflowError or MemoryError where a chart does not fit,
         TimeLimitError, ValueError where there is no derivation.
         """
-        return aside(self._samples, terminal_ids, count, seed)
-
-    def _samples(self, terminal_ids: IntArray, count: int, seed: int) -> Samples:
         return self.draws(terminal_ids, seed).more(count)
 
     def draws(self, terminal_ids: IntArray, seed: int) -> Draws:

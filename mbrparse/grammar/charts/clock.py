@@ -1,8 +1,8 @@
 """A limit to the time of charts and searches: kernels look at a flag that another thread sets.
 
 A kernel that finds it set leaves its loops, and its scratch as the next sentence needs it. What it was
-filling is of no use then, unless it says otherwise; who called it asks ``check`` next. Without a limit
-nothing ever sets the flag.
+filling is of no use then, unless it says otherwise; who called it asks ``check`` next. Where there is no
+limit only Ctrl-C sets it (``signal_watcher``).
 """
 
 from __future__ import annotations
@@ -18,10 +18,14 @@ import numpy as np
 from mbrparse.errors import MbrparseError, TimeLimitError
 from mbrparse.grammar.charts.rule_tables import Ints
 from mbrparse.grammar.kernel import seconds_of_making
+from mbrparse.signal_watcher import register
 
 # A thread without work waits so long for some, in seconds; to start one takes longer than to wake one.
 _PATIENCE = 1.0
 _NOTHING = nullcontext()
+# What ``Clock.stop`` holds.
+_TIME_UP = 1
+_INTERRUPTED = 2
 
 
 class Clock:
@@ -33,7 +37,7 @@ class Clock:
     def __init__(self, seconds: float | None = None) -> None:
         self.seconds = seconds
         self.stop: Ints = np.zeros(1, np.int32)
-        """[1] not zero where the time is up; kernels look at it."""
+        """[1] not zero where kernels are to stop."""
         self.counted = 0.0
         """What the last block took, in seconds."""
         self._end = math.inf  # when the time is up (``_now``); infinite where none is running
@@ -41,6 +45,15 @@ class Clock:
         self._running = False
         self._turn = threading.Condition()
         self._watcher: threading.Thread | None = None
+        register(self)
+
+    def interrupt(self) -> None:
+        """Have kernels stop; KeyboardInterrupt is raised where they return."""
+        self.stop[0] = _INTERRUPTED
+
+    def resume(self) -> None:
+        """Let kernels run again."""
+        self.stop[0] = 0
 
     def running(self, spent: float = 0.0) -> AbstractContextManager[None]:
         """Let the time run while the block does, from ``spent`` seconds on; it is not up after the block.
@@ -62,12 +75,15 @@ class Clock:
         finally:
             with self._turn:
                 self._end = math.inf
-                self.stop[0] = 0
+                if self.stop[0] == _TIME_UP:
+                    self.stop[0] = 0
             self._running = False
             self.counted = _now() - began
 
     def check(self) -> None:
         """Raise TimeLimitError if the time is up."""
+        if self.stop[0] == _INTERRUPTED:
+            raise KeyboardInterrupt
         if self.stop[0]:
             raise TimeLimitError(self.reason)
 
@@ -98,7 +114,7 @@ class Clock:
             while True:
                 now, idle = _now(), self._end == math.inf
                 if self._end <= now:
-                    self.stop[0] = 1
+                    self.stop[0] = self.stop[0] or _TIME_UP
                     self._end = math.inf
                 wait = min(max(self._end - now, 0.0), _PATIENCE)
                 self._next_look = now + wait

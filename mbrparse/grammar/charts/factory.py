@@ -9,7 +9,6 @@ from typing import Literal
 
 import numpy as np
 
-from mbrparse.aside import Pace
 from mbrparse.errors import GrammarError, TimeLimitError
 from mbrparse.grammar.charts.chart import Cell, Chart, Wanted
 from mbrparse.grammar.charts.clock import NO_LIMIT, Clock
@@ -82,7 +81,6 @@ class ChartFactory:
         self.precision = precision
         self.wanted = wanted
         self._clock = clock
-        self._pace = Pace()
         if grammar.has_unaries and kernel == "dense":
             raise GrammarError(
                 "the dense kernel takes no unary rules", remedy="leave the choice to the grammar"
@@ -97,8 +95,7 @@ class ChartFactory:
         """One chart for each sentence of known terminals (one or more each)."""
         charts = [Chart(self, terminal_ids) for terminal_ids in sentences]
         for group in self._groups(charts):
-            # To hand a group over once takes less time than its kernels one by one.
-            self._pace.run([chart.length for chart in group], _has_parses, self._fill_in_time, group)
+            self._fill_in_time(group)
         return charts
 
     def each(self, sentences: Sequence[IntArray]) -> Iterator[Chart]:
@@ -185,7 +182,3 @@ class ChartFactory:
         """The forests of what lanes do not take."""
         count = int(self._label.max(initial=-1)) + 1
         return ForestAnswers(self.grammar, self._label, count, TIE[self.precision], self._clock)
-
-
-def _has_parses(charts: Sequence[Chart]) -> bool:
-    return all(chart.has_parse for chart in charts)

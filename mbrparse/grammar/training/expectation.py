@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mbrparse.grammar.charts.clock import NO_LIMIT
 from mbrparse.grammar.pcfg import PCFG, FloatArray, IntArray
 from mbrparse.grammar.training.expectation_kernels import BracketedCorpus, RuleTables, expect_sentences
 from mbrparse.run.jobs import Jobs, open_pool
@@ -152,6 +153,7 @@ def rule_tables(grammar: PCFG, rules: RuleValues) -> RuleTables:
         np.array(grammar.lexical_symbol),
         rules.lexical,
         rules.start,
+        NO_LIMIT.stop,
     )
 
 

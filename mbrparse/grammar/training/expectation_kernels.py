@@ -76,6 +76,7 @@ class RuleTables(NamedTuple):
     lexical_symbol        int32 [lexical rules]
     lexical_probability   [lexical rules]
     start                 [symbols]
+    stop                  [1] not zero where the work is to end (``Clock.stop``); sums are of no use then
     """
 
     by_pair: FloatArray
@@ -89,6 +90,7 @@ class RuleTables(NamedTuple):
     lexical_symbol: IntArray
     lexical_probability: FloatArray
     start: FloatArray
+    stop: IntArray
 
 
 @kernel
@@ -184,6 +186,8 @@ def _inside(words: IntArray, parts: Splits, rules: RuleTables) -> tuple[FloatArr
                 inside[position, rules.lexical_symbol[rule]] = rules.lexical_probability[rule]
             exponents[position] = rescale(inside[position], 0)
     for cell in range(len(words), cells):
+        if rules.stop[0]:
+            break
         top = 2 * DEAD
         for x in range(first[cell], first[cell + 1]):
             if exponents[left[x]] != DEAD and exponents[right[x]] != DEAD:
@@ -246,6 +250,8 @@ def _outside(
     flat_pairs, flat_weights = pairs.ravel(), weights.ravel()
     to_right = np.zeros(inside.shape[1])
     for cell in range(len(inside) - 1, -1, -1):
+        if rules.stop[0]:
+            break
         above = outside[cell]
         if exponents[cell] == DEAD or first[cell] == first[cell + 1] or above.max() == 0.0:
             continue
