@@ -15,7 +15,7 @@ from mbrparse.grammar.charts.span_summary import cell_of
 from mbrparse.grammar.grammar_kinds import Grammar
 
 if TYPE_CHECKING:
-    from mbrparse.grammar.charts.pruning import Pruned
+    from mbrparse.grammar.charts.chart import Pruned
 
 
 class Details:

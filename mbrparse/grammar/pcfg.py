@@ -6,13 +6,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from mbrparse.errors import GrammarError
-from mbrparse.grammar.grammar_kinds import Kind
 from mbrparse.grammar.rules import SUM_TOLERANCE, Rule, RuleSet, TerminalKind, is_terminal, unquote
 from mbrparse.grammar.words.unknown import UnknownWords
 from mbrparse.treebank.labels import project
@@ -64,7 +63,7 @@ class PCFG:
         return {**self.__dict__, "rules": None}
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> Literal["pcfg"]:
         """As every grammar tells it."""
         return "pcfg"
 

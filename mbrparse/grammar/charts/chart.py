@@ -12,7 +12,6 @@ from mbrparse.grammar.pcfg import FloatArray, IntArray
 if TYPE_CHECKING:
     from mbrparse.grammar.charts.alive import Alive
     from mbrparse.grammar.charts.forest.packed_forest import Forest
-    from mbrparse.grammar.charts.pruning import Pruned
 
 TOO_LARGE = "chart too large for memory"
 TOO_IMPROBABLE = "too improbable for a forest"
@@ -30,6 +29,14 @@ class Derivation(NamedTuple):
     log_prob: float
     nodes: Sequence[tuple[int, int, int]]
     preterminals: Sequence[int]
+
+
+class Pruned(NamedTuple):
+    """The threshold that a sentence was parsed with (0: nothing was left out), and the share of its
+    probability under the projected grammar that is in derivations of which something was left out."""
+
+    threshold: float
+    left_out: float
 
 
 class Wanted(NamedTuple):

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from mbrparse.errors import TimeLimitError
-from mbrparse.grammar.charts.chart import Chart, Wanted
+from mbrparse.grammar.charts.chart import Chart, Pruned, Wanted
 from mbrparse.grammar.charts.clock import NO_LIMIT, Clock
 from mbrparse.grammar.charts.factory import ChartFactory, Precision
-from mbrparse.grammar.charts.pruning import Mask, Pruned, Pruning
+from mbrparse.grammar.charts.pruning import Mask, Pruning
 from mbrparse.grammar.charts.rule_tables import Ints
 from mbrparse.grammar.pcfg import PCFG, IntArray
 

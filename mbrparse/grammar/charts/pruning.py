@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from mbrparse.grammar.charts.alive import Alive, alive_labels
-from mbrparse.grammar.charts.chart import Chart, Wanted
+from mbrparse.grammar.charts.chart import Chart, Pruned, Wanted
 from mbrparse.grammar.charts.clock import Clock
 from mbrparse.grammar.charts.factory import ChartFactory
 from mbrparse.grammar.pcfg import PCFG, IntArray
@@ -16,14 +16,6 @@ from mbrparse.grammar.projection import projected_grammar
 # How much lower the threshold is that is tried where a sentence loses all its parses to one. What has none
 # then mostly has none at all.
 _LOWER = 1e-3
-
-
-class Pruned(NamedTuple):
-    """The threshold that a sentence was parsed with (0: nothing was left out), and the share of its
-    probability under the projected grammar that is in derivations of which something was left out."""
-
-    threshold: float
-    left_out: float
 
 
 class Mask(NamedTuple):

@@ -10,7 +10,7 @@ import numpy as np
 
 from mbrparse.errors import ChartOverflowError, TimeLimitError
 from mbrparse.grammar.charts.alive import alive_labels
-from mbrparse.grammar.charts.chart import TOO_LARGE, Cell, Chart, Derivation, Wanted
+from mbrparse.grammar.charts.chart import TOO_LARGE, Cell, Chart, Derivation, Pruned, Wanted
 from mbrparse.grammar.charts.clock import NO_LIMIT, Clock
 from mbrparse.grammar.charts.dop.dop_descent import dop_derivation
 from mbrparse.grammar.charts.dop.dop_forest import Memory, dop_forest
@@ -21,7 +21,7 @@ from mbrparse.grammar.charts.dop.dop_tables import DopTables, dop_tables
 from mbrparse.grammar.charts.factory import TIE, ChartFactory
 from mbrparse.grammar.charts.forest.packed_forest import Forest
 from mbrparse.grammar.charts.nodes import derivation_of
-from mbrparse.grammar.charts.pruning import Pruned, left_out
+from mbrparse.grammar.charts.pruning import left_out
 from mbrparse.grammar.charts.rule_tables import Ints
 from mbrparse.grammar.charts.span_summary import SpanEntries, summarize_entries
 from mbrparse.grammar.dop.dop_grammar import DopGrammar
