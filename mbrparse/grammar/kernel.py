@@ -40,7 +40,6 @@ MAX_AGE = 30 * 24 * 3600
 _NAME = "mbrparse"
 
 Function = TypeVar("Function", bound=Callable[..., object])
-Tables = TypeVar("Tables", bound=tuple[Any, ...])
 
 
 def kernel(function: Function) -> Function:
@@ -56,14 +55,6 @@ def kernel(function: Function) -> Function:
 def intrinsic(definition: Callable[..., Any]) -> Callable[..., Any]:
     """A function of a typing context and argument types becomes one that kernels call with values."""
     return cast("Callable[..., Any]", numba.extending.intrinsic(definition))
-
-
-# Their former names.
-array_kernel = kernel
-
-
-def steady(tables: type[Tables]) -> type[Tables]:
-    return tables
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from pathlib import Path
 
 PACKAGE = Path(__file__).parents[1]
 
-_COMPILED = re.compile(rb"^@(?:(?:array_)?kernel|intrinsic)\n", re.MULTILINE)
+_COMPILED = re.compile(rb"^@(?:kernel|intrinsic)\n", re.MULTILINE)
 _IMPORT = re.compile(rb"^(?:from ([\w.]+) import (\([^)]*\)|.*)|import ([\w.]+))", re.MULTILINE)
 _NAME = re.compile(rb"\w+")
 
