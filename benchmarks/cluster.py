@@ -34,7 +34,7 @@ os.environ.setdefault("DASK_DISTRIBUTED__ADMIN__TICK__INTERVAL", "1s")
 import psutil
 from distributed import LocalCluster
 
-from mbrparse.decode.sentences import sentence_ends
+from mbrparse.decode.parser.sentences import sentence_ends
 from mbrparse.run.in_order import Chunk, Part, in_order
 from mbrparse.run.jobs import open_pool
 from mbrparse.run.pool import CallerDrivenPool, PoolFuture, TaskFunction

@@ -14,14 +14,14 @@ from peak_memory import peak_memory
 from plain import PlainCharts
 from samples import LARGE, SMALL, Sample, encoded, read_sample
 
-from mbrparse.decode.objectives import OBJECTIVES
-from mbrparse.decode.parse_input import Job, Worker
-from mbrparse.decode.parser import Parser
-from mbrparse.decode.parser_options import ParserOptions
-from mbrparse.decode.sentences import Batch
-from mbrparse.grammar.charts.chart import Wanted
+from mbrparse.decode.base.objectives import OBJECTIVES
+from mbrparse.decode.base.parser_options import ParserOptions
+from mbrparse.decode.parser.parse_input import Job, Worker
+from mbrparse.decode.parser.parser import Parser
+from mbrparse.decode.parser.sentences import Batch
+from mbrparse.grammar.charts.base.chart import Wanted
+from mbrparse.grammar.charts.base.rule_tables import chart_rules, wide_symbols
 from mbrparse.grammar.charts.factory import ChartFactory, Precision
-from mbrparse.grammar.charts.rule_tables import chart_rules, wide_symbols
 
 Work = Callable[[], float]
 

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable
 from typing import cast
 
 from mbrparse.decode.free.free_decoder import best_bracketing
-from mbrparse.grammar.charts.chart import Chart, Wanted
+from mbrparse.grammar.charts.base.chart import Chart, Wanted
 from mbrparse.grammar.charts.dop.dop_charts import DopCharts
 from mbrparse.grammar.charts.factory import ChartFactory
 from mbrparse.grammar.dop.addressed_treebank import Weighting, address_trees

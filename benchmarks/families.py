@@ -6,8 +6,8 @@ import random
 from collections.abc import Iterator, Sequence
 from itertools import product
 
-from mbrparse.grammar.induce import induce
 from mbrparse.grammar.rules import Rule, RuleSet, Weight, is_terminal, relative_frequencies
+from mbrparse.grammar.training.induce import induce
 from mbrparse.treebank.corpora import SourceTree
 from mbrparse.treebank.tree import Tree
 

@@ -24,12 +24,12 @@ from typing import Any, NamedTuple
 import pinned
 from peak_memory import peak_memory
 
-from mbrparse.decode.bracket_text import BracketText
-from mbrparse.decode.objectives import OBJECTIVES, Objective, Space
-from mbrparse.decode.parser import Parser
-from mbrparse.decode.sentences import Sentence
+from mbrparse.decode.parser.bracket_text import BracketText
+from mbrparse.decode.base.objectives import OBJECTIVES, Objective, Space
+from mbrparse.decode.parser.parser import Parser
+from mbrparse.decode.parser.sentences import Sentence
 from mbrparse.grammar import kernel
-from mbrparse.grammar.induce import induce
+from mbrparse.grammar.training.induce import induce
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.treebank.binarize import Binarization, HeadDriven
 from mbrparse.treebank.corpora import SourceTree, read_corpus

@@ -48,8 +48,8 @@ from samples import (
     write_sample,
 )
 
-from mbrparse.decode.parser import Parser
-from mbrparse.decode.sentences import Sentence
+from mbrparse.decode.parser.parser import Parser
+from mbrparse.decode.parser.sentences import Sentence
 from mbrparse.grammar.grammar_file import read_rules, write_rules
 from mbrparse.grammar.pcfg import PCFG
 

@@ -20,9 +20,9 @@ import pinned
 from costs import INSIDE_OUTSIDE, VITERBI, Work, medians
 from samples import SMALL, Sample, default_corpus, encoded, read_sample, write_sample
 
-from mbrparse.decode.objectives import OBJECTIVES
-from mbrparse.decode.parser import Parser
-from mbrparse.decode.sentences import Sentence
+from mbrparse.decode.base.objectives import OBJECTIVES
+from mbrparse.decode.parser.parser import Parser
+from mbrparse.decode.parser.sentences import Sentence
 from mbrparse.grammar.charts.factory import ChartFactory
 
 LENGTHS = (10, 20, 40, 64, 65, 100, 101, 150, 200, 300, 500)

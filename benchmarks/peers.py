@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from samples import SMALL, Sample, encoded, read_sample
 
-from mbrparse.grammar.charts.chart import Wanted
+from mbrparse.grammar.charts.base.chart import Wanted
 from mbrparse.grammar.charts.factory import ChartFactory
 from mbrparse.grammar.pcfg import PCFG, IntArray
 

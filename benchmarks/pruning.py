@@ -19,11 +19,11 @@ from typing import Any, NamedTuple
 
 import pinned
 
-from mbrparse.decode.details import Details
-from mbrparse.decode.parse_result import Parse
-from mbrparse.decode.parser import Parser
+from mbrparse.decode.parser.details import Details
+from mbrparse.decode.parser.parse_result import Parse
+from mbrparse.decode.parser.parser import Parser
 from mbrparse.experiments.results_folder import plotting, save, tidy
-from mbrparse.grammar.grammars import train
+from mbrparse.grammar.files.grammars import train
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.treebank.binarize import Binarization, HeadDriven, debinarize
 from mbrparse.treebank.corpora import read_corpus

@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from mbrparse.decode.sentences import Sentence, read_sentences
-from mbrparse.errors import CorpusError
+from mbrparse.decode.parser.sentences import Sentence, read_sentences
 from mbrparse.grammar.grammar_file import read_rules, write_rules
-from mbrparse.grammar.induce import induce
 from mbrparse.grammar.pcfg import PCFG, IntArray
+from mbrparse.grammar.training.induce import induce
+from mbrparse.io.errors import CorpusError
 from mbrparse.treebank.binarize import Binarization
 from mbrparse.treebank.brackets import write_tree
 from mbrparse.treebank.corpora import SourceTree, read_corpus

@@ -18,21 +18,21 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from mbrparse.version import __version__
+from mbrparse.io.version import __version__
 
 if TYPE_CHECKING:
-    from mbrparse.decode.objectives import OBJECTIVES, Item, Objective, Space
-    from mbrparse.decode.parser import Parser
+    from mbrparse.decode.base.objectives import OBJECTIVES, Item, Objective, Space
+    from mbrparse.decode.base.span_posteriors import Posteriors
+    from mbrparse.decode.parser.parser import Parser
+    from mbrparse.decode.parser.scoring import score
     from mbrparse.decode.posteriors.posteriors_file import read_posteriors
-    from mbrparse.decode.posteriors.span_posteriors import Posteriors
-    from mbrparse.decode.scoring import score
-    from mbrparse.errors import MbrparseError
     from mbrparse.evaluate.comparison import compare
     from mbrparse.evaluate.profiles.profile_table import PROFILES
     from mbrparse.evaluate.report.in_memory import report
     from mbrparse.evaluate.risk import TreeRates
-    from mbrparse.grammar.grammars import read_grammar, train, write_grammar
+    from mbrparse.grammar.files.grammars import read_grammar, train, write_grammar
     from mbrparse.grammar.pcfg import PCFG
+    from mbrparse.io.errors import MbrparseError
     from mbrparse.treebank.baselines import baseline_trees
     from mbrparse.treebank.binarize import Binarization, binarize, debinarize
     from mbrparse.treebank.brackets import read_tree
@@ -70,32 +70,32 @@ __all__ = [
 ]
 
 _MODULES = {
-    "OBJECTIVES": "decode.objectives",
+    "OBJECTIVES": "decode.base.objectives",
     "PCFG": "grammar.pcfg",
     "PROFILES": "evaluate.profiles.profile_table",
     "Binarization": "treebank.binarize",
-    "Item": "decode.objectives",
-    "MbrparseError": "errors",
-    "Objective": "decode.objectives",
-    "Parser": "decode.parser",
-    "Posteriors": "decode.posteriors.span_posteriors",
-    "Space": "decode.objectives",
+    "Item": "decode.base.objectives",
+    "MbrparseError": "io.errors",
+    "Objective": "decode.base.objectives",
+    "Parser": "decode.parser.parser",
+    "Posteriors": "decode.base.span_posteriors",
+    "Space": "decode.base.objectives",
     "Tree": "treebank.tree",
     "TreeRates": "evaluate.risk",
     "baseline_trees": "treebank.baselines",
     "binarize": "treebank.binarize",
     "compare": "evaluate.comparison",
     "debinarize": "treebank.binarize",
-    "read_grammar": "grammar.grammars",
+    "read_grammar": "grammar.files.grammars",
     "read_posteriors": "decode.posteriors.posteriors_file",
     "read_tree": "treebank.brackets",
     "read_parses": "treebank.tree_lists",
     "read_trees": "treebank.tree_lists",
     "report": "evaluate.report.in_memory",
-    "score": "decode.scoring",
+    "score": "decode.parser.scoring",
     "split": "treebank.tree_lists",
-    "train": "grammar.grammars",
-    "write_grammar": "grammar.grammars",
+    "train": "grammar.files.grammars",
+    "write_grammar": "grammar.files.grammars",
 }
 
 

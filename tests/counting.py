@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mbrparse.grammar import kernel
-from mbrparse.grammar.charts import vector
+from mbrparse.grammar.charts.base import vector
 
 
 class CountedReads(np.ndarray[Any, Any]):
@@ -37,7 +37,7 @@ def counted(array: NDArray[Any]) -> CountedReads:
 
 
 def counting_vectors(counts: Counter[str]) -> ModuleType:
-    """A stand-in for grammar.charts.vector: rows as small arrays, each operation counted by its name."""
+    """A stand-in for grammar.charts.base.vector: rows as small arrays, each operation counted by its name."""
 
     def load(array: Any, row: int, offset: int) -> Any:
         counts["load"] += 1

@@ -16,8 +16,8 @@ from children import LIMIT, started
 from commandline import Command
 
 from mbrparse.cli.interrupts import interruptible
-from mbrparse.grammar.charts.clock import NO_LIMIT, Clock
-from mbrparse.grammar.charts.rule_tables import Ints
+from mbrparse.grammar.charts.base.clock import NO_LIMIT, Clock
+from mbrparse.grammar.charts.base.rule_tables import Ints
 from mbrparse.grammar.grammar_file import read_rules
 from mbrparse.grammar.kernel import kernel
 

@@ -18,15 +18,15 @@ import numpy as np
 import pytest
 from counting import CountedReads, counted, uncompiled
 
-from mbrparse.grammar.charts.chart import Wanted
-from mbrparse.grammar.charts.dense import dense_charts, dense_readings, diagonal_charts
-from mbrparse.grammar.charts.dense.dense_tables import TILE, DenseTables, dense_tables
+from mbrparse.grammar.charts.base.chart import Wanted
+from mbrparse.grammar.charts.base.packed_forest import Partners
+from mbrparse.grammar.charts.base.rule_tables import SparseTables, chart_rules, sparse_tables
 from mbrparse.grammar.charts.factory import ChartFactory, suits_dense
 from mbrparse.grammar.charts.forest import forests
-from mbrparse.grammar.charts.forest.packed_forest import Partners
-from mbrparse.grammar.charts.rule_tables import SparseTables, chart_rules, sparse_tables
-from mbrparse.grammar.induce import induce
+from mbrparse.grammar.charts.lanes import dense_charts, dense_readings, diagonal_charts
+from mbrparse.grammar.charts.lanes.dense_tables import TILE, DenseTables, dense_tables
 from mbrparse.grammar.pcfg import PCFG, IntArray
+from mbrparse.grammar.training.induce import induce
 from mbrparse.treebank.binarize import Binarization
 from mbrparse.treebank.corpora import SourceTree, read_corpus
 from mbrparse.treebank.prepare import Preparation, PreparationStatistics, prepare

@@ -17,19 +17,19 @@ from commandline import Command
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mbrparse.errors import MbrparseError
 from mbrparse.experiments.caraballo_charniak.merit_trial import MeritTrial
 from mbrparse.experiments.goodman.bracketed_trial import BracketedTrial, Design
 from mbrparse.experiments.pereira_schabes.palindromes import PalindromeTrial
-from mbrparse.grammar.grammars import train as count
+from mbrparse.grammar.files.grammars import train as count
 from mbrparse.grammar.pcfg import PCFG
-from mbrparse.grammar.tag_statistics import count_statistics, read_statistics, write_statistics
 from mbrparse.grammar.training.bracketings import BracketedSentence
 from mbrparse.grammar.training.iterations import Training, train
 from mbrparse.grammar.training.random_grammar import random_grammar
+from mbrparse.grammar.training.tag_statistics import count_statistics, read_statistics, write_statistics
 from mbrparse.grammar.words.tagger import Tagger, tagger_path
+from mbrparse.io.errors import MbrparseError
+from mbrparse.io.state_files import DIGEST
 from mbrparse.run.results import run_all, write_result
-from mbrparse.state_files import DIGEST
 from mbrparse.treebank.brackets import read_tree
 from mbrparse.treebank.corpora import SourceTree
 

@@ -139,7 +139,7 @@ def binarize(
     penn-historical:PATH, wsj:DIR (LDC layout, see --sections) or embedded:flights: mbrparse corpora
     lists them all.
     """
-    from mbrparse.files import open_output
+    from mbrparse.io.files import open_output
     from mbrparse.treebank.brackets import write_tree
     from mbrparse.treebank.categories import read_label_map
     from mbrparse.treebank.known_corpora import corpus_path, known_corpus
@@ -220,8 +220,8 @@ def debinarize(input: str, output: str, joiner: str | None, continuation: str | 
 
     Continuations are removed, annotations dropped, joined chains expanded; empty parses stay.
     """
-    from mbrparse.errors import CorpusError, LabelError
-    from mbrparse.files import open_output, source_name
+    from mbrparse.io.errors import CorpusError, LabelError
+    from mbrparse.io.files import open_output, source_name
     from mbrparse.treebank.binarize import debinarize as undo
     from mbrparse.treebank.brackets import read_parse_file, write_tree
     from mbrparse.treebank.labels import translated

@@ -14,8 +14,8 @@ from typing import Any
 
 import click
 
-from mbrparse.errors import FileError
-from mbrparse.files import open_input, source_name
+from mbrparse.io.errors import FileError
+from mbrparse.io.files import open_input, source_name
 
 OWN, SHARED = "mbrparse.toml", "pyproject.toml"
 _TOOL = "tool.mbrparse"

@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, TextIO
 
 from mbrparse.cli.options import log, note, with_progress
-from mbrparse.files import atomic_outputs, open_output
+from mbrparse.io.files import atomic_outputs, open_output
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -19,7 +19,7 @@ from mbrparse.cli.options import (
     scheduler_option,
     with_progress,
 )
-from mbrparse.files import STANDARD, atomic_outputs, open_output
+from mbrparse.io.files import STANDARD, atomic_outputs, open_output
 
 if TYPE_CHECKING:
     from mbrparse.evaluate.evalb.parameters import EvalbParameters

@@ -62,7 +62,7 @@ def calibration(
     around the expectation.
     """
     from mbrparse.experiments.goodman.calibration import calibrate, show
-    from mbrparse.files import open_output
+    from mbrparse.io.files import open_output
 
     check_outputs([("--output", output)], [("INPUT", input)])
     found = calibrate(input, samples, seed, test_fraction, max_length, note, with_progress)

@@ -10,10 +10,10 @@ import click
 
 from mbrparse.cli.commands import option_group
 from mbrparse.cli.options import NearestChoice, encoding_option, note, output_option, refuse_options
-from mbrparse.files import STANDARD
+from mbrparse.io.files import STANDARD
 
 if TYPE_CHECKING:
-    from mbrparse.decode.parser_options import ParserOptions
+    from mbrparse.decode.base.parser_options import ParserOptions
     from mbrparse.decode.posteriors.posteriors_file import GivenPosteriors
     from mbrparse.decode.posteriors.posteriors_writer import PosteriorsWriter
     from mbrparse.grammar.grammar_kinds import Grammar
@@ -141,7 +141,7 @@ class OutputOptions:
     def posteriors_writer(self, grammar: Grammar, options: ParserOptions) -> PosteriorsWriter:
         """What collects the posteriors for --write-posteriors; refuses what the file cannot hold."""
         from mbrparse.decode.posteriors.posteriors_writer import PosteriorsWriter
-        from mbrparse.errors import PosteriorsError
+        from mbrparse.io.errors import PosteriorsError
 
         if self.write_posteriors == STANDARD:
             raise click.UsageError("--write-posteriors needs a file: standard output is for trees.")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mbrparse.cli.options import NearestChoice, check_outputs, note, output_option
-from mbrparse.errors import visible
+from mbrparse.io.errors import visible
 
 if TYPE_CHECKING:
     from mbrparse.grammar.dop.addressed_treebank import AddressedTreebank
@@ -24,7 +24,7 @@ def grammar() -> None:
 @click.argument("file")
 def info(file: str) -> None:
     """Print a grammar's size."""
-    from mbrparse.grammar.grammars import describe, describe_treebank, read_rules_or_treebank
+    from mbrparse.grammar.files.grammars import describe, describe_treebank, read_rules_or_treebank
     from mbrparse.grammar.rules import RuleSet
 
     found = read_rules_or_treebank(file)
@@ -60,9 +60,9 @@ def convert(
     In mbrparse's own format, rules with three or more children are binarized, as charts need it; parse
     --debinarize removes the continuations from the trees.
     """
-    from mbrparse.grammar import formats
+    from mbrparse.grammar.files import formats
+    from mbrparse.grammar.files.grammars import read_rules_or_treebank
     from mbrparse.grammar.grammar_file import write_rules
-    from mbrparse.grammar.grammars import read_rules_or_treebank
     from mbrparse.grammar.rules import RuleSet, binarize_rules
 
     if (source == "bitpar") != (lexicon is not None):
@@ -100,9 +100,9 @@ def convert(
 def _write_reduction(
     treebank: AddressedTreebank, file: str, output: str, target: str, lexicon_output: str | None, root: str
 ) -> None:
-    from mbrparse.errors import GrammarError
-    from mbrparse.files import source_name
     from mbrparse.grammar.dop.reduction import write_reduction
+    from mbrparse.io.errors import GrammarError
+    from mbrparse.io.files import source_name
 
     if lexicon_output is None:
         raise GrammarError(

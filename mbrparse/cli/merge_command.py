@@ -29,9 +29,9 @@ def merge(
     parsed by one version with the same grammar, input and options.
     """
     from mbrparse.cli.file_options import output_paths
-    from mbrparse.decode.parse_files import write_parses
-    from mbrparse.decode.parse_input import numbered
-    from mbrparse.decode.stored_lines import CODEC, writer_of
+    from mbrparse.decode.parser.parse_files import write_parses
+    from mbrparse.decode.parser.parse_input import numbered
+    from mbrparse.decode.parser.stored_lines import CODEC, writer_of
     from mbrparse.run.manifest import NAME
     from mbrparse.run.shard_folders import ShardFolders
     from mbrparse.run.work_folder import BLOCKS

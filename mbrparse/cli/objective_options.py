@@ -11,8 +11,8 @@ import click
 
 from mbrparse.cli.commands import option_group
 from mbrparse.cli.options import NearestChoice
-from mbrparse.decode.objectives import OBJECTIVES, FScore, Item, Objective, Space
-from mbrparse.errors import ObjectiveError, OptionsError
+from mbrparse.decode.base.objectives import OBJECTIVES, FScore, Item, Objective, Space
+from mbrparse.io.errors import ObjectiveError, OptionsError
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 

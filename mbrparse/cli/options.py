@@ -12,9 +12,9 @@ from typing import Any, TypeVar, cast
 
 import click
 
-from mbrparse.errors import MbrparseError, visible
-from mbrparse.files import STANDARD, check_output
-from mbrparse.path_kinds import input_identity, is_written_in_place, output_identity
+from mbrparse.io.errors import MbrparseError, visible
+from mbrparse.io.files import STANDARD, check_output
+from mbrparse.io.path_kinds import input_identity, is_written_in_place, output_identity
 
 Item = TypeVar("Item")
 Command = TypeVar("Command", bound=Callable[..., Any])

@@ -64,12 +64,12 @@ def parse(
     INPUT holds trees, whose tags or words are parsed, or lines of tokens. There is exactly one line of
     output for each sentence, in order, whatever happens to any one of them.
     """
-    from mbrparse.decode.parse_files import ParseAccount, write_parses
-    from mbrparse.decode.parse_input import Job, parse_all
-    from mbrparse.decode.parser_options import ParserOptions
-    from mbrparse.decode.sentences import read_chunks
-    from mbrparse.decode.stored_lines import BLOCK
-    from mbrparse.grammar.grammars import read_any_grammar
+    from mbrparse.decode.base.parser_options import ParserOptions
+    from mbrparse.decode.parser.parse_files import ParseAccount, write_parses
+    from mbrparse.decode.parser.parse_input import Job, parse_all
+    from mbrparse.decode.parser.sentences import read_chunks
+    from mbrparse.decode.parser.stored_lines import BLOCK
+    from mbrparse.grammar.files.grammars import read_any_grammar
     from mbrparse.grammar.kernel import announced
 
     source.check(input)

@@ -21,10 +21,10 @@ from mbrparse.cli.options import (
     output_option,
     prune_option,
 )
-from mbrparse.files import STANDARD, atomic_outputs, open_output, open_output_bytes
+from mbrparse.io.files import STANDARD, atomic_outputs, open_output, open_output_bytes
 
 if TYPE_CHECKING:
-    from mbrparse.decode.sentences import Batch
+    from mbrparse.decode.parser.sentences import Batch
 
 
 @click.command()
@@ -66,8 +66,8 @@ def posteriors(
     Rows are first words, columns last words. INPUT holds trees or lines of tokens (default: standard input);
     --line chooses one. With --posteriors, INPUT may be left out: words are then shown by their numbers.
     """
-    from mbrparse.decode.posteriors.chart_picture import cells, draw_cells, heat_table, listing
-    from mbrparse.errors import MbrparseError
+    from mbrparse.decode.base.chart_picture import cells, draw_cells, heat_table, listing
+    from mbrparse.io.errors import MbrparseError
 
     if (source.grammar is None) == (source.posteriors is None):
         raise click.UsageError("Give either --grammar or --posteriors.")
@@ -106,14 +106,14 @@ def _of_sentence(
     input: str | None, given: InputOptions, line: int, prune: float
 ) -> tuple[Batch, str | None, Any]:
     """The sentence, why it has no chart, and its posteriors."""
-    from mbrparse.decode.grammar_source import GrammarSource
-    from mbrparse.decode.objectives import OBJECTIVES
-    from mbrparse.decode.parser_options import ParserOptions
-    from mbrparse.decode.posteriors.posteriors_source import PosteriorsSource
-    from mbrparse.decode.sentences import Batch
-    from mbrparse.errors import CorpusError
-    from mbrparse.grammar.grammars import read_any_grammar
+    from mbrparse.decode.base.objectives import OBJECTIVES
+    from mbrparse.decode.base.parser_options import ParserOptions
+    from mbrparse.decode.parser.grammar_source import GrammarSource
+    from mbrparse.decode.parser.posteriors_source import PosteriorsSource
+    from mbrparse.decode.parser.sentences import Batch
+    from mbrparse.grammar.files.grammars import read_any_grammar
     from mbrparse.grammar.kernel import announced
+    from mbrparse.io.errors import CorpusError
     from mbrparse.treebank.tree import Tree
 
     options = ParserOptions((OBJECTIVES["labelled-recall"],), expectations=True, prune=prune)
@@ -143,8 +143,8 @@ def _of_sentence(
 
 def _read(input: str, line: int, form: Any, encoding: str) -> Batch:
     """The sentence of this number."""
-    from mbrparse.decode.sentences import batch_of, read_chunks
-    from mbrparse.errors import CorpusError
+    from mbrparse.decode.parser.sentences import batch_of, read_chunks
+    from mbrparse.io.errors import CorpusError
 
     done = 0
     for chunk in read_chunks(input, form, encoding):

@@ -11,7 +11,7 @@ import click
 from mbrparse.cli.commands import SectionedCommand, option_group
 from mbrparse.cli.comparison_options import ComparisonOptions, comparison_options
 from mbrparse.cli.options import check_outputs, log, note, with_progress
-from mbrparse.files import STANDARD
+from mbrparse.io.files import STANDARD
 
 
 def _named(texts: tuple[str, ...]) -> dict[str, str]:

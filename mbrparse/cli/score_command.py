@@ -20,8 +20,8 @@ from mbrparse.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from mbrparse.decode.given_trees import GivenTree
-    from mbrparse.decode.scoring import Row, Scorer
+    from mbrparse.decode.parser.given_trees import GivenTree
+    from mbrparse.decode.parser.scoring import Row, Scorer
 
 _TOGETHER = 200  # trees whose charts are made together
 
@@ -69,13 +69,13 @@ def score(
     brackets and productions that are right, and their recall, precision and F. docs/formats.md describes the
     columns.
     """
-    from mbrparse.decode.given_trees import GivenTree, find_form
-    from mbrparse.decode.scoring import Scorer
-    from mbrparse.errors import CorpusError
-    from mbrparse.files import open_output, source_name
+    from mbrparse.decode.parser.given_trees import GivenTree, find_form
+    from mbrparse.decode.parser.scoring import Scorer
     from mbrparse.grammar.grammar_file import read_rules_with_tagger
     from mbrparse.grammar.kernel import announced
     from mbrparse.grammar.pcfg import PCFG
+    from mbrparse.io.errors import CorpusError
+    from mbrparse.io.files import open_output, source_name
     from mbrparse.treebank.brackets import read_parse_file
 
     check_outputs([("--output", output)], [("--grammar", grammar)], [("TREES", trees)])
@@ -110,7 +110,7 @@ def _rows(scorer: Scorer, given: list[GivenTree]) -> Iterator[Row]:
 
 
 def _heading() -> str:
-    from mbrparse.decode.scoring import COLUMNS
+    from mbrparse.decode.parser.scoring import COLUMNS
 
     return "\t".join(COLUMNS) + "\n"
 
@@ -118,14 +118,14 @@ def _heading() -> str:
 def _line(row: Row, layout: str) -> str:
     if layout == "json":
         return json.dumps(row, allow_nan=False) + "\n"
-    from mbrparse.decode.scoring import COLUMNS
+    from mbrparse.decode.parser.scoring import COLUMNS
 
     return "\t".join("" if row[name] is None else _field(row[name]) for name in COLUMNS) + "\n"
 
 
 def _field(value: object) -> str:
     """Ten digits are more than enough for people; a label may hold what would end a field."""
-    from mbrparse.errors import visible
+    from mbrparse.io.errors import visible
 
     return f"{value:.10g}" if isinstance(value, float) else visible(str(value))
 

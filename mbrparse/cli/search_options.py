@@ -76,8 +76,8 @@ class CandidateOptions:
         """The scores of --risk, on trees as they are written; UsageError for an unknown criterion."""
         if self.risk is None:
             return None
-        from mbrparse.errors import MbrparseError
         from mbrparse.evaluate.risk import TreeRates
+        from mbrparse.io.errors import MbrparseError
 
         try:
             return TreeRates(self.risk, "original" if debinarize else "binarized")
@@ -174,8 +174,8 @@ class BestFirstOptions:
             return None
         from mbrparse.decode.best_first.best_first import BestFirst, Until
         from mbrparse.decode.best_first.merits import MERITS
-        from mbrparse.errors import MbrparseError
-        from mbrparse.grammar.tag_statistics import read_statistics
+        from mbrparse.grammar.training.tag_statistics import read_statistics
+        from mbrparse.io.errors import MbrparseError
 
         try:
             until = Until.parse(self.until)

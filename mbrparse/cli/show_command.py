@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 import click
 
 from mbrparse.cli.options import check_outputs, count_option, encoding_option, note
-from mbrparse.errors import visible
-from mbrparse.files import STANDARD, atomic_outputs, open_output, open_output_bytes
-from mbrparse.path_kinds import is_file
+from mbrparse.io.errors import visible
+from mbrparse.io.files import STANDARD, atomic_outputs, open_output, open_output_bytes
+from mbrparse.io.path_kinds import is_file
 
 if TYPE_CHECKING:
     from mbrparse.evaluate.drawing import Sentence
@@ -75,8 +75,8 @@ def _check_endings(svg: str | None, png: str | None) -> None:
 def _sentences(
     files: tuple[str, ...], line: int, differing: bool, count: int, encoding: str
 ) -> list[Sentence]:
-    from mbrparse.errors import CorpusError
     from mbrparse.evaluate.drawing import read_sentences
+    from mbrparse.io.errors import CorpusError
 
     found = read_sentences(files, line, encoding)
     if not differing:

@@ -20,8 +20,8 @@ from mbrparse.cli.options import (
     refuse_options,
     with_progress,
 )
-from mbrparse.files import atomic_outputs
-from mbrparse.path_kinds import is_file
+from mbrparse.io.files import atomic_outputs
+from mbrparse.io.path_kinds import is_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -228,8 +228,8 @@ def train(
 
 def _count(trees: Iterable[SourceTree], output: str, words: WordOptions, statistics: str | None) -> None:
     from mbrparse.grammar.grammar_file import write_rules
-    from mbrparse.grammar.induce import train_by_counting
     from mbrparse.grammar.rules import unquote
+    from mbrparse.grammar.training.induce import train_by_counting
     from mbrparse.grammar.words.rare import is_unknown
 
     rules, counts = train_by_counting(
@@ -244,7 +244,7 @@ def _count(trees: Iterable[SourceTree], output: str, words: WordOptions, statist
     with atomic_outputs():
         write_rules(rules, output)
         if statistics is not None and counts is not None:
-            from mbrparse.grammar.tag_statistics import write_statistics
+            from mbrparse.grammar.training.tag_statistics import write_statistics
 
             write_statistics(counts, statistics)
     note(f"{sum(weight.count or 0 for weight in rules.start.values()):g} trees, {len(rules.rules)} rules")
@@ -257,7 +257,7 @@ def _dop(trees: Iterable[SourceTree], output: str, words: WordOptions, fragments
 
     from mbrparse.grammar.dop.addressed_treebank import address_trees
     from mbrparse.grammar.dop.dop_file import write_treebank
-    from mbrparse.grammar.induce import replace_unknown, with_trained_tagger
+    from mbrparse.grammar.training.induce import replace_unknown, with_trained_tagger
 
     trees = with_progress(trees, "reading")
     model = words.model

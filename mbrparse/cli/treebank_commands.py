@@ -17,7 +17,7 @@ from mbrparse.cli.options import (
     refuse_options,
     with_progress,
 )
-from mbrparse.errors import visible
+from mbrparse.io.errors import visible
 
 
 @click.command()
@@ -84,8 +84,8 @@ def split(
     encoding: str,
 ) -> None:
     """Split the trees of a file into a training and a test part, both in the input's order."""
-    from mbrparse.errors import CorpusError
-    from mbrparse.files import atomic_outputs, open_output, source_name
+    from mbrparse.io.errors import CorpusError
+    from mbrparse.io.files import atomic_outputs, open_output, source_name
     from mbrparse.treebank import splits
     from mbrparse.treebank.brackets import read_tree_file
 
@@ -180,8 +180,8 @@ def baseline(
 
     from typing import cast
 
-    from mbrparse.errors import CorpusError
-    from mbrparse.files import atomic_outputs, open_output, source_name
+    from mbrparse.io.errors import CorpusError
+    from mbrparse.io.files import atomic_outputs, open_output, source_name
     from mbrparse.treebank.baselines import Kind, Labels, baseline_trees, most_frequent_labels
     from mbrparse.treebank.brackets import read_parse_file, write_tree
 
@@ -212,9 +212,9 @@ def sample(grammar: str, count: int, seed: int | None, output: str) -> None:
 
     GRAMMAR is a file in mbrparse's format, or embedded:flights.
     """
-    from mbrparse.files import open_output
     from mbrparse.grammar.grammar_file import read_rules
     from mbrparse.grammar.sample import Sampler
+    from mbrparse.io.files import open_output
     from mbrparse.treebank.brackets import write_tree
     from mbrparse.treebank.corpora import embedded_grammar
 

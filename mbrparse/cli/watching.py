@@ -15,9 +15,9 @@ from typing import IO, Any, TypeVar
 
 import click
 
-from mbrparse.errors import FileError
-from mbrparse.files import STANDARD
-from mbrparse.log import ProgressState
+from mbrparse.io.errors import FileError
+from mbrparse.io.files import STANDARD
+from mbrparse.io.log import ProgressState
 
 Item = TypeVar("Item")
 Command = TypeVar("Command", bound=Callable[..., Any])

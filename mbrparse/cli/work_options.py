@@ -15,8 +15,8 @@ from mbrparse.cli.options import jobs_option, note
 from mbrparse.cli.watching import log_option
 
 if TYPE_CHECKING:
-    from mbrparse.decode.parse_files import Lines
-    from mbrparse.decode.parse_input import Job
+    from mbrparse.decode.parser.parse_files import Lines
+    from mbrparse.decode.parser.parse_input import Job
     from mbrparse.run.manifest import Shard
     from mbrparse.run.work_folder import WorkFolder
 
@@ -56,7 +56,7 @@ class WorkOptions:
         if self.work is None:
             yield None
             return
-        from mbrparse.decode.stored_lines import CODEC, CODEC_WITHOUT_CANDIDATES, settings_of
+        from mbrparse.decode.parser.stored_lines import CODEC, CODEC_WITHOUT_CANDIDATES, settings_of
         from mbrparse.run.manifest import WHOLE, Manifest
         from mbrparse.run.work_folder import work_folder
 

@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal, Protocol, runtime_checkable
 
-from mbrparse.errors import MbrparseError, visible
 from mbrparse.evaluate.breakdowns import By
 from mbrparse.evaluate.evalb.parameters import EvalbParameters, read_parameters
 from mbrparse.evaluate.evaluation import Evaluation, evaluate
@@ -17,6 +16,7 @@ from mbrparse.evaluate.tables.criteria import Average, Criterion
 from mbrparse.evaluate.trees.agreement import Form
 from mbrparse.evaluate.trees.gold import Comparison, CrossingReference
 from mbrparse.evaluate.trees.sources import TreesInMemory
+from mbrparse.io.errors import MbrparseError, visible
 from mbrparse.treebank.tree import Tree
 
 

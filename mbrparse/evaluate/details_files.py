@@ -8,8 +8,8 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from mbrparse.errors import FileError, InputMismatchError
-from mbrparse.files import read_lines, source_name
+from mbrparse.io.errors import FileError, InputMismatchError
+from mbrparse.io.files import read_lines, source_name
 
 
 def read_fallbacks(names: Sequence[str], paths: Sequence[str | Path]) -> dict[str, list[bool]]:

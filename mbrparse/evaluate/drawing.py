@@ -12,9 +12,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from mbrparse.errors import CorpusError, InputMismatchError, LabelError, MbrparseError
 from mbrparse.evaluate.trees.agreement import no_trees, yields_agree
-from mbrparse.files import source_name
+from mbrparse.io.errors import CorpusError, InputMismatchError, LabelError, MbrparseError
+from mbrparse.io.files import source_name
 from mbrparse.treebank.brackets import read_parse_file
 from mbrparse.treebank.candidate_files import is_candidate_file, read_candidates
 from mbrparse.treebank.labels import project

@@ -9,7 +9,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from mbrparse.errors import MbrparseError
 from mbrparse.evaluate.breakdowns import Breakdown, Breakdowns, render_breakdowns
 from mbrparse.evaluate.details_files import read_fallbacks
 from mbrparse.evaluate.profiles.counts import counts_table
@@ -30,6 +29,7 @@ from mbrparse.evaluate.tables.rate_tables import Format, Summary, render, summar
 from mbrparse.evaluate.tables.significance import Significance, significance
 from mbrparse.evaluate.trees.gold import Comparison, Tally
 from mbrparse.evaluate.trees.sources import TreeSource, gold_file, parse_files
+from mbrparse.io.errors import MbrparseError
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -9,15 +9,15 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from mbrparse.errors import MbrparseError
 from mbrparse.evaluate.tables.count_table import Columns
 from mbrparse.evaluate.tables.criteria import MORE, PAPER
 from mbrparse.evaluate.trees.agreement import Form, Place
 from mbrparse.evaluate.trees.gold import Comparison, GoldSentence, OriginalForms, compared_labels
 from mbrparse.evaluate.trees.matches import Brackets, Matches, outline
 from mbrparse.evaluate.trees.sources import TreeFile, TreeSource, parse_files
-from mbrparse.files import STANDARD
-from mbrparse.log import no_log
+from mbrparse.io.errors import MbrparseError
+from mbrparse.io.files import STANDARD
+from mbrparse.io.log import no_log
 from mbrparse.treebank.brackets import ReadTree
 from mbrparse.treebank.candidate_files import is_candidate_file, read_candidates
 from mbrparse.treebank.tree import Tree

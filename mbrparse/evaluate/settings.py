@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import get_args
 
-from mbrparse.errors import MbrparseError
 from mbrparse.evaluate.breakdowns import OF_LABELS, By
 from mbrparse.evaluate.profiles.leaf_ancestor import OF_WORDS
 from mbrparse.evaluate.profiles.profile_table import How
 from mbrparse.evaluate.profiles.span_conventions import SpanConventions
 from mbrparse.evaluate.tables.criteria import Average, Criterion
 from mbrparse.evaluate.trees.gold import Comparison
+from mbrparse.io.errors import MbrparseError
 
 #: The criteria of differences between parsers, unless another is asked for.
 USUAL = ("labelled_recall", "bracketing_f")

@@ -7,8 +7,8 @@ import unicodedata
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from mbrparse.errors import visible
 from mbrparse.evaluate.drawing import MARK, NO_PARSE, Sentence, check_depth, heading, legend, too_deep
+from mbrparse.io.errors import visible
 from mbrparse.treebank.tree import Tree
 from mbrparse.treebank.tree_drawing import levels
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mbrparse.decode.trees import LabelledSpans
+from mbrparse.decode.base.trees import LabelledSpans
 from mbrparse.evaluate.profiles.counts import SentenceCounts
 from mbrparse.evaluate.trees.gold import PAPER_FORM, GoldSentence
 from mbrparse.treebank.corpora import SourceTree

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from mbrparse.evaluate.tables.grids import LAYOUTS, Grid, PrintFormat, csv_grid
-from mbrparse.files import atomic_outputs, open_output, open_output_bytes
+from mbrparse.io.files import atomic_outputs, open_output, open_output_bytes
 
 SUFFIXES: dict[str, PrintFormat] = {"txt": "text", "md": "markdown", "tex": "latex"}
 

@@ -27,11 +27,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TextIO, TypeVar
 
-from mbrparse.files import atomic_outputs, open_output, read_lines, source_name
 from mbrparse.grammar.fields_file import FieldsReader, format_number, is_whole
 from mbrparse.grammar.rules import SUM_TOLERANCE, Rule, RuleSet, TerminalKind, Weight
 from mbrparse.grammar.words.tagger import Tagger
 from mbrparse.grammar.words.unknown import Collins, UnknownWords, read_fields
+from mbrparse.io.files import atomic_outputs, open_output, read_lines, source_name
 
 MAGIC = "mbrparse-grammar"
 DOP_MAGIC = "mbrparse-dop"  # see grammar.dop.dop_file

@@ -11,9 +11,9 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from mbrparse.errors import GrammarError
 from mbrparse.grammar.rules import SUM_TOLERANCE, Rule, RuleSet, TerminalKind, is_terminal, unquote
 from mbrparse.grammar.words.unknown import UnknownWords
+from mbrparse.io.errors import GrammarError
 from mbrparse.treebank.labels import project
 
 IntArray = npt.NDArray[np.int32]

@@ -11,9 +11,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from mbrparse.errors import GrammarError
 from mbrparse.grammar.unary_cycles import check_unary_rules
 from mbrparse.grammar.words.unknown import UnknownWords
+from mbrparse.io.errors import GrammarError
 from mbrparse.treebank.labels import SIBLING, Symbol, escape, parse_label
 
 TerminalKind = Literal["tags", "words"]

@@ -7,8 +7,8 @@ import itertools
 import random
 from collections.abc import Iterator
 
-from mbrparse.errors import GrammarError
 from mbrparse.grammar.rules import RuleSet, is_terminal, unquote
+from mbrparse.io.errors import GrammarError
 from mbrparse.treebank.labels import project, unescape
 from mbrparse.treebank.tree import Tree
 

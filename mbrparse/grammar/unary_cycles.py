@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from mbrparse.errors import GrammarError
+from mbrparse.io.errors import GrammarError
 
 #: For each parent's id its unary children with their probabilities.
 UnaryRules = Mapping[int, Mapping[int, float]]

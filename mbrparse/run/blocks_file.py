@@ -14,10 +14,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
-from mbrparse.errors import FileError
-from mbrparse.files import open_input
-from mbrparse.replacements import unwritable
-from mbrparse.state_files import SchemaError, record, state_of, state_text, text, whole
+from mbrparse.io.errors import FileError
+from mbrparse.io.files import open_input
+from mbrparse.io.replacements import unwritable
+from mbrparse.io.state_files import SchemaError, record, state_of, state_text, text, whole
 
 _HEAD = {"block": whole(), "sentences": whole(), "read": text, "bytes": whole(), "content": text}
 _END = {"blocks": whole(), "read": text}

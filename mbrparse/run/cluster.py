@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from queue import Empty
 from typing import Any
 
-from mbrparse.log import Log
+from mbrparse.io.log import Log
 from mbrparse.run.cluster_client import ClusterClient, Event
 from mbrparse.run.pool import CallerDrivenPool, PoolFuture, TaskFunction, WorkerDied, WorkersError
 from mbrparse.run.remote_task import Answer, OutOfMemory, Packed, VersionMismatch, pack, unpack

@@ -9,7 +9,7 @@ from concurrent.futures import Future
 from contextlib import suppress
 from typing import Literal, NamedTuple, TypeAlias, TypeVar
 
-from mbrparse.log import Log
+from mbrparse.io.log import Log
 from mbrparse.run.pool import Pool, PoolFuture, TaskFunction, WorkerDied
 
 Line = TypeVar("Line")

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, TypeAlias, TypeVar
 
-from mbrparse.log import Log, no_log
+from mbrparse.io.log import Log, no_log
 from mbrparse.run.pool import CallerDrivenPool, Pool, PoolFuture, TaskFunction
 from mbrparse.run.scheduler import Scheduler
 

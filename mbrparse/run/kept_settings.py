@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from mbrparse.errors import InputMismatchError, shortened
+from mbrparse.io.errors import InputMismatchError, shortened
 
 #: What a result depends on, by the name that messages use; values are as JSON has them.
 Settings = dict[str, Any]

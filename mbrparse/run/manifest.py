@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from mbrparse.errors import FileError, OptionsError, shortened
-from mbrparse.run.kept_settings import Settings
-from mbrparse.state_files import (
+from mbrparse.io.errors import FileError, OptionsError, shortened
+from mbrparse.io.state_files import (
     SchemaError,
     anything,
     listed,
@@ -22,6 +21,7 @@ from mbrparse.state_files import (
     whole,
     write_state,
 )
+from mbrparse.run.kept_settings import Settings
 
 NAME = "manifest.json"
 FORMAT = 1

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from typing import Any, Generic, ParamSpec, TypeVar
 
-from mbrparse.errors import MbrparseError
+from mbrparse.io.errors import MbrparseError
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")

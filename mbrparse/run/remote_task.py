@@ -12,7 +12,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any, NamedTuple
 
-from mbrparse.version import __version__
+from mbrparse.io.version import __version__
 
 #: How many functions a thread keeps: training has two, one for each of its texts.
 KEPT = 4

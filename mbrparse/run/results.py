@@ -16,13 +16,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
-from mbrparse.errors import FileError
-from mbrparse.files import open_output
-from mbrparse.log import Log, no_log
+from mbrparse.io.errors import FileError
+from mbrparse.io.files import open_output
+from mbrparse.io.log import Log, no_log
+from mbrparse.io.state_files import Schema, anything, mapping, read_state, record, write_state
 from mbrparse.run.jobs import Jobs, open_pool
 from mbrparse.run.kept_settings import Settings, check_settings
 from mbrparse.run.pool import TaskFunction, WorkerDied, WorkersError
-from mbrparse.state_files import Schema, anything, mapping, read_state, record, write_state
 
 #: A result, as JSON has it.
 Result = dict[str, Any]

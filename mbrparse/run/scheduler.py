@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from mbrparse.errors import FileError
+from mbrparse.io.errors import FileError
 from mbrparse.run.pool import WorkersError
 
 _ADDRESS = re.compile(r"[a-z]+://.+|[\w.-]+:[0-9]+|\[[0-9a-f:]+\]:[0-9]+")

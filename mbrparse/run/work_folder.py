@@ -16,8 +16,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Generic, NamedTuple, TypeVar
 
-from mbrparse.errors import FileError, InputMismatchError
-from mbrparse.log import Log, no_log
+from mbrparse.io.errors import FileError, InputMismatchError
+from mbrparse.io.log import Log, no_log
 from mbrparse.run.blocks_file import Block, BlocksFile, End
 from mbrparse.run.in_order import Chunk
 from mbrparse.run.kept_settings import check_settings

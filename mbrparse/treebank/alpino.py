@@ -15,7 +15,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from mbrparse.errors import BracketError
+from mbrparse.io.errors import BracketError
 from mbrparse.treebank.brackets import ReadTree
 from mbrparse.treebank.styles import Reading
 from mbrparse.treebank.tree import Tree

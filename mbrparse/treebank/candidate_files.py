@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from mbrparse.errors import BracketError, CorpusError
-from mbrparse.files import STANDARD, read_lines, source_name
+from mbrparse.io.errors import BracketError, CorpusError
+from mbrparse.io.files import STANDARD, read_lines, source_name
 from mbrparse.treebank.brackets import read_trees
 from mbrparse.treebank.tree import Tree
 

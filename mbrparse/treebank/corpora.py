@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from mbrparse.errors import CorpusError
-from mbrparse.files import source_name
+from mbrparse.io.errors import CorpusError
+from mbrparse.io.files import source_name
 from mbrparse.treebank.alpino import read_alpino
 from mbrparse.treebank.brackets import ReadTree, read_trees
 from mbrparse.treebank.corpus_files import TREE_SUFFIXES, TreeFile, tree_files

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, BinaryIO
 
-from mbrparse.errors import CorpusError, FileError
-from mbrparse.files import STANDARD, decode_lines, open_input, source_name
+from mbrparse.io.errors import CorpusError, FileError
+from mbrparse.io.files import STANDARD, decode_lines, open_input, source_name
 
 if TYPE_CHECKING:
     import zipfile

@@ -6,7 +6,7 @@ import zipfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from mbrparse.errors import CorpusError, FileError
+from mbrparse.io.errors import CorpusError, FileError
 from mbrparse.treebank.corpora import wsj_files
 from mbrparse.treebank.corpus_files import tree_files
 from mbrparse.treebank.known_corpora import CORPORA, Corpus

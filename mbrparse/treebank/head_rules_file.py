@@ -20,8 +20,8 @@ import importlib.resources
 import re
 from collections.abc import Iterable
 
-from mbrparse.errors import HeadRulesError
-from mbrparse.files import read_lines, source_name
+from mbrparse.io.errors import HeadRulesError
+from mbrparse.io.files import read_lines, source_name
 from mbrparse.treebank.heads import HeadRule, HeadRules, Side
 
 COLLINS = "collins"

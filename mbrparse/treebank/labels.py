@@ -25,7 +25,7 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from mbrparse.errors import LabelError
+from mbrparse.io.errors import LabelError
 from mbrparse.treebank.tree import Tree
 
 CONTINUATION = "_Cont"

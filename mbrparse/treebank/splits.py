@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
-from mbrparse.errors import CorpusError, shortened
+from mbrparse.io.errors import CorpusError, shortened
 
 _FEW = 30
 _DIGITS = 16

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, Literal, get_args
 
-from mbrparse.errors import BracketError, CorpusError, MbrparseError
+from mbrparse.io.errors import BracketError, CorpusError, MbrparseError
 from mbrparse.treebank.brackets import ReadTree, read_trees
 from mbrparse.treebank.tree import Tree
 

@@ -8,8 +8,8 @@ from numbers import Integral
 from pathlib import Path
 from typing import SupportsIndex, TypeVar
 
-from mbrparse.errors import CorpusError, MbrparseError
-from mbrparse.files import source_name
+from mbrparse.io.errors import CorpusError, MbrparseError
+from mbrparse.io.files import source_name
 from mbrparse.treebank.binarize import RIGHT_LINEAR, Binarization
 from mbrparse.treebank.brackets import read_parse_file
 from mbrparse.treebank.categories import STRIP, read_label_map

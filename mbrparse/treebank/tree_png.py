@@ -6,7 +6,7 @@ import re
 import warnings
 from typing import BinaryIO
 
-from mbrparse.errors import MbrparseError
+from mbrparse.io.errors import MbrparseError
 from mbrparse.treebank.tree_drawing import COLOUR, PIXELS, Picture
 
 #: Pixels of the image for each of the drawing: text stays sharp on a slide.

@@ -15,11 +15,11 @@ from mbrparse.decode.best_first.best_first import BestFirst, Until
 from mbrparse.decode.best_first.best_first_chart import BestFirstChart
 from mbrparse.decode.best_first.best_first_charts import BestFirstCharts
 from mbrparse.decode.best_first.merits import MERITS
-from mbrparse.errors import MbrparseError, OptionsError
 from mbrparse.grammar.charts.factory import ChartFactory
-from mbrparse.grammar.induce import induce
 from mbrparse.grammar.pcfg import PCFG, IntArray
-from mbrparse.grammar.tag_statistics import Statistics, count_statistics
+from mbrparse.grammar.training.induce import induce
+from mbrparse.grammar.training.tag_statistics import Statistics, count_statistics
+from mbrparse.io.errors import MbrparseError, OptionsError
 from mbrparse.treebank.corpora import SourceTree, read_corpus
 from mbrparse.treebank.prepare import Preparation, PreparationStatistics, prepare
 

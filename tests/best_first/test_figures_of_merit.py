@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from mbrparse.decode.best_first.merit_kernels import SentenceStatistics, Span, figure_of_merit
 from mbrparse.decode.best_first.merits import DEFAULT_MERIT, FACTORS, MERITS, Merit
 from mbrparse.decode.best_first.smoothed_statistics import StatisticsTables, no_statistics
-from mbrparse.grammar.induce import induce
 from mbrparse.grammar.pcfg import PCFG, FloatArray
 from mbrparse.grammar.rules import quote
-from mbrparse.grammar.tag_statistics import BOUNDARY, count_statistics
+from mbrparse.grammar.training.induce import induce
+from mbrparse.grammar.training.tag_statistics import BOUNDARY, count_statistics
 from mbrparse.treebank.brackets import read_tree
 from mbrparse.treebank.corpora import SourceTree
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from commandline import Command
 
-from mbrparse.decode.objectives import OBJECTIVES
+from mbrparse.decode.base.objectives import OBJECTIVES
 from mbrparse.treebank.brackets import read_tree
 
 Run = Callable[..., tuple[int, str, str]]

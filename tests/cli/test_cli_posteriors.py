@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from commandline import Command
 
-from mbrparse.decode.objectives import OBJECTIVES, Kind
+from mbrparse.decode.base.objectives import OBJECTIVES, Kind
 
 BOTH = [f"--objective={name}" for name in ("labelled-recall", "bracketed-recall")]
 

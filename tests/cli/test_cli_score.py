@@ -8,7 +8,7 @@ import pytest
 from commandline import Command
 
 import mbrparse as mp
-from mbrparse.errors import PosteriorsError
+from mbrparse.io.errors import PosteriorsError
 
 TREES = """(S (NP DT NN) (S_Cont (VP VB (NP DT NN)) .))
 (S (NP DT NN) (S_Cont (VP VB (NP DT NN)) .))
@@ -141,7 +141,7 @@ def test_what_has_no_chart(command: Command, folder: Path) -> None:
 
 
 def test_columns_fold_where_the_terminal_ends() -> None:
-    from mbrparse.decode.posteriors.chart_picture import Cell, heat_table
+    from mbrparse.decode.base.chart_picture import Cell, heat_table
 
     shown = [Cell(0, 2, "S", 1.0, 1.0), Cell(0, 3, "S", 0.5, 0.5)]
     table = heat_table(shown, ["a", "b", "c"], width=14)

@@ -6,9 +6,9 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mbrparse.decode.bracket_text import BracketText
-from mbrparse.decode.trees import TreeForm, TreeParts
-from mbrparse.grammar.charts.columns import Labels, Spans
+from mbrparse.decode.base.trees import TreeForm, TreeParts
+from mbrparse.decode.parser.bracket_text import BracketText
+from mbrparse.grammar.charts.base.columns import Labels, Spans
 from mbrparse.treebank.labels import escape, join_chain
 from mbrparse.treebank.tree import Tree
 

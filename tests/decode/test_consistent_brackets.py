@@ -14,9 +14,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from strategies import grammars, sentences
 
-from mbrparse.decode.parser import Parser
+from mbrparse.decode.parser.parser import Parser
 from mbrparse.decode.posteriors.posteriors_file import read_posteriors
-from mbrparse.errors import OptionsError, PosteriorsError
+from mbrparse.io.errors import OptionsError, PosteriorsError
 
 NAMES = {"A": "S_Cont", "B": "S_Cont>NP", "C": "NP"}
 

@@ -19,6 +19,9 @@ from naive_objectives import GRAMMAR_OBJECTIVES, MAX_RULE_OBJECTIVES, gains, pro
 from strategies import grammars, sentences
 from unary_strategies import FEW_LABELS, unary_cases
 
+from mbrparse.decode.base.objectives import OBJECTIVES, Item, Objective, Space
+from mbrparse.decode.base.parser_options import Items
+from mbrparse.decode.base.span_posteriors import Posteriors
 from mbrparse.decode.derivations import forest_decoder, objective_search, search_memory
 from mbrparse.decode.derivations.bounds import survey
 from mbrparse.decode.derivations.forest_decoder import ForestDecoder
@@ -28,18 +31,15 @@ from mbrparse.decode.derivations.items import ITEM_KINDS, ItemKind, item_kinds
 from mbrparse.decode.derivations.objective_search import GrammarTree
 from mbrparse.decode.derivations.pruned_forest import Selection
 from mbrparse.decode.free.free_decoder import best_preterminals
-from mbrparse.decode.objectives import OBJECTIVES, Item, Objective, Space
-from mbrparse.decode.parser import Parser
-from mbrparse.decode.parser_options import Items
-from mbrparse.decode.posteriors.span_posteriors import Posteriors
-from mbrparse.errors import ObjectiveError
-from mbrparse.grammar.charts.chart import TOO_IMPROBABLE, TOO_LARGE, Chart
+from mbrparse.decode.parser.parser import Parser
+from mbrparse.grammar.charts.base.chart import TOO_IMPROBABLE, TOO_LARGE, Chart
+from mbrparse.grammar.charts.base.span_summary import cell_of
 from mbrparse.grammar.charts.factory import ChartFactory
 from mbrparse.grammar.charts.forest import forests
 from mbrparse.grammar.charts.forest_charts import ForestCharts
-from mbrparse.grammar.charts.span_summary import cell_of
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.rules import is_terminal, unquote
+from mbrparse.io.errors import ObjectiveError
 
 NAMES = ("labelled-tree", *GRAMMAR_OBJECTIVES, *MAX_RULE_OBJECTIVES)
 ROWS = tuple(OBJECTIVES[name].within(Space.GRAMMAR) for name in NAMES)

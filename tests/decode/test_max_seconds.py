@@ -22,22 +22,22 @@ from mbrparse.decode.derivations import objective_search, search_memory
 from mbrparse.decode.derivations.forest_search import search_forest
 from mbrparse.decode.free.free_decoder import best_bracketing
 from mbrparse.decode.nary.nary_decoder import best_constituents
-from mbrparse.decode.parser import Parser
+from mbrparse.decode.parser.parser import Parser
 from mbrparse.decode.posteriors.posteriors_file import read_posteriors
-from mbrparse.errors import OptionsError, TimeLimitError
 from mbrparse.grammar.charts import clock as clocks
 from mbrparse.grammar.charts import factory
-from mbrparse.grammar.charts.chart import Chart, Wanted
-from mbrparse.grammar.charts.clock import Clock
-from mbrparse.grammar.charts.dense import dense_charts, diagonal_charts
+from mbrparse.grammar.charts.base.chart import Chart, Wanted
+from mbrparse.grammar.charts.base.clock import Clock
+from mbrparse.grammar.charts.base.packed_forest import STOPPED
 from mbrparse.grammar.charts.factory import ChartFactory
 from mbrparse.grammar.charts.forest import forests
 from mbrparse.grammar.charts.forest.forests import Forests
-from mbrparse.grammar.charts.forest.packed_forest import STOPPED
+from mbrparse.grammar.charts.lanes import dense_charts, diagonal_charts
 from mbrparse.grammar.grammar_file import write_rules
 from mbrparse.grammar.kernel import kernel, seconds_of_making
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.rules import Rule, relative_frequencies
+from mbrparse.io.errors import OptionsError, TimeLimitError
 
 RULES = relative_frequencies("tags", {"S": 1.0}, {Rule("S", ("S", "S")): 2.0, Rule("S", ("'x'",)): 3.0})
 GRAMMAR = PCFG.from_rules(RULES)

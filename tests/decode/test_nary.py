@@ -13,12 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from unary_strategies import unary_cases
 
+from mbrparse.decode.base.objectives import OBJECTIVES, Item, Objective, Space
+from mbrparse.decode.base.span_posteriors import Posteriors
 from mbrparse.decode.nary.nary_decoder import NaryDecoder, best_constituents
-from mbrparse.decode.objectives import OBJECTIVES, Item, Objective, Space
-from mbrparse.decode.parser import Parser
-from mbrparse.decode.posteriors.span_posteriors import Posteriors
-from mbrparse.errors import ObjectiveError
-from mbrparse.grammar.charts.span_summary import entries_without_unaries
+from mbrparse.decode.parser.parser import Parser
+from mbrparse.grammar.charts.base.span_summary import entries_without_unaries
+from mbrparse.io.errors import ObjectiveError
 from mbrparse.treebank.binarize import debinarize
 from mbrparse.treebank.brackets import read_tree
 
@@ -128,7 +128,7 @@ def test_general_recall_has_both_recalls_for_special_cases() -> None:
 def test_trees_are_written_unbinarized_fall_backs_too() -> None:
     trees = ["(S (NP+QP a b) (S_Cont c d))", "(S (NP+QP a b) (S_Cont c d))"]
     binary = [read_tree(text) for text in trees]
-    from mbrparse.grammar.grammars import train
+    from mbrparse.grammar.files.grammars import train
 
     parser = Parser(train(binary), "general-recall", "labelled-tree")
     parsed, lost = parser.parse(["a b c d", "a b c d e"])

@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import UNKNOWN, grammars, sentences
 
-from mbrparse.decode.objectives import OBJECTIVES, Item
-from mbrparse.decode.parse_result import Parse
-from mbrparse.decode.parser import Parser
-from mbrparse.decode.tree_probability import TreeProbability
+from mbrparse.decode.base.objectives import OBJECTIVES, Item
+from mbrparse.decode.base.tree_probability import TreeProbability
+from mbrparse.decode.parser.parse_result import Parse
+from mbrparse.decode.parser.parser import Parser
 from mbrparse.treebank.tree import Tree
 
 # The others search forests: see test_grammar_objectives.

@@ -11,13 +11,13 @@ import pytest
 from conversion import to_pcfg
 from naive import Grammar
 
+from mbrparse.decode.base.objectives import OBJECTIVES, Item, Kind, Objective, Space
+from mbrparse.decode.base.parser_options import ParserOptions
 from mbrparse.decode.best_first.best_first import BestFirst
-from mbrparse.decode.objectives import OBJECTIVES, Item, Kind, Objective, Space
-from mbrparse.decode.parser import Parser
-from mbrparse.decode.parser_options import ParserOptions
-from mbrparse.errors import MbrparseError, ObjectiveError, OptionsError
-from mbrparse.grammar.charts.chart import Chart
-from mbrparse.grammar.grammars import train
+from mbrparse.decode.parser.parser import Parser
+from mbrparse.grammar.charts.base.chart import Chart
+from mbrparse.grammar.files.grammars import train
+from mbrparse.io.errors import MbrparseError, ObjectiveError, OptionsError
 from mbrparse.treebank.brackets import read_tree
 
 BOTH = Grammar(

@@ -10,15 +10,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mbrparse.decode.base.objectives import OBJECTIVES, Item, Objective, Space
+from mbrparse.decode.base.span_posteriors import Posteriors
 from mbrparse.decode.nary.nary_decoder import NaryDecoder, constituent_summary
-from mbrparse.decode.objectives import OBJECTIVES, Item, Objective, Space
-from mbrparse.decode.parse_files import Lines
-from mbrparse.decode.parser import Parser
-from mbrparse.decode.pooling import Spool
-from mbrparse.decode.posteriors.span_posteriors import Posteriors
-from mbrparse.errors import FileError, ObjectiveError
-from mbrparse.grammar.charts.span_summary import SpanEntries
-from mbrparse.grammar.grammars import train
+from mbrparse.decode.parser.parse_files import Lines
+from mbrparse.decode.parser.parser import Parser
+from mbrparse.decode.parser.pooling import Spool
+from mbrparse.grammar.charts.base.span_summary import SpanEntries
+from mbrparse.grammar.files.grammars import train
+from mbrparse.io.errors import FileError, ObjectiveError
 from mbrparse.treebank.brackets import read_tree
 
 LABELS = ("A", "A_Cont", "B", "S")

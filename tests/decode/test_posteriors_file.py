@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mbrparse.decode.posteriors.posteriors_file import DIMENSIONS, GivenPosteriors, read_posteriors
-from mbrparse.errors import PosteriorsError
+from mbrparse.io.errors import PosteriorsError
 
 # Two sentences, of three words and of one: S over all, NP over two, tags over the last word of each.
 ARRAYS: dict[str, Any] = {

@@ -16,10 +16,10 @@ from naive_objectives import projection_of
 from strategies import grammars, sentences
 from unary_strategies import unary_cases
 
-from mbrparse.decode.given_trees import GivenTree, find_form
-from mbrparse.decode.scoring import score
-from mbrparse.errors import InputMismatchError, LabelError
-from mbrparse.grammar.grammars import train
+from mbrparse.decode.parser.given_trees import GivenTree, find_form
+from mbrparse.decode.parser.scoring import score
+from mbrparse.grammar.files.grammars import train
+from mbrparse.io.errors import InputMismatchError, LabelError
 from mbrparse.treebank.brackets import read_tree
 from mbrparse.treebank.tree import Tree
 

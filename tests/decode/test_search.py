@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mbrparse.decode.base.objectives import OBJECTIVES
+from mbrparse.decode.base.span_posteriors import Posteriors
+from mbrparse.decode.base.trees import build_tree
 from mbrparse.decode.free.free_decoder import FreeDecoder, best_bracketing
-from mbrparse.decode.objectives import OBJECTIVES
-from mbrparse.decode.posteriors.span_posteriors import Posteriors
-from mbrparse.decode.trees import build_tree
-from mbrparse.grammar.charts.span_summary import cell_of, entries_without_unaries
+from mbrparse.grammar.charts.base.span_summary import cell_of, entries_without_unaries
 from mbrparse.treebank.tree import Tree
 
 

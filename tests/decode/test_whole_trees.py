@@ -20,14 +20,14 @@ from hypothesis import strategies as st
 from strategies import grammars, sentences
 from unary_strategies import unary_cases
 
+from mbrparse.decode.base.tree_probability import TreeProbability
 from mbrparse.decode.free.free_decoder import best_bracketing
-from mbrparse.decode.parser import Parser
-from mbrparse.decode.tree_probability import TreeProbability
+from mbrparse.decode.parser.parser import Parser
 from mbrparse.decode.whole_trees.agreements import SameTree, Uncrossed
 from mbrparse.decode.whole_trees.branch_and_bound import Limit, best_tree
-from mbrparse.errors import GrammarError
 from mbrparse.grammar.charts.crossing.consistency import Consistency
 from mbrparse.grammar.charts.forest_charts import ForestCharts
+from mbrparse.io.errors import GrammarError
 
 CASES = int(os.environ.get("MBRPARSE_CASES", "100"))
 NAMES = {"A": "S_Cont", "B": "S_Cont>NP", "C": "NP"}

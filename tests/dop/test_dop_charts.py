@@ -11,11 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from naive_dop import NaiveDop, Node, fragments, inner_nodes, spans, words_of
 
-from mbrparse.decode.parser import Parser
-from mbrparse.errors import GrammarError, OptionsError
+from mbrparse.decode.parser.parser import Parser
 from mbrparse.experiments.dop.explicit_fragments import explicit_fragments
-from mbrparse.grammar.charts.chart import Wanted
-from mbrparse.grammar.charts.clock import NO_LIMIT
+from mbrparse.grammar.charts.base.chart import Wanted
+from mbrparse.grammar.charts.base.clock import NO_LIMIT
 from mbrparse.grammar.charts.dop.dop_charts import DopCharts, DopTreeProbability
 from mbrparse.grammar.charts.dop.dop_forest import Memory, dop_forest
 from mbrparse.grammar.charts.dop.dop_inside import dop_inside
@@ -27,6 +26,7 @@ from mbrparse.grammar.dop.dop_grammar import DopGrammar, fragments_of, number_of
 from mbrparse.grammar.dop.reduction import reduced_rules
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.rules import RuleSet, TerminalKind, Weight
+from mbrparse.io.errors import GrammarError, OptionsError
 from mbrparse.treebank.corpora import SourceTree
 from mbrparse.treebank.tree import Tree
 

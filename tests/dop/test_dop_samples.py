@@ -20,12 +20,12 @@ from test_dop_charts import TREES, WEIGHTINGS, _treebank, cases
 from mbrparse.decode.candidates.samples import Samples
 from mbrparse.decode.dop.dop_derivations import DopSampler
 from mbrparse.decode.dop.monte_carlo_decoder import leader, leader_error
-from mbrparse.decode.parser import Parser
-from mbrparse.errors import OptionsError
+from mbrparse.decode.parser.parser import Parser
 from mbrparse.grammar.charts.dop.dop_charts import DopCharts
 from mbrparse.grammar.dop.addressed_treebank import Weighting
 from mbrparse.grammar.dop.dop_grammar import DopGrammar
 from mbrparse.grammar.rules import TerminalKind
+from mbrparse.io.errors import OptionsError
 from mbrparse.treebank.labels import is_continuation
 
 Listed = tuple[tuple[int, int, str], ...]

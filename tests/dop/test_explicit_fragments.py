@@ -10,16 +10,16 @@ from scipy.stats import chi2
 from test_dop_charts import TREES, WEIGHTINGS, _table, _treebank, _wide, cases
 
 from mbrparse.decode.candidates.samples import Sampler
-from mbrparse.errors import GrammarError
 from mbrparse.experiments.dop import explicit_fragments as module
 from mbrparse.experiments.dop.explicit_fragments import explicit_fragments
-from mbrparse.grammar.charts.chart import Wanted
+from mbrparse.grammar.charts.base.chart import Wanted
 from mbrparse.grammar.charts.dop.dop_charts import DopCharts
 from mbrparse.grammar.charts.factory import ChartFactory
 from mbrparse.grammar.charts.forest_charts import ForestCharts
 from mbrparse.grammar.dop.addressed_treebank import Weighting
 from mbrparse.grammar.dop.dop_grammar import DopGrammar
 from mbrparse.grammar.rules import TerminalKind, is_terminal
+from mbrparse.io.errors import GrammarError
 
 
 @settings(max_examples=60)

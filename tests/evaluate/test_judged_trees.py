@@ -21,7 +21,7 @@ from mbrparse.evaluate.tables.criteria import COVERAGE, PAPER
 from mbrparse.evaluate.trees.gold import ComparedTrees, Comparison, equal_pairs
 from mbrparse.evaluate.trees.matches import Brackets
 from mbrparse.evaluate.trees.sources import TreesInMemory
-from mbrparse.log import no_log
+from mbrparse.io.log import no_log
 from mbrparse.treebank.tree import Tree, constituents
 
 LENGTHS = st.lists(st.integers(2, 7), min_size=1, max_size=4)

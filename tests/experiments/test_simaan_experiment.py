@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from commandline import Command, Outcome
 
-from mbrparse.decode.parse_input import parse_all
+from mbrparse.decode.parser.parse_input import parse_all
 from mbrparse.evaluate.evalb.parameters import COLLINS, NEVER, read_parameters, write_collins
 from mbrparse.experiments.simaan import steps
 from mbrparse.experiments.simaan.parser_kinds import ALGORITHMS

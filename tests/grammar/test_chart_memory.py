@@ -7,15 +7,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mbrparse.errors import ChartOverflowError
-from mbrparse.grammar.charts.chart import Chart, Wanted
-from mbrparse.grammar.charts.dense import dense_readings, diagonal_charts
+from mbrparse.grammar.charts.base.chart import Chart, Wanted
+from mbrparse.grammar.charts.base.packed_forest import NODES
 from mbrparse.grammar.charts.factory import ChartFactory, Kernel
 from mbrparse.grammar.charts.forest import forests
 from mbrparse.grammar.charts.forest.forests import MAX_SIZE, Forests
-from mbrparse.grammar.charts.forest.packed_forest import NODES
+from mbrparse.grammar.charts.lanes import dense_readings, diagonal_charts
 from mbrparse.grammar.pcfg import PCFG, IntArray
 from mbrparse.grammar.rules import Rule, relative_frequencies
+from mbrparse.io.errors import ChartOverflowError
 
 # Sums over all binary trees; a word is of two kinds.
 COUNTS = {

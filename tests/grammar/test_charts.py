@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from strategies import UNKNOWN, grammars, sentences
 
 from mbrparse.grammar.charts import factory
-from mbrparse.grammar.charts.chart import Chart, Wanted
+from mbrparse.grammar.charts.base.chart import Chart, Wanted
+from mbrparse.grammar.charts.base.rule_tables import Rules
+from mbrparse.grammar.charts.base.span_summary import cell_of
 from mbrparse.grammar.charts.factory import ChartFactory, Precision, suits_dense
-from mbrparse.grammar.charts.rule_tables import Rules
-from mbrparse.grammar.charts.span_summary import cell_of
 from mbrparse.grammar.pcfg import PCFG, IntArray
 from mbrparse.grammar.rules import Rule, relative_frequencies
 

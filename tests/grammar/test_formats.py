@@ -9,11 +9,11 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from tree_strategies import tokens
 
-from mbrparse.errors import GrammarError, MbrparseError
-from mbrparse.grammar.formats import read_bitpar, read_nltk, write_bitpar, write_nltk
-from mbrparse.grammar.induce import induce
+from mbrparse.grammar.files.formats import read_bitpar, read_nltk, write_bitpar, write_nltk
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.rules import Rule, RuleSet, Weight, is_terminal, relative_frequencies, unquote
+from mbrparse.grammar.training.induce import induce
+from mbrparse.io.errors import GrammarError, MbrparseError
 from mbrparse.treebank.brackets import read_tree
 from mbrparse.treebank.corpora import SourceTree
 

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from tree_strategies import labels, trees
 
-from mbrparse.errors import GrammarError
 from mbrparse.grammar.grammar_file import read_rules, write_rules
-from mbrparse.grammar.induce import induce
 from mbrparse.grammar.rules import Rule, RuleSet, TerminalKind, Weight
+from mbrparse.grammar.training.induce import induce
+from mbrparse.io.errors import GrammarError
 from mbrparse.treebank.binarize import Binarization, binarize
 from mbrparse.treebank.brackets import read_tree
 from mbrparse.treebank.clean import clean

@@ -302,4 +302,4 @@ print(*(name for name in loaded if name.startswith("mbrparse.")))
         [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=LIMIT
     )
     # The face of the package is loaded before any kernel, and none sees it.
-    assert set(done.stdout.split()) - {"mbrparse.version"} <= SOURCES.modules
+    assert set(done.stdout.split()) - {"mbrparse.io.version"} <= SOURCES.modules

@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import grammars, sentences
 
-from mbrparse.grammar.charts.chart import Chart, Wanted
+from mbrparse.grammar.charts.base.chart import Chart, Wanted
+from mbrparse.grammar.charts.base.span_summary import cell_of
 from mbrparse.grammar.charts.factory import ChartFactory, Precision
-from mbrparse.grammar.charts.span_summary import cell_of
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.rules import Rule, relative_frequencies
 

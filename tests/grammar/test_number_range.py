@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from naive_exact import Exact, log
 
-from mbrparse.decode.objectives import OBJECTIVES
-from mbrparse.decode.parser import Parser
-from mbrparse.grammar.charts.chart import Chart, Wanted
+from mbrparse.decode.base.objectives import OBJECTIVES
+from mbrparse.decode.parser.parser import Parser
+from mbrparse.grammar.charts.base.chart import Chart, Wanted
 from mbrparse.grammar.charts.factory import ChartFactory, Kernel, Precision
 from mbrparse.grammar.charts.forest_charts import ForestCharts
 from mbrparse.grammar.pcfg import PCFG
@@ -171,7 +171,7 @@ OPTIONS: list[list[str]] = [
 @pytest.mark.parametrize("options", OPTIONS, ids=" ".join)
 @pytest.mark.parametrize("name", ["two ways", "low and high", "75"])
 def test_no_command_ends_in_a_traceback(name: str, options: list[str], tmp_path: Path) -> None:
-    from mbrparse.grammar.grammars import write_grammar
+    from mbrparse.grammar.files.grammars import write_grammar
 
     pcfg = pcfg_of(rules_of(GRAMMARS[name]))
     if pcfg.has_unaries and "most-probable-tree" in options:

@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mbrparse.grammar.charts import prediction
-from mbrparse.grammar.charts.rule_tables import Ints, Rules
+from mbrparse.grammar.charts.base import prediction
+from mbrparse.grammar.charts.base.rule_tables import Ints, Rules
 
 NONE = np.zeros(0, np.int32)
 SYMBOLS = 200  # some words of bits, and more than twice as many as the rules speak of

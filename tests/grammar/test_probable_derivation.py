@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import grammars, sentences
 
-from mbrparse.grammar.charts.chart import Wanted
+from mbrparse.grammar.charts.base.chart import Wanted
 from mbrparse.grammar.charts.factory import ChartFactory, Precision
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.rules import Rule, relative_frequencies

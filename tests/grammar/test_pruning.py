@@ -19,14 +19,13 @@ from naive_objectives import projection_of
 from strategies import grammars, sentences
 from unary_strategies import unary_cases
 
+from mbrparse.decode.base.objectives import OBJECTIVES, Kind, Objective, Space
+from mbrparse.decode.base.parser_options import Settings
 from mbrparse.decode.best_first.best_first import BestFirst, Until
-from mbrparse.decode.details import Details
-from mbrparse.decode.objectives import OBJECTIVES, Kind, Objective, Space
-from mbrparse.decode.parser import Parser
-from mbrparse.decode.parser_options import Settings
-from mbrparse.errors import OptionsError
-from mbrparse.grammar.charts.chart import Wanted
-from mbrparse.grammar.charts.clock import NO_LIMIT
+from mbrparse.decode.parser.details import Details
+from mbrparse.decode.parser.parser import Parser
+from mbrparse.grammar.charts.base.chart import Wanted
+from mbrparse.grammar.charts.base.clock import NO_LIMIT
 from mbrparse.grammar.charts.factory import ChartFactory
 from mbrparse.grammar.charts.forest_charts import ForestCharts
 from mbrparse.grammar.charts.pruned_charts import PrunedChart, PrunedCharts
@@ -35,6 +34,7 @@ from mbrparse.grammar.grammar_file import write_rules
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.projection import expected_symbols, projected_grammar
 from mbrparse.grammar.rules import Rule, RuleSet, is_terminal, quote, relative_frequencies, unquote
+from mbrparse.io.errors import OptionsError
 from mbrparse.treebank.brackets import read_tree
 from mbrparse.treebank.tree import Tree
 

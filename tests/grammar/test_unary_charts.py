@@ -12,13 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import grammars
 
-from mbrparse.errors import GrammarError
-from mbrparse.grammar.charts.chart import Chart, Derivation, Wanted
-from mbrparse.grammar.charts.closure import unary_closure
+from mbrparse.grammar.charts.base.chart import Chart, Derivation, Wanted
+from mbrparse.grammar.charts.base.closure import unary_closure
+from mbrparse.grammar.charts.base.span_summary import cell_of
 from mbrparse.grammar.charts.factory import ChartFactory, Precision
-from mbrparse.grammar.charts.span_summary import cell_of
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.rules import Rule, RuleSet, TerminalKind, Weight, is_terminal, relative_frequencies
+from mbrparse.io.errors import GrammarError
 
 EVERYTHING = Wanted(derivations=True, entries=True)
 PRECISIONS: tuple[Precision, ...] = ("double", "single")

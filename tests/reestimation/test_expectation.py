@@ -12,12 +12,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from strategies import grammars, sentences
 
-from mbrparse.errors import BracketError
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.rules import is_terminal, unquote
 from mbrparse.grammar.training import expectation
 from mbrparse.grammar.training.bracketings import BracketedSentence, encode_corpus
 from mbrparse.grammar.training.expectation import Expectations, expect, probabilities
+from mbrparse.io.errors import BracketError
 
 Corpus = list[BracketedSentence]
 

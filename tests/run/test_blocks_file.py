@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from mbrparse.decode.nary.nary_decoder import ConstituentSummary
-from mbrparse.decode.parse_files import Lines
-from mbrparse.decode.stored_lines import CODEC, decode, encode
-from mbrparse.errors import FileError
-from mbrparse.grammar.charts.span_summary import SpanEntries, SpanSummary
+from mbrparse.decode.parser.parse_files import Lines
+from mbrparse.decode.parser.stored_lines import CODEC, decode, encode
+from mbrparse.grammar.charts.base.span_summary import SpanEntries, SpanSummary
+from mbrparse.io.errors import FileError
 from mbrparse.run.blocks_file import Block, BlocksFile, End
 from mbrparse.run.kept_settings import content_digest
 

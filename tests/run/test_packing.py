@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mbrparse.decode.sentences import InputForm, batch_of_part, sentence_ends, sentences_of
+from mbrparse.decode.parser.sentences import InputForm, batch_of_part, sentence_ends, sentences_of
 from mbrparse.run.in_order import Chunk, Part, Task, in_order
 from mbrparse.run.jobs import InProcess
 from mbrparse.run.pool import TaskFunction

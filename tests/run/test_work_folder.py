@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mbrparse.decode.parse_files import Lines
-from mbrparse.decode.sentences import read_chunks
-from mbrparse.decode.stored_lines import CODEC
-from mbrparse.errors import FileError, InputMismatchError, MbrparseError, OptionsError
+from mbrparse.decode.parser.parse_files import Lines
+from mbrparse.decode.parser.sentences import read_chunks
+from mbrparse.decode.parser.stored_lines import CODEC
+from mbrparse.io.errors import FileError, InputMismatchError, MbrparseError, OptionsError
 from mbrparse.run.manifest import WHOLE, Manifest, Shard
 from mbrparse.run.shard_folders import ShardFolders
 from mbrparse.run.work_folder import WorkFolder, work_folder

@@ -5,7 +5,7 @@ import signal
 from collections.abc import Callable
 from pathlib import Path
 
-from mbrparse.decode.sentences import batch_of_part
+from mbrparse.decode.parser.sentences import batch_of_part
 from mbrparse.run.in_order import Part, Parts
 
 

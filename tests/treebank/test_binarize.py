@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tree_strategies import labels, trees
 
-from mbrparse.errors import LabelError
+from mbrparse.io.errors import LabelError
 from mbrparse.treebank.binarize import Binarization, binarize, debinarize
 from mbrparse.treebank.brackets import read_tree
 from mbrparse.treebank.clean import clean

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from tree_strategies import tokens, trees
 
-from mbrparse.errors import BracketError, FileError
+from mbrparse.io.errors import BracketError, FileError
 from mbrparse.treebank.brackets import read_parse_file, read_tree, read_tree_file, read_trees, write_tree
 from mbrparse.treebank.tree import Tree
 

@@ -9,7 +9,7 @@ import nltk
 import nltk.corpus
 import pytest
 
-from mbrparse.errors import BracketError, CorpusError, FileError, MbrparseError
+from mbrparse.io.errors import BracketError, CorpusError, FileError, MbrparseError
 from mbrparse.treebank.corpora import SourceTree, embedded_grammar, parse_sections, read_corpus
 from mbrparse.treebank.prepare import Preparation, PreparationStatistics, prepare
 from mbrparse.treebank.tree import Tree, is_binary

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from conftest import missing_data
 
-from mbrparse.errors import BracketError, CorpusError, MbrparseError
+from mbrparse.io.errors import BracketError, CorpusError, MbrparseError
 from mbrparse.treebank.corpora import STYLES, read_corpus
 from mbrparse.treebank.found_corpora import find_corpora
 from mbrparse.treebank.known_corpora import BY_NAME, CORPORA, Corpus

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mbrparse.errors import BracketError
+from mbrparse.io.errors import BracketError
 from mbrparse.treebank.penn_historical import read_icepahc, read_penn_historical, split_lemma
 from mbrparse.treebank.styles import Leaves, Reading
 from mbrparse.treebank.tree import Tree

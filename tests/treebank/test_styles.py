@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mbrparse.errors import BracketError, MbrparseError
+from mbrparse.io.errors import BracketError, MbrparseError
 from mbrparse.treebank.alpino import COINDEXED, LOWERED, RAISED, read_alpino
 from mbrparse.treebank.styles import INDEX, PART, Leaves, Reading, Style, read_cess, read_floresta
 from mbrparse.treebank.tree import Tree

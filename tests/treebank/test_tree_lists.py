@@ -10,7 +10,7 @@ from commandline import Command
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mbrparse.errors import BracketError, CorpusError, FileError, MbrparseError
+from mbrparse.io.errors import BracketError, CorpusError, FileError, MbrparseError
 from mbrparse.treebank.binarize import Binarization
 from mbrparse.treebank.prepare import PreparationStatistics
 from mbrparse.treebank.tree import Tree

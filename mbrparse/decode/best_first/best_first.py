@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from mbrparse.decode.best_first.merits import DEFAULT_MERIT, MERITS, Merit
-from mbrparse.errors import MbrparseError, OptionsError
-from mbrparse.grammar.tag_statistics import Statistics
+from mbrparse.grammar.training.tag_statistics import Statistics
+from mbrparse.io.errors import MbrparseError, OptionsError
 
 
 class Until(NamedTuple):

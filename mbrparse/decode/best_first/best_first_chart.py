@@ -1,7 +1,8 @@
 """The chart of a best-first search.
 
-It has the methods of the exhaustive chart (grammar.charts.chart), computed from the constituents and edges
-that the search has made: sentence probability, posteriors and best derivation are those of a partial chart.
+It has the methods of the exhaustive chart (grammar.charts.base.chart), computed from the constituents and
+edges that the search has made: sentence probability, posteriors and best derivation are those of a partial
+chart.
 """
 
 from __future__ import annotations
@@ -34,8 +35,8 @@ from mbrparse.decode.best_first.search_state import (
     Rules,
     Search,
 )
-from mbrparse.grammar.charts.chart import Derivation
-from mbrparse.grammar.charts.span_summary import (
+from mbrparse.grammar.charts.base.chart import Derivation
+from mbrparse.grammar.charts.base.span_summary import (
     SpanEntries,
     SpanSummary,
     entries_without_unaries,

@@ -30,11 +30,11 @@ from mbrparse.decode.best_first.search_kernels import (
 )
 from mbrparse.decode.best_first.search_state import Control
 from mbrparse.decode.best_first.smoothed_statistics import StatisticsTables, no_statistics
-from mbrparse.errors import GrammarError, MbrparseError
-from mbrparse.grammar.charts.clock import NO_LIMIT, Clock
+from mbrparse.grammar.charts.base.clock import NO_LIMIT, Clock
+from mbrparse.grammar.charts.base.rule_tables import starts
 from mbrparse.grammar.charts.factory import ChartFactory
-from mbrparse.grammar.charts.rule_tables import starts
 from mbrparse.grammar.pcfg import PCFG, IntArray
+from mbrparse.io.errors import GrammarError, MbrparseError
 
 # Pops and edges of one kernel call, a tenth of a second: between two calls Python handles signals.
 SLICE = 50_000

@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from mbrparse.grammar.charts.base.rule_tables import Ints
 from mbrparse.grammar.charts.forest.top_down_kernels import LEXICAL, UNARY, TopDownForest, drawn_place
-from mbrparse.grammar.charts.rule_tables import Ints
 from mbrparse.grammar.kernel import kernel
 
 Scores = npt.NDArray[np.int64]

@@ -8,14 +8,14 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
+from mbrparse.decode.base.decoders import Decoded
+from mbrparse.decode.base.parser_options import ParserOptions, Risk
+from mbrparse.decode.base.span_posteriors import Posteriors, SentenceChart, is_continuation_label
+from mbrparse.decode.base.tree_probability import Probability, TreeProbability
+from mbrparse.decode.base.trees import LabelledSpans, build_tree, nary_tree
 from mbrparse.decode.candidates.k_best import KBest, KBestSearch
 from mbrparse.decode.candidates.samples import Sampler, Samples
-from mbrparse.decode.decoders import Decoded
-from mbrparse.decode.parser_options import ParserOptions, Risk
-from mbrparse.decode.posteriors.span_posteriors import Posteriors, SentenceChart, is_continuation_label
-from mbrparse.decode.tree_probability import Probability, TreeProbability
-from mbrparse.decode.trees import LabelledSpans, build_tree, nary_tree
-from mbrparse.grammar.charts.clock import NO_LIMIT, Clock
+from mbrparse.grammar.charts.base.clock import NO_LIMIT, Clock
 from mbrparse.grammar.charts.forest_charts import ForestCharts
 from mbrparse.grammar.pcfg import PCFG, IntArray
 from mbrparse.treebank.tree import Tree

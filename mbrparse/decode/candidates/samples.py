@@ -14,11 +14,11 @@ import numpy as np
 import numpy.typing as npt
 
 from mbrparse.decode.candidates.candidate_kernels import add_uncrossed, draw
+from mbrparse.grammar.charts.base.rule_tables import Ints
+from mbrparse.grammar.charts.base.span_summary import SpanEntries, cell_of, entries_without_unaries
 from mbrparse.grammar.charts.forest.top_down import top_down_forest
 from mbrparse.grammar.charts.forest.top_down_kernels import sum_up
 from mbrparse.grammar.charts.forest_charts import ForestCharts
-from mbrparse.grammar.charts.rule_tables import Ints
-from mbrparse.grammar.charts.span_summary import SpanEntries, cell_of, entries_without_unaries
 from mbrparse.grammar.pcfg import FloatArray, IntArray
 
 

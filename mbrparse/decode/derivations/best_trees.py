@@ -11,8 +11,8 @@ import numpy as np
 
 from mbrparse.decode.derivations.gains import EdgeGains, Gains, production_gain
 from mbrparse.decode.derivations.unary_chains import ChainScratch, read_chain
-from mbrparse.grammar.charts.forest.packed_forest import Forest, forest_cell
-from mbrparse.grammar.charts.rule_tables import Floats, Ints
+from mbrparse.grammar.charts.base.packed_forest import Forest, forest_cell
+from mbrparse.grammar.charts.base.rule_tables import Floats, Ints
 from mbrparse.grammar.kernel import kernel
 
 

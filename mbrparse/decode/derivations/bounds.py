@@ -21,9 +21,9 @@ import numpy as np
 
 from mbrparse.decode.derivations.gains import LANES, Booleans
 from mbrparse.decode.derivations.pruned_forest import Selection
-from mbrparse.grammar.charts.forest.packed_forest import Forest, forest_cell
-from mbrparse.grammar.charts.rule_tables import Floats, Ints
-from mbrparse.grammar.charts.vector import add, choose_greater, load, maximum, store
+from mbrparse.grammar.charts.base.packed_forest import Forest, forest_cell
+from mbrparse.grammar.charts.base.rule_tables import Floats, Ints
+from mbrparse.grammar.charts.base.vector import add, choose_greater, load, maximum, store
 from mbrparse.grammar.kernel import kernel
 
 # What bounds a gain, rows of ``Lanes.weights``: the largest posterior of a label's constituents over a span;

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mbrparse.decode.decoders import Decoded
+from mbrparse.decode.base.decoders import Decoded
+from mbrparse.decode.base.objectives import Item, Kind, Objective, Space
 from mbrparse.decode.derivations.bounds import LIKELY_NODE, Cells, ItemLabels, survey
 from mbrparse.decode.derivations.gains import LANES
 from mbrparse.decode.derivations.item_posteriors import ItemPosteriors, item_nodes, item_tables
@@ -15,14 +16,13 @@ from mbrparse.decode.derivations.items import expected_items
 from mbrparse.decode.derivations.objective_search import GrammarTree, ObjectiveSearch
 from mbrparse.decode.derivations.pruned_forest import Selection
 from mbrparse.decode.derivations.search_memory import PrunedForests, new_cells
-from mbrparse.decode.objectives import Item, Kind, Objective, Space
-from mbrparse.grammar.charts.chart import Chart
-from mbrparse.grammar.charts.columns import Labels, Spans
+from mbrparse.grammar.charts.base.chart import Chart
+from mbrparse.grammar.charts.base.columns import Labels, Spans
+from mbrparse.grammar.charts.base.nodes import columns_of
+from mbrparse.grammar.charts.base.packed_forest import Forest
+from mbrparse.grammar.charts.base.rule_tables import Ints
 from mbrparse.grammar.charts.factory import TIE
-from mbrparse.grammar.charts.forest.packed_forest import Forest
 from mbrparse.grammar.charts.forest_charts import ForestCharts
-from mbrparse.grammar.charts.nodes import columns_of
-from mbrparse.grammar.charts.rule_tables import Ints
 
 
 class ForestDecoder:

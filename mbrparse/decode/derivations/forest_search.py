@@ -36,10 +36,10 @@ from mbrparse.decode.derivations.gains import (
 )
 from mbrparse.decode.derivations.pruned_forest import PrunedForest, projected_gains
 from mbrparse.decode.derivations.unary_chains import close_cell
-from mbrparse.grammar.charts.closure import UnaryTables
-from mbrparse.grammar.charts.forest.packed_forest import ONE, Index, forest_cell
-from mbrparse.grammar.charts.rule_tables import Floats, Ints, SparseTables
-from mbrparse.grammar.charts.vector import add, load, maximum, multiply, multiply_add, spread, store
+from mbrparse.grammar.charts.base.closure import UnaryTables
+from mbrparse.grammar.charts.base.packed_forest import ONE, Index, forest_cell
+from mbrparse.grammar.charts.base.rule_tables import Floats, Ints, SparseTables
+from mbrparse.grammar.charts.base.vector import add, load, maximum, multiply, multiply_add, spread, store
 from mbrparse.grammar.kernel import kernel
 
 

@@ -1,6 +1,6 @@
 """The posteriors of a forest's items, and what nodes, productions and unary rules earn by them.
 
-Gains are rows of eight lanes (grammar.charts.vector), a lane for each of eight objectives.
+Gains are rows of eight lanes (grammar.charts.base.vector), a lane for each of eight objectives.
 """
 
 from __future__ import annotations
@@ -10,15 +10,15 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from mbrparse.grammar.charts.closure import UnaryTables
-from mbrparse.grammar.charts.forest.packed_forest import Forest, Index, forest_cell
-from mbrparse.grammar.charts.rule_tables import Floats, Indices, Ints, SparseTables
-from mbrparse.grammar.charts.vector import load, multiply_add, spread, store, zeros
+from mbrparse.grammar.charts.base.closure import UnaryTables
+from mbrparse.grammar.charts.base.packed_forest import Forest, Index, forest_cell
+from mbrparse.grammar.charts.base.rule_tables import Floats, Indices, Ints, SparseTables
+from mbrparse.grammar.charts.base.vector import load, multiply_add, spread, store, zeros
 from mbrparse.grammar.kernel import kernel
 
 Booleans = npt.NDArray[np.bool_]
 LANES = 8
-# Rows of the weights: what an objective may look at (decode.objectives.Item).
+# Rows of the weights: what an objective may look at (decode.base.objectives.Item).
 # Products of posteriors of productions with their splits telescope to those of rules and of the posteriors
 # of nodes, whose logarithm LOG_NODE weighs; SPLIT weighs the posterior of a production with its split.
 LABELLED, SPAN, CHILD, PRODUCTION, RULE, CONSTANT, LOG_NODE, SPLIT = range(8)

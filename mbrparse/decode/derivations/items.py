@@ -2,7 +2,7 @@
 
 A kind says which rows of the kernels' weights (``gains``) its weight goes to, what bounds its gain
 (``bounds``), and how many of a tree's are expected to be right. A new kind is a member of
-``decode.objectives.Item``, a row here, its gain in ``gains``, and its naive twin in
+``decode.base.objectives.Item``, a row here, its gain in ``gains``, and its naive twin in
 tests/naive_objectives.py. A row without a bound, or an item without a row, is an error at import.
 """
 
@@ -13,6 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mbrparse.decode.base.objectives import Item, Kind, Objective, Space
+from mbrparse.decode.base.trees import LabelledSpans
 from mbrparse.decode.derivations.bounds import (
     BOUNDS,
     BY_LABEL,
@@ -44,14 +46,12 @@ from mbrparse.decode.derivations.item_posteriors import (
     item_nodes,
     item_tables,
 )
-from mbrparse.decode.objectives import Item, Kind, Objective, Space
-from mbrparse.decode.trees import LabelledSpans
-from mbrparse.errors import ObjectiveError
-from mbrparse.grammar.charts.chart import Chart
-from mbrparse.grammar.charts.forest.packed_forest import forest_cell
+from mbrparse.grammar.charts.base.chart import Chart
+from mbrparse.grammar.charts.base.packed_forest import forest_cell
+from mbrparse.grammar.charts.base.rule_tables import Floats
 from mbrparse.grammar.charts.forest_charts import ForestCharts
-from mbrparse.grammar.charts.rule_tables import Floats
 from mbrparse.grammar.rules import is_terminal
+from mbrparse.io.errors import ObjectiveError
 
 Nodes = Sequence[ItemNode]
 

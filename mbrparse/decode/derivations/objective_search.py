@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mbrparse.decode.base.objectives import Objective
 from mbrparse.decode.derivations.best_trees import BestValues, SearchState
 from mbrparse.decode.derivations.bounds import Cells, Lanes
 from mbrparse.decode.derivations.forest_search import Round, SearchTables, search_forest
@@ -27,12 +28,11 @@ from mbrparse.decode.derivations.search_memory import (
     new_sums,
     new_values,
 )
-from mbrparse.decode.objectives import Objective
-from mbrparse.grammar.charts.columns import Spans
+from mbrparse.grammar.charts.base.columns import Spans
+from mbrparse.grammar.charts.base.nodes import SYMBOL_IDS, columns_of
+from mbrparse.grammar.charts.base.packed_forest import Forest, forest_cell
+from mbrparse.grammar.charts.base.rule_tables import Floats, Ints
 from mbrparse.grammar.charts.forest.forests import Forests
-from mbrparse.grammar.charts.forest.packed_forest import Forest, forest_cell
-from mbrparse.grammar.charts.nodes import SYMBOL_IDS, columns_of
-from mbrparse.grammar.charts.rule_tables import Floats, Ints
 from mbrparse.grammar.pcfg import PCFG
 
 _SMALL = 1e-300  # in place of zero, whose logarithm would only be in the way

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mbrparse.decode.derivations.gains import LANES, Booleans, EdgeGains, Gains, ItemForest, ItemTables
-from mbrparse.grammar.charts.forest.packed_forest import (
+from mbrparse.grammar.charts.base.packed_forest import (
     EDGES,
     GROUPS,
     NODES,
@@ -28,7 +28,7 @@ from mbrparse.grammar.charts.forest.packed_forest import (
     Index,
     forest_cell,
 )
-from mbrparse.grammar.charts.rule_tables import Floats, Ints
+from mbrparse.grammar.charts.base.rule_tables import Floats, Ints
 from mbrparse.grammar.kernel import kernel
 
 

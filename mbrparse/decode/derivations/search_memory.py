@@ -16,9 +16,7 @@ from mbrparse.decode.derivations.pruned_forest import (
     prune,
 )
 from mbrparse.decode.derivations.unary_chains import ChainScratch
-from mbrparse.errors import ChartOverflowError
-from mbrparse.grammar.charts.forest.forests import MAX_SIZE, Forests
-from mbrparse.grammar.charts.forest.packed_forest import (
+from mbrparse.grammar.charts.base.packed_forest import (
     EDGES,
     GROUPS,
     NODES,
@@ -29,8 +27,10 @@ from mbrparse.grammar.charts.forest.packed_forest import (
     new_floats,
     new_ints,
 )
-from mbrparse.grammar.charts.rule_tables import Floats, Indices, Ints
+from mbrparse.grammar.charts.base.rule_tables import Floats, Indices, Ints
+from mbrparse.grammar.charts.forest.forests import MAX_SIZE, Forests
 from mbrparse.grammar.unary_cycles import components
+from mbrparse.io.errors import ChartOverflowError
 
 NO_NUMBERS: Floats = np.zeros(0)
 # Room for so many at first.

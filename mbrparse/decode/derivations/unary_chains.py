@@ -17,9 +17,9 @@ from typing import NamedTuple
 import numpy as np
 
 from mbrparse.decode.derivations.gains import LANES, Gains
-from mbrparse.grammar.charts.forest.packed_forest import Forest
-from mbrparse.grammar.charts.rule_tables import Floats, Ints
-from mbrparse.grammar.charts.vector import add, load, maximum, store
+from mbrparse.grammar.charts.base.packed_forest import Forest
+from mbrparse.grammar.charts.base.rule_tables import Floats, Ints
+from mbrparse.grammar.charts.base.vector import add, load, maximum, store
 from mbrparse.grammar.kernel import kernel
 
 SMALL = 4  # a component of so many nodes has too few paths for bounds to pay

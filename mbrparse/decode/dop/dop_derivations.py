@@ -12,7 +12,7 @@ import numpy as np
 from mbrparse.decode.candidates.k_best import KBest
 from mbrparse.decode.candidates.lazy_search import SCALE, Alternative, LazySearch, Order
 from mbrparse.decode.candidates.samples import Samples, generator
-from mbrparse.grammar.charts.clock import NO_LIMIT, Clock
+from mbrparse.grammar.charts.base.clock import NO_LIMIT, Clock
 from mbrparse.grammar.charts.dop.dop_charts import DopCharts, Filled
 from mbrparse.grammar.charts.dop.dop_descent import BEGINS, DopCompositions
 from mbrparse.grammar.charts.dop.dop_draws import Sums, dop_draw

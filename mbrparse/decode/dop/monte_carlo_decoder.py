@@ -20,15 +20,15 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
+from mbrparse.decode.base.decoders import Decoded, Estimate
+from mbrparse.decode.base.objectives import Item, Objective
+from mbrparse.decode.base.parser_options import ParserOptions
+from mbrparse.decode.base.span_posteriors import Posteriors
 from mbrparse.decode.candidates.samples import Samples
-from mbrparse.decode.decoders import Decoded, Estimate
 from mbrparse.decode.dop.dop_derivations import DopSampler
 from mbrparse.decode.free.free_decoder import LEAST, best_preterminals
-from mbrparse.decode.objectives import Item, Objective
-from mbrparse.decode.parser_options import ParserOptions
-from mbrparse.decode.posteriors.span_posteriors import Posteriors
 from mbrparse.decode.whole_trees.completions import bracketing, completions, spans_of
-from mbrparse.grammar.charts.rule_tables import Ints
+from mbrparse.grammar.charts.base.rule_tables import Ints
 from mbrparse.grammar.pcfg import PCFG, FloatArray, IntArray
 
 MAX_SAMPLES = 1000

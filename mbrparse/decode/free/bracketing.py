@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from mbrparse.decode.best_split import SpanTable, best_split
-from mbrparse.grammar.charts.rule_tables import Ints, Offsets
+from mbrparse.decode.base.best_split import SpanTable, best_split
+from mbrparse.grammar.charts.base.rule_tables import Ints, Offsets
 from mbrparse.grammar.kernel import kernel
 from mbrparse.grammar.pcfg import FloatArray, IntArray
 

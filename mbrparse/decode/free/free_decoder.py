@@ -11,15 +11,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbrparse.decode.best_split import span_table
-from mbrparse.decode.decoders import Decoded
+from mbrparse.decode.base.best_split import span_table
+from mbrparse.decode.base.decoders import Decoded
+from mbrparse.decode.base.objectives import Item, Objective
+from mbrparse.decode.base.span_posteriors import Posteriors
 from mbrparse.decode.free.bracketing import Bracketings, BracketingTables, search_bracketings
-from mbrparse.decode.objectives import Item, Objective
-from mbrparse.decode.posteriors.span_posteriors import Posteriors
-from mbrparse.grammar.charts.clock import NO_LIMIT, Clock
-from mbrparse.grammar.charts.columns import NO_LABEL, Labels, Names, Spans
-from mbrparse.grammar.charts.rule_tables import Ints
-from mbrparse.grammar.charts.span_summary import SpanSummary, word_cells
+from mbrparse.grammar.charts.base.clock import NO_LIMIT, Clock
+from mbrparse.grammar.charts.base.columns import NO_LABEL, Labels, Names, Spans
+from mbrparse.grammar.charts.base.rule_tables import Ints
+from mbrparse.grammar.charts.base.span_summary import SpanSummary, word_cells
 from mbrparse.grammar.pcfg import FloatArray
 from mbrparse.treebank.labels import continuation_of
 
@@ -50,7 +50,8 @@ class BracketingSearch:
     def best(self, gains: Sequence[FloatArray], lengths: Sequence[int]) -> Bracketings:
         """For each kind of gains the bracketing of each sentence with the largest sum.
 
-        Gains are by cell (grammar.charts.span_summary), one sentence after the other. Raises TimeLimitError.
+        Gains are by cell (grammar.charts.base.span_summary), one sentence after the other. Raises
+        TimeLimitError.
         """
         count = len(gains) * sum(max(length - 1, 0) for length in lengths)
         starts, ends, parents = np.empty((3, count), np.int32)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from mbrparse.decode.best_split import SpanTable, best_split
+from mbrparse.decode.base.best_split import SpanTable, best_split
 from mbrparse.grammar.kernel import kernel
 from mbrparse.grammar.pcfg import FloatArray, IntArray
 

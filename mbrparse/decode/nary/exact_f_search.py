@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from mbrparse.grammar.charts.forest.packed_forest import ONE, Forest, Index, forest_cell
-from mbrparse.grammar.charts.rule_tables import SparseTables
+from mbrparse.grammar.charts.base.packed_forest import ONE, Forest, Index, forest_cell
+from mbrparse.grammar.charts.base.rule_tables import SparseTables
 from mbrparse.grammar.kernel import kernel
 from mbrparse.grammar.pcfg import FloatArray, IntArray
 

@@ -15,15 +15,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbrparse.decode.best_split import span_table
-from mbrparse.decode.decoders import Decoded
+from mbrparse.decode.base.best_split import span_table
+from mbrparse.decode.base.decoders import Decoded
+from mbrparse.decode.base.objectives import Item, Objective
+from mbrparse.decode.base.span_posteriors import Posteriors
 from mbrparse.decode.free.free_decoder import UNLABELLED, best_preterminals
 from mbrparse.decode.nary.constituent_search import search_constituents
-from mbrparse.decode.objectives import Item, Objective
-from mbrparse.decode.posteriors.span_posteriors import Posteriors
-from mbrparse.grammar.charts.clock import NO_LIMIT, Clock
-from mbrparse.grammar.charts.columns import NO_LABEL
-from mbrparse.grammar.charts.span_summary import SpanSummary, cell_of
+from mbrparse.grammar.charts.base.clock import NO_LIMIT, Clock
+from mbrparse.grammar.charts.base.columns import NO_LABEL
+from mbrparse.grammar.charts.base.span_summary import SpanSummary, cell_of
 from mbrparse.grammar.pcfg import FloatArray, IntArray
 
 FIRST_F = 0.5
@@ -42,7 +42,7 @@ class Constituents(NamedTuple):
 def best_constituents(
     gains: FloatArray, length: int, tie: float = 1e-9, clock: Clock = NO_LIMIT
 ) -> Constituents:
-    """The tree with the largest sum of gains, which are by cell (grammar.charts.span_summary).
+    """The tree with the largest sum of gains, which are by cell (grammar.charts.base.span_summary).
 
     A single terminal has no root above it but where that gains. Of equal trees the one with fewer
     constituents, then the one that splits first. Raises TimeLimitError.

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from mbrparse.errors import LabelError, PosteriorsError
+from mbrparse.io.errors import LabelError, PosteriorsError
 from mbrparse.treebank.labels import JOIN, LabelMarks, parse_label, unescape
 
 # How far rounding may bring a posterior above one, by bytes of a number: sums over a softmax, for instance.

@@ -37,11 +37,11 @@ from mbrparse.decode.posteriors.posteriors_checks import (
     check_single,
     read_header,
 )
-from mbrparse.errors import PosteriorsError
-from mbrparse.files import open_input, source_name
+from mbrparse.grammar.charts.base.span_summary import SpanEntries, entries_without_unaries
 from mbrparse.grammar.charts.factory import TIE
-from mbrparse.grammar.charts.span_summary import SpanEntries, entries_without_unaries
 from mbrparse.grammar.pcfg import FloatArray, IntArray
+from mbrparse.io.errors import PosteriorsError
+from mbrparse.io.files import open_input, source_name
 from mbrparse.treebank.labels import LabelMarks, escape
 
 DIMENSIONS = {

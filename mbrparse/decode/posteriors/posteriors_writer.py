@@ -6,7 +6,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from mbrparse.grammar.charts.span_summary import SpanEntries
+from mbrparse.grammar.charts.base.span_summary import SpanEntries
 from mbrparse.grammar.pcfg import FloatArray
 
 

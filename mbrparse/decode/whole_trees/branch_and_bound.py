@@ -21,8 +21,8 @@ import numpy as np
 
 from mbrparse.decode.free.free_decoder import Bracketing, best_bracketing
 from mbrparse.decode.whole_trees.whole_tree_kernels import largest_smallest
-from mbrparse.grammar.charts.clock import NO_LIMIT, Clock
-from mbrparse.grammar.charts.span_summary import cell_of
+from mbrparse.grammar.charts.base.clock import NO_LIMIT, Clock
+from mbrparse.grammar.charts.base.span_summary import cell_of
 from mbrparse.grammar.pcfg import FloatArray
 
 # Found and bound are equal where they differ by no more than this, relative.

@@ -6,12 +6,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mbrparse.decode.base.span_posteriors import Posteriors
+from mbrparse.decode.base.trees import LabelledSpans
 from mbrparse.decode.candidates.samples import SampledTree
 from mbrparse.decode.free.free_decoder import BracketingSearch, best_bracketing, labelled
-from mbrparse.decode.posteriors.span_posteriors import Posteriors
-from mbrparse.decode.trees import LabelledSpans
 from mbrparse.decode.whole_trees.agreements import Span, crossing_table
-from mbrparse.grammar.charts.span_summary import cell_of
+from mbrparse.grammar.charts.base.span_summary import cell_of
 from mbrparse.grammar.pcfg import FloatArray
 
 # So many of the commonest sampled trees are completed, and of these so many are judged.

@@ -12,20 +12,20 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from mbrparse.decode.base.decoders import Certificate, Decoded
+from mbrparse.decode.base.objectives import Item, Objective
+from mbrparse.decode.base.span_posteriors import Posteriors
+from mbrparse.decode.base.trees import LabelledSpans
 from mbrparse.decode.candidates.samples import Sampler, Samples
-from mbrparse.decode.decoders import Certificate, Decoded
 from mbrparse.decode.free.free_decoder import LEAST, best_preterminals
-from mbrparse.decode.objectives import Item, Objective
-from mbrparse.decode.posteriors.span_posteriors import Posteriors
-from mbrparse.decode.trees import LabelledSpans
 from mbrparse.decode.whole_trees.agreements import SameTree, Uncrossed
 from mbrparse.decode.whole_trees.branch_and_bound import Found, Limit, best_tree
 from mbrparse.decode.whole_trees.completions import JUDGED, bracketing, completions, spans_of
-from mbrparse.errors import GrammarError
-from mbrparse.grammar.charts.clock import NO_LIMIT, Clock
+from mbrparse.grammar.charts.base.clock import NO_LIMIT, Clock
 from mbrparse.grammar.charts.crossing.consistency import Consistency
 from mbrparse.grammar.charts.forest_charts import ForestCharts
 from mbrparse.grammar.pcfg import PCFG, IntArray
+from mbrparse.io.errors import GrammarError
 
 SAMPLES = 1000
 SEED = 0

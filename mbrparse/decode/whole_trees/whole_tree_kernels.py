@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from mbrparse.grammar.charts.base.rule_tables import Floats, Ints
 from mbrparse.grammar.charts.crossing.crossing_kernels import Booleans
-from mbrparse.grammar.charts.rule_tables import Floats, Ints
 from mbrparse.grammar.kernel import kernel
 from mbrparse.grammar.pcfg import FloatArray
 

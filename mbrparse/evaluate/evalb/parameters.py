@@ -13,8 +13,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from mbrparse.errors import FileError, shortened
-from mbrparse.files import open_output, read_lines, source_name
+from mbrparse.io.errors import FileError, shortened
+from mbrparse.io.files import open_output, read_lines, source_name
 
 #: White space as EVALB (C's isspace) knows it. Words may hold other kinds (U+3000, no-break space).
 WHITE = " \t\n\v\f\r"

@@ -23,7 +23,7 @@ from mbrparse.evaluate.trees.gold import (
 )
 from mbrparse.evaluate.trees.matches import Brackets, Matches, outline
 from mbrparse.evaluate.trees.sources import AlignedParses, TreeSource
-from mbrparse.log import Log, no_log
+from mbrparse.io.log import Log, no_log
 from mbrparse.treebank.brackets import ReadTree
 from mbrparse.treebank.tree import Tree
 

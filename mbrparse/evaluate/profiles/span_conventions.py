@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from mbrparse.errors import MbrparseError
 from mbrparse.evaluate.trees.matches import Brackets, outline_whole
+from mbrparse.io.errors import MbrparseError
 from mbrparse.treebank.tree import Tree
 
 Words = Literal["penn", "all"]

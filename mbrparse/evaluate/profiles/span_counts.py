@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from mbrparse.errors import CorpusError
 from mbrparse.evaluate.profiles.span_conventions import SpanConventions
 from mbrparse.evaluate.tables.criteria import COVERAGE, Criterion, ratio
 from mbrparse.evaluate.trees.agreement import empty_gold, no_trees
 from mbrparse.evaluate.trees.gold import ComparedTrees, OriginalForms
 from mbrparse.evaluate.trees.matches import Brackets, Span
 from mbrparse.evaluate.trees.sources import AlignedParses, Sentence, TreeSource
-from mbrparse.log import Log
+from mbrparse.io.errors import CorpusError
+from mbrparse.io.log import Log
 
 if TYPE_CHECKING:
     from mbrparse.evaluate.tables.count_table import Column, Columns

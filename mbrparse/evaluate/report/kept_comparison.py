@@ -9,7 +9,6 @@ from pathlib import Path
 from sys import intern
 from typing import NamedTuple
 
-from mbrparse.errors import MbrparseError
 from mbrparse.evaluate.breakdowns import OF_LABELS
 from mbrparse.evaluate.details_files import read_fallbacks
 from mbrparse.evaluate.evaluation import Evaluation, Rows, evaluate
@@ -20,6 +19,7 @@ from mbrparse.evaluate.trees.agreement import Place, Unit
 from mbrparse.evaluate.trees.gold import ComparedTrees, Comparison, equal_pairs
 from mbrparse.evaluate.trees.matches import Brackets, outline
 from mbrparse.evaluate.trees.sources import TreeSource
+from mbrparse.io.errors import MbrparseError
 from mbrparse.treebank.brackets import ReadTree, read_tree
 from mbrparse.treebank.tree import Tree
 

@@ -13,10 +13,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from mbrparse.errors import visible
 from mbrparse.evaluate.report.figures import Figure, Row, Table, address, percent
 from mbrparse.evaluate.tables.criteria import Criterion
 from mbrparse.evaluate.tables.significance import LEVEL
+from mbrparse.io.errors import visible
 
 if TYPE_CHECKING:
     from mbrparse.evaluate.tables.rate_tables import Summary

@@ -13,7 +13,6 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mbrparse.errors import FileError, visible
 from mbrparse.evaluate.details_files import Expectations
 from mbrparse.evaluate.evaluation import Rows
 from mbrparse.evaluate.report.figures import (
@@ -38,9 +37,10 @@ from mbrparse.evaluate.settings import Settings
 from mbrparse.evaluate.tables.rate_tables import render
 from mbrparse.evaluate.tables.significance_report import LEGEND
 from mbrparse.evaluate.trees.sources import TreeSource
-from mbrparse.files import atomic_outputs, open_output
-from mbrparse.path_kinds import is_file
-from mbrparse.version import __version__
+from mbrparse.io.errors import FileError, visible
+from mbrparse.io.files import atomic_outputs, open_output
+from mbrparse.io.path_kinds import is_file
+from mbrparse.io.version import __version__
 
 if TYPE_CHECKING:
     import jinja2

@@ -22,11 +22,11 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from mbrparse.errors import InputMismatchError
 from mbrparse.evaluate.details_files import Expected
 from mbrparse.evaluate.report.judged_trees import RIGHT, JudgedTree, LabelNumbers
 from mbrparse.evaluate.report.kept_comparison import KeptComparison
 from mbrparse.evaluate.report.page_plots import CalibrationBins
+from mbrparse.io.errors import InputMismatchError
 
 #: What is less probable is not drawn.
 THRESHOLD = 0.01

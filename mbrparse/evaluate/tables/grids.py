@@ -13,8 +13,8 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Literal, NamedTuple, Protocol
 
-from mbrparse.errors import visible
 from mbrparse.evaluate.tables.criteria import DASH
+from mbrparse.io.errors import visible
 
 PrintFormat = Literal["text", "markdown", "latex", "html"]
 

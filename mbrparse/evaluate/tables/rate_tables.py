@@ -15,7 +15,6 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from mbrparse.errors import visible
 from mbrparse.evaluate.tables.criteria import Average, Criterion, rates, totals
 from mbrparse.evaluate.tables.grids import LAYOUTS, Cell, Grid, PrintFormat
 from mbrparse.evaluate.tables.significance_report import (
@@ -30,7 +29,8 @@ from mbrparse.evaluate.tables.significance_report import (
     number,
     pairs,
 )
-from mbrparse.version import __version__
+from mbrparse.io.errors import visible
+from mbrparse.io.version import __version__
 
 if TYPE_CHECKING:
     from mbrparse.evaluate.tables.count_table import Columns

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Literal, NamedTuple, TypeVar
 
-from mbrparse.errors import CorpusError, InputMismatchError, LabelError, MbrparseError
 from mbrparse.evaluate.trees.matches import Outline, first_node, is_nary, is_unary
+from mbrparse.io.errors import CorpusError, InputMismatchError, LabelError, MbrparseError
 from mbrparse.treebank.labels import is_continuation
 from mbrparse.treebank.tree import Tree
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Protocol
 
-from mbrparse.errors import InputMismatchError, MbrparseError
 from mbrparse.evaluate.trees.agreement import Place, Unit, first_difference, no_trees, yields_agree
-from mbrparse.files import STANDARD, read_lines, source_name
+from mbrparse.io.errors import InputMismatchError, MbrparseError
+from mbrparse.io.files import STANDARD, read_lines, source_name
 from mbrparse.treebank.brackets import EMPTY_PARSE, ReadTree, read_parse_file
 from mbrparse.treebank.tree import Tree
 

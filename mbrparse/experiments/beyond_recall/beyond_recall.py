@@ -33,8 +33,8 @@ from mbrparse.experiments.beyond_recall.compared_objectives import (
 )
 from mbrparse.experiments.beyond_recall.objective_parses import ObjectiveParses, read_treebank
 from mbrparse.experiments.results_folder import plotting, save, tidy, write_table
-from mbrparse.files import atomic_outputs
-from mbrparse.log import Log, no_log
+from mbrparse.io.files import atomic_outputs
+from mbrparse.io.log import Log, no_log
 from mbrparse.run.jobs import Jobs
 
 

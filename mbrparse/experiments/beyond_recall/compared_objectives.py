@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from mbrparse.decode.objectives import OBJECTIVES, Objective
+from mbrparse.decode.base.objectives import OBJECTIVES, Objective
 from mbrparse.evaluate.tables.criteria import MORE, PAPER, Average, Criterion
 from mbrparse.evaluate.trees.agreement import Form
 from mbrparse.treebank.labels import is_continuation

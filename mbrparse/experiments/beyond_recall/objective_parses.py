@@ -6,17 +6,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from mbrparse.decode.objectives import Objective
-from mbrparse.decode.parse_files import ParseAccount, write_parses
-from mbrparse.decode.parse_input import Job, parse_all
-from mbrparse.decode.parser_options import ParserOptions
-from mbrparse.decode.sentences import read_chunks
-from mbrparse.errors import CorpusError
+from mbrparse.decode.base.objectives import Objective
+from mbrparse.decode.base.parser_options import ParserOptions
+from mbrparse.decode.parser.parse_files import ParseAccount, write_parses
+from mbrparse.decode.parser.parse_input import Job, parse_all
+from mbrparse.decode.parser.sentences import read_chunks
 from mbrparse.experiments.beyond_recall.compared_objectives import all_objectives, sweep
-from mbrparse.files import open_output
-from mbrparse.grammar.induce import induce
 from mbrparse.grammar.pcfg import PCFG
-from mbrparse.log import Log
+from mbrparse.grammar.training.induce import induce
+from mbrparse.io.errors import CorpusError
+from mbrparse.io.files import open_output
+from mbrparse.io.log import Log
 from mbrparse.run.jobs import Jobs
 from mbrparse.run.results import claim_folder, clear_left_overs, fingerprint, make_folder
 from mbrparse.treebank.brackets import write_tree

@@ -9,18 +9,23 @@ from pathlib import Path
 
 from mbrparse.decode.best_first.best_first_charts import refuse_unary_rules
 from mbrparse.decode.best_first.merits import MERITS
-from mbrparse.errors import CorpusError
 from mbrparse.evaluate.tables.grids import csv_grid
 from mbrparse.experiments.caraballo_charniak.merit_tables import TABLES, Row, curves_rows, draw, sentence_rows
 from mbrparse.experiments.caraballo_charniak.merit_trial import MeritTrial
 from mbrparse.experiments.results_folder import write_table
-from mbrparse.files import atomic_outputs, open_output
 from mbrparse.grammar.grammar_file import read_rules_with_tagger
-from mbrparse.grammar.induce import induce
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.rules import RuleSet
-from mbrparse.grammar.tag_statistics import Statistics, count_statistics, expect_statistics, read_statistics
-from mbrparse.log import Log, no_log
+from mbrparse.grammar.training.induce import induce
+from mbrparse.grammar.training.tag_statistics import (
+    Statistics,
+    count_statistics,
+    expect_statistics,
+    read_statistics,
+)
+from mbrparse.io.errors import CorpusError
+from mbrparse.io.files import atomic_outputs, open_output
+from mbrparse.io.log import Log, no_log
 from mbrparse.run.jobs import Jobs
 from mbrparse.run.results import Result, run_all
 from mbrparse.treebank.binarize import binarize, debinarize

@@ -16,11 +16,11 @@ from typing import Any
 from mbrparse.decode.best_first.best_first import BestFirst, Until
 from mbrparse.decode.best_first.best_first_chart import BestFirstChart
 from mbrparse.decode.best_first.best_first_charts import BestFirstCharts
-from mbrparse.grammar.charts.chart import Derivation
+from mbrparse.grammar.charts.base.chart import Derivation
 from mbrparse.grammar.charts.factory import ChartFactory
 from mbrparse.grammar.pcfg import PCFG
-from mbrparse.grammar.tag_statistics import Statistics
-from mbrparse.state_files import Schema, listed, number, parallel, record, truth, whole
+from mbrparse.grammar.training.tag_statistics import Statistics
+from mbrparse.io.state_files import Schema, listed, number, parallel, record, truth, whole
 from mbrparse.treebank.labels import is_continuation
 from mbrparse.treebank.tree import Tree, constituents
 

@@ -14,11 +14,11 @@ import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from mbrparse.errors import GrammarError
 from mbrparse.grammar.dop.addressed_treebank import NO_CHILD, AddressedTreebank
 from mbrparse.grammar.dop.dop_grammar import number_of_fragments
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.rules import Rule, quote, relative_frequencies
+from mbrparse.io.errors import GrammarError
 
 #: More than this are refused: each costs some hundred bytes, and every sentence time.
 MOST = 1_000_000

@@ -18,9 +18,8 @@ import numpy as np
 
 from mbrparse.decode.candidates.samples import Sampler
 from mbrparse.decode.dop.dop_derivations import DopSampler
-from mbrparse.decode.parser import Parser
-from mbrparse.decode.sentences import Sentence
-from mbrparse.errors import ChartOverflowError, CorpusError
+from mbrparse.decode.parser.parser import Parser
+from mbrparse.decode.parser.sentences import Sentence
 from mbrparse.evaluate.tables.grids import Grid, grid_of
 from mbrparse.experiments.dop.explicit_fragments import explicit_fragments
 from mbrparse.experiments.dop.model_trial import Design, timed_parses
@@ -31,7 +30,8 @@ from mbrparse.grammar.dop.dop_grammar import DopGrammar, number_of_fragments
 from mbrparse.grammar.dop.reduction import reduced_grammar
 from mbrparse.grammar.grammar_kinds import Grammar
 from mbrparse.grammar.pcfg import PCFG, IntArray
-from mbrparse.state_files import Schema, number, optional, record, whole
+from mbrparse.io.errors import ChartOverflowError, CorpusError
+from mbrparse.io.state_files import Schema, number, optional, record, whole
 from mbrparse.treebank.corpora import SourceTree
 
 EXPLICIT = "explicit fragments"

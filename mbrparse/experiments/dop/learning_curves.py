@@ -16,7 +16,7 @@ from mbrparse.experiments.held_out import HeldOut
 from mbrparse.experiments.paired_runs import Summary, summarize
 from mbrparse.experiments.results_folder import plotting, save, tidy
 from mbrparse.grammar.dop.addressed_treebank import AddressedTreebank, address_trees
-from mbrparse.state_files import Schema, listed, number, record
+from mbrparse.io.state_files import Schema, listed, number, record
 from mbrparse.treebank.corpora import SourceTree
 
 #: Each next point has twice the training sentences; the last has all of them.

@@ -7,7 +7,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from mbrparse.errors import CorpusError
 from mbrparse.evaluate.tables.grids import csv_grid
 from mbrparse.evaluate.tables.significance_report import LEGEND
 from mbrparse.experiments.dop.fragment_speed import (
@@ -35,9 +34,10 @@ from mbrparse.experiments.dop.model_tables import (
 )
 from mbrparse.experiments.dop.model_trial import Design, Model, ModelTrial, Search
 from mbrparse.experiments.results_folder import write_table
-from mbrparse.files import atomic_outputs, open_output
 from mbrparse.grammar.dop.addressed_treebank import Weighting
-from mbrparse.log import Log, Progress, no_log, no_progress
+from mbrparse.io.errors import CorpusError
+from mbrparse.io.files import atomic_outputs, open_output
+from mbrparse.io.log import Log, Progress, no_log, no_progress
 from mbrparse.run.jobs import Jobs
 from mbrparse.run.kept_settings import Settings
 from mbrparse.run.results import Result, Trial, fingerprint, run_all

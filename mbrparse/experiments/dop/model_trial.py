@@ -8,14 +8,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from mbrparse.decode.parse_result import Parse
-from mbrparse.decode.parser import Parser
+from mbrparse.decode.parser.parse_result import Parse
+from mbrparse.decode.parser.parser import Parser
 from mbrparse.evaluate.profiles.counts import SentenceCounts
 from mbrparse.experiments.held_out import HeldOut
 from mbrparse.grammar.dop.addressed_treebank import AddressedTreebank, Weighting, address_trees
 from mbrparse.grammar.dop.dop_grammar import DopGrammar
 from mbrparse.grammar.grammar_kinds import Grammar
-from mbrparse.state_files import Schema, listed, number, parallel, record, whole
+from mbrparse.io.state_files import Schema, listed, number, parallel, record, whole
 from mbrparse.treebank.corpora import SourceTree
 from mbrparse.treebank.tree import Tree
 

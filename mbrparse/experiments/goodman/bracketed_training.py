@@ -8,15 +8,15 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from mbrparse.errors import CorpusError
 from mbrparse.evaluate.tables.grids import Cell, grid_of
 from mbrparse.experiments.goodman.bracketed_trial import CRITERIA, DECODERS, BracketedTrial, Design
 from mbrparse.experiments.paired_runs import Summary, paired_test, show_probability, summarize
 from mbrparse.experiments.results_folder import plotting, save, tidy, write_table
-from mbrparse.files import atomic_outputs
 from mbrparse.grammar.training.bracketings import bracketed_sentences
 from mbrparse.grammar.training.checkpoint import digest
-from mbrparse.log import Log, Progress, no_log, no_progress
+from mbrparse.io.errors import CorpusError
+from mbrparse.io.files import atomic_outputs
+from mbrparse.io.log import Log, Progress, no_log, no_progress
 from mbrparse.run.jobs import Jobs
 from mbrparse.run.results import Result, run_all
 from mbrparse.treebank.corpora import SourceTree

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from mbrparse.decode.parser import Parser
+from mbrparse.decode.parser.parser import Parser
 from mbrparse.evaluate.profiles.counts import SentenceCounts
 from mbrparse.evaluate.tables.count_table import Columns
 from mbrparse.evaluate.tables.criteria import PAPER, rates
@@ -24,7 +24,7 @@ from mbrparse.grammar.training.bracketings import bracketed_sentences, encode_co
 from mbrparse.grammar.training.expectation import expect
 from mbrparse.grammar.training.random_grammar import random_grammar
 from mbrparse.grammar.training.reestimate import first_estimate, fit, reestimate, with_probabilities
-from mbrparse.state_files import Schema, listed, number, record, whole
+from mbrparse.io.state_files import Schema, listed, number, record, whole
 from mbrparse.treebank.corpora import SourceTree
 
 DECODERS = ("labelled-tree", "bracketed-recall")

@@ -14,14 +14,14 @@ from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Literal, NamedTuple
 
-from mbrparse.decode.objectives import OBJECTIVES
-from mbrparse.decode.parser import Parser
-from mbrparse.errors import CorpusError
+from mbrparse.decode.base.objectives import OBJECTIVES
+from mbrparse.decode.parser.parser import Parser
 from mbrparse.evaluate.tables.grids import LAYOUTS, csv_grid, grid_of
-from mbrparse.grammar.induce import induce
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.sample import Sampler
-from mbrparse.log import Log, Progress, no_log, no_progress
+from mbrparse.grammar.training.induce import induce
+from mbrparse.io.errors import CorpusError
+from mbrparse.io.log import Log, Progress, no_log, no_progress
 from mbrparse.treebank.corpora import SourceTree
 from mbrparse.treebank.prepare import Preparation, PreparationStatistics, prepare_corpora
 from mbrparse.treebank.splits import split_fraction

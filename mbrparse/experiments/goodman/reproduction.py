@@ -11,27 +11,27 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mbrparse.decode.objectives import OBJECTIVES
-from mbrparse.decode.parse_files import write_parses
-from mbrparse.decode.parse_input import Job, parse_all
-from mbrparse.decode.parser_options import ParserOptions
+from mbrparse.decode.base.objectives import OBJECTIVES
+from mbrparse.decode.base.parser_options import ParserOptions
+from mbrparse.decode.parser.parse_files import write_parses
+from mbrparse.decode.parser.parse_input import Job, parse_all
+from mbrparse.decode.parser.sentences import read_chunks
 from mbrparse.decode.posteriors.posteriors_file import read_posteriors
 from mbrparse.decode.posteriors.posteriors_writer import PosteriorsWriter
-from mbrparse.decode.sentences import read_chunks
 from mbrparse.evaluate.evaluation import evaluate_files, file_sources
 from mbrparse.evaluate.report.pages import ReportOptions, write_report
 from mbrparse.evaluate.report.sentence_records import THRESHOLD
 from mbrparse.evaluate.settings import Settings
 from mbrparse.evaluate.tables.criteria import COVERAGE, PAPER
 from mbrparse.evaluate.trees.gold import Comparison
-from mbrparse.files import atomic_outputs, open_output, read_lines
 from mbrparse.grammar.grammar_file import read_rules, read_rules_with_tagger, write_rules
-from mbrparse.grammar.induce import train_by_counting
 from mbrparse.grammar.pcfg import PCFG
-from mbrparse.log import Log, Progress, no_log, no_progress
+from mbrparse.grammar.training.induce import train_by_counting
+from mbrparse.io.files import atomic_outputs, open_output, read_lines
+from mbrparse.io.log import Log, Progress, no_log, no_progress
+from mbrparse.io.state_files import anything, mapping
 from mbrparse.run.jobs import Jobs
 from mbrparse.run.results import claim_folder, clear_left_overs, read_json
-from mbrparse.state_files import anything, mapping
 from mbrparse.treebank.brackets import read_tree_file, write_tree
 from mbrparse.treebank.categories import STRIP, read_label_map
 from mbrparse.treebank.corpora import SourceTree

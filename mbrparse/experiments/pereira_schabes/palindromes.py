@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from mbrparse.decode.parser import Parser
+from mbrparse.decode.parser.parser import Parser
 from mbrparse.evaluate.tables.grids import grid_of
 from mbrparse.evaluate.trees.matches import consistent, gap_owners
 from mbrparse.experiments.results_folder import write_table
@@ -25,10 +25,10 @@ from mbrparse.grammar.training.expectation import expect
 from mbrparse.grammar.training.iterations import without_brackets
 from mbrparse.grammar.training.random_grammar import random_grammar
 from mbrparse.grammar.training.reestimate import first_estimate, fit, reestimate, with_probabilities
-from mbrparse.log import Log, no_log
+from mbrparse.io.log import Log, no_log
+from mbrparse.io.state_files import Schema, number, record
 from mbrparse.run.jobs import Jobs
 from mbrparse.run.results import Result, run_all
-from mbrparse.state_files import Schema, number, record
 from mbrparse.treebank.tree import Tree
 
 LETTERS = "ab"

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import NamedTuple
 
-from mbrparse.decode.objectives import OBJECTIVES, Objective, Space
-from mbrparse.errors import CorpusError, MbrparseError
+from mbrparse.decode.base.objectives import OBJECTIVES, Objective, Space
+from mbrparse.io.errors import CorpusError, MbrparseError
 from mbrparse.treebank.binarize import Binarization, HeadDriven
 from mbrparse.treebank.corpora import SourceTree, read_corpus
 from mbrparse.treebank.head_rules_file import head_rules

@@ -8,23 +8,23 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from mbrparse.decode.parse_files import write_parses
-from mbrparse.decode.parse_input import Job, parse_all
-from mbrparse.decode.parser import Parser
-from mbrparse.decode.parser_options import ParserOptions
-from mbrparse.decode.sentences import read_chunks, read_sentences
-from mbrparse.errors import CorpusError
+from mbrparse.decode.base.parser_options import ParserOptions
+from mbrparse.decode.parser.parse_files import write_parses
+from mbrparse.decode.parser.parse_input import Job, parse_all
+from mbrparse.decode.parser.parser import Parser
+from mbrparse.decode.parser.sentences import read_chunks, read_sentences
 from mbrparse.experiments.simaan.parser_kinds import ALGORITHMS, ParserKind, Parts, objectives
-from mbrparse.files import open_output
 from mbrparse.grammar.grammar_file import read_rules_with_tagger, write_rules
-from mbrparse.grammar.induce import train_by_counting
 from mbrparse.grammar.pcfg import PCFG
+from mbrparse.grammar.training.induce import train_by_counting
 from mbrparse.grammar.words.tagger import tagger_path
 from mbrparse.grammar.words.unknown import UnknownKind
-from mbrparse.log import Log
+from mbrparse.io.errors import CorpusError
+from mbrparse.io.files import open_output
+from mbrparse.io.log import Log
+from mbrparse.io.state_files import mapping, number, record, whole
 from mbrparse.run.jobs import Jobs
 from mbrparse.run.results import clear_left_overs, make_folder, read_json, write_json
-from mbrparse.state_files import mapping, number, record, whole
 from mbrparse.treebank.binarize import debinarize
 from mbrparse.treebank.brackets import read_tree, write_tree
 from mbrparse.treebank.corpora import SourceTree

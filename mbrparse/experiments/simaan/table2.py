@@ -30,9 +30,9 @@ from mbrparse.experiments.simaan.parser_kinds import (
     read_parts,
 )
 from mbrparse.experiments.simaan.steps import Parsing, Steps
-from mbrparse.files import atomic_outputs, open_output
 from mbrparse.grammar.words.unknown import UnknownKind
-from mbrparse.log import Log, no_log
+from mbrparse.io.files import atomic_outputs, open_output
+from mbrparse.io.log import Log, no_log
 from mbrparse.run.jobs import Jobs
 from mbrparse.run.results import claim_folder, fingerprint
 from mbrparse.treebank.prepare import PreparationStatistics

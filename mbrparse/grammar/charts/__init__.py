@@ -1,1 +1,1 @@
-"""Charts of a sentence: inside, outside, Viterbi, posteriors; dense and sparse kernels."""
+"""Charts of a sentence: inside, outside, Viterbi, posteriors. Packed forests, and lanes for small grammars."""

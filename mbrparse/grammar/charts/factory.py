@@ -9,14 +9,14 @@ from typing import Literal
 
 import numpy as np
 
-from mbrparse.errors import GrammarError, TimeLimitError
-from mbrparse.grammar.charts.chart import Cell, Chart, Wanted
-from mbrparse.grammar.charts.clock import NO_LIMIT, Clock
-from mbrparse.grammar.charts.dense.dense_charts import DenseCharts
+from mbrparse.grammar.charts.base.chart import Cell, Chart, Wanted
+from mbrparse.grammar.charts.base.clock import NO_LIMIT, Clock
+from mbrparse.grammar.charts.base.packed_forest import Forest
+from mbrparse.grammar.charts.base.rule_tables import Ints, Rules, chart_rules, wide_symbols
 from mbrparse.grammar.charts.forest.forest_answers import ForestAnswers
-from mbrparse.grammar.charts.forest.packed_forest import Forest
-from mbrparse.grammar.charts.rule_tables import Ints, Rules, chart_rules, wide_symbols
+from mbrparse.grammar.charts.lanes.dense_charts import DenseCharts
 from mbrparse.grammar.pcfg import PCFG, IntArray
+from mbrparse.io.errors import GrammarError, TimeLimitError
 
 Precision = Literal["double", "single"]
 Kernel = Literal["dense", "forest"]

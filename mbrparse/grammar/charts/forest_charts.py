@@ -7,13 +7,13 @@ from typing import Literal
 
 import numpy as np
 
-from mbrparse.grammar.charts.chart import Chart, Wanted
-from mbrparse.grammar.charts.clock import NO_LIMIT, Clock
+from mbrparse.grammar.charts.base.chart import Chart, Wanted
+from mbrparse.grammar.charts.base.clock import NO_LIMIT, Clock
+from mbrparse.grammar.charts.base.packed_forest import Forest
+from mbrparse.grammar.charts.base.rule_tables import Ints
 from mbrparse.grammar.charts.factory import ChartFactory
-from mbrparse.grammar.charts.forest.packed_forest import Forest
 from mbrparse.grammar.charts.pruned_charts import PrunedCharts
 from mbrparse.grammar.charts.pruning import Pruning
-from mbrparse.grammar.charts.rule_tables import Ints
 from mbrparse.grammar.pcfg import PCFG, IntArray
 
 _FOREST_ALONE = Wanted(summaries=False, forest=True)

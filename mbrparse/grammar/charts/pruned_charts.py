@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from mbrparse.errors import TimeLimitError
-from mbrparse.grammar.charts.chart import Chart, Pruned, Wanted
-from mbrparse.grammar.charts.clock import NO_LIMIT, Clock
+from mbrparse.grammar.charts.base.chart import Chart, Pruned, Wanted
+from mbrparse.grammar.charts.base.clock import NO_LIMIT, Clock
+from mbrparse.grammar.charts.base.rule_tables import Ints
 from mbrparse.grammar.charts.factory import ChartFactory, Precision
 from mbrparse.grammar.charts.pruning import Mask, Pruning
-from mbrparse.grammar.charts.rule_tables import Ints
 from mbrparse.grammar.pcfg import PCFG, IntArray
+from mbrparse.io.errors import TimeLimitError
 
 
 class PrunedChart(Chart):

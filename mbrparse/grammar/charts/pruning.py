@@ -6,9 +6,9 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from mbrparse.grammar.charts.alive import Alive, alive_labels
-from mbrparse.grammar.charts.chart import Chart, Pruned, Wanted
-from mbrparse.grammar.charts.clock import Clock
+from mbrparse.grammar.charts.base.alive import Alive, alive_labels
+from mbrparse.grammar.charts.base.chart import Chart, Pruned, Wanted
+from mbrparse.grammar.charts.base.clock import Clock
 from mbrparse.grammar.charts.factory import ChartFactory
 from mbrparse.grammar.pcfg import PCFG, IntArray
 from mbrparse.grammar.projection import projected_grammar

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from mbrparse.errors import GrammarError
-from mbrparse.files import atomic_outputs, open_output
 from mbrparse.grammar.dop.addressed_treebank import AddressedTreebank
 from mbrparse.grammar.dop.dop_grammar import NO_WORD, DopGrammar
 from mbrparse.grammar.fields_file import format_number
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.rules import Rule, RuleSet, Weight, is_terminal, quote, unquote
+from mbrparse.io.errors import GrammarError
+from mbrparse.io.files import atomic_outputs, open_output
 
 
 def reduced_rules(grammar: DopGrammar) -> Iterator[tuple[Rule, float]]:

@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from mbrparse.errors import BracketError, LabelError
 from mbrparse.grammar.pcfg import PCFG, IntArray
 from mbrparse.grammar.rules import TerminalKind
 from mbrparse.grammar.training.expectation_kernels import BracketedCorpus
+from mbrparse.io.errors import BracketError, LabelError
 from mbrparse.treebank.clean import clean
 from mbrparse.treebank.corpora import SourceTree
 from mbrparse.treebank.labels import is_continuation

@@ -16,14 +16,13 @@ from typing import Any
 
 import numpy as np
 
-from mbrparse.errors import FileError
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.rules import SUM_TOLERANCE
 from mbrparse.grammar.training.bracketings import BracketedSentence
 from mbrparse.grammar.training.expectation import RuleValues, probabilities
 from mbrparse.grammar.training.reestimate import Estimate
-from mbrparse.run.kept_settings import Settings, check_settings
-from mbrparse.state_files import (
+from mbrparse.io.errors import FileError
+from mbrparse.io.state_files import (
     Schema,
     SchemaError,
     listed,
@@ -38,6 +37,7 @@ from mbrparse.state_files import (
     whole,
     write_state,
 )
+from mbrparse.run.kept_settings import Settings, check_settings
 
 VERSION = 1
 #: One row for each iteration: see ``training.Row``.

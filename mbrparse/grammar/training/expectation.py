@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbrparse.grammar.charts.clock import NO_LIMIT
+from mbrparse.grammar.charts.base.clock import NO_LIMIT
 from mbrparse.grammar.pcfg import PCFG, FloatArray, IntArray
 from mbrparse.grammar.training.expectation_kernels import BracketedCorpus, RuleTables, expect_sentences
 from mbrparse.run.jobs import Jobs, open_pool

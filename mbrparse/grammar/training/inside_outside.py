@@ -7,12 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from mbrparse.errors import GrammarError, InputMismatchError
-from mbrparse.files import atomic_outputs
 from mbrparse.grammar.grammar_file import read_rules, write_rules
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.rules import RuleSet, TerminalKind
-from mbrparse.grammar.tag_statistics import expect_statistics, write_statistics
 from mbrparse.grammar.training.bracketings import (
     BracketedSentence,
     bracketed_sentences,
@@ -22,8 +19,11 @@ from mbrparse.grammar.training.bracketings import (
 from mbrparse.grammar.training.checkpoint import digest
 from mbrparse.grammar.training.iterations import Interrupted, Trained, Training, train, write_curve
 from mbrparse.grammar.training.random_grammar import random_grammar
-from mbrparse.log import Log, Progress, no_log, no_progress
-from mbrparse.path_kinds import is_file
+from mbrparse.grammar.training.tag_statistics import expect_statistics, write_statistics
+from mbrparse.io.errors import GrammarError, InputMismatchError
+from mbrparse.io.files import atomic_outputs
+from mbrparse.io.log import Log, Progress, no_log, no_progress
+from mbrparse.io.path_kinds import is_file
 from mbrparse.run.jobs import Jobs
 from mbrparse.treebank.corpora import read_inputs
 

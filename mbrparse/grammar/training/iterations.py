@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mbrparse.errors import CorpusError, GrammarError
-from mbrparse.files import open_output
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.rules import RuleSet
 from mbrparse.grammar.training.bracketings import BracketedSentence, encode_corpus, listed_places
@@ -26,7 +24,9 @@ from mbrparse.grammar.training.reestimate import (
     to_rules,
     without_improbable,
 )
-from mbrparse.log import Log, no_log
+from mbrparse.io.errors import CorpusError, GrammarError
+from mbrparse.io.files import open_output
+from mbrparse.io.log import Log, no_log
 from mbrparse.run.jobs import Jobs, open_pool
 from mbrparse.run.kept_settings import Settings
 

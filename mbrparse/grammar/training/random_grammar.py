@@ -9,8 +9,8 @@ from __future__ import annotations
 import random
 from collections.abc import Iterable
 
-from mbrparse.errors import GrammarError
 from mbrparse.grammar.rules import Rule, RuleSet, TerminalKind, Weight, quote
+from mbrparse.io.errors import GrammarError
 
 
 def random_grammar(

@@ -15,11 +15,21 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from mbrparse.errors import FileError, GrammarError
-from mbrparse.files import STANDARD, open_output, read_lines
 from mbrparse.grammar.words.rare import without_brackets
-from mbrparse.path_kinds import is_file
-from mbrparse.state_files import SchemaError, listed, mapping, number, one_of, record, shown, state_of, text
+from mbrparse.io.errors import FileError, GrammarError
+from mbrparse.io.files import STANDARD, open_output, read_lines
+from mbrparse.io.path_kinds import is_file
+from mbrparse.io.state_files import (
+    SchemaError,
+    listed,
+    mapping,
+    number,
+    one_of,
+    record,
+    shown,
+    state_of,
+    text,
+)
 from mbrparse.treebank.labels import escape
 from mbrparse.treebank.tree import Tree
 

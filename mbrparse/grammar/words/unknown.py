@@ -42,7 +42,6 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import ClassVar, Literal
 
-from mbrparse.errors import GrammarError
 from mbrparse.grammar.words.rare import (
     Occurrence,
     occurrences,
@@ -52,6 +51,7 @@ from mbrparse.grammar.words.rare import (
     without_brackets,
 )
 from mbrparse.grammar.words.tagger import Tagger
+from mbrparse.io.errors import GrammarError
 from mbrparse.treebank.corpora import SourceTree
 from mbrparse.treebank.labels import escape
 

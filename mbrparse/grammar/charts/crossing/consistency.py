@@ -16,7 +16,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from mbrparse.grammar.charts.closure import Closure, unary_closure
+from mbrparse.grammar.charts.base.closure import Closure, unary_closure
+from mbrparse.grammar.charts.base.span_summary import cell_of
 from mbrparse.grammar.charts.crossing.crossing_kernels import (
     Booleans,
     Conditioned,
@@ -27,7 +28,6 @@ from mbrparse.grammar.charts.crossing.crossing_kernels import (
 from mbrparse.grammar.charts.crossing.masked_forest import Chains, MaskedForest
 from mbrparse.grammar.charts.forest.top_down import ForestSource, top_down_forest
 from mbrparse.grammar.charts.forest.top_down_kernels import TopDownForest
-from mbrparse.grammar.charts.span_summary import cell_of
 from mbrparse.grammar.pcfg import PCFG, FloatArray, IntArray
 from mbrparse.grammar.rules import is_terminal
 from mbrparse.treebank.labels import is_continuation
@@ -62,7 +62,7 @@ class Consistency:
         return MaskedForest.of(forest, self._chains)
 
     def of_sentence(self, charts: ForestSource, terminal_ids: IntArray) -> FloatArray:
-        """c by cell (grammar.charts.span_summary)."""
+        """c by cell (grammar.charts.base.span_summary)."""
         forest = self.forest(charts, terminal_ids)
         # With unary rules shares are to be those of a node's binary rules, which joint() finds.
         if self.one_pass and not forest.has_chains:

@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from mbrparse.grammar.charts.base.rule_tables import Floats, Ints
 from mbrparse.grammar.charts.forest.top_down_kernels import TopDownForest
-from mbrparse.grammar.charts.rule_tables import Floats, Ints
 from mbrparse.grammar.kernel import kernel
 from mbrparse.grammar.pcfg import FloatArray
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbrparse.grammar.charts.closure import Closure
+from mbrparse.grammar.charts.base.closure import Closure
 from mbrparse.grammar.charts.crossing.crossing_kernels import (
     Booleans,
     Conditioned,

@@ -8,10 +8,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbrparse.errors import ChartOverflowError, TimeLimitError
-from mbrparse.grammar.charts.alive import alive_labels
-from mbrparse.grammar.charts.chart import TOO_LARGE, Cell, Chart, Derivation, Pruned, Wanted
-from mbrparse.grammar.charts.clock import NO_LIMIT, Clock
+from mbrparse.grammar.charts.base.alive import alive_labels
+from mbrparse.grammar.charts.base.chart import TOO_LARGE, Cell, Chart, Derivation, Pruned, Wanted
+from mbrparse.grammar.charts.base.clock import NO_LIMIT, Clock
+from mbrparse.grammar.charts.base.nodes import derivation_of
+from mbrparse.grammar.charts.base.packed_forest import Forest
+from mbrparse.grammar.charts.base.rule_tables import Ints
+from mbrparse.grammar.charts.base.span_summary import SpanEntries, summarize_entries
 from mbrparse.grammar.charts.dop.dop_descent import dop_derivation
 from mbrparse.grammar.charts.dop.dop_forest import Memory, dop_forest
 from mbrparse.grammar.charts.dop.dop_forest_kernels import DopForest
@@ -19,14 +22,11 @@ from mbrparse.grammar.charts.dop.dop_inside import DopValues, dop_inside
 from mbrparse.grammar.charts.dop.dop_outside import dop_outside
 from mbrparse.grammar.charts.dop.dop_tables import DopTables, dop_tables
 from mbrparse.grammar.charts.factory import TIE, ChartFactory
-from mbrparse.grammar.charts.forest.packed_forest import Forest
-from mbrparse.grammar.charts.nodes import derivation_of
 from mbrparse.grammar.charts.pruning import left_out
-from mbrparse.grammar.charts.rule_tables import Ints
-from mbrparse.grammar.charts.span_summary import SpanEntries, summarize_entries
 from mbrparse.grammar.dop.dop_grammar import DopGrammar
 from mbrparse.grammar.pcfg import IntArray
 from mbrparse.grammar.rules import quote
+from mbrparse.io.errors import ChartOverflowError, TimeLimitError
 from mbrparse.treebank.labels import project
 
 # How much lower a threshold is tried where a sentence loses all its parses to one.

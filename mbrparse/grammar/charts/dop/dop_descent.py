@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mbrparse.grammar.charts.base.rule_tables import Ints
 from mbrparse.grammar.charts.dop.dop_forest_kernels import DopForest
 from mbrparse.grammar.charts.dop.dop_inside import DopValues
 from mbrparse.grammar.charts.dop.dop_tables import DopTables
-from mbrparse.grammar.charts.rule_tables import Ints
 from mbrparse.grammar.pcfg import FloatArray, IntArray
 
 # A node, and the address that its fragment goes on with (None: a fragment begins).

@@ -12,11 +12,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mbrparse.grammar.charts.base.rule_tables import Ints, Offsets
 from mbrparse.grammar.charts.dop.dop_forest_kernels import DopForest
 from mbrparse.grammar.charts.dop.dop_inside import DopValues, is_root, power, root_value
 from mbrparse.grammar.charts.dop.dop_tables import DopTables
 from mbrparse.grammar.charts.forest.top_down_kernels import drawn_place
-from mbrparse.grammar.charts.rule_tables import Ints, Offsets
 from mbrparse.grammar.kernel import kernel
 from mbrparse.grammar.pcfg import FloatArray
 

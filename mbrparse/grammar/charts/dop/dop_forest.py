@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mbrparse.errors import ChartOverflowError
+from mbrparse.grammar.charts.base.vector import aligned_rows
 from mbrparse.grammar.charts.dop.dop_forest_kernels import (
     BITS,
     Alive,
@@ -18,8 +18,8 @@ from mbrparse.grammar.charts.dop.dop_forest_kernels import (
 )
 from mbrparse.grammar.charts.dop.dop_inside import DopValues
 from mbrparse.grammar.charts.dop.dop_tables import LANES, DopTables
-from mbrparse.grammar.charts.vector import aligned_rows
 from mbrparse.grammar.pcfg import IntArray
+from mbrparse.io.errors import ChartOverflowError
 
 # Values that a chart may hold: 2 GB.
 MAX_VALUES = 1 << 28

@@ -17,10 +17,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbrparse.grammar.charts.dop.dop_forest_kernels import DopForest
-from mbrparse.grammar.charts.dop.dop_tables import LANES, DopTables
-from mbrparse.grammar.charts.rule_tables import Floats, Indices, Ints
-from mbrparse.grammar.charts.vector import (
+from mbrparse.grammar.charts.base.rule_tables import Floats, Indices, Ints
+from mbrparse.grammar.charts.base.vector import (
     add,
     gather,
     largest_of,
@@ -33,6 +31,8 @@ from mbrparse.grammar.charts.vector import (
     total_of,
     zeros,
 )
+from mbrparse.grammar.charts.dop.dop_forest_kernels import DopForest
+from mbrparse.grammar.charts.dop.dop_tables import LANES, DopTables
 from mbrparse.grammar.kernel import kernel
 from mbrparse.grammar.pcfg import FloatArray
 

@@ -11,11 +11,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mbrparse.grammar.charts.base.rule_tables import Floats, Indices, Ints
+from mbrparse.grammar.charts.base.vector import load, multiply, multiply_add, repeated, store, total_of, zeros
 from mbrparse.grammar.charts.dop.dop_forest_kernels import DopForest
 from mbrparse.grammar.charts.dop.dop_inside import DopValues, Rows, as_rows, is_root, power, root_value
 from mbrparse.grammar.charts.dop.dop_tables import LANES, DopTables
-from mbrparse.grammar.charts.rule_tables import Floats, Indices, Ints
-from mbrparse.grammar.charts.vector import load, multiply, multiply_add, repeated, store, total_of, zeros
 from mbrparse.grammar.kernel import kernel
 from mbrparse.grammar.pcfg import FloatArray
 

@@ -16,8 +16,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from mbrparse.grammar.charts.rule_tables import Indices, Ints, Offsets
-from mbrparse.grammar.charts.vector import VECTOR_BYTES, aligned_rows
+from mbrparse.grammar.charts.base.rule_tables import Indices, Ints, Offsets
+from mbrparse.grammar.charts.base.vector import VECTOR_BYTES, aligned_rows
 from mbrparse.grammar.dop.dop_grammar import NO_WORD, DopGrammar
 from mbrparse.grammar.pcfg import FloatArray, IntArray
 

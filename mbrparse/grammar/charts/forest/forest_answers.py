@@ -9,16 +9,16 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from mbrparse.errors import ChartOverflowError, NumberRangeError
-from mbrparse.grammar.charts.alive import Alive
-from mbrparse.grammar.charts.chart import TOO_IMPROBABLE, TOO_LARGE, Chart, Derivation, Wanted
-from mbrparse.grammar.charts.clock import Clock
+from mbrparse.grammar.charts.base.alive import Alive
+from mbrparse.grammar.charts.base.chart import TOO_IMPROBABLE, TOO_LARGE, Chart, Derivation, Wanted
+from mbrparse.grammar.charts.base.clock import Clock
+from mbrparse.grammar.charts.base.packed_forest import Forest, forest_cell
+from mbrparse.grammar.charts.base.rule_tables import Ints
+from mbrparse.grammar.charts.base.span_summary import empty_summary, no_entries
 from mbrparse.grammar.charts.forest.forest_posteriors import forest_entries, forest_summary
 from mbrparse.grammar.charts.forest.forests import Forests
-from mbrparse.grammar.charts.forest.packed_forest import Forest, forest_cell
-from mbrparse.grammar.charts.rule_tables import Ints
-from mbrparse.grammar.charts.span_summary import empty_summary, no_entries
 from mbrparse.grammar.pcfg import PCFG, IntArray
+from mbrparse.io.errors import ChartOverflowError, NumberRangeError
 
 Scaled = tuple[npt.NDArray[np.float64], float]
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from mbrparse.grammar.charts.closure import BestChains
-from mbrparse.grammar.charts.forest.packed_forest import ONE, Forest, ForestState, Index, forest_cell
-from mbrparse.grammar.charts.nodes import Nodes
-from mbrparse.grammar.charts.rule_tables import Floats, Ints
+from mbrparse.grammar.charts.base.closure import BestChains
+from mbrparse.grammar.charts.base.nodes import Nodes
+from mbrparse.grammar.charts.base.packed_forest import ONE, Forest, ForestState, Index, forest_cell
+from mbrparse.grammar.charts.base.rule_tables import Floats, Ints
 from mbrparse.grammar.kernel import kernel
 
 

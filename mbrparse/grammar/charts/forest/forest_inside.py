@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from mbrparse.grammar.charts.alive import Alive, is_alive
-from mbrparse.grammar.charts.closure import UnaryTables
-from mbrparse.grammar.charts.forest.forest_derivation import BestPaths, improve_node, keep_chains
-from mbrparse.grammar.charts.forest.packed_forest import (
+from mbrparse.grammar.charts.base.alive import Alive, is_alive
+from mbrparse.grammar.charts.base.closure import UnaryTables
+from mbrparse.grammar.charts.base.lexicon import Words
+from mbrparse.grammar.charts.base.packed_forest import (
     EDGES,
     GROUPS,
     LEAST_VALUE,
@@ -29,9 +29,9 @@ from mbrparse.grammar.charts.forest.packed_forest import (
     Index,
     forest_cell,
 )
+from mbrparse.grammar.charts.base.rule_tables import Ints
+from mbrparse.grammar.charts.forest.forest_derivation import BestPaths, improve_node, keep_chains
 from mbrparse.grammar.charts.forest.partner_lists import list_partners, open_position
-from mbrparse.grammar.charts.lexicon import Words
-from mbrparse.grammar.charts.rule_tables import Ints
 from mbrparse.grammar.kernel import kernel
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from mbrparse.grammar.charts.closure import UnaryTables
-from mbrparse.grammar.charts.forest.packed_forest import (
+from mbrparse.grammar.charts.base.closure import UnaryTables
+from mbrparse.grammar.charts.base.packed_forest import (
     ONE,
     Columns,
     Forest,
@@ -12,7 +12,7 @@ from mbrparse.grammar.charts.forest.packed_forest import (
     Partners,
     forest_cell,
 )
-from mbrparse.grammar.charts.rule_tables import Ints
+from mbrparse.grammar.charts.base.rule_tables import Ints
 from mbrparse.grammar.kernel import kernel
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from mbrparse.grammar.charts.forest.packed_forest import Forest, forest_cell
-from mbrparse.grammar.charts.rule_tables import Ints
-from mbrparse.grammar.charts.span_summary import SpanEntries, SpanSummary, empty_summary
+from mbrparse.grammar.charts.base.packed_forest import Forest, forest_cell
+from mbrparse.grammar.charts.base.rule_tables import Ints
+from mbrparse.grammar.charts.base.span_summary import SpanEntries, SpanSummary, empty_summary
 from mbrparse.grammar.kernel import kernel
 
 

@@ -8,21 +8,13 @@ from functools import cached_property
 
 import numpy as np
 
-from mbrparse.errors import ChartOverflowError
-from mbrparse.grammar.charts.alive import Alive, alive_words
-from mbrparse.grammar.charts.chart import Derivation
-from mbrparse.grammar.charts.clock import NO_LIMIT, Clock
-from mbrparse.grammar.charts.closure import BestChains, best_chains, unary_tables
-from mbrparse.grammar.charts.forest.forest_derivation import (
-    BestPaths,
-    best_of_forest,
-    best_root,
-    read_derivation,
-)
-from mbrparse.grammar.charts.forest.forest_inside import forest_inside
-from mbrparse.grammar.charts.forest.forest_outside import forest_outside
-from mbrparse.grammar.charts.forest.log_forest import LogForest
-from mbrparse.grammar.charts.forest.packed_forest import (
+from mbrparse.grammar.charts.base.alive import Alive, alive_words
+from mbrparse.grammar.charts.base.chart import Derivation
+from mbrparse.grammar.charts.base.clock import NO_LIMIT, Clock
+from mbrparse.grammar.charts.base.closure import BestChains, best_chains, unary_tables
+from mbrparse.grammar.charts.base.lexicon import Words, lexicon, scaled_entries, words_of
+from mbrparse.grammar.charts.base.nodes import Nodes, derivation_of
+from mbrparse.grammar.charts.base.packed_forest import (
     EDGES,
     GROUPS,
     NODES,
@@ -39,11 +31,19 @@ from mbrparse.grammar.charts.forest.packed_forest import (
     new_floats,
     new_ints,
 )
-from mbrparse.grammar.charts.lexicon import Words, lexicon, scaled_entries, words_of
-from mbrparse.grammar.charts.nodes import Nodes, derivation_of
-from mbrparse.grammar.charts.prediction import prediction
-from mbrparse.grammar.charts.rule_tables import Floats, chart_rules, sparse_tables
+from mbrparse.grammar.charts.base.prediction import prediction
+from mbrparse.grammar.charts.base.rule_tables import Floats, chart_rules, sparse_tables
+from mbrparse.grammar.charts.forest.forest_derivation import (
+    BestPaths,
+    best_of_forest,
+    best_root,
+    read_derivation,
+)
+from mbrparse.grammar.charts.forest.forest_inside import forest_inside
+from mbrparse.grammar.charts.forest.forest_outside import forest_outside
+from mbrparse.grammar.charts.forest.log_forest import LogForest
 from mbrparse.grammar.pcfg import PCFG, IntArray
+from mbrparse.io.errors import ChartOverflowError
 
 # Bounds of the best derivation's posterior, one after the other. One that is less probable than the last
 # number is not certain: values that are so much less than inside values may leave the range of numbers.

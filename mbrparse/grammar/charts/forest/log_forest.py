@@ -9,7 +9,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from mbrparse.grammar.charts.clock import Clock
+from mbrparse.grammar.charts.base.clock import Clock
+from mbrparse.grammar.charts.base.lexicon import Words
+from mbrparse.grammar.charts.base.packed_forest import ForestState, forest_cell
+from mbrparse.grammar.charts.base.rule_tables import Floats
 from mbrparse.grammar.charts.forest.forest_derivation import BestPaths
 from mbrparse.grammar.charts.forest.log_passes import (
     LogTables,
@@ -19,9 +22,6 @@ from mbrparse.grammar.charts.forest.log_passes import (
     log_outside,
     normalize,
 )
-from mbrparse.grammar.charts.forest.packed_forest import ForestState, forest_cell
-from mbrparse.grammar.charts.lexicon import Words
-from mbrparse.grammar.charts.rule_tables import Floats
 
 
 class LogForest:

@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mbrparse.grammar.charts.base.lexicon import Words
+from mbrparse.grammar.charts.base.packed_forest import Forest, ForestState, forest_cell
+from mbrparse.grammar.charts.base.rule_tables import Floats, Ints
 from mbrparse.grammar.charts.forest.forest_derivation import BestPaths, improve_node
-from mbrparse.grammar.charts.forest.packed_forest import Forest, ForestState, forest_cell
-from mbrparse.grammar.charts.lexicon import Words
-from mbrparse.grammar.charts.rule_tables import Floats, Ints
 from mbrparse.grammar.kernel import kernel
 
 

@@ -5,7 +5,7 @@ A list is made when its symbol comes first at a position, and serves all right c
 
 from __future__ import annotations
 
-from mbrparse.grammar.charts.forest.packed_forest import (
+from mbrparse.grammar.charts.base.packed_forest import (
     ONE,
     PARTNERS,
     Columns,
@@ -14,8 +14,8 @@ from mbrparse.grammar.charts.forest.packed_forest import (
     Index,
     forest_cell,
 )
-from mbrparse.grammar.charts.prediction import Flags, predict
-from mbrparse.grammar.charts.rule_tables import Indices, SparseTables
+from mbrparse.grammar.charts.base.prediction import Flags, predict
+from mbrparse.grammar.charts.base.rule_tables import Indices, SparseTables
 from mbrparse.grammar.kernel import kernel
 
 

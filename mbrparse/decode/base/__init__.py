@@ -1,0 +1,1 @@
+"""What all decoders share: objectives, options, posteriors of spans, trees."""

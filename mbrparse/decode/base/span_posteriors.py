@@ -1,0 +1,264 @@
+"""Posteriors of labelled spans, on which the objectives of the free space rest."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from functools import cached_property, lru_cache, partial
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from mbrparse.grammar.charts.base.span_summary import SpanEntries, SpanSummary, cell_of, summarize_entries
+from mbrparse.grammar.pcfg import FloatArray, IntArray
+from mbrparse.io.errors import LabelError, PosteriorsError
+from mbrparse.treebank.labels import is_continuation
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from mbrparse.decode.base.chart_picture import ChartPicture
+
+
+class SpanChart(Protocol):
+    """A chart that knows the posteriors of labelled spans."""
+
+    length: int
+
+    def span_summary(self) -> SpanSummary: ...
+
+    def span_posteriors(self) -> SpanEntries: ...
+
+
+class SentenceChart(SpanChart, Protocol):
+    """The protocol of all charts of a sentence: exhaustive, best-first or a forest.
+
+    Decoders have protocols of their own for what only some charts can do.
+    """
+
+    terminal_ids: IntArray
+    spent: float
+    """The seconds that count for a time limit."""
+
+    @property
+    def log_prob(self) -> float: ...
+
+    @property
+    def has_parse(self) -> bool: ...
+
+    @property
+    def failure(self) -> str:
+        """Why there is no parse."""
+        ...
+
+    @property
+    def unfinished(self) -> bool:
+        """Whether the time limit ended it before it was complete."""
+        ...
+
+
+class Posteriors:
+    """g(start, label, end) of one sentence.
+
+    ``spans`` holds, by cell (``cell_of``), the most probable label, its posterior and the sum over
+    labels; label ids are positions in ``labels``, which are in text order. Spans and the full list of entries
+    are computed on first access, from a chart or from given posteriors.
+    """
+
+    def __init__(
+        self,
+        length: int,
+        labels: tuple[str, ...],
+        spans: Callable[[], SpanSummary],
+        entries: Callable[[], SpanEntries],
+        tie: float = 1e-9,
+        consistent: Callable[[], FloatArray] | None = None,
+    ) -> None:
+        self.length = length
+        self._tie = tie
+        self.labels = labels
+        self._spans_of = spans
+        self._entries_of = entries
+        self._consistent_of = consistent
+
+    @classmethod
+    def of_chart(
+        cls,
+        chart: SpanChart,
+        labels: tuple[str, ...],
+        consistent: Callable[[], FloatArray] | None = None,
+    ) -> Posteriors:
+        """Those of a chart; ``consistent`` computes its ``consistent`` spans."""
+        return cls(chart.length, labels, chart.span_summary, chart.span_posteriors, consistent=consistent)
+
+    @classmethod
+    def of_entries(
+        cls,
+        length: int,
+        labels: tuple[str, ...],
+        entries: SpanEntries,
+        tie: float = 1e-9,
+        consistent: FloatArray | None = None,
+    ) -> Posteriors:
+        """Those that are listed, in the order of start, end, label id; ``consistent`` by cell, if known."""
+        known = None if consistent is None else lambda: consistent
+        summary = partial(summarize_entries, length, entries, tie)
+        return cls(length, labels, summary, lambda: entries, tie, known)
+
+    @cached_property
+    def spans(self) -> SpanSummary:
+        """By cell the most probable label, its posterior, and the sum over labels."""
+        return self._spans_of()
+
+    @cached_property
+    def entries(self) -> SpanEntries:
+        """Every posterior above zero."""
+        return self._entries_of()
+
+    @cached_property
+    def consistent(self) -> FloatArray:
+        """c by cell: the probability that no constituent of the true n-ary tree crosses the span.
+
+        Continuations are no constituents. Raises PosteriorsError where only posteriors of spans are known,
+        which do not give the joint probabilities of spans.
+        """
+        if self._consistent_of is None:
+            raise PosteriorsError(
+                "the probability that nothing crosses a span is unknown",
+                remedy="use a grammar's exhaustive chart, or list it in the file (docs/posteriors.md)",
+            )
+        return self._consistent_of()
+
+    @cached_property
+    def constituents(self) -> SpanSummary:
+        """The same of constituents of n-ary trees: no continuations, over one terminal no preterminals."""
+        return summarize_entries(self.length, self._nary, self._tie)
+
+    @cached_property
+    def _nary(self) -> SpanEntries:
+        entries = self.entries
+        chosen = (entries.constituents > 0) & ~continuations(self.labels)[entries.label_ids]
+        starts, ends, label_ids, g = (
+            column[chosen]
+            for column in (entries.starts, entries.ends, entries.label_ids, entries.constituents)
+        )
+        return SpanEntries(starts, ends, label_ids, g.astype(np.float64), np.zeros(len(g)))
+
+    def expected_nary_constituents(self) -> float:
+        """The expected number of constituents of the n-ary tree: continuations are none."""
+        return float(self._nary.g.sum())
+
+    @cached_property
+    def _table(self) -> dict[tuple[int, int, str], float]:
+        return self._by_label(self.entries.constituents)
+
+    @cached_property
+    def _preterminals(self) -> dict[tuple[int, int, str], float]:
+        return self._by_label(self.entries.lexical)
+
+    def _by_label(self, values: FloatArray) -> dict[tuple[int, int, str], float]:
+        entries, labels = self.entries, self.labels
+        keys = zip(entries.starts.tolist(), entries.ends.tolist(), entries.label_ids.tolist(), strict=True)
+        table: dict[tuple[int, int, str], float] = {}
+        for (start, end, label), value in zip(keys, values.tolist(), strict=True):
+            # Posteriors of symbols may share a name.
+            triple = start, end, labels[label]
+            table[triple] = table.get(triple, 0.0) + value
+        return table
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """All constituents above zero, as columns start, end, label and g, in this order of rows."""
+        import pandas as pd
+
+        rows = [(*span, g) for span, g in self._table.items() if g > 0]
+        return pd.DataFrame(rows, columns=["start", "end", "label", "g"])
+
+    def draw(self, words: Sequence[str] = (), threshold: float = 0.01) -> ChartPicture:
+        """The chart as ``mbrparse posteriors`` shows it: it prints as a table, and notebooks show a picture.
+
+        ``words`` are the sentence's (default: their numbers); what is less probable than ``threshold`` is
+        left out. Raises PosteriorsError for as many words as the sentence has not.
+        """
+        from mbrparse.decode.base.chart_picture import ChartPicture
+
+        words = tuple(words) or tuple(map(str, range(self.length)))
+        if len(words) != self.length:
+            raise PosteriorsError(f"{len(words)} words, where the posteriors are of {self.length}")
+        return ChartPicture.of(self, words, threshold)
+
+    def __repr__(self) -> str:
+        return f"<posteriors of {len(self.entries.g)} labelled spans over {self.length} terminals>"
+
+    def labelled(self, start: int, end: int, label: str) -> float:
+        """g of a constituent (0 for one that is not listed); with unary rules an expected number.
+
+        A preterminal is no constituent: over one terminal only what stands above it counts. Positions are
+        half-open, from 0; raises PosteriorsError for a span that is none of the sentence's.
+        """
+        self._check(start, end)
+        return self._table.get((start, end, label), 0.0)
+
+    def preterminal(self, position: int, label: str) -> float:
+        """The posterior of a label as a terminal's preterminal; raises PosteriorsError as ``labelled``."""
+        self._check(position, position + 1)
+        return self._preterminals.get((position, position + 1, label), 0.0)
+
+    def bracketed(self, start: int, end: int) -> float:
+        """The sum of ``labelled`` over all labels; raises PosteriorsError as it does."""
+        self._check(start, end)
+        if end - start == 1:
+            return float(self._over_one[start])
+        return float(self.spans.total[cell_of(self.length, start, end)])
+
+    def _check(self, start: int, end: int) -> None:
+        if not 0 <= start < end <= self.length:
+            raise PosteriorsError(
+                f"({start}, {end}) is no span of {self.length} terminals",
+                remedy="spans are half-open and begin at 0",
+            )
+
+    @cached_property
+    def _over_one(self) -> FloatArray:
+        """By terminal, the expected number of constituents over it alone."""
+        entries = self.entries
+        single = entries.ends - entries.starts == 1
+        over = np.bincount(entries.starts[single], entries.constituents[single], self.length)
+        return over.astype(np.float64)
+
+    def expected_constituents(self) -> float:
+        """The expected number of constituents; without unary rules the length less one."""
+        return float(self.entries.constituents.sum())
+
+    def expected_matches(
+        self, constituents: Sequence[tuple[int, int, str]], nary: bool = False
+    ) -> tuple[float, float]:
+        """The expected numbers of labelled and of bracketed matches of (start, end, label) triples.
+
+        With unary rules a bound from above: k equal constituents have no more than k matches, and no
+        more than g of them are expected. With ``nary`` the brackets of continuations match none.
+        """
+        spans = Counter((start, end) for start, end, _ in constituents)
+        labelled = sum(min(self.labelled(*triple), k) for triple, k in Counter(constituents).items())
+        bracketed = sum(min(self._bracketed(*span, nary), k) for span, k in spans.items())
+        return labelled, bracketed
+
+    def _bracketed(self, start: int, end: int, nary: bool) -> float:
+        if not nary:
+            return self.bracketed(start, end)
+        return float(self.constituents.total[cell_of(self.length, start, end)])
+
+
+@lru_cache(maxsize=16)
+def continuations(labels: tuple[str, ...]) -> npt.NDArray[np.bool_]:
+    """Which labels are continuations."""
+    return np.array([is_continuation_label(label) for label in labels], np.bool_)
+
+
+def is_continuation_label(label: str) -> bool:
+    """Whether a label of a grammar is a continuation's: a tag is none, however it is written."""
+    try:
+        return is_continuation(label)
+    except LabelError:
+        return False

@@ -1,0 +1,146 @@
+"""The probability of a tree: the sum over the derivations that look like it."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from typing import Any, Protocol, cast
+
+import numpy as np
+
+from mbrparse.decode.base.span_posteriors import is_continuation_label
+from mbrparse.decode.base.trees import LabelledSpans
+from mbrparse.grammar.grammar_kinds import Grammar
+from mbrparse.grammar.pcfg import PCFG, IntArray
+
+Weights = dict[int, float]
+
+
+class Probability(Protocol):
+    """The log probability of trees; n-ary ones, with ``nary``, where it ``serves_nary``."""
+
+    serves_nary: bool
+
+    def log_prob(self, spans: LabelledSpans, terminal_ids: IntArray, nary: bool = False) -> float: ...
+
+
+def probability_of(grammar: Grammar) -> Probability:
+    """What probability a grammar of any kind gives to trees."""
+    if isinstance(grammar, PCFG):
+        return TreeProbability(grammar)
+    from mbrparse.grammar.charts.dop.dop_charts import DopTreeProbability
+
+    return DopTreeProbability(cast("Any", grammar))
+
+
+class TreeProbability:
+    """The probability that a grammar gives to a tree with projected labels.
+
+    The sum over all derivations that have the tree's bracketing and, projected, its labels. A tree's
+    unary nodes are those that it shows: no others stand between them. An n-ary tree's derivations are all
+    that it is left of when their continuations are spliced out.
+    """
+
+    def __init__(self, grammar: PCFG) -> None:
+        self._label_of: list[int] = grammar.label_ids.tolist()
+        self._continues = [is_continuation_label(label) for label in grammar.labels]
+        self._label_ids = {label: position for position, label in enumerate(grammar.labels)}
+        self._rules: dict[tuple[int, int], list[tuple[int, float]]] = defaultdict(list)
+        rows = zip(
+            grammar.left.tolist(),
+            grammar.right.tolist(),
+            grammar.parent.tolist(),
+            np.exp(grammar.log_prob).tolist(),
+            strict=True,
+        )
+        for left, right, parent, prob in rows:
+            self._rules[left, right].append((parent, prob))
+        self._unary_rules: dict[int, list[tuple[int, float]]] = defaultdict(list)
+        for child, parent, prob in zip(
+            grammar.unary_child.tolist(),
+            grammar.unary_parent.tolist(),
+            np.exp(grammar.unary_log_prob).tolist(),
+            strict=True,
+        ):
+            self._unary_rules[child].append((parent, prob))
+        self._lexicon: dict[int, Weights] = defaultdict(dict)
+        for terminal, symbol, prob in zip(
+            grammar.lexical_terminal.tolist(),
+            grammar.lexical_symbol.tolist(),
+            np.exp(grammar.lexical_log_prob).tolist(),
+            strict=True,
+        ):
+            self._lexicon[terminal][symbol] = prob
+        self._root = np.exp(grammar.root_log_prob)
+        # In chains of unary rules debinarizing would splice continuations out too, however many there are.
+        chained = {*grammar.unary_parent.tolist(), *grammar.unary_child.tolist()}
+        self.serves_nary = not any(self._continues[self._label_of[symbol]] for symbol in chained)
+
+    def log_prob(self, spans: LabelledSpans, terminal_ids: IntArray, nary: bool = False) -> float:
+        """The log probability of a tree of (start, end, label) spans in preorder; -inf if it has none.
+
+        Terminals may have any preterminal; where the tree has no span there is nothing to derive, but
+        for a single terminal, which is no constituent: its preterminal is then the root. With ``nary`` a
+        node of three children or more stands for all ways to binarize it (``serves_nary`` must hold).
+        """
+        if not spans and len(terminal_ids) != 1:
+            return -math.inf
+        # As in decode.base.trees: the largest finished subtree at each start; values are scaled by node.
+        tops, ends, log_scale = [], list(range(1, len(terminal_ids) + 1)), 0.0
+        for terminal in terminal_ids.tolist():
+            weights = self._lexicon.get(terminal, {})
+            most = max(weights.values(), default=1.0)
+            log_scale += math.log(most)
+            tops.append({symbol: weight / most for symbol, weight in weights.items()})
+        for start, end, label in reversed(spans):
+            label_id = self._label_ids.get(label, -1)
+            children, position = [tops[start]], ends[start]
+            while position < end:
+                children.append(tops[position])
+                position = ends[position]
+            if len(children) == 1:
+                weights = self._above(tops[start], label_id)
+            elif len(children) == 2 or nary:
+                weights = self._over(children, label_id)
+            else:
+                return -math.inf
+            total = sum(weights.values())
+            if total == 0.0:
+                return -math.inf
+            log_scale += math.log(total)
+            tops[start] = {symbol: weight / total for symbol, weight in weights.items()}
+            ends[start] = end
+        root = sum(float(self._root[symbol]) * weight for symbol, weight in tops[0].items())
+        return math.log(root) + log_scale if root > 0.0 and ends[0] == len(tops) else -math.inf
+
+    def _over(self, children: list[Weights], label_id: int) -> Weights:
+        """Of symbols with this label over two children or more, with continuations between them."""
+        count = len(children)
+        part = {(place, place + 1): child for place, child in enumerate(children)}
+        for width in range(2, count + 1):
+            for start in range(count - width + 1):
+                end = start + width
+                weights: Weights = {}
+                for split in range(start + 1, end):
+                    pair = part[start, split], part[split, end]
+                    self._combine(*pair, weights, label_id if width == count else None)
+                part[start, end] = weights
+        return part[0, count]
+
+    def _above(self, below: Weights, label_id: int) -> Weights:
+        weights: Weights = {}
+        for child_id, child_weight in below.items():
+            for parent, prob in self._unary_rules.get(child_id, ()):
+                if self._label_of[parent] == label_id:
+                    weights[parent] = weights.get(parent, 0.0) + prob * child_weight
+        return weights
+
+    def _combine(self, left: Weights, right: Weights, weights: Weights, label_id: int | None) -> None:
+        """Add to the weights of parents with this label (None: of continuations)."""
+        for left_id, left_weight in left.items():
+            for right_id, right_weight in right.items():
+                for parent, prob in self._rules.get((left_id, right_id), ()):
+                    label = self._label_of[parent]
+                    if self._continues[label] if label_id is None else label == label_id:
+                        weight = prob * left_weight * right_weight
+                        weights[parent] = weights.get(parent, 0.0) + weight

@@ -1,0 +1,127 @@
+"""A grammar as the source of evidence: charts of sentences, and the decoders for them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+from mbrparse.decode.base.decoders import DecoderSlot
+from mbrparse.decode.base.parser_options import ParserOptions
+from mbrparse.decode.base.span_posteriors import SentenceChart
+from mbrparse.decode.parser.grammar_decoders import GrammarDecoders
+from mbrparse.decode.parser.sentences import Batch, Evidence, Sentence
+from mbrparse.grammar.charts.base.clock import Clock
+from mbrparse.grammar.charts.factory import ChartFactory, default_max_length
+from mbrparse.grammar.grammar_kinds import Grammar
+from mbrparse.grammar.pcfg import UNKNOWN_TERMINAL, IntArray
+from mbrparse.grammar.rules import is_terminal, unquote
+from mbrparse.treebank.labels import unescape
+from mbrparse.treebank.tree import Tree
+
+if TYPE_CHECKING:
+    from mbrparse.decode.candidates.candidate_trees import CandidateTrees
+
+
+def decoders_of(grammar: Grammar) -> type[GrammarDecoders]:
+    """The decoders that serve a kind of grammar."""
+    if grammar.kind == "pcfg":
+        return GrammarDecoders
+    from mbrparse.decode.parser.dop_decoders import DopDecoders
+
+    return DopDecoders
+
+
+class GrammarSource:
+    """Makes charts of sentences, and maps their words to terminals and tags."""
+
+    def __init__(self, source: Grammar, options: ParserOptions) -> None:
+        self._source = source
+        self.grammar = grammar = source.pcfg
+        self._decoders = decoders_of(source)
+        self._decoders.check(options)
+        self._made: GrammarDecoders | None = None
+        self.charts: Any = None
+        self.slots: tuple[DecoderSlot, ...] = ()
+        #: The candidates of its charts' sentences, where some are asked for.
+        self.candidates: CandidateTrees | None = None
+        self.root = grammar.start_label
+        self.labels = frozenset(grammar.labels)
+        self._options = options
+        self.clock = Clock(options.max_seconds)
+        self.reset()
+        self._max_length = options.max_length or default_max_length(grammar)
+        #: Whether trees assign tags to words; ``bare`` terminals stand in rules themselves, and have none.
+        self.retags = grammar.terminal_kind == "words"
+        self.bare = frozenset(unquote(name) for name in grammar.symbols if is_terminal(name))
+
+    def reset(self) -> None:
+        """Make charts, decoders and their work arrays anew."""
+        self._made = None  # frees the old ones first
+        self.charts, self.slots, self.candidates = None, (), None
+        self._made = made = self._decoders(self._source, self._options, self.clock)
+        self.charts, self.slots, self.candidates = made.charts, made.slots, made.candidates
+
+    @property
+    def batched(self) -> bool:
+        """Whether the evidence of several sentences can be held at once: most charts share their memory."""
+        return isinstance(self.charts, ChartFactory)
+
+    def terminals(self, sentence: Sentence) -> list[str]:
+        """The terminals of a sentence: its tags, or its words with unknown ones mapped."""
+        if self.retags:
+            words = [leaf.label if leaf.word is None else leaf.word for leaf in sentence]
+            return self.grammar.terminals_of(words)
+        return [leaf.label for leaf in sentence]
+
+    def evidence(self, batch: Batch) -> Iterator[Evidence]:
+        """Yield the evidence of each sentence, which does not depend on the batch."""
+        encoded, reasons = [], []
+        for sentence in batch.sentences:
+            terminals = self.terminals(sentence)
+            encoded.append(self.grammar.encode(terminals))
+            reasons.append(self._refusal(terminals, encoded[-1].tolist()))
+        chartable = [ids for ids, reason in zip(encoded, reasons, strict=True) if reason is None]
+        charts = iter(cast("Iterable[SentenceChart]", self.charts.charts(chartable)))
+        for sentence, ids, reason in zip(batch.sentences, encoded, reasons, strict=True):
+            yield self._of_sentence(sentence, ids, reason, None if reason is not None else next(charts))
+
+    def _of_sentence(
+        self, sentence: Sentence, ids: IntArray, reason: str | None, chart: SentenceChart | None
+    ) -> Evidence:
+        if chart is not None and not chart.has_parse:
+            reason, chart = chart.failure, None
+        posteriors = None if chart is None or self._made is None else self._made.posteriors(chart)
+        return Evidence(sentence, ids, posteriors, chart, reason)
+
+    def refused(self, sentence: Sentence, reason: str) -> Evidence:
+        """Evidence of a sentence that falls back for this reason."""
+        return Evidence(sentence, self.grammar.encode(self.terminals(sentence)), reason=reason)
+
+    def _refusal(self, terminals: Sequence[str], ids: Sequence[int]) -> str | None:
+        if not terminals:
+            return "empty sentence"
+        if len(terminals) > self._max_length:
+            return f"longer than {self._max_length} terminals"
+        if UNKNOWN_TERMINAL in ids:
+            return f"unknown terminal {terminals[ids.index(UNKNOWN_TERMINAL)]}"
+        return None
+
+    def fallback_leaves(self, evidence: Evidence) -> Sentence:
+        """The leaves of a fall-back.
+
+        A word without a tag gets its most frequent one, an unknown word itself: readers of trees over words
+        expect tags.
+        """
+        if not self.retags:
+            return evidence.sentence
+        return tuple(
+            Tree(self._usual_tag(leaf.label, terminal_id), word=leaf.label)
+            if leaf.word is None and leaf.label not in self.bare
+            else leaf
+            for leaf, terminal_id in zip(evidence.sentence, evidence.terminal_ids.tolist(), strict=True)
+        )
+
+    def _usual_tag(self, word: str, terminal_id: int) -> str:
+        known = terminal_id != UNKNOWN_TERMINAL and bool(self.grammar.usual_tags)
+        usual = self.grammar.usual_tags[terminal_id] if known else None
+        return word if usual is None else unescape(usual)

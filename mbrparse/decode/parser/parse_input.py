@@ -1,0 +1,261 @@
+"""Parsing a whole input with several workers: one line of output for each sentence and objective."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import partial
+
+from mbrparse.decode.base.parser_options import ParserOptions
+from mbrparse.decode.parser.bracket_text import BracketText
+from mbrparse.decode.parser.details import Details
+from mbrparse.decode.parser.grammar_source import GrammarSource
+from mbrparse.decode.parser.parse_files import Lines
+from mbrparse.decode.parser.parse_result import Parse
+from mbrparse.decode.parser.parser import Parser
+from mbrparse.decode.parser.posteriors_source import PosteriorsSource
+from mbrparse.decode.parser.sentences import Batch, Sentence, batch_of, batch_of_part, sentence_ends
+from mbrparse.decode.posteriors.posteriors_file import GivenPosteriors
+from mbrparse.grammar.charts.base.chart import TOO_LARGE
+from mbrparse.grammar.grammar_kinds import Grammar
+from mbrparse.io.errors import ChartOverflowError, InputMismatchError
+from mbrparse.io.log import Log, Progress, ProgressState, no_log, no_progress
+from mbrparse.run.in_order import WORKER_DIED, Chunk, Part, Parts, Task, in_order
+from mbrparse.run.jobs import Jobs, open_pool
+from mbrparse.run.pool import TaskFunction
+from mbrparse.run.task_sizes import Packer
+from mbrparse.treebank.brackets import EMPTY_PARSE
+
+# So many sentences are parsed together: they fill the lanes of any vector (grammar.charts.base.vector).
+_TOGETHER = 16
+
+
+@dataclass(frozen=True)
+class Job:
+    """A grammar or posteriors, options, and what lines hold besides trees: details, posteriors of spans."""
+
+    source: Grammar | GivenPosteriors
+    options: ParserOptions
+    details: bool = False
+    posteriors: bool = False
+
+
+def parse_all(
+    job: Job,
+    chunks: Iterable[Chunk],
+    jobs: Jobs = 1,
+    log: Log = no_log,
+    progress: Progress = no_progress,
+    kept: Callable[[Iterator[list[Lines]]], Iterator[list[Lines]]] = iter,
+    progress_state: ProgressState | None = None,
+) -> Iterator[Lines]:
+    """Parse chunks of sentences and yield their lines in input order; of a pooled F, when all are parsed.
+
+    The lines of each wanted chunk go through ``kept``, which may precede them by those of chunks that were
+    parsed earlier. A grammar may be used by ``jobs`` workers; a sentence that kills them falls back, which is
+    reported to ``log``; ``progress_state`` is updated. Raises InputMismatchError, before anything is yielded,
+    if the grammar knows no terminal of the first chunk with a word in it; and where the input's sentences are
+    not those of given posteriors: before any line of the chunk, and at the end for sentences that the input
+    lacks. Raises OptionsError for objectives that posteriors cannot serve, WorkersError where workers cannot
+    start.
+    """
+    worker = Worker(job)
+    source = worker.source
+    if isinstance(source, PosteriorsSource):
+        found = _with_posteriors(worker, source, chunks)
+    else:
+        found = _with_grammar(job, worker, source, chunks, jobs, log, progress_state or ProgressState())
+    results = itertools.chain.from_iterable(kept(found))
+    if worker.pooling is not None:
+        return numbered(worker.pooling.of_lines(results, progress, log))
+    return numbered(progress(results, "parsing"))
+
+
+def _with_grammar(
+    job: Job,
+    worker: Worker,
+    source: GrammarSource,
+    chunks: Iterable[Chunk],
+    jobs: Jobs,
+    log: Log,
+    progress_state: ProgressState,
+) -> Iterator[list[Lines]]:
+    stream = iter(chunks)
+    first: list[Chunk] = []
+    shortest = Batch([])
+    for chunk in stream:
+        first.append(chunk)
+        spoken = [sentence for sentence in batch_of(chunk, 0).sentences if sentence]
+        check_fit(source, spoken)
+        if spoken:
+            # A sentence of one word would not compile the kernels.
+            short = min(spoken, key=lambda sentence: (len(sentence) == 1, len(sentence)))
+            shortest = Batch([short] * min(len(spoken), _TOGETHER), tokens=chunk.form == "tokens")
+            break
+    # Kernels are compiled here once, and other processes load them.
+    work = TaskFunction(partial(_begin, job), worker.parts, partial(worker.lines, shortest))
+    with open_pool(jobs, work, log) as pool:
+        left = _Wanted(itertools.chain(first, stream), progress_state)
+        tasks: Iterable[Task] = (Task((Part(chunk),)) for chunk in left)
+        if pool.remote:
+            tasks = Packer(pool, left, sentence_ends, left.to_come)
+        for lines in in_order(pool, work, tasks, _sentences, worker.refused, log):
+            progress_state.workers, progress_state.retries = pool.size, pool.retries
+            left.one_is_done()
+            yield lines
+
+
+class _Wanted:
+    """The chunks to be parsed; keeps count of the characters that are done."""
+
+    def __init__(self, chunks: Iterable[Chunk], progress_state: ProgressState) -> None:
+        self._chunks, self._standing = chunks, progress_state
+        self._under_way: deque[int] = deque()
+        # Characters before the first wanted chunk, and from there on, other shards' included.
+        self._skipped = self._passed = 0
+
+    def __iter__(self) -> Iterator[Chunk]:
+        for chunk in self._chunks:
+            size = sum(map(len, chunk.lines))
+            if not chunk.wanted and not self._passed:
+                self._skipped += size
+                continue
+            self._passed += size
+            if chunk.wanted:
+                self._under_way.append(size)
+                yield chunk
+
+    def one_is_done(self) -> None:
+        """Count the next chunk as parsed."""
+        self._standing.read += self._under_way.popleft()
+
+    def to_come(self) -> float | None:
+        """The ratio of the input that is to come to what has passed; None if its size is unknown."""
+        if self._standing.size is None or not self._passed:
+            return None
+        return (self._standing.size - self._skipped) / self._passed - 1
+
+
+def _with_posteriors(
+    worker: Worker, source: PosteriorsSource, chunks: Iterable[Chunk]
+) -> Iterator[list[Lines]]:
+    done, name = 0, ""
+    for chunk in chunks:
+        batch = batch_of(chunk, done)
+        if chunk.wanted:
+            yield worker.lines(batch)
+        done, name = done + len(batch.sentences), chunk.source
+    source.check_end(done, name)
+
+
+def lines_of(parse: Parse, trees: Sequence[str], details: Details | None) -> Lines:
+    """What is written of a parse; the details lack the sentence's number (see ``numbered``)."""
+    return Lines(
+        tuple(trees),
+        None if details is None else json.dumps(details.row(parse), allow_nan=False),
+        parse.reason,
+        certified=_certified(parse),
+        candidates=tuple(
+            f"{one.log_prob:.9f}\t{EMPTY_PARSE if one.tree is None else one.tree}" for one in parse.candidates
+        ),
+    )
+
+
+def _certified(parse: Parse) -> tuple[tuple[str, bool], ...]:
+    """By objective, whether no tree is better, where trees have a certificate."""
+    rows = zip(parse.objectives, parse.decoded, strict=True)
+    return tuple(
+        (objective.name, found.certificate.certified)
+        for objective, found in rows
+        if found is not None and found.certificate is not None
+    )
+
+
+def numbered(results: Iterable[Lines]) -> Iterator[Lines]:
+    """Number the details of sentences; workers do not know how many sentences precede theirs."""
+    for number, lines in enumerate(results, start=1):
+        if lines.details is None:
+            yield lines
+        else:
+            yield lines._replace(details=f'{{"sentence": {number}, {lines.details[1:]}')
+
+
+def check_fit(source: GrammarSource, sentences: Sequence[Sentence]) -> None:
+    """Raise InputMismatchError where no sentence holds a single terminal that the grammar knows."""
+    grammar = source.grammar
+    known = frozenset(grammar.terminals)
+    if not sentences or any(known.intersection(source.terminals(sentence)) for sentence in sentences):
+        return
+    kind = grammar.terminal_kind
+    raise InputMismatchError(
+        f"grammar and input do not fit: the grammar's terminals are {kind} (such as "
+        f"{', '.join(grammar.terminals[:3])}), and none of the first {len(sentences)} sentences "
+        f"holds one (they begin with {source.terminals(sentences[0])[0]!r})",
+        remedy="train with the other --terminals, or give the other input",
+    )
+
+
+class Worker:
+    """Parses batches and writes their lines."""
+
+    def __init__(self, job: Job) -> None:
+        wanted = job.details or job.posteriors
+        self._parser = Parser(job.source, options=replace(job.options, expectations=wanted))
+        self.source = self._parser.source
+        self.pooling = self._parser.pooling
+        self._posteriors = job.posteriors
+        self._text = BracketText()
+        self._consistent = job.options.needs_consistency
+        grammar = None if isinstance(job.source, GivenPosteriors) else job.source
+        self._details = Details(grammar) if job.details else None
+
+    def parts(self, parts: Parts) -> list[list[Lines]]:
+        """The lines of each part of the input."""
+        return [self.lines(batch_of_part(part)) for part in parts]
+
+    def lines(self, batch: Batch) -> list[Lines]:
+        """The lines of a batch."""
+        return [lines for piece in batch.pieces() for lines in self._lines(piece)]
+
+    def refused(self, part: Part) -> list[Lines]:
+        """The lines of sentences that workers died of."""
+        return [self._fallen_back(sentence, WORKER_DIED) for sentence in batch_of_part(part).sentences]
+
+    def _lines(self, batch: Batch) -> Iterator[Lines]:
+        parses = self._parser.parse_batch(batch)
+        trees = self._text.lines([parts for parse in parses for parts in parse.parts])
+        count = len(self._parser.options.objectives)
+        for place, (sentence, parse) in enumerate(zip(batch.sentences, parses, strict=True)):
+            lines: Lines | None = None
+            with suppress(ChartOverflowError, MemoryError):
+                lines = self._line(parse, trees[place * count : (place + 1) * count])
+            yield lines or self._fallen_back(sentence, TOO_LARGE)
+
+    def _fallen_back(self, sentence: Sentence, reason: str) -> Lines:
+        parse = self._parser.fallen_back(sentence, reason)
+        return self._line(parse, self._text.lines(parse.parts))
+
+    def _line(self, parse: Parse, trees: Sequence[str]) -> Lines:
+        lines = lines_of(parse, trees, self._details)
+        if self.pooling is not None and (held := self.pooling.held(parse)) is not None:
+            lines = lines._replace(held=held.alone())
+        if not self._posteriors:
+            return lines
+        known = parse.posteriors
+        if known is None:
+            return lines._replace(length=parse.length)
+        consistent = known.consistent if self._consistent else None
+        return lines._replace(length=parse.length, entries=known.entries, consistent=consistent)
+
+
+def _sentences(part: Part) -> int:
+    return len(batch_of_part(part).sentences)
+
+
+def _begin(job: Job) -> Callable[[Parts], list[list[Lines]]]:
+    """What a worker does with parts of the input."""
+    return Worker(job).parts

@@ -1,0 +1,225 @@
+"""The parser: one tree for each objective and sentence; a sentence that fails falls back alone."""
+
+from __future__ import annotations
+
+import gc
+import math
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, NamedTuple, Unpack
+
+from mbrparse.decode.base.decoders import Decoded, decode_all
+from mbrparse.decode.base.objectives import Objective
+from mbrparse.decode.base.parser_options import ParserOptions, Settings, objective_of
+from mbrparse.decode.base.trees import LabelledSpans, TreeForm, TreeParts, fallback_spans
+from mbrparse.decode.nary.nary_decoder import NaryDecoder
+from mbrparse.decode.parser.grammar_source import GrammarSource
+from mbrparse.decode.parser.parse_result import Parse, Parses, ScoredTree
+from mbrparse.decode.parser.pooling import Pooling
+from mbrparse.decode.parser.posteriors_source import PosteriorsSource
+from mbrparse.decode.parser.sentences import Batch, Evidence, Sentence, batch_of_sentences
+from mbrparse.decode.posteriors.posteriors_file import GivenPosteriors
+from mbrparse.grammar.charts.base.chart import TOO_LARGE
+from mbrparse.grammar.grammar_kinds import Grammar
+from mbrparse.io.errors import ChartOverflowError, NumberRangeError, OptionsError, TimeLimitError
+from mbrparse.treebank.tree import Tree
+
+if TYPE_CHECKING:
+    from mbrparse.decode.candidates.candidate_trees import Candidate
+
+
+class _Found(NamedTuple):
+    """What decoders find for a sentence: a tree for each objective (None: no tree), and candidates."""
+
+    decoded: list[Decoded | None]
+    candidates: list[Candidate]
+
+
+class Parser:
+    """Parses for one objective or several, with a grammar or with another model's posteriors.
+
+    Charts are computed once for all objectives. ``objectives`` are names of the table (``OBJECTIVES``) or
+    rows of one's own, by default Labelled Recall. ``settings`` are what the command line calls --fallback
+    ("right-branching", "flat", "empty"), ``unlabelled`` (--labels none), ``debinarized``, ``max_length``,
+    ``max_seconds``, ``precision`` ("double", "single"), ``items`` ("projected", "symbol"), ``best_first``,
+    ``expectations``, ``prune``, for candidates ``k_best``, ``samples``, ``seed`` and ``risk``, and for DOP
+    grammars ``max_samples``, ``max_error`` and ``sampled_posteriors`` (see ``ParserOptions``, which may be
+    handed over whole, as ``options``). Raises ObjectiveError or OptionsError for what has no meaning.
+
+    >>> from mbrparse.grammar.files.grammars import train
+    >>> from mbrparse.treebank.brackets import read_tree
+    >>> texts = "(S (NP DT NN) VB)", "(S (NP DT NN) VB)", "(S DT (S_Cont NN VB))"
+    >>> grammar = train([read_tree(text) for text in texts])
+    >>> print(Parser(grammar, "labelled-recall", debinarized=True).parse("DT NN VB")[0].tree)
+    (S (NP DT NN) VB)
+    """
+
+    def __init__(
+        self,
+        source: Grammar | GivenPosteriors,
+        *objectives: str | Objective,
+        options: ParserOptions | None = None,
+        **settings: Unpack[Settings],
+    ) -> None:
+        if not isinstance(source, Grammar | GivenPosteriors):
+            raise OptionsError(
+                f"a parser needs a grammar or a file's posteriors, not a {type(source).__name__}",
+                remedy="train or read_grammar make the one, read_posteriors the other",
+            )
+        if options is None:
+            rows = tuple(map(objective_of, objectives or ("labelled-recall",)))
+            options = ParserOptions(rows, **settings)
+        elif objectives or settings:
+            raise OptionsError("options hold the objectives and all settings: give no others beside them")
+        self.options = options
+        self.source = (
+            PosteriorsSource(source, options)
+            if isinstance(source, GivenPosteriors)
+            else GrammarSource(source, options)
+        )
+
+        places = self.source.slots
+        nary = {position for place in places if place.nary for position in place.positions}
+        # Trees of n-ary objectives are written un-binarized, fall-backs too.
+        self._forms = [
+            TreeForm(self.source.root, position in nary or options.debinarized, self.source.bare)
+            for position in range(len(options.objectives))
+        ]
+        decoder = next((place.decoder for place in places if isinstance(place.decoder, NaryDecoder)), None)
+        pooled = decoder is not None and any(row.f_score == "pooled" for row in options.objectives)
+        self.pooling = Pooling(options.objectives, decoder, self.source.root) if decoder and pooled else None
+
+    def parse(self, sentences: Tree | str | Iterable[Tree | str | Sequence[str | Tree]]) -> Parses:
+        """Parse sentences: trees (whose terminals are parsed), strings of words, or lists of words.
+
+        The results are in their order. None depends on other sentences, except for trees of a pooled F, which
+        is pooled over these sentences (``Parses.node_costs``).
+        """
+        parses = self.parse_batch(batch_of_sentences(sentences))
+        costs: Mapping[str, float] = {}
+        if self.pooling is not None:
+            parses, costs = self.pooling.of_parses(parses)
+        return Parses(self.options.objectives, parses, costs)
+
+    def parse_batch(self, batch: Batch) -> list[Parse]:
+        """Parse a batch; the results are in the order of the sentences, and independent of each other.
+
+        With a pooled F, trees here maximize each sentence's own F: pooling needs all batches.
+        """
+        began = time.perf_counter()
+        # Trees and charts are many objects without reference cycles.
+        collects = gc.isenabled()
+        gc.disable()
+        try:
+            parses = self._parses(batch)
+        finally:
+            if collects:
+                gc.enable()
+        seconds = time.perf_counter() - began
+        for parse in parses:
+            # It is new, and a copy of each would take longer than all else here.
+            object.__setattr__(parse, "seconds", seconds / len(parses))
+        return parses
+
+    def fallen_back(self, sentence: Sentence, reason: str) -> Parse:
+        """Return the fall-back of a sentence."""
+        return self._alone(self.source.refused(sentence, reason))
+
+    def _parses(self, batch: Batch) -> list[Parse]:
+        try:
+            return list(self._decoded(batch))
+        except MemoryError:
+            pass
+        # A kernel may have stopped half-way, so its arrays are not used again. Sentences are parsed one by
+        # one, since the memory of others may be what one of them lacked.
+        self.source.reset()
+        if len(batch.sentences) > 1:
+            return [parse for one in batch.apart() for parse in self._parses(one)]
+        return [self.fallen_back(sentence, TOO_LARGE) for sentence in batch.sentences]
+
+    def _decoded(self, batch: Batch) -> Iterator[Parse]:
+        """Parse sentences together where charts allow it, else one by one."""
+        evidence = self.source.evidence(batch)
+        if self.source.batched and self.options.max_seconds is None:
+            together = list(evidence)
+            # If one of them fails, they are parsed one by one for each one's own reason.
+            with suppress(ChartOverflowError, NumberRangeError):
+                yield from map(self._parse, together, self._found(together))
+                return
+            evidence = iter(together)
+        for one in evidence:
+            yield self._alone(one)
+
+    def _alone(self, evidence: Evidence) -> Parse:
+        try:
+            with self.source.clock.running(evidence.spent):
+                [found] = self._found([evidence])
+        except ChartOverflowError:
+            reason = TOO_LARGE
+        except (NumberRangeError, TimeLimitError) as error:
+            reason = error.message
+        else:
+            return self._parse(evidence, found)
+        lost = evidence._replace(posteriors=None, chart=None, reason=reason)
+        return self._parse(lost, _Found([None] * len(self._forms), []))
+
+    def _found(self, group: Sequence[Evidence]) -> list[_Found]:
+        """What decoders find for sentences; nothing for those without posteriors."""
+        found = [_Found([None] * len(self._forms), []) for _ in group]
+        known = [(one, row) for one, row in zip(group, found, strict=True) if one.posteriors is not None]
+        charts = [one.chart for one, _ in known]
+        posteriors = [one.posteriors for one, _ in known if one.posteriors is not None]
+        for decoder, positions, _ in self.source.slots:
+            for (_, row), trees in zip(known, decode_all(decoder, charts, posteriors), strict=True):
+                for position, tree in zip(positions, trees, strict=True):
+                    row.decoded[position] = tree
+        if self.source.candidates is not None:
+            for one, row in known:
+                if one.chart is not None:
+                    row.candidates.extend(self.source.candidates.of_sentence(one.chart.terminal_ids))
+        return found
+
+    def _parse(self, evidence: Evidence, found: _Found) -> Parse:
+        objectives, reason, source = self.options.objectives, evidence.reason, self.source
+        if evidence.posteriors is not None and None in found.decoded:
+            reason = f"no tree for {objectives[found.decoded.index(None)].name}"
+        fallback, leaves = None, evidence.sentence
+        if reason is not None:
+            fallback, leaves = self._fallback(evidence), source.fallback_leaves(evidence)
+        parts: list[TreeParts | None] = []
+        for one, form in zip(found.decoded, self._forms, strict=True):
+            if one is not None:
+                tags = one.preterminals if source.retags else None
+                parts.append(TreeParts(one.spans, evidence.sentence, tags, form))
+            else:
+                parts.append(None if fallback is None else TreeParts(fallback, leaves, None, form))
+        return Parse(
+            objectives,
+            evidence.terminal_ids,
+            tuple(parts),
+            tuple(found.decoded),
+            fallback or [],
+            reason,
+            evidence.chart,
+            evidence.posteriors,
+            candidates=self._candidates(evidence, found) if self.options.has_candidates else (),
+        )
+
+    def _fallback(self, evidence: Evidence) -> LabelledSpans | None:
+        source = self.source
+        return fallback_spans(len(evidence.sentence), self.options.fallback, source.root, source.labels)
+
+    def _candidates(self, evidence: Evidence, found: _Found) -> tuple[ScoredTree, ...]:
+        """The candidates as they are written; the fall-back if there are none."""
+        form = TreeForm(self.source.root, self.options.debinarized, self.source.bare)
+        if not found.candidates:
+            spans, leaves = self._fallback(evidence), self.source.fallback_leaves(evidence)
+            tree = None if spans is None else TreeParts(spans, leaves, None, form).build()
+            return (ScoredTree(-math.inf, tree),)
+        listed = []
+        for one in found.candidates:
+            tags = one.preterminals if self.source.retags else None
+            tree = TreeParts(one.spans, evidence.sentence, tags, form).build()
+            listed.append(ScoredTree(one.log_prob, tree))
+        return tuple(listed)

@@ -1,0 +1,173 @@
+"""A file of another model's posteriors as the source of evidence, for the free and the n-ary decoder.
+
+There is no grammar: its start symbol, labels and tags are taken from the file.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from mbrparse.decode.base.decoders import DecoderSlot
+from mbrparse.decode.base.objectives import OBJECTIVES, Kind
+from mbrparse.decode.base.parser_options import ParserOptions
+from mbrparse.decode.base.span_posteriors import Posteriors
+from mbrparse.decode.base.trees import tagged
+from mbrparse.decode.free.free_decoder import UNLABELLED, FreeDecoder, best_preterminals
+from mbrparse.decode.nary.nary_decoder import NaryDecoder
+from mbrparse.decode.parser.sentences import Batch, Evidence, Sentence
+from mbrparse.decode.posteriors.posteriors_file import GivenPosteriors
+from mbrparse.grammar.charts.base.clock import Clock
+from mbrparse.grammar.charts.base.columns import NO_LABEL
+from mbrparse.grammar.charts.base.span_summary import cell_of
+from mbrparse.grammar.pcfg import UNKNOWN_TERMINAL, IntArray
+from mbrparse.io.errors import InputMismatchError, OptionsError
+from mbrparse.treebank.labels import unescape
+
+# Two tables of scores and one of splits over all spans, in 2 GB as the charts of a parser.
+_SPAN_BYTES = 30
+LONGEST = math.isqrt((2 << 30) // _SPAN_BYTES)
+
+_SERVED = (Kind.FREE, Kind.NARY)
+
+_REMEDY = (
+    "the input must hold the sentences of the posteriors, all of them and in their order (an empty line of "
+    "tokens is a sentence too, traces are no words)"
+)
+
+
+class PosteriorsSource:
+    """The sentences of a file of posteriors."""
+
+    def __init__(self, given: GivenPosteriors, options: ParserOptions) -> None:
+        """Raises OptionsError for objectives and options that need a grammar."""
+        for objective in options.objectives:
+            if objective.kind is Kind.EXACT_F:
+                raise OptionsError(
+                    f"exact F of {objective.name} needs --grammar: posteriors do not tell how probable a "
+                    "span is together with the size of its tree"
+                )
+            if objective.kind not in _SERVED:
+                able = ", ".join(row.name for row in OBJECTIVES.values() if row.kind in _SERVED)
+                raise OptionsError(f"--objective {objective.name} needs --grammar; posteriors serve {able}")
+            if objective.needs_consistency and given.consistent is None:
+                raise OptionsError(
+                    f"--objective {objective.name} needs the array 'consistent' in the file of posteriors "
+                    "(parse -g GRAMMAR --write-posteriors writes it with this objective), or --grammar"
+                )
+        for option, asked in (
+            ("items symbol", options.items == "symbol"),
+            ("precision single", options.precision == "single"),
+            ("engine best-first", options.best_first is not None),
+            ("k-best", options.k_best is not None),
+            ("samples", options.samples is not None),
+            ("prune", options.prune != 0),
+            ("max-samples", options.max_samples is not None),
+            ("max-error", options.max_error is not None),
+            ("sampled-posteriors", options.sampled_posteriors),
+        ):
+            if asked:
+                raise OptionsError(f"--{option} needs --grammar: it is for charts")
+        #: Posteriors know no derivations.
+        self.candidates = None
+        # Posteriors share no memory, and words keep their tags.
+        self.batched, self.retags, self.bare = True, False, frozenset[str]()
+        self._given = given
+        self.clock = Clock(options.max_seconds)
+        self.labels = frozenset(given.labels)
+        self.root = given.usual_root() or UNLABELLED
+        # Roots without a label get the root's, which needs an id even without a posterior.
+        self._labels = given.labels if self.root in self.labels else (*given.labels, self.root)
+        self._root_id = self._labels.index(self.root)
+        self._max_length = options.max_length or LONGEST
+        rows = options.objectives
+        free = tuple(place for place, row in enumerate(rows) if row.kind is Kind.FREE)
+        nary = tuple(place for place, row in enumerate(rows) if row.kind is Kind.NARY)
+        root = self.root if options.unlabelled else None
+        self.slots: tuple[DecoderSlot, ...] = (
+            DecoderSlot(FreeDecoder([rows[place] for place in free], given.tie, root, self.clock), free),
+            DecoderSlot(
+                NaryDecoder([rows[place] for place in nary], given.tie, self.root, self.clock),
+                nary,
+                nary=True,
+            ),
+        )
+
+    def reset(self) -> None:
+        """Do nothing: there are no work arrays."""
+
+    def refused(self, sentence: Sentence, reason: str) -> Evidence:
+        """Evidence of a sentence that falls back for this reason."""
+        return Evidence(sentence, _no_ids(sentence), reason=reason)
+
+    def evidence(self, batch: Batch) -> Iterator[Evidence]:
+        """Yield the evidence of sentences; first raises InputMismatchError for those of another file."""
+        numbered = list(enumerate(batch.sentences, start=batch.first))
+        for index, sentence in numbered:
+            self._check_sentence(index, sentence, batch.source)
+        for index, sentence in numbered:
+            yield self._of_sentence(index, sentence, batch.tokens)
+
+    def _of_sentence(self, index: int, sentence: Sentence, tokens: bool) -> Evidence:
+        if not sentence:
+            return self.refused(sentence, "empty sentence")
+        if len(sentence) > self._max_length:
+            return self.refused(sentence, f"longer than {self._max_length} terminals")
+        length, entries = len(sentence), self._given.entries(index)
+        posteriors = Posteriors.of_entries(
+            length, self._labels, entries, self._given.tie, self._given.consistent_spans(index)
+        )
+        # Tokens get the most probable tags.
+        leaves = _with_tags(sentence, best_preterminals(posteriors)) if tokens else sentence
+        # One word has only one tree, whatever the posteriors.
+        if length > 1 and not (entries.ends - entries.starts > 1).any():
+            return self.refused(leaves, "no posteriors")
+        summary = posteriors.spans
+        whole = cell_of(length, 0, length)
+        if length > 1 and summary.label[whole] == NO_LABEL:
+            summary.label[whole] = self._root_id
+        return Evidence(leaves, _no_ids(leaves), posteriors)
+
+    def fallback_leaves(self, evidence: Evidence) -> Sentence:
+        """The sentence's own: its words have their tags already."""
+        return evidence.sentence
+
+    def check_end(self, done: int, source: str) -> None:
+        """Raise InputMismatchError where an input ends before the file's last sentence."""
+        if done < len(self._given.lengths):
+            raise InputMismatchError(
+                f"there are {len(self._given.lengths)} sentences here, but {source} ends after "
+                f"sentence {done}",
+                source=self._given.source,
+                remedy=_REMEDY,
+            )
+
+    def _check_sentence(self, index: int, sentence: Sentence, source: str) -> None:
+        lengths, number = self._given.lengths, index + 1
+        if number > len(lengths):
+            raise InputMismatchError(
+                f"there are {len(lengths)} sentences here, but {source} goes on with sentence {number}",
+                source=self._given.source,
+                remedy=_REMEDY,
+            )
+        if len(sentence) != lengths[index]:
+            raise InputMismatchError(
+                f"sentence {number} has {lengths[index]} words here, but {len(sentence)} in {source}",
+                source=self._given.source,
+                remedy=_REMEDY,
+            )
+
+
+def _no_ids(sentence: Sentence) -> IntArray:
+    """Without a grammar no terminal has an id."""
+    return np.full(len(sentence), UNKNOWN_TERMINAL, np.int32)
+
+
+def _with_tags(sentence: Sentence, tags: Sequence[str | None]) -> Sentence:
+    """The words under their tags; a sentence of tags is returned as it is."""
+    words = [leaf.label if leaf.word is None else leaf.word for leaf in sentence]
+    if all(tag is None or unescape(tag) == word for tag, word in zip(tags, words, strict=True)):
+        return sentence
+    return tagged(sentence, tags)

@@ -1,0 +1,241 @@
+"""Given trees under a grammar: their probability and expected accuracy."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+from mbrparse.decode.base.objectives import OBJECTIVES
+from mbrparse.decode.base.parser_options import ParserOptions
+from mbrparse.decode.base.span_posteriors import Posteriors
+from mbrparse.decode.base.tree_probability import TreeProbability
+from mbrparse.decode.base.trees import LabelledSpans
+from mbrparse.decode.parser.details import expected_recalls
+from mbrparse.decode.parser.given_trees import Form, GivenTree, find_form, labelled_spans
+from mbrparse.decode.parser.grammar_source import GrammarSource
+from mbrparse.decode.parser.parse_input import check_fit
+from mbrparse.decode.parser.sentences import Batch, Evidence
+from mbrparse.grammar.charts.base.chart import TOO_LARGE
+from mbrparse.grammar.charts.base.span_summary import cell_of
+from mbrparse.grammar.pcfg import PCFG
+from mbrparse.io.errors import ChartOverflowError, NumberRangeError
+from mbrparse.treebank.labels import escape
+from mbrparse.treebank.tree import Tree
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from mbrparse.decode.derivations.items import TreeItems
+    from mbrparse.grammar.charts.base.chart import Chart
+
+Row = dict[str, Any]
+
+#: The columns of a row, in order; ``nodes`` comes last, and is not in tables.
+COLUMNS = (
+    "sentence",
+    "length",
+    "reason",
+    "log_probability",
+    "tree_log_probability",
+    "tree_reason",
+    "posterior",
+    "constituents",
+    "tree_constituents",
+    *(
+        f"expected_{name}{what}"
+        for what in ("", "_recall", "_precision", "_f")
+        for name in ("labelled", "bracketed")
+    ),
+    "expected_consistent",
+    "expected_consistent_recall",
+    "expected_parent_child",
+    "expected_productions",
+    "expected_split_productions",
+)
+ITEMS = COLUMNS[-3:]
+NO_TREE = "no tree"
+FIRST = 100
+
+
+class Scorer:
+    """Scores trees of one form with one grammar.
+
+    With ``items`` rows of binarized trees have the expected numbers of pairs of parent and child and of
+    productions, too; this needs forests, which take longer than charts.
+    """
+
+    def __init__(self, grammar: PCFG, form: Form, items: bool = True, max_length: int | None = None) -> None:
+        asked = OBJECTIVES["productions" if items and form == "binarized" else "labelled-recall"]
+        options = ParserOptions((asked,), max_length=max_length, expectations=True)
+        self._source = GrammarSource(grammar, options)
+        self._grammar = grammar
+        self._form = form
+        self._probability = TreeProbability(grammar)
+        self._items: TreeItems | None = None
+        if options.needs_forest:
+            from mbrparse.decode.derivations.items import TreeItems
+
+            self._items = TreeItems(self._source.charts)
+
+    def check_fit(self, trees: Sequence[GivenTree]) -> None:
+        """Raise InputMismatchError where the grammar knows no terminal of the first trees."""
+        sentences = [given.tree.leaves() for given in trees if given.tree is not None]
+        check_fit(self._source, sentences[:FIRST])
+
+    def rows(self, trees: Sequence[GivenTree], first: int = 0) -> list[Row]:
+        """A row for each tree, in their order; ``first`` is the number of trees before them.
+
+        Raises InputMismatchError and LabelError for a tree that is not of the form.
+        """
+        spans = [
+            None
+            if given.tree is None
+            else labelled_spans(given, self._form, self._source.labels, self._grammar.has_unaries)
+            for given in trees
+        ]
+        sentences = [() if given.tree is None else given.tree.leaves() for given in trees]
+        rows: list[Row] = []
+        batch = Batch(sentences)
+        for piece in batch.pieces():
+            for evidence in self._evidence(piece):
+                place = len(rows)
+                row = self._row(evidence, trees[place].tree, spans[place])
+                rows.append({"sentence": first + place + 1, **row})
+        return rows
+
+    def _evidence(self, batch: Batch) -> Iterator[Evidence]:
+        done = 0
+        try:
+            for evidence in self._source.evidence(batch):
+                yield evidence
+                done += 1
+            return
+        except MemoryError:
+            pass
+        self._source.reset()
+        if self._items is not None:
+            self._items = type(self._items)(self._source.charts)
+        left = batch._replace(sentences=batch.sentences[done:])
+        if len(left.sentences) > 1:
+            for one in left.apart():
+                yield from self._evidence(one)
+        else:
+            yield from (self._source.refused(sentence, TOO_LARGE) for sentence in left.sentences)
+
+    def _row(self, evidence: Evidence, tree: Tree | None, spans: LabelledSpans | None) -> Row:
+        reason = evidence.reason
+        row: Row = dict.fromkeys(COLUMNS[1:])
+        row |= {"length": len(evidence.sentence), "nodes": None}
+        if spans is None or tree is None:
+            return row | {"reason": NO_TREE}
+        row["tree_constituents"] = len(spans)
+        if evidence.posteriors is not None and evidence.chart is not None:
+            try:
+                return row | self._scores(evidence, evidence.posteriors, tree, spans)
+            except (ChartOverflowError, MemoryError):
+                reason = TOO_LARGE
+            except NumberRangeError as error:
+                reason = error.message
+        return row | {"reason": reason}
+
+    def _scores(self, evidence: Evidence, posteriors: Posteriors, tree: Tree, spans: LabelledSpans) -> Row:
+        nary = self._form == "original"
+        log_prob = evidence.chart.log_prob if evidence.chart is not None else -math.inf
+        constituents = self._constituents(posteriors)
+        labelled, bracketed = posteriors.expected_matches(spans, nary)
+        row: Row = {
+            "log_probability": log_prob,
+            **self._tree_probability(evidence, spans, log_prob),
+            "constituents": constituents,
+            **expected_recalls(labelled, bracketed, constituents),
+        }
+        for name, matches in (("labelled", labelled), ("bracketed", bracketed)):
+            row[f"expected_{name}_precision"] = matches / len(spans) if spans else 0.0
+            both = len(spans) + constituents
+            row[f"expected_{name}_f"] = 2 * matches / both if both else 0.0
+        consistent = sum(
+            float(posteriors.consistent[cell_of(posteriors.length, *span[:2])]) for span in spans
+        )
+        row["expected_consistent"] = consistent
+        row["expected_consistent_recall"] = consistent / len(spans) if spans else 0.0
+        if self._items is not None:
+            chart = cast("Chart", evidence.chart)
+            found = self._items.expected(chart, spans, self._tags(tree))
+            row |= {} if found is None else {f"expected_{name}": mass for name, mass in found.items()}
+        row["nodes"] = [[*span, posteriors.labelled(*span)] for span in spans]
+        return row
+
+    def _constituents(self, posteriors: Posteriors) -> float:
+        """The expected number of constituents of the true tree."""
+        if self._form == "original":
+            return posteriors.expected_nary_constituents()
+        if self._grammar.has_unaries:
+            return posteriors.expected_constituents()
+        return float(posteriors.length - 1)
+
+    def _tree_probability(self, evidence: Evidence, spans: LabelledSpans, log_prob: float) -> Row:
+        """The tree's probability, or the reason why it has none."""
+        nary = self._form == "original"
+        if nary and not self._probability.serves_nary:
+            return {"tree_reason": "the grammar has unary rules of continuations"}
+        found = self._probability.log_prob(spans, evidence.terminal_ids, nary)
+        if math.isfinite(found):
+            return {"tree_log_probability": found, "posterior": math.exp(found - log_prob)}
+        return {"tree_reason": self._why_none(spans), "posterior": 0.0}
+
+    def _why_none(self, spans: LabelledSpans) -> str:
+        for _, _, label in spans:
+            if label not in self._source.labels:
+                return f"the grammar has no label {label}"
+        pairs = itertools.pairwise(spans)
+        unary = any(one[:2] == other[:2] for one, other in pairs) or any(e - s == 1 for s, e, _ in spans)
+        if unary and not self._grammar.has_unaries:
+            return "a unary node, but the grammar has no unary rules"
+        return "no derivation of the grammar"
+
+    def _tags(self, tree: Tree) -> list[str | None]:
+        """The labels over the terminals, where the grammar's terminals are words under them."""
+        words = self._grammar.terminal_kind == "words"
+        return [escape(leaf.label) if words and leaf.word is not None else None for leaf in tree.leaves()]
+
+
+def score(
+    grammar: PCFG,
+    trees: Tree | Iterable[Tree | None],
+    *,
+    form: Form | None = None,
+    items: bool = True,
+) -> pd.DataFrame:
+    """Score given trees with a grammar as ``mbrparse score`` does, a row each, in their order.
+
+    Args:
+        grammar: ``train`` or ``read_grammar`` make one.
+        trees: Binarized trees (``read_trees``, a parser's), or original ones of any number of children.
+        form: "binarized" or "original" (default: inferred from the trees).
+        items: Whether to compute expected pairs of parent and child, and productions (they take longer).
+
+    Returns:
+        The columns of docs/formats.md; missing values are NaN.
+
+    Raises:
+        InputMismatchError: A tree is not of the form or has traces, or the grammar knows none of the words.
+        LabelError: A label that no binarizing wrote.
+
+    >>> from mbrparse.grammar.files.grammars import train
+    >>> from mbrparse.treebank.brackets import read_tree
+    >>> known, other = read_tree("(S (NP DT NN) VB)"), read_tree("(S DT (S_Cont NN VB))")
+    >>> found = score(train([known, known, other]), [known, other])
+    >>> found[["posterior", "expected_labelled_recall"]].round(3).to_dict("list")
+    {'posterior': [0.667, 0.333], 'expected_labelled_recall': [0.833, 0.667]}
+    """
+    import pandas as pd
+
+    listed = [trees] if isinstance(trees, Tree) else trees
+    given = [GivenTree("<trees>", number, tree) for number, tree in enumerate(listed, start=1)]
+    scorer = Scorer(grammar, find_form(given, form).form, items)
+    scorer.check_fit(given)
+    rows = scorer.rows(given)
+    table = pd.DataFrame(rows, columns=list(COLUMNS)).set_index("sentence")
+    return table.astype({name: "float64" for name in COLUMNS[3:] if name != "tree_reason"})

@@ -1,0 +1,200 @@
+"""The sentences to parse, terminals of trees or lines of tokens, and what is known of them."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from mbrparse.decode.base.span_posteriors import Posteriors, SentenceChart
+from mbrparse.grammar.pcfg import IntArray
+from mbrparse.io.errors import CorpusError
+from mbrparse.io.files import read_lines, source_name
+from mbrparse.run.in_order import Chunk, Part
+from mbrparse.treebank.brackets import WHITE, is_comment, read_leaves, without_carriages
+from mbrparse.treebank.clean import TRACE
+from mbrparse.treebank.tree import Tree
+
+InputForm = Literal["trees", "tokens"]
+# Sentences of more words gain nothing from others in their batch.
+LONG = 100
+# A sentence's terminals; their tags or words are parsed, and they are kept under the guessed tree.
+Sentence = tuple[Tree, ...]
+
+
+class Batch(NamedTuple):
+    """Sentences that are parsed together.
+
+    ``first`` is the number of sentences before them, ``tokens`` whether they are bare words, which may need
+    tags, ``source`` the file that they were read from.
+    """
+
+    sentences: Sequence[Sentence]
+    first: int = 0
+    tokens: bool = False
+    source: str = "<sentences>"
+
+    def apart(self) -> Iterator[Batch]:
+        """Each sentence as a batch of its own."""
+        return self._cut(range(len(self.sentences) + 1))
+
+    def pieces(self) -> Iterator[Batch]:
+        """The same sentences in order; long ones are alone, since they may need much memory."""
+        cuts = {0, len(self.sentences)}
+        for place, sentence in enumerate(self.sentences):
+            if len(sentence) > LONG:
+                cuts.update((place, place + 1))
+        return self._cut(sorted(cuts))
+
+    def _cut(self, cuts: Iterable[int]) -> Iterator[Batch]:
+        for begin, end in itertools.pairwise(cuts):
+            yield self._replace(sentences=self.sentences[begin:end], first=self.first + begin)
+
+
+class Evidence(NamedTuple):
+    """The posteriors of a sentence's spans, and their chart if they come from one.
+
+    A source makes it, of a grammar (``grammar_source``) or of a file of posteriors (``posteriors_source``),
+    and has the decoders for it. ``sentence`` are the leaves of its trees, ``reason`` says why nothing is
+    decoded.
+    """
+
+    sentence: Sentence
+    terminal_ids: IntArray
+    posteriors: Posteriors | None = None
+    chart: SentenceChart | None = None
+    reason: str | None = None
+
+    @property
+    def spent(self) -> float:
+        """The seconds that the sentence's chart took."""
+        return 0.0 if self.chart is None else self.chart.spent
+
+
+def batch_of(chunk: Chunk, first: int) -> Batch:
+    """The sentences of a chunk that comes after ``first`` others; raises BracketError."""
+    return Batch(list(sentences_of(chunk)), first, chunk.form == "tokens", chunk.source)
+
+
+def batch_of_part(part: Part) -> Batch:
+    """The sentences of a part of a chunk; raises BracketError."""
+    whole = batch_of(part.chunk, 0)
+    return whole._replace(sentences=whole.sentences[part.first : part.last])
+
+
+def batch_of_sentences(sentences: Tree | str | Iterable[Tree | str | Sequence[str | Tree]]) -> Batch:
+    """Sentences as a program has them: trees (of which the terminals are taken), strings of words, or lists.
+
+    A single tree, or a string with one sentence a line, will do too.
+
+    >>> [len(sentence) for sentence in batch_of_sentences(["the dog barks", "it sleeps"]).sentences]
+    [3, 2]
+    """
+    if isinstance(sentences, Tree):
+        sentences = [sentences]
+    elif isinstance(sentences, str):
+        sentences = sentences.removesuffix("\n").split("\n") if sentences else []
+    listed = list(sentences)
+    tokens = bool(listed) and not any(
+        isinstance(one, Tree) or any(isinstance(part, Tree) for part in one) for one in listed
+    )
+    return Batch([_sentence(one) for one in listed], tokens=tokens)
+
+
+def _sentence(one: Tree | str | Sequence[str | Tree]) -> Sentence:
+    if isinstance(one, Tree):
+        return tuple(leaf for leaf in one.leaves() if leaf.label != TRACE)
+    parts = _tokens(one.replace("\n", " ")) if isinstance(one, str) else one
+    return tuple([part if isinstance(part, Tree) else Tree(part) for part in parts])
+
+
+def _tokens(line: str) -> list[str]:
+    """The words of a line: what stands between blanks and tabs, whatever else it holds."""
+    return [token for token in without_carriages(line).rstrip("\n").replace("\t", " ").split(" ") if token]
+
+
+def read_chunks(
+    path: str | Path,
+    form: InputForm | None = None,
+    encoding: str = "utf-8",
+    first_size: int = 100,
+    size: int = 512,
+) -> Iterator[Chunk]:
+    """Yield the sentences of a file of trees or of lines of tokens, ``size`` a chunk (at first fewer).
+
+    Without ``form``, the first character that is not white space tells: a bracket begins trees, before which
+    comments may stand. Raises CorpusError for an input without sentences.
+    """
+    source = source_name(path)
+    lines = read_lines(path, encoding)
+    head: list[str] = []
+    for line in lines:
+        head.append(line)
+        if line.strip(WHITE) and not (is_comment(line) and form != "tokens"):
+            break
+    else:
+        if form == "trees" or not any(line.strip(WHITE) for line in head):
+            raise CorpusError("no sentences in the input", source=source)
+    if form is None:
+        form = "trees" if head[-1].lstrip(WHITE).startswith("(") else "tokens"
+    # Lines that were read ahead keep their numbers: nothing is dropped.
+    return _chunks(itertools.chain(head, lines), source, form, first_size, size)
+
+
+def sentences_of(chunk: Chunk) -> Iterator[Sentence]:
+    """The sentences of a chunk, trees without their traces; raises BracketError.
+
+    An empty line of tokens and an empty parse are sentences without terminals.
+    """
+    if chunk.form == "trees":
+        for leaves in read_leaves(chunk.lines, chunk.source, chunk.first_line):
+            yield tuple(leaf for leaf in leaves if leaf.label != TRACE)
+    else:
+        for line in chunk.lines:
+            yield tuple(map(Tree, _tokens(line.replace("(", "-LRB-").replace(")", "-RRB-"))))
+
+
+def sentence_ends(chunk: Chunk) -> Iterator[tuple[int, int]]:
+    """Yield where sentences end among a chunk's lines, and about how many words each has."""
+    depth, words = 0, 0
+    trees = chunk.form == "trees"
+    for end, line in enumerate(chunk.lines, start=1):
+        if trees:
+            if depth == 0 and is_comment(line):
+                continue
+            opened = line.count("(")
+            depth += opened - line.count(")")
+            words += max(0, len(line.split()) - opened)
+            if depth != 0 or not words:
+                continue
+        else:
+            words = len(line.split())
+        yield end, words
+        words = 0
+
+
+def read_sentences(
+    path: str | Path, form: InputForm | None = None, encoding: str = "utf-8"
+) -> Iterator[Sentence]:
+    """Yield the sentences of a file one by one; see ``read_chunks``."""
+    return itertools.chain.from_iterable(map(sentences_of, read_chunks(path, form, encoding)))
+
+
+def _chunks(
+    lines: Iterable[str], source: str, form: InputForm, first_size: int, size: int
+) -> Iterator[Chunk]:
+    """Cut where no bracket is open, so that no tree is torn apart."""
+    wanted = first_size
+    first_line, depth, complete = 1, 0, 0
+    held: list[str] = []
+    for number, line in enumerate(lines, start=1):
+        held.append(line)
+        if form == "trees" and not (depth == 0 and is_comment(line)):
+            depth += line.count("(") - line.count(")")
+        complete += depth == 0
+        if complete >= wanted and depth == 0:
+            yield Chunk(source, first_line, form, held)
+            wanted, first_line, complete, held = size, number + 1, 0, []
+    if held:
+        yield Chunk(source, first_line, form, held)

@@ -1,0 +1,60 @@
+"""Which labels may stand over which spans of a sentence: what a pruned chart has nodes of."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from mbrparse.grammar.charts.base.lexicon import Words
+from mbrparse.grammar.charts.base.rule_tables import Ints
+from mbrparse.grammar.charts.base.span_summary import SpanEntries
+from mbrparse.grammar.kernel import kernel
+
+
+class Alive(NamedTuple):
+    """The labels as bits of each cell, and each symbol's label."""
+
+    bits: npt.NDArray[np.uint64]  # [end, start, label // 64]
+    label: Ints
+
+
+def alive_labels(length: int, entries: SpanEntries, threshold: float, label: Ints, n_labels: int) -> Alive:
+    """Those whose posterior is more than the threshold.
+
+    >>> one, two = np.ones(1, np.int32), np.zeros(1, np.int32)
+    >>> entries = SpanEntries(two, one, 70 * one, np.ones(1), np.ones(1))
+    >>> alive_labels(1, entries, 0.5, one, 71).bits[1, 0].tolist()
+    [0, 64]
+    """
+    bits = np.zeros((length + 1, length, (n_labels + 63) // 64), np.uint64)
+    _mark(bits, entries, threshold)
+    return Alive(bits, label)
+
+
+@kernel
+def _mark(bits: npt.NDArray[np.uint64], entries: SpanEntries, threshold: float) -> None:
+    for entry in range(len(entries.g)):
+        if entries.g[entry] > threshold:
+            label = entries.label_ids[entry]
+            word = np.uint64(1) << np.uint64(label & 63)
+            bits[entries.ends[entry], entries.starts[entry], label >> 6] |= word
+
+
+def alive_words(words: Words, alive: Alive) -> Words:
+    """The lexical entries of symbols that may stand over their words."""
+    position = np.repeat(np.arange(len(words.entry_start) - 1), np.diff(words.entry_start))
+    label = alive.label[words.entry_symbol]
+    bits = alive.bits[position + 1, position, label >> 6] >> (label & 63).astype(np.uint64)
+    kept = np.flatnonzero(bits & np.uint64(1))
+    first = np.searchsorted(kept, words.entry_start).astype(np.int32)
+    return Words(first, words.entry_symbol[kept], words.entry_prob[kept])
+
+
+@kernel
+def is_alive(alive: Alive, start: int, end: int, symbol: int) -> bool:
+    """Whether a symbol may stand over a span."""
+    label = alive.label[symbol]
+    word: np.uint64 = alive.bits[end, start, label >> 6] >> np.uint64(label & 63)
+    return bool(word & np.uint64(1))

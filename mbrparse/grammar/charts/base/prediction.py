@@ -1,0 +1,115 @@
+"""What may begin where, in view of what ends there: the step of Earley's algorithm that predicts.
+
+A symbol begins at a position only if it is a left corner of the right sibling of some node that ends there,
+or at the sentence's begin a left corner of a root. Others are of no tree, and sparse charts and forests leave
+them out, which among the symbols of large grammars are most. Sets of symbols are bits. In very large grammars
+neighbours share one: more is predicted then, and nothing lost.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mbrparse.grammar.charts.base.rule_tables import Ints, Rules
+from mbrparse.grammar.kernel import kernel
+
+Bits = NDArray[np.uint64]
+Flags = NDArray[np.uint8]
+
+# A set of symbols has so many bits at most, and so many left children have sets of their own: 4 MB.
+_MOST_SYMBOLS, _MOST_LEFTS = 1 << 13, 1 << 12
+
+
+class Prediction(NamedTuple):
+    """Symbols that may come next, in words of bits: symbol s is bit ``s >> shift``."""
+
+    is_selective: bool  # else everything is predicted
+    shift: int
+    left_shift: int
+    first: Bits  # [words] those that begin a sentence
+    after: Bits  # [left >> left_shift, words] those that begin where such a left child ends (``left_index``)
+
+
+def prediction(
+    rules: Rules, unary_parent: Ints, unary_child: Ints, left_index: Ints, n_left: int
+) -> Prediction:
+    """What a grammar's rules predict.
+
+    >>> one, none = np.ones(1, np.int32), np.zeros(0, np.int32)  # S=2 -> A=0 B=1
+    >>> rules = Rules(3, 2 * one, 0 * one, one, np.ones(1), none, none, none, np.eye(3)[2], none, 0)
+    >>> predicted = prediction(rules, none, none, np.array([0, -1, -1], np.int32), 1)
+    >>> predicted.first.tolist(), predicted.after.tolist()  # S and A, and B after A
+    ([5], [[2]])
+    """
+    shift = max(int(rules.n_symbols - 1).bit_length() - _MOST_SYMBOLS.bit_length() + 1, 0)
+    left_shift = max(int(n_left - 1).bit_length() - _MOST_LEFTS.bit_length() + 1, 0)
+    count = (rules.n_symbols - 1 >> shift) + 1
+    corners = np.zeros((count, (count + 63) // 64), np.uint64)
+    own = np.arange(count)
+    corners[own, own >> 6] = np.uint64(1) << (own & 63).astype(np.uint64)
+    parent, child = (
+        np.append(rules.parent, unary_parent) >> shift,
+        np.append(rules.left, unary_child) >> shift,
+    )
+    after = np.zeros((max((n_left - 1 >> left_shift) + 1, 1), corners.shape[1]), np.uint64)
+    siblings = _different(left_index[rules.left] >> left_shift, rules.right >> shift)
+    _fill(corners, _different(parent, child), after, siblings)
+    first = np.bitwise_or.reduce(corners[np.flatnonzero(rules.root_prob > 0) >> shift], axis=0)
+    # A small grammar predicts nearly all of its symbols; to look at each takes longer.
+    is_selective = bool(np.bitwise_count(after).sum() < len(after) * count / 2)
+    return Prediction(is_selective, shift, left_shift, first, after)
+
+
+def _different(first: Ints, second: Ints) -> tuple[Ints, Ints]:
+    """The different ones of pairs."""
+    pairs = np.unique(first.astype(np.int64) << 32 | second)
+    return (pairs >> 32).astype(np.int32), (pairs & 0xFFFFFFFF).astype(np.int32)
+
+
+@kernel
+def _fill(corners: Bits, children: tuple[Ints, Ints], after: Bits, siblings: tuple[Ints, Ints]) -> None:
+    """Close the rows of left corners, and add up those of right siblings."""
+    grows = True
+    while grows:
+        grows = _add_rows(corners, corners, children)
+    _add_rows(after, corners, siblings)
+
+
+@kernel
+def _add_rows(into: Bits, rows: Bits, pairs: tuple[Ints, Ints]) -> bool:
+    """Add to the first row of each pair the second; returns whether that brought anything new."""
+    to, taken = pairs
+    grows = False
+    for place in range(len(to)):
+        for word in range(rows.shape[1]):
+            before = into[to[place], word]
+            both = before | rows[taken[place], word]
+            into[to[place], word] = both
+            grows |= both != before
+    return grows
+
+
+@kernel
+def predict(predicted: Flags, prediction: Prediction, row: Bits, ending: Ints, position: int) -> None:
+    """Say of each symbol if it may begin at a position; ``row`` is scratch, a set.
+
+    ``ending`` [left child + 1] says where the nodes that end there begin, by symbol.
+    """
+    if not prediction.is_selective:
+        predicted[position] = 1
+        return
+    row[:] = 0
+    if position == 0:
+        for word in range(len(row)):
+            row[word] = prediction.first[word]
+    for left in range(len(ending) - 1):
+        if ending[left + 1] > ending[left]:
+            after = prediction.after[left >> prediction.left_shift]
+            for word in range(len(row)):
+                row[word] |= after[word]
+    for symbol in range(predicted.shape[1]):
+        bit = symbol >> prediction.shift
+        predicted[position, symbol] = row[bit >> 6] >> np.uint64(bit & 63) & np.uint64(1)

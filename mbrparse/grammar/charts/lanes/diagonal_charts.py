@@ -1,0 +1,106 @@
+"""Charts of sentences that are filled one by one, by diagonals: the memory that they share."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mbrparse.grammar.charts.base.clock import Clock
+from mbrparse.grammar.charts.base.rule_tables import Floats
+from mbrparse.grammar.charts.base.span_summary import SpanSummary
+from mbrparse.grammar.charts.base.vector import aligned_rows
+from mbrparse.grammar.charts.lanes.dense_derivation import LaneNodes, room_for_nodes
+from mbrparse.grammar.charts.lanes.dense_state import DenseState
+from mbrparse.grammar.charts.lanes.dense_summary import WideLabels
+from mbrparse.grammar.charts.lanes.diagonal_state import Diagonals
+from mbrparse.grammar.charts.lanes.diagonal_summary import (
+    InsideOutside,
+    diagonal_derivation,
+    diagonal_posteriors,
+    rows_of,
+)
+from mbrparse.grammar.charts.lanes.number_range import PRODUCT_POWER
+
+
+class DiagonalCharts:
+    """Drives the kernels of the layout of ``diagonal_state``.
+
+    Where a chart is ``rescaled``, its kernel changes the sentence's powers of two by word, and the values of
+    its entries with them.
+    """
+
+    def __init__(self, labels: WideLabels, scratch: Floats, clock: Clock) -> None:
+        self._labels, self._clock = labels, clock
+        self._lanes, self._dtype = scratch.shape[1], scratch.dtype
+        nothing = aligned_rows(0, self._dtype)
+        self._charts = InsideOutside(nothing[:, 0], nothing[:, 0], aligned_rows(2, self._dtype))
+        self._columns, self._rows = [nothing, nothing], aligned_rows(3, self._dtype)
+        # By length, bound and least value; they hold columns.
+        self._layouts: dict[tuple[int, int, float], Diagonals] = {}
+        self._bound = np.finfo(self._dtype).maxexp // 4
+        self._least = 2.0 ** -PRODUCT_POWER[self._dtype.name]
+
+    def posteriors(self, state: DenseState, summary: SpanSummary, rescaled: bool) -> tuple[float, float]:
+        """Fill inside, outside and the summary [1, cell], but words that are not certain.
+
+        Returns the sentence's probability (scaled) and the largest outside value; not numbers where values
+        may have left the numbers' range.
+        """
+        layout = self._layout(state, rescaled, self._least)
+        self._grow("inside", state, layout)
+        self._grow("outside", state, layout)
+        found = diagonal_posteriors(state, layout, self._labels, self._charts, summary, self._clock.stop)
+        self._clock.check()
+        return found
+
+    def derivation(self, state: DenseState, rescaled: bool, tolerance: float) -> LaneNodes | None:
+        """The best derivation; None where values may have left the numbers' range."""
+        layout = self._layout(state, rescaled, self._least)
+        self._grow("inside", state, layout)
+        nodes, stack = room_for_nodes(1, state.longest)
+        chart, stop = self._charts.inside, self._clock.stop
+        kept = diagonal_derivation(state, layout, chart, tolerance, stack, nodes, stop)
+        self._clock.check()
+        return nodes if kept else None
+
+    def rows(self, state: DenseState) -> tuple[Floats, Floats]:
+        """The inside and outside values last computed, [rows, 1] in the order of dense charts."""
+        return self._rows_of(state, self._charts.inside), self._rows_of(state, self._charts.outside)
+
+    def inside_rows(self, state: DenseState) -> Floats:
+        """The first of them, or those of the best derivations."""
+        return self._rows_of(state, self._charts.inside)
+
+    def _rows_of(self, state: DenseState, chart: Floats) -> Floats:
+        rows = np.empty((state.longest * (state.longest + 1) // 2 * state.n_wide, 1), self._dtype)
+        rows_of(state, self._layout(state, rescaled=False, least=self._least), chart, rows)
+        return rows
+
+    def _layout(self, state: DenseState, rescaled: bool, least: float) -> Diagonals:
+        n, bound = state.longest, self._bound if rescaled else 0
+        if (known := self._layouts.get((n, bound, least))) is not None:
+            return known
+        blocks = -(-n // self._lanes)
+        # An odd number of cache lines: neighbouring diagonals do not fight for the same places of a cache.
+        pitch = (blocks | 1) * self._lanes
+        rows = state.n_wide * (n + 1)
+        if len(self._columns[0]) < rows:
+            self._columns = [aligned_rows(rows, self._dtype), aligned_rows(rows, self._dtype)]
+            self._layouts.clear()
+        self._layouts[n, bound, least] = layout = Diagonals(
+            blocks * self._lanes - 1 - n,
+            pitch,
+            (n + 1) * pitch,
+            self._columns[0],
+            self._columns[1],
+            self._rows,
+            bound,
+            least,
+        )
+        return layout
+
+    def _grow(self, name: str, state: DenseState, layout: Diagonals) -> None:
+        """Make sure that a chart is large enough."""
+        numbers = state.n_wide * layout.plane
+        if len(getattr(self._charts, name)) < numbers:
+            chart = aligned_rows(numbers // self._lanes, self._dtype).reshape(-1)
+            self._charts = self._charts._replace(**{name: chart})

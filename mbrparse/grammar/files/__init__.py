@@ -1,0 +1,1 @@
+"""Grammars of any kind in files, and other programs' formats of them."""

@@ -1,0 +1,187 @@
+"""Whole grammars: trained from trees in memory, read, written, and described in numbers."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from decimal import Decimal
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, get_args
+
+from mbrparse.grammar.fields_file import fields_of, format_number
+from mbrparse.grammar.grammar_file import (
+    DOP_MAGIC,
+    read_rules_with_tagger,
+    rules_of,
+    with_tagger,
+    write_rules,
+)
+from mbrparse.grammar.grammar_kinds import Grammar
+from mbrparse.grammar.pcfg import PCFG
+from mbrparse.grammar.rules import RuleSet, TerminalKind, is_terminal
+from mbrparse.grammar.training.induce import train_by_counting
+from mbrparse.grammar.words.unknown import UnknownKind, UnknownWords
+from mbrparse.io.errors import GrammarError
+from mbrparse.io.files import read_lines
+from mbrparse.treebank.corpora import SourceTree
+from mbrparse.treebank.tree import Tree
+
+if TYPE_CHECKING:
+    from mbrparse.grammar.dop.addressed_treebank import AddressedTreebank
+
+
+def train(
+    trees: Sequence[Tree],
+    terminals: TerminalKind = "tags",
+    *,
+    unknown: UnknownKind | Literal["none"] | None = None,
+    rare: int | None = None,
+) -> PCFG:
+    """A grammar counted from binarized trees: relative frequencies, as ``mbrparse train`` has them.
+
+    Args:
+        trees: Binarized trees (``read_trees``).
+        terminals: What sentences are made of: "tags", or "words" under their preterminals.
+        unknown: The model of unseen words: "signature" (capitals, digits, hyphen and suffix; the default
+            with words), "collins" (the tag of a tagger, which is trained here), or "none": sentences with
+            one have no parse.
+        rare: Words seen fewer times than this represent unseen ones (default: the model's).
+
+    Raises:
+        GrammarError: There are no trees, or a tree is not binarized (the message names its place, from 1),
+            or an argument means nothing.
+
+    >>> from mbrparse.treebank.brackets import read_tree
+    >>> train([read_tree("(S (NP a b) c)"), read_tree("(S (NP a b) (NP a b))")]).log_prob.round(3).tolist()
+    [0.0, -0.693, -0.693]
+    """
+    for name, value, known in (
+        ("terminals", terminals, get_args(TerminalKind)),
+        ("unknown", unknown, (None, "none", *get_args(UnknownKind))),
+    ):
+        if value not in known:
+            raise GrammarError(f"{name} is one of {', '.join(map(str, known))}, not {value!r}")
+    wrong = next((tree for tree in trees if not isinstance(tree, Tree)), None)
+    if wrong is not None:
+        raise GrammarError(
+            f"a {type(wrong).__name__}, not a Tree",
+            remedy="Tree.from_nltk, read_tree, read_trees make them",
+        )
+    placed = (SourceTree("<trees>", number, tree) for number, tree in enumerate(trees, start=1))
+    if unknown is None and terminals == "words":
+        unknown = "signature"
+    model = None if unknown == "none" else unknown
+    return PCFG.from_rules(train_by_counting(placed, terminals, model, rare).rules)
+
+
+def read_grammar(path: str | Path) -> PCFG:
+    """Read a grammar file, with the tagger beside it if it has one (``-``: standard input).
+
+    Raises FileError, and GrammarError with file, line and remedy.
+    """
+    return PCFG.from_rules(read_rules_with_tagger(path))
+
+
+def read_any_grammar(path: str | Path) -> Grammar:
+    """Read a grammar file of either kind, a PCFG's or a DOP grammar's; raises as ``read_grammar``."""
+    found = read_rules_or_treebank(path)
+    unknown = with_tagger(found.unknown, path)
+    if isinstance(found, RuleSet):
+        return PCFG.from_rules(replace(found, unknown=unknown))
+    from mbrparse.grammar.dop.dop_grammar import DopGrammar
+
+    return DopGrammar.of_treebank(replace(found, unknown=unknown))
+
+
+def read_rules_or_treebank(path: str | Path) -> RuleSet | AddressedTreebank:
+    """What a grammar file of either kind holds; raises GrammarError, FileError."""
+    lines = read_lines(path)
+    begun: list[str] = []
+    for line in lines:
+        begun.append(line)
+        if fields := fields_of(line):
+            if fields[0] == DOP_MAGIC:
+                from mbrparse.grammar.dop.dop_file import read_treebank
+
+                return read_treebank(chain(begun, lines), path)
+            break
+    return rules_of(chain(begun, lines), path)
+
+
+def write_grammar(grammar: PCFG, path: str | Path) -> None:
+    """Write a grammar file (``-``: standard output), complete or not at all, with its tagger beside it.
+
+    Raises FileError, and GrammarError for a grammar that was not made of rules.
+
+    >>> from mbrparse.treebank.brackets import read_tree
+    >>> write_grammar(train([read_tree("(S (NP a b) c)")]), "-")
+    mbrparse-grammar 1
+    terminals tags
+    start S 1 1
+    rules 2
+    1 1 NP -> 'a' 'b'
+    1 1 S -> NP 'c'
+    end
+    """
+    if grammar.rules is None:
+        raise GrammarError("the rules of this grammar are not known", remedy="train it, or read it, here")
+    write_rules(grammar.rules, path)
+
+
+def describe(rules: RuleSet) -> dict[str, str]:
+    """Name each figure that ``mbrparse grammar info`` prints.
+
+    Symbols are what rules rewrite or combine: nonterminals, and tags that stand in binary rules.
+    """
+    arity = Counter(_kind(rule.children) for rule in rules.rules)
+    terminals = {child for rule in rules.rules for child in rule.children if is_terminal(child)}
+    nonterminals = {rule.parent for rule in rules.rules} | rules.start.keys()
+    combined = {child for rule in rules.rules if len(rule.children) > 1 for child in rule.children}
+    start = sorted(rules.start.items(), key=lambda item: (-item[1].probability, item[0]))
+    return {
+        "terminals": f"{rules.terminal_kind}, {len(terminals)}",
+        **({"unknown words": _unknown(rules.unknown)} if rules.terminal_kind == "words" else {}),
+        "nonterminals": str(len(nonterminals)),
+        "symbols": str(len(nonterminals | combined)),
+        "rules": str(len(rules.rules)),
+        **{f"  {kind}": str(count) for kind, count in sorted(arity.items())},
+        "start": ", ".join(f"{name} {weight.probability:.4f}" for name, weight in start),
+    }
+
+
+def describe_treebank(treebank: AddressedTreebank) -> dict[str, str]:
+    """The same of a DOP grammar.
+
+    Fragments are counted at every node that has them; the reduction's rules are those of ``grammar convert``.
+    """
+    from mbrparse.grammar.dop.dop_grammar import number_of_fragments
+    from mbrparse.grammar.dop.reduction import count_rules
+
+    fragments = number_of_fragments(treebank)
+    start = sorted(treebank.start.items(), key=lambda item: (-item[1], item[0]))
+    return {
+        "method": "dop",
+        "weights": treebank.weighting,
+        "depth of fragments": "any" if treebank.max_depth is None else f"at most {treebank.max_depth}",
+        "terminals": f"{treebank.terminal_kind}, {len(treebank.terminals)}",
+        **({"unknown words": _unknown(treebank.unknown)} if treebank.terminal_kind == "words" else {}),
+        "labels": str(len(treebank.labels)),
+        "trees": format_number(treebank.trees),
+        "nodes": format_number(float(treebank.count.sum())),
+        "addresses": str(len(treebank.count)),
+        "fragments": str(fragments) if fragments < 10**15 else f"{Decimal(fragments):.3e}",
+        "rules of the reduction": str(count_rules(treebank)),
+        "start": ", ".join(f"{name} {count / treebank.trees:.4f}" for name, count in start),
+    }
+
+
+def _unknown(model: UnknownWords | None) -> str:
+    return "none" if model is None else f"{model.kind}, of words seen fewer than {model.rare} times"
+
+
+def _kind(children: tuple[str, ...]) -> str:
+    if len(children) == 1:
+        return "lexical" if is_terminal(children[0]) else "unary"
+    return "binary" if len(children) == 2 else "longer"

@@ -1,0 +1,166 @@
+"""A grammar counted from binarized trees: rules, the model of unknown words, statistics.
+
+Probabilities are relative frequencies without smoothing (Goodman 1996, section 5).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from mbrparse.grammar.rules import Rule, RuleSet, TerminalKind, is_terminal, quote, relative_frequencies
+from mbrparse.grammar.words.tagger import Tagger
+from mbrparse.grammar.words.unknown import MODELS, Collins, UnknownKind, UnknownWords
+from mbrparse.io.errors import GrammarError
+from mbrparse.io.log import Log, Progress, no_log, no_progress
+from mbrparse.treebank.corpora import SourceTree
+from mbrparse.treebank.labels import escape
+from mbrparse.treebank.tree import Tree
+
+if TYPE_CHECKING:
+    from mbrparse.grammar.training.tag_statistics import Statistics
+
+_REMEDY = "binarize the trees first: mbrparse binarize"
+
+
+def induce(trees: Iterable[SourceTree], terminal_kind: TerminalKind) -> RuleSet:
+    """Count the rules of binarized trees.
+
+    With terminals ``tags`` the tags are the terminals; with ``words`` they are preterminals over their
+    words. A node with one child counts as a unary rule; where that child is a terminal, its tag becomes a
+    preterminal over it: ``NP -> PRP`` and ``PRP -> 'PRP'``, since an NP that were rewritten as the
+    terminal itself would be a preterminal, and no constituent. Raises GrammarError for a node with more
+    than two children, and if there is no tree.
+
+    >>> from mbrparse.treebank.brackets import read_tree
+    >>> tree = SourceTree("", 1, read_tree("(NP (DT the) (NN dog))"))
+    >>> [str(rule) for rule in induce([tree], "words").rules]
+    ['NP -> DT NN', "DT -> 'the'", "NN -> 'dog'"]
+    >>> tree = SourceTree("", 1, read_tree("(S (NP (PRP he)) (VBZ is))"))
+    >>> [str(rule) for rule in induce([tree], "tags").rules]
+    ["S -> NP 'VBZ'", 'NP -> PRP', "PRP -> 'PRP'"]
+    """
+    start: Counter[str] = Counter()
+    # Plain tuples, since a Rule for each node would take twice the time.
+    inner: Counter[tuple[str, str, str]] = Counter()
+    unary: Counter[tuple[str, str]] = Counter()
+    lexical: Counter[tuple[str, str]] = Counter()
+    words = terminal_kind == "words"
+
+    def name(node: Tree) -> str:
+        if node.children:
+            return node.label
+        return escape(node.label) if words and node.word is not None else quote(node.label)
+
+    for source, line, tree in trees:
+        if not tree.children:
+            raise GrammarError("a tree without constituents", source=source, line=line, remedy=_REMEDY)
+        start[tree.label] += 1
+        stack = [tree]
+        while stack:
+            node = stack.pop()
+            children = node.children
+            if len(children) > 2:
+                raise GrammarError(
+                    f"constituent {node.label} has {len(children)} children, not 2",
+                    source=source,
+                    line=line,
+                    remedy=_REMEDY,
+                )
+            if not node.label or is_terminal(node.label):
+                raise GrammarError(
+                    f"constituent label {node.label!r} cannot stand in a grammar",
+                    source=source,
+                    line=line,
+                    remedy=_REMEDY,
+                )
+            if len(children) == 2:
+                inner[node.label, name(children[0]), name(children[1])] += 1
+            elif children[0].children:
+                unary[node.label, children[0].label] += 1
+            else:
+                tag, word = children[0].label, children[0].word if words else None
+                unary[node.label, escape(tag)] += 1
+                lexical[tag, tag if word is None else word] += 1
+                continue
+            for child in children:
+                if child.children:
+                    stack.append(child)
+                elif words and child.word is not None:
+                    lexical[child.label, child.word] += 1
+    if not start:
+        raise GrammarError("no trees to train on", remedy="give binarized trees: mbrparse binarize")
+    counts: dict[Rule, float] = {
+        Rule(parent, (left, right)): count for (parent, left, right), count in inner.items()
+    }
+    for (parent, only), count in unary.items():
+        counts[Rule(parent, (only,))] = count
+    for (tag, terminal), count in lexical.items():
+        counts[Rule(escape(tag), (quote(terminal),))] = count
+    return relative_frequencies(terminal_kind, dict(start), counts)
+
+
+class Counted(NamedTuple):
+    """A counted grammar; statistics only where asked for."""
+
+    rules: RuleSet
+    statistics: Statistics | None
+
+
+def train_by_counting(
+    trees: Iterable[SourceTree],
+    terminals: TerminalKind,
+    unknown: UnknownKind | None = None,
+    rare: int | None = None,
+    statistics: bool = False,
+    log: Log = no_log,
+    progress: Progress = no_progress,
+) -> Counted:
+    """Relative frequencies of binarized trees; with ``unknown``, rare words represent unknown ones.
+
+    Words seen fewer than ``rare`` times are rare (None: the model's own threshold); Collins's model gets
+    its tagger. Trees are kept in memory only where they are read twice. Raises GrammarError for trees
+    that are not binary, without any, and for ``unknown`` where terminals are tags.
+
+    >>> from mbrparse.treebank.brackets import read_tree
+    >>> tree = SourceTree("", 1, read_tree("(NP (DT the) (NN dog))"))
+    >>> [str(rule) for rule in train_by_counting([tree], "words", "signature").rules.rules]
+    ['NP -> DT NN', "DT -> '(UNKNOWN)'", "NN -> '(UNKNOWN)'"]
+    """
+    if unknown is not None and terminals != "words":
+        raise GrammarError("among tags there are no unknown words", remedy="train with words as terminals")
+    if unknown is None:
+        trees = progress(trees, "reading")
+        kept = list(trees) if statistics else None
+        rules = induce(trees if kept is None else kept, terminals)
+        return Counted(rules, None if kept is None else _statistics(kept, terminals))
+    originals = list(progress(trees, "reading"))
+    replaced, model = replace_unknown(originals, unknown, rare)
+    rules = induce(progress(replaced, "counting", len(replaced)), terminals)
+    counts = _statistics(replaced, terminals) if statistics else None
+    return Counted(replace(rules, unknown=with_trained_tagger(model, originals, log)), counts)
+
+
+def replace_unknown(
+    trees: Sequence[SourceTree], unknown: UnknownKind, rare: int | None = None
+) -> tuple[list[SourceTree], UnknownWords]:
+    """Trees whose rare words are replaced by the terminals of unknown words, and the model of these."""
+    kind = MODELS[unknown]
+    return kind.learn(trees, kind.default_rare if rare is None else rare)
+
+
+def with_trained_tagger(model: UnknownWords, trees: Sequence[SourceTree], log: Log = no_log) -> UnknownWords:
+    """The model, with a tagger of these trees if it needs one."""
+    if not isinstance(model, Collins):
+        return model
+    log(f"training the tagger on {len(trees)} sentences ...")
+    return model.with_tagger(Tagger.train(tree for _, _, tree in trees))
+
+
+def _statistics(trees: Iterable[SourceTree], terminals: TerminalKind) -> Statistics:
+    # Imported here since its module loads the kernels of charts.
+    from mbrparse.grammar.training.tag_statistics import count_statistics
+
+    return count_statistics(trees, terminals)

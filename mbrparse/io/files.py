@@ -1,0 +1,224 @@
+"""Opening inputs and writing outputs, with ``-`` for the standard streams.
+
+Outputs are written to a temporary file and renamed when complete (``replacements``), so that an interrupted
+run leaves either the old file or none, never half a file. Devices and pipes are written directly
+(``path_kinds``).
+"""
+
+from __future__ import annotations
+
+import codecs
+import io
+import os
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import BinaryIO, TextIO
+
+from mbrparse.io.errors import FileError
+from mbrparse.io.path_kinds import STANDARD, is_file, is_written_in_place, open_descriptor
+from mbrparse.io.replacements import Replacement, atomic_outputs, replacing, unwritable
+
+__all__ = [
+    "STANDARD",
+    "atomic_outputs",
+    "check_output",
+    "decode_lines",
+    "open_input",
+    "open_output",
+    "open_output_bytes",
+    "read_lines",
+    "source_name",
+]
+
+# Halves of characters, which no output can hold.
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+# Byte-order marks that no UTF-8 text begins with, the longer before those that they begin with.
+_MARKS = {
+    codecs.BOM_UTF32_LE: "utf-32",
+    codecs.BOM_UTF32_BE: "utf-32",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
+
+#: How many bytes are decoded at a time.
+_PIECE = 2**16
+
+#: Half characters, which file names that are not UTF-8 are made of, can only be written escaped.
+_ERRORS = "backslashreplace"
+
+
+def source_name(path: str | Path) -> str:
+    """How a path is called in messages.
+
+    >>> source_name("-"), source_name("a.mrg")
+    ('<stdin>', 'a.mrg')
+    """
+    return "<stdin>" if str(path) == STANDARD else str(path)
+
+
+@contextmanager
+def open_input(path: str | Path) -> Iterator[BinaryIO]:
+    """Open a file, or standard input for ``-``, for reading bytes; within, nothing else is done.
+
+    Raises FileError where it cannot be opened or read.
+    """
+    try:
+        if str(path) == STANDARD:
+            yield sys.stdin.buffer
+        else:
+            with open(path, "rb") as stream:
+                yield stream
+    except FileNotFoundError:
+        raise FileError("no such file", source=str(path)) from None
+    except IsADirectoryError:
+        raise FileError("is a directory, not a file", source=source_name(path)) from None
+    except OSError as error:
+        raise FileError(f"cannot be read ({error.strerror})", source=source_name(path)) from None
+
+
+def read_lines(path: str | Path, encoding: str | None = None) -> Iterator[str]:
+    """Yield the decoded lines of a file; they end at ``\\n`` alone, and a byte-order mark is dropped.
+
+    A mark of UTF-16 or UTF-32 says what the text is, where it would be read as UTF-8. Without ``encoding``:
+    of a kind of file that is in UTF-8 and no other, such as a grammar. Raises FileError, with the line, where
+    the bytes are not text in the encoding.
+    """
+    with open_input(path) as stream:
+        yield from decode_lines(stream, source_name(path), encoding)
+
+
+def decode_lines(stream: BinaryIO, source: str, encoding: str | None = None) -> Iterator[str]:
+    """Yield the lines of an open stream, as ``read_lines`` does of a file; messages call it ``source``."""
+    number, begun = 1, ""
+    try:
+        for text in _decoded(stream, _decoder("utf-8" if encoding is None else encoding)):
+            if _SURROGATE.search(text):  # of encodings that write characters by their numbers
+                raise UnicodeError
+            *lines, begun = (begun + text).split("\n")
+            if number == 1 and lines:
+                lines[0] = lines[0].removeprefix("\ufeff")
+            for line in lines:
+                yield line + "\n"
+            number += len(lines)
+    except UnicodeError:
+        raise FileError(
+            f"bytes that are not {encoding or 'utf-8'}",
+            source=source,
+            line=number,
+            remedy="convert it: iconv -f latin1 -t utf-8"
+            if encoding is None
+            else "name the file's encoding, e.g. --encoding latin-1",
+        ) from None
+    if begun:
+        yield begun.removeprefix("\ufeff") if number == 1 else begun
+
+
+def _decoded(stream: BinaryIO, decoder: codecs.IncrementalDecoder) -> Iterator[str]:
+    """Yield the text of a stream piece by piece, all that precedes bad bytes before UnicodeError."""
+    more = True
+    first: bytes | None = b""
+    while more:
+        # What a pipe holds now, without waiting for more.
+        data: bytes = stream.read1(_PIECE)  # type: ignore[attr-defined]
+        more = bool(data)
+        if first is not None:
+            data = first + data
+            if more and any(mark.startswith(data) for mark in _MARKS):  # it may be one, when there is more
+                first = data
+                continue
+            first, decoder = None, _as_marked(data, decoder)
+        before = decoder.getstate()
+        try:
+            text = decoder.decode(data, final=not more)
+        except UnicodeError:
+            decoder.setstate(before)
+            yield _up_to_bad_bytes(decoder, data)
+            raise
+        yield text
+
+
+def _as_marked(data: bytes, decoder: codecs.IncrementalDecoder) -> codecs.IncrementalDecoder:
+    """The decoder for text that begins so: what would be UTF-8 is not with the mark of another encoding."""
+    if type(decoder) not in map(codecs.getincrementaldecoder, ("utf-8", "utf-8-sig")):
+        return decoder
+    return next((_decoder(name) for mark, name in _MARKS.items() if data.startswith(mark)), decoder)
+
+
+def _up_to_bad_bytes(decoder: codecs.IncrementalDecoder, data: bytes) -> str:
+    good: list[str] = []
+    with suppress(UnicodeError):
+        for place in range(len(data)):
+            good.append(decoder.decode(data[place : place + 1]))
+    return "".join(good)
+
+
+def _decoder(encoding: str) -> codecs.IncrementalDecoder:
+    try:
+        io.TextIOWrapper(io.BytesIO(), encoding)  # which refuses what is no text encoding (rot13, base64)
+        return codecs.getincrementaldecoder(encoding)()
+    except (LookupError, ValueError):  # ValueError: a name with a zero in it
+        raise FileError(f"there is no encoding {encoding!r}", remedy="e.g. --encoding latin-1") from None
+
+
+@contextmanager
+def open_output(path: str | Path) -> Iterator[TextIO]:
+    """Open a UTF-8 text output, or standard output for ``-``; complete or absent, never half.
+
+    Raises FileError where it cannot be opened or written.
+    """
+    with _as_file_errors(path):
+        if str(path) == STANDARD:
+            # Whatever the terminal speaks, data are UTF-8.
+            if isinstance(sys.stdout, io.TextIOWrapper):
+                sys.stdout.reconfigure(encoding="utf-8", errors=_ERRORS, newline="\n")
+            yield sys.stdout
+            sys.stdout.flush()
+        else:
+            with (
+                _descriptor(path) as handle,
+                open(handle, "w", encoding="utf-8", errors=_ERRORS, newline="\n", closefd=False) as stream,
+            ):
+                yield stream
+
+
+@contextmanager
+def open_output_bytes(path: str | Path) -> Iterator[BinaryIO]:
+    """Open a file for bytes, complete or absent as ``open_output`` has it; raises FileError."""
+    with _as_file_errors(path), _descriptor(path) as handle, open(handle, "wb", closefd=False) as stream:
+        yield stream
+
+
+def check_output(path: str | Path) -> None:
+    """Raise FileError where an output could not be opened: before work is done for it."""
+    if is_file(path):
+        with _as_file_errors(path):
+            Replacement(path)
+
+
+@contextmanager
+def _as_file_errors(path: str | Path) -> Iterator[None]:
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise unwritable("<stdout>" if str(path) == STANDARD else path, error) from None
+
+
+@contextmanager
+def _descriptor(path: str | Path) -> Iterator[int]:
+    """Where to write what is meant for a path."""
+    if not is_written_in_place(path):
+        with replacing(path) as handle:
+            yield handle
+        return
+    there = open_descriptor(path)
+    handle = os.open(path, os.O_WRONLY | os.O_APPEND) if there is None else os.dup(there)
+    try:
+        yield handle
+    finally:
+        os.close(handle)
