@@ -24,8 +24,8 @@ from mbrparse.decode.free.free_decoder import best_bracketing
 from mbrparse.decode.nary.nary_decoder import best_constituents
 from mbrparse.decode.parser.parser import Parser
 from mbrparse.decode.posteriors.posteriors_file import read_posteriors
-from mbrparse.grammar.charts import clock as clocks
 from mbrparse.grammar.charts import factory
+from mbrparse.grammar.charts.base import clock as clocks
 from mbrparse.grammar.charts.base.chart import Chart, Wanted
 from mbrparse.grammar.charts.base.clock import Clock
 from mbrparse.grammar.charts.base.packed_forest import STOPPED

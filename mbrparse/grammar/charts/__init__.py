@@ -1,1 +1,1 @@
-"""Charts of a sentence: inside, outside, Viterbi, posteriors. Packed forests, and lanes for small grammars."""
+"""Charts of a sentence: inside, outside, Viterbi, posteriors. Packed forests, and lanes for batches."""
