@@ -123,6 +123,7 @@ class _Blocks:
         binary = np.zeros((len(kept.binary), 1)) if listed else np.zeros_like(tables.by_pair)
         lexical, start = np.zeros_like(kept.lexical), np.zeros_like(kept.start)
         log_probs = expect_sentences(self._corpus, tables, first, last, binary, lexical, start)
+        NO_LIMIT.check()  # sums are of no use where it was interrupted
         counts = binary[:, 0] if listed else _counts_of_pairs(self._grammar, kept.binary, binary)
         return Expectations(RuleValues(counts, lexical, start), log_probs)
 
