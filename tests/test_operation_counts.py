@@ -24,7 +24,7 @@ from mbrparse.grammar.charts.base.rule_tables import SparseTables, chart_rules, 
 from mbrparse.grammar.charts.factory import ChartFactory, suits_dense
 from mbrparse.grammar.charts.forest import forests
 from mbrparse.grammar.charts.lanes import dense_charts, dense_readings, diagonal_charts
-from mbrparse.grammar.charts.lanes.dense_tables import TILE, DenseTables, dense_tables
+from mbrparse.grammar.charts.lanes.dense_state import TILE, DenseTables, dense_tables
 from mbrparse.grammar.pcfg import PCFG, IntArray
 from mbrparse.grammar.training.induce import induce
 from mbrparse.treebank.binarize import Binarization

@@ -24,22 +24,25 @@ from mbrparse.grammar.charts.base.span_summary import (
 )
 from mbrparse.grammar.charts.base.vector import VECTOR_BYTES, aligned_rows
 from mbrparse.grammar.charts.lanes.dense_derivation import dense_derivations, room_for_nodes
-from mbrparse.grammar.charts.lanes.dense_inside import dense_inside, dense_roots, dense_viterbi
-from mbrparse.grammar.charts.lanes.dense_outside import dense_outside
+from mbrparse.grammar.charts.lanes.dense_passes import (
+    dense_inside,
+    dense_outside,
+    dense_roots,
+    dense_viterbi,
+    enter_words,
+)
 from mbrparse.grammar.charts.lanes.dense_readings import DenseReadings, Filled
 from mbrparse.grammar.charts.lanes.dense_state import (
     DenseState,
     Entries,
     Group,
     dense_state,
-    enter_words,
+    dense_tables,
     room_for_group,
 )
 from mbrparse.grammar.charts.lanes.dense_summary import wide_labels
-from mbrparse.grammar.charts.lanes.dense_tables import dense_tables
-from mbrparse.grammar.charts.lanes.diagonal_charts import DiagonalCharts
+from mbrparse.grammar.charts.lanes.diagonal_charts import DiagonalCharts, Recognition
 from mbrparse.grammar.charts.lanes.number_range import NumberRange
-from mbrparse.grammar.charts.lanes.recognition import Recognition
 from mbrparse.grammar.pcfg import PCFG, IntArray
 
 Scaled = tuple[npt.NDArray[np.float64], float]

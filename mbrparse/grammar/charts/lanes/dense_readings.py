@@ -9,7 +9,7 @@ import numpy as np
 from mbrparse.grammar.charts.base.rule_tables import Floats
 from mbrparse.grammar.charts.base.span_summary import SpanEntries, SpanSummary, cell_of
 from mbrparse.grammar.charts.base.vector import VECTOR_BYTES
-from mbrparse.grammar.charts.lanes.dense_state import DenseState, Group
+from mbrparse.grammar.charts.lanes.dense_state import DenseState, DenseTables, Group
 from mbrparse.grammar.charts.lanes.dense_summary import (
     EntryRoom,
     WideLabels,
@@ -17,10 +17,9 @@ from mbrparse.grammar.charts.lanes.dense_summary import (
     dense_entries,
     dense_entries_alone,
     dense_summary,
+    dense_words,
     entry_room,
 )
-from mbrparse.grammar.charts.lanes.dense_tables import DenseTables
-from mbrparse.grammar.charts.lanes.dense_words import dense_words
 
 WordMasses = list[list[dict[int, float]]]  # [lane][position]: posteriors of preterminals' labels
 

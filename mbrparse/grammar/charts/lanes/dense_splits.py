@@ -27,7 +27,7 @@ from mbrparse.grammar.charts.base.vector import (
     store_to,
     zeros,
 )
-from mbrparse.grammar.charts.lanes.dense_tables import DenseTables
+from mbrparse.grammar.charts.lanes.dense_state import DenseTables
 from mbrparse.grammar.kernel import kernel
 
 

@@ -1,20 +1,133 @@
-"""What the dense kernels work on: a group of sentences, one a lane (see ``vector``).
+"""What the dense kernels take: a grammar's rules, a group of sentences, and where their cells are.
 
-Row ``offsets[start] + end * n_wide + symbol`` of a chart belongs to a cell of the upper triangle.
-Shorter sentences leave the cells beyond their end empty, so that sentences of different length may share
-a group; no lane ever sees another one, hence the values of a sentence do not depend on its company.
+Symbols fall into two kinds.  *Wide* ones are parents of binary rules: they
+stand in cells of any width.  *Narrow* ones only have lexical rules (in a
+treebank grammar: the tags); they live in cells of width one and are kept out
+of all loops over wider cells.
 """
 
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from mbrparse.grammar.charts.base.rule_tables import Floats, Ints, Offsets
-from mbrparse.grammar.charts.lanes.dense_tables import DenseTables
-from mbrparse.grammar.kernel import kernel
+from mbrparse.grammar.charts.base.rule_tables import (
+    Floats,
+    Indices,
+    Ints,
+    Offsets,
+    Rules,
+    starts,
+    wide_symbols,
+)
+
+TILE = 4  # pairs with the same left child that are summed side by side
+
+
+class DenseTables(NamedTuple):
+    """Rules for the kernels that hold every wide symbol in every cell."""
+
+    tile_left: Indices  # wide id of the left child of tile q
+    tile_right: Indices  # wide ids of its TILE right children (some idle)
+    sum_start: Indices  # rules between wide children, by parent: rows sum_start[A]..
+    sum_pair: Indices
+    sum_prob: Floats
+    pair_start: Indices  # the same rules by pair, for the way down
+    pair_parent: Indices
+    pair_prob: Floats
+    narrow: NarrowRules
+    root: Floats  # by wide id
+    symbol: Ints  # symbol id of each wide id
+    wide_at_one: bool  # whether some wide symbol is lexical too
+
+
+class NarrowRules(NamedTuple):
+    """Rules with a narrow child; each group is indexed by its narrow child."""
+
+    left_start: Indices  # narrow left, wide right
+    left_parent: Indices
+    left_other: Indices
+    left_prob: Floats
+    right_start: Indices  # wide left, narrow right
+    right_parent: Indices
+    right_other: Indices
+    right_prob: Floats
+    both_start: Indices  # two narrow children, by the left one
+    both_parent: Indices
+    both_other: Indices
+    both_prob: Floats
+
+
+def dense_tables(rules: Rules, dtype: Any = np.float64) -> DenseTables:
+    """Arrange the rules for dense cells."""
+    symbol = wide_symbols(rules)
+    wide_id = np.full(rules.n_symbols, -1, np.int64)
+    wide_id[symbol] = np.arange(len(symbol))
+    parent, left, right = (wide_id[ids] for ids in (rules.parent, rules.left, rules.right))
+    inner = np.flatnonzero((left >= 0) & (right >= 0))
+    tile_left, tile_right, slot = _tiles(left[inner], right[inner], len(symbol))
+    order = np.lexsort((slot, parent[inner]))
+    by_pair = np.lexsort((parent[inner], slot))
+    prob = rules.prob[inner].astype(dtype)
+    lexical_wide = wide_id[rules.lexical_symbol] >= 0
+    return DenseTables(
+        tile_left=tile_left,
+        tile_right=tile_right,
+        sum_start=starts(parent[inner][order], len(symbol)),
+        sum_pair=slot[order].astype(np.uint32),
+        sum_prob=prob[order],
+        pair_start=starts(slot[by_pair], len(tile_right)),
+        pair_parent=parent[inner][by_pair].astype(np.uint32),
+        pair_prob=prob[by_pair],
+        narrow=_narrow_rules(rules, wide_id, dtype),
+        root=rules.root_prob[symbol].astype(dtype),
+        symbol=symbol,
+        wide_at_one=bool(lexical_wide.any()),
+    )
+
+
+def _tiles(
+    left: NDArray[Any], right: NDArray[Any], n_wide: int
+) -> tuple[Indices, Indices, NDArray[np.int64]]:
+    """Cut the distinct pairs into tiles; also each rule's pair as a slot of the tiles."""
+    pairs, rule_pair = np.unique(left * n_wide + right, return_inverse=True)
+    tile_left: list[int] = []
+    tile_right: list[int] = []
+    slot = np.zeros(len(pairs), np.int64)
+    for first in np.unique(pairs // max(n_wide, 1)):
+        members = np.flatnonzero(pairs // n_wide == first)
+        for begin in range(0, len(members), TILE):
+            chunk = members[begin : begin + TILE]
+            slot[chunk] = len(tile_right) + np.arange(len(chunk))
+            seconds = [int(pair % n_wide) for pair in pairs[chunk]]
+            tile_left.append(int(first))
+            # Idle places take other symbols: the same one twice would wait for itself.
+            idle = [symbol for symbol in range(n_wide) if symbol not in seconds] + TILE * seconds[-1:]
+            tile_right += (seconds + idle)[:TILE]
+    return np.array(tile_left, np.uint32), np.array(tile_right, np.uint32), slot[rule_pair]
+
+
+def _narrow_rules(rules: Rules, wide_id: NDArray[np.int64], dtype: Any) -> NarrowRules:
+    left_wide, right_wide = wide_id[rules.left] >= 0, wide_id[rules.right] >= 0
+    groups: list[NDArray[Any]] = []
+    for chosen, key, other, other_ids in (
+        (~left_wide & right_wide, rules.left, rules.right, wide_id),
+        (left_wide & ~right_wide, rules.right, rules.left, wide_id),
+        (~left_wide & ~right_wide, rules.left, rules.right, np.arange(rules.n_symbols)),
+    ):
+        picked = np.flatnonzero(chosen)
+        # Neighbouring rules have different parents where possible: their sums can overlap in time.
+        picked = picked[np.lexsort((rules.parent[picked], other[picked], key[picked]))]
+        groups += [
+            starts(key[picked], rules.n_symbols),
+            wide_id[rules.parent[picked]].astype(np.uint32),
+            other_ids[other[picked]].astype(np.uint32),
+            rules.prob[picked].astype(dtype),
+        ]
+    return NarrowRules(*groups)
 
 
 class Entries(NamedTuple):
@@ -65,28 +178,6 @@ def room_for_group(entries: Entries, lanes: int, longest: int) -> Group:
         np.empty(words, np.int32),
         np.zeros(lanes, np.int32),
     )
-
-
-@kernel
-def enter_words(entries: Entries, tokens: Ints, group: Group) -> int:
-    """Enter the words of sentences whose lengths are there, one after the other; returns their entries."""
-    word, entry = 0, 0
-    for lane in range(len(group.length)):
-        group.power[lane] = 0
-        for position in range(group.entry_start.shape[1]):
-            group.entry_start[lane, position] = entry
-            if position >= group.length[lane]:
-                continue
-            token = tokens[word]
-            group.shift[word] = entries.shift[token]
-            group.power[lane] += entries.shift[token]
-            word += 1
-            for rule in range(entries.start[token], entries.start[token + 1]):
-                group.entry_symbol[entry] = entries.symbol[rule]
-                group.entry_prob[entry] = entries.prob[rule]
-                group.entry_wide[entry] = entries.wide[rule]
-                entry += 1
-    return entry
 
 
 def dense_state(

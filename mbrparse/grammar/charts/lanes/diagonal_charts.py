@@ -1,24 +1,31 @@
-"""Charts of sentences that are filled one by one, by diagonals: the memory that they share."""
+"""Charts of sentences that are filled one by one, by diagonals: the memory that they share.
+
+``Recognition`` fills one to see whether a grammar has a tree for a sentence at all, where numbers are too
+small to tell.
+"""
 
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from mbrparse.grammar.charts.base.clock import Clock
-from mbrparse.grammar.charts.base.rule_tables import Floats
+from mbrparse.grammar.charts.base.lexicon import Lexicon, lexical_entries
+from mbrparse.grammar.charts.base.rule_tables import Floats, Rules
 from mbrparse.grammar.charts.base.span_summary import SpanSummary
 from mbrparse.grammar.charts.base.vector import aligned_rows
 from mbrparse.grammar.charts.lanes.dense_derivation import LaneNodes, room_for_nodes
-from mbrparse.grammar.charts.lanes.dense_state import DenseState
+from mbrparse.grammar.charts.lanes.dense_state import DenseState, dense_tables
 from mbrparse.grammar.charts.lanes.dense_summary import WideLabels
-from mbrparse.grammar.charts.lanes.diagonal_state import Diagonals
-from mbrparse.grammar.charts.lanes.diagonal_summary import (
+from mbrparse.grammar.charts.lanes.diagonal_passes import (
     InsideOutside,
     diagonal_derivation,
     diagonal_posteriors,
     rows_of,
 )
+from mbrparse.grammar.charts.lanes.diagonal_state import Diagonals
 from mbrparse.grammar.charts.lanes.number_range import PRODUCT_POWER
+from mbrparse.grammar.pcfg import IntArray
 
 
 class DiagonalCharts:
@@ -104,3 +111,26 @@ class DiagonalCharts:
         if len(getattr(self._charts, name)) < numbers:
             chart = aligned_rows(numbers // self._lanes, self._dtype).reshape(-1)
             self._charts = self._charts._replace(**{name: chart})
+
+
+class Recognition:
+    """Looks for the best derivation where all probabilities above zero are one: no value is anything else."""
+
+    def __init__(
+        self, rules: Rules, lexicon: Lexicon, dtype: npt.DTypeLike, diagonals: DiagonalCharts
+    ) -> None:
+        certain = rules._replace(
+            prob=(rules.prob > 0).astype(np.float64), root_prob=(rules.root_prob > 0).astype(np.float64)
+        )
+        self._tables = dense_tables(certain, dtype)
+        self._lexicon = lexicon
+        self._entry_prob = (lexicon.prob > 0).astype(dtype)
+        self._diagonals = diagonals
+
+    def derives(self, tokens: IntArray, state: DenseState) -> bool:
+        """Whether there is, or may be, a tree for two tokens or more; ``state`` is that of them alone."""
+        entries, _ = lexical_entries(self._lexicon, tokens)
+        group = state.group._replace(entry_prob=self._entry_prob[entries])
+        state = state._replace(tables=self._tables, group=group)
+        nodes = self._diagonals.derivation(state, rescaled=False, tolerance=0.0)
+        return nodes is None or bool(nodes.top[0] > 0)
