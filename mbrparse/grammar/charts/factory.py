@@ -1,13 +1,14 @@
-"""Filling charts: batches of sentences, and the choice of the kernel."""
+"""Filling charts: batches of sentences, and the choice of the backend (``BACKENDS``)."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
-from typing import Literal
+from typing import Literal, NamedTuple, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mbrparse.grammar.charts.base.chart import Cell, Chart, Wanted
 from mbrparse.grammar.charts.base.clock import NO_LIMIT, Clock
@@ -23,6 +24,7 @@ Kernel = Literal["dense", "forest"]
 
 #: How much better a candidate must be to replace an earlier one, relative.
 TIE = {"double": 1e-9, "single": 1e-5}
+Scaled = tuple[NDArray[np.float64], float]
 _DTYPES = {"double": np.float64, "single": np.float32}
 
 #: Beyond so many wide symbols most are zero in most cells, unless each has rules with many others.
@@ -59,8 +61,34 @@ def suits_dense(rules: Rules) -> bool:
     return symbols <= MAX_DENSE_SYMBOLS
 
 
+class Backend(Protocol):
+    """One kind of chart, for one grammar."""
+
+    def groups(self, charts: Sequence[Chart]) -> Iterator[list[Chart]]:
+        """Which charts are filled at once."""
+        ...
+
+    def fill(self, charts: Sequence[Chart], wanted: Wanted) -> Sequence[Chart]:
+        """Fill a group of charts; returns those that need more range. Raises TimeLimitError."""
+        ...
+
+    def cell(self, chart: Chart, start: int, end: int) -> tuple[IntArray, Scaled, Scaled] | None:
+        """Symbols of a span, inside and outside values, each with its log scale (None: see ``fill``)."""
+        ...
+
+
+class BackendRow(NamedTuple):
+    """Which grammars and sentences a kind of chart takes, and what makes it."""
+
+    kernel: Kernel
+    precision: Precision
+    least_length: int
+    suits: Callable[[PCFG], bool]
+    make: Callable[[ChartFactory, Precision], Backend]
+
+
 class ChartFactory:
-    """Fills charts for one grammar, in batches, with the kernel that suits grammar and length.
+    """Fills charts for one grammar, in batches, with the backend that suits grammar and length.
 
     ``kernel`` takes that choice away (for tests and benchmarks); a grammar with unary rules is for forests,
     whatever its size. Values of a sentence do not depend on its batch. Forests' posteriors are of ``label``
@@ -85,11 +113,15 @@ class ChartFactory:
             raise GrammarError(
                 "the dense kernel takes no unary rules", remedy="leave the choice to the grammar"
             )
-        self._forced: Kernel | None = "forest" if grammar.has_unaries else kernel
-        self._is_dense = suits_dense(chart_rules(grammar))
-        self._dense_charts: DenseCharts | None = None
-        self._double_dense_charts: DenseCharts | None = None
         self._label = grammar.label_ids if label is None else label
+        self._rows = [row for row in BACKENDS if self._serves(row, kernel)]
+        self._backends: dict[BackendRow, Backend] = {}
+
+    def _serves(self, row: BackendRow, kernel: Kernel | None) -> bool:
+        if row.kernel == "forest":
+            return True
+        suits = row.suits(self.grammar) if kernel is None else row.kernel == kernel
+        return suits and row.precision in ("double", self.precision)
 
     def charts(self, sentences: Sequence[IntArray]) -> list[Chart]:
         """One chart for each sentence of known terminals (one or more each)."""
@@ -109,23 +141,22 @@ class ChartFactory:
             self._fill(group, wanted)
 
     def _groups(self, charts: Sequence[Chart]) -> Iterator[list[Chart]]:
-        """The charts that are filled together, all by one kernel."""
-        dense = [chart for chart in charts if self._kernel(chart) == "dense"]
-        if dense:
-            yield from self._dense.groups(dense)
-        for chart in charts:
-            if self._kernel(chart) == "forest":
-                yield [chart]
+        """The charts that are filled together, all by one backend."""
+        for row in self._rows:
+            mine = [chart for chart in charts if self._rows_of(chart)[0] is row]
+            if mine:
+                yield from self._backend(row).groups(mine)
+
+    def _rows_of(self, chart: Chart) -> list[BackendRow]:
+        """The backends of a chart, each of which takes over what those before it have no range for."""
+        return [row for row in self._rows if row.least_length <= chart.length]
 
     def _fill(self, group: Sequence[Chart], wanted: Wanted) -> None:
-        left = group
-        if self._kernel(group[0]) == "dense":
-            # A lane whose values left the numbers' range is left to wider numbers, then forests.
-            left = self._dense.fill(group, wanted)
-            if left and self.precision == "single":
-                left = [still for chart in left for still in self._double_dense.fill([chart], wanted)]
-        if left:
-            self.forests.fill(left, wanted)
+        for row in self._rows_of(group[0]):
+            backend = self._backend(row)
+            group = [left for part in backend.groups(group) for left in backend.fill(part, wanted)]
+            if not group:
+                return
 
     def _fill_in_time(self, group: Sequence[Chart]) -> Sequence[Chart]:
         """Fill charts, and return them; where the time of one does not suffice for all, each has its own."""
@@ -145,8 +176,8 @@ class ChartFactory:
 
     def cell(self, chart: Chart, start: int, end: int) -> Cell:
         """Inside and outside of one span's symbols."""
-        found = self._dense.cell(chart, start, end) if self._kernel(chart) == "dense" else None
-        symbols, inside, outside = found or self.forests.cell(chart, start, end)
+        found = (self._backend(row).cell(chart, start, end) for row in self._rows_of(chart))
+        symbols, inside, outside = next(values for values in found if values is not None)
         with np.errstate(divide="ignore"):
             log_inside, log_outside = np.log(inside[0]) + inside[1], np.log(outside[0]) + outside[1]
         live, met = inside[0] > 0, (inside[0] > 0) & (outside[0] > 0)
@@ -156,25 +187,13 @@ class ChartFactory:
         """The forest of a chart, whoever filled that."""
         return self.forests.forest(chart)
 
-    def _kernel(self, chart: Chart) -> Kernel:
-        if self._forced is not None and chart.length > 1:
-            return self._forced
-        return "dense" if self._is_dense and chart.length > 1 else "forest"
+    def _backend(self, row: BackendRow) -> Backend:
+        if row not in self._backends:
+            self._backends[row] = row.make(self, row.precision)
+        return self._backends[row]
 
-    @property
-    def _dense(self) -> DenseCharts:
-        if self._dense_charts is None:
-            self._dense_charts = self._new_dense(self.precision)
-        return self._dense_charts
-
-    @property
-    def _double_dense(self) -> DenseCharts:
-        """The dense charts of what single precision has no range for."""
-        if self._double_dense_charts is None:
-            self._double_dense_charts = self._new_dense("double")
-        return self._double_dense_charts
-
-    def _new_dense(self, precision: Precision) -> DenseCharts:
+    def lanes(self, precision: Precision) -> DenseCharts:
+        """Lanes of numbers of a precision; ties are those of the precision that is asked for."""
         return DenseCharts(self.grammar, _DTYPES[precision], TIE[self.precision], self._clock)
 
     @cached_property
@@ -182,3 +201,24 @@ class ChartFactory:
         """The forests of what lanes do not take."""
         count = int(self._label.max(initial=-1)) + 1
         return ForestAnswers(self.grammar, self._label, count, TIE[self.precision], self._clock)
+
+
+def _suits_lanes(grammar: PCFG) -> bool:
+    return not grammar.has_unaries and suits_dense(chart_rules(grammar))
+
+
+def _suits_all(_: PCFG) -> bool:
+    return True
+
+
+def _forests(factory: ChartFactory, _: Precision) -> Backend:
+    return factory.forests
+
+
+#: In the order in which they are asked. What one has no range for is left to the next; a new kind of chart is
+#: a folder and a row.
+BACKENDS = (
+    BackendRow("dense", "single", 2, _suits_lanes, ChartFactory.lanes),
+    BackendRow("dense", "double", 2, _suits_lanes, ChartFactory.lanes),
+    BackendRow("forest", "double", 1, _suits_all, _forests),
+)

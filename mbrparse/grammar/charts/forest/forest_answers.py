@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -45,13 +45,19 @@ class ForestAnswers:
         self._label, self._n_labels = label, n_labels
         self._held: _Held | None = None
 
-    def fill(self, charts: Sequence[Chart], wanted: Wanted) -> None:
+    def groups(self, charts: Sequence[Chart]) -> Iterator[list[Chart]]:
+        """Each chart by itself."""
+        for chart in charts:
+            yield [chart]
+
+    def fill(self, charts: Sequence[Chart], wanted: Wanted) -> Sequence[Chart]:
         """Fill charts; one that does not fit is left without a parse. Raises TimeLimitError."""
         for chart in charts:
             try:
                 self._fill(chart, wanted)
             except ChartOverflowError:
                 chart.give_up(TOO_LARGE)
+        return []
 
     def _fill(self, chart: Chart, wanted: Wanted) -> None:
         if wanted.derivations and wanted == Wanted(False, True) and not self._holds(chart):
