@@ -17,8 +17,7 @@ from mbrparse.grammar.charts.base.chart import Wanted
 from mbrparse.grammar.charts.base.clock import NO_LIMIT
 from mbrparse.grammar.charts.dop.dop_charts import DopCharts, DopTreeProbability
 from mbrparse.grammar.charts.dop.dop_forest import Memory, dop_forest
-from mbrparse.grammar.charts.dop.dop_inside import dop_inside
-from mbrparse.grammar.charts.dop.dop_outside import dop_outside
+from mbrparse.grammar.charts.dop.dop_passes import dop_inside, dop_outside
 from mbrparse.grammar.charts.dop.dop_tables import dop_tables
 from mbrparse.grammar.charts.factory import ChartFactory
 from mbrparse.grammar.dop.addressed_treebank import AddressedTreebank, Weighting, address_trees

@@ -28,8 +28,7 @@ from mbrparse.grammar.charts.base.chart import Wanted
 from mbrparse.grammar.charts.base.clock import NO_LIMIT
 from mbrparse.grammar.charts.factory import ChartFactory
 from mbrparse.grammar.charts.forest_charts import ForestCharts
-from mbrparse.grammar.charts.pruned_charts import PrunedChart, PrunedCharts
-from mbrparse.grammar.charts.pruning import Pruning
+from mbrparse.grammar.charts.pruning import PrunedChart, PrunedCharts, Pruning
 from mbrparse.grammar.grammar_file import write_rules
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.projection import expected_symbols, projected_grammar

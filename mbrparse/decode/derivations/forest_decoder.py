@@ -17,8 +17,7 @@ from mbrparse.decode.derivations.objective_search import GrammarTree, ObjectiveS
 from mbrparse.decode.derivations.pruned_forest import Selection
 from mbrparse.decode.derivations.search_memory import PrunedForests, new_cells
 from mbrparse.grammar.charts.base.chart import Chart
-from mbrparse.grammar.charts.base.columns import Labels, Spans
-from mbrparse.grammar.charts.base.nodes import columns_of
+from mbrparse.grammar.charts.base.columns import Labels, Spans, columns_of
 from mbrparse.grammar.charts.base.packed_forest import Forest
 from mbrparse.grammar.charts.base.rule_tables import Ints
 from mbrparse.grammar.charts.factory import TIE

@@ -28,8 +28,7 @@ from mbrparse.decode.derivations.search_memory import (
     new_sums,
     new_values,
 )
-from mbrparse.grammar.charts.base.columns import Spans
-from mbrparse.grammar.charts.base.nodes import SYMBOL_IDS, columns_of
+from mbrparse.grammar.charts.base.columns import SYMBOL_IDS, Spans, columns_of
 from mbrparse.grammar.charts.base.packed_forest import Forest, forest_cell
 from mbrparse.grammar.charts.base.rule_tables import Floats, Ints
 from mbrparse.grammar.charts.forest.forests import Forests

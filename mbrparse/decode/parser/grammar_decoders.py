@@ -14,8 +14,7 @@ from mbrparse.decode.free.free_decoder import FreeDecoder
 from mbrparse.decode.nary.nary_decoder import NaryDecoder
 from mbrparse.grammar.charts.base.chart import Derivation, Wanted
 from mbrparse.grammar.charts.base.clock import Clock
-from mbrparse.grammar.charts.base.columns import Labels, Spans
-from mbrparse.grammar.charts.base.nodes import columns_of
+from mbrparse.grammar.charts.base.columns import Labels, Spans, columns_of
 from mbrparse.grammar.charts.factory import TIE, ChartFactory
 from mbrparse.grammar.grammar_kinds import Grammar
 from mbrparse.grammar.pcfg import PCFG, FloatArray
@@ -127,7 +126,7 @@ class GrammarDecoders:
 
             return BestFirstCharts(self.grammar, options.best_first, self.clock)
         if self._pruning is not None:
-            from mbrparse.grammar.charts.pruned_charts import PrunedCharts
+            from mbrparse.grammar.charts.pruning import PrunedCharts
 
             return PrunedCharts(self.grammar, self._pruning, options.precision, self._wanted(), self.clock)
         return ChartFactory(self.grammar, options.precision, self._wanted(), clock=self.clock)

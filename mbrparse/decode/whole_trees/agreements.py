@@ -11,8 +11,7 @@ import numpy.typing as npt
 from mbrparse.decode.whole_trees.whole_tree_kernels import nest_bounds
 from mbrparse.grammar.charts.base.rule_tables import Ints
 from mbrparse.grammar.charts.base.span_summary import cell_of
-from mbrparse.grammar.charts.crossing.consistency import Consistency
-from mbrparse.grammar.charts.crossing.masked_forest import MaskedForest, nodes_of_ways
+from mbrparse.grammar.charts.crossing.consistency import Consistency, MaskedForest, nodes_of_ways
 from mbrparse.grammar.pcfg import FloatArray
 
 # A graph of what is left is made where it is so much smaller, and while all of them have so many edges.

@@ -12,8 +12,7 @@ from mbrparse.grammar.charts.base.clock import NO_LIMIT, Clock
 from mbrparse.grammar.charts.base.packed_forest import Forest
 from mbrparse.grammar.charts.base.rule_tables import Ints
 from mbrparse.grammar.charts.factory import ChartFactory
-from mbrparse.grammar.charts.pruned_charts import PrunedCharts
-from mbrparse.grammar.charts.pruning import Pruning
+from mbrparse.grammar.charts.pruning import PrunedCharts, Pruning
 from mbrparse.grammar.pcfg import PCFG, IntArray
 
 _FOREST_ALONE = Wanted(summaries=False, forest=True)

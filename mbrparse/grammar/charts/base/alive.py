@@ -7,8 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from mbrparse.grammar.charts.base.lexicon import Words
-from mbrparse.grammar.charts.base.rule_tables import Ints
+from mbrparse.grammar.charts.base.rule_tables import Ints, Words
 from mbrparse.grammar.charts.base.span_summary import SpanEntries
 from mbrparse.grammar.kernel import kernel
 

@@ -14,19 +14,45 @@ that end there, so that no factor stands between a node and its parts.
 Sparse charts and forests are twins that stay two. A sparse chart makes a product for each rule and split, a
 forest one for each pair of children and split, and so takes less time. But it keeps every edge, of which
 there are many times more than nodes, in double precision only.
+
+What is freed by ``malloc`` and was large makes it take as large a piece from its own heap the next time. That
+heap has holes and is not given back, and zeros there are written, which makes them resident. So memory for
+what grows (``room``) is given back to the system as soon as nobody holds it.
 """
 
 from __future__ import annotations
 
+import math
+import mmap
 from typing import NamedTuple, cast
 
 import numpy as np
+import numpy.typing as npt
 
 from mbrparse.grammar.charts.base.closure import UnaryTables
 from mbrparse.grammar.charts.base.prediction import Bits, Flags, Prediction
-from mbrparse.grammar.charts.base.room import room
 from mbrparse.grammar.charts.base.rule_tables import Floats, Ints, SparseTables
 from mbrparse.grammar.kernel import kernel
+
+_LARGE = 1 << 17  # bytes
+
+
+def room(shape: tuple[int, ...], kind: npt.DTypeLike) -> npt.NDArray[np.generic]:
+    """Zeros, which take memory when they are written.
+
+    Raises MemoryError where there is none.
+
+    >>> room((2, 3), np.int32).tolist()
+    [[0, 0, 0], [0, 0, 0]]
+    """
+    count, size = math.prod(shape), math.prod(shape) * np.dtype(kind).itemsize
+    if size < _LARGE:
+        return np.zeros(shape, kind)
+    try:
+        memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    except OSError as error:
+        raise MemoryError(f"no {size} bytes") from error
+    return np.frombuffer(memory, kind, count).reshape(shape)
 
 
 class Forest(NamedTuple):

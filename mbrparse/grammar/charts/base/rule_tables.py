@@ -1,4 +1,4 @@
-"""A grammar's rules, arranged as the chart kernels read them."""
+"""A grammar's rules, arranged as the chart kernels read them: binary ones by symbol, lexical ones by word."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mbrparse.grammar.pcfg import PCFG
+from mbrparse.grammar.pcfg import PCFG, IntArray
 
 Ints = NDArray[np.int32]
 Indices = NDArray[np.uint32]
@@ -93,3 +93,84 @@ def sparse_tables(rules: Rules, dtype: Any = np.float64) -> SparseTables:
         root=rules.root_prob.astype(dtype),
         n_left=len(left_symbols),
     )
+
+
+class Lexicon(NamedTuple):
+    """Lexical rules by terminal: entries start[t] .. start[t + 1]."""
+
+    start: Ints
+    symbol: Ints
+    prob: NDArray[np.float64]
+    shift: Ints  # power of two that brings the terminal's best entry near 1
+    token_shift: int  # and the mean price of a token's binary rule
+
+
+class Words(NamedTuple):
+    """The lexical entries of a sentence: those of position i are entry_start[i] .. entry_start[i + 1]."""
+
+    entry_start: Ints
+    entry_symbol: Ints
+    entry_prob: Floats
+
+
+def lexicon(rules: Rules, n_terminals: int) -> Lexicon:
+    """Arrange the lexical rules by terminal."""
+    start = starts(rules.lexical_terminal, n_terminals).astype(np.int32)
+    best = np.zeros(n_terminals)
+    np.maximum.at(best, rules.lexical_terminal, rules.lexical_prob)
+    shift = np.zeros(n_terminals, np.int32)
+    shift[best > 0] = -np.rint(np.log2(best[best > 0])).astype(np.int32)
+    return Lexicon(start, rules.lexical_symbol, rules.lexical_prob, shift, token_shift(rules))
+
+
+def token_shift(rules: Rules, generations: int = 100) -> int:
+    """Bits that the binary rules of a sentence cost per token, in the mean.
+
+    Chart values are multiplied by this power of two for each token, so that
+    they stay near one; powers of two leave every digit as it is, thus the
+    exact figure does not matter.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        surprise = np.where(rules.prob > 0, -rules.prob * np.log2(rules.prob), 0.0)
+    expected: Floats = rules.root_prob.copy()
+    cost, count = 0.0, 0.0
+    for _ in range(generations):
+        weight = expected[rules.parent]
+        cost += float(weight @ surprise)
+        uses = weight * rules.prob
+        count += float(uses.sum())
+        expected = np.bincount(rules.left, uses, rules.n_symbols) + np.bincount(
+            rules.right, uses, rules.n_symbols
+        )
+        total = expected.sum()
+        if total < 1e-3:
+            break
+        if total > 1.0:  # a supercritical grammar: only the proportions matter
+            expected = expected / total
+    return int(np.rint(cost / count)) if count else 0
+
+
+def scaled_entries(words: Lexicon) -> tuple[Ints, NDArray[np.float64]]:
+    """By terminal the power of two that a token's value is multiplied by, and so the entries' values.
+
+    It brings the values of a sentence near one.
+    """
+    shift: Ints = words.shift + words.token_shift
+    terminal = np.repeat(np.arange(len(shift)), np.diff(words.start))
+    return shift, np.ldexp(words.prob, shift[terminal])
+
+
+def lexical_entries(words: Lexicon, tokens: IntArray) -> tuple[Ints, Ints]:
+    """The lexicon's entries of all tokens, and where each token's begin."""
+    first = words.start[tokens]
+    count = words.start[tokens + 1] - first
+    begin = np.zeros(len(tokens) + 1, np.int32)
+    count.cumsum(out=begin[1:])
+    entries: Ints = np.arange(begin[-1], dtype=np.int32) + (first - begin[:-1]).repeat(count)
+    return entries, begin
+
+
+def words_of(words: Lexicon, entry_prob: Floats, tokens: IntArray) -> Words:
+    """The lexical entries of a sentence, with the values given for the lexicon's."""
+    entries, begin = lexical_entries(words, tokens)
+    return Words(begin, words.symbol[entries], entry_prob[entries])

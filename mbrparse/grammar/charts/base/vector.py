@@ -8,6 +8,8 @@ A chart array has the shape ``[rows, lanes]``; a row is one vector register
 and works on all sentences of the group at once.  Or the values lie side by side, and a vector begins at
 any of them (``load_from``).  numba's own vectorizer does not touch loops this short; hence these few
 explicit operations.
+
+Sets are bits of 64-bit words, which ``count_bits`` and ``lowest_bit`` read.
 """
 
 from __future__ import annotations
@@ -291,3 +293,23 @@ def any_positive(typing: Any, value: Any) -> Any:
         return builder.icmp_unsigned("!=", packed, ir.Constant(packed.type, 0))
 
     return types.boolean(value), generate
+
+
+@intrinsic
+def count_bits(typing: Any, word: Any) -> Any:
+    """How many bits of an unsigned word are set."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.ctpop(arguments[0])
+
+    return types.int64(types.uint64), generate
+
+
+@intrinsic
+def lowest_bit(typing: Any, word: Any) -> Any:
+    """The number of the lowest bit that is set in an unsigned word; of 0 it is 64."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 0))
+
+    return types.int64(types.uint64), generate

@@ -11,15 +11,14 @@ import numpy as np
 from mbrparse.grammar.charts.base.alive import alive_labels
 from mbrparse.grammar.charts.base.chart import TOO_LARGE, Cell, Chart, Derivation, Pruned, Wanted
 from mbrparse.grammar.charts.base.clock import NO_LIMIT, Clock
-from mbrparse.grammar.charts.base.nodes import derivation_of
+from mbrparse.grammar.charts.base.columns import derivation_of
 from mbrparse.grammar.charts.base.packed_forest import Forest
 from mbrparse.grammar.charts.base.rule_tables import Ints
 from mbrparse.grammar.charts.base.span_summary import SpanEntries, summarize_entries
 from mbrparse.grammar.charts.dop.dop_descent import dop_derivation
 from mbrparse.grammar.charts.dop.dop_forest import Memory, dop_forest
 from mbrparse.grammar.charts.dop.dop_forest_kernels import DopForest
-from mbrparse.grammar.charts.dop.dop_inside import DopValues, dop_inside
-from mbrparse.grammar.charts.dop.dop_outside import dop_outside
+from mbrparse.grammar.charts.dop.dop_passes import DopValues, dop_inside, dop_outside
 from mbrparse.grammar.charts.dop.dop_tables import DopTables, dop_tables
 from mbrparse.grammar.charts.factory import TIE, ChartFactory
 from mbrparse.grammar.charts.pruning import left_out

@@ -13,7 +13,7 @@ import numpy as np
 
 from mbrparse.grammar.charts.base.rule_tables import Ints
 from mbrparse.grammar.charts.dop.dop_forest_kernels import DopForest
-from mbrparse.grammar.charts.dop.dop_inside import DopValues
+from mbrparse.grammar.charts.dop.dop_passes import DopValues
 from mbrparse.grammar.charts.dop.dop_tables import DopTables
 from mbrparse.grammar.pcfg import FloatArray, IntArray
 

@@ -1,6 +1,6 @@
 """Drawing derivations of a DOP chart, from the root down.
 
-Where a fragment begins, its address is drawn in proportion to up_p q_p (see ``dop_inside``), by sums over a
+Where a fragment begins, its address is drawn in proportion to up_p q_p (see ``dop_passes``), by sums over a
 label's addresses that are taken at a node's first visit. An address's split is drawn in proportion to e_k
 e_l, and whether the fragment ends at a child in proportion to the two terms of e. The inside pass has all of
 these, so that each derivation comes exactly as often as it is probable.
@@ -14,7 +14,7 @@ import numpy as np
 
 from mbrparse.grammar.charts.base.rule_tables import Ints, Offsets
 from mbrparse.grammar.charts.dop.dop_forest_kernels import DopForest
-from mbrparse.grammar.charts.dop.dop_inside import DopValues, is_root, power, root_value
+from mbrparse.grammar.charts.dop.dop_passes import DopValues, is_root, power, root_value
 from mbrparse.grammar.charts.dop.dop_tables import DopTables
 from mbrparse.grammar.charts.forest.top_down_kernels import drawn_place
 from mbrparse.grammar.kernel import kernel

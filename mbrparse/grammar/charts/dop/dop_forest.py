@@ -16,7 +16,7 @@ from mbrparse.grammar.charts.dop.dop_forest_kernels import (
     list_productions,
     place_values,
 )
-from mbrparse.grammar.charts.dop.dop_inside import DopValues
+from mbrparse.grammar.charts.dop.dop_passes import DopValues
 from mbrparse.grammar.charts.dop.dop_tables import LANES, DopTables
 from mbrparse.grammar.pcfg import IntArray
 from mbrparse.io.errors import ChartOverflowError

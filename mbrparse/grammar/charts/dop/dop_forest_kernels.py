@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from mbrparse.grammar.charts.base.bits import count_bits, lowest_bit
 from mbrparse.grammar.charts.base.rule_tables import Ints, Offsets
+from mbrparse.grammar.charts.base.vector import count_bits, lowest_bit
 from mbrparse.grammar.charts.dop.dop_tables import LANES, DopTables
 from mbrparse.grammar.kernel import kernel
 from mbrparse.grammar.pcfg import IntArray

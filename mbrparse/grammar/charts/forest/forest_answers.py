@@ -14,8 +14,8 @@ from mbrparse.grammar.charts.base.chart import TOO_IMPROBABLE, TOO_LARGE, Chart,
 from mbrparse.grammar.charts.base.clock import Clock
 from mbrparse.grammar.charts.base.packed_forest import Forest, forest_cell
 from mbrparse.grammar.charts.base.rule_tables import Ints
-from mbrparse.grammar.charts.base.span_summary import empty_summary, no_entries
-from mbrparse.grammar.charts.forest.forest_posteriors import forest_entries, forest_summary
+from mbrparse.grammar.charts.base.span_summary import SpanEntries, SpanSummary, empty_summary, no_entries
+from mbrparse.grammar.charts.forest.forest_outside import list_forest_entries, summarize_forest
 from mbrparse.grammar.charts.forest.forests import Forests
 from mbrparse.grammar.pcfg import PCFG, IntArray
 from mbrparse.io.errors import ChartOverflowError, NumberRangeError
@@ -74,9 +74,9 @@ class ForestAnswers:
             return
         label, count = self._label, self._n_labels
         if wanted.summaries:
-            chart.put(summary=forest_summary(forest, label, count, n, self._tie))
+            chart.put(summary=_forest_summary(forest, label, count, n, self._tie))
         if wanted.entries:
-            chart.put(entries=forest_entries(forest, label, count, n))
+            chart.put(entries=_forest_entries(forest, label, count, n))
         if wanted.derivations:
             chart.put(derivation=self.forests.derivation(chart.terminal_ids, chart.alive))
             self._held = self._held if self.forests.has_sums else None
@@ -129,3 +129,19 @@ def _scaled(logs: npt.NDArray[np.float64]) -> Scaled:
     """Values whose logarithms these are, over the largest, and its logarithm."""
     largest = float(logs.max(initial=-math.inf))
     return (np.exp(logs - largest), largest) if largest > -math.inf else (np.zeros_like(logs), 0.0)
+
+
+def _forest_summary(forest: Forest, label: Ints, n_labels: int, n: int, tolerance: float) -> SpanSummary:
+    """Summarize all cells; over single terminals only preterminals count."""
+    summary = empty_summary(n)
+    summarize_forest(forest, label, n_labels, n, tolerance, summary)
+    return summary
+
+
+def _forest_entries(forest: Forest, label: Ints, n_labels: int, n: int) -> SpanEntries:
+    """Expected numbers above zero of labels over spans, single terminals included; labels in order."""
+    count = int(forest.node_first[n * (n + 1) // 2])
+    starts, ends, label_ids = np.empty(count, np.int32), np.empty(count, np.int32), np.empty(count, np.int32)
+    room = SpanEntries(starts, ends, label_ids, np.empty(count), np.zeros(count))
+    found = list_forest_entries(forest, label, n_labels, n, room)
+    return SpanEntries(*(values[:found].copy() for values in room))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from mbrparse.grammar.charts.base.closure import BestChains
-from mbrparse.grammar.charts.base.nodes import Nodes
+from mbrparse.grammar.charts.base.columns import Nodes
 from mbrparse.grammar.charts.base.packed_forest import ONE, Forest, ForestState, Index, forest_cell
 from mbrparse.grammar.charts.base.rule_tables import Floats, Ints
 from mbrparse.grammar.kernel import kernel

@@ -12,8 +12,7 @@ from mbrparse.grammar.charts.base.alive import Alive, alive_words
 from mbrparse.grammar.charts.base.chart import Derivation
 from mbrparse.grammar.charts.base.clock import NO_LIMIT, Clock
 from mbrparse.grammar.charts.base.closure import BestChains, best_chains, unary_tables
-from mbrparse.grammar.charts.base.lexicon import Words, lexicon, scaled_entries, words_of
-from mbrparse.grammar.charts.base.nodes import Nodes, derivation_of
+from mbrparse.grammar.charts.base.columns import Nodes, derivation_of
 from mbrparse.grammar.charts.base.packed_forest import (
     EDGES,
     GROUPS,
@@ -32,7 +31,15 @@ from mbrparse.grammar.charts.base.packed_forest import (
     new_ints,
 )
 from mbrparse.grammar.charts.base.prediction import prediction
-from mbrparse.grammar.charts.base.rule_tables import Floats, chart_rules, sparse_tables
+from mbrparse.grammar.charts.base.rule_tables import (
+    Floats,
+    Words,
+    chart_rules,
+    lexicon,
+    scaled_entries,
+    sparse_tables,
+    words_of,
+)
 from mbrparse.grammar.charts.forest.forest_derivation import (
     BestPaths,
     best_of_forest,

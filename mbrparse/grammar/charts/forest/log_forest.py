@@ -10,9 +10,8 @@ from __future__ import annotations
 import numpy as np
 
 from mbrparse.grammar.charts.base.clock import Clock
-from mbrparse.grammar.charts.base.lexicon import Words
 from mbrparse.grammar.charts.base.packed_forest import ForestState, forest_cell
-from mbrparse.grammar.charts.base.rule_tables import Floats
+from mbrparse.grammar.charts.base.rule_tables import Floats, Words
 from mbrparse.grammar.charts.forest.forest_derivation import BestPaths
 from mbrparse.grammar.charts.forest.log_passes import (
     LogTables,

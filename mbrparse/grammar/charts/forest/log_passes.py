@@ -6,9 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbrparse.grammar.charts.base.lexicon import Words
 from mbrparse.grammar.charts.base.packed_forest import Forest, ForestState, forest_cell
-from mbrparse.grammar.charts.base.rule_tables import Floats, Ints
+from mbrparse.grammar.charts.base.rule_tables import Floats, Ints, Words
 from mbrparse.grammar.charts.forest.forest_derivation import BestPaths, improve_node
 from mbrparse.grammar.kernel import kernel
 

@@ -12,10 +12,8 @@ import numpy.typing as npt
 
 from mbrparse.grammar.charts.base.chart import Chart, Derivation, Wanted
 from mbrparse.grammar.charts.base.clock import Clock
-from mbrparse.grammar.charts.base.columns import Spans
-from mbrparse.grammar.charts.base.lexicon import lexicon, scaled_entries
-from mbrparse.grammar.charts.base.nodes import SYMBOL_IDS
-from mbrparse.grammar.charts.base.rule_tables import Floats, chart_rules
+from mbrparse.grammar.charts.base.columns import SYMBOL_IDS, Spans
+from mbrparse.grammar.charts.base.rule_tables import Floats, chart_rules, lexicon, scaled_entries
 from mbrparse.grammar.charts.base.span_summary import (
     SpanSummary,
     cell_of,

@@ -10,8 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mbrparse.grammar.charts.base.clock import Clock
-from mbrparse.grammar.charts.base.lexicon import Lexicon, lexical_entries
-from mbrparse.grammar.charts.base.rule_tables import Floats, Rules
+from mbrparse.grammar.charts.base.rule_tables import Floats, Lexicon, Rules, lexical_entries
 from mbrparse.grammar.charts.base.span_summary import SpanSummary
 from mbrparse.grammar.charts.base.vector import aligned_rows
 from mbrparse.grammar.charts.lanes.dense_derivation import LaneNodes, room_for_nodes

@@ -17,8 +17,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from mbrparse.grammar.charts.base.lexicon import Lexicon, scaled_entries
-from mbrparse.grammar.charts.base.rule_tables import Floats, Rules
+from mbrparse.grammar.charts.base.rule_tables import Floats, Lexicon, Rules, scaled_entries
 from mbrparse.grammar.pcfg import IntArray
 
 #: Products of two values between 2^-power and 2^power stay in the range, with room for a rule.
