@@ -1,4 +1,4 @@
-"""Coarse to fine: what the posteriors of a projected grammar leave of a finer one's chart, and such charts."""
+"""Coarse to fine: what posteriors of a projected grammar leave of a finer one's chart, and such charts."""
 
 from __future__ import annotations
 
