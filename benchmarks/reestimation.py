@@ -29,7 +29,7 @@ from mbrparse.grammar.training import expectation
 from mbrparse.grammar.training.bracketings import BracketedSentence, encode_corpus
 from mbrparse.grammar.training.expectation import expect, probabilities
 from mbrparse.grammar.training.expectation_kernels import BracketedCorpus
-from mbrparse.grammar.training.random_grammar import random_grammar
+from mbrparse.grammar.training.inside_outside import random_grammar
 
 TAGS = [f"t{number:02}" for number in range(48)]
 SENTENCES = 700

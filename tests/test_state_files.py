@@ -23,8 +23,8 @@ from mbrparse.experiments.pereira_schabes.palindromes import PalindromeTrial
 from mbrparse.grammar.files.grammars import train as count
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.training.bracketings import BracketedSentence
+from mbrparse.grammar.training.inside_outside import random_grammar
 from mbrparse.grammar.training.iterations import Training, train
-from mbrparse.grammar.training.random_grammar import random_grammar
 from mbrparse.grammar.training.tag_statistics import count_statistics, read_statistics, write_statistics
 from mbrparse.grammar.words.tagger import Tagger, tagger_path
 from mbrparse.io.errors import MbrparseError

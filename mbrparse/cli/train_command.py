@@ -230,7 +230,7 @@ def _count(trees: Iterable[SourceTree], output: str, words: WordOptions, statist
     from mbrparse.grammar.grammar_file import write_rules
     from mbrparse.grammar.rules import unquote
     from mbrparse.grammar.training.induce import train_by_counting
-    from mbrparse.grammar.words.rare import is_unknown
+    from mbrparse.grammar.words.unknown import is_unknown
 
     rules, counts = train_by_counting(
         trees,

@@ -17,9 +17,17 @@ from mbrparse.grammar.grammar_file import read_rules, read_rules_with_tagger, wr
 from mbrparse.grammar.pcfg import PCFG, UNKNOWN_TERMINAL
 from mbrparse.grammar.rules import RuleSet, is_terminal, unquote
 from mbrparse.grammar.training.induce import induce, train_by_counting
-from mbrparse.grammar.words.rare import is_unknown
 from mbrparse.grammar.words.tagger import Tagger, tagger_path
-from mbrparse.grammar.words.unknown import ENOUGH, MODELS, SUFFIXES, Collins, Signatures, UnknownKind, classes
+from mbrparse.grammar.words.unknown import (
+    ENOUGH,
+    MODELS,
+    SUFFIXES,
+    Collins,
+    Signatures,
+    UnknownKind,
+    classes,
+    is_unknown,
+)
 from mbrparse.io.errors import FileError, GrammarError
 from mbrparse.treebank.binarize import binarize
 from mbrparse.treebank.brackets import read_tree

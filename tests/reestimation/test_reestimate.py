@@ -21,8 +21,8 @@ from mbrparse.grammar.training import expectation
 from mbrparse.grammar.training.bracketings import BracketedSentence, bracketed_sentences, encode_corpus
 from mbrparse.grammar.training.expectation import expect, probabilities
 from mbrparse.grammar.training.induce import induce
+from mbrparse.grammar.training.inside_outside import random_grammar
 from mbrparse.grammar.training.iterations import Training, train
-from mbrparse.grammar.training.random_grammar import random_grammar
 from mbrparse.grammar.training.reestimate import first_estimate, reestimate, to_rules
 from mbrparse.io.errors import CorpusError, GrammarError, InputMismatchError
 from mbrparse.treebank.binarize import Binarization, binarize

@@ -13,7 +13,7 @@ from mbrparse.experiments.goodman.bracketed_trial import CRITERIA, DECODERS, Bra
 from mbrparse.experiments.paired_runs import Summary, paired_test, show_probability, summarize
 from mbrparse.experiments.results_folder import plotting, save, tidy, write_table
 from mbrparse.grammar.training.bracketings import bracketed_sentences
-from mbrparse.grammar.training.checkpoint import digest
+from mbrparse.grammar.training.iterations import digest
 from mbrparse.io.errors import CorpusError
 from mbrparse.io.files import atomic_outputs
 from mbrparse.io.log import Log, Progress, no_log, no_progress

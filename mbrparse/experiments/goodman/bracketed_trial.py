@@ -22,7 +22,7 @@ from mbrparse.experiments.held_out import HeldOut
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.training.bracketings import bracketed_sentences, encode_corpus
 from mbrparse.grammar.training.expectation import expect
-from mbrparse.grammar.training.random_grammar import random_grammar
+from mbrparse.grammar.training.inside_outside import random_grammar
 from mbrparse.grammar.training.reestimate import first_estimate, fit, reestimate, with_probabilities
 from mbrparse.io.state_files import Schema, listed, number, record, whole
 from mbrparse.treebank.corpora import SourceTree

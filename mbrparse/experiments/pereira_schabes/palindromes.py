@@ -22,8 +22,8 @@ from mbrparse.experiments.results_folder import write_table
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.training.bracketings import BracketedSentence, encode_corpus
 from mbrparse.grammar.training.expectation import expect
+from mbrparse.grammar.training.inside_outside import random_grammar
 from mbrparse.grammar.training.iterations import without_brackets
-from mbrparse.grammar.training.random_grammar import random_grammar
 from mbrparse.grammar.training.reestimate import first_estimate, fit, reestimate, with_probabilities
 from mbrparse.io.log import Log, no_log
 from mbrparse.io.state_files import Schema, number, record

@@ -1,24 +1,27 @@
-"""Inside-outside training from treebank files to a grammar file, its checkpoint and its curve."""
+"""Inside-outside training from treebank files to a grammar file, its checkpoint and its curve.
+
+A random initial grammar has all binary and lexical rules. Pereira & Schabes (1992) begin with 15 nonterminals
+and 48 tags: all 15**3 + 15 * 48 rules of Chomsky normal form.
+"""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+import random
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from mbrparse.grammar.grammar_file import read_rules, write_rules
 from mbrparse.grammar.pcfg import PCFG
-from mbrparse.grammar.rules import RuleSet, TerminalKind
+from mbrparse.grammar.rules import Rule, RuleSet, TerminalKind, Weight, quote
 from mbrparse.grammar.training.bracketings import (
     BracketedSentence,
     bracketed_sentences,
     divide_by_length,
     listed_places,
 )
-from mbrparse.grammar.training.checkpoint import digest
-from mbrparse.grammar.training.iterations import Interrupted, Trained, Training, train, write_curve
-from mbrparse.grammar.training.random_grammar import random_grammar
+from mbrparse.grammar.training.iterations import Interrupted, Trained, Training, digest, train, write_curve
 from mbrparse.grammar.training.tag_statistics import expect_statistics, write_statistics
 from mbrparse.io.errors import GrammarError, InputMismatchError
 from mbrparse.io.files import atomic_outputs
@@ -161,3 +164,42 @@ def _random(how: InsideOutside, sentences: Sequence[BracketedSentence], kind: Te
 
 def _digest(rules: RuleSet) -> str:
     return hashlib.sha256(repr((rules.start, sorted(rules.rules.items()))).encode()).hexdigest()[:16]
+
+
+def random_grammar(
+    nonterminals: int, terminals: Iterable[str], seed: int, terminal_kind: TerminalKind = "tags"
+) -> RuleSet:
+    """All rules over N00 (the start symbol), N01, ..., weights uniform in 0 to 1 and then normalized.
+
+    The same seed gives the same grammar on every machine and Python. Raises GrammarError for no
+    nonterminals.
+
+    >>> [str(rule) for rule in random_grammar(1, ["DT", "NN"], seed=1).rules]
+    ['N00 -> N00 N00', "N00 -> 'DT'", "N00 -> 'NN'"]
+    """
+    if nonterminals < 1:
+        raise GrammarError(
+            f"a grammar of {nonterminals} nonterminals derives nothing",
+            remedy="ask for one or more: --nonterminals 15",
+        )
+    source = random.Random(seed)
+    names = nonterminal_names(nonterminals)
+    right_sides: list[tuple[str, ...]] = [(left, right) for left in names for right in names]
+    right_sides += [(quote(terminal),) for terminal in sorted(set(terminals))]
+    rules: dict[Rule, Weight] = {}
+    for parent in names:
+        weights = [1.0 - source.random() for _ in right_sides]
+        total = sum(weights)
+        for children, weight in zip(right_sides, weights, strict=True):
+            rules[Rule(parent, children)] = Weight(weight / total)
+    return RuleSet(terminal_kind, {names[0]: Weight(1.0)}, rules)
+
+
+def nonterminal_names(count: int) -> list[str]:
+    """N00, N01, ...: as many digits as keep the order of text the order of numbers.
+
+    >>> nonterminal_names(2)
+    ['N00', 'N01']
+    """
+    digits = max(2, len(str(count - 1)))
+    return [f"N{number:0{digits}}" for number in range(count)]

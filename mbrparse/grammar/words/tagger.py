@@ -15,7 +15,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from mbrparse.grammar.words.rare import without_brackets
 from mbrparse.io.errors import FileError, GrammarError
 from mbrparse.io.files import STANDARD, open_output, read_lines
 from mbrparse.io.path_kinds import is_file
@@ -182,3 +181,12 @@ def _seeded() -> Iterator[None]:
         yield
     finally:
         random.setstate(state)
+
+
+def without_brackets(word: str) -> str:
+    """A word as treebanks write it.
+
+    >>> without_brackets("f(x)")
+    'f-LRB-x-RRB-'
+    """
+    return word.replace("(", "-LRB-").replace(")", "-RRB-")
