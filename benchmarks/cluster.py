@@ -37,8 +37,7 @@ from distributed import LocalCluster
 from mbrparse.decode.parser.sentences import sentence_ends
 from mbrparse.run.in_order import Chunk, Part, in_order
 from mbrparse.run.jobs import open_pool
-from mbrparse.run.pool import CallerDrivenPool, PoolFuture, TaskFunction
-from mbrparse.run.scheduler import Scheduler
+from mbrparse.run.pool import CallerDrivenPool, PoolFuture, Scheduler, TaskFunction
 from mbrparse.run.task_sizes import Packer
 
 #: Workers, and how many sentences they have at most.

@@ -25,7 +25,7 @@ from mbrparse.evaluate.profiles.counts import SentenceCounts
 from mbrparse.evaluate.tables.count_table import Columns
 from mbrparse.evaluate.tables.criteria import rates
 from mbrparse.experiments.dop.model_trial import Model, Search, timed_parses
-from mbrparse.experiments.held_out import HeldOut
+from mbrparse.experiments.trial_runs import HeldOut
 from mbrparse.grammar.dop.addressed_treebank import Weighting, address_trees
 from mbrparse.treebank.brackets import read_tree
 from mbrparse.treebank.corpora import SourceTree, read_corpus

@@ -33,7 +33,7 @@ from mbrparse.grammar.training.induce import induce
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.treebank.binarize import Binarization, HeadDriven
 from mbrparse.treebank.corpora import SourceTree, read_corpus
-from mbrparse.treebank.head_rules_file import head_rules
+from mbrparse.treebank.heads import head_rules
 from mbrparse.treebank.prepare import PreparationStatistics, Preparation, prepare
 from mbrparse.treebank.splits import split_fraction
 from mbrparse.treebank.tree import Tree

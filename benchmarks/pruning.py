@@ -22,12 +22,12 @@ import pinned
 from mbrparse.decode.parser.details import Details
 from mbrparse.decode.parser.parse_result import Parse
 from mbrparse.decode.parser.parser import Parser
-from mbrparse.experiments.results_folder import plotting, save, tidy
+from mbrparse.experiments.trial_runs import plotting, save, tidy
 from mbrparse.grammar.files.grammars import train
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.treebank.binarize import Binarization, HeadDriven, debinarize
 from mbrparse.treebank.corpora import read_corpus
-from mbrparse.treebank.head_rules_file import head_rules
+from mbrparse.treebank.heads import head_rules
 from mbrparse.treebank.prepare import Preparation, PreparationStatistics, prepare
 from mbrparse.treebank.splits import split_fraction
 from mbrparse.treebank.tree import Tree, constituents

@@ -18,8 +18,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mbrparse.experiments.caraballo_charniak.merit_trial import MeritTrial
-from mbrparse.experiments.goodman.bracketed_trial import BracketedTrial, Design
-from mbrparse.experiments.pereira_schabes.palindromes import PalindromeTrial
+from mbrparse.experiments.goodman.bracketed_training import BracketedTrial, Design
+from mbrparse.experiments.palindromes import PalindromeTrial
 from mbrparse.grammar.files.grammars import train as count
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.training.bracketings import BracketedSentence

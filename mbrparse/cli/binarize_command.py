@@ -190,7 +190,7 @@ def _binarization(
     subcat: bool,
 ) -> Binarization:
     from mbrparse.treebank.binarize import Binarization, HeadDriven
-    from mbrparse.treebank.head_rules_file import head_rules as read_head_rules
+    from mbrparse.treebank.heads import head_rules as read_head_rules
 
     def given(name: str) -> bool:
         chosen = (ParameterSource.COMMANDLINE, ParameterSource.DEFAULT_MAP)

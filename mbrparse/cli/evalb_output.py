@@ -36,7 +36,7 @@ def print_as_evalb(
 ) -> bool:
     """EVALB's own output, the coverage on standard error. Whether every sentence counts."""
     from mbrparse.evaluate.evalb.evalb_counts import EvalbCounts, evalb_row, evalb_scores
-    from mbrparse.evaluate.evalb.report import Report
+    from mbrparse.evaluate.evalb.score import Report
     from mbrparse.evaluate.profiles.counts import counts_table
     from mbrparse.evaluate.trees.sources import gold_file, parse_files
 

@@ -1,7 +1,12 @@
-"""``mbrparse experiment``: the papers' experiments, each resumable, each with its tables and figures."""
+"""``mbrparse experiment``: the papers' experiments, each resumable, each with its tables and figures.
+
+``mbrparse reproduce``: from a treebank to the table of Goodman's three algorithms, in one command.
+"""
 
 from __future__ import annotations
 
+import shlex
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +21,7 @@ from mbrparse.cli.options import (
     encoding_option,
     folder_option,
     jobs_option,
+    label_options,
     note,
     output_option,
     with_progress,
@@ -86,7 +92,7 @@ def palindromes(output: str, runs: int, jobs: Any, **numbers: int) -> None:
     and both grammars, and the share of guessed brackets that are compatible with the source's. The folder
     gets a result for each run (what is there is not done again) and palindromes.txt, .md, .tex, .csv.
     """
-    from mbrparse.experiments.pereira_schabes.palindromes import PalindromeTrial, compare_trainings
+    from mbrparse.experiments.palindromes import PalindromeTrial, compare_trainings
 
     click.echo(compare_trainings(PalindromeTrial(**numbers), Path(output), runs, jobs, note))
 
@@ -121,8 +127,7 @@ def pereira_schabes(
     folder gets a result for each run (what is there is not done again), Table 1 as table1.txt, .md, .tex
     and .csv, and Figure 2 as figure2.svg and .png. Table 1 goes to standard output.
     """
-    from mbrparse.experiments.goodman.bracketed_training import compare_decoders
-    from mbrparse.experiments.goodman.bracketed_trial import Design
+    from mbrparse.experiments.goodman.bracketed_training import Design, compare_decoders
 
     design = Design(brackets=brackets, **numbers)
     click.echo(
@@ -213,3 +218,47 @@ def beyond_recall(input: str, output: str, **options: Any) -> None:
     with announced(lambda: note("compiling kernels, once on this machine ...")):
         text = compare_beyond_recall(input, Path(output), log=note, **options)
     click.echo(text)
+
+
+@click.command()
+@click.argument("corpus")
+@folder_option("Folder for all files.")
+@count_option("--max-length", help="Drop trees with more terminals.", default=40)
+@click.option(
+    "--test-fraction", default="0.1", show_default=True, metavar="F", help="Parse the last floor(N*F) trees."
+)
+@click.option("--seed", type=int, help="Draw the trees to parse at random instead.")
+@click.option("--sections", metavar="02-21", help="Sections of wsj:DIR.")
+@jobs_option()
+@encoding_option()
+@click.option(
+    "--on-error",
+    type=NearestChoice(["stop", "skip"]),
+    default="stop",
+    show_default=True,
+    help="At a malformed tree: end with an error, or leave it out and count it.",
+)
+@label_options()
+def reproduce(corpus: str, output: str, jobs: Any, **which: Any) -> None:
+    """Binarize a treebank, split it, train, parse for three objectives, and print their table.
+
+    CORPUS is a file, a folder, a zip, a glob, nltk:treebank, craft:PATH, wsj:DIR or embedded:flights
+    (mbrparse corpora lists them all). The folder
+    gets binarized.mrg, train.mrg, test.mrg, grammar.txt, a file of parses for each objective (Goodman's
+    1996), details.jsonl and table.txt, as the commands binarize, split, train, parse and evaluate make
+    them; and posteriors.npz and report.html, a page with every sentence (mbrparse report). A run that was
+    interrupted goes on with the stage that it was at.
+    """
+    from mbrparse.experiments.goodman.reproduction import Corpus, Reproduction
+    from mbrparse.grammar.kernel import announced
+
+    if which["sections"] is not None and not corpus.startswith("wsj:"):
+        raise click.UsageError("--sections goes with wsj:DIR.")
+    command = shlex.join(["mbrparse", *sys.argv[1:]])
+    reproduction = Reproduction(Corpus(corpus, **which), Path(output), jobs, note, with_progress, command)
+    with announced(lambda: note("compiling kernels, once on this machine ...")):
+        table = reproduction.run()
+    click.echo(table, nl=False)
+    if corpus.startswith("embedded:"):
+        note(f"{corpus} was sampled from a hand-written grammar: its figures say nothing about English")
+    note(f"{reproduction.page}: every sentence behind this table, to open in a browser")

@@ -43,9 +43,11 @@ COMMANDS = {
 }
 
 
-_MODULES = {"debinarize": "binarize_command"} | dict.fromkeys(
-    ("corpora", "split", "baseline", "sample"), "treebank_commands"
-)
+_MODULES = {
+    "debinarize": "binarize_command",
+    "merge": "parse_command",
+    "reproduce": "experiment_command",
+} | dict.fromkeys(("corpora", "split", "baseline", "sample"), "treebank_commands")
 
 #: Files with options, in the folder where a command is called (``config_file``).
 CONFIG_FILES = ("mbrparse.toml", "pyproject.toml")

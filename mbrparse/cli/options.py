@@ -78,7 +78,7 @@ def scheduler_option(
         @functools.wraps(command)
         def with_scheduler(*arguments: Any, scheduler: str | None = None, **options: Any) -> Any:
             if scheduler is not None and _scheduler_counts():
-                from mbrparse.run.scheduler import Scheduler
+                from mbrparse.run.pool import Scheduler
 
                 options["jobs"] = Scheduler(scheduler)
             return command(*arguments, **options)

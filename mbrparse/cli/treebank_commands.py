@@ -29,7 +29,7 @@ def corpora(paths: tuple[str, ...], check: bool) -> None:
     They are searched for in NLTK's data (NLTK_DATA) and at the PATHs: a corpus's folder, a zip of it, or a
     folder of such zips.
     """
-    from mbrparse.treebank.found_corpora import find_corpora
+    from mbrparse.treebank.corpora import find_corpora
     from mbrparse.treebank.known_corpora import CORPORA
 
     found = find_corpora(paths)

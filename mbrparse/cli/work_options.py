@@ -1,18 +1,27 @@
-"""The options of ``mbrparse parse`` for long runs: jobs, shards, resuming, a log."""
+"""The options of ``mbrparse parse`` for long runs: jobs, shards, resuming, a log; and the progress shown."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import json
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from mbrparse.cli.commands import option_group
 from mbrparse.cli.objective_options import combinations_checked
 from mbrparse.cli.options import jobs_option, note
-from mbrparse.cli.watching import log_option
+from mbrparse.io.errors import FileError
+from mbrparse.io.files import STANDARD
+from mbrparse.io.log import ProgressState
 
 if TYPE_CHECKING:
     from mbrparse.decode.parser.parse_files import Lines
@@ -20,7 +29,116 @@ if TYPE_CHECKING:
     from mbrparse.run.manifest import Shard
     from mbrparse.run.work_folder import WorkFolder
 
+
+Item = TypeVar("Item")
 Command = TypeVar("Command", bound=Callable[..., Any])
+
+#: Seconds between two lines of a log.
+EVERY = 60.0
+_REFRESHED = 0.2
+
+
+def log_option() -> Callable[[Command], Command]:
+    """``--log FILE``."""
+    return click.option(
+        "--log",
+        metavar="FILE",
+        help="Add a JSON line a minute: sentences done, a second, seconds left, workers, retries.",
+    )
+
+
+class Watch:
+    """A ``Progress`` that shows what stands in ``progress_state``, on a terminal and in a log."""
+
+    def __init__(self, source: str, log: str | None) -> None:
+        """``source`` is the file that is worked at."""
+        known = source != STANDARD and Path(source).is_file()
+        self.progress_state = ProgressState(os.path.getsize(source) if known else None)
+        self._log = log
+        self._began = self._shown_at = time.monotonic()
+        self._done = 0
+
+    def __call__(self, items: Iterable[Item], title: str, total: int | None = None) -> Iterator[Item]:
+        """Yield each item; raises FileError where the log cannot be written."""
+        self._began = self._shown_at = time.monotonic()
+        self._done = 0
+        with self._logged(title), self._shown(title, total) as advance:
+            for item in items:
+                yield item
+                self._done += 1
+                if time.monotonic() > self._shown_at + _REFRESHED:
+                    self._shown_at = time.monotonic()
+                    advance()
+
+    def row(self) -> dict[str, Any]:
+        """What there is to say; what is left is reckoned by the share of the input that is done."""
+        now, seconds = self.progress_state, time.monotonic() - self._began
+        known = now.size is not None and now.read > 0
+        left = round(seconds * max(0.0, (now.size or 0) / now.read - 1)) if known else None
+        return {
+            "sentences": self._done,
+            "per_second": round(self._done / max(seconds, 1e-3), 2),
+            "seconds_left": left,
+            "workers": now.workers,
+            "retries": now.retries,
+        }
+
+    @contextmanager
+    def _shown(self, title: str, total: int | None) -> Iterator[Callable[[], None]]:
+        if not sys.stderr.isatty():
+            yield lambda: None
+            return
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+        columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+        with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+            bar = progress.add_task(title, total=self.progress_state.size if total is None else total)
+
+            def advance() -> None:
+                done = self.progress_state.read if total is None else self._done
+                progress.update(bar, completed=done, description=f"{title}: {self}")
+
+            yield advance
+
+    def __str__(self) -> str:
+        row = self.row()
+        left = "" if row["seconds_left"] is None else f", {row['seconds_left'] / 60:.0f} min left"
+        several = f", {row['workers']} workers" if row["workers"] != 1 else ""
+        again = f", {row['retries']} retries" if row["retries"] else ""
+        return f"{row['sentences']} sentences, {row['per_second']}/s{left}{several}{again}"
+
+    @contextmanager
+    def _logged(self, title: str) -> Iterator[None]:
+        if self._log is None:
+            yield
+            return
+        try:
+            stream = open(self._log, "a", encoding="utf-8")
+        except OSError as error:
+            raise FileError(f"cannot be written ({error.strerror})", source=self._log) from None
+        done = threading.Event()
+
+        def keep() -> None:
+            while not done.wait(EVERY):
+                self._write(stream, title, False)
+
+        thread = threading.Thread(target=keep, daemon=True)
+        thread.start()
+        with stream:
+            finished = False
+            try:
+                yield
+                finished = True
+            finally:
+                done.set()
+                thread.join()
+                self._write(stream, title, finished)
+
+    def _write(self, stream: IO[str], title: str, finished: bool) -> None:
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        stream.write(json.dumps({"time": now, "what": title, **self.row(), "done": finished}) + "\n")
+        stream.flush()
 
 
 @dataclass(frozen=True)

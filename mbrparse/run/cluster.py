@@ -18,9 +18,8 @@ from typing import Any
 
 from mbrparse.io.log import Log
 from mbrparse.run.cluster_client import ClusterClient, Event
-from mbrparse.run.pool import CallerDrivenPool, PoolFuture, TaskFunction, WorkerDied, WorkersError
+from mbrparse.run.pool import CallerDrivenPool, PoolFuture, Scheduler, TaskFunction, WorkerDied, WorkersError
 from mbrparse.run.remote_task import Answer, OutOfMemory, Packed, VersionMismatch, pack, unpack
-from mbrparse.run.scheduler import Scheduler
 
 #: Seconds to wait for a scheduler that is gone, and between two attempts to reach it.
 RECONNECT_TIMEOUT = 600.0

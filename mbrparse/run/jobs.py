@@ -8,8 +8,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, TypeAlias, TypeVar
 
 from mbrparse.io.log import Log, no_log
-from mbrparse.run.pool import CallerDrivenPool, Pool, PoolFuture, TaskFunction
-from mbrparse.run.scheduler import Scheduler
+from mbrparse.run.pool import CallerDrivenPool, Pool, PoolFuture, Scheduler, TaskFunction
 
 Result = TypeVar("Result")
 

@@ -1,14 +1,21 @@
-"""The interface of all pools of workers, a ``concurrent.futures.Executor``, and the functions of tasks."""
+"""The interface of all pools of workers, a ``concurrent.futures.Executor``, and the functions of tasks.
+
+A pool may be a cluster's, whose scheduler is the value of ``--scheduler``.
+"""
 
 from __future__ import annotations
 
+import json
+import re
 import time
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Generic, ParamSpec, TypeVar
 
-from mbrparse.io.errors import MbrparseError
+from mbrparse.io.errors import FileError, MbrparseError
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
@@ -149,3 +156,49 @@ class PoolFuture(Future[Result]):
             if left is not None and left <= 0:
                 raise TimeoutError
             self._pool._step(left)
+
+
+_ADDRESS = re.compile(r"[a-z]+://.+|[\w.-]+:[0-9]+|\[[0-9a-f:]+\]:[0-9]+")
+
+
+@dataclass(frozen=True)
+class Scheduler:
+    """A Dask scheduler, by its address (``tcp://host:8786``) or the file that it wrote (scheduler.json)."""
+
+    place: str
+
+    def __str__(self) -> str:
+        return self.place
+
+    def address(self) -> str:
+        """Its present address: a scheduler that is restarted writes its file anew.
+
+        Raises FileError for a file that is not a scheduler's, WorkersError for a malformed address.
+        """
+        path = Path(self.place)
+        if "://" not in self.place and path.exists():
+            return _address_in(path)
+        if _ADDRESS.fullmatch(self.place):
+            return self.place
+        raise WorkersError(
+            "neither a scheduler's address nor its file",
+            source=self.place,
+            remedy="give tcp://HOST:PORT, or the file of: dask scheduler --scheduler-file FILE",
+        )
+
+
+def _address_in(path: Path) -> str:
+    try:
+        content = json.loads(path.read_text("utf-8"))
+    except OSError as error:
+        raise FileError(f"cannot be read ({error.strerror})", source=str(path)) from None
+    except ValueError:
+        content = None
+    address = content.get("address") if isinstance(content, dict) else None
+    if not isinstance(address, str):
+        raise FileError(
+            "no scheduler's file: it names no address",
+            source=str(path),
+            remedy="give the file of: dask scheduler --scheduler-file FILE",
+        )
+    return address

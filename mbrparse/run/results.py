@@ -21,7 +21,7 @@ from mbrparse.io.files import open_output
 from mbrparse.io.log import Log, no_log
 from mbrparse.io.state_files import Schema, anything, mapping, read_state, record, write_state
 from mbrparse.run.jobs import Jobs, open_pool
-from mbrparse.run.kept_settings import Settings, check_settings
+from mbrparse.run.manifest import Settings, check_settings
 from mbrparse.run.pool import TaskFunction, WorkerDied, WorkersError
 
 #: A result, as JSON has it.

@@ -9,8 +9,7 @@ from typing import Generic, NamedTuple, TypeVar
 from mbrparse.io.errors import FileError, InputMismatchError
 from mbrparse.io.log import Progress, no_progress
 from mbrparse.run.blocks_file import Block, BlocksFile, End
-from mbrparse.run.kept_settings import differences
-from mbrparse.run.manifest import NAME, Manifest, Shard
+from mbrparse.run.manifest import NAME, Manifest, Shard, differences
 from mbrparse.run.work_folder import BLOCKS, Codec
 
 Line = TypeVar("Line")

@@ -20,8 +20,7 @@ from mbrparse.io.errors import FileError, InputMismatchError
 from mbrparse.io.log import Log, no_log
 from mbrparse.run.blocks_file import Block, BlocksFile, End
 from mbrparse.run.in_order import Chunk
-from mbrparse.run.kept_settings import check_settings
-from mbrparse.run.manifest import Manifest
+from mbrparse.run.manifest import Manifest, check_settings
 
 BLOCKS = "blocks"
 _ANOTHER = "or another --work FOLDER"

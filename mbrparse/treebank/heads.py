@@ -1,7 +1,7 @@
-"""Head rules, and the head child and the complements that they choose.
+"""Head rules, read from files, and the head child and the complements that they choose.
 
 A constituent's head is found by its label and its children's, as in Magerman's and Collins's tables: a
-list of rules for each label, the first that finds a child decides. ``head_rules_file`` reads them.
+list of rules for each label, the first that finds a child decides.
 
 Complements are those of Collins (1997): an NP, SBAR or S under S, an NP, SBAR, S or VP under VP, an S under
 SBAR, and under PP the first child after the head (punctuation, which Collins had moved away, is passed over).
@@ -12,15 +12,33 @@ them are gone from the cleaned tree. Cleaning leaves alone the constituents with
 choices are a list of these, parents before children, left to right, and fit the tree before and after
 cleaning. A chain of unary productions therefore chooses its head by its lowest label, whose children they
 are, and is a complement or not by its topmost, which its parent sees.
+
+Head rules are read in the form that disco-dop's ``.headrules`` files have. A line is a label, how to scan its
+children, and the labels to look for, between blanks; lines that begin with ``%`` are comments, and case makes
+no difference::
+
+    VP     LEFT       TO VBD VBN      from the left the first TO, else the first VBD, ...
+    PP     RIGHT      IN TO           the same, from the right
+    NP     RIGHTDIS   NN NNS NNP      from the right the first child that has any of these
+    NX     LIKE       NP              what the lines above say of NP
+
+``LEFT-TO-RIGHT`` and ``RIGHT-TO-LEFT`` are LEFT and RIGHT. Several lines of one label are tried in order.
+A line without labels to look for finds no child; as the label's last line it still says from which
+side the child is taken that is the head where no line finds one (disco-dop passes over such lines, and
+takes it from the left).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import importlib.resources
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
+from mbrparse.io.errors import HeadRulesError
+from mbrparse.io.files import read_lines, source_name
 from mbrparse.treebank.categories import PENN_CATEGORIES, Categories
 from mbrparse.treebank.tree import Tree
 
@@ -138,7 +156,7 @@ def choose_heads(tree: Tree, rules: HeadRules, how: Categories = PENN_CATEGORIES
     ``how`` tells categories from functions in labels.
 
     >>> from mbrparse.treebank.brackets import read_tree
-    >>> from mbrparse.treebank.head_rules_file import head_rules
+    >>> from mbrparse.treebank.heads import head_rules
     >>> tree = read_tree("(S (NP-SBJ (PRP he)) (VP (VBZ sleeps) (NP-TMP (NN today))))")
     >>> for choice in choose_heads(tree, head_rules("collins")):
     ...     print(choice)
@@ -167,3 +185,77 @@ def _choose(
     head = find_head(rules, category, names)
     wanted = complements(category, names, functions, head)
     return HeadChoice(head, tuple(name if place in wanted else None for place, name in enumerate(names)))
+
+
+COLLINS = "collins"
+COMMENT = "%"
+LIKE = "LIKE"
+
+_DIRECTIONS: dict[str, tuple[Side, bool]] = {
+    "LEFT": ("left", False),
+    "RIGHT": ("right", False),
+    "LEFT-TO-RIGHT": ("left", False),
+    "RIGHT-TO-LEFT": ("right", False),
+    "LEFTDIS": ("left", True),
+    "RIGHTDIS": ("right", True),
+}
+
+
+def head_rules(spec: str) -> HeadRules:
+    """The rules of a file, or Collins's table where ``spec`` is ``collins``.
+
+    Raises FileError, HeadRulesError.
+    """
+    if spec == COLLINS:
+        file = importlib.resources.files("mbrparse.treebank") / "data" / "collins.headrules"
+        return parse_head_rules(file.read_text("utf-8").split("\n"), COLLINS)
+    return parse_head_rules(read_lines(spec), source_name(spec))
+
+
+def parse_head_rules(lines: Iterable[str], source: str = "<string>") -> HeadRules:
+    """Read the lines of a file of head rules; raises HeadRulesError.
+
+    >>> parse_head_rules(["% of sentences", "s right-to-left vmfin vafin"]).rules
+    {'S': (HeadRule(side='right', labels=('VMFIN', 'VAFIN'), any_of=False),)}
+    """
+    table: dict[str, tuple[HeadRule, ...]] = {}
+    for number, line in enumerate(lines, start=1):
+        fields = [field for field in re.split("[ \t\r\n]+", line.upper()) if field]
+        if not fields or fields[0].startswith(COMMENT):
+            continue
+        try:
+            label, found = _read(fields, table)
+        except HeadRulesError as error:
+            raise HeadRulesError(error.message, source=source, line=number, remedy=error.remedy) from None
+        table[label] = table.get(label, ()) + found
+    if not table:
+        raise HeadRulesError(
+            "holds no head rules", source=source, remedy="a rule reads e.g.: VP LEFT TO VBD VBN VP"
+        )
+    return HeadRules(table)
+
+
+def _read(fields: list[str], table: dict[str, tuple[HeadRule, ...]]) -> tuple[str, tuple[HeadRule, ...]]:
+    """The label of a line, and the rules that the line adds to it."""
+    if len(fields) < 2:
+        raise HeadRulesError(
+            f"a label alone, {fields[0]!r}", remedy="a rule reads: LABEL DIRECTION LABELS..."
+        )
+    label, direction, *labels = fields
+    if direction == LIKE:
+        if len(labels) != 1:
+            raise HeadRulesError(
+                f"LIKE names one label, not {len(labels)}", remedy="a rule reads e.g.: NX LIKE NP"
+            )
+        if labels[0] not in table:
+            raise HeadRulesError(
+                f"LIKE {labels[0]!r}, which has no rule above this line",
+                remedy="put that label's rules first",
+            )
+        return label, table[labels[0]]
+    if direction not in _DIRECTIONS:
+        raise HeadRulesError(
+            f"no direction {direction!r}", remedy=f"there are: {', '.join([*_DIRECTIONS, LIKE])}"
+        )
+    side, any_of = _DIRECTIONS[direction]
+    return label, (HeadRule(side, tuple(labels), any_of),)

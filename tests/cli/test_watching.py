@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from commandline import Command
 
-from mbrparse.cli import watching
-from mbrparse.cli.watching import Watch
+from mbrparse.cli import work_options
+from mbrparse.cli.work_options import Watch
 
 KEYS = {"time", "what", "sentences", "per_second", "seconds_left", "workers", "retries", "done"}
 
@@ -31,7 +31,7 @@ def test_a_log_that_cannot_be_written_is_an_error(command: Command) -> None:
 
 
 def test_lines_come_while_nothing_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(watching, "EVERY", 0.001)
+    monkeypatch.setattr(work_options, "EVERY", 0.001)
     log = tmp_path / "log"
     watch = Watch("-", str(log))
     items = watch(iter("ab"), "waiting")

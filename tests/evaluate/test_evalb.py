@@ -14,7 +14,7 @@ from naive_evalb import Row, Rules, compare
 from mbrparse.evaluate.evalb import parameters
 from mbrparse.evaluate.evalb.evalb_counts import evalb_scores
 from mbrparse.evaluate.evalb.parameters import SHIPPED, SPMRL, read_parameters
-from mbrparse.evaluate.evalb.report import HEADING
+from mbrparse.evaluate.evalb.score import HEADING
 from mbrparse.evaluate.trees.sources import gold_file, parse_files
 from mbrparse.io.errors import FileError
 

@@ -12,9 +12,14 @@ import pytest
 from commandline import Command, Outcome
 
 from mbrparse.evaluate.tables.grids import csv_grid, latex_grid, markdown_grid, text_grid
-from mbrparse.experiments.goodman.bracketed_training import differences, table1, table1_data
-from mbrparse.experiments.goodman.bracketed_trial import CRITERIA, DECODERS
-from mbrparse.experiments.paired_runs import paired_test, summarize
+from mbrparse.experiments.goodman.bracketed_training import (
+    CRITERIA,
+    DECODERS,
+    differences,
+    table1,
+    table1_data,
+)
+from mbrparse.experiments.trial_runs import paired_test, summarize
 
 SMALL = ("--train", 60, "--test", 12, "--nonterminals", 4, "--iterations", 3)
 

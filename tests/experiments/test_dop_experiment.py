@@ -14,7 +14,7 @@ from commandline import Command, Outcome
 from mbrparse.decode.candidates.samples import Sampler
 from mbrparse.experiments.dop.model_tables import Row, comparisons, judge, paired_data
 from mbrparse.experiments.dop.model_trial import Design, Model
-from mbrparse.experiments.paired_runs import paired_test
+from mbrparse.experiments.trial_runs import paired_test
 from mbrparse.io.errors import ChartOverflowError
 from mbrparse.treebank.brackets import write_tree
 from mbrparse.treebank.corpora import SourceTree, read_corpus

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from commandline import Command
 
-from mbrparse.experiments.pereira_schabes.palindromes import PalindromeTrial, log2_probability
+from mbrparse.experiments.palindromes import PalindromeTrial, log2_probability
 from mbrparse.grammar.training.bracketings import BracketedSentence
 
 

@@ -15,7 +15,7 @@ from mbrparse.decode.parser.stored_lines import CODEC, decode, encode
 from mbrparse.grammar.charts.base.span_summary import SpanEntries, SpanSummary
 from mbrparse.io.errors import FileError
 from mbrparse.run.blocks_file import Block, BlocksFile, End
-from mbrparse.run.kept_settings import content_digest
+from mbrparse.run.manifest import content_digest
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
 NUMBERS = st.floats(width=64)

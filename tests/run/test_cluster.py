@@ -25,8 +25,7 @@ from mbrparse.run import cluster_client
 from mbrparse.run.blocks_file import BlocksFile
 from mbrparse.run.in_order import in_order
 from mbrparse.run.jobs import open_pool
-from mbrparse.run.pool import TaskFunction, WorkersError
-from mbrparse.run.scheduler import Scheduler
+from mbrparse.run.pool import Scheduler, TaskFunction, WorkersError
 from mbrparse.run.task_sizes import Packer
 
 

@@ -11,8 +11,7 @@ from mbrparse.run import cluster as clusters
 from mbrparse.run import remote_task
 from mbrparse.run.cluster import Cluster
 from mbrparse.run.cluster_client import Event
-from mbrparse.run.pool import WorkerDied
-from mbrparse.run.scheduler import Scheduler
+from mbrparse.run.pool import Scheduler, WorkerDied
 
 KILLER = 3
 

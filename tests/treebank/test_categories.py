@@ -10,8 +10,7 @@ from mbrparse.io.errors import LabelError, MbrparseError
 from mbrparse.treebank.brackets import read_tree
 from mbrparse.treebank.categories import LabelMap, categories, read_label_map
 from mbrparse.treebank.clean import clean, relabel
-from mbrparse.treebank.head_rules_file import head_rules
-from mbrparse.treebank.heads import choose_heads
+from mbrparse.treebank.heads import choose_heads, head_rules
 
 FLORESTA = "(UTT+np (>N+art Um) (H+n dia) (N<+pp (H+prp de) (P<+np (H+n sol) (N<+adj s))) (.+ .) (+ +) (? ?))"
 

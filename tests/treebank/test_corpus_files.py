@@ -6,9 +6,8 @@ from pathlib import Path
 import pytest
 
 from mbrparse.io.errors import CorpusError, FileError
-from mbrparse.treebank.corpora import read_corpus
+from mbrparse.treebank.corpora import find_corpora, read_corpus
 from mbrparse.treebank.corpus_files import TreeFile, begins_with_bracket, tree_files
-from mbrparse.treebank.found_corpora import find_corpora
 
 
 def fill(path: Path, files: dict[str, str | bytes]) -> None:

@@ -13,8 +13,7 @@ from mbrparse.treebank.brackets import read_tree
 from mbrparse.treebank.categories import categories
 from mbrparse.treebank.clean import UnaryPolicy, clean, simplify, without_traces
 from mbrparse.treebank.corpora import SourceTree
-from mbrparse.treebank.head_rules_file import head_rules
-from mbrparse.treebank.heads import HeadRule, HeadRules, choose_heads
+from mbrparse.treebank.heads import HeadRule, HeadRules, choose_heads, head_rules
 from mbrparse.treebank.labels import frame, parse_label, project, unescape
 from mbrparse.treebank.prepare import Preparation, PreparationStatistics, prepare
 from mbrparse.treebank.tree import Tree, is_binary

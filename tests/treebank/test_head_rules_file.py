@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from mbrparse.io.errors import FileError, HeadRulesError
-from mbrparse.treebank.head_rules_file import head_rules, parse_head_rules
-from mbrparse.treebank.heads import HeadRule, find_head
+from mbrparse.treebank.heads import HeadRule, find_head, head_rules, parse_head_rules
 
 FILE = """\
 % head rules of a small treebank

@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mbrparse.treebank.head_rules_file import head_rules
-from mbrparse.treebank.heads import HeadRule, HeadRules, find_head
+from mbrparse.treebank.heads import HeadRule, HeadRules, find_head, head_rules
 
 COLLINS = head_rules("collins")
 

@@ -8,8 +8,7 @@ import pytest
 from conftest import missing_data
 
 from mbrparse.io.errors import BracketError, CorpusError, MbrparseError
-from mbrparse.treebank.corpora import STYLES, read_corpus
-from mbrparse.treebank.found_corpora import find_corpora
+from mbrparse.treebank.corpora import STYLES, find_corpora, read_corpus
 from mbrparse.treebank.known_corpora import BY_NAME, CORPORA, Corpus
 from mbrparse.treebank.prepare import Preparation, PreparationStatistics, Sanity, prepare_corpora
 from mbrparse.treebank.tree import Tree

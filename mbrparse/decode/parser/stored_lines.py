@@ -23,8 +23,7 @@ from mbrparse.decode.posteriors.posteriors_writer import PosteriorsWriter
 from mbrparse.grammar.charts.base.span_summary import SpanEntries, SpanSummary
 from mbrparse.grammar.grammar_kinds import Grammar
 from mbrparse.io.version import __version__
-from mbrparse.run.kept_settings import Settings, content_digest
-from mbrparse.run.manifest import Manifest
+from mbrparse.run.manifest import Manifest, Settings, content_digest
 from mbrparse.run.work_folder import Codec
 
 #: Sentences of a block: enough for the kernels of batches, few enough that shards are alike.

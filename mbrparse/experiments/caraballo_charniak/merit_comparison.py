@@ -12,7 +12,7 @@ from mbrparse.decode.best_first.merits import MERITS
 from mbrparse.evaluate.tables.grids import csv_grid
 from mbrparse.experiments.caraballo_charniak.merit_tables import TABLES, Row, curves_rows, draw, sentence_rows
 from mbrparse.experiments.caraballo_charniak.merit_trial import MeritTrial
-from mbrparse.experiments.results_folder import write_table
+from mbrparse.experiments.trial_runs import write_table
 from mbrparse.grammar.grammar_file import read_rules_with_tagger
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.rules import RuleSet

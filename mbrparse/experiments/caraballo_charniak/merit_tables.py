@@ -9,7 +9,7 @@ from typing import Any
 
 from mbrparse.evaluate.tables.grids import Cell, grid_of
 from mbrparse.experiments.caraballo_charniak.merit_trial import CHECKPOINTS
-from mbrparse.experiments.results_folder import plotting, save, tidy
+from mbrparse.experiments.trial_runs import plotting, save, tidy
 
 Row = dict[str, Any]
 Table = list[list[Cell]]

@@ -12,9 +12,7 @@ from mbrparse.evaluate.tables.count_table import Columns
 from mbrparse.evaluate.tables.criteria import PAPER, rates
 from mbrparse.evaluate.tables.grids import Grid, grid_of
 from mbrparse.experiments.dop.model_trial import Design, Model, Search, timed_parses
-from mbrparse.experiments.held_out import HeldOut
-from mbrparse.experiments.paired_runs import Summary, summarize
-from mbrparse.experiments.results_folder import plotting, save, tidy
+from mbrparse.experiments.trial_runs import HeldOut, Summary, plotting, save, summarize, tidy
 from mbrparse.grammar.dop.addressed_treebank import AddressedTreebank, address_trees
 from mbrparse.io.state_files import Schema, listed, number, record
 from mbrparse.treebank.corpora import SourceTree

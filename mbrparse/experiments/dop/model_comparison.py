@@ -33,13 +33,13 @@ from mbrparse.experiments.dop.model_tables import (
     split_data,
 )
 from mbrparse.experiments.dop.model_trial import Design, Model, ModelTrial, Search
-from mbrparse.experiments.results_folder import write_table
+from mbrparse.experiments.trial_runs import write_table
 from mbrparse.grammar.dop.addressed_treebank import Weighting
 from mbrparse.io.errors import CorpusError
 from mbrparse.io.files import atomic_outputs, open_output
 from mbrparse.io.log import Log, Progress, no_log, no_progress
 from mbrparse.run.jobs import Jobs
-from mbrparse.run.kept_settings import Settings
+from mbrparse.run.manifest import Settings
 from mbrparse.run.results import Result, Trial, fingerprint, run_all
 from mbrparse.treebank.corpora import SourceTree
 from mbrparse.treebank.prepare import Preparation, PreparationStatistics, prepare_corpora

@@ -15,8 +15,8 @@ from mbrparse.evaluate.tables.rate_tables import Summary, cells, summarize
 from mbrparse.evaluate.tables.significance import significance
 from mbrparse.evaluate.trees.gold import PAPER_FORM
 from mbrparse.experiments.dop.model_trial import COUNTS, Model, row_name
-from mbrparse.experiments.paired_runs import paired_test, show_probability
-from mbrparse.experiments.paired_runs import summarize as over_runs
+from mbrparse.experiments.trial_runs import paired_test, show_probability
+from mbrparse.experiments.trial_runs import summarize as over_runs
 
 #: The results of the splits, in their order, by model.
 Results = Mapping[Model, Sequence[dict[str, Any]]]

@@ -11,7 +11,7 @@ from mbrparse.decode.base.objectives import OBJECTIVES, Objective, Space
 from mbrparse.io.errors import CorpusError, MbrparseError
 from mbrparse.treebank.binarize import Binarization, HeadDriven
 from mbrparse.treebank.corpora import SourceTree, read_corpus
-from mbrparse.treebank.head_rules_file import head_rules
+from mbrparse.treebank.heads import head_rules
 from mbrparse.treebank.prepare import Preparation
 from mbrparse.treebank.splits import split_fraction
 

@@ -52,7 +52,7 @@ from mbrparse.io.state_files import (
     write_state,
 )
 from mbrparse.run.jobs import Jobs, open_pool
-from mbrparse.run.kept_settings import Settings, check_settings
+from mbrparse.run.manifest import Settings, check_settings
 
 VERSION = 1
 #: One row for each iteration: see ``training.Row``.

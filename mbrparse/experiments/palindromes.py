@@ -18,7 +18,7 @@ from typing import Any
 from mbrparse.decode.parser.parser import Parser
 from mbrparse.evaluate.tables.grids import grid_of
 from mbrparse.evaluate.trees.matches import consistent, gap_owners
-from mbrparse.experiments.results_folder import write_table
+from mbrparse.experiments.trial_runs import write_table
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.training.bracketings import BracketedSentence, encode_corpus
 from mbrparse.grammar.training.expectation import expect

@@ -1,1 +1,0 @@
-"""Pereira & Schabes (1992): what brackets do for training, on palindromes."""

@@ -1,0 +1,150 @@
+"""Runs of an experiment: parses of held-out trees are judged, rates compared, tables and plots written."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mbrparse.decode.base.trees import LabelledSpans
+from mbrparse.evaluate.profiles.counts import SentenceCounts
+from mbrparse.evaluate.tables.criteria import DASH
+from mbrparse.evaluate.tables.grids import LAYOUTS, Grid, PrintFormat, csv_grid
+from mbrparse.evaluate.trees.gold import PAPER_FORM, GoldSentence
+from mbrparse.io.files import atomic_outputs, open_output, open_output_bytes
+from mbrparse.treebank.corpora import SourceTree
+
+
+class HeldOut:
+    """The sentences that are parsed, and their correct trees.
+
+    Labels and brackets are compared with the binarized gold, consistent brackets with the n-ary one.
+    """
+
+    def __init__(self, trees: Sequence[SourceTree]) -> None:
+        self.trees = trees
+        self.sentences = [tree.leaves() for _, _, tree in trees]
+        self._gold = [
+            GoldSentence(number, line, tree, PAPER_FORM, source)
+            for number, (source, line, tree) in enumerate(trees, start=1)
+        ]
+
+    def judge(self, name: str, guesses: Sequence[LabelledSpans]) -> list[SentenceCounts]:
+        """A row of counts for the constituents of each sentence's parse, under this name."""
+        rows = []
+        for gold, spans in zip(self._gold, guesses, strict=True):
+            matches = gold.reference.matches(
+                [(start, end) for start, end, _ in spans], [label for _, _, label in spans]
+            )
+            place = (gold.number, gold.line, gold.number, len(gold.leaves), 1)
+            rows.append(SentenceCounts(name, *place, gold.constituents, len(spans), *matches))
+        return rows
+
+
+# What subtracting rates leaves, and no rates of sentences come near.
+_ROUNDING = 1e-12
+
+
+class Summary(NamedTuple):
+    """Of one criterion over the runs; rates 0 to 1, ``sd`` that of a sample (divided by runs - 1)."""
+
+    minimum: float
+    maximum: float
+    mean: float
+    sd: float
+
+
+class PairedTest(NamedTuple):
+    """The paired t-test, two-sided; not a number where the runs do not differ or are too few."""
+
+    t: float
+    p: float
+
+
+def summarize(values: Sequence[float]) -> Summary:
+    """Summarize the rates of the runs.
+
+    >>> summarize([0.5, 0.7]).mean
+    0.6
+    """
+    array = np.array(values)
+    sd = float(array.std(ddof=1)) if len(array) > 1 else math.nan
+    return Summary(float(array.min()), float(array.max()), float(array.mean()), sd)
+
+
+def paired_test(values: Sequence[float]) -> PairedTest:
+    """Student's paired t-test, from the differences of the pairs.
+
+    Differences that only rounding tells apart are one.
+    """
+    from scipy.stats import ttest_rel
+
+    if len(values) < 2 or max(values) - min(values) < _ROUNDING:
+        return PairedTest(math.nan, math.nan)
+    result: Any = ttest_rel(values, np.zeros(len(values)))
+    return PairedTest(float(result.statistic), float(result.pvalue))
+
+
+def show_probability(value: float) -> str:
+    """A p-value as tables have it.
+
+    >>> show_probability(0.00001), show_probability(0.25), show_probability(float("nan"))
+    ('<0.0001', '0.2500', '-')
+    """
+    if value < 0.0001:
+        return "<0.0001"
+    return DASH if math.isnan(value) else f"{value:.4f}"
+
+
+SUFFIXES: dict[str, PrintFormat] = {"txt": "text", "md": "markdown", "tex": "latex"}
+
+
+@atomic_outputs()
+def write_table(
+    folder: Path,
+    name: str,
+    grid: Grid,
+    data: Grid | None = None,
+    suffixes: Sequence[str] = tuple(SUFFIXES),
+    names: int = 1,
+) -> str:
+    """Write a table as NAME.txt, .md and .tex, and as NAME.csv; return the text.
+
+    ``data`` goes into the CSV file in the place of what people read; the first ``names`` columns are names.
+    """
+    texts = {suffix: LAYOUTS[SUFFIXES[suffix]](grid, names) for suffix in suffixes}
+    for suffix, lines in {**texts, "csv": csv_grid(grid if data is None else data)}.items():
+        with open_output(folder / f"{name}.{suffix}") as stream:
+            stream.write("\n".join(lines) + "\n")
+    return "\n".join(texts["txt"])
+
+
+def plotting() -> Any:
+    """matplotlib's pyplot, ready to write files; imported when the first figure is drawn."""
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    # The same input gives the same file, and text stays text.
+    mpl.rcParams.update({"svg.hashsalt": "mbrparse", "svg.fonttype": "none"})
+    from matplotlib import pyplot as plt
+
+    return plt
+
+
+def tidy(panel: Any) -> None:
+    """A light grid, and no frame above and to the right."""
+    panel.grid(alpha=0.25)
+    for side in ("top", "right"):
+        panel.spines[side].set_visible(False)
+
+
+def save(figure: Any, paths: Iterable[Path], dpi: int) -> None:
+    """Write a figure to each path, in the format of its suffix, complete or not at all, and forget it."""
+    for path in paths:
+        form = path.suffix.removeprefix(".")
+        with open_output_bytes(path) as stream:
+            figure.savefig(stream, format=form, dpi=dpi, metadata={"Date": None} if form == "svg" else {})
+    plotting().close(figure)
