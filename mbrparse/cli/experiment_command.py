@@ -173,7 +173,7 @@ def figures_of_merit(
     lengths as .svg and .png. With --grammar (from inside-outside training, say) statistics come from a file,
     or by expectation over the training part.
     """
-    from mbrparse.decode.best_first.merits import MERITS
+    from mbrparse.decode.best_first.best_first import MERITS
     from mbrparse.experiments.caraballo_charniak.merit_comparison import (
         Model,
         Search,

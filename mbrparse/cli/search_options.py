@@ -172,8 +172,7 @@ class BestFirstOptions:
         if self.engine == "exhaustive":
             refuse_options(("merit", "edges", "until", "beta_threshold", "statistics"), "--engine best-first")
             return None
-        from mbrparse.decode.best_first.best_first import BestFirst, Until
-        from mbrparse.decode.best_first.merits import MERITS
+        from mbrparse.decode.best_first.best_first import MERITS, BestFirst, Until
         from mbrparse.grammar.training.tag_statistics import read_statistics
         from mbrparse.io.errors import MbrparseError
 

@@ -11,10 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import grammars, sentences
 
-from mbrparse.decode.best_first.best_first import BestFirst, Until
+from mbrparse.decode.best_first.best_first import MERITS, BestFirst, Until
 from mbrparse.decode.best_first.best_first_chart import BestFirstChart
 from mbrparse.decode.best_first.best_first_charts import BestFirstCharts
-from mbrparse.decode.best_first.merits import MERITS
 from mbrparse.grammar.charts.factory import ChartFactory
 from mbrparse.grammar.pcfg import PCFG, IntArray
 from mbrparse.grammar.training.induce import induce

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mbrparse.decode.best_first.best_first import DEFAULT_MERIT, FACTORS, MERITS, Merit
 from mbrparse.decode.best_first.merit_kernels import SentenceStatistics, Span, figure_of_merit
-from mbrparse.decode.best_first.merits import DEFAULT_MERIT, FACTORS, MERITS, Merit
 from mbrparse.decode.best_first.smoothed_statistics import StatisticsTables, no_statistics
 from mbrparse.grammar.pcfg import PCFG, FloatArray
 from mbrparse.grammar.rules import quote

@@ -1,4 +1,13 @@
-"""The options of a best-first search: the figure of merit, when to stop, and bounds."""
+"""The options of a best-first search: the figure of merit, when to stop, and bounds.
+
+By a figure of merit the parser orders its agenda: the larger the merit, the sooner the constituent N over
+t_j..t_{k-1} is taken (Caraballo & Charniak 1998, section 3, and Charniak, Goldwater & Johnson 1998 for the
+boundary estimates). The ideal would be the posterior, alpha beta / p(t_{0,n}); each merit replaces unknown
+factors by estimates.
+
+A merit is a row of MERITS: its name and the factors of its formula. A new factor is a bit and a line of
+``figure_of_merit`` in merit_kernels.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +15,68 @@ import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from mbrparse.decode.best_first.merits import DEFAULT_MERIT, MERITS, Merit
+from mbrparse.decode.best_first.merit_kernels import (
+    BETA,
+    LEFT_BOUNDARY,
+    MEAN_OF_PREFIX,
+    MEAN_OF_SPAN,
+    PREFIX,
+    PREFIX_TAGS,
+    PRIOR,
+    RIGHT_BOUNDARY,
+    SERIAL,
+    TAG_BIGRAMS,
+    TAG_TRIGRAMS,
+    TAGS,
+)
 from mbrparse.grammar.training.tag_statistics import Statistics
 from mbrparse.io.errors import MbrparseError, OptionsError
+
+_FROM_STATISTICS = PRIOR | LEFT_BOUNDARY | TAGS | TAG_BIGRAMS | TAG_TRIGRAMS | PREFIX_TAGS | RIGHT_BOUNDARY
+FACTORS = SERIAL | BETA | PREFIX | MEAN_OF_SPAN | MEAN_OF_PREFIX | _FROM_STATISTICS
+
+
+@dataclass(frozen=True, slots=True)
+class Merit:
+    """A figure of merit: a product of factors, which are bits.
+
+    Raises ValueError for a merit without factors, or with unknown ones.
+    """
+
+    name: str
+    factors: int
+
+    def __post_init__(self) -> None:
+        if not self.factors or self.factors & ~FACTORS:
+            raise ValueError(f"the merit {self.name} has no known formula: factors {self.factors:#x}")
+
+    @property
+    def needs_statistics(self) -> bool:
+        """Whether it uses counts from a corpus."""
+        return bool(self.factors & _FROM_STATISTICS)
+
+    @property
+    def needs_prefix(self) -> bool:
+        """Whether it uses alpha_L."""
+        return bool(self.factors & PREFIX)
+
+
+MERITS = {
+    merit.name: merit
+    for merit in (
+        Merit("stack", SERIAL),
+        Merit("beta", BETA),
+        Merit("normalized-beta", BETA | MEAN_OF_SPAN),
+        Merit("trigram", PRIOR | BETA | TAGS),
+        Merit("prefix", PREFIX | BETA),
+        Merit("prefix-normalized", PREFIX | BETA | MEAN_OF_PREFIX),
+        Merit("prefix-estimate", PREFIX | BETA | PREFIX_TAGS),
+        Merit("left-boundary", LEFT_BOUNDARY | BETA | TAG_TRIGRAMS),
+        Merit("boundary-bigram", LEFT_BOUNDARY | BETA | TAG_BIGRAMS | RIGHT_BOUNDARY),
+        Merit("boundary-trigram", LEFT_BOUNDARY | BETA | TAG_TRIGRAMS | RIGHT_BOUNDARY),
+    )
+}
+DEFAULT_MERIT = "boundary-trigram"
 
 
 class Until(NamedTuple):

@@ -27,7 +27,7 @@ from mbrparse.decode.base.span_posteriors import Posteriors
 from mbrparse.decode.candidates.samples import Samples
 from mbrparse.decode.dop.dop_derivations import DopSampler
 from mbrparse.decode.free.free_decoder import LEAST, best_preterminals
-from mbrparse.decode.whole_trees.completions import bracketing, completions, spans_of
+from mbrparse.decode.whole_trees.whole_tree_decoder import bracketing, completions, spans_of
 from mbrparse.grammar.charts.base.rule_tables import Ints
 from mbrparse.grammar.pcfg import PCFG, FloatArray, IntArray
 

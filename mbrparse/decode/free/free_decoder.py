@@ -11,11 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbrparse.decode.base.best_split import span_table
+from mbrparse.decode.base.bracketing import Bracketings, BracketingTables, search_bracketings, span_table
 from mbrparse.decode.base.decoders import Decoded
 from mbrparse.decode.base.objectives import Item, Objective
 from mbrparse.decode.base.span_posteriors import Posteriors
-from mbrparse.decode.free.bracketing import Bracketings, BracketingTables, search_bracketings
 from mbrparse.grammar.charts.base.clock import NO_LIMIT, Clock
 from mbrparse.grammar.charts.base.columns import NO_LABEL, Labels, Names, Spans
 from mbrparse.grammar.charts.base.rule_tables import Ints

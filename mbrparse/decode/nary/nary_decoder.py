@@ -15,12 +15,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbrparse.decode.base.best_split import span_table
+from mbrparse.decode.base.bracketing import search_constituents, span_table
 from mbrparse.decode.base.decoders import Decoded
 from mbrparse.decode.base.objectives import Item, Objective
 from mbrparse.decode.base.span_posteriors import Posteriors
 from mbrparse.decode.free.free_decoder import UNLABELLED, best_preterminals
-from mbrparse.decode.nary.constituent_search import search_constituents
 from mbrparse.grammar.charts.base.clock import NO_LIMIT, Clock
 from mbrparse.grammar.charts.base.columns import NO_LABEL
 from mbrparse.grammar.charts.base.span_summary import SpanSummary, cell_of

@@ -2,13 +2,14 @@
 
 The best tree is sought among binary completions of the commonest sampled trees and by branch and bound from
 there; finding it is NP-complete (Goodman 1996, Table 3), so the search is limited, and what it has found
-comes with a bound.
+comes with a bound. A completion has all brackets of a sampled tree: with completions the search for uncrossed
+trees begins.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -16,16 +17,65 @@ from mbrparse.decode.base.decoders import Certificate, Decoded
 from mbrparse.decode.base.objectives import Item, Objective
 from mbrparse.decode.base.span_posteriors import Posteriors
 from mbrparse.decode.base.trees import LabelledSpans
-from mbrparse.decode.candidates.samples import Sampler, Samples
-from mbrparse.decode.free.free_decoder import LEAST, best_preterminals
-from mbrparse.decode.whole_trees.agreements import SameTree, Uncrossed
+from mbrparse.decode.candidates.samples import SampledTree, Sampler, Samples
+from mbrparse.decode.free.free_decoder import (
+    LEAST,
+    BracketingSearch,
+    best_bracketing,
+    best_preterminals,
+    labelled,
+)
+from mbrparse.decode.whole_trees.agreements import SameTree, Span, Uncrossed, crossing_table
 from mbrparse.decode.whole_trees.branch_and_bound import Found, Limit, best_tree
-from mbrparse.decode.whole_trees.completions import JUDGED, bracketing, completions, spans_of
 from mbrparse.grammar.charts.base.clock import NO_LIMIT, Clock
+from mbrparse.grammar.charts.base.span_summary import cell_of
 from mbrparse.grammar.charts.crossing.consistency import Consistency
 from mbrparse.grammar.charts.forest_charts import ForestCharts
-from mbrparse.grammar.pcfg import PCFG, IntArray
+from mbrparse.grammar.pcfg import PCFG, FloatArray, IntArray
 from mbrparse.io.errors import GrammarError
+
+# So many of the commonest sampled trees are completed, and of these so many are judged.
+COMPLETED = 200
+JUDGED = 20
+_CROSSED = -1e6
+
+
+class Completion(NamedTuple):
+    """A binary tree, and how many of the samples cross nothing of it."""
+
+    tree: list[Span]
+    uncrossed: float
+
+
+def bracketing(gains: FloatArray, length: int) -> list[Span]:
+    """The binary tree with the largest sum of gains, which are by cell."""
+    found = best_bracketing(gains, length)
+    return list(zip(found.starts.tolist(), found.ends.tolist(), strict=True))
+
+
+def completions(trees: list[SampledTree], gains: FloatArray, length: int) -> list[Completion]:
+    """Binary trees that have all brackets of a sampled tree, those first that fewest samples cross."""
+    weights = np.array([len(tree.drawn) for tree in trees], np.float32)
+    crossing = crossing_table(length).astype(np.float32)
+    brackets = np.zeros((len(trees), len(gains)), np.float32)
+    for row, tree in enumerate(trees):
+        brackets[row, cell_of(length, tree.nodes[:, 0], tree.nodes[:, 1])] = 1.0
+    forbidden = brackets[:COMPLETED] @ crossing > 0
+    found = {tuple(bracketing(np.where(row, _CROSSED, gains), length)): None for row in forbidden}
+    spans = np.array(list(found))
+    held = np.zeros((len(found), len(gains)), np.float32)
+    np.put_along_axis(held, cell_of(length, spans[:, :, 0], spans[:, :, 1]), 1.0, axis=1)
+    estimate = (held @ crossing @ brackets.T == 0) @ weights
+    order = np.argsort(-estimate, kind="stable")[:JUDGED]
+    return [Completion(list(map(tuple, spans[place].tolist())), float(estimate[place])) for place in order]
+
+
+def spans_of(tree: list[Span], length: int, posteriors: Posteriors) -> LabelledSpans:
+    """The tree with the most probable label on each span."""
+    chosen = np.zeros(length * (length + 1) // 2)
+    chosen[[cell_of(length, *span) for span in tree]] = 1.0
+    return labelled(BracketingSearch().best([chosen], [length]), posteriors)
+
 
 SAMPLES = 1000
 SEED = 0

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from mbrparse.decode.best_first.best_first import MERITS
 from mbrparse.decode.best_first.best_first_charts import refuse_unary_rules
-from mbrparse.decode.best_first.merits import MERITS
 from mbrparse.evaluate.tables.grids import csv_grid
 from mbrparse.experiments.caraballo_charniak.merit_tables import TABLES, Row, curves_rows, draw, sentence_rows
 from mbrparse.experiments.caraballo_charniak.merit_trial import MeritTrial
