@@ -321,7 +321,7 @@ def test_a_group_of_dense_charts_is_filled_again_one_by_one() -> None:
 @pytest.mark.parametrize("objective", ["parent-child", "max-rule-product"])
 def test_forests(objective: str) -> None:
     parser = Parser(LATENT, objective, max_seconds=AGES)
-    assert parsed_beside_a_slow_one(parser, Forests, "fill", lambda _, ids: len(ids) == 5) == 1
+    assert parsed_beside_a_slow_one(parser, Forests, "fill", lambda _, ids, *__: len(ids) == 5) == 1
 
 
 @pytest.mark.parametrize("objective", ["labelled-recall", "labelled-f", "parent-child", "max-rule-sum"])

@@ -233,7 +233,7 @@ BAD: dict[str, tuple[Sequence[Any], Any, dict[str, Any], str]] = {
     "EVALB's end": (
         trees(GOLD),
         trees(GOLD),
-        {"evalb": DATA / "sample.prm", "tell": [].append},
+        {"evalb": DATA / "sample.prm", "log": [].append},
         "parses, sentence 1: text outside of brackets in the gold",
     ),
     "baseline": (

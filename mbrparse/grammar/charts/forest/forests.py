@@ -162,10 +162,12 @@ class Forests:
         if not self._holds_tree(length):
             return self.forest, -math.inf
         if self._state.columns.counts[OUT_OF_RANGE] or not exact:
-            self.logarithms = LogForest(
-                self._state, self._words(terminal_ids, alive, scaled=False), self.clock
-            )
-            return self.forest, self.logarithms.log_prob
+            logarithms = self._in_logarithms(terminal_ids, alive)
+            # What was lost may have been of no account.
+            if not (exact and logarithms.agrees()):
+                logarithms.normalize()
+                self.logarithms = logarithms
+                return self.forest, logarithms.log_prob
         self._scale(terminal_ids)
         self.log_total = math.log(total)
         return self.forest, self.log_total - self.log_scale
@@ -181,10 +183,14 @@ class Forests:
             return Derivation(-math.inf, [], [])
         values = self.forest.inside
         if self._state.columns.counts[OUT_OF_RANGE] or best_root(self._state, values, length, 1.0) < 0:
-            # The pass of maxima lists no edges.
-            self.fill(terminal_ids, alive)
-            return self.derivation(terminal_ids, alive)
+            self._inside(terminal_ids, alive, None)  # the pass of maxima lists no edges
+            self.has_sums = False
+            root, log_prob = self._in_logarithms(terminal_ids, alive).best_root(self._best(self._chains))
+            return self._derivation_of(root, length, log_prob)
         return self._read_off(terminal_ids, values)
+
+    def _in_logarithms(self, terminal_ids: IntArray, alive: Alive | None) -> LogForest:
+        return LogForest(self._state, self._words(terminal_ids, alive, scaled=False), self.clock)
 
     def derivation(self, terminal_ids: IntArray, alive: Alive | None = None) -> Derivation:
         """The most probable derivation of the sentence whose forest was filled last, which has a parse.

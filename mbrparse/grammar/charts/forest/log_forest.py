@@ -22,9 +22,12 @@ from mbrparse.grammar.charts.forest.log_passes import (
     normalize,
 )
 
+# Sums in logarithms and scaled sums differ by less.
+_ROUNDING = 1e-10
+
 
 class LogForest:
-    """The values of one sentence's forest; its own become posteriors (``normalize``)."""
+    """The values of one sentence's forest."""
 
     def __init__(self, state: ForestState, words: Words, clock: Clock) -> None:
         """``words`` have unscaled probabilities. Raises TimeLimitError."""
@@ -36,7 +39,17 @@ class LogForest:
         #: The natural logarithm of the sentence's probability.
         self.log_prob = float(log_outside(state, self._tables, self.values, self._n, clock.stop))
         clock.check()
-        normalize(state.forest, self.values, self.log_prob, self._n)
+
+    def agrees(self) -> bool:
+        """Whether the forest's own values give the same posteriors."""
+        forest, nodes = self._state.forest, slice(self._state.forest.node_first[self._n * (self._n + 1) // 2])
+        g = forest.inside[nodes] * forest.outside[nodes]
+        exact = np.exp(self.values.inside[nodes] + self.values.outside[nodes] - self.log_prob)
+        return bool((np.abs(g - exact) <= _ROUNDING * np.maximum(exact, 1.0)).all())
+
+    def normalize(self) -> None:
+        """Replace the forest's own values by such whose products are the posteriors."""
+        normalize(self._state.forest, self.values, self.log_prob, self._n)
 
     def best_root(self, best: BestPaths) -> tuple[int, float]:
         """The root of the best derivation, which is kept in ``best``, and its log probability."""
