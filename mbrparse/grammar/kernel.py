@@ -126,8 +126,8 @@ def _ready() -> bool:
 
 def _check_owner(path: Path) -> None:
     """Raise PermissionError where others may write: machine code is run unseen."""
-    found = path.stat()
-    if hasattr(os, "geteuid") and found.st_uid != os.geteuid():
+    found, link = path.stat(), path.lstat()  # a link of another user's could be turned later
+    if hasattr(os, "geteuid") and not found.st_uid == link.st_uid == os.geteuid():
         raise PermissionError(None, "belongs to another user", str(path))
     if os.name == "posix" and found.st_mode & 0o022:
         raise PermissionError(None, "others may write to it", str(path))

@@ -41,13 +41,17 @@ class Sources:
         self.digest = digest.digest()
         self._stamps = {paths[module]: stamps[module] for module in found}
         self._others = [paths[module] for module in found - self.with_kernels]
+        self._unchanged = True
 
     def hold(self, path: str) -> bool:
         """Whether a kernel of this file, imported just now, is what the digest was made of.
 
-        What a kernel calls was imported, and looked at, before it.
+        What a kernel calls was imported, and looked at, before it; once a file has changed, no kernel is.
         """
-        return path in self._stamps and all(map(self._is_unchanged, (path, *self._others)))
+        if path not in self._stamps:
+            return False
+        self._unchanged = self._unchanged and all(map(self._is_unchanged, (path, *self._others)))
+        return self._unchanged
 
     def _is_unchanged(self, path: str) -> bool:
         try:

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from naive_exact import Exact, log
 
 from mbrparse.decode.base.objectives import OBJECTIVES
+from mbrparse.decode.base.tree_probability import TreeProbability
 from mbrparse.decode.parser.parser import Parser
 from mbrparse.grammar.charts.base.chart import Chart, Wanted
 from mbrparse.grammar.charts.factory import ChartFactory, Kernel, Precision
@@ -187,6 +188,57 @@ def test_no_command_ends_in_a_traceback(name: str, options: list[str], tmp_path:
     assert len(rows) == 2
     for row in rows:
         assert row["status"] == "parsed" or row["reason"]
+
+
+def test_trees_of_any_probability_have_it() -> None:
+    lost_beside_others = pcfg_of(
+        {("S", ("B", "B")): 1.0, ("A", ("a",)): 1.0, ("B", ("a",)): 1e-170, ("B", ("b",)): 1.0}
+    )
+    found = TreeProbability(lost_beside_others).log_prob([(0, 2, "S")], lost_beside_others.encode(["a", "a"]))
+    assert found == pytest.approx(2 * math.log(1e-170), rel=1e-12)
+    flat = pcfg_of(
+        {
+            ("S", ("A", "S_Cont")): 1.0,
+            ("S_Cont", ("A", "S_Cont")): 1e-3,
+            ("S_Cont", ("A", "A")): 1.0,
+            ("A", ("a",)): 1.0,
+        }
+    )
+    ids = flat.encode(["a"] * 120)
+    [chart] = ChartFactory(flat).charts([ids])
+    assert TreeProbability(flat).log_prob([(0, 120, "S")], ids, nary=True) == pytest.approx(
+        chart.log_prob, rel=1e-9
+    )
+
+
+def test_maxima_out_of_range_where_sums_are_not() -> None:
+    """The best of very many derivations of one sentence has 1e-40 of its probability, or less."""
+    rules = {
+        ("S", ("A", "S")): 1 / 6,
+        ("S", ("B", "S")): 1 / 6,
+        ("S", ("C", "S")): 1 / 6,
+        ("S", ("T", "S")): 1e-9,
+        ("S", ("a",)): 0.5 - 1e-9,
+        ("T", ("T", "T")): 0.5,
+        ("T", ("a",)): 2**-6.75,
+        ("T", ("b",)): 0.5 - 2**-6.75,
+        ("A", ("a",)): 1.0,
+        ("B", ("a",)): 1.0,
+        ("C", ("a",)): 1.0,
+    }
+    pcfg = pcfg_of(rules)
+    ids = pcfg.encode(["a"] * 90)
+    [lanes], [forest] = (ChartFactory(pcfg, kernel=kernel).charts([ids]) for kernel in ("dense", "forest"))
+    assert forest.viterbi().log_prob == pytest.approx(lanes.viterbi().log_prob, rel=1e-9)
+
+
+def test_symbols_of_a_sentence_without_a_parse_are_not_lost() -> None:
+    pcfg = pcfg_of({("T", ("A", "T")): 1e-200, ("A", ("a",)): 1.0, ("S", ("b",)): 1.0, ("T", ("b",)): 1.0})
+    [chart] = ChartFactory(pcfg, kernel="forest").charts([pcfg.encode(list("aaaab"))])
+    assert not chart.has_parse
+    symbols, logs = chart.inside(1, 5)
+    assert [pcfg.symbols[x] for x in symbols] == ["T"]
+    assert logs == pytest.approx(3 * math.log(1e-200), rel=1e-12)
 
 
 def test_details_say_that_a_chart_was_computed_in_logarithms() -> None:

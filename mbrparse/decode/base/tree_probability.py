@@ -6,13 +6,12 @@ import math
 from collections import defaultdict
 from typing import Any, Protocol, cast
 
-import numpy as np
-
 from mbrparse.decode.base.span_posteriors import is_continuation_label
 from mbrparse.decode.base.trees import LabelledSpans
 from mbrparse.grammar.grammar_kinds import Grammar
 from mbrparse.grammar.pcfg import PCFG, IntArray
 
+#: By symbol, the logarithm of its inside probability: whatever the sizes, none is lost.
 Weights = dict[int, float]
 
 
@@ -50,7 +49,7 @@ class TreeProbability:
             grammar.left.tolist(),
             grammar.right.tolist(),
             grammar.parent.tolist(),
-            np.exp(grammar.log_prob).tolist(),
+            grammar.log_prob.tolist(),
             strict=True,
         )
         for left, right, parent, prob in rows:
@@ -59,7 +58,7 @@ class TreeProbability:
         for child, parent, prob in zip(
             grammar.unary_child.tolist(),
             grammar.unary_parent.tolist(),
-            np.exp(grammar.unary_log_prob).tolist(),
+            grammar.unary_log_prob.tolist(),
             strict=True,
         ):
             self._unary_rules[child].append((parent, prob))
@@ -67,11 +66,11 @@ class TreeProbability:
         for terminal, symbol, prob in zip(
             grammar.lexical_terminal.tolist(),
             grammar.lexical_symbol.tolist(),
-            np.exp(grammar.lexical_log_prob).tolist(),
+            grammar.lexical_log_prob.tolist(),
             strict=True,
         ):
             self._lexicon[terminal][symbol] = prob
-        self._root = np.exp(grammar.root_log_prob)
+        self._root: list[float] = grammar.root_log_prob.tolist()
         # In chains of unary rules debinarizing would splice continuations out too, however many there are.
         chained = {*grammar.unary_parent.tolist(), *grammar.unary_child.tolist()}
         self.serves_nary = not any(self._continues[self._label_of[symbol]] for symbol in chained)
@@ -85,13 +84,9 @@ class TreeProbability:
         """
         if not spans and len(terminal_ids) != 1:
             return -math.inf
-        # As in decode.base.trees: the largest finished subtree at each start; values are scaled by node.
-        tops, ends, log_scale = [], list(range(1, len(terminal_ids) + 1)), 0.0
-        for terminal in terminal_ids.tolist():
-            weights = self._lexicon.get(terminal, {})
-            most = max(weights.values(), default=1.0)
-            log_scale += math.log(most)
-            tops.append({symbol: weight / most for symbol, weight in weights.items()})
+        # As in decode.base.trees: the largest finished subtree at each start.
+        tops = [self._lexicon.get(terminal, {}) for terminal in terminal_ids.tolist()]
+        ends = list(range(1, len(tops) + 1))
         for start, end, label in reversed(spans):
             label_id = self._label_ids.get(label, -1)
             children, position = [tops[start]], ends[start]
@@ -104,14 +99,13 @@ class TreeProbability:
                 weights = self._over(children, label_id)
             else:
                 return -math.inf
-            total = sum(weights.values())
-            if total == 0.0:
+            if not weights:
                 return -math.inf
-            log_scale += math.log(total)
-            tops[start] = {symbol: weight / total for symbol, weight in weights.items()}
-            ends[start] = end
-        root = sum(float(self._root[symbol]) * weight for symbol, weight in tops[0].items())
-        return math.log(root) + log_scale if root > 0.0 and ends[0] == len(tops) else -math.inf
+            tops[start], ends[start] = weights, end
+        total = -math.inf
+        for symbol, weight in tops[0].items():
+            total = _log_add(total, self._root[symbol] + weight)
+        return total if ends[0] == len(tops) else -math.inf
 
     def _over(self, children: list[Weights], label_id: int) -> Weights:
         """Of symbols with this label over two children or more, with continuations between them."""
@@ -132,7 +126,7 @@ class TreeProbability:
         for child_id, child_weight in below.items():
             for parent, prob in self._unary_rules.get(child_id, ()):
                 if self._label_of[parent] == label_id:
-                    weights[parent] = weights.get(parent, 0.0) + prob * child_weight
+                    weights[parent] = _log_add(weights.get(parent, -math.inf), prob + child_weight)
         return weights
 
     def _combine(self, left: Weights, right: Weights, weights: Weights, label_id: int | None) -> None:
@@ -142,5 +136,11 @@ class TreeProbability:
                 for parent, prob in self._rules.get((left_id, right_id), ()):
                     label = self._label_of[parent]
                     if self._continues[label] if label_id is None else label == label_id:
-                        weight = prob * left_weight * right_weight
-                        weights[parent] = weights.get(parent, 0.0) + weight
+                        weight = prob + left_weight + right_weight
+                        weights[parent] = _log_add(weights.get(parent, -math.inf), weight)
+
+
+def _log_add(first: float, second: float) -> float:
+    """The logarithm of the sum of two numbers that are given by theirs."""
+    high, low = max(first, second), min(first, second)
+    return high if low == -math.inf else high + math.log1p(math.exp(low - high))

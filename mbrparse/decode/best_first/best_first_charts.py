@@ -240,6 +240,7 @@ class BestFirstCharts:
                 search = with_more_edges(search, limit)
             elif outcome == FULL_CONSTITUENTS:
                 search = with_more_constituents(search, symbols)
+        self.clock.check_interrupted()
         time_up = self.clock.reason if outcome == TIME_UP else None
         result = SearchResult(search, outcome, time.process_time() - began, time_up)
         return BestFirstChart(self.grammar, self.rules, self.options, terminal_ids, result)

@@ -67,7 +67,7 @@ class Pruning:
 def left_out(within: ChartFactory, terminal_ids: IntArray, alive: Alive, log_prob: float) -> float:
     """The share of a sentence's probability that is in derivations of which something is not alive.
 
-    ``within`` has a sparse kernel; ``log_prob`` is the sentence's.
+    ``within`` fills forests; ``log_prob`` is the sentence's.
     """
     chart = Chart(within, terminal_ids)
     chart.alive = alive

@@ -83,12 +83,16 @@ class Clock:
             self.counted = _now() - began
 
     def check(self) -> None:
-        """Raise TimeLimitError if the time is up."""
+        """Raise TimeLimitError if the time is up, KeyboardInterrupt after a signal."""
+        self.check_interrupted()
+        if self.stop[0]:
+            raise TimeLimitError(self.reason)
+
+    def check_interrupted(self) -> None:
+        """Raise KeyboardInterrupt if a signal has set the flag."""
         if self.stop[0] == _INTERRUPTED:
             time.sleep(_HANDLED)  # the signal's handler raises it here, in the main thread
             raise KeyboardInterrupt
-        if self.stop[0]:
-            raise TimeLimitError(self.reason)
 
     @property
     def reason(self) -> str:

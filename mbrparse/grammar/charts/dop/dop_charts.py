@@ -282,4 +282,6 @@ class DopTreeProbability:
         if len(spans) != max(len(terminal_ids) - 1, 0):
             return -math.inf
         forest = dop_forest(self._tables, terminal_ids, starts, ends, labels, kept=False)
-        return float(dop_inside(self._tables, forest, self._memory.values(forest), None, NO_LIMIT.stop))
+        log_prob = dop_inside(self._tables, forest, self._memory.values(forest), None, NO_LIMIT.stop)
+        NO_LIMIT.check()
+        return float(log_prob)

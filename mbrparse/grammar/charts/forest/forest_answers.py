@@ -65,7 +65,7 @@ class ForestAnswers:
             chart.put(derivation=self.forests.viterbi(chart.terminal_ids, chart.alive))
             return
         forest, n = self._filled(chart), chart.length
-        chart.in_logarithms = self.forests.logarithms is not None
+        chart.in_logarithms = self.forests.logarithms is not None and chart.has_parse
         if wanted.forest and chart.in_logarithms:
             chart.give_up(TOO_IMPROBABLE)
             return
@@ -78,8 +78,9 @@ class ForestAnswers:
         if wanted.entries:
             chart.put(entries=_forest_entries(forest, label, count, n))
         if wanted.derivations:
+            held, self._held = self._held, None  # what ends this early may leave maxima behind
             chart.put(derivation=self.forests.derivation(chart.terminal_ids, chart.alive))
-            self._held = self._held if self.forests.has_sums else None
+            self._held = held if self.forests.has_sums else None
 
     def forest(self, chart: Chart) -> Forest:
         """The forest of a chart, which stands until another is asked for.
@@ -95,7 +96,9 @@ class ForestAnswers:
     def _filled(self, chart: Chart, everything: bool = False) -> Forest:
         """Fill the forest if it is another's: without what is not predicted, or with ``everything``."""
         held = self._held
-        if held is None or not held.is_of(chart) or everything > held.everything:
+        # Of nodes that are not predicted some may be out of range which the others are not.
+        other = held is not None and held.everything != everything and self.forests.logarithms is not None
+        if held is None or not held.is_of(chart) or everything > held.everything or other:
             self._held = None
             _, log_prob = self.forests.fill(chart.terminal_ids, chart.alive, everything)
             self._held = held = _Held(chart.terminal_ids, chart.alive, everything, log_prob)

@@ -160,6 +160,8 @@ class Forests:
         nodes = self.forest.node_first[length * (length + 1) // 2]
         exact = 0 < total < math.inf and np.isfinite(self.forest.outside[:nodes]).all()
         if not self._holds_tree(length):
+            if self._state.columns.counts[OUT_OF_RANGE]:
+                self.logarithms = self._in_logarithms(terminal_ids, alive)
             return self.forest, -math.inf
         if self._state.columns.counts[OUT_OF_RANGE] or not exact:
             logarithms = self._in_logarithms(terminal_ids, alive)
