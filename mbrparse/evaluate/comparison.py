@@ -11,8 +11,6 @@ from mbrparse.evaluate.breakdowns import By
 from mbrparse.evaluate.evalb.parameters import EvalbParameters, read_parameters
 from mbrparse.evaluate.evaluation import Evaluation, evaluate
 from mbrparse.evaluate.profiles.profile_table import Profile, chosen_profile
-from mbrparse.evaluate.report.pages import ReportOptions, write_report
-from mbrparse.evaluate.report.sentence_records import SpanArrays
 from mbrparse.evaluate.settings import Settings
 from mbrparse.evaluate.tables.criteria import Average, Criterion
 from mbrparse.evaluate.trees.agreement import Form
@@ -192,67 +190,3 @@ def chosen_criteria(
 def to_standard_error(message: str) -> None:
     """Tell people."""
     print(visible(message), file=sys.stderr)
-
-
-def report(
-    gold: Sequence[Tree],
-    parses: Parses,
-    path: str | Path,
-    *,
-    title: str | None = None,
-    about: Mapping[str, str] | None = None,
-    details: Sequence[str | Path] = (),
-    posteriors: SpanArrays | None = None,
-    form: Form = "binarized",
-    unaries: bool = False,
-    crossing_reference: CrossingReference = "debinarized",
-    criteria: Literal["paper", "all"] | Sequence[Criterion | str] = "paper",
-    average: Average = "pooled",
-    baseline: str | None = None,
-    resamples: int | None = None,
-    seed: int = 0,
-    criterion: str | None = None,
-    evalb: EvalbParameters | str | Path | None = None,
-    profile: Profile | str | None = None,
-    log: Callable[[str], None] | None = None,
-) -> Path:
-    """Compare parses with gold trees and write a page to look at, as ``mbrparse report`` does of files.
-
-    Args:
-        gold: The correct trees, one for each sentence.
-        parses: As ``compare`` has them.
-        path: The page, a name that ends in .html, or a folder.
-        title: The page's heading (default: how many parsers, and on what).
-        about: What was run, by name: corpus, split, grammar.
-        details: Files that ``parse --details`` wrote, one for all parsers or one for each.
-        posteriors: Those of the sentences' spans, as ``read_posteriors`` reads them.
-        form: And all below: as ``compare`` has them.
-
-    Returns:
-        The file to open in a browser: ``path``, or the index of the folder that many sentences make.
-
-    Raises:
-        MbrparseError: What ``compare`` raises; or details or posteriors are of other sentences, or nothing
-            can be written there.
-    """
-    log = to_standard_error if log is None else log
-    counted = asked_profile(profile, Comparison(form, crossing_reference, unaries), evalb, log)
-    settings = Settings(
-        counted.how,
-        chosen_criteria(criteria, counted),
-        average,
-        baseline=baseline,
-        resamples=resamples,
-        seed=seed,
-        criterion=criterion,
-        profile=None if profile is None else counted.name,
-    )
-    fell_back = parses.fell_back() if isinstance(parses, KnownFallbacks) and not details else None
-    return write_report(
-        TreesInMemory("memory", "the gold", gold),
-        [TreesInMemory(name, name, trees) for name, trees in trees_by_name(parses).items()],
-        path,
-        settings,
-        ReportOptions(title, about or {}, details, posteriors, fell_back),
-        log,
-    )

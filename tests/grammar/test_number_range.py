@@ -21,6 +21,7 @@ from mbrparse.grammar.charts.factory import ChartFactory, Kernel, Precision
 from mbrparse.grammar.charts.forest_charts import ForestCharts
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.rules import Rule, relative_frequencies
+from mbrparse.io.errors import GrammarError
 
 EVERYTHING = Wanted(derivations=True, entries=True)
 
@@ -209,6 +210,13 @@ def test_trees_of_any_probability_have_it() -> None:
     assert TreeProbability(flat).log_prob([(0, 120, "S")], ids, nary=True) == pytest.approx(
         chart.log_prob, rel=1e-9
     )
+
+
+def test_chains_less_probable_than_any_number_are_refused() -> None:
+    rules = {("S", ("A",)): 1e-200, ("S", ("y",)): 1.0, ("A", ("B",)): 1e-200, ("A", ("y",)): 1.0}
+    pcfg = pcfg_of({**rules, ("B", ("y",)): 1.0})
+    with pytest.raises(GrammarError, match="a chain of unary rules from S down to B is less probable"):
+        ChartFactory(pcfg).charts([pcfg.encode(["y"])])
 
 
 def test_maxima_out_of_range_where_sums_are_not() -> None:

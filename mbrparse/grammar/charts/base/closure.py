@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.unary_cycles import UnaryRules, component_closure, components
+from mbrparse.io.errors import GrammarError
 
 Ints = NDArray[np.int32]
 Floats = NDArray[Any]
@@ -93,6 +94,12 @@ def _rows(rules: UnaryRules, others: dict[int, float], names: tuple[str, ...]) -
             row = {symbol: 1.0}
             for child, prob in rules.get(symbol, {}).items():
                 for bottom, below in rows.get(child, {}).items():
+                    if min(prob, below) > 0.0 and prob * below == 0.0:
+                        raise GrammarError(
+                            f"a chain of unary rules from {names[symbol]} down to {names[bottom]} is less "
+                            "probable than any number",
+                            remedy="leave rules out that are less probable than 1e-150",
+                        )
                     row[bottom] = row.get(bottom, 0.0) + prob * below
             leaving.append(row)
         inner = component_closure(members, rules, others, names)
