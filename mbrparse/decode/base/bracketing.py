@@ -12,14 +12,16 @@ tolerance of ties is left out, so that nothing rests on the sign of a rounded ze
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from mbrparse.grammar.charts.base.rule_tables import Ints, Offsets
 from mbrparse.grammar.kernel import kernel
-from mbrparse.grammar.pcfg import FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from mbrparse.grammar.pcfg import FloatArray, IntArray
 
 
 class SpanTable(NamedTuple):

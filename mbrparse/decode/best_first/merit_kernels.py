@@ -22,7 +22,7 @@ exceed a share of what was passed before, from left to right.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -50,7 +50,10 @@ from mbrparse.decode.best_first.search_state import (
     settle,
 )
 from mbrparse.grammar.kernel import kernel
-from mbrparse.grammar.pcfg import FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from mbrparse.grammar.pcfg import FloatArray, IntArray
+
 
 # Factors of a figure of merit, for N over t_j..t_{k-1} and with beta its inside estimate.
 SERIAL = 1  # how many constituents were proposed before (alone: last in, first out)

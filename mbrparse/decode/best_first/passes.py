@@ -7,11 +7,16 @@ edges by the width of their parent.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from mbrparse.decode.best_first.search_state import LEFT, NONE, PARENT, RIGHT, log_add
 from mbrparse.grammar.kernel import kernel
-from mbrparse.grammar.pcfg import FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from mbrparse.grammar.pcfg import FloatArray, IntArray
+
 
 TIE = 1e-9
 

@@ -12,6 +12,8 @@ array is full, and the next call continues.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from mbrparse.decode.best_first.merit_kernels import (
@@ -60,7 +62,10 @@ from mbrparse.decode.best_first.search_state import (
     remove_top,
 )
 from mbrparse.grammar.kernel import kernel
-from mbrparse.grammar.pcfg import FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from mbrparse.grammar.pcfg import FloatArray, IntArray
+
 
 # Why the kernel returned.
 SLICE_OVER, FOUND, EXHAUSTED, LIMIT, FULL_EDGES, FULL_CONSTITUENTS, TIME_UP = range(7)

@@ -12,13 +12,16 @@ taken first: the popping order is always the same.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from mbrparse.grammar.kernel import kernel
-from mbrparse.grammar.pcfg import FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from mbrparse.grammar.pcfg import FloatArray, IntArray
+
 
 LongArray = npt.NDArray[np.int64]
 NONE = -1

@@ -5,13 +5,18 @@ Trees are searched for gains that depend on how many constituents the tree has.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import numpy.typing as npt
 
 from mbrparse.grammar.charts.base.packed_forest import ONE, Forest, Index, forest_cell
 from mbrparse.grammar.charts.base.rule_tables import SparseTables
 from mbrparse.grammar.kernel import kernel
-from mbrparse.grammar.pcfg import FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from mbrparse.grammar.pcfg import FloatArray, IntArray
+
 
 Complex = npt.NDArray[np.complex128]
 Flags = npt.NDArray[np.bool_]

@@ -19,9 +19,13 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from mbrparse.grammar.kernel import kernel
-from mbrparse.grammar.pcfg import FloatArray, IntArray
+
+IntArray = npt.NDArray[np.int32]
+FloatArray = npt.NDArray[np.float64]
+
 
 Splits = tuple[IntArray, IntArray, IntArray]
 

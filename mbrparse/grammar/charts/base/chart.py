@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from mbrparse.grammar.charts.base.span_summary import SpanEntries, SpanSummary
-from mbrparse.grammar.pcfg import FloatArray, IntArray
 
 if TYPE_CHECKING:
     from mbrparse.grammar.charts.base.alive import Alive
     from mbrparse.grammar.charts.base.packed_forest import Forest
+    from mbrparse.grammar.pcfg import FloatArray, IntArray
 
 TOO_LARGE = "chart too large for memory"
 TOO_IMPROBABLE = "too improbable for a forest"

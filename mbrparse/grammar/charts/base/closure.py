@@ -11,14 +11,17 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.unary_cycles import UnaryRules, component_closure, components
 from mbrparse.io.errors import GrammarError
+
+if TYPE_CHECKING:
+    from mbrparse.grammar.pcfg import PCFG
+
 
 Ints = NDArray[np.int32]
 Floats = NDArray[Any]

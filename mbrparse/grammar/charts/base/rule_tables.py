@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mbrparse.grammar.pcfg import PCFG, IntArray
+if TYPE_CHECKING:
+    from mbrparse.grammar.pcfg import PCFG, IntArray
+
 
 Ints = NDArray[np.int32]
 Indices = NDArray[np.uint32]

@@ -6,7 +6,7 @@ numbers.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +14,10 @@ import numpy.typing as npt
 from mbrparse.grammar.charts.base.rule_tables import Floats, Ints
 from mbrparse.grammar.charts.forest.top_down_kernels import TopDownForest
 from mbrparse.grammar.kernel import kernel
-from mbrparse.grammar.pcfg import FloatArray
+
+if TYPE_CHECKING:
+    from mbrparse.grammar.pcfg import FloatArray
+
 
 Booleans = npt.NDArray[np.bool_]
 

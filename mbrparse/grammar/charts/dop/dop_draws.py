@@ -8,7 +8,7 @@ these, so that each derivation comes exactly as often as it is probable.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -18,7 +18,10 @@ from mbrparse.grammar.charts.dop.dop_passes import DopValues, is_root, power, ro
 from mbrparse.grammar.charts.dop.dop_tables import DopTables
 from mbrparse.grammar.charts.forest.top_down_kernels import drawn_place
 from mbrparse.grammar.kernel import kernel
-from mbrparse.grammar.pcfg import FloatArray
+
+if TYPE_CHECKING:
+    from mbrparse.grammar.pcfg import FloatArray
+
 
 # No address: a fragment begins, or what is below is a terminal.
 _NONE = -1

@@ -16,7 +16,6 @@ from mbrparse.grammar.charts.base.rule_tables import Ints, Offsets
 from mbrparse.grammar.charts.base.vector import count_bits, lowest_bit
 from mbrparse.grammar.charts.dop.dop_tables import LANES, DopTables
 from mbrparse.grammar.kernel import kernel
-from mbrparse.grammar.pcfg import IntArray
 
 BITS = 64
 Masks = npt.NDArray[np.uint64]
@@ -37,7 +36,7 @@ class Alive(NamedTuple):
     starts: Masks  # [local, end, word]: a bit for each start
 
 
-Spans = tuple[IntArray, IntArray, IntArray]
+Spans = tuple[Ints, Ints, Ints]
 Nodes = tuple[Ints, Ints, Ints, Ints]
 
 
@@ -85,9 +84,7 @@ class DopForest(NamedTuple):
 
 
 @kernel
-def arrange(
-    tables: DopTables, terminals: IntArray, spans: Spans, nodes: Nodes, local: Ints, rules: Rules
-) -> int:
+def arrange(tables: DopTables, terminals: Ints, spans: Spans, nodes: Nodes, local: Ints, rules: Rules) -> int:
     """List the nodes, and the rules both of whose children are among them; returns the number of groups."""
     n_labels = tables.n_labels
     starts, ends, labels = spans

@@ -20,7 +20,7 @@ to E_l. The posterior of label A, the sum of q_p D_p, is root I_A + the sum of e
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -41,7 +41,9 @@ from mbrparse.grammar.charts.base.vector import (
 from mbrparse.grammar.charts.dop.dop_forest_kernels import DopForest
 from mbrparse.grammar.charts.dop.dop_tables import LANES, DopTables
 from mbrparse.grammar.kernel import kernel
-from mbrparse.grammar.pcfg import FloatArray
+
+if TYPE_CHECKING:
+    from mbrparse.grammar.pcfg import FloatArray
 
 
 class DopValues(NamedTuple):

@@ -11,15 +11,18 @@ all below the first, is of no address: such a place has up = cut = 0, keep = 1, 
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from mbrparse.grammar.charts.base.rule_tables import Indices, Ints, Offsets
 from mbrparse.grammar.charts.base.vector import VECTOR_BYTES, aligned_rows
-from mbrparse.grammar.dop.dop_grammar import NO_WORD, DopGrammar
-from mbrparse.grammar.pcfg import FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from mbrparse.grammar.dop.dop_grammar import DopGrammar
+    from mbrparse.grammar.pcfg import FloatArray, IntArray
+
 
 #: Addresses that are at work at once.
 LANES = VECTOR_BYTES // 8
@@ -67,6 +70,9 @@ class DopTables(NamedTuple):
 
 def dop_tables(grammar: DopGrammar) -> DopTables:
     """Arrange a grammar's addresses."""
+    # Here, and not above: the key of machine code is made of what files of kernels import.
+    from mbrparse.grammar.dop.dop_grammar import NO_WORD
+
     treebank, fragments = grammar.treebank, grammar.fragments
     n_labels, n_terminals = len(treebank.labels), len(treebank.terminals)
     label, left, right = fragments.label, fragments.left, fragments.right
