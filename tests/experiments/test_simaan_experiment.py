@@ -196,11 +196,11 @@ def test_what_is_there_is_not_done_again(command: Command, finished: tuple[Path,
 @pytest.mark.parametrize(
     ("more", "name"),
     [
-        (("--unknown", "signature"), "unknown words: collins, now signature"),
-        (("--rare", 3), "rare words: the model's own, now 3"),
+        (("--unknown", "signature"), 'unknown words: "collins", now "signature"'),
+        (("--rare", 3), 'rare words: "the model\'s own", now 3'),
         (("--node-cost", 0.5), "node cost: 0.0, now 0.5"),
-        (("--train-trees", 100), "training trees: 200 "),
-        (("--test-fraction", 0.2), "test trees: 30 "),
+        (("--train-trees", 100), 'training trees: "200 '),
+        (("--test-fraction", 0.2), 'test trees: "30 '),
     ],
 )
 def test_other_settings_are_refused(

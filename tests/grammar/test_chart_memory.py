@@ -113,14 +113,18 @@ def test_forests_grow_with_their_sentences() -> None:
     assert log_prob == pytest.approx(catalan + (n - 1) * math.log(1 / 3) + n * math.log(2 / 3))
 
 
-def test_a_forest_beyond_the_range_of_numbers_has_no_parse() -> None:
+def test_a_forest_beyond_the_range_of_numbers_is_computed_in_logarithms() -> None:
     """Values of cells that end in one place share a power of two."""
     rules = relative_frequencies(
         "words", {"S": 1.0}, {Rule("S", ("S", "S")): 1e-200, Rule("S", ("'x'",)): 1.0}
     )
     memory = Forests(PCFG.from_rules(rules))
     assert memory.fill(np.zeros(2, np.int32))[1] == pytest.approx(math.log(1e-200))
-    assert memory.fill(np.zeros(6, np.int32))[1] == -math.inf
+    assert memory.logarithms is None
+    assert memory.fill(np.zeros(6, np.int32))[1] == pytest.approx(
+        math.log(42) + 5 * math.log(1e-200), rel=1e-12
+    )
+    assert memory.logarithms is not None
 
 
 def test_a_chart_that_fills_its_memory_to_the_last_node_is_as_any(monkeypatch: pytest.MonkeyPatch) -> None:
