@@ -67,7 +67,9 @@ class DenseCharts:
         wide_id[self._tables.symbol] = np.arange(len(self._tables.symbol))
         # Values are multiplied by a power of two for each token, so that they stay near one.
         shift, prob = scaled_entries(words)
-        self._entries = Entries(words.start, words.symbol, prob.astype(dtype), wide_id[words.symbol], shift)
+        with np.errstate(over="ignore"):  # such entries are not exact (``number_range``)
+            entry_prob = prob.astype(dtype)
+        self._entries = Entries(words.start, words.symbol, entry_prob, wide_id[words.symbol], shift)
         # By lanes; and by lanes, length, and whether words have one entry each.
         self._rooms: dict[int, Group] = {}
         self._states: dict[tuple[int, int, bool], DenseState] = {}
