@@ -106,7 +106,10 @@ def best_of_forest(state: ForestState, best: BestPaths, bound: float, n: int, st
     and at ``stop``.
     """
     tables, forest, columns = state.tables, state.forest, state.columns
-    value, group_value = best.value, best.group_value
+    value, group_value, node_group = best.value, best.group_value, best.node_group
+    group_left, group_right, least_share = best.group_left, best.group_right, best.least_share
+    inside, outside, lexical, rule_prob = forest.inside, forest.outside, forest.lexical, tables.rule_prob
+    production_parent, production_rule = forest.production_parent, forest.production_rule
     node_first, left_first, left_node = forest.node_first, forest.left_first, forest.left_node
     edge_first, edge_group, group_next = forest.edge_first, forest.edge_group, forest.group_next
     group_value[: columns.counts[2]] = 0
@@ -117,18 +120,21 @@ def best_of_forest(state: ForestState, best: BestPaths, bound: float, n: int, st
             cell = forest_cell(start, end)
             begin, last = node_first[cell], node_first[cell + 1]
             for node in range(begin, last):
-                reached = forest.inside[node] * forest.outside[node] >= bound
+                reached = inside[node] * outside[node] >= bound
                 # Others have a value below zero, which nothing improves.
-                value[node] = forest.lexical[node] if reached else -1.0
-                best.node_group[node] = -1
+                value[node] = lexical[node] if reached else -1.0
+                node_group[node] = -1
             group = forest.cell_group[cell]
             while group >= 0:
                 if group_value[group] > 0:
                     for place in range(forest.production_first[group], forest.production_last[group]):
-                        parent = forest.production_parent[place]
+                        parent = production_parent[place]
                         if value[parent] >= 0:
-                            prob = tables.rule_prob[forest.production_rule[place]]
-                            improve_node(forest, best, value, parent, group, prob * group_value[group])
+                            found = rule_prob[production_rule[place]] * group_value[group]
+                            if found * least_share > value[parent]:
+                                value[parent], node_group[parent] = found, group
+                            elif found >= value[parent] * least_share:
+                                improve_node(forest, best, value, parent, group, found)
                 group = group_next[group]
             if len(state.unary.rule_parent):
                 _close_best(state, best, begin, last)
@@ -143,10 +149,10 @@ def best_of_forest(state: ForestState, best: BestPaths, bound: float, n: int, st
                         group = edge_group[edge]
                         product = value[left] * value[right]
                         # Splits come in descending order, and a group has one edge at each.
-                        if product >= group_value[group] * best.least_share:
+                        if product >= group_value[group] * least_share:
                             group_value[group] = max(group_value[group], product)
-                            best.group_left[group], best.group_right[group] = left, right
-    root = best_root(state, value, n, best.least_share)
+                            group_left[group], group_right[group] = left, right
+    root = best_root(state, value, n, least_share)
     return 0.0 if root < 0 else tables.root[forest.node_symbol[root]] * value[root]
 
 

@@ -163,6 +163,9 @@ def forest_inside(
     group_right, group_next, cell_group = forest.group_right, forest.group_next, forest.cell_group
     edge_first, edge_group = forest.edge_first, forest.edge_group
     left_first, left_node = forest.left_first, forest.left_node
+    best_left, best_right, least_share = node_symbol, node_symbol, 1.0
+    if best is not None:
+        best_left, best_right, least_share = best.group_left, best.group_right, best.least_share
     node_first[0], forest.unary_first[0], forest.cell_production[0] = 0, 0, 0
     columns.counts[:] = 0
     groups, edges = 0, 0
@@ -214,10 +217,10 @@ def forest_inside(
                     else:
                         product = value * partner_value[partner]
                         # Splits come in descending order, and a group has one edge at each.
-                        if product >= group_sum[Index(group)] * best.least_share:
+                        if product >= group_sum[Index(group)] * least_share:
                             group_sum[Index(group)] = max(group_sum[Index(group)], product)
-                            best.group_left[Index(group)] = left_node[partner]
-                            best.group_right[Index(group)] = right
+                            best_left[Index(group)] = left_node[partner]
+                            best_right[Index(group)] = right
                 if best is None:
                     edges += last - first
             if full >= 0:
@@ -248,6 +251,9 @@ def _complete_cell(
     production_rule, production_group = forest.production_rule, forest.production_group
     rule_start, rule_parent, rule_prob = tables.rule_start, tables.rule_parent, tables.rule_prob
     count, productions = begin, columns.counts[0]
+    node_group, least_share = node_symbol, 1.0
+    if best is not None:
+        node_group, least_share = best.node_group, best.least_share
     entries = words.entry_start[end] - words.entry_start[end - 1] if end - start == 1 else 0
     # With unary rules every symbol might come.
     spare = len(inside) - (len(slot) if len(unary.rule_parent) else 0)
@@ -261,7 +267,7 @@ def _complete_cell(
             inside[count] = words.entry_prob[entry]
             lexical[count] = words.entry_prob[entry]
             if best is not None:
-                best.node_group[count] = -1
+                node_group[count] = -1
             count += 1
     group = forest.cell_group[cell]
     while group >= 0 and full < 0:
@@ -292,12 +298,17 @@ def _complete_cell(
                 inside[node] = 0
                 lexical[node] = 0
                 if best is not None:
-                    best.node_group[node] = -1
+                    node_group[node] = -1
                 count += 1
             if best is None:
                 inside[Index(node)] += rule_prob[rule] * total
             else:
-                improve_node(forest, best, inside, node, group, rule_prob[rule] * total)
+                value = rule_prob[rule] * total
+                if value * least_share > inside[Index(node)]:
+                    inside[Index(node)] = value
+                    node_group[Index(node)] = group
+                elif value >= inside[Index(node)] * least_share:
+                    improve_node(forest, best, inside, node, group, value)
             production_parent[place] = node
             production_rule[place], production_group[place] = rule, group
             place = Index(place + ONE)
