@@ -80,10 +80,10 @@ def keep_chains(state: ForestState, best: BestPaths, values: Floats, begin: int,
                 continue
             old = best.node_bottom[top]
             if old >= 0:
-                mine = chains.length[place], _split(forest, best, node), symbol
+                mine = chains.length[place], split_of(forest, best, node), symbol
                 other = (
                     chains.length[best.node_chain[top]],
-                    _split(forest, best, old),
+                    split_of(forest, best, old),
                     forest.node_symbol[old],
                 )
                 if other < mine:
@@ -92,7 +92,7 @@ def keep_chains(state: ForestState, best: BestPaths, values: Floats, begin: int,
 
 
 @kernel
-def _split(forest: Forest, best: BestPaths, node: int) -> int:
+def split_of(forest: Forest, best: BestPaths, node: int) -> int:
     """Where a node's best children meet; -1 over a single terminal."""
     group = best.node_group[node]
     return forest.node_start[best.group_right[group]] if group >= 0 else -1

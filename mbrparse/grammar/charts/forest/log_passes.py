@@ -8,7 +8,7 @@ import numpy as np
 
 from mbrparse.grammar.charts.base.packed_forest import Forest, ForestState, forest_cell
 from mbrparse.grammar.charts.base.rule_tables import Floats, Ints, Words
-from mbrparse.grammar.charts.forest.forest_derivation import BestPaths, improve_node
+from mbrparse.grammar.charts.forest.forest_derivation import BestPaths, improve_node, split_of
 from mbrparse.grammar.kernel import kernel
 
 
@@ -220,17 +220,10 @@ def _keep_log_chains(state: ForestState, values: LogValues, best: BestPaths, fir
                 continue
             old = best.node_bottom[top]
             if old >= 0:
-                mine = chains.length[place], _split(forest, best, node), symbol
+                mine = chains.length[place], split_of(forest, best, node), symbol
                 kept = best.node_chain[top]
-                if (chains.length[kept], _split(forest, best, old), forest.node_symbol[old]) < mine:
+                if (chains.length[kept], split_of(forest, best, old), forest.node_symbol[old]) < mine:
                     continue
             best.node_bottom[top], best.node_chain[top] = node, place
     for node in range(first, last):
         slot[forest.node_symbol[node]] = -1
-
-
-@kernel
-def _split(forest: Forest, best: BestPaths, node: int) -> int:
-    """Where a node's best children meet; -1 over a single terminal."""
-    group = best.node_group[node]
-    return forest.node_start[best.group_right[group]] if group >= 0 else -1
