@@ -59,6 +59,7 @@ def unary_closure(grammar: PCFG, kept: NDArray[np.bool_] | None = None) -> Closu
     With ``kept`` [unary rules] it sums over the chains of these alone. Symbols without unary rules cost their
     diagonal entry and no more.
 
+    >>> from mbrparse.grammar.pcfg import PCFG
     >>> from mbrparse.grammar.rules import Rule, relative_frequencies
     >>> counts = {Rule("S", ("S",)): 1.0, Rule("S", ("NP",)): 2.0, Rule("NP", ("'x'",)): 1.0}
     >>> closure = unary_closure(PCFG.from_rules(relative_frequencies("words", {"S": 1.0}, counts)))
