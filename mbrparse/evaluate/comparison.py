@@ -15,7 +15,7 @@ from mbrparse.evaluate.settings import Settings
 from mbrparse.evaluate.tables.criteria import Average, Criterion
 from mbrparse.evaluate.trees.agreement import Form
 from mbrparse.evaluate.trees.gold import Comparison, CrossingReference
-from mbrparse.evaluate.trees.sources import TreesInMemory
+from mbrparse.evaluate.trees.sources import TreeSource, trees_in_memory
 from mbrparse.io.errors import MbrparseError, visible
 from mbrparse.treebank.tree import Tree
 
@@ -131,13 +131,13 @@ def compare(
         frames=tuple(frames),
         profile=None if profile is None else counted.name,
     )
-    sources = [TreesInMemory(name, name, trees) for name, trees in trees_by_name(parses).items()]
+    sources = [trees_in_memory(name, name, trees) for name, trees in trees_by_name(parses).items()]
     several = {name: _numbered(name, each) for name, each in (runs or {}).items()}
     fell_back = None
     if not several and isinstance(parses, KnownFallbacks) and any(one.context for one in chosen):
         fell_back = parses.fell_back()
     return evaluate(
-        TreesInMemory("memory", "the gold", gold),
+        trees_in_memory("memory", "the gold", gold),
         sources,
         settings,
         log,
@@ -167,11 +167,11 @@ def trees_by_name(parses: Parses) -> Mapping[str, Sequence[Tree | None]]:
     return {"parses": parses}
 
 
-def _numbered(system: str, runs: Sequence[Sequence[Tree | None]]) -> list[TreesInMemory]:
+def _numbered(system: str, runs: Sequence[Sequence[Tree | None]]) -> list[TreeSource]:
     if any(one is None or isinstance(one, Tree) for one in runs):
         raise MbrparseError(f"the runs of {system!r} are trees", remedy="give a list of trees for each run")
     names = [f"{system}/{number}" for number in range(1, len(runs) + 1)]
-    return [TreesInMemory(name, name, trees) for name, trees in zip(names, runs, strict=True)]
+    return [trees_in_memory(name, name, trees) for name, trees in zip(names, runs, strict=True)]
 
 
 def chosen_criteria(

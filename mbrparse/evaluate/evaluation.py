@@ -191,9 +191,8 @@ def file_sources(
     gold: str | Path, parses: Sequence[str | Path], settings: Settings, encoding: str = "utf-8"
 ) -> tuple[TreeSource, Sequence[TreeSource]]:
     """A gold file and parse files under their names; of a file of candidates, two (``sources_of``)."""
-    correct = gold_file(gold, encoding)
     form = settings.how.form if isinstance(settings.how, Comparison) else "original"
-    return correct, sources_of(parses, correct, settings.criterion, form, encoding)
+    return gold_file(gold, encoding), sources_of(parses, gold, settings.criterion, form, encoding)
 
 
 def default_resamples(sentences: int) -> int:

@@ -20,7 +20,7 @@ from mbrparse.evaluate.settings import Settings
 from mbrparse.evaluate.tables.criteria import COVERAGE, PAPER
 from mbrparse.evaluate.trees.gold import ComparedTrees, Comparison, equal_pairs
 from mbrparse.evaluate.trees.matches import Brackets
-from mbrparse.evaluate.trees.sources import TreesInMemory
+from mbrparse.evaluate.trees.sources import trees_in_memory
 from mbrparse.io.log import no_log
 from mbrparse.treebank.tree import Tree, constituents
 
@@ -37,9 +37,9 @@ def corpora(draw: st.DrawFn) -> tuple[list[Tree], list[Tree | None], list[Tree |
 
 
 def compared(gold: list[Tree], how: Comparison, **parses: list[Tree | None]) -> KeptComparison:
-    sources = [TreesInMemory(name, name, found) for name, found in parses.items()]
+    sources = [trees_in_memory(name, name, found) for name, found in parses.items()]
     settings = Settings(how, (*PAPER, COVERAGE), resamples=0)
-    return compare_sources(TreesInMemory("gold", "gold", gold), sources, settings, no_log)
+    return compare_sources(trees_in_memory("gold", "gold", gold), sources, settings, no_log)
 
 
 @given(corpora(), st.sampled_from(["debinarized", "binarized"]))

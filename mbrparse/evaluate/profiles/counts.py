@@ -7,10 +7,10 @@ sources are read side by side, one sentence at a time, so that of files memory h
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from mbrparse.evaluate.tables.count_table import Columns
-from mbrparse.evaluate.trees.agreement import BinarizedForm, empty_gold, no_trees
+from mbrparse.evaluate.trees.agreement import BinarizedForm
 from mbrparse.evaluate.trees.gold import (
     PAPER_FORM,
     ComparedTrees,
@@ -21,14 +21,10 @@ from mbrparse.evaluate.trees.gold import (
     compared_labels,
     equal_pairs,
 )
-from mbrparse.evaluate.trees.matches import Brackets, Matches, outline
-from mbrparse.evaluate.trees.sources import AlignedParses, TreeSource
+from mbrparse.evaluate.trees.matches import Brackets
+from mbrparse.evaluate.trees.sources import Alignment, TreeSource
 from mbrparse.io.log import Log, no_log
 from mbrparse.treebank.brackets import ReadTree
-from mbrparse.treebank.tree import Tree
-
-if TYPE_CHECKING:
-    from mbrparse.evaluate.trees.gold import Tally
 
 
 class SentenceCounts(NamedTuple):
@@ -63,41 +59,33 @@ def count_matches(
     Raises CorpusError (no trees, an empty gold tree), InputMismatchError (trees that do not belong
     together), BracketError, FileError or LabelError, all with their place.
     """
-    read = OriginalForms(log).trees if how.form == "original" else _as_they_stand
-    trees = read(gold)
-    parsers = [
-        Parses(source, read(source), how, () if tallies is None else tallies[source.name])
-        for source in parses
-    ]
-    number = 0
-    for number, (line, tree) in enumerate(trees, start=1):
-        if tree is None:
-            raise empty_gold(gold.place(line))
+    original = how.form == "original"
+    alignment = Alignment(gold, parses, OriginalForms(log).trees if original else _as_they_are)
+    forms = [BinarizedForm() for _ in parses]
+    for number, line, tree in alignment.gold_trees():
         sentence = GoldSentence(number, line, tree, how, gold.source, gold.unit)
         rows = []
-        for parser in parsers:
-            judged = parser.judge(sentence, trees)
-            rows.append(
-                SentenceCounts(
-                    parser.name,
-                    number,
-                    line,
-                    judged.line,
-                    len(sentence.leaves),
-                    judged.parsed,
-                    sentence.constituents,
-                    judged.guess,
-                    *judged.matches,
-                )
-            )
+        for source, form, parse in zip(parses, forms, alignment.parses(sentence.leaves), strict=True):
+            place = source.place(parse.line)
+            if not original:
+                form.add(parse.outline, place)
+            guess = Brackets(parse.outline.spans, compared_labels(parse.outline, how.form, place))
+            matches = sentence.reference.matches(*guess)
+            sizes = (int(parse.tree is not None), sentence.constituents, len(guess.spans))
+            words = len(sentence.leaves)
+            rows.append(SentenceCounts(source.name, number, line, parse.line, words, *sizes, *matches))
+            if tallies is not None and tallies[source.name]:
+                pairs = equal_pairs(sentence.brackets, guess)
+                tags = [[leaf.label for leaf in leaves] for leaves in (sentence.leaves, parse.outline.leaves)]
+                compared = ComparedTrees(sentence.brackets, guess, pairs, *tags)
+                for tally in tallies[source.name]:
+                    tally.add(compared)
         yield rows
-    if not number:
-        raise no_trees(gold.source)
-    for parser in parsers:
-        parser.finish(gold.source, number)
+    for form in forms:
+        form.check()
 
 
-def _as_they_stand(source: TreeSource) -> Iterator[ReadTree]:
+def _as_they_are(source: TreeSource) -> Iterator[ReadTree]:
     return source.trees()
 
 
@@ -106,58 +94,3 @@ def counts_table(rows: Iterable[Sequence[NamedTuple]]) -> Columns:
     sentences = list(rows)
     by_parser = [row for parser in zip(*sentences, strict=True) for row in parser]
     return Columns.of_rows(by_parser[0]._fields, by_parser)
-
-
-class Judged(NamedTuple):
-    """One parse against its gold sentence: its line, whether it is one, its N_G, and L, B, C."""
-
-    line: int
-    parsed: int
-    guess: int
-    matches: Matches
-
-
-class Parses:
-    """The parses of a source, read one sentence at a time."""
-
-    def __init__(
-        self, source: TreeSource, trees: Iterator[ReadTree], how: Comparison, tallies: Sequence[Tally] = ()
-    ) -> None:
-        """``trees`` are the source's, in the form that is compared."""
-        self.name = source.name
-        self._parses = AlignedParses(source, trees)
-        self._how = how
-        self._tallies = tallies
-        self._form = BinarizedForm()
-
-    def judge(self, gold: GoldSentence, later: Iterator[ReadTree]) -> Judged:
-        """Compare the next parse with a gold sentence.
-
-        ``later`` are the gold trees still to come: an error says how many there are in all.
-        Raises InputMismatchError where there is no next parse, or one of another sentence.
-        """
-        line, tree = self._parses.next_of(gold, later)
-        if tree is None:
-            self._log(gold, Brackets([], []), ())
-            return Judged(line, 0, 0, Matches(0, 0, 0))
-        read = outline(tree)
-        self._parses.check(gold, read.leaves, later)
-        place = self._parses.source.place(line)
-        if self._how.form == "binarized":
-            self._form.watch(read, place)
-        labels = compared_labels(read, self._how.form, place)
-        self._log(gold, Brackets(read.spans, labels), read.leaves)
-        return Judged(line, 1, len(read.spans), gold.reference.matches(read.spans, labels))
-
-    def _log(self, gold: GoldSentence, guess: Brackets, leaves: Sequence[Tree]) -> None:
-        if not self._tallies:
-            return
-        tags = [[leaf.label for leaf in terminals] for terminals in (gold.leaves, leaves)]
-        trees = ComparedTrees(gold.brackets, guess, equal_pairs(gold.brackets, guess), *tags)
-        for tally in self._tallies:
-            tally.add(trees)
-
-    def finish(self, gold_source: str, sentences: int) -> None:
-        """Raise where there are more parses than gold sentences, or all are in the other form."""
-        self._parses.finish(gold_source, sentences)
-        self._form.check()

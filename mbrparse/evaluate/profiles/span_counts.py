@@ -8,7 +8,6 @@ all columns. A sentence without a parse has no span that matches, and no rate ab
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
@@ -17,10 +16,9 @@ import numpy as np
 
 from mbrparse.evaluate.profiles.span_conventions import SpanConventions
 from mbrparse.evaluate.tables.criteria import COVERAGE, Criterion, ratio
-from mbrparse.evaluate.trees.agreement import empty_gold, no_trees
-from mbrparse.evaluate.trees.gold import ComparedTrees, OriginalForms
-from mbrparse.evaluate.trees.matches import Brackets, Span
-from mbrparse.evaluate.trees.sources import AlignedParses, Sentence, TreeSource
+from mbrparse.evaluate.trees.gold import ComparedTrees, OriginalForms, equal_places
+from mbrparse.evaluate.trees.matches import Brackets
+from mbrparse.evaluate.trees.sources import Alignment, TreeSource
 from mbrparse.io.errors import CorpusError
 from mbrparse.io.log import Log
 
@@ -56,71 +54,38 @@ def count_spans(
     ``tallies`` (by each name) are fed with the gold's and the parses' labels of what matches without
     them. Raises as ``count_matches`` does, and CorpusError where no sentence counts.
     """
-    read = OriginalForms(log).trees
-    trees = read(gold)
-    parsers = [(source.name, AlignedParses(source, read(source))) for source in parses]
-    number = counted = 0
-    for number, (line, tree) in enumerate(trees, start=1):
-        if tree is None:
-            raise empty_gold(gold.place(line))
+    alignment = Alignment(gold, parses, OriginalForms(log).trees)
+    counted = 0
+    for number, line, tree in alignment.gold_trees():
         leaves = tree.leaves()
-        sentence = Sentence(number, line, leaves, gold.source, gold.unit)
         kept = how.kept(leaves)
         words = sum(kept)
         takes = how.takes(words)
         counted += takes
         correct = how.brackets(tree, kept)
         rows = []
-        for name, parser in parsers:
-            parse_line, parse = parser.next_of(sentence, trees)
+        for source, parse in zip(parses, alignment.parses(leaves), strict=True):
             guess = Brackets([], [])
-            if parse is not None:
-                parser.check(sentence, parse.leaves(), trees)
-                guess = how.brackets(parse, kept)
-                if how.bare_word and parse.is_leaf and words:
+            if parse.tree is not None:
+                guess = how.brackets(parse.tree, kept)
+                if how.bare_word and parse.tree.is_leaf and words:
                     guess = Brackets([(0, 1)], [""])
-            rows.append(
-                SpanCounts(
-                    name,
-                    number,
-                    line,
-                    parse_line,
-                    words,
-                    int(takes),
-                    int(takes and parse is not None),
-                    takes * len(correct.spans),
-                    takes * len(guess.spans),
-                    takes * _common(correct.spans, guess.spans),
-                )
-            )
+            pairs = equal_places(correct.spans, guess.spans)
+            parsed = takes and parse.tree is not None
+            sizes = [takes * len(found) for found in (correct.spans, guess.spans, pairs)]
+            places = (source.name, number, line, parse.line)
+            rows.append(SpanCounts(*places, words, int(takes), int(parsed), *sizes))
             if tallies is not None and takes:
                 tags = [leaf.label for leaf, keeps in zip(leaves, kept, strict=True) if keeps]
-                compared = ComparedTrees(correct, guess, _pairs(correct.spans, guess.spans), tags)
-                for tally in tallies[name]:
-                    tally.add(compared)
+                for tally in tallies[source.name]:
+                    tally.add(ComparedTrees(correct, guess, pairs, tags))
         yield rows
-    if not number:
-        raise no_trees(gold.source)
     if not counted:
         raise CorpusError(
             f"no sentence counts ({', '.join(f'{key} {value}' for key, value in how.signature().items())})",
             source=gold.source,
             remedy="keep punctuation if the tags are not the Penn Treebank's",
         )
-    for _, parser in parsers:
-        parser.finish(gold.source, number)
-
-
-def _common(gold: list[Span], guess: list[Span]) -> int:
-    return (Counter(gold) & Counter(guess)).total()
-
-
-def _pairs(gold: list[Span], guess: list[Span]) -> list[tuple[int, int]]:
-    """The places of spans that match, from the top."""
-    free: dict[Span, list[int]] = {}
-    for place, span in reversed(list(enumerate(guess))):
-        free.setdefault(span, []).append(place)
-    return [(place, free[span].pop()) for place, span in enumerate(gold) if free.get(span)]
 
 
 def _mean(name: str, heading: str, rate: Callable[[Columns], Column]) -> Criterion:

@@ -22,7 +22,7 @@ from mbrparse.evaluate.settings import Settings
 from mbrparse.evaluate.tables.criteria import Average, Criterion
 from mbrparse.evaluate.trees.agreement import Form
 from mbrparse.evaluate.trees.gold import Comparison, CrossingReference
-from mbrparse.evaluate.trees.sources import TreesInMemory
+from mbrparse.evaluate.trees.sources import trees_in_memory
 from mbrparse.treebank.tree import Tree
 
 
@@ -81,8 +81,8 @@ def report(
     )
     fell_back = parses.fell_back() if isinstance(parses, KnownFallbacks) and not details else None
     return write_report(
-        TreesInMemory("memory", "the gold", gold),
-        [TreesInMemory(name, name, trees) for name, trees in trees_by_name(parses).items()],
+        trees_in_memory("memory", "the gold", gold),
+        [trees_in_memory(name, name, trees) for name, trees in trees_by_name(parses).items()],
         path,
         settings,
         ReportOptions(title, about or {}, details, posteriors, fell_back),

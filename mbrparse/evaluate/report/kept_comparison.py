@@ -15,7 +15,6 @@ from mbrparse.evaluate.evaluation import Evaluation, Rows, evaluate
 from mbrparse.evaluate.report.judged_trees import GROUPS, JudgedTree, JudgedTrees, LabelNumbers
 from mbrparse.evaluate.settings import Settings
 from mbrparse.evaluate.tallies import confused_pairs
-from mbrparse.evaluate.trees.agreement import Place, Unit
 from mbrparse.evaluate.trees.gold import ComparedTrees, Comparison, equal_pairs
 from mbrparse.evaluate.trees.matches import Brackets, outline
 from mbrparse.evaluate.trees.sources import TreeSource
@@ -36,44 +35,30 @@ class Shown(NamedTuple):
     nodes: array[int]
 
 
-class KeptSource:
-    """A source of trees that keeps what passes, one for each sentence (None: no parse)."""
+class KeptTrees:
+    """Keeps the trees that are read from a source, one for each sentence (None: no parse)."""
 
-    def __init__(self, source: TreeSource, labels: LabelNumbers) -> None:
-        self._source = source
+    def __init__(self, labels: LabelNumbers) -> None:
         self._labels = labels
         self.kept: list[Shown | None] = []
 
-    @property
-    def name(self) -> str:
-        """In tables and signatures."""
-        return self._source.name
+    def of(self, source: TreeSource) -> TreeSource:
+        """The source, its trees kept as they are read.
 
-    @property
-    def source(self) -> str:
-        """What messages call it."""
-        return self._source.source
+        A line that is no tree for us may be one for EVALB, and is kept as none.
+        """
 
-    @property
-    def unit(self) -> Unit:
-        """What its trees are counted by."""
-        return self._source.unit
+        def trees() -> Iterator[ReadTree]:
+            for read in source.trees():
+                self._keep(read.tree)
+                yield read
 
-    def place(self, number: int) -> Place:
-        """Where the tree of this line or number is."""
-        return self._source.place(number)
+        def lines() -> Iterator[str]:
+            for line in source.lines():
+                self._keep(_tree(line))
+                yield line
 
-    def trees(self) -> Iterator[ReadTree]:
-        """The source's; raises what it raises."""
-        for read in self._source.trees():
-            self._keep(read.tree)
-            yield read
-
-    def lines(self) -> Iterator[str]:
-        """The source's; a line that is no tree for us may be one for EVALB, and is kept as none."""
-        for line in self._source.lines():
-            self._keep(_tree(line))
-            yield line
+        return replace(source, trees=trees, lines=lines)
 
     def _keep(self, tree: Tree | None) -> None:
         if tree is None:
@@ -146,21 +131,22 @@ def compare_sources(
 ) -> KeptComparison:
     """Evaluate, and keep what a page shows; raises what ``evaluate`` raises."""
     labels = LabelNumbers()
-    correct, kept = KeptSource(gold, labels), [KeptSource(source, labels) for source in parses]
-    how = settings.how if isinstance(settings.how, Comparison) else None
     names = [source.name for source in parses]
+    correct, kept = KeptTrees(labels), {name: KeptTrees(labels) for name in names}
+    how = settings.how if isinstance(settings.how, Comparison) else None
     judged = {name: JudgedTrees(labels, how) for name in names}
     if details:
         fell_back = read_fallbacks(names, details)
     kinds = [by for by in GROUPS if by not in OF_LABELS or settings.labelled]
     settings = replace(settings, frames=("length", *kinds))
-    result = evaluate(correct, kept, settings, log, progress, fell_back, judged)
+    read = [kept[source.name].of(source) for source in parses]
+    result = evaluate(correct.of(gold), read, settings, log, progress, fell_back, judged)
     return KeptComparison(
         settings,
         result,
         labels,
         correct.kept,
-        {source.name: source.kept for source in kept},
+        {name: trees.kept for name, trees in kept.items()},
         judged,
         _counted(result, names),
         how is not None,

@@ -8,7 +8,7 @@ fall-backs among them. Without a continuation its trees stay as they are: what l
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
@@ -16,7 +16,7 @@ from typing import Literal, NamedTuple, Protocol, get_args
 
 from mbrparse.evaluate.trees.agreement import Form, Place, Unit, check_gold, looks_continued
 from mbrparse.evaluate.trees.matches import Brackets, Outline, Reference, Span, outline
-from mbrparse.evaluate.trees.sources import Sentence, TreeSource
+from mbrparse.evaluate.trees.sources import TreeSource
 from mbrparse.io.errors import LabelError, MbrparseError
 from mbrparse.io.log import Log
 from mbrparse.treebank.binarize import debinarize
@@ -50,14 +50,19 @@ class Tally(Protocol):
 
 def equal_pairs(gold: Brackets, guess: Brackets) -> list[tuple[int, int]]:
     """The places of equal constituents; each matches once, from the top."""
-    free: dict[tuple[Span, str], list[int]] = {}
-    for place, item in reversed(list(enumerate(zip(guess.spans, guess.labels, strict=True)))):
-        free.setdefault(item, []).append(place)
-    return [
-        (place, free[item].pop())
-        for place, item in enumerate(zip(gold.spans, gold.labels, strict=True))
-        if free.get(item)
-    ]
+    return equal_places(*(list(zip(tree.spans, tree.labels, strict=True)) for tree in (gold, guess)))
+
+
+def equal_places(gold: Sequence[Hashable], guess: Sequence[Hashable]) -> list[tuple[int, int]]:
+    """The places of equal items; each matches once, from the first.
+
+    >>> equal_places("aba", "xaa")
+    [(0, 1), (2, 2)]
+    """
+    free: dict[Hashable, list[int]] = {}
+    for place in reversed(range(len(guess))):
+        free.setdefault(guess[place], []).append(place)
+    return [(place, free[item].pop()) for place, item in enumerate(gold) if free.get(item)]
 
 
 def debinarized(trees: ComparedTrees) -> ComparedTrees:
@@ -131,7 +136,7 @@ class Comparison:
 PAPER_FORM = Comparison()
 
 
-class GoldSentence(Sentence):
+class GoldSentence:
     """A gold tree made ready for comparing.
 
     Raises InputMismatchError where it is not in the form that was asked for.
@@ -140,12 +145,14 @@ class GoldSentence(Sentence):
     def __init__(
         self, number: int, line: int, tree: Tree, how: Comparison, source: str, unit: Unit = "line"
     ) -> None:
+        self.number, self.line = number, line
+        place = Place(source, line, unit)
         read = outline(tree)
-        super().__init__(number, line, read.leaves, source, unit)
+        self.leaves = read.leaves
         if how.form == "binarized":
-            check_gold(read, self.place, how.unaries)
+            check_gold(read, place, how.unaries)
         self.constituents = len(read.spans)
-        labels = compared_labels(read, how.form, self.place)
+        labels = compared_labels(read, how.form, place)
         crossing = crossing_reference(read.spans, labels, how)
         self.brackets = Brackets(read.spans, labels)
         self.reference = Reference(read.spans, labels, crossing, len(self.leaves))

@@ -17,7 +17,7 @@ multiset intersections, so that each correct constituent is matched at most once
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from typing import Generic, NamedTuple, TypeVar
 
 from mbrparse.treebank.clean import unwrap
@@ -88,21 +88,6 @@ def outline_whole(root: Tree) -> Outline:
         ends[number] = len(leaves)
         children, place, number = stack.pop()
     return Outline(leaves, list(zip(starts, ends, strict=True)), labels, odd)
-
-
-def first_node(nodes: list[Tree], test: Callable[[Tree], bool]) -> Tree | None:
-    """The first of some nodes that passes a test, or None."""
-    return next((node for node in nodes if test(node)), None)
-
-
-def is_nary(node: Tree) -> bool:
-    """Whether a constituent has more than two children."""
-    return len(node.children) > 2
-
-
-def is_unary(node: Tree) -> bool:
-    """Whether a constituent has another constituent for its only child."""
-    return len(node.children) == 1 and not node.children[0].is_leaf
 
 
 Item = TypeVar("Item", bound=Hashable)

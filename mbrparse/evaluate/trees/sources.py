@@ -1,4 +1,4 @@
-"""The sources of the trees that are compared (files or lists), and their parses aligned with the gold."""
+"""The sources of the trees that are compared (files or lists), and the parses of each gold tree."""
 
 from __future__ import annotations
 
@@ -6,120 +6,86 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar, Protocol
+from typing import NamedTuple
 
 from mbrparse.evaluate.trees.agreement import Place, Unit, first_difference, no_trees, yields_agree
-from mbrparse.io.errors import InputMismatchError, MbrparseError
+from mbrparse.evaluate.trees.matches import Outline, outline
+from mbrparse.io.errors import CorpusError, InputMismatchError, MbrparseError
 from mbrparse.io.files import STANDARD, read_lines, source_name
 from mbrparse.treebank.brackets import EMPTY_PARSE, ReadTree, read_parse_file
 from mbrparse.treebank.tree import Tree
 
 
-class TreeSource(Protocol):
-    """Trees of sentences, one after the other, and what they are called."""
-
-    @property
-    def name(self) -> str:
-        """In tables and signatures."""
-        ...
-
-    @property
-    def source(self) -> str:
-        """What messages call it."""
-        ...
-
-    @property
-    def unit(self) -> Unit:
-        """What its trees are counted by."""
-        ...
-
-    def trees(self) -> Iterator[ReadTree]:
-        """Its trees (None: no parse), each with its line or number, from 1."""
-        ...
-
-    def lines(self) -> Iterator[str]:
-        """The lines of its file."""
-        ...
-
-    def place(self, number: int) -> Place:
-        """Where the tree of this line or number is."""
-        ...
-
-
 @dataclass(frozen=True)
-class TreeFile:
-    """A gold or a parse file (``-``: standard input), which can be read once."""
+class TreeSource:
+    """Trees of sentences, one after the other: a file's, or those of a list.
+
+    ``trees()`` yields each tree (None: no parse) with its line or number, from 1; ``lines()`` yields the
+    lines of the file as they are.
+    """
 
     name: str  #: in tables and signatures
-    path: str | Path
-    encoding: str = "utf-8"
-    unit: ClassVar[Unit] = "line"
-
-    @property
-    def source(self) -> str:
-        """What messages call it."""
-        return source_name(self.path)
-
-    def trees(self) -> Iterator[ReadTree]:
-        """Its trees (None: an empty parse) and their 1-based lines; raises BracketError, FileError."""
-        return read_parse_file(self.path, self.encoding)
-
-    def lines(self) -> Iterator[str]:
-        """Its lines as they are; raises FileError."""
-        return read_lines(self.path, self.encoding)
+    source: str  #: in messages
+    unit: Unit  #: what its trees are counted by
+    trees: Callable[[], Iterator[ReadTree]]
+    lines: Callable[[], Iterator[str]]
 
     def place(self, number: int) -> Place:
-        """Where the tree of that line is."""
+        """The position of the tree with this line or number."""
         return Place(self.source, number, self.unit)
 
 
-@dataclass(frozen=True)
-class TreesInMemory:
-    """Trees (None: no parse), one for each sentence; sentences count from 1."""
+def tree_file(name: str, path: str | Path, encoding: str = "utf-8") -> TreeSource:
+    """A gold or a parse file (``-``: standard input), which can be read once.
 
-    name: str  #: in tables and signatures
-    source: str  #: what messages call them
-    sentences: Sequence[Tree | None]
-    unit: ClassVar[Unit] = "sentence"
+    Reading raises BracketError and FileError.
+    """
+    return TreeSource(
+        name,
+        source_name(path),
+        "line",
+        lambda: read_parse_file(path, encoding),
+        lambda: read_lines(path, encoding),
+    )
 
-    def trees(self) -> Iterator[ReadTree]:
-        """The trees and the numbers of their sentences; raises InputMismatchError at what is no tree."""
-        for number, tree in enumerate(self.sentences, start=1):
+
+def trees_in_memory(name: str, source: str, sentences: Sequence[Tree | None]) -> TreeSource:
+    """Trees (None: no parse), one for each sentence; ``source`` is their name in messages.
+
+    Reading raises InputMismatchError at an object that is no Tree.
+    """
+
+    def trees() -> Iterator[ReadTree]:
+        for number, tree in enumerate(sentences, start=1):
             if not (tree is None or isinstance(tree, Tree)):
-                raise self.place(number).error(
+                raise Place(source, number, "sentence").error(
                     InputMismatchError,
                     f"a {type(tree).__name__}, not a Tree",
                     "Tree.from_nltk and read_tree make trees of NLTK's and of brackets",
                 )
             yield ReadTree(number, tree)
 
-    def lines(self) -> Iterator[str]:
-        """The lines of the file that the trees would be written to; raises as ``trees`` does."""
-        return (f"{EMPTY_PARSE if tree is None else tree}\n" for _, tree in self.trees())
+    def lines() -> Iterator[str]:
+        return (f"{EMPTY_PARSE if tree is None else tree}\n" for _, tree in trees())
 
-    def place(self, number: int) -> Place:
-        """Where the tree of that sentence is."""
-        return Place(self.source, number, self.unit)
+    return TreeSource(name, source, "sentence", trees, lines)
 
 
-def gold_file(path: str | Path, encoding: str = "utf-8") -> TreeFile:
+def gold_file(path: str | Path, encoding: str = "utf-8") -> TreeSource:
     """A gold file, under its own name."""
-    return TreeFile("stdin" if str(path) == STANDARD else Path(path).name, path, encoding)
+    return tree_file("stdin" if str(path) == STANDARD else Path(path).name, path, encoding)
 
 
-def parse_files(paths: Sequence[str | Path], encoding: str = "utf-8", prefix: str = "") -> list[TreeFile]:
+def parse_files(paths: Sequence[str | Path], encoding: str = "utf-8", prefix: str = "") -> list[TreeSource]:
     """Parse files, under short names of their own (see ``distinct_names``)."""
     return [
-        TreeFile(prefix + name, path, encoding)
+        tree_file(prefix + name, path, encoding)
         for name, path in zip(distinct_names(paths), paths, strict=True)
     ]
 
 
-_STEPS: list[Callable[[Path], str]] = [
-    lambda path: path.stem,
-    lambda path: f"{path.parent.name}/{path.stem}" if path.parent.name else path.name,
-    str,
-]
+def _with_folder(path: Path) -> str:
+    return f"{path.parent.name}/{path.stem}" if path.parent.name else path.name
 
 
 def distinct_names(paths: Sequence[str | Path]) -> list[str]:
@@ -132,99 +98,105 @@ def distinct_names(paths: Sequence[str | Path]) -> list[str]:
     """
     known = [Path("stdin" if str(path) == STANDARD else path) for path in paths]
     names = [path.stem for path in known]
-    for step in _STEPS[1:]:
+    for longer in (_with_folder, str):
         clashes = {name for name, count in Counter(names).items() if count > 1}
-        names = [step(path) if name in clashes else name for name, path in zip(names, known, strict=True)]
+        names = [longer(path) if name in clashes else name for name, path in zip(names, known, strict=True)]
     seen: Counter[str] = Counter()
     numbered = []
-    # What of a file's name is no text cannot be written as such.
+    # Bytes of a file name that are no text cannot be written.
     for name in (name.encode("utf-8", "backslashreplace").decode() for name in names):
         seen[name] += 1
         numbered.append(name if seen[name] == 1 else f"{name}#{seen[name]}")
     return numbered
 
 
-class Sentence:
-    """A gold sentence: its number (from 1), where its tree is, and its terminals."""
+class AlignedParse(NamedTuple):
+    """A parse and its line; without a parse the tree is None, and its outline is empty."""
+
+    line: int
+    tree: Tree | None
+    outline: Outline
+
+
+class Alignment:
+    """Gold trees and the parses of their sentences, read side by side, one sentence at a time."""
 
     def __init__(
-        self, number: int, line: int, leaves: Sequence[Tree], source: str, unit: Unit = "line"
+        self,
+        gold: TreeSource,
+        parses: Sequence[TreeSource],
+        read: Callable[[TreeSource], Iterator[ReadTree]],
     ) -> None:
-        self.number = number
-        self.line = line
-        self.place = Place(source, line, unit)
-        self.leaves = leaves
-        self._words = [leaf.word for leaf in leaves]
+        """``read`` gives the trees of a source in the form that is compared."""
+        self._gold, self._trees = gold, read(gold)
+        self._parses = [(source, read(source)) for source in parses]
+        self._number, self._line = 0, 0
+        self._parse_lines = [0] * len(parses)
 
-    def has_yield(self, leaves: Sequence[Tree]) -> bool:
-        """Whether these terminals are the sentence's."""
-        words = [leaf.word for leaf in leaves]
-        if words == self._words and None not in words:  # most often
-            return True
-        return yields_agree(self.leaves, leaves)
+    def gold_trees(self) -> Iterator[tuple[int, int, Tree]]:
+        """Yield the number (from 1), the line and the tree of each gold sentence.
 
-
-class AlignedParses:
-    """The parses of a source, read one sentence at a time."""
-
-    def __init__(self, source: TreeSource, trees: Iterator[ReadTree]) -> None:
-        """``trees`` are the source's, in the form that is compared."""
-        self.source = source
-        self._trees = trees
-        self._count = 0
-        self._line = 0
-
-    def next_of(self, gold: Sentence, later: Iterator[ReadTree]) -> ReadTree:
-        """The next parse, which may be empty.
-
-        ``later`` are the gold trees still to come: an error says how many there are in all. Raises
-        InputMismatchError where there is no next parse.
+        Between two of them the caller takes the ``parses`` of the first. Raises CorpusError where there are
+        no trees or an empty one, InputMismatchError where there are more parses than gold trees.
         """
-        found = next(self._trees, None)
-        if found is None:
-            raise self._ends_early(gold, later)
-        self._count += 1
-        self._line = found.line
-        return found
+        for number, (line, tree) in enumerate(self._trees, start=1):
+            if tree is None:
+                raise self._gold.place(line).error(
+                    CorpusError, "an empty tree in the gold", "leave the sentence out of gold and parses"
+                )
+            self._number, self._line = number, line
+            yield number, line, tree
+        if not self._number:
+            raise no_trees(self._gold.source)
+        for source, trees in self._parses:
+            surplus = next(trees, None)
+            if surplus is not None:
+                total = self._number + 1 + _count(trees)
+                counts = f"{total} parses, but {self._gold.source} holds {self._number} trees"
+                raise _mismatch(source, f"{counts}: this parse has none", surplus.line)
 
-    def check(self, gold: Sentence, leaves: Sequence[Tree], later: Iterator[ReadTree]) -> None:
-        """Raise InputMismatchError where the parse that came last has another sentence's terminals."""
-        if gold.has_yield(leaves):
-            return
-        message = f"not the sentence of {gold.place}: {first_difference(gold.leaves, leaves)}"
-        total, sentences = self._count + _count(self._trees), gold.number + _count(later)
-        if total != sentences:
-            message = (
-                f"{total} parses, but the gold holds {sentences} trees; from here on they part: {message}"
-            )
-        raise self._mismatch(message, self._line)
+    def parses(self, leaves: Sequence[Tree]) -> Iterator[AlignedParse]:
+        """Yield the parse of each source for the last gold sentence, which has these leaves.
 
-    def finish(self, gold_source: str, sentences: int) -> None:
-        """Raise InputMismatchError where there are more parses than gold sentences."""
-        surplus = next(self._trees, None)
-        if surplus is not None:
-            total = self._count + 1 + _count(self._trees)
-            raise self._mismatch(
-                f"{total} parses, but {gold_source} holds {sentences} trees: this parse has none",
-                surplus.line,
-            )
+        Raises InputMismatchError where there is no parse, or one with other terminals.
+        """
+        here = self._gold.place(self._line)
+        for position, (source, trees) in enumerate(self._parses):
+            line, tree = next(trees, (0, None))
+            if line == 0:
+                raise self._ends_early(source, self._parse_lines[position], here)
+            self._parse_lines[position] = line
+            if tree is None:
+                yield AlignedParse(line, None, Outline([], [], [], []))
+                continue
+            read = outline(tree)
+            if not yields_agree(leaves, read.leaves):
+                message = f"not the sentence of {here}: {first_difference(leaves, read.leaves)}"
+                total, sentences = self._number + _count(trees), self._number + _count(self._trees)
+                if total != sentences:
+                    counts = f"{total} parses, but the gold holds {sentences} trees"
+                    message = f"{counts}; from here on they part: {message}"
+                raise _mismatch(source, message, line)
+            yield AlignedParse(line, tree, read)
 
-    def _ends_early(self, gold: Sentence, later: Iterator[ReadTree]) -> MbrparseError:
-        if not self._count:
-            return no_trees(self.source.source)
-        sentences = gold.number + _count(later)
-        return self._mismatch(
-            f"{self._count} parses, the last of them here, but the gold holds {sentences} trees: "
-            f"that of {gold.place} has no parse",
-            self._line,
+    def _ends_early(self, source: TreeSource, last_line: int, here: Place) -> MbrparseError:
+        if self._number == 1:
+            return no_trees(source.source)
+        sentences = self._number + _count(self._trees)
+        return _mismatch(
+            source,
+            f"{self._number - 1} parses, the last of them here, but the gold holds {sentences} trees: "
+            f"that of {here} has no parse",
+            last_line,
         )
 
-    def _mismatch(self, message: str, line: int) -> InputMismatchError:
-        return self.source.place(line).error(
-            InputMismatchError,
-            message,
-            "give one parse for each gold tree, in the gold's order ('(())' or None where there is none)",
-        )
+
+def _mismatch(source: TreeSource, message: str, line: int) -> InputMismatchError:
+    return source.place(line).error(
+        InputMismatchError,
+        message,
+        "give one parse for each gold tree, in the gold's order ('(())' or None where there is none)",
+    )
 
 
 def _count(trees: Iterator[ReadTree]) -> int:
