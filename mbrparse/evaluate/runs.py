@@ -10,8 +10,7 @@ without a rate in either have no part in it. Tests are two-sided, and not correc
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,8 +18,9 @@ import numpy as np
 from mbrparse.evaluate.breakdowns import Breakdown
 from mbrparse.evaluate.tables.count_table import Columns
 from mbrparse.evaluate.tables.criteria import DASH, quotients
-from mbrparse.evaluate.tables.grids import Cell
-from mbrparse.evaluate.tables.significance import EQUAL, bootstrap, columns, interval, p_value
+from mbrparse.evaluate.tables.grids import Cell, grid_of
+from mbrparse.evaluate.tables.significance import EQUAL, Differences, bootstrap, columns, differences
+from mbrparse.evaluate.tables.significance_report import interval_text, p_value_text
 
 if TYPE_CHECKING:
     from mbrparse.evaluate.tables.count_table import Floats
@@ -53,19 +53,21 @@ class Runs:
         self._first = list(systems).index(baseline)
         above, below = columns(counts, self.criteria, average, sum(map(len, self._runs)))
         self.rates = quotients(above.sum(axis=0), below.sum(axis=0))  #: [run, criterion]
-        self.mean = self._means(self.rates)
-        self.deviation = np.stack([_deviation(self.rates[runs]) for runs in self._runs])
-        self.difference = self.mean - self.mean[self._first]
-        self.low, self.high, self.difference_low, self.difference_high, self.p_bootstrap = (
-            self._resampled(above, below, jobs) if resamples else np.full((5, *self.mean.shape), np.nan)
-        )
+        self.mean = self._of_systems(lambda rates: rates.mean(axis=0))
+        if resamples:
+            self.differences = differences(self._resampled(above, below, jobs), self.mean, self._first)
+        else:
+            nothing = np.full(self.mean.shape, np.nan)
+            difference = self.mean - self.mean[self._first]
+            self.differences = Differences(nothing, nothing, difference, nothing, nothing, nothing)
         self.p_wilcoxon = self._wilcoxon(quotients(above, below))
 
-    def _means(self, rates: Floats) -> Floats:
-        return np.stack([rates[runs].mean(axis=0) for runs in self._runs])
+    def _of_systems(self, figure: Callable[[Floats], Floats]) -> Floats:
+        """A figure of the rates of each system's runs, [system, criterion]."""
+        return np.stack([figure(self.rates[runs]) for runs in self._runs])
 
     def _resampled(self, above: Floats, below: Floats, jobs: Jobs) -> Floats:
-        """Intervals of the means and of the differences, and p-values: [5, system, criterion]."""
+        """The means of each resample of sentences and runs, [resample, system, criterion]."""
         from mbrparse.run.jobs import open_pool
 
         with open_pool(jobs) as pool:
@@ -76,35 +78,23 @@ class Runs:
         for runs in self._runs:
             drawn = np.array(runs)[random.integers(0, len(runs), size=(self.resamples, len(runs)))]
             means.append(sampled[each, drawn].mean(axis=1))
-        found = np.stack(means, axis=1)  # [resample, system, criterion]
-        differences = found - found[:, self._first : self._first + 1]
-        extreme = ~(np.abs(differences - self.difference) < np.abs(self.difference) - EQUAL)
-        p_values = p_value(extreme.sum(axis=0), self.difference, self.resamples)
-        return np.stack([*interval(found, self.mean), *interval(differences, self.difference), p_values])
+        return np.stack(means, axis=1)
 
     def _wilcoxon(self, rates: Floats) -> Floats:
         """The p-values of sentences' rates, [sentence, run, criterion], against the baseline's."""
         from scipy.stats import wilcoxon
 
         known = ~np.isnan(rates)
-        sentences = np.stack(
-            [
-                quotients(
-                    np.where(known[:, runs], rates[:, runs], 0.0).sum(axis=1),
-                    known[:, runs].sum(axis=1).astype(float),
-                )
-                for runs in self._runs
-            ],
-            axis=1,
-        )
+        sums = [np.where(known, rates, 0.0)[:, runs].sum(axis=1) for runs in self._runs]
+        numbers = [known[:, runs].sum(axis=1).astype(float) for runs in self._runs]
+        means = quotients(np.stack(sums, axis=1), np.stack(numbers, axis=1))
         found = np.full(self.mean.shape, np.nan)
-        for system in range(len(self._runs)):
-            for criterion in range(len(self.criteria)):
-                pair = sentences[:, system, criterion] - sentences[:, self._first, criterion]
-                pair = pair[~np.isnan(pair)]
-                pair[np.abs(pair) < EQUAL] = 0.0
-                if len(pair):
-                    found[system, criterion] = wilcoxon(pair).pvalue if pair.any() else 1.0
+        for at in np.ndindex(found.shape):
+            pair = means[:, *at] - means[:, self._first, at[1]]
+            pair = pair[~np.isnan(pair)]
+            pair[np.abs(pair) < EQUAL] = 0.0
+            if len(pair):
+                found[at] = wilcoxon(pair).pvalue if pair.any() else 1.0
         return found
 
     def signature(self) -> dict[str, str]:
@@ -115,36 +105,35 @@ class Runs:
 
     def tables(self, shown: Criterion | None) -> list[Breakdown]:
         """The runs by every criterion (people see those by ``shown``, or all), and the means alone."""
-        rows = []
-        for system, (name, runs) in enumerate(self.systems.items()):
-            for place, criterion in enumerate(self.criteria):
-                if criterion.context:
-                    continue
-                rates = self.rates[self._runs[system], place]
-                ends = rates.max(), rates.min()
-                at = system, place
-                figures = (self.low, self.high, self.difference, self.difference_low, self.difference_high)
-                rows.append(
-                    (
-                        name,
-                        criterion.name,
-                        len(runs),
-                        self.mean[at],
-                        self.deviation[at],
-                        *(reversed(ends) if criterion.lower_is_better else ends),
-                        *(figure[at] for figure in figures),
-                        self.p_bootstrap[at],
-                        self.p_wilcoxon[at],
-                    )
-                )
-        flat = Columns.of_rows(_COLUMNS, rows)
-        means = Columns(
+        tested = [place for place, criterion in enumerate(self.criteria) if not criterion.context]
+        lower = np.array([criterion.lower_is_better for criterion in self.criteria])
+        least = self._of_systems(lambda rates: rates.min(axis=0))
+        most = self._of_systems(lambda rates: rates.max(axis=0))
+        found = self.differences
+        figures = {
+            "mean": self.mean,
+            "deviation": self._of_systems(_deviation),
+            "best": np.where(lower, least, most),
+            "worst": np.where(lower, most, least),
+            "low": found.low,
+            "high": found.high,
+            "difference": found.difference,
+            "difference_low": found.difference_low,
+            "difference_high": found.difference_high,
+            "p_bootstrap": found.p_bootstrap,
+            "p_wilcoxon": self.p_wilcoxon,
+        }
+        sizes = [len(runs) for runs in self.systems.values()]
+        flat = Columns(
             {
-                "name": list(self.systems),
-                "runs": [len(runs) for runs in self.systems.values()],
-                **{criterion.name: mean for criterion, mean in zip(self.criteria, self.mean.T, strict=True)},
+                "name": [name for name in self.systems for _ in tested],
+                "criterion": [self.criteria[place].name for place in tested] * len(sizes),
+                "runs": [size for size in sizes for _ in tested],
+                **{name: figure[:, tested].ravel() for name, figure in figures.items()},
             }
         )
+        rates = {criterion.name: mean for criterion, mean in zip(self.criteria, self.mean.T, strict=True)}
+        means = Columns({"name": list(self.systems), "runs": sizes, **rates})
         return [
             Breakdown("Runs", flat, (), 2, cells=lambda: self._cells(flat, shown)),
             Breakdown("Means", means, self.criteria, 1),
@@ -157,38 +146,24 @@ class Runs:
         grid = [heading]
         for row in table.records():
             criterion = criteria[row["criterion"]]
-            if shown in (None, criterion):
-                tests = [
-                    criterion.show(row["difference"]),
-                    _between(criterion, row["difference_low"], row["difference_high"]),
-                    *(_p(row[test]) for test in ("p_bootstrap", "p_wilcoxon")),
-                ]
-                grid.append(
-                    [
-                        row["name"],
-                        criterion.heading,
-                        str(row["runs"]),
-                        *(criterion.show(row[key]) for key in ("mean", "deviation", "best", "worst")),
-                        _between(criterion, row["low"], row["high"]),
-                        *([DASH] * len(tests) if row["name"] == self.baseline else tests),
-                    ]
-                )
-        return [[Cell(text) for text in line] for line in grid]
-
-
-_COLUMNS = (
-    *("name", "criterion", "runs", "mean", "deviation", "best", "worst", "low", "high"),
-    *("difference", "difference_low", "difference_high", "p_bootstrap", "p_wilcoxon"),
-)
+            if shown not in (None, criterion):
+                continue
+            texts = [row["name"], criterion.heading, str(row["runs"])]
+            texts += [criterion.show(row[key]) for key in ("mean", "deviation", "best", "worst")]
+            texts.append(interval_text(criterion, row["low"], row["high"]))
+            if row["name"] == self.baseline:
+                texts += [DASH] * 4
+            else:
+                texts.append(criterion.show(row["difference"]))
+                texts.append(interval_text(criterion, row["difference_low"], row["difference_high"]))
+                texts += [_p_value(row[test]) for test in ("p_bootstrap", "p_wilcoxon")]
+            grid.append(texts)
+        return grid_of(grid)
 
 
 def _deviation(rates: Floats) -> Floats:
     return rates.std(axis=0, ddof=1) if len(rates) > 1 else np.full(rates.shape[1], np.nan)
 
 
-def _between(criterion: Criterion, low: float, high: float) -> str:
-    return DASH if math.isnan(low) else f"{criterion.show(low)}..{criterion.show(high)}"
-
-
-def _p(value: float) -> str:
-    return DASH if math.isnan(value) else "<0.0001" if value < 0.00005 else f"{value:.4f}"
+def _p_value(value: float) -> str:
+    return "<0.0001" if value < 0.00005 else p_value_text(value)

@@ -39,8 +39,20 @@ LEVEL = 0.05
 
 
 @dataclass(frozen=True)
-class Significance:
-    """What resampling says; arrays have a row for each file and a column for each of ``criteria``.
+class Differences:
+    """Rates and their differences from a baseline's, by the bootstrap; all arrays are [file, criterion]."""
+
+    low: Floats
+    high: Floats
+    difference: Floats
+    difference_low: Floats
+    difference_high: Floats
+    p_bootstrap: Floats
+
+
+@dataclass(frozen=True)
+class Significance(Differences):
+    """The results of both tests.
 
     ``pairs[i, j]`` are the p-values of file i against file j by randomization.
     """
@@ -50,15 +62,13 @@ class Significance:
     baseline: str
     resamples: int
     seed: int
-    low: Floats
-    high: Floats
-    difference: Floats
-    difference_low: Floats
-    difference_high: Floats
-    p_bootstrap: Floats
-    p_randomization: Floats
     pairs: Floats
     beats: NDArray[np.bool_]  #: [i, j, criterion]: i is better than j, and not by chance
+
+    @property
+    def p_randomization(self) -> Floats:
+        """The p-values against the baseline, [file, criterion]."""
+        return self.pairs[:, self.names.index(self.baseline)]
 
 
 def significance(
@@ -72,42 +82,44 @@ def significance(
 ) -> Significance:
     """Resample a table of counts of several files over the same sentences; context is not tested.
 
-    A scheduler's workers do the work, if ``jobs`` names one.
+    The workers of a scheduler resample, if ``jobs`` names one.
     """
     from mbrparse.run.jobs import open_pool
 
     criteria = tuple(criterion for criterion in criteria if not criterion.context)
     names = tuple(counts.blocks())
-    first = names.index(baseline)
     above, below = columns(counts, criteria, average, len(names))
     observed = quotients(above.sum(axis=0), below.sum(axis=0))
     with open_pool(jobs) as pool:
         sampled = bootstrap(above, below, resamples, np.random.default_rng([seed, 0]), pool)
         pairs = _randomize(above, below, observed, resamples, np.random.default_rng([seed, 1]), pool)
-    low, high = interval(sampled, observed)
-    difference = observed - observed[first]
-    differences = sampled - sampled[:, first : first + 1]
-    difference_low, difference_high = interval(differences, difference)
-    extreme = ~(np.abs(differences - difference) < np.abs(difference) - EQUAL)
-    better = observed[:, None] > observed[None]
     lower = np.array([criterion.lower_is_better for criterion in criteria])
-    better[:, :, lower] = (observed[:, None] < observed[None])[:, :, lower]
+    better = np.where(lower, observed[:, None] < observed[None], observed[:, None] > observed[None])
+    found = differences(sampled, observed, names.index(baseline))
+    beats = better & (pairs < LEVEL)
     return Significance(
-        names,
-        criteria,
-        baseline,
-        resamples,
-        seed,
-        low,
-        high,
-        difference,
-        difference_low,
-        difference_high,
-        p_value(extreme.sum(axis=0), difference, resamples),
-        pairs[:, first],
-        pairs,
-        better & (pairs < LEVEL),
+        **vars(found),
+        names=names,
+        criteria=criteria,
+        baseline=baseline,
+        resamples=resamples,
+        seed=seed,
+        pairs=pairs,
+        beats=beats,
     )
+
+
+def differences(sampled: Floats, observed: Floats, baseline: int) -> Differences:
+    """Intervals and p-values of observed rates [file, criterion]; ``baseline`` is the place of a file.
+
+    ``sampled`` are the rates of the resamples, [resample, file, criterion].
+    """
+    difference = observed - observed[baseline]
+    resampled = sampled - sampled[:, baseline : baseline + 1]
+    extreme = ~(np.abs(resampled - difference) < np.abs(difference) - EQUAL)
+    p_values = p_value(extreme.sum(axis=0), difference, len(sampled))
+    intervals = (*interval(sampled, observed), difference, *interval(resampled, difference))
+    return Differences(*intervals, p_values)
 
 
 def columns(

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from mbrparse.evaluate.tables.criteria import DASH, Criterion
-from mbrparse.evaluate.tables.grids import Cell
-from mbrparse.evaluate.tables.significance import LEVEL, Significance
+from mbrparse.evaluate.tables.grids import grid_of
+from mbrparse.evaluate.tables.significance import LEVEL, Differences, Significance
 
 if TYPE_CHECKING:
     from mbrparse.evaluate.tables.count_table import Columns, Floats
@@ -47,95 +48,79 @@ def method(found: Significance) -> str:
 
 
 def difference_lines(found: Significance, criterion: Criterion) -> Grid:
-    """By one criterion, a line for each file but the baseline: how it differs, and by how much luck."""
+    """By one criterion, a line for each file but the baseline: its difference, interval and p-value."""
     place = found.criteria.index(criterion)
-    heading = [criterion.heading, f"difference to {found.baseline}", "95% interval", "p"]
-    grid = [[Cell(text) for text in heading]]
+    grid = [[criterion.heading, f"difference to {found.baseline}", "95% interval", "p"]]
     for file, name in enumerate(found.names):
         if name != found.baseline:
             at = file, place
-            interval = _interval(criterion, found.difference_low[at], found.difference_high[at])
+            interval = interval_text(criterion, found.difference_low[at], found.difference_high[at])
             difference = criterion.show(float(found.difference[at]))
-            texts = [name, difference, interval, _p_value(found.p_randomization[at])]
-            grid.append([Cell(text) for text in texts])
-    return grid
+            grid.append([name, difference, interval, p_value_text(found.p_randomization[at])])
+    return grid_of(grid)
 
 
 def pairs(found: Significance) -> Grid:
     """The p-values by randomization of every two files: a line for each pair, a column for each criterion."""
-    grid = [[Cell("p (randomization)"), Cell(""), *(Cell(criterion.heading) for criterion in found.criteria)]]
+    grid = [["p (randomization)", "", *(criterion.heading for criterion in found.criteria)]]
     for one, other in itertools.combinations(range(len(found.names)), 2):
-        values = [Cell(_p_value(value)) for value in found.pairs[one, other]]
-        grid.append([Cell(found.names[one]), Cell(found.names[other]), *values])
-    return grid
+        grid.append([found.names[one], found.names[other], *map(p_value_text, found.pairs[one, other])])
+    return grid_of(grid)
 
 
 def details(found: Significance, rates: Columns) -> Grid:
     """A line for each file and criterion: the rate, the difference from the baseline, their intervals."""
     heading = ["", "criterion", "rate", "95% interval", f"difference to {found.baseline}", "95% interval"]
-    grid = [[Cell(text) for text in [*heading, "p (bootstrap)", "p (randomization)"]]]
+    grid = [[*heading, "p (bootstrap)", "p (randomization)"]]
     first = found.names.index(found.baseline)
     for file, name in enumerate(found.names):
         for place, criterion in enumerate(found.criteria):
             at = file, place
             texts = [name, criterion.heading, criterion.show(rates[criterion.name][file])]
-            texts.append(_interval(criterion, found.low[at], found.high[at]))
+            texts.append(interval_text(criterion, found.low[at], found.high[at]))
             if file == first:
                 texts += [DASH] * 4
             else:
                 texts.append(criterion.show(float(found.difference[at])))
-                texts.append(_interval(criterion, found.difference_low[at], found.difference_high[at]))
-                texts += [_p_value(found.p_bootstrap[at]), _p_value(found.p_randomization[at])]
-            grid.append([Cell(text) for text in texts])
-    return grid
+                texts.append(interval_text(criterion, found.difference_low[at], found.difference_high[at]))
+                texts += [p_value_text(found.p_bootstrap[at]), p_value_text(found.p_randomization[at])]
+            grid.append(texts)
+    return grid_of(grid)
 
 
-def _interval(criterion: Criterion, low: float, high: float) -> str:
+def interval_text(criterion: Criterion, low: float, high: float) -> str:
+    """An interval of rates; a dash where there is none."""
     return DASH if math.isnan(low) else f"{criterion.show(float(low))}..{criterion.show(float(high))}"
 
 
-def _p_value(value: float) -> str:
+def p_value_text(value: float) -> str:
+    """A p-value with four decimals; a dash where there is none."""
     return DASH if math.isnan(value) else f"{value:.4f}"
 
 
 def as_columns(found: Significance) -> dict[str, Floats]:
     """Columns for CSV: for each criterion the interval, and the p-values against the baseline."""
-    columns = {}
-    for place, criterion in enumerate(found.criteria):
-        for ending, values in (
-            ("low", found.low),
-            ("high", found.high),
-            ("p_bootstrap", found.p_bootstrap),
-            ("p_randomization", found.p_randomization),
-        ):
-            columns[f"{criterion.name}_{ending}"] = values[:, place]
-    return columns
+    names = ("low", "high", "p_bootstrap", "p_randomization")
+    return {
+        f"{criterion.name}_{name}": getattr(found, name)[:, place]
+        for place, criterion in enumerate(found.criteria)
+        for name in names
+    }
 
 
 def as_data(found: Significance) -> dict[str, Any]:
     """All of it for JSON; what is not a number is null."""
-    arrays = {
-        "low": found.low,
-        "high": found.high,
-        "difference": found.difference,
-        "difference_low": found.difference_low,
-        "difference_high": found.difference_high,
-        "p_bootstrap": found.p_bootstrap,
-        "p_randomization": found.p_randomization,
-    }
+    arrays = [field.name for field in fields(Differences)]
     rows = []
     for file, name in enumerate(found.names):
+        others = [(rival, other) for rival, other in enumerate(found.names) if rival != file]
         by_criterion = {}
         for place, criterion in enumerate(found.criteria):
-            entry: dict[str, Any] = {key: number(array[file, place]) for key, array in arrays.items()}
-            entry["p_against"] = {
-                other: number(found.pairs[file, rival, place])
-                for rival, other in enumerate(found.names)
-                if rival != file
-            }
-            entry["beats"] = [
-                other for rival, other in enumerate(found.names) if found.beats[file, rival, place]
-            ]
+            at = file, place
+            entry: dict[str, Any] = {array: number(getattr(found, array)[at]) for array in arrays}
+            entry["p_randomization"] = number(found.p_randomization[at])
+            entry["p_against"] = {other: number(found.pairs[file, rival, place]) for rival, other in others}
+            entry["beats"] = [other for rival, other in others if found.beats[file, rival, place]]
             by_criterion[criterion.name] = entry
         rows.append({"name": name, "criteria": by_criterion})
     return {
