@@ -8,20 +8,19 @@ out here too. Tables are flat, one row for each file and bucket, label or confus
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 from mbrparse.evaluate.tables.count_table import Columns
 from mbrparse.evaluate.tables.criteria import Average, Criterion, rates, totals
-from mbrparse.evaluate.tables.grids import LAYOUTS, Cell
+from mbrparse.evaluate.tables.grids import LAYOUTS, Cell, grid_of
 from mbrparse.evaluate.tables.rate_tables import Format, prose, signature_line
 from mbrparse.evaluate.tables.significance_report import number
 from mbrparse.evaluate.tallies import (
     PP,
     AttachmentTally,
+    ConstituentTally,
     LabelTally,
-    PlaceTally,
     depth_name,
     depths,
     width_name,
@@ -56,12 +55,13 @@ class Breakdown(NamedTuple):
         return self.title.lower().replace(" ", "_")
 
 
-def by_length(counts: Columns, criteria: Sequence[Criterion], average: Average, column: str) -> Breakdown:
+def by_length(counts: Columns, criteria: Sequence[Criterion], average: Average) -> Breakdown:
     """Rates for buckets of sentence length; empty buckets are left out."""
+    lengths = counts["length" if "length" in counts else "terminals"]
     rows = []
     for low, high in _BUCKETS:
-        least = counts[column] >= (low if low > 1 else 0)
-        chosen = counts.where(least if high is None else least & (counts[column] <= high))
+        long_enough = lengths >= (low if low > 1 else 0)
+        chosen = counts.where(long_enough if high is None else long_enough & (lengths <= high))
         sentences = totals(chosen)["sentences"].tolist()
         for (name, *found), size in zip(rates(chosen, criteria, average).rows(), sentences, strict=True):
             rows.append((name, f"{low}-{high}" if high else f"{low}+", size, *found))
@@ -71,23 +71,22 @@ def by_length(counts: Columns, criteria: Sequence[Criterion], average: Average, 
     return Breakdown("By length", Columns.of_rows(names, rows), tuple(criteria), 2)
 
 
-def by_label(tallies: Mapping[str, LabelTally]) -> Breakdown:
-    """Precision, recall and F of each label, the most frequent in the gold first."""
+def by_key(
+    column: str, tallies: Mapping[str, ConstituentTally], name_of: Callable[[Any], str] = str
+) -> Breakdown:
+    """Precision, recall and F of constituents: the most frequent label, or the least number, first."""
     rows = []
     for name, tally in tallies.items():
-        for label in sorted(tally.gold.keys() | tally.guess.keys(), key=lambda key: (-tally.gold[key], key)):
-            rows.append((name, label, *_rates_of(tally, label)))
-    return Breakdown("By label", Columns.of_rows(_columns("label"), rows), _LABEL_RATES, 2)
-
-
-def by_place(column: str, tallies: Mapping[str, PlaceTally], called: Callable[[int], str]) -> Breakdown:
-    """Precision, recall and F of constituents of each depth or width, the least first."""
-    rows = [
-        (name, called(number), *_rates_of(tally, number))
-        for name, tally in tallies.items()
-        for number in sorted(tally.gold.keys() | tally.guess.keys())
-    ]
-    return Breakdown(f"By {column}", Columns.of_rows(_columns(column), rows), _LABEL_RATES, 2)
+        keys = sorted(tally.gold.keys() | tally.guess.keys())
+        if column == "label":
+            keys.sort(key=lambda key: -tally.gold[key])
+        for key in keys:
+            counters = (tally.gold, tally.guess, tally.found, tally.right)
+            gold, guess, found, right = (counter[key] for counter in counters)
+            shares = (right, guess), (found, gold), (found + right, gold + guess)
+            rows.append((name, name_of(key), gold, guess, found, *(_quotient(*share) for share in shares)))
+    columns = ["name", column, "gold", "guess", "matched", "precision", "recall", "f"]
+    return Breakdown(f"By {column}", Columns.of_rows(columns, rows), _LABEL_RATES, 2)
 
 
 def by_attachment(tallies: Mapping[str, AttachmentTally]) -> Breakdown:
@@ -112,23 +111,6 @@ def confusions(tallies: Mapping[str, LabelTally]) -> Breakdown:
     return Breakdown("Confusions", table, (), 3, SHOWN)
 
 
-def _columns(key: str) -> list[str]:
-    return ["name", key, "gold", "guess", "matched", "precision", "recall", "f"]
-
-
-def _rates_of(tally: LabelTally | PlaceTally, key: Any) -> tuple[float, ...]:
-    counters: tuple[Counter[Any], ...] = (tally.gold, tally.guess, tally.found, tally.right)
-    gold, guess, found, right = (counter[key] for counter in counters)
-    return (
-        gold,
-        guess,
-        found,
-        _quotient(right, guess),
-        _quotient(found, gold),
-        _quotient(found + right, gold + guess),
-    )
-
-
 class Tables(NamedTuple):
     """A breakdown: what it sums up over each parser's sentences, and the tables that it makes of that."""
 
@@ -138,16 +120,16 @@ class Tables(NamedTuple):
 
 #: All but the one by length, which goes by the table of counts.
 TABLES: dict[By, Tables] = {
-    "label": Tables(LabelTally, lambda tallies: [by_label(tallies), confusions(tallies)]),
+    "label": Tables(LabelTally, lambda tallies: [by_key("label", tallies), confusions(tallies)]),
     "confusions": Tables(LabelTally, lambda tallies: [confusions(tallies)]),
-    "depth": Tables(lambda: PlaceTally(depths), lambda tallies: [by_place("depth", tallies, depth_name)]),
-    "width": Tables(lambda: PlaceTally(widths), lambda tallies: [by_place("width", tallies, width_name)]),
+    "depth": Tables(lambda: ConstituentTally(depths), lambda tallies: [by_key("depth", tallies, depth_name)]),
+    "width": Tables(lambda: ConstituentTally(widths), lambda tallies: [by_key("width", tallies, width_name)]),
     "attachment": Tables(AttachmentTally, lambda tallies: [by_attachment(tallies)]),
 }
 
 
 class Breakdowns:
-    """The breakdowns that were asked for, from their tallies to their tables."""
+    """The breakdowns of an evaluation, from their tallies to their tables."""
 
     def __init__(self, wanted: Iterable[By], names: Sequence[str], labelled: bool = True) -> None:
         """``labelled``: whether labels are compared; where they are not, none are confused."""
@@ -158,22 +140,21 @@ class Breakdowns:
         }
 
     def of(self, name: str) -> list[Tally]:
-        """What is fed with the sentences of one parser."""
+        """The tallies of one parser's sentences."""
         return [tallies[name] for tallies in self._tallies.values()]
 
     def tables(
         self, counts: Columns, criteria: Sequence[Criterion], average: Average
     ) -> dict[By, list[Breakdown]]:
         """The tables of each breakdown; the first is the one that CSV holds."""
-        length = "length" if "length" in counts else "terminals"
-        return {
-            by: self._of(by) if by in TABLES else [by_length(counts, criteria, average, length)]
-            for by in self._wanted
-        }
-
-    def _of(self, by: By) -> list[Breakdown]:
-        made = TABLES[by].make(self._tallies[by])
-        return [part for part in made if self._labelled or part.key not in OF_LABELS]
+        tables: dict[By, list[Breakdown]] = {}
+        for by in self._wanted:
+            if by == "length":
+                tables[by] = [by_length(counts, criteria, average)]
+            else:
+                made = TABLES[by].make(self._tallies[by])
+                tables[by] = [part for part in made if self._labelled or part.key not in OF_LABELS]
+        return tables
 
 
 def render_breakdowns(breakdowns: Sequence[Breakdown], signature: str, format: Format) -> str:
@@ -194,23 +175,16 @@ def render_breakdowns(breakdowns: Sequence[Breakdown], signature: str, format: F
 def _cells(part: Breakdown) -> list[list[Cell]]:
     if part.cells is not None:
         return part.cells()
-    table = part.table
     criteria = {criterion.name: criterion for criterion in part.rates}
-    columns = table.names
-    rows = list(table.rows())
-    heading = [criteria[name].heading if name in criteria else name for name in columns]
-    heading[0] = ""
-    return [
-        [Cell(text) for text in heading],
-        *(
-            [
-                Cell(criteria[name].show(value) if name in criteria else str(value))
-                for name, value in zip(columns, row, strict=True)
-            ]
-            for block in table.blocks().values()
-            for row in rows[block][: part.shown]
-        ),
-    ]
+    names = part.table.names[1:]
+    grid = [["", *(criteria[name].heading if name in criteria else name for name in names)]]
+    rows = list(part.table.rows())
+    for block in part.table.blocks().values():
+        for first, *row in rows[block][: part.shown]:
+            values = zip(names, row, strict=True)
+            shown = (criteria[name].show(value) if name in criteria else value for name, value in values)
+            grid.append([first, *map(str, shown)])
+    return grid_of(grid)
 
 
 def _records(table: Columns) -> list[dict[str, object]]:

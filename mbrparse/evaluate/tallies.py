@@ -4,36 +4,49 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from mbrparse.evaluate.trees.gold import ComparedTrees, debinarized, parents
 from mbrparse.evaluate.trees.matches import Brackets, Span
 from mbrparse.treebank.categories import Categories
 
 
-class LabelTally:
-    """Sums over one parser's sentences, by label.
+class ConstituentTally:
+    """Sums over one parser's sentences, by a key that each constituent of a tree has."""
 
-    A confusion is a gold and a guessed constituent over one span, neither of which found its match; in
-    chains of unary constituents they are paired from the top.
+    def __init__(self, keys: Callable[[Brackets], Sequence[Any]]) -> None:
+        """``keys`` gives the keys of a tree's constituents."""
+        self._keys = keys
+        self.gold: Counter[Any] = Counter()
+        self.guess: Counter[Any] = Counter()
+        self.found: Counter[Any] = Counter()  #: matched, by the gold's key
+        self.right: Counter[Any] = Counter()  #: matched, by the guess's key
+
+    def add(self, trees: ComparedTrees) -> None:
+        """Add a sentence."""
+        gold, guess = self._keys(trees.gold), self._keys(trees.guess)
+        self.gold.update(gold)
+        self.guess.update(guess)
+        self.found.update(gold[place] for place, _ in trees.pairs)
+        self.right.update(guess[place] for _, place in trees.pairs)
+
+
+class LabelTally(ConstituentTally):
+    """Sums by label, and the labels that are confused.
+
+    A confusion is a gold and a guessed constituent over one span, neither of which is matched; in chains of
+    unary constituents they are paired from the top.
     """
 
     def __init__(self) -> None:
-        self.gold: Counter[str] = Counter()
-        self.guess: Counter[str] = Counter()
-        self.found: Counter[str] = Counter()  #: matched, by the gold's label
-        self.right: Counter[str] = Counter()  #: matched, by the guess's (EVALB may have others as equal)
+        super().__init__(lambda tree: tree.labels)
         self.confusions: Counter[tuple[str, str]] = Counter()
 
     def add(self, trees: ComparedTrees) -> None:
-        """Take a sentence in."""
-        gold, guess, matches, *_ = trees
-        self.gold.update(gold.labels)
-        self.guess.update(guess.labels)
-        self.found.update(gold.labels[place] for place, _ in matches)
-        self.right.update(guess.labels[place] for _, place in matches)
+        """Add a sentence."""
+        super().add(trees)
         pairs = confused_pairs(trees)
-        self.confusions.update((gold.labels[one], guess.labels[other]) for one, other in pairs)
+        self.confusions.update((trees.gold.labels[one], trees.guess.labels[other]) for one, other in pairs)
 
 
 def confused_pairs(trees: ComparedTrees) -> list[tuple[int, int]]:
@@ -54,59 +67,40 @@ def _by_span(tree: Brackets, matched: set[int]) -> dict[Span, list[int]]:
     return found
 
 
-#: From here on all depths are one.
+#: The greatest depth that is told apart.
 DEEPEST = 10
 #: The first width of each group.
 WIDTHS = (1, 2, 3, 5, 9, 17, 33)
 
 
-class PlaceTally:
-    """Sums over one parser's sentences, by a number that each constituent of a tree has."""
+def depths(tree: Brackets) -> list[int]:
+    """The number of constituents around each, up to ``DEEPEST``.
 
-    def __init__(self, numbers: Callable[[Sequence[Span]], list[int]]) -> None:
-        self._numbers = numbers
-        self.gold: Counter[int] = Counter()
-        self.guess: Counter[int] = Counter()
-        self.found: Counter[int] = Counter()  #: matched, by the gold's number
-        self.right: Counter[int] = Counter()  #: matched, by the guess's
-
-    def add(self, trees: ComparedTrees) -> None:
-        """Take a sentence in."""
-        gold, guess = self._numbers(trees.gold.spans), self._numbers(trees.guess.spans)
-        self.gold.update(gold)
-        self.guess.update(guess)
-        self.found.update(gold[place] for place, _ in trees.pairs)
-        self.right.update(guess[place] for _, place in trees.pairs)
-
-
-def depths(spans: Sequence[Span]) -> list[int]:
-    """How many constituents of the tree are around each, up to ``DEEPEST``.
-
-    >>> depths([(0, 4), (0, 2), (2, 4), (2, 4)])
+    >>> depths(Brackets([(0, 4), (0, 2), (2, 4), (2, 4)], ["S", "A", "B", "C"]))
     [0, 1, 1, 2]
     """
     found: list[int] = []
-    for parent in parents(spans):
+    for parent in parents(tree.spans):
         found.append(0 if parent < 0 else found[parent] + 1)
     return [min(depth, DEEPEST) for depth in found]
 
 
-def widths(spans: Sequence[Span]) -> list[int]:
-    """The first of the ``WIDTHS`` that are with each constituent's own in one group.
+def widths(tree: Brackets) -> list[int]:
+    """The first of the ``WIDTHS`` in the group of each constituent's own.
 
-    >>> widths([(0, 4), (2, 3)])
+    >>> widths(Brackets([(0, 4), (2, 3)], ["S", "A"]))
     [3, 1]
     """
-    return [max(width for width in WIDTHS if width <= end - start) for start, end in spans]
+    return [max(width for width in WIDTHS if width <= end - start) for start, end in tree.spans]
 
 
 def depth_name(depth: int) -> str:
-    """What a depth is called in tables."""
+    """The name of a depth in tables."""
     return f"{depth}+" if depth == DEEPEST else str(depth)
 
 
 def width_name(first: int) -> str:
-    """What a group of widths is called.
+    """The name of a group of widths in tables.
 
     >>> [width_name(first) for first in (1, 3, 33)]
     ['1', '3-4', '33+']
@@ -125,14 +119,14 @@ _category = Categories().category
 
 
 class Attachment(NamedTuple):
-    """What is counted apart: a PP's parent, or a coordination's own label."""
+    """What is counted: a PP's parent, or a coordination's own label."""
 
     kind: str
     label: str
 
 
 class AttachmentTally:
-    """Sums over one parser's sentences: attachment of PPs, and coordinations.
+    """Attachment of PPs, and coordinations, in one parser's sentences.
 
     Conventions: trees are n-ary (continuations are left out), labels are categories (what precedes - or =). A
     PP's attachment is right if the parse has the PP below a constituent with the same label as the gold's,
@@ -147,7 +141,7 @@ class AttachmentTally:
         self.right: Counter[Attachment] = Counter()  #: and where it is attached, and what it joins
 
     def add(self, trees: ComparedTrees) -> None:
-        """Take a sentence in."""
+        """Add a sentence."""
         trees = debinarized(trees)
         partner = dict(trees.pairs)
         gold, guess = _Tree(trees.gold), _Tree(trees.guess)

@@ -8,21 +8,20 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from mbrparse.evaluate.breakdowns import TABLES, By
 from mbrparse.evaluate.tallies import (
     PP,
     AttachmentTally,
-    LabelTally,
-    PlaceTally,
+    ConstituentTally,
     confused_pairs,
     depth_name,
     width_name,
 )
 from mbrparse.evaluate.trees.gold import ComparedTrees, Comparison, crossing_reference
-from mbrparse.evaluate.trees.matches import consistent, gap_owners
+from mbrparse.evaluate.trees.matches import Brackets, consistent, gap_owners
 
 #: What a constituent of a parse is; a number from 0 is the gold's label over its span, which it should have.
 RIGHT, EXTRA, CROSSING = -1, -2, -3
@@ -96,21 +95,23 @@ class JudgedTrees:
 
     def judged(self, trees: ComparedTrees, confused: list[tuple[int, int]]) -> JudgedTree:
         """A tree, its constituents of the wrong label being known."""
-        of_gold, of_guess = dict(confused), {other: place for place, other in confused}
+        gold, guess = trees.gold, trees.guess
         found, right = {place for place, _ in trees.pairs}, {place for _, place in trees.pairs}
-        crossing = self._crossing(trees)
-        nodes, gold = array("i"), array("i")
-        for place, (span, label) in enumerate(zip(trees.gold.spans, trees.gold.labels, strict=True)):
-            what = RIGHT if place in found else EXTRA
-            if place in of_gold:
-                what = self._labels.number(trees.guess.labels[of_gold[place]])
-            gold.extend((self._labels.number(label), *span, what))
-        for place, (span, label) in enumerate(zip(trees.guess.spans, trees.guess.labels, strict=True)):
+        of_gold = self._nodes(gold, found, set(), {one: guess.labels[other] for one, other in confused})
+        instead = {other: gold.labels[one] for one, other in confused}
+        return JudgedTree(self._nodes(guess, right, self._crossing(trees), instead), of_gold)
+
+    def _nodes(
+        self, tree: Brackets, right: set[int], crossing: set[int], instead: Mapping[int, str]
+    ) -> array[int]:
+        """A tree's constituents with what each is; ``instead`` are the other tree's labels for some."""
+        nodes = array("i")
+        for place, (span, label) in enumerate(zip(tree.spans, tree.labels, strict=True)):
             what = RIGHT if place in right else CROSSING if place in crossing else EXTRA
-            if place in of_guess:
-                what = self._labels.number(trees.gold.labels[of_guess[place]])
+            if place in instead:
+                what = self._labels.number(instead[place])
             nodes.extend((self._labels.number(label), *span, what))
-        return JudgedTree(nodes, gold)
+        return nodes
 
     def _crossing(self, trees: ComparedTrees) -> set[int]:
         """Which constituents of a parse cross one of the gold's."""
@@ -128,20 +129,16 @@ class JudgedTrees:
 
 def _errors(trees: ComparedTrees) -> Iterator[tuple[By, str, int, int]]:
     """A sentence's errors: the kind of group, its name, how many missed, how many not right."""
-    for by, called in GROUPS.items():
+    for by, name_of in GROUPS.items():
         tally = TABLES[by].tally()
         tally.add(trees)
         missed, extra = Counter[Any](), Counter[Any]()
         if isinstance(tally, AttachmentTally):
             missed = tally.gold - tally.right
-        elif isinstance(tally, LabelTally | PlaceTally):
-            missed, extra = _less(tally.gold, tally.found), _less(tally.guess, tally.right)
+        elif isinstance(tally, ConstituentTally):
+            missed, extra = tally.gold - tally.found, tally.guess - tally.right
         for key in missed | extra:
-            yield by, called(key), missed[key], extra[key]
-
-
-def _less(some: Counter[Any], others: Counter[Any]) -> Counter[Any]:
-    return some - others
+            yield by, name_of(key), missed[key], extra[key]
 
 
 class LabelNumbers:
