@@ -26,9 +26,8 @@ if TYPE_CHECKING:
     from mbrparse.decode.parser.parser import Parser
     from mbrparse.decode.parser.scoring import score
     from mbrparse.decode.posteriors.posteriors_file import read_posteriors
-    from mbrparse.evaluate.comparison import compare
+    from mbrparse.evaluate.comparison import compare, report
     from mbrparse.evaluate.profiles.profile_table import PROFILES
-    from mbrparse.evaluate.report.in_memory import report
     from mbrparse.evaluate.risk import TreeRates
     from mbrparse.grammar.files.grammars import read_grammar, train, write_grammar
     from mbrparse.grammar.pcfg import PCFG
@@ -91,7 +90,7 @@ _MODULES = {
     "read_tree": "treebank.brackets",
     "read_parses": "treebank.tree_lists",
     "read_trees": "treebank.tree_lists",
-    "report": "evaluate.report.in_memory",
+    "report": "evaluate.comparison",
     "score": "decode.parser.scoring",
     "split": "treebank.tree_lists",
     "train": "grammar.files.grammars",

@@ -1,11 +1,11 @@
-"""Comparing trees in memory: gold trees and parses in, the table of the command line, or a report, out."""
+"""Comparing gold trees and parses in memory: the table of ``evaluate``, or a report page."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Literal, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
 from mbrparse.evaluate.breakdowns import By
 from mbrparse.evaluate.evalb.parameters import EvalbParameters, read_parameters
@@ -19,6 +19,9 @@ from mbrparse.evaluate.trees.sources import TreeSource, trees_in_memory
 from mbrparse.io.errors import MbrparseError, visible
 from mbrparse.treebank.tree import Tree
 
+if TYPE_CHECKING:
+    from mbrparse.evaluate.report.sentence_records import SpanArrays
+
 
 @runtime_checkable
 class ParsedTrees(Protocol):
@@ -31,7 +34,7 @@ class ParsedTrees(Protocol):
 
 @runtime_checkable
 class KnownFallbacks(Protocol):
-    """A parser's answers that know which of them are fall-backs."""
+    """A parser's answers that tell which of them are fall-backs."""
 
     def fell_back(self) -> Mapping[str, Sequence[bool]]:
         """For each sentence whether it fell back, by the objective's name."""
@@ -115,56 +118,117 @@ def compare(
     <BLANKLINE>
     criteria:labelled_recall|gold:memory|form:binarized|crossing:debinarized|average:pooled|sentences:2|...
     """
-    log = to_standard_error if log is None else log
-    counted = asked_profile(profile, Comparison(form, crossing_reference, unaries), evalb, log)
-    chosen = chosen_criteria(criteria, counted)
-    settings = Settings(
-        counted.how,
-        chosen,
-        average,
-        by,
-        baseline,
-        resamples,
-        seed,
-        criterion,
-        significance,
+    log = _to_standard_error if log is None else log
+    settings = _settings(
+        profile,
+        Comparison(form, crossing_reference, unaries),
+        evalb,
+        criteria,
+        log,
+        average=average,
+        by=by,
+        baseline=baseline,
+        resamples=resamples,
+        seed=seed,
+        criterion=criterion,
+        everything=significance,
         frames=tuple(frames),
-        profile=None if profile is None else counted.name,
     )
-    sources = [trees_in_memory(name, name, trees) for name, trees in trees_by_name(parses).items()]
     several = {name: _numbered(name, each) for name, each in (runs or {}).items()}
     fell_back = None
-    if not several and isinstance(parses, KnownFallbacks) and any(one.context for one in chosen):
+    if not several and isinstance(parses, KnownFallbacks) and any(one.context for one in settings.criteria):
         fell_back = parses.fell_back()
-    return evaluate(
-        trees_in_memory("memory", "the gold", gold),
-        sources,
-        settings,
+    return evaluate(_gold(gold), _sources(parses), settings, log, fell_back=fell_back, runs=several)
+
+
+def report(
+    gold: Sequence[Tree],
+    parses: Parses,
+    path: str | Path,
+    *,
+    title: str | None = None,
+    about: Mapping[str, str] | None = None,
+    details: Sequence[str | Path] = (),
+    posteriors: SpanArrays | None = None,
+    form: Form = "binarized",
+    unaries: bool = False,
+    crossing_reference: CrossingReference = "debinarized",
+    criteria: Literal["paper", "all"] | Sequence[Criterion | str] = "paper",
+    average: Average = "pooled",
+    baseline: str | None = None,
+    resamples: int | None = None,
+    seed: int = 0,
+    criterion: str | None = None,
+    evalb: EvalbParameters | str | Path | None = None,
+    profile: Profile | str | None = None,
+    log: Callable[[str], None] | None = None,
+) -> Path:
+    """Compare parses with gold trees and write a page to look at, as ``mbrparse report`` does of files.
+
+    Args:
+        gold: The correct trees, one for each sentence.
+        parses: As ``compare`` has them.
+        path: The page, a name that ends in .html, or a folder.
+        title: The page's heading (default: how many parsers, and on what).
+        about: What was run, by name: corpus, split, grammar.
+        details: Files that ``parse --details`` wrote, one for all parsers or one for each.
+        posteriors: Those of the sentences' spans, as ``read_posteriors`` reads them.
+        form: And all below: as ``compare`` has them.
+
+    Returns:
+        The file to open in a browser: ``path``, or the index of the folder that many sentences make.
+
+    Raises:
+        MbrparseError: What ``compare`` raises; or details or posteriors are of other sentences, or nothing
+            can be written there.
+    """
+    from mbrparse.evaluate.report.pages import ReportOptions, write_report
+
+    log = _to_standard_error if log is None else log
+    settings = _settings(
+        profile,
+        Comparison(form, crossing_reference, unaries),
+        evalb,
+        criteria,
         log,
-        fell_back=fell_back,
-        runs=several,
+        average=average,
+        baseline=baseline,
+        resamples=resamples,
+        seed=seed,
+        criterion=criterion,
     )
+    fell_back = parses.fell_back() if isinstance(parses, KnownFallbacks) and not details else None
+    options = ReportOptions(title, about or {}, details, posteriors, fell_back)
+    return write_report(_gold(gold), _sources(parses), path, settings, options, log)
 
 
-def asked_profile(
+def _settings(
     profile: Profile | str | None,
     comparison: Comparison,
     evalb: EvalbParameters | str | Path | None,
+    criteria: Literal["paper", "all"] | Sequence[Criterion | str],
     log: Callable[[str], None],
-) -> Profile:
-    """What counts; ``evalb`` may be a .prm file. Raises MbrparseError where that does not go together."""
+    **more: Any,
+) -> Settings:
+    """The settings of an evaluation; raises MbrparseError where arguments do not go together."""
     if not (evalb is None or isinstance(evalb, EvalbParameters)):
         evalb = read_parameters(evalb, log)
-    return chosen_profile(profile, comparison, evalb)
+    counted = chosen_profile(profile, comparison, evalb)
+    name = None if profile is None else counted.name
+    return Settings(counted.how, chosen_criteria(criteria, counted), profile=name, **more)
 
 
-def trees_by_name(parses: Parses) -> Mapping[str, Sequence[Tree | None]]:
+def _gold(trees: Sequence[Tree]) -> TreeSource:
+    return trees_in_memory("memory", "the gold", trees)
+
+
+def _sources(parses: Parses) -> list[TreeSource]:
     """One tree (None: no parse) for each sentence, by the parsers' names."""
     if isinstance(parses, ParsedTrees):
-        return parses.by_objective()
-    if isinstance(parses, Mapping):
-        return {str(name): trees for name, trees in parses.items()}
-    return {"parses": parses}
+        parses = parses.by_objective()
+    elif not isinstance(parses, Mapping):
+        parses = {"parses": parses}
+    return [trees_in_memory(str(name), str(name), trees) for name, trees in parses.items()]
 
 
 def _numbered(system: str, runs: Sequence[Sequence[Tree | None]]) -> list[TreeSource]:
@@ -187,6 +251,6 @@ def chosen_criteria(
     return tuple(dict.fromkeys(profile.called(one) if isinstance(one, str) else one for one in wanted))
 
 
-def to_standard_error(message: str) -> None:
-    """Tell people."""
+def _to_standard_error(message: str) -> None:
+    """Print a note."""
     print(visible(message), file=sys.stderr)
