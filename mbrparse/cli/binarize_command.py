@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
 
-from mbrparse.cli.file_options import label_marks, label_marks_options
+from mbrparse.cli.commands import option_group, options
+from mbrparse.cli.file_options import continuation_option, joiner_option, label_marks
 from mbrparse.cli.options import (
     NearestChoice,
     check_outputs,
     count_option,
     encoding_option,
-    label_options,
+    functions_option,
+    label_map_option,
     note,
+    on_error_option,
+    option,
     output_option,
     with_progress,
 )
@@ -47,88 +52,99 @@ def _is_plain(spec: str) -> bool:
     return corpus_path(spec) == spec and not spec.lower().endswith(".zip")
 
 
+@dataclass(frozen=True)
+class BinarizeOptions:
+    """How trees are cleaned and binarized."""
+
+    unary: Any = option(
+        "--unary",
+        choices=["top", "bottom", "join", "keep"],
+        default="top",
+        help="Unary productions over a constituent: keep the top or the bottom label, join both, or keep the "
+        "production. Over a preterminal the preterminal stays, or with keep all.",
+    )
+    functions: str = functions_option()
+    label_map: str | None = label_map_option()
+    leaves: Any = option(
+        "--leaves",
+        choices=["word", "lemma", "both"],
+        help="The leaves, where the corpus gives lemmas (both: word-lemma).",
+    )
+    direction: Any = option(
+        "--direction",
+        choices=["right", "left"],
+        default="right",
+        help="The direction in which continuations branch.",
+    )
+    hmarkov: float = option(
+        "--hmarkov",
+        type=_sibling_count,
+        metavar="N|inf",
+        default="0",
+        help="Horizontal Markovization: how many of the siblings to come a continuation names.",
+    )
+    vmarkov: int = count_option(
+        "--vmarkov",
+        default=1,
+        help="Vertical Markovization: how many levels a label names, its own included (1: no parents).",
+    )
+    head_rules: str | None = option(
+        "--head-rules",
+        metavar="collins|FILE",
+        help="Binarize around the head child, by Collins's rules or those of a file (in disco-dop's format).",
+    )
+    annotate: frozenset[str] | None = option(
+        "--annotate",
+        type=_annotations,
+        metavar="parent,head-tag",
+        help="Annotate labels of constituents with their parent (as --vmarkov 2), the tag of their head word "
+        "(with --head-rules), or both.",
+    )
+    subcat: bool = option(
+        "--subcat",
+        is_flag=True,
+        help="Annotate continuations with the complements to come on each side (with --head-rules).",
+    )
+    max_length: int | None = count_option("--max-length", help="Drop trees with more terminals.")
+
+    def binarization(self, context: click.Context) -> Binarization:
+        """The binarization; raises UsageError for options that do not go together."""
+        from mbrparse.treebank.binarize import Binarization, HeadDriven
+        from mbrparse.treebank.heads import head_rules as read_head_rules
+
+        def given(name: str) -> bool:
+            return context.get_parameter_source(name) is not ParameterSource.DEFAULT
+
+        annotate, vmarkov = self.annotate or frozenset(), self.vmarkov
+        if PARENT in annotate:
+            if vmarkov != 2 and given("vmarkov"):
+                raise click.UsageError(f"--annotate parent is --vmarkov 2, not {vmarkov}.")
+            vmarkov = 2
+        if self.head_rules is None:
+            if self.subcat or HEAD_TAG in annotate:
+                raise click.UsageError("--subcat and --annotate head-tag go with --head-rules.")
+            return Binarization(self.direction, self.hmarkov, vmarkov)
+        if given("direction") or given("hmarkov"):
+            raise click.UsageError("--direction and --hmarkov cannot be combined with --head-rules.")
+        heads = HeadDriven(read_head_rules(self.head_rules), HEAD_TAG in annotate, self.subcat)
+        return Binarization(vmarkov=vmarkov, heads=heads)
+
+
 @click.command()
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
-@output_option()
-@click.option(
-    "--unary",
-    type=NearestChoice(["top", "bottom", "join", "keep"]),
-    default="top",
-    show_default=True,
-    help="Unary productions over a constituent: keep the top or the bottom label, join both, or keep the "
-    "production. Over a preterminal the preterminal stays, or with keep all.",
-)
-@label_options()
-@click.option(
-    "--leaves",
-    type=NearestChoice(["word", "lemma", "both"]),
-    help="The leaves, where the corpus gives lemmas (both: word-lemma).",
-)
-@click.option(
-    "--direction",
-    type=NearestChoice(["right", "left"]),
-    default="right",
-    show_default=True,
-    help="The direction in which continuations branch.",
-)
-@click.option(
-    "--hmarkov",
-    type=_sibling_count,
-    metavar="N|inf",
-    default="0",
-    show_default=True,
-    help="Horizontal Markovization: how many of the siblings to come a continuation names.",
-)
-@click.option(
-    "--vmarkov",
-    type=click.IntRange(min=1),
-    default=1,
-    show_default=True,
-    help="Vertical Markovization: how many levels a label names, its own included (1: no parents).",
-)
-@click.option(
-    "--head-rules",
-    metavar="collins|FILE",
-    help="Binarize around the head child, by Collins's rules or those of a file (in disco-dop's format).",
-)
-@click.option(
-    "--annotate",
-    type=_annotations,
-    metavar="parent,head-tag",
-    help="Annotate labels of constituents with their parent (as --vmarkov 2), the tag of their head word "
-    "(with --head-rules), or both.",
-)
-@click.option(
-    "--subcat",
-    is_flag=True,
-    help="Annotate continuations with the complements to come on each side (with --head-rules).",
-)
-@count_option("--max-length", help="Drop trees with more terminals.")
-@click.option("--sections", metavar="02-21", help="Sections of wsj:DIR.")
-@encoding_option()
-@click.option(
-    "--on-error",
-    type=NearestChoice(["stop", "skip"]),
-    default="stop",
-    show_default=True,
-    help="At a malformed tree, stop with an error, or skip and count it.",
+@options(output_option())
+@option_group("how", BinarizeOptions)
+@options(
+    option("--sections", metavar="02-21", help="Sections of wsj:DIR."),
+    encoding_option(),
+    on_error_option("At a malformed tree, stop with an error, or skip and count it."),
 )
 @click.pass_context
 def binarize(
     context: click.Context,
     inputs: tuple[str, ...],
     output: str,
-    unary: Any,
-    functions: str,
-    label_map: str | None,
-    leaves: Any,
-    direction: Any,
-    hmarkov: float,
-    vmarkov: int,
-    head_rules: str | None,
-    annotate: frozenset[str] | None,
-    subcat: bool,
-    max_length: int | None,
+    how: BinarizeOptions,
     sections: str | None,
     encoding: str,
     on_error: Any,
@@ -150,25 +166,22 @@ def binarize(
     check_outputs(
         [("--output", output)],
         [
-            ("--head-rules", head_rules),
-            ("--label-map", label_map),
+            ("--head-rules", how.head_rules),
+            ("--label-map", how.label_map),
             *(("INPUT", corpus_path(spec)) for spec in inputs if not _is_plain(spec)),
         ],
         rewritten=[("INPUT", spec) for spec in inputs if _is_plain(spec)],
     )
-    binarization = _binarization(
-        context, direction, hmarkov, vmarkov, head_rules, annotate or frozenset(), subcat
-    )
-    names = None if label_map is None else read_label_map(label_map)
-    if head_rules == COLLINS and names is None:
+    binarization = how.binarization(context)
+    names = None if how.label_map is None else read_label_map(how.label_map)
+    if how.head_rules == COLLINS and names is None:
         unmatched = [spec for spec in inputs if (corpus := known_corpus(spec)) and corpus.heads != COLLINS]
         for spec in unmatched:
             note(f"warning: Collins's rules know no labels of {spec}: give other rules or a --label-map")
-    how = Preparation(unary, functions, binarization, max_length, names)
+    preparation = Preparation(how.unary, how.functions, binarization, how.max_length, names)
     statistics = PreparationStatistics()
-    trees = prepare_corpora(
-        inputs, how, statistics, encoding=encoding, sections=sections, on_error=on_error, leaves=leaves
-    )
+    reading = {"encoding": encoding, "sections": sections, "on_error": on_error, "leaves": how.leaves}
+    trees = prepare_corpora(inputs, preparation, statistics, **reading)
     with open_output(output) as stream:
         for tree in with_progress(trees, "binarizing"):
             write_tree(tree, stream)
@@ -180,41 +193,9 @@ def binarize(
         note(f"warning: no label fits these lines of {names.source}: {lines}")
 
 
-def _binarization(
-    context: click.Context,
-    direction: Any,
-    hmarkov: float,
-    vmarkov: int,
-    head_rules: str | None,
-    annotate: frozenset[str],
-    subcat: bool,
-) -> Binarization:
-    from mbrparse.treebank.binarize import Binarization, HeadDriven
-    from mbrparse.treebank.heads import head_rules as read_head_rules
-
-    def given(name: str) -> bool:
-        chosen = (ParameterSource.COMMANDLINE, ParameterSource.DEFAULT_MAP)
-        return context.get_parameter_source(name) in chosen
-
-    if PARENT in annotate:
-        if vmarkov != 2 and given("vmarkov"):
-            raise click.UsageError(f"--annotate parent is --vmarkov 2, not {vmarkov}.")
-        vmarkov = 2
-    if head_rules is None:
-        if subcat or HEAD_TAG in annotate:
-            raise click.UsageError("--subcat and --annotate head-tag go with --head-rules.")
-        return Binarization(direction, hmarkov, vmarkov)
-    if given("direction") or given("hmarkov"):
-        raise click.UsageError("--direction and --hmarkov cannot be combined with --head-rules.")
-    heads = HeadDriven(read_head_rules(head_rules), HEAD_TAG in annotate, subcat)
-    return Binarization(vmarkov=vmarkov, heads=heads)
-
-
 @click.command()
 @click.argument("input", default="-")
-@output_option()
-@label_marks_options
-@encoding_option()
+@options(output_option(), continuation_option(), joiner_option(), encoding_option())
 def debinarize(input: str, output: str, joiner: str | None, continuation: str | None, encoding: str) -> None:
     """Turn binarized trees (or a parser's output) back into n-ary ones.
 

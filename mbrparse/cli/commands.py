@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import functools
 import importlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from typing import Any, TypeVar, cast
 
@@ -71,28 +71,38 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 def option_group(
-    name: str, kind: type[Any], section: str, *options: Callable[[Any], Any]
+    name: str, kind: type[Any], section: str = "Options", without: Sequence[str] = ()
 ) -> Callable[[Command], Command]:
-    """A decorator that adds ``options`` and hands them to the command as its parameter ``name``.
+    """A decorator that hands a command's options to it together, as its parameter ``name``.
 
-    ``kind`` is a dataclass whose fields are named as the options' parameters; a field whose option is not
-    among ``options`` keeps its default. ``section`` is the heading above the options in the help of a
-    ``SectionedCommand``.
+    ``kind`` is a dataclass. Its fields are named as the parameters of the options, which are their defaults;
+    the fields ``without`` get None, and no option. ``section`` is the heading above the options in the help
+    of a ``SectionedCommand``.
     """
-    names = [field.name for field in fields(kind)]
+    fields_options = {field.name: field.default for field in fields(kind) if field.name not in without}
 
     def add(command: Command) -> Command:
         @functools.wraps(command)
         def collected(*arguments: Any, **given: Any) -> Any:
-            group = kind(**{field: given.pop(field) for field in names if field in given})
+            group = kind(**dict.fromkeys(without), **{field: given.pop(field) for field in fields_options})
             return command(*arguments, **given, **{name: group})
 
-        wrapped: Any = collected
-        before = len(getattr(wrapped, "__click_params__", ()))
-        for option in reversed(options):
-            wrapped = option(wrapped)
+        before = len(getattr(command, "__click_params__", ()))
+        wrapped: Any = options(*fields_options.values())(collected)
         for parameter in wrapped.__click_params__[before:]:
             parameter.__dict__["section"] = section
+        return cast("Command", wrapped)
+
+    return add
+
+
+def options(*decorators: Any) -> Callable[[Command], Command]:
+    """A decorator that adds several options to a command."""
+
+    def add(command: Command) -> Command:
+        wrapped: Any = command
+        for option in reversed(decorators):
+            wrapped = option(wrapped)
         return cast("Command", wrapped)
 
     return add

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from mbrparse.cli.commands import option_group
-from mbrparse.cli.options import Command, NearestChoice, count_option, encoding_option
+from mbrparse.cli.options import count_option, encoding_option, option
 
 if TYPE_CHECKING:
     from mbrparse.evaluate.evalb.parameters import EvalbParameters
@@ -20,20 +18,68 @@ if TYPE_CHECKING:
 class ComparisonOptions:
     """What counts, how it is averaged, and what differences are tested."""
 
-    profile: str | None
-    keep_punctuation: bool
-    evalb: str | None
-    form: Any
-    unaries: bool
-    crossing_reference: Any
-    average: Any
-    everything: bool
-    criteria: str | None
-    criterion: str | None
-    baseline: str | None
-    resamples: int | None
-    seed: int
-    encoding: str
+    profile: str | None = option(
+        "--profile",
+        choices=["goodman", "evalb", "spmrl", "prpn", "on-lstm", "diora", "compound-pcfg"],
+        help="The published evaluation to follow (see docs/evaluation.md; default: goodman).",
+    )
+    keep_punctuation: bool = option(
+        "--keep-punctuation",
+        is_flag=True,
+        help="With the profiles of unsupervised parsing: count all terminals as words.",
+    )
+    evalb: str | None = option(
+        "--evalb",
+        metavar="PRM",
+        help="Compare as EVALB does, with this parameter file: a file, or EVALB's own COLLINS.prm, "
+        "new.prm or sample.prm.",
+    )
+    form: Any = option(
+        "--form",
+        choices=["binarized", "original"],
+        default="binarized",
+        help="Compare binarized trees, or original ones (binarized files are un-binarized first).",
+    )
+    unaries: bool = option(
+        "--unaries", is_flag=True, help="The trees keep unary productions (binarize --unary keep)."
+    )
+    crossing_reference: Any = option(
+        "--crossing-reference",
+        choices=["debinarized", "binarized"],
+        default="debinarized",
+        help="The gold that consistent brackets are judged against: without continuations, or binarized.",
+    )
+    average: Any = option(
+        "--average",
+        choices=["pooled", "sentence"],
+        default="pooled",
+        help="The ratio of sums over all sentences, or the mean of the sentences' rates where they have one.",
+    )
+    everything: bool = option(
+        "--all", "everything", is_flag=True, help="Add the bracketed tree rate, precisions and F scores."
+    )
+    criteria: str | None = option(
+        "--criteria",
+        metavar="NAME,...",
+        help="Use these columns instead, such as labelled-f,leaf-ancestor,tagging-accuracy.",
+    )
+    criterion: str | None = option(
+        "--criterion",
+        metavar="NAME",
+        help="The criterion of differences and breakdowns, such as labelled-tree (default: "
+        "labelled-recall; with --evalb bracketing-f).",
+    )
+    baseline: str | None = option(
+        "--baseline", metavar="NAME", help="Compare the others with this one (default: the first of PARSES)."
+    )
+    resamples: int | None = count_option(
+        "--resamples",
+        least=0,
+        help="Resamples for the significance of differences; 0: no test (default: 10000; 1000 with more "
+        "than 10,000 sentences).",
+    )
+    seed: int = count_option("--seed", help="Seed of the resamples.", default=0, least=0)
+    encoding: str = encoding_option()
 
     def check(self, context: click.Context, by: str | None = None) -> None:
         """Raise UsageError where options do not go together; ``by`` is the breakdown that is asked for."""
@@ -92,83 +138,6 @@ class ComparisonOptions:
             seed=self.seed,
             **more,
         )
-
-
-def comparison_options() -> Callable[[Command], Command]:
-    """The group ``comparison``."""
-    return option_group(
-        "comparison",
-        ComparisonOptions,
-        "Comparison",
-        click.option(
-            "--profile",
-            type=NearestChoice(["goodman", "evalb", "spmrl", "prpn", "on-lstm", "diora", "compound-pcfg"]),
-            help="The published evaluation to follow (see docs/evaluation.md; default: goodman).",
-        ),
-        click.option(
-            "--keep-punctuation",
-            is_flag=True,
-            help="With the profiles of unsupervised parsing: count all terminals as words.",
-        ),
-        click.option(
-            "--evalb",
-            metavar="PRM",
-            help="Compare as EVALB does, with this parameter file: a file, or EVALB's own COLLINS.prm, "
-            "new.prm or sample.prm.",
-        ),
-        click.option(
-            "--form",
-            type=NearestChoice(["binarized", "original"]),
-            default="binarized",
-            show_default=True,
-            help="Compare binarized trees, or original ones (binarized files are un-binarized first).",
-        ),
-        click.option(
-            "--unaries", is_flag=True, help="The trees keep unary productions (binarize --unary keep)."
-        ),
-        click.option(
-            "--crossing-reference",
-            type=NearestChoice(["debinarized", "binarized"]),
-            default="debinarized",
-            show_default=True,
-            help="The gold that consistent brackets are judged against: without continuations, or binarized.",
-        ),
-        click.option(
-            "--average",
-            type=NearestChoice(["pooled", "sentence"]),
-            default="pooled",
-            show_default=True,
-            help="The ratio of sums over all sentences, or the mean of the sentences' rates where they have "
-            "one.",
-        ),
-        click.option(
-            "--all", "everything", is_flag=True, help="Add the bracketed tree rate, precisions and F scores."
-        ),
-        click.option(
-            "--criteria",
-            metavar="NAME,...",
-            help="Use these columns instead, such as labelled-f,leaf-ancestor,tagging-accuracy.",
-        ),
-        click.option(
-            "--criterion",
-            metavar="NAME",
-            help="The criterion of differences and breakdowns, such as labelled-tree (default: "
-            "labelled-recall; with --evalb bracketing-f).",
-        ),
-        click.option(
-            "--baseline",
-            metavar="NAME",
-            help="Compare the others with this one (default: the first of PARSES).",
-        ),
-        click.option(
-            "--resamples",
-            type=click.IntRange(min=0),
-            help="Resamples for the significance of differences; 0: no test (default: 10000; 1000 with more "
-            "than 10,000 sentences).",
-        ),
-        count_option("--seed", help="Seed of the resamples.", default=0, least=0),
-        encoding_option(),
-    )
 
 
 def _refuse(context: click.Context, names: tuple[str, ...], reason: str) -> None:

@@ -8,14 +8,16 @@ from typing import Any
 
 import click
 
+from mbrparse.cli.commands import options
 from mbrparse.cli.options import (
     Finite,
-    NearestChoice,
+    compilation_noted,
     count_option,
     encoding_option,
     folder_option,
     jobs_option,
     note,
+    option,
     refuse_options,
     with_progress,
 )
@@ -25,45 +27,43 @@ WEIGHTINGS: Any = ("plain", "equal", "bonnema")
 
 @click.command()
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
-@folder_option("Folder for results, tables and the plot.")
-@count_option("--runs", help="Random splits.", default=10)
-@click.option(
-    "--train", default="700", show_default=True, metavar="N|F", help="Sentences trained on, or their share."
+@options(
+    folder_option("Folder for results, tables and the plot."),
+    count_option("--runs", help="Random splits.", default=10),
+    option("--train", default="700", metavar="N|F", help="Sentences trained on, or their share."),
+    option("--test", default="88", metavar="N|F", help="Sentences parsed, or their share."),
+    count_option("--max-length", help="Leave out longer sentences.", default=30, least=2),
+    option(
+        "--weights",
+        "weightings",
+        choices=WEIGHTINGS,
+        multiple=True,
+        help="Only these (repeatable), as for train.  [default: all]",
+    ),
+    count_option(
+        "--max-depth", help="The greatest depth of fragments, except along that curve.  [default: any]"
+    ),
+    option(
+        "--prune",
+        type=Finite(min=0, max=1, max_open=True),
+        default=0.0,
+        help="Prune the charts of DOP, as parse does.",
+    ),
+    count_option("--samples", help="Samples of each sentence.", default=1000),
+    option("--curves/--no-curves", default=True, help="Learning curves."),
+    option("--speed/--no-speed", default=True, help="Bod's chart, on one split."),
+    option(
+        "--fragments",
+        type=click.IntRange(min=1, max=1_000_000),
+        default=100_000,
+        help="Fragments in Bod's chart at most, of the greatest depth that allows it.",
+    ),
+    count_option("--sentences", help="Sentences for Bod's chart at most.", default=50),
+    count_option("--resamples", help="Resamples for significance.", default=10_000),
+    count_option("--seed", help="Seed of splits and samples.", default=0, least=0),
+    jobs_option(),
+    encoding_option(),
 )
-@click.option(
-    "--test", default="88", show_default=True, metavar="N|F", help="Sentences parsed, or their share."
-)
-@count_option("--max-length", help="Leave out longer sentences.", default=30, least=2)
-@click.option(
-    "--weights",
-    "weightings",
-    type=NearestChoice(WEIGHTINGS),
-    multiple=True,
-    help="Only these (repeatable), as for train.  [default: all]",
-)
-@count_option("--max-depth", help="The greatest depth of fragments, except along that curve.  [default: any]")
-@click.option(
-    "--prune",
-    type=Finite(min=0, max=1, max_open=True),
-    default=0.0,
-    show_default=True,
-    help="Prune the charts of DOP, as parse does.",
-)
-@count_option("--samples", help="Samples of each sentence.", default=1000)
-@click.option("--curves/--no-curves", default=True, show_default=True, help="Learning curves.")
-@click.option("--speed/--no-speed", default=True, show_default=True, help="Bod's chart, on one split.")
-@click.option(
-    "--fragments",
-    type=click.IntRange(min=1, max=1_000_000),
-    default=100_000,
-    show_default=True,
-    help="Fragments in Bod's chart at most, of the greatest depth that allows it.",
-)
-@count_option("--sentences", help="Sentences for Bod's chart at most.", default=50)
-@count_option("--resamples", help="Resamples for significance.", default=10_000)
-@count_option("--seed", help="Seed of splits and samples.", default=0, least=0)
-@jobs_option()
-@encoding_option()
 def dop(
     inputs: tuple[str, ...],
     output: str,
@@ -92,12 +92,11 @@ def dop(
     """
     from mbrparse.experiments.dop.model_comparison import Parts, SpeedLimits, compare_models
     from mbrparse.experiments.dop.model_trial import Search
-    from mbrparse.grammar.kernel import announced
 
     parts = Parts(train, test, max_length, seed)
     search = Search(max_depth, prune, samples)
     bod = SpeedLimits(fragments, sentences) if speed else None
-    with announced(lambda: note("compiling kernels, once on this machine ...")):
+    with compilation_noted():
         text = compare_models(
             inputs,
             Path(output),
@@ -117,44 +116,36 @@ WSJ_ONLY = ("train_sections", "test_sections")
 
 @click.command()
 @click.argument("input")
-@folder_option("Folder for files and tables.")
-@click.option(
-    "--unknown",
-    type=NearestChoice(["collins", "signature", "none"]),
-    default="collins",
-    show_default=True,
-    help="What stands for unknown words, as for train; none: their sentences fall back.",
+@options(
+    folder_option("Folder for files and tables."),
+    option(
+        "--unknown",
+        choices=["collins", "signature", "none"],
+        default="collins",
+        help="What stands for unknown words, as for train; none: their sentences fall back.",
+    ),
+    count_option(
+        "--rare",
+        least=2,
+        metavar="N",
+        help="Words seen fewer than N times are rare.  [default: collins 6, signature 2]",
+    ),
+    option(
+        "--node-cost",
+        type=Finite(min=0, max=1e6),
+        default=0.0,
+        help="Taken off the gains for each node (not MPP's): unary chains no longer grow for their own sake.",
+    ),
+    option("--train-sections", default="02-21", metavar="N-M", help="Sections of wsj:DIR."),
+    option("--test-sections", default="23", metavar="N", help="Sections of wsj:DIR."),
+    option("--test-fraction", default="0.1", metavar="F", help="The last part, to hold out of others."),
+    count_option("--train-trees", help="Use only the first N.", metavar="N"),
+    count_option("--test-trees", help="Only the first.", default=1000),
+    count_option("--resamples", help="Resamples for significance.", default=10_000),
+    count_option("--seed", help="Seed of the resamples.", default=0, least=0),
+    jobs_option(),
+    encoding_option(),
 )
-@click.option(
-    "--rare",
-    type=click.IntRange(min=2),
-    metavar="N",
-    help="Words seen fewer than N times are rare.  [default: collins 6, signature 2]",
-)
-@click.option(
-    "--node-cost",
-    type=Finite(min=0, max=1e6),
-    default=0.0,
-    show_default=True,
-    help="Taken off the gains for each node (not MPP's): unary chains no longer grow for their own sake.",
-)
-@click.option(
-    "--train-sections", default="02-21", show_default=True, metavar="N-M", help="Sections of wsj:DIR."
-)
-@click.option("--test-sections", default="23", show_default=True, metavar="N", help="Sections of wsj:DIR.")
-@click.option(
-    "--test-fraction",
-    default="0.1",
-    show_default=True,
-    metavar="F",
-    help="The last part, to hold out of others.",
-)
-@count_option("--train-trees", help="Use only the first N.", metavar="N")
-@count_option("--test-trees", help="Only the first.", default=1000)
-@count_option("--resamples", help="Resamples for significance.", default=10_000)
-@count_option("--seed", help="Seed of the resamples.", default=0, least=0)
-@jobs_option()
-@encoding_option()
 def simaan(
     input: str,
     output: str,
@@ -177,7 +168,6 @@ def simaan(
     """
     from mbrparse.experiments.simaan.parser_kinds import WSJ, Division
     from mbrparse.experiments.simaan.table2 import compare_algorithms
-    from mbrparse.grammar.kernel import announced
 
     if math.isnan(node_cost):  # which lies in every range
         raise click.BadParameter("nan is not a number.", param_hint="--node-cost")
@@ -191,6 +181,6 @@ def simaan(
     train, test = division.pop("train_trees"), division.pop("test_trees")
     parts = Division(**division, train=train, test=test)
     how = (model, rare, node_cost, resamples, seed, jobs, encoding, note)
-    with announced(lambda: note("compiling kernels, once on this machine ...")):
+    with compilation_noted():
         table = compare_algorithms(input, Path(output), parts, *how)
     click.echo(table, nl=False)

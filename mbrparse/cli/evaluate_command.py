@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mbrparse.cli.commands import SectionedCommand, option_group
-from mbrparse.cli.comparison_options import ComparisonOptions, comparison_options
+from mbrparse.cli.commands import SectionedCommand, option_group, options
+from mbrparse.cli.comparison_options import ComparisonOptions
 from mbrparse.cli.evalb_output import evalb_parameters, print_as_evalb, write_counts
 from mbrparse.cli.options import (
-    NearestChoice,
     check_outputs,
     log,
     note,
+    option,
     output_option,
     scheduler_option,
     with_progress,
@@ -30,59 +30,54 @@ if TYPE_CHECKING:
 class TableOptions:
     """What is shown of a comparison, and where."""
 
-    by: Any
-    details: tuple[str, ...]
-    all_tests: bool
-    format: Format | None
-    per_sentence: str | None
-    output: str
-    strict: bool
-
-
-@click.command(cls=SectionedCommand)
-@click.argument("gold")
-@click.argument("parses", nargs=-1)
-@click.option(
-    "--runs",
-    metavar="NAME=FILE,FILE,...",
-    multiple=True,
-    help="Parse files of several runs of one system (other seeds, say): their mean, spread and tests over "
-    "sentences and runs. PARSES beside them are systems of one run.",
-)
-@comparison_options()
-@option_group(
-    "tables",
-    TableOptions,
-    "Output",
-    click.option(
+    by: Any = option(
         "--by",
-        type=NearestChoice(["length", "label", "confusions", "depth", "width", "attachment"]),
+        choices=["length", "label", "confusions", "depth", "width", "attachment"],
         help="Print a breakdown instead: rates by sentence length; precision and recall by label, by a "
         "constituent's depth or width; attachment of PPs and coordinations; labels confused.",
-    ),
-    click.option(
+    )
+    details: tuple[str, ...] = option(
         "--details",
         metavar="FILE",
         multiple=True,
         help="The file that parse --details wrote, once for all PARSES or once for each: adds how many fell "
         "back.",
-    ),
-    click.option(
+    )
+    all_tests: bool = option(
         "--significance",
         "all_tests",
         is_flag=True,
         help="Print the differences by all criteria, with both tests, and the p-values of all pairs.",
-    ),
-    click.option(
+    )
+    format: Format | None = option(
         "--format",
-        type=NearestChoice(["text", "markdown", "latex", "csv", "json"]),
+        choices=["text", "markdown", "latex", "csv", "json"],
         help="The format of the table (default: text); csv and json have rates of 0 to 1.",
-    ),
-    click.option("--per-sentence", metavar="PATH", help="Write the table of counts here, as CSV."),
-    click.option("--strict", is_flag=True, help="With --evalb: exit with 1 if sentences are left out."),
-    output_option(),
+    )
+    per_sentence: str | None = option(
+        "--per-sentence", metavar="PATH", help="Write the table of counts here, as CSV."
+    )
+    strict: bool = option(
+        "--strict", is_flag=True, help="With --evalb: exit with 1 if sentences are left out."
+    )
+    output: str = output_option()
+
+
+@click.command(cls=SectionedCommand)
+@click.argument("gold")
+@click.argument("parses", nargs=-1)
+@options(
+    option(
+        "--runs",
+        metavar="NAME=FILE,FILE,...",
+        multiple=True,
+        help="Parse files of several runs of one system (other seeds, say): their mean, spread and tests "
+        "over sentences and runs. PARSES beside them are systems of one run.",
+    )
 )
-@scheduler_option("whose workers resample")
+@option_group("comparison", ComparisonOptions, "Comparison")
+@option_group("tables", TableOptions, "Output")
+@options(scheduler_option("whose workers resample"))
 @click.pass_context
 def evaluate(
     context: click.Context,

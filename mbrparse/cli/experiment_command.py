@@ -12,17 +12,20 @@ from typing import Any
 
 import click
 
-from mbrparse.cli.commands import LazyGroup
+from mbrparse.cli.commands import LazyGroup, options
 from mbrparse.cli.options import (
     Finite,
-    NearestChoice,
     check_outputs,
+    compilation_noted,
     count_option,
     encoding_option,
     folder_option,
+    functions_option,
     jobs_option,
-    label_options,
+    label_map_option,
     note,
+    on_error_option,
+    option,
     output_option,
     with_progress,
 )
@@ -50,14 +53,14 @@ def experiment() -> None:
 
 @click.command()
 @click.argument("input")
-@count_option("--samples", help="Trees to sample.", default=5000, least=2)
-@click.option("--seed", type=int, default=1996, show_default=True, help="Seed of the sampling.")
-@click.option(
-    "--test-fraction", default="0.1", show_default=True, metavar="F", help="The last part, to hold out."
+@options(
+    count_option("--samples", help="Trees to sample.", default=5000, least=2),
+    option("--seed", type=int, default=1996, help="Seed of the sampling."),
+    option("--test-fraction", default="0.1", metavar="F", help="The last part, to hold out."),
+    count_option("--max-length", help="Leave out longer sentences.", default=40, least=2),
+    option("--format", choices=["text", "markdown", "csv"], default="text"),
+    output_option(),
 )
-@count_option("--max-length", help="Leave out longer sentences.", default=40, least=2)
-@click.option("--format", type=NearestChoice(["text", "markdown", "csv"]), default="text", show_default=True)
-@output_option()
 def calibration(
     input: str, samples: int, seed: int, test_fraction: str, max_length: int, format: Any, output: str
 ) -> None:
@@ -77,14 +80,16 @@ def calibration(
 
 
 @click.command()
-@folder_option("Folder for results and table.")
-@count_option("--runs", default=10)
-@count_option("--train", help="Sentences trained on.", default=100)
-@count_option("--test", help="Sentences tested.", default=100)
-@count_option("--nonterminals", default=5)
-@count_option("--iterations", default=100, least=0)
-@click.option("--seed", default=0, show_default=True, help="Seed of sentences and random starts.")
-@jobs_option()
+@options(
+    folder_option("Folder for results and table."),
+    count_option("--runs", default=10),
+    count_option("--train", help="Sentences trained on.", default=100),
+    count_option("--test", help="Sentences tested.", default=100),
+    count_option("--nonterminals", default=5),
+    count_option("--iterations", default=100, least=0),
+    option("--seed", default=0, help="Seed of sentences and random starts."),
+    jobs_option(),
+)
 def palindromes(output: str, runs: int, jobs: Any, **numbers: int) -> None:
     """Train on palindromes over two letters, with brackets and without, from the same random grammars.
 
@@ -99,17 +104,19 @@ def palindromes(output: str, runs: int, jobs: Any, **numbers: int) -> None:
 
 @click.command()
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
-@folder_option("Folder for results, table and figure.")
-@count_option("--runs", default=10)
-@count_option("--train", help="Sentences trained on.", default=700)
-@count_option("--test", help="Sentences parsed.", default=88)
-@count_option("--nonterminals", default=15)
-@count_option("--iterations", default=75, least=0)
-@click.option("--brackets/--no-brackets", default=True, show_default=True, help="In training.")
-@count_option("--max-length", help="Leave out longer sentences.", least=2)
-@click.option("--seed", default=0, show_default=True, help="Seed of splits and random starts.")
-@jobs_option()
-@encoding_option()
+@options(
+    folder_option("Folder for results, table and figure."),
+    count_option("--runs", default=10),
+    count_option("--train", help="Sentences trained on.", default=700),
+    count_option("--test", help="Sentences parsed.", default=88),
+    count_option("--nonterminals", default=15),
+    count_option("--iterations", default=75, least=0),
+    option("--brackets/--no-brackets", default=True, help="In training."),
+    count_option("--max-length", help="Leave out longer sentences.", least=2),
+    option("--seed", default=0, help="Seed of splits and random starts."),
+    jobs_option(),
+    encoding_option(),
+)
 def pereira_schabes(
     inputs: tuple[str, ...],
     output: str,
@@ -139,20 +146,20 @@ def pereira_schabes(
 
 @click.command()
 @click.argument("input")
-@folder_option("Folder for figures, tables and plots.")
-@click.option("--grammar", metavar="GRAMMAR", help="Parse with this grammar instead of counting one.")
-@click.option("--statistics", metavar="FILE", help="Its statistics (default: by expectation).")
-@click.option("--merit", "merits", metavar="NAME", multiple=True, help="Only these (repeatable).")
-@count_option("--sentences", help="Parse at most so many.", default=300)
-@count_option("--min-length", default=3)
-@count_option("--max-length", help="Leave longer out of both parts.", default=30, least=2)
-@click.option(
-    "--test-fraction", default="0.1", show_default=True, metavar="F", help="The last part, to hold out."
+@options(
+    folder_option("Folder for figures, tables and plots."),
+    option("--grammar", metavar="GRAMMAR", help="Parse with this grammar instead of counting one."),
+    option("--statistics", metavar="FILE", help="Its statistics (default: by expectation)."),
+    option("--merit", "merits", metavar="NAME", multiple=True, help="Only these (repeatable)."),
+    count_option("--sentences", help="Parse at most so many.", default=300),
+    count_option("--min-length", default=3),
+    count_option("--max-length", help="Leave longer out of both parts.", default=30, least=2),
+    option("--test-fraction", default="0.1", metavar="F", help="The last part, to hold out."),
+    option("--mass", type=Finite(0, 1, True, True), default=0.95),
+    option("--beta-threshold", type=Finite(min=0, max=1), default=0.01),
+    jobs_option(),
+    encoding_option(),
 )
-@click.option("--mass", type=Finite(0, 1, True, True), default=0.95, show_default=True)
-@click.option("--beta-threshold", type=Finite(min=0, max=1), default=0.01, show_default=True)
-@jobs_option()
-@encoding_option()
 def figures_of_merit(
     input: str,
     output: str,
@@ -194,15 +201,15 @@ def figures_of_merit(
 
 @click.command()
 @click.argument("input")
-@folder_option("Folder for parses, tables and the plot.")
-@click.option(
-    "--test-fraction", default="0.1", show_default=True, metavar="F", help="The last part, to hold out."
+@options(
+    folder_option("Folder for parses, tables and the plot."),
+    option("--test-fraction", default="0.1", metavar="F", help="The last part, to hold out."),
+    count_option("--max-length", help="Leave out longer sentences.", default=40, least=2),
+    count_option("--resamples", help="Resamples for significance.", default=10_000),
+    count_option("--seed", help="Seed of the resamples.", default=0, least=0),
+    jobs_option(),
+    encoding_option(),
 )
-@count_option("--max-length", help="Leave out longer sentences.", default=40, least=2)
-@count_option("--resamples", help="Resamples for significance.", default=10_000)
-@count_option("--seed", help="Seed of the resamples.", default=0, least=0)
-@jobs_option()
-@encoding_option()
 def beyond_recall(input: str, output: str, **options: Any) -> None:
     """Compare what Goodman (1996) announced or left out with his algorithms.
 
@@ -213,32 +220,26 @@ def beyond_recall(input: str, output: str, **options: Any) -> None:
     as .txt, .md, .tex and .csv. What is there of an earlier run is not done again.
     """
     from mbrparse.experiments.beyond_recall.beyond_recall import compare_beyond_recall
-    from mbrparse.grammar.kernel import announced
 
-    with announced(lambda: note("compiling kernels, once on this machine ...")):
+    with compilation_noted():
         text = compare_beyond_recall(input, Path(output), log=note, **options)
     click.echo(text)
 
 
 @click.command()
 @click.argument("corpus")
-@folder_option("Folder for all files.")
-@count_option("--max-length", help="Drop trees with more terminals.", default=40)
-@click.option(
-    "--test-fraction", default="0.1", show_default=True, metavar="F", help="Parse the last floor(N*F) trees."
+@options(
+    folder_option("Folder for all files."),
+    count_option("--max-length", help="Drop trees with more terminals.", default=40),
+    option("--test-fraction", default="0.1", metavar="F", help="Parse the last floor(N*F) trees."),
+    option("--seed", type=int, help="Draw the trees to parse at random instead."),
+    option("--sections", metavar="02-21", help="Sections of wsj:DIR."),
+    jobs_option(),
+    encoding_option(),
+    on_error_option("At a malformed tree: end with an error, or leave it out and count it."),
+    functions_option(),
+    label_map_option(),
 )
-@click.option("--seed", type=int, help="Draw the trees to parse at random instead.")
-@click.option("--sections", metavar="02-21", help="Sections of wsj:DIR.")
-@jobs_option()
-@encoding_option()
-@click.option(
-    "--on-error",
-    type=NearestChoice(["stop", "skip"]),
-    default="stop",
-    show_default=True,
-    help="At a malformed tree: end with an error, or leave it out and count it.",
-)
-@label_options()
 def reproduce(corpus: str, output: str, jobs: Any, **which: Any) -> None:
     """Binarize a treebank, split it, train, parse for three objectives, and print their table.
 
@@ -250,13 +251,12 @@ def reproduce(corpus: str, output: str, jobs: Any, **which: Any) -> None:
     interrupted goes on with the stage that it was at.
     """
     from mbrparse.experiments.goodman.reproduction import Corpus, Reproduction
-    from mbrparse.grammar.kernel import announced
 
     if which["sections"] is not None and not corpus.startswith("wsj:"):
         raise click.UsageError("--sections goes with wsj:DIR.")
     command = shlex.join(["mbrparse", *sys.argv[1:]])
     reproduction = Reproduction(Corpus(corpus, **which), Path(output), jobs, note, with_progress, command)
-    with announced(lambda: note("compiling kernels, once on this machine ...")):
+    with compilation_noted():
         table = reproduction.run()
     click.echo(table, nl=False)
     if corpus.startswith("embedded:"):

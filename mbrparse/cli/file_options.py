@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from mbrparse.cli.commands import option_group
-from mbrparse.cli.options import NearestChoice, encoding_option, note, output_option, refuse_options
+from mbrparse.cli.options import encoding_option, note, option, output_option, refuse_options
 from mbrparse.io.files import STANDARD
 
 if TYPE_CHECKING:
@@ -19,35 +18,48 @@ if TYPE_CHECKING:
     from mbrparse.grammar.grammar_kinds import Grammar
     from mbrparse.treebank.labels import LabelMarks
 
-Command = TypeVar("Command", bound=Callable[..., Any])
-
 # They need charts, which given posteriors replace.
 CHART_OPTIONS = (
-    "space",
-    "items",
-    "precision",
-    "jobs",
-    "scheduler",
-    "write_posteriors",
-    "engine",
-    "merit",
-    "edges",
-    "until",
-    "beta_threshold",
-    "statistics",
+    *("space", "items", "precision", "jobs", "scheduler", "write_posteriors"),
+    *("engine", "merit", "edges", "until", "beta_threshold", "statistics"),
 )
+
+
+def continuation_option() -> Any:
+    """``--continuation``, of labels of another program (``label_marks``)."""
+    return option(
+        "--continuation", metavar="TEXT", help="The ending of another program's continuations, such as '|<'."
+    )
+
+
+def joiner_option() -> Any:
+    """``--joiner``, of labels of another program (``label_marks``)."""
+    return option(
+        "--joiner",
+        metavar="TEXT",
+        help="What joins unary chains in another program's labels, such as :: ('': nothing).",
+    )
 
 
 @dataclass(frozen=True)
 class InputOptions:
     """What is parsed with, and how the input is read."""
 
-    grammar: str | None
-    posteriors: str | None
-    form: Any
-    encoding: str
-    joiner: str | None = None
-    continuation: str | None = None
+    grammar: str | None = option("-g", "--grammar", metavar="GRAMMAR", help="A grammar of mbrparse train.")
+    posteriors: str | None = option(
+        "--posteriors",
+        metavar="FILE.npz",
+        help="Instead of a grammar: the posteriors of another model (docs/posteriors.md).",
+    )
+    continuation: str | None = continuation_option()
+    joiner: str | None = joiner_option()
+    form: Any = option(
+        "--input",
+        "form",
+        choices=["trees", "tokens"],
+        help="The form of INPUT (default: told by its first character).",
+    )
+    encoding: str = encoding_option()
 
     def check(self, input: str) -> None:
         """Raise UsageError unless there is either a grammar, or posteriors and no option of charts."""
@@ -65,39 +77,6 @@ class InputOptions:
     def given(self) -> GivenPosteriors:
         """The posteriors, read."""
         return read_given(str(self.posteriors), label_marks(self.joiner, self.continuation))
-
-
-def input_options(*more: Callable[[Any], Any]) -> Callable[[Command], Command]:
-    """The group ``source``; ``more`` are further options of it (see ``label_marks_options``)."""
-    return option_group(
-        "source",
-        InputOptions,
-        "Grammar and input",
-        click.option("-g", "--grammar", metavar="GRAMMAR", help="A grammar of mbrparse train."),
-        click.option(
-            "--posteriors",
-            metavar="FILE.npz",
-            help="Instead of a grammar: the posteriors of another model (docs/posteriors.md).",
-        ),
-        *more,
-        click.option(
-            "--input",
-            "form",
-            type=NearestChoice(["trees", "tokens"]),
-            help="The form of INPUT (default: told by its first character).",
-        ),
-        encoding_option(),
-    )
-
-
-def label_marks_options(command: Command) -> Command:
-    """``--continuation`` and ``--joiner``, for labels of another program; ``label_marks`` reads them."""
-    for name, text in (
-        ("--joiner", "What joins unary chains in another program's labels, such as :: ('': nothing)."),
-        ("--continuation", "The ending of another program's continuations, such as '|<'."),
-    ):
-        command = click.option(name, metavar="TEXT", help=text)(command)
-    return command
 
 
 def label_marks(joiner: str | None, continuation: str | None) -> LabelMarks | None:
@@ -131,12 +110,31 @@ PLACEHOLDER = "{objective}"
 class OutputOptions:
     """The form of the trees, and the files that are written."""
 
-    output: str
-    debinarize: bool
-    fallback: Any
-    labels: str
-    details: str | None
-    write_posteriors: str | None
+    output: str = output_option(
+        "Where to write; with several objectives a pattern such as build/{objective}.mrg."
+    )
+    debinarize: bool = option("--debinarize", is_flag=True, help="Write n-ary trees.")
+    fallback: Any = option(
+        "--fallback",
+        choices=["right-branching", "flat", "empty"],
+        default="right-branching",
+        help="What to write for a sentence without a parse.",
+    )
+    labels: str = option(
+        "--labels",
+        choices=["guessed", "none"],
+        default="guessed",
+        help="none: the published, unlabelled Bracketed Recall (root: the usual start symbol, other "
+        "nodes X).",
+    )
+    details: str | None = option(
+        "--details", metavar="FILE", help="Write one JSON line a sentence: status, expected scores."
+    )
+    write_posteriors: str | None = option(
+        "--write-posteriors",
+        metavar="FILE.npz",
+        help="Write the posteriors of labelled spans, in the form that --posteriors reads.",
+    )
 
     def posteriors_writer(self, grammar: Grammar, options: ParserOptions) -> PosteriorsWriter:
         """What collects the posteriors for --write-posteriors; refuses what the file cannot hold."""
@@ -155,40 +153,6 @@ class OutputOptions:
                 remedy="train on trees without: mbrparse binarize --unary top, bottom or join",
             )
         return PosteriorsWriter(grammar.pcfg.labels, options.needs_consistency)
-
-
-def output_options() -> Callable[[Command], Command]:
-    """The group ``trees``."""
-    return option_group(
-        "trees",
-        OutputOptions,
-        "Output",
-        output_option("Where to write; with several objectives a pattern such as build/{objective}.mrg."),
-        click.option("--debinarize", is_flag=True, help="Write n-ary trees."),
-        click.option(
-            "--fallback",
-            type=NearestChoice(["right-branching", "flat", "empty"]),
-            default="right-branching",
-            show_default=True,
-            help="What to write for a sentence without a parse.",
-        ),
-        click.option(
-            "--labels",
-            type=NearestChoice(["guessed", "none"]),
-            default="guessed",
-            show_default=True,
-            help="none: the published, unlabelled Bracketed Recall (root: the usual start symbol, other "
-            "nodes X).",
-        ),
-        click.option(
-            "--details", metavar="FILE", help="Write one JSON line a sentence: status, expected scores."
-        ),
-        click.option(
-            "--write-posteriors",
-            metavar="FILE.npz",
-            help="Write the posteriors of labelled spans, in the form that --posteriors reads.",
-        ),
-    )
 
 
 def output_paths(output: str, names: Sequence[str]) -> list[str]:

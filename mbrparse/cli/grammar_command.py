@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mbrparse.cli.options import NearestChoice, check_outputs, note, output_option
+from mbrparse.cli.commands import options
+from mbrparse.cli.options import check_outputs, note, option, output_option
 from mbrparse.io.errors import visible
 
 if TYPE_CHECKING:
@@ -35,14 +36,14 @@ def info(file: str) -> None:
 
 @grammar.command()
 @click.argument("file")
-@output_option()
-@click.option("--from", "source", type=NearestChoice(FORMATS), default="mbrparse", show_default=True)
-@click.option("--to", "target", type=NearestChoice(FORMATS), default="mbrparse", show_default=True)
-@click.option("--lexicon", metavar="PATH", help="The lexicon to read, in bitpar's format.")
-@click.option("--lexicon-output", metavar="PATH", help="The lexicon to write, in bitpar's format.")
-@click.option("--root", default="ROOT", show_default=True, help="The symbol above the start symbols.")
-@click.option(
-    "--terminals", type=NearestChoice(["tags", "words"]), help="The terminals of a grammar in NLTK's format."
+@options(
+    output_option(),
+    option("--from", "source", choices=FORMATS, default="mbrparse"),
+    option("--to", "target", choices=FORMATS, default="mbrparse"),
+    option("--lexicon", metavar="PATH", help="The lexicon to read, in bitpar's format."),
+    option("--lexicon-output", metavar="PATH", help="The lexicon to write, in bitpar's format."),
+    option("--root", default="ROOT", help="The symbol above the start symbols."),
+    option("--terminals", choices=["tags", "words"], help="The terminals of a grammar in NLTK's format."),
 )
 def convert(
     file: str,

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
-from mbrparse.cli.commands import option_group
-from mbrparse.cli.options import NearestChoice
+from mbrparse.cli.options import NearestChoice, option
 from mbrparse.decode.base.objectives import OBJECTIVES, FScore, Item, Objective, Space
 from mbrparse.io.errors import ObjectiveError, OptionsError
-
-Command = TypeVar("Command", bound=Callable[..., Any])
 
 GENERAL = "general-recall"
 WEIGHTS = {"labelled": Item.LABELLED_SPAN, "bracketed": Item.SPAN}
@@ -40,13 +37,55 @@ class ObjectiveChoice(NearestChoice):
 class ObjectiveOptions:
     """What the returned trees maximize."""
 
-    names: tuple[str, ...]
-    weights: tuple[str, ...]
-    node_cost: float | None
-    exact: bool
-    pooled: bool
-    space: str | None
-    items: Any
+    names: tuple[str, ...] = option(
+        "--objective",
+        "names",
+        type=ObjectiveChoice(list(OBJECTIVES)),
+        metavar="NAME",
+        multiple=True,
+        default=["labelled-recall"],
+        help="What the returned tree maximizes the expectation of (repeatable). labelled-tree, also "
+        "called viterbi, is the most probable derivation; the others minimize a Bayes risk: "
+        + ", ".join(name for name in OBJECTIVES if name != "labelled-tree")
+        + ".",
+    )
+    weights: tuple[str, ...] = option(
+        "--weight",
+        "weights",
+        metavar="ITEM=W",
+        multiple=True,
+        help="The gains of general-recall: labelled=W, bracketed=W (repeatable).  [default: labelled=1]",
+    )
+    node_cost: float | None = option(
+        "--node-cost",
+        type=float,
+        metavar="COST",
+        help="Subtract this for each constituent, with objectives that sum posteriors.",
+    )
+    exact: bool = option(
+        "--exact",
+        is_flag=True,
+        help="With labelled-f or bracketed-f: maximize the expected F itself instead of a ratio of "
+        "expectations. This is slow.",
+    )
+    pooled: bool = option(
+        "--pooled",
+        is_flag=True,
+        help="With labelled-f or bracketed-f: maximize the F of all sentences together.",
+    )
+    space: str | None = option(
+        "--space",
+        choices=["free", "nary", "grammar"],
+        help="The trees to search: any binary tree with a label on each span, any set of constituents "
+        "that do not cross, or the trees of the grammar.  [default: nary for general-recall and the Fs, "
+        "free for the other recalls, consistent brackets and bracketed-tree, grammar for the others]",
+    )
+    items: Any = option(
+        "--items",
+        choices=["projected", "symbol"],
+        default="projected",
+        help="Sum posteriors over the symbols with the same label, or keep symbols apart.",
+    )
 
     @property
     def distinct(self) -> tuple[str, ...]:
@@ -82,66 +121,6 @@ class ObjectiveOptions:
         except ObjectiveError as error:
             option = "--space" if self.space is not None else "--weight" if self.weights else "--node-cost"
             raise click.UsageError(f"{option}: {error}.") from None
-
-
-def objective_options() -> Callable[[Command], Command]:
-    """The group ``objectives``."""
-    return option_group(
-        "objectives",
-        ObjectiveOptions,
-        "Objective",
-        click.option(
-            "--objective",
-            "names",
-            type=ObjectiveChoice(list(OBJECTIVES)),
-            metavar="NAME",
-            multiple=True,
-            default=["labelled-recall"],
-            show_default=True,
-            help="What the returned tree maximizes the expectation of (repeatable). labelled-tree, also "
-            "called viterbi, is the most probable derivation; the others minimize a Bayes risk: "
-            + ", ".join(name for name in OBJECTIVES if name != "labelled-tree")
-            + ".",
-        ),
-        click.option(
-            "--weight",
-            "weights",
-            metavar="ITEM=W",
-            multiple=True,
-            help="The gains of general-recall: labelled=W, bracketed=W (repeatable).  [default: labelled=1]",
-        ),
-        click.option(
-            "--node-cost",
-            type=float,
-            metavar="COST",
-            help="Subtract this for each constituent, with objectives that sum posteriors.",
-        ),
-        click.option(
-            "--exact",
-            is_flag=True,
-            help="With labelled-f or bracketed-f: maximize the expected F itself instead of a ratio of "
-            "expectations. This is slow.",
-        ),
-        click.option(
-            "--pooled",
-            is_flag=True,
-            help="With labelled-f or bracketed-f: maximize the F of all sentences together.",
-        ),
-        click.option(
-            "--space",
-            type=NearestChoice(["free", "nary", "grammar"]),
-            help="The trees to search: any binary tree with a label on each span, any set of constituents "
-            "that do not cross, or the trees of the grammar.  [default: nary for general-recall and the Fs, "
-            "free for the other recalls, consistent brackets and bracketed-tree, grammar for the others]",
-        ),
-        click.option(
-            "--items",
-            type=NearestChoice(["projected", "symbol"]),
-            default="projected",
-            show_default=True,
-            help="Sum posteriors over the symbols with the same label, or keep symbols apart.",
-        ),
-    )
 
 
 def _gains(weights: Sequence[str]) -> tuple[tuple[Item, float], ...]:

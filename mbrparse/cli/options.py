@@ -7,8 +7,8 @@ import functools
 import math
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
-from typing import Any, TypeVar, cast
+from contextlib import AbstractContextManager, suppress
+from typing import Any, TypeVar
 
 import click
 
@@ -17,7 +17,6 @@ from mbrparse.io.files import STANDARD, check_output
 from mbrparse.io.path_kinds import input_identity, is_written_in_place, output_identity
 
 Item = TypeVar("Item")
-Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 class NearestChoice(click.Choice[str]):
@@ -39,42 +38,42 @@ class Finite(click.FloatRange):
         return number
 
 
-def count_option(
-    *names: str,
-    help: str | None = None,
-    default: int | None = None,
-    least: int = 1,
-    metavar: str | None = None,
-) -> Callable[[Command], Command]:
+# The functions below return decorators of commands, which are fields of an option group as well
+# (``option_group``): hence Any.
+
+
+def option(*names: str, choices: Sequence[str] | None = None, **attributes: Any) -> Any:
+    """click's option, whose default is shown; ``choices`` are its values, if there are few."""
+    if choices is not None:
+        attributes["type"] = NearestChoice(choices)
+    return click.option(*names, **{"show_default": True, **attributes})
+
+
+def count_option(*names: str, least: int = 1, **attributes: Any) -> Any:
     """A whole number of at least ``least``."""
-    kind = click.IntRange(min=least)
-    return click.option(*names, type=kind, default=default, show_default=True, help=help, metavar=metavar)
+    return option(*names, type=click.IntRange(min=least), **attributes)
 
 
-def output_option(
-    help: str = "Where to write (default: standard output).",
-) -> Callable[[Command], Command]:
+def output_option(help: str = "Where to write (default: standard output).") -> Any:
     """``-o/--output PATH``, standard output by default."""
     return click.option("-o", "--output", default=STANDARD, metavar="PATH", help=help)
 
 
-def folder_option(help: str) -> Callable[[Command], Command]:
+def folder_option(help: str) -> Any:
     """``-o/--output DIR``, a folder for several files."""
-    return click.option("-o", "--output", required=True, metavar="DIR", help=help)
+    return option("-o", "--output", required=True, metavar="DIR", help=help)
 
 
-def jobs_option(help: str = "Processes.") -> Callable[[Command], Command]:
+def jobs_option(help: str = "Processes.") -> Any:
     """``--jobs N`` and ``--scheduler ADDRESS|FILE``."""
-    option = click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True, help=help)
-    return lambda command: option(scheduler_option()(command))
+    jobs, scheduler = count_option("--jobs", default=1, help=help), scheduler_option()
+    return lambda command: jobs(scheduler(command))
 
 
-def scheduler_option(
-    does: str = "whose workers are used instead of --jobs",
-) -> Callable[[Command], Command]:
+def scheduler_option(does: str = "whose workers are used instead of --jobs") -> Any:
     """``--scheduler ADDRESS|FILE`` instead of ``--jobs``: the command's ``jobs`` is then the Scheduler."""
 
-    def add(command: Command) -> Command:
+    def add(command: Callable[..., Any]) -> Any:
         @functools.wraps(command)
         def with_scheduler(*arguments: Any, scheduler: str | None = None, **options: Any) -> Any:
             if scheduler is not None and _scheduler_counts():
@@ -83,12 +82,9 @@ def scheduler_option(
                 options["jobs"] = Scheduler(scheduler)
             return command(*arguments, **options)
 
-        option = click.option(
-            "--scheduler",
-            metavar="ADDRESS|FILE",
-            help=f"The scheduler of a running Dask cluster, {does}.",
-        )
-        return cast("Command", option(with_scheduler))
+        return option(
+            "--scheduler", metavar="ADDRESS|FILE", help=f"The scheduler of a running Dask cluster, {does}."
+        )(with_scheduler)
 
     return add
 
@@ -106,12 +102,17 @@ def _scheduler_counts() -> bool:
     return given != ["jobs"]
 
 
-def encoding_option() -> Callable[[Command], Command]:
+def encoding_option() -> Any:
     """``--encoding NAME`` of the inputs."""
-    return click.option("--encoding", default="utf-8", show_default=True, help="Encoding of the input.")
+    return option("--encoding", default="utf-8", help="Encoding of the input.")
 
 
-def prune_option() -> Callable[[Command], Command]:
+def on_error_option(help: str) -> Any:
+    """``--on-error stop|skip`` of commands that read treebanks."""
+    return option("--on-error", choices=["stop", "skip"], default="stop", help=help)
+
+
+def prune_option() -> Any:
     """``--prune T``."""
     return click.option(
         "--prune",
@@ -134,23 +135,25 @@ def _functions(text: str) -> str:
     return text
 
 
-def label_options() -> Callable[[Command], Command]:
-    """``--functions`` and ``--label-map FILE``: how a corpus's labels are read."""
-    functions = click.option(
+def functions_option() -> Any:
+    """``--functions``: how categories are cut from a corpus's labels."""
+    return option(
         "--functions",
         type=_functions,
         metavar="strip|keep|after:CHARS|before:CHARS",
         default="strip",
-        show_default=True,
         help="Cut labels to categories, or keep them whole. strip follows the corpus; in files it cuts at "
         "the first - or =, as after:-= does (before:+ cuts UTT+np to np).",
     )
-    names = click.option(
+
+
+def label_map_option() -> Any:
+    """``--label-map FILE``."""
+    return option(
         "--label-map",
         metavar="FILE",
         help="New names for categories and tags: an old and a new one a line, with * and ? in the old.",
     )
-    return lambda command: functions(names(command))
 
 
 def refuse_options(names: Iterable[str], needed: str) -> None:
@@ -160,6 +163,13 @@ def refuse_options(names: Iterable[str], needed: str) -> None:
         source = context.get_parameter_source(name)
         if source is not None and source.name == "COMMANDLINE":
             raise click.UsageError(f"--{name.replace('_', '-')} needs {needed}.")
+
+
+def compilation_noted() -> AbstractContextManager[object]:
+    """A context that prints a line when kernels have to be compiled."""
+    from mbrparse.grammar.kernel import announced
+
+    return announced(lambda: note("compiling kernels, once on this machine ..."))
 
 
 def with_progress(items: Iterable[Item], title: str, total: int | None = None) -> Iterator[Item]:

@@ -6,28 +6,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from mbrparse.cli.commands import SectionedCommand
-from mbrparse.cli.file_options import (
-    InputOptions,
-    OutputOptions,
-    input_options,
-    label_marks_options,
-    output_options,
-    output_paths,
-)
-from mbrparse.cli.objective_options import ObjectiveOptions, combinations_checked, objective_options
-from mbrparse.cli.options import check_outputs, note, output_option, with_progress
-from mbrparse.cli.search_options import (
-    BestFirstOptions,
-    CandidateOptions,
-    DopOptions,
-    LimitOptions,
-    best_first_options,
-    candidate_options,
-    dop_options,
-    limit_options,
-)
-from mbrparse.cli.work_options import Watch, WorkOptions, work_options
+from mbrparse.cli.commands import SectionedCommand, option_group, options
+from mbrparse.cli.file_options import InputOptions, OutputOptions, output_paths
+from mbrparse.cli.objective_options import ObjectiveOptions, combinations_checked
+from mbrparse.cli.options import check_outputs, compilation_noted, note, option, output_option, with_progress
+from mbrparse.cli.search_options import BestFirstOptions, CandidateOptions, DopOptions, LimitOptions
+from mbrparse.cli.work_options import Watch, WorkOptions
 
 if TYPE_CHECKING:
     from mbrparse.decode.posteriors.posteriors_file import GivenPosteriors
@@ -36,14 +20,14 @@ if TYPE_CHECKING:
 
 @click.command(cls=SectionedCommand)
 @click.argument("input", default="-")
-@input_options(label_marks_options)
-@objective_options()
-@output_options()
-@limit_options()
-@candidate_options()
-@dop_options()
-@best_first_options()
-@work_options()
+@option_group("source", InputOptions, "Grammar and input")
+@option_group("objectives", ObjectiveOptions, "Objective")
+@option_group("trees", OutputOptions, "Output")
+@option_group("limits", LimitOptions, "Limits")
+@option_group("candidates", CandidateOptions, "Candidates")
+@option_group("dop", DopOptions, "DOP grammars")
+@option_group("best_first", BestFirstOptions, "Best-first search")
+@option_group("machines", WorkOptions, "Long runs and many machines")
 def parse(
     input: str,
     source: InputOptions,
@@ -69,7 +53,6 @@ def parse(
     from mbrparse.decode.parser.sentences import read_chunks
     from mbrparse.decode.parser.stored_lines import BLOCK
     from mbrparse.grammar.files.grammars import read_any_grammar
-    from mbrparse.grammar.kernel import announced
 
     source.check(input)
     part = machines.part(objectives.pooled)
@@ -121,7 +104,7 @@ def parse(
     job = Job(known, options, trees.details is not None, collected is not None)
     watch = Watch(input, machines.log)
     with (
-        announced(lambda: note("compiling kernels, once on this machine ...")),
+        compilation_noted(),
         machines.folder(part, job, candidates.candidates is not None) as folder,
     ):
         if folder is None:
@@ -141,12 +124,16 @@ def parse(
 
 @click.command()
 @click.argument("parts", metavar="PART...", nargs=-1, required=True)
-@output_option("Where to write; with several objectives a pattern such as build/{objective}.mrg.")
-@click.option("--details", metavar="FILE", help="Write the details, if parse had --details.")
-@click.option(
-    "--write-posteriors", metavar="FILE.npz", help="Write the posteriors, if parse had --write-posteriors."
+@options(
+    output_option("Where to write; with several objectives a pattern such as build/{objective}.mrg."),
+    option("--details", metavar="FILE", help="Write the details, if parse had --details."),
+    option(
+        "--write-posteriors",
+        metavar="FILE.npz",
+        help="Write the posteriors, if parse had --write-posteriors.",
+    ),
+    option("--candidates", metavar="FILE", help="Write the candidates, if parse had --candidates."),
 )
-@click.option("--candidates", metavar="FILE", help="Write the candidates, if parse had --candidates.")
 def merge(
     parts: tuple[str, ...],
     output: str,
@@ -160,7 +147,6 @@ def merge(
     They are checked first: none may be missing, given twice, unfinished or damaged, and all must have been
     parsed by one version with the same grammar, input and options.
     """
-    from mbrparse.cli.file_options import output_paths
     from mbrparse.decode.parser.parse_files import write_parses
     from mbrparse.decode.parser.parse_input import numbered
     from mbrparse.decode.parser.stored_lines import CODEC, writer_of
@@ -176,17 +162,17 @@ def merge(
         "--write-posteriors": (write_posteriors, writer is not None),
         "--candidates": (candidates, merged.manifest.settings["candidates"]),
     }
-    for option, (path, there) in kept.items():
+    for name, (path, there) in kept.items():
         if path is not None and not there:
-            raise click.UsageError(f"{option}: the parts have none: parse was run without {option}.")
+            raise click.UsageError(f"{name}: the parts have none: parse was run without {name}.")
     check_outputs(
-        [*(("--output", path) for path in paths), *((option, path) for option, (path, _) in kept.items())],
-        [("PART", f"{part}/{name}") for part in parts for name in (NAME, BLOCKS)],
+        [*(("--output", path) for path in paths), *((name, path) for name, (path, _) in kept.items())],
+        [("PART", f"{part}/{file}") for part in parts for file in (NAME, BLOCKS)],
     )
     collected = None if writer is None or write_posteriors is None else (writer, write_posteriors)
     results = with_progress(numbered(merged.lines()), "merging", merged.sentences)
     account = write_parses(results, paths, details, collected, candidates=candidates)
-    for option, (path, there) in kept.items():
+    for name, (path, there) in kept.items():
         if there and path is None:
-            note(f"not written, though the parts have it: {option} FILE")
+            note(f"not written, though the parts have it: {name} FILE")
     note(str(account))

@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mbrparse.cli.file_options import InputOptions, input_options
+from mbrparse.cli.commands import option_group, options
+from mbrparse.cli.file_options import InputOptions
 from mbrparse.cli.objective_options import combinations_checked
 from mbrparse.cli.options import (
     Finite,
-    NearestChoice,
     check_outputs,
+    compilation_noted,
     count_option,
-    note,
+    option,
     output_option,
     prune_option,
 )
@@ -29,27 +30,24 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("input", required=False)
-@input_options()
-@count_option("--line", help="The number of the sentence, from 1.", default=1)
-@click.option(
-    "--threshold",
-    type=Finite(min=0, max=1),
-    default=0.01,
-    show_default=True,
-    help="Leave out less probable constituents.",
+@option_group("source", InputOptions, without=("continuation", "joiner"))
+@options(
+    count_option("--line", help="The number of the sentence, from 1.", default=1),
+    option(
+        "--threshold", type=Finite(min=0, max=1), default=0.01, help="Leave out less probable constituents."
+    ),
+    option(
+        "--format",
+        "layout",
+        choices=["table", "tsv"],
+        default="table",
+        help="A triangle of cells, or a tab-separated line for each span.",
+    ),
+    option("--svg", metavar="PATH", help="Draw the chart here, as an SVG image."),
+    option("--png", metavar="PATH", help="Draw the chart here, as a PNG image."),
+    prune_option(),
+    output_option(),
 )
-@click.option(
-    "--format",
-    "layout",
-    type=NearestChoice(["table", "tsv"]),
-    default="table",
-    show_default=True,
-    help="A triangle of cells, or a tab-separated line for each span.",
-)
-@click.option("--svg", metavar="PATH", help="Draw the chart here, as an SVG image.")
-@click.option("--png", metavar="PATH", help="Draw the chart here, as a PNG image.")
-@prune_option()
-@output_option()
 def posteriors(
     input: str | None,
     source: InputOptions,
@@ -112,7 +110,6 @@ def _of_sentence(
     from mbrparse.decode.parser.posteriors_source import PosteriorsSource
     from mbrparse.decode.parser.sentences import Batch
     from mbrparse.grammar.files.grammars import read_any_grammar
-    from mbrparse.grammar.kernel import announced
     from mbrparse.io.errors import CorpusError
     from mbrparse.treebank.tree import Tree
 
@@ -136,7 +133,7 @@ def _of_sentence(
             batch = Batch([numbers], line - 1, source=posteriors.source)
     if input is not None:
         batch = _read(input, line, given.form, given.encoding)
-    with announced(lambda: note("compiling kernels, once on this machine ...")):
+    with compilation_noted():
         [evidence] = source.evidence(batch)
     return batch._replace(sentences=[evidence.sentence]), evidence.reason, evidence.posteriors
 

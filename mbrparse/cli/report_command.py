@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import click
 
-from mbrparse.cli.commands import SectionedCommand, option_group
-from mbrparse.cli.comparison_options import ComparisonOptions, comparison_options
-from mbrparse.cli.options import check_outputs, log, note, with_progress
+from mbrparse.cli.commands import SectionedCommand, option_group, options
+from mbrparse.cli.comparison_options import ComparisonOptions
+from mbrparse.cli.options import check_outputs, log, note, option, with_progress
 from mbrparse.io.files import STANDARD
 
 
@@ -28,48 +28,42 @@ def _named(texts: tuple[str, ...]) -> dict[str, str]:
 class PageOptions:
     """What a page shows beside the comparison."""
 
-    details: tuple[str, ...]
-    posteriors: str | None
-    title: str | None
-    about: dict[str, str]
-
-
-@click.command(cls=SectionedCommand)
-@click.argument("gold")
-@click.argument("parses", nargs=-1, required=True)
-@click.option(
-    "-o",
-    "--output",
-    required=True,
-    metavar="PATH",
-    help="The page: a file that ends in .html, else a folder (as of more than 10,000 sentences).",
-)
-@option_group(
-    "page",
-    PageOptions,
-    "Page",
-    click.option(
+    details: tuple[str, ...] = option(
         "--details",
         metavar="FILE",
         multiple=True,
         help="The file that parse --details wrote, once for all PARSES or once for each: adds expected "
         "scores and calibration.",
-    ),
-    click.option(
+    )
+    posteriors: str | None = option(
         "--posteriors",
         metavar="FILE.npz",
         help="The posteriors of the sentences' spans (docs/posteriors.md), drawn as a chart.",
-    ),
-    click.option("--title", metavar="TEXT", help="The page's heading."),
-    click.option(
+    )
+    title: str | None = option("--title", metavar="TEXT", help="The page's heading.")
+    about: dict[str, str] = option(
         "--about",
         metavar="NAME=TEXT",
         multiple=True,
         callback=lambda _context, _parameter, texts: _named(texts),
         help="What was run, shown on top: --about corpus=... --about split=... --about grammar=...",
-    ),
+    )
+
+
+@click.command(cls=SectionedCommand)
+@click.argument("gold")
+@click.argument("parses", nargs=-1, required=True)
+@options(
+    option(
+        "-o",
+        "--output",
+        required=True,
+        metavar="PATH",
+        help="The page: a file that ends in .html, else a folder (as of more than 10,000 sentences).",
+    )
 )
-@comparison_options()
+@option_group("page", PageOptions, "Page")
+@option_group("comparison", ComparisonOptions, "Comparison")
 @click.pass_context
 def report(
     context: click.Context,

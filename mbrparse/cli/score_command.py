@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from mbrparse.cli.commands import options
 from mbrparse.cli.options import (
-    NearestChoice,
     check_outputs,
+    compilation_noted,
     count_option,
     encoding_option,
     note,
+    option,
     output_option,
     with_progress,
 )
@@ -28,30 +30,30 @@ _TOGETHER = 200  # trees whose charts are made together
 
 @click.command()
 @click.argument("trees", default="-")
-@click.option("-g", "--grammar", metavar="GRAMMAR", required=True, help="A grammar of mbrparse train.")
-@click.option(
-    "--form",
-    type=NearestChoice(["binarized", "original"]),
-    help="The form of the trees: binarized, or original, with any number of children (default: detected and "
-    "printed).",
+@options(
+    option("-g", "--grammar", metavar="GRAMMAR", required=True, help="A grammar of mbrparse train."),
+    option(
+        "--form",
+        choices=["binarized", "original"],
+        help="The form of the trees: binarized, or original, with any number of children (default: detected "
+        "and printed).",
+    ),
+    option(
+        "--items/--no-items",
+        default=True,
+        help="Also compute expected pairs of parent and child, and productions; this takes longer.",
+    ),
+    count_option("--max-length", help="Skip longer sentences."),
+    option(
+        "--format",
+        "layout",
+        choices=["json", "tsv"],
+        default="json",
+        help="A JSON object a line, or a table with tabs and a heading.",
+    ),
+    output_option(),
+    encoding_option(),
 )
-@click.option(
-    "--items/--no-items",
-    default=True,
-    show_default=True,
-    help="Also compute expected pairs of parent and child, and productions; this takes longer.",
-)
-@count_option("--max-length", help="Skip longer sentences.")
-@click.option(
-    "--format",
-    "layout",
-    type=NearestChoice(["json", "tsv"]),
-    default="json",
-    show_default=True,
-    help="A JSON object a line, or a table with tabs and a heading.",
-)
-@output_option()
-@encoding_option()
 def score(
     trees: str,
     grammar: str,
@@ -72,7 +74,6 @@ def score(
     from mbrparse.decode.parser.given_trees import GivenTree, find_form
     from mbrparse.decode.parser.scoring import Scorer
     from mbrparse.grammar.grammar_file import read_rules_with_tagger
-    from mbrparse.grammar.kernel import announced
     from mbrparse.grammar.pcfg import PCFG
     from mbrparse.io.errors import CorpusError
     from mbrparse.io.files import open_output, source_name
@@ -93,7 +94,7 @@ def score(
     scorer.check_fit(given)
     account = _Account()
     with (
-        announced(lambda: note("compiling kernels, once on this machine ...")),
+        compilation_noted(),
         open_output(output) as stream,
     ):
         if layout == "tsv":

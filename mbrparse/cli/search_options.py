@@ -2,65 +2,72 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from mbrparse.cli.commands import option_group
-from mbrparse.cli.options import Finite, NearestChoice, count_option, note, prune_option, refuse_options
+from mbrparse.cli.options import (
+    Finite,
+    NearestChoice,
+    count_option,
+    note,
+    option,
+    prune_option,
+    refuse_options,
+)
 
 if TYPE_CHECKING:
     from mbrparse.evaluate.risk import TreeRates
-
-Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True)
 class LimitOptions:
     """What bounds charts and searches."""
 
-    max_length: int | None
-    max_seconds: float | None
-    precision: Any
-    prune: float
-
-
-def limit_options() -> Callable[[Command], Command]:
-    """The group ``limits``."""
-    return option_group(
-        "limits",
-        LimitOptions,
-        "Limits",
-        count_option("--max-length", help="Fall back on longer sentences (default: about 2 GB of chart)."),
-        click.option(
-            "--max-seconds",
-            type=float,
-            metavar="SECONDS",
-            help="Fall back on a sentence that takes longer; best-first search returns the best tree found "
-            "by then. The output then depends on the machine.",
-        ),
-        click.option(
-            "--precision",
-            type=NearestChoice(["double", "single"]),
-            default="double",
-            show_default=True,
-            help="The numbers of the charts; single is faster.",
-        ),
-        prune_option(),
+    max_length: int | None = count_option(
+        "--max-length", help="Fall back on longer sentences (default: about 2 GB of chart)."
     )
+    max_seconds: float | None = option(
+        "--max-seconds",
+        type=float,
+        metavar="SECONDS",
+        help="Fall back on a sentence that takes longer; best-first search returns the best tree found "
+        "by then. The output then depends on the machine.",
+    )
+    precision: Any = option(
+        "--precision",
+        choices=["double", "single"],
+        default="double",
+        help="The numbers of the charts; single is faster.",
+    )
+    prune: float = prune_option()
 
 
 @dataclass(frozen=True)
 class CandidateOptions:
     """The candidates of each sentence, and the risk that chooses among them."""
 
-    k_best: int | None
-    samples: int | None
-    seed: int | None
-    candidates: str | None
-    risk: str | None
+    k_best: int | None = count_option(
+        "--k-best", metavar="K", help="Candidates: the different trees of the K most probable derivations."
+    )
+    samples: int | None = count_option(
+        "--samples",
+        metavar="K",
+        help="Candidates: the different trees of K derivations, sampled by their probabilities.",
+    )
+    seed: int | None = count_option("--seed", help="Seed of all samples.  [default: 0]", least=0)
+    candidates: str | None = option(
+        "--candidates",
+        metavar="FILE",
+        help="Write the candidates: number of the sentence, log probability and tree, tab-separated.",
+    )
+    risk: str | None = option(
+        "--risk",
+        metavar="CRITERION",
+        help="The criterion that minimum-risk maximizes the expectation of, as evaluate names it "
+        "(labelled_f), counted on trees as they are written.",
+    )
 
     def check(self, has_samples: bool) -> None:
         """Raise UsageError for options that lack others; ``has_samples``: a DOP grammar draws some."""
@@ -85,73 +92,27 @@ class CandidateOptions:
             raise click.BadParameter(f"{error}.", param_hint="--risk") from None
 
 
-def candidate_options() -> Callable[[Command], Command]:
-    """The group ``candidates``."""
-    return option_group(
-        "candidates",
-        CandidateOptions,
-        "Candidates",
-        click.option(
-            "--k-best",
-            type=click.IntRange(min=1),
-            metavar="K",
-            help="Candidates: the different trees of the K most probable derivations.",
-        ),
-        click.option(
-            "--samples",
-            type=click.IntRange(min=1),
-            metavar="K",
-            help="Candidates: the different trees of K derivations, sampled by their probabilities.",
-        ),
-        count_option("--seed", help="Seed of all samples.  [default: 0]", least=0),
-        click.option(
-            "--candidates",
-            metavar="FILE",
-            help="Write the candidates: number of the sentence, log probability and tree, tab-separated.",
-        ),
-        click.option(
-            "--risk",
-            metavar="CRITERION",
-            help="The criterion that minimum-risk maximizes the expectation of, as evaluate names it "
-            "(labelled_f), counted on trees as they are written.",
-        ),
-    )
-
-
 @dataclass(frozen=True)
 class DopOptions:
     """How many derivations are sampled from a DOP grammar."""
 
-    max_samples: int | None
-    max_error: float | None
-    sampled_posteriors: bool
-
-
-def dop_options() -> Callable[[Command], Command]:
-    """The group ``dop``."""
-    return option_group(
-        "dop",
-        DopOptions,
-        "DOP grammars",
-        click.option(
-            "--max-samples",
-            type=click.IntRange(min=1),
-            metavar="N",
-            help="Sample at most so many derivations for most-probable-tree, consistent-brackets and the "
-            "like.  [default: 1000]",
-        ),
-        click.option(
-            "--max-error",
-            type=Finite(min=0, max=1, max_open=True),
-            metavar="P",
-            help="With most-probable-tree: stop when the probability that another tree is the most frequent "
-            "one is at most P (0: always --max-samples).  [default: 0.01]",
-        ),
-        click.option(
-            "--sampled-posteriors",
-            is_flag=True,
-            help="Estimate posteriors from --max-samples derivations instead of all.",
-        ),
+    max_samples: int | None = count_option(
+        "--max-samples",
+        metavar="N",
+        help="Sample at most so many derivations for most-probable-tree, consistent-brackets and the "
+        "like.  [default: 1000]",
+    )
+    max_error: float | None = option(
+        "--max-error",
+        type=Finite(min=0, max=1, max_open=True),
+        metavar="P",
+        help="With most-probable-tree: stop when the probability that another tree is the most frequent "
+        "one is at most P (0: always --max-samples).  [default: 0.01]",
+    )
+    sampled_posteriors: bool = option(
+        "--sampled-posteriors",
+        is_flag=True,
+        help="Estimate posteriors from --max-samples derivations instead of all.",
     )
 
 
@@ -159,12 +120,37 @@ def dop_options() -> Callable[[Command], Command]:
 class BestFirstOptions:
     """The engine, and the options of best-first search."""
 
-    engine: str
-    merit: str
-    edges: int | None
-    until: str
-    beta_threshold: float
-    statistics: str | None
+    engine: str = option(
+        "--engine",
+        choices=["exhaustive", "best-first"],
+        default="exhaustive",
+        help="Fill the whole chart, or only as much as --until asks for. The options below need best-first.",
+    )
+    merit: str = option(
+        "--merit",
+        metavar="NAME",
+        default="boundary-trigram",
+        help="The figure of merit that orders the agenda (an unknown name is answered with all of them).",
+    )
+    edges: int | None = count_option("--edges", help="Make at most so many edges.", metavar="N")
+    until: str = option(
+        "--until",
+        default="first-parse",
+        metavar="WHEN",
+        help="first-parse, exhausted, or mass:0.95, a share of the sentence's probability, for which "
+        "there is an exhaustive inside pass first.",
+    )
+    beta_threshold: float = option(
+        "--beta-threshold",
+        type=Finite(min=0, max=1),
+        default=0.01,
+        help="Propagate the growth of an inside estimate when it exceeds this share.",
+    )
+    statistics: str | None = option(
+        "--statistics",
+        metavar="FILE",
+        help="The file that mbrparse train --statistics wrote; most figures of merit need it.",
+    )
 
     def search(self) -> Any:
         """How to search best-first; None for the exhaustive engine, which takes none of these options."""
@@ -188,48 +174,3 @@ class BestFirstOptions:
         return (
             found if self.statistics is None else replace(found, statistics=read_statistics(self.statistics))
         )
-
-
-def best_first_options() -> Callable[[Command], Command]:
-    """The group ``best_first``."""
-    return option_group(
-        "best_first",
-        BestFirstOptions,
-        "Best-first search",
-        click.option(
-            "--engine",
-            type=NearestChoice(["exhaustive", "best-first"]),
-            default="exhaustive",
-            show_default=True,
-            help="Fill the whole chart, or only as much as --until asks for. The options below need "
-            "best-first.",
-        ),
-        click.option(
-            "--merit",
-            metavar="NAME",
-            default="boundary-trigram",
-            show_default=True,
-            help="The figure of merit that orders the agenda (an unknown name is answered with all of them).",
-        ),
-        count_option("--edges", help="Make at most so many edges.", metavar="N"),
-        click.option(
-            "--until",
-            default="first-parse",
-            show_default=True,
-            metavar="WHEN",
-            help="first-parse, exhausted, or mass:0.95, a share of the sentence's probability, for which "
-            "there is an exhaustive inside pass first.",
-        ),
-        click.option(
-            "--beta-threshold",
-            type=Finite(min=0, max=1),
-            default=0.01,
-            show_default=True,
-            help="Propagate the growth of an inside estimate when it exceeds this share.",
-        ),
-        click.option(
-            "--statistics",
-            metavar="FILE",
-            help="The file that mbrparse train --statistics wrote; most figures of merit need it.",
-        ),
-    )

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from mbrparse.cli.options import check_outputs, count_option, encoding_option, note
+from mbrparse.cli.commands import options
+from mbrparse.cli.options import check_outputs, count_option, encoding_option, note, option
 from mbrparse.io.errors import visible
 from mbrparse.io.files import STANDARD, atomic_outputs, open_output, open_output_bytes
 from mbrparse.io.path_kinds import is_file
@@ -23,14 +24,18 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("files", metavar="FILE...", nargs=-1, required=True)
-@count_option("--line", help="The number of the tree in each file.", default=1)
-@click.option(
-    "--differing", is_flag=True, help="Draw the next tree, from --line on, that differs between the files."
+@options(
+    count_option("--line", help="The number of the tree in each file.", default=1),
+    option(
+        "--differing",
+        is_flag=True,
+        help="Draw the next tree, from --line on, that differs between the files.",
+    ),
+    count_option("--count", help="Draw so many sentences.", default=1),
+    option("--svg", metavar="PATH", help="Also write the drawing as an SVG image."),
+    option("--png", metavar="PATH", help="Also write the drawing as a PNG image."),
+    encoding_option(),
 )
-@count_option("--count", help="Draw so many sentences.", default=1)
-@click.option("--svg", metavar="PATH", help="Also write the drawing as an SVG image.")
-@click.option("--png", metavar="PATH", help="Also write the drawing as a PNG image.")
-@encoding_option()
 def show(
     files: tuple[str, ...],
     line: int,
@@ -59,15 +64,13 @@ def show(
 
 
 def _check_endings(svg: str | None, png: str | None) -> None:
-    for option, path in (("--svg", svg), ("--png", png)):
-        if path is None:
-            continue
-        if option == "--png" and path == STANDARD:
-            raise click.UsageError("--png needs a file: standard output is for the drawing.")
-        ending = option.replace("--", ".")
-        if is_file(path) and Path(path).suffix.lower() != ending:
+    if png == STANDARD:
+        raise click.UsageError("--png needs a file: standard output is for the drawing.")
+    for name, path in (("--svg", svg), ("--png", png)):
+        ending = name.replace("--", ".")
+        if path is not None and is_file(path) and Path(path).suffix.lower() != ending:
             raise click.UsageError(
-                f"{option} writes an image of that kind, and {visible(path)} does not end in {ending}: "
+                f"{name} writes an image of that kind, and {visible(path)} does not end in {ending}: "
                 "name it so, or give the other of --svg and --png."
             )
 

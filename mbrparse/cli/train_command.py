@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mbrparse.cli.commands import SectionedCommand, option_group
+from mbrparse.cli.commands import SectionedCommand, option_group, options
 from mbrparse.cli.options import (
     Finite,
-    NearestChoice,
     check_outputs,
     count_option,
     encoding_option,
     jobs_option,
     note,
+    option,
     output_option,
     refuse_options,
     with_progress,
@@ -36,9 +36,24 @@ if TYPE_CHECKING:
 class WordOptions:
     """What sentences are made of, and which words stand for unknown ones."""
 
-    terminals: Any
-    unknown: Any
-    rare: int | None
+    terminals: Any = option(
+        "--terminals",
+        choices=["tags", "words"],
+        help="The terminals: tags, or words under preterminals.  [default: tags]",
+    )
+    unknown: Any = option(
+        "--unknown",
+        choices=["signature", "collins", "none"],
+        help="The model of unknown words, trained on rare ones: by capitals, digits, hyphen and suffix; by "
+        "the tag of a tagger, written to OUTPUT.tagger.json; or none, so that unseen words have no parse.  "
+        "[default with words: signature]",
+    )
+    rare: int | None = count_option(
+        "--rare",
+        least=2,
+        metavar="N",
+        help="Words seen fewer than N times are rare.  [default: signature 2, collins 6]",
+    )
 
     @property
     def model(self) -> UnknownKind | None:
@@ -68,111 +83,69 @@ class WordOptions:
 class FragmentOptions:
     """The fragments of a DOP grammar."""
 
-    weights: Any
-    max_depth: int | None
+    weights: Any = option(
+        "--weights",
+        choices=["plain", "equal", "bonnema"],
+        help="The weights of fragments: plain counts each once; with equal the nodes of a label share "
+        "equally; bonnema also halves a fragment's weight for each inner node.  [default: plain]",
+    )
+    max_depth: int | None = count_option(
+        "--max-depth", help="The greatest depth of a fragment.  [default: any]", metavar="D"
+    )
 
 
 @dataclass(frozen=True)
 class EstimationOptions:
     """Inside-outside re-estimation, as ``InsideOutside`` names it."""
 
-    nonterminals: int
-    seed: int
-    init: str | None
-    iterations: int
-    tolerance: float | None
-    brackets: bool
-    max_length: int | None
-    heldout: str | None
-    curve: str | None
-    resume: bool
-    jobs: Any
+    nonterminals: int = option("--nonterminals", default=15, help="Nonterminals of the random first grammar.")
+    seed: int = option("--seed", default=0, help="Seed of the random first grammar.")
+    init: str | None = option(
+        "--init", metavar="GRAMMAR", help="Start from this grammar instead, one without unary rules."
+    )
+    iterations: int = count_option("--iterations", help="At most so many.", default=75, least=0)
+    tolerance: float | None = option(
+        "--tolerance", type=Finite(min=0), help="Stop when the cross-entropy (bits) changes by less."
+    )
+    brackets: bool = option(
+        "--brackets/--no-brackets", default=True, help="Use the brackets, or the bare strings."
+    )
+    max_length: int | None = count_option(
+        "--max-length",
+        help="Leave longer sentences out (default: those whose charts would take more than 2 GB).",
+    )
+    heldout: str | None = option(
+        "--heldout", metavar="FILE", help="Report the cross-entropy of these trees' strings."
+    )
+    curve: str | None = option("--curve", metavar="CSV", help="Write a row of figures for each iteration.")
+    resume: bool = option(
+        "--resume", is_flag=True, help="Go on from OUTPUT.checkpoint; the result is identical."
+    )
+    jobs: Any = jobs_option("Threads.")
 
 
 @click.command(cls=SectionedCommand)
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
-@output_option()
-@click.option(
-    "--method",
-    type=NearestChoice(["counting", "inside-outside", "dop"]),
-    default="counting",
-    show_default=True,
-    help="Relative frequencies of binarized trees; re-estimation from bracketed text; or all fragments of "
-    "binarized trees (data-oriented parsing).",
+@options(
+    output_option(),
+    option(
+        "--method",
+        choices=["counting", "inside-outside", "dop"],
+        default="counting",
+        help="Relative frequencies of binarized trees; re-estimation from bracketed text; or all fragments "
+        "of binarized trees (data-oriented parsing).",
+    ),
+    option(
+        "--statistics",
+        metavar="FILE",
+        help="Also write tag n-grams and boundary statistics, for mbrparse parse --engine best-first: "
+        "counts, or with inside-outside expectations under the trained grammar.",
+    ),
+    encoding_option(),
 )
-@click.option(
-    "--statistics",
-    metavar="FILE",
-    help="Also write tag n-grams and boundary statistics, for mbrparse parse --engine best-first: counts, "
-    "or with inside-outside expectations under the trained grammar.",
-)
-@encoding_option()
-@option_group(
-    "words",
-    WordOptions,
-    "Words",
-    click.option(
-        "--terminals",
-        type=NearestChoice(["tags", "words"]),
-        help="The terminals: tags, or words under preterminals.  [default: tags]",
-    ),
-    click.option(
-        "--unknown",
-        type=NearestChoice(["signature", "collins", "none"]),
-        help="The model of unknown words, trained on rare ones: by capitals, digits, hyphen and suffix; by "
-        "the tag of a tagger, written to OUTPUT.tagger.json; or none, so that unseen words have no parse.  "
-        "[default with words: signature]",
-    ),
-    click.option(
-        "--rare",
-        type=click.IntRange(min=2),
-        metavar="N",
-        help="Words seen fewer than N times are rare.  [default: signature 2, collins 6]",
-    ),
-)
-@option_group(
-    "fragments",
-    FragmentOptions,
-    "Fragments, with --method dop",
-    click.option(
-        "--weights",
-        type=NearestChoice(["plain", "equal", "bonnema"]),
-        help="The weights of fragments: plain counts each once; with equal the nodes of a label share "
-        "equally; bonnema also halves a fragment's weight for each inner node.  [default: plain]",
-    ),
-    count_option("--max-depth", help="The greatest depth of a fragment.  [default: any]", metavar="D"),
-)
-@option_group(
-    "estimation",
-    EstimationOptions,
-    "Re-estimation, with --method inside-outside",
-    click.option(
-        "--nonterminals", default=15, show_default=True, help="Nonterminals of the random first grammar."
-    ),
-    click.option("--seed", default=0, show_default=True, help="Seed of the random first grammar."),
-    click.option(
-        "--init", metavar="GRAMMAR", help="Start from this grammar instead, one without unary rules."
-    ),
-    count_option("--iterations", help="At most so many.", default=75, least=0),
-    click.option(
-        "--tolerance", type=Finite(min=0), help="Stop when the cross-entropy (bits) changes by less."
-    ),
-    click.option(
-        "--brackets/--no-brackets",
-        default=True,
-        show_default=True,
-        help="Use the brackets, or the bare strings.",
-    ),
-    click.option(
-        "--max-length",
-        type=click.IntRange(min=1),
-        help="Leave longer sentences out (default: those whose charts would take more than 2 GB).",
-    ),
-    click.option("--heldout", metavar="FILE", help="Report the cross-entropy of these trees' strings."),
-    click.option("--curve", metavar="CSV", help="Write a row of figures for each iteration."),
-    click.option("--resume", is_flag=True, help="Go on from OUTPUT.checkpoint; the result is identical."),
-    jobs_option("Threads."),
-)
+@option_group("words", WordOptions, "Words")
+@option_group("fragments", FragmentOptions, "Fragments, with --method dop")
+@option_group("estimation", EstimationOptions, "Re-estimation, with --method inside-outside")
 def train(
     inputs: tuple[str, ...],
     output: str,

@@ -7,6 +7,7 @@ from contextlib import ExitStack
 
 import click
 
+from mbrparse.cli.commands import options
 from mbrparse.cli.options import (
     NearestChoice,
     check_outputs,
@@ -67,12 +68,14 @@ def _check(spec: str) -> None:
     metavar="F",
     help="Test on the last floor(N*F) trees, or with --seed on as many random ones.",
 )
-@count_option("--test-last", help="Test on the last N trees.", least=0, metavar="N")
-@count_option("--test-random", help="Test on N trees drawn at random.", least=0, metavar="N")
+@options(
+    count_option("--test-last", help="Test on the last N trees.", least=0, metavar="N"),
+    count_option("--test-random", help="Test on N trees drawn at random.", least=0, metavar="N"),
+)
 @click.option("--seed", type=int, help="Seed of a random draw.")
 @click.option("--train-output", metavar="PATH", help="The file of the training trees.")
 @click.option("--test-output", metavar="PATH", help="The file of the test trees.")
-@encoding_option()
+@options(encoding_option())
 def split(
     input: str,
     test_fraction: str | None,
@@ -137,7 +140,7 @@ PLACEHOLDER = "{seed}"
     required=True,
     help="Left-branching, right-branching, split at random, or split in the middle.",
 )
-@count_option("--seed", help="Seed of the random trees.", default=0, least=0)
+@options(count_option("--seed", help="Seed of the random trees.", default=0, least=0))
 @click.option(
     "--runs",
     type=click.IntRange(min=1),
@@ -151,8 +154,10 @@ PLACEHOLDER = "{seed}"
     is_flag=True,
     help="Use the most frequent label of roots, and that of other constituents, in TREES.",
 )
-@output_option("Where to write; with several runs a pattern such as build/random-{seed}.mrg.")
-@encoding_option()
+@options(
+    output_option("Where to write; with several runs a pattern such as build/random-{seed}.mrg."),
+    encoding_option(),
+)
 def baseline(
     trees: str,
     kind: str,
@@ -206,7 +211,7 @@ def _check_label(label: str) -> None:
 @click.argument("grammar")
 @click.option("-n", "count", type=click.IntRange(min=0), required=True, help="How many trees.")
 @click.option("--seed", type=int, help="Seed of the random numbers (default: a new one, printed).")
-@output_option()
+@options(output_option())
 def sample(grammar: str, count: int, seed: int | None, output: str) -> None:
     """Sample trees from a grammar. Its rules may have any length.
 

@@ -16,9 +16,8 @@ from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from mbrparse.cli.commands import option_group
 from mbrparse.cli.objective_options import combinations_checked
-from mbrparse.cli.options import jobs_option, note
+from mbrparse.cli.options import jobs_option, note, option
 from mbrparse.io.errors import FileError
 from mbrparse.io.files import STANDARD
 from mbrparse.io.log import ProgressState
@@ -31,20 +30,10 @@ if TYPE_CHECKING:
 
 
 Item = TypeVar("Item")
-Command = TypeVar("Command", bound=Callable[..., Any])
 
 #: Seconds between two lines of a log.
 EVERY = 60.0
 _REFRESHED = 0.2
-
-
-def log_option() -> Callable[[Command], Command]:
-    """``--log FILE``."""
-    return click.option(
-        "--log",
-        metavar="FILE",
-        help="Add a JSON line a minute: sentences done, a second, seconds left, workers, retries.",
-    )
 
 
 class Watch:
@@ -145,17 +134,34 @@ class Watch:
 class WorkOptions:
     """Who does the work, and what is kept of it on the way."""
 
-    jobs: Any
-    log: str | None
-    work: str | None
-    resume: bool
-    shard: str | None
+    jobs: Any = jobs_option()
+    log: str | None = option(
+        "--log",
+        metavar="FILE",
+        help="Add a JSON line a minute: sentences done, a second, seconds left, workers, retries.",
+    )
+    work: str | None = option(
+        "--work",
+        metavar="FOLDER",
+        help="Keep finished sentences there, so that a run that was killed can be resumed.",
+    )
+    resume: bool = option(
+        "--resume",
+        is_flag=True,
+        help="Go on with what is in the --work folder, if anything is, to the same output.",
+    )
+    shard: str | None = option(
+        "--shard",
+        metavar="I/N",
+        help="Parse the I-th of N parts of the input into the --work folder; when all parts are there, "
+        "mbrparse merge writes --output and the other files.",
+    )
 
     def part(self, pooled: bool) -> Shard | None:
         """The shard, if one is asked for; a usage error for options that lack others."""
-        for option, given in (("--shard", self.shard is not None), ("--resume", self.resume)):
+        for name, given in (("--shard", self.shard is not None), ("--resume", self.resume)):
             if given and self.work is None:
-                raise click.UsageError(f"{option} needs --work FOLDER.")
+                raise click.UsageError(f"{name} needs --work FOLDER.")
         if self.shard is None:
             return None
         if pooled:
@@ -187,30 +193,3 @@ class WorkOptions:
                 raise KeyboardInterrupt(
                     f"after {folder.sentences} sentences: {self.work} keeps them, --resume goes on"
                 ) from None
-
-
-def work_options() -> Callable[[Command], Command]:
-    """The group ``machines``."""
-    return option_group(
-        "machines",
-        WorkOptions,
-        "Long runs and many machines",
-        jobs_option(),
-        log_option(),
-        click.option(
-            "--work",
-            metavar="FOLDER",
-            help="Keep finished sentences there, so that a run that was killed can be resumed.",
-        ),
-        click.option(
-            "--resume",
-            is_flag=True,
-            help="Go on with what is in the --work folder, if anything is, to the same output.",
-        ),
-        click.option(
-            "--shard",
-            metavar="I/N",
-            help="Parse the I-th of N parts of the input into the --work folder; when all parts are there, "
-            "mbrparse merge writes --output and the other files.",
-        ),
-    )
