@@ -57,7 +57,6 @@ class BinarizeOptions:
     """How trees are cleaned and binarized."""
 
     unary: Any = option(
-        "--unary",
         choices=["top", "bottom", "join", "keep"],
         default="top",
         help="Unary productions over a constituent: keep the top or the bottom label, join both, or keep the "
@@ -66,46 +65,37 @@ class BinarizeOptions:
     functions: str = functions_option()
     label_map: str | None = label_map_option()
     leaves: Any = option(
-        "--leaves",
         choices=["word", "lemma", "both"],
         help="The leaves, where the corpus gives lemmas (both: word-lemma).",
     )
     direction: Any = option(
-        "--direction",
-        choices=["right", "left"],
-        default="right",
-        help="The direction in which continuations branch.",
+        choices=["right", "left"], default="right", help="The direction in which continuations branch."
     )
     hmarkov: float = option(
-        "--hmarkov",
         type=_sibling_count,
         metavar="N|inf",
         default="0",
         help="Horizontal Markovization: how many of the siblings to come a continuation names.",
     )
     vmarkov: int = count_option(
-        "--vmarkov",
         default=1,
         help="Vertical Markovization: how many levels a label names, its own included (1: no parents).",
     )
     head_rules: str | None = option(
-        "--head-rules",
         metavar="collins|FILE",
         help="Binarize around the head child, by Collins's rules or those of a file (in disco-dop's format).",
     )
     annotate: frozenset[str] | None = option(
-        "--annotate",
         type=_annotations,
         metavar="parent,head-tag",
         help="Annotate labels of constituents with their parent (as --vmarkov 2), the tag of their head word "
         "(with --head-rules), or both.",
     )
     subcat: bool = option(
-        "--subcat",
         is_flag=True,
         help="Annotate continuations with the complements to come on each side (with --head-rules).",
     )
-    max_length: int | None = count_option("--max-length", help="Drop trees with more terminals.")
+    max_length: int | None = count_option(help="Drop trees with more terminals.")
 
     def binarization(self, context: click.Context) -> Binarization:
         """The binarization; raises UsageError for options that do not go together."""

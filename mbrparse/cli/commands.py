@@ -79,16 +79,21 @@ def option_group(
     the fields ``without`` get None, and no option. ``section`` is the heading above the options in the help
     of a ``SectionedCommand``.
     """
-    fields_options = {field.name: field.default for field in fields(kind) if field.name not in without}
+    decorators: dict[str, Any] = {
+        field.name: field.default for field in fields(kind) if field.name not in without
+    }
+    for field, decorator in decorators.items():
+        if isinstance(decorator, functools.partial):  # an option that is called as its field
+            decorators[field] = decorator(f"--{field.replace('_', '-')}")
 
     def add(command: Command) -> Command:
         @functools.wraps(command)
         def collected(*arguments: Any, **given: Any) -> Any:
-            group = kind(**dict.fromkeys(without), **{field: given.pop(field) for field in fields_options})
+            group = kind(**dict.fromkeys(without), **{field: given.pop(field) for field in decorators})
             return command(*arguments, **given, **{name: group})
 
         before = len(getattr(command, "__click_params__", ()))
-        wrapped: Any = options(*fields_options.values())(collected)
+        wrapped: Any = options(*decorators.values())(collected)
         for parameter in wrapped.__click_params__[before:]:
             parameter.__dict__["section"] = section
         return cast("Command", wrapped)

@@ -19,38 +19,29 @@ class ComparisonOptions:
     """What counts, how it is averaged, and what differences are tested."""
 
     profile: str | None = option(
-        "--profile",
         choices=["goodman", "evalb", "spmrl", "prpn", "on-lstm", "diora", "compound-pcfg"],
         help="The published evaluation to follow (see docs/evaluation.md; default: goodman).",
     )
     keep_punctuation: bool = option(
-        "--keep-punctuation",
-        is_flag=True,
-        help="With the profiles of unsupervised parsing: count all terminals as words.",
+        is_flag=True, help="With the profiles of unsupervised parsing: count all terminals as words."
     )
     evalb: str | None = option(
-        "--evalb",
         metavar="PRM",
         help="Compare as EVALB does, with this parameter file: a file, or EVALB's own COLLINS.prm, "
         "new.prm or sample.prm.",
     )
     form: Any = option(
-        "--form",
         choices=["binarized", "original"],
         default="binarized",
         help="Compare binarized trees, or original ones (binarized files are un-binarized first).",
     )
-    unaries: bool = option(
-        "--unaries", is_flag=True, help="The trees keep unary productions (binarize --unary keep)."
-    )
+    unaries: bool = option(is_flag=True, help="The trees keep unary productions (binarize --unary keep).")
     crossing_reference: Any = option(
-        "--crossing-reference",
         choices=["debinarized", "binarized"],
         default="debinarized",
         help="The gold that consistent brackets are judged against: without continuations, or binarized.",
     )
     average: Any = option(
-        "--average",
         choices=["pooled", "sentence"],
         default="pooled",
         help="The ratio of sums over all sentences, or the mean of the sentences' rates where they have one.",
@@ -59,26 +50,23 @@ class ComparisonOptions:
         "--all", "everything", is_flag=True, help="Add the bracketed tree rate, precisions and F scores."
     )
     criteria: str | None = option(
-        "--criteria",
         metavar="NAME,...",
         help="Use these columns instead, such as labelled-f,leaf-ancestor,tagging-accuracy.",
     )
     criterion: str | None = option(
-        "--criterion",
         metavar="NAME",
         help="The criterion of differences and breakdowns, such as labelled-tree (default: "
         "labelled-recall; with --evalb bracketing-f).",
     )
     baseline: str | None = option(
-        "--baseline", metavar="NAME", help="Compare the others with this one (default: the first of PARSES)."
+        metavar="NAME", help="Compare the others with this one (default: the first of PARSES)."
     )
     resamples: int | None = count_option(
-        "--resamples",
         least=0,
         help="Resamples for the significance of differences; 0: no test (default: 10000; 1000 with more "
         "than 10,000 sentences).",
     )
-    seed: int = count_option("--seed", help="Seed of the resamples.", default=0, least=0)
+    seed: int = count_option(help="Seed of the resamples.", default=0, least=0)
     encoding: str = encoding_option()
 
     def check(self, context: click.Context, by: str | None = None) -> None:

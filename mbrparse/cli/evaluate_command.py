@@ -31,13 +31,11 @@ class TableOptions:
     """What is shown of a comparison, and where."""
 
     by: Any = option(
-        "--by",
         choices=["length", "label", "confusions", "depth", "width", "attachment"],
         help="Print a breakdown instead: rates by sentence length; precision and recall by label, by a "
         "constituent's depth or width; attachment of PPs and coordinations; labels confused.",
     )
     details: tuple[str, ...] = option(
-        "--details",
         metavar="FILE",
         multiple=True,
         help="The file that parse --details wrote, once for all PARSES or once for each: adds how many fell "
@@ -50,16 +48,11 @@ class TableOptions:
         help="Print the differences by all criteria, with both tests, and the p-values of all pairs.",
     )
     format: Format | None = option(
-        "--format",
         choices=["text", "markdown", "latex", "csv", "json"],
         help="The format of the table (default: text); csv and json have rates of 0 to 1.",
     )
-    per_sentence: str | None = option(
-        "--per-sentence", metavar="PATH", help="Write the table of counts here, as CSV."
-    )
-    strict: bool = option(
-        "--strict", is_flag=True, help="With --evalb: exit with 1 if sentences are left out."
-    )
+    per_sentence: str | None = option(metavar="PATH", help="Write the table of counts here, as CSV.")
+    strict: bool = option(is_flag=True, help="With --evalb: exit with 1 if sentences are left out.")
     output: str = output_option()
 
 

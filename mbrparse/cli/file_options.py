@@ -47,9 +47,7 @@ class InputOptions:
 
     grammar: str | None = option("-g", "--grammar", metavar="GRAMMAR", help="A grammar of mbrparse train.")
     posteriors: str | None = option(
-        "--posteriors",
-        metavar="FILE.npz",
-        help="Instead of a grammar: the posteriors of another model (docs/posteriors.md).",
+        metavar="FILE.npz", help="Instead of a grammar: the posteriors of another model (docs/posteriors.md)."
     )
     continuation: str | None = continuation_option()
     joiner: str | None = joiner_option()
@@ -113,25 +111,22 @@ class OutputOptions:
     output: str = output_option(
         "Where to write; with several objectives a pattern such as build/{objective}.mrg."
     )
-    debinarize: bool = option("--debinarize", is_flag=True, help="Write n-ary trees.")
+    debinarize: bool = option(is_flag=True, help="Write n-ary trees.")
     fallback: Any = option(
-        "--fallback",
         choices=["right-branching", "flat", "empty"],
         default="right-branching",
         help="What to write for a sentence without a parse.",
     )
     labels: str = option(
-        "--labels",
         choices=["guessed", "none"],
         default="guessed",
         help="none: the published, unlabelled Bracketed Recall (root: the usual start symbol, other "
         "nodes X).",
     )
     details: str | None = option(
-        "--details", metavar="FILE", help="Write one JSON line a sentence: status, expected scores."
+        metavar="FILE", help="Write one JSON line a sentence: status, expected scores."
     )
     write_posteriors: str | None = option(
-        "--write-posteriors",
         metavar="FILE.npz",
         help="Write the posteriors of labelled spans, in the form that --posteriors reads.",
     )

@@ -57,31 +57,25 @@ class ObjectiveOptions:
         help="The gains of general-recall: labelled=W, bracketed=W (repeatable).  [default: labelled=1]",
     )
     node_cost: float | None = option(
-        "--node-cost",
         type=float,
         metavar="COST",
         help="Subtract this for each constituent, with objectives that sum posteriors.",
     )
     exact: bool = option(
-        "--exact",
         is_flag=True,
         help="With labelled-f or bracketed-f: maximize the expected F itself instead of a ratio of "
         "expectations. This is slow.",
     )
     pooled: bool = option(
-        "--pooled",
-        is_flag=True,
-        help="With labelled-f or bracketed-f: maximize the F of all sentences together.",
+        is_flag=True, help="With labelled-f or bracketed-f: maximize the F of all sentences together."
     )
     space: str | None = option(
-        "--space",
         choices=["free", "nary", "grammar"],
         help="The trees to search: any binary tree with a label on each span, any set of constituents "
         "that do not cross, or the trees of the grammar.  [default: nary for general-recall and the Fs, "
         "free for the other recalls, consistent brackets and bracketed-tree, grammar for the others]",
     )
     items: Any = option(
-        "--items",
         choices=["projected", "symbol"],
         default="projected",
         help="Sum posteriors over the symbols with the same label, or keep symbols apart.",

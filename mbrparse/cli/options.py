@@ -43,10 +43,14 @@ class Finite(click.FloatRange):
 
 
 def option(*names: str, choices: Sequence[str] | None = None, **attributes: Any) -> Any:
-    """click's option, whose default is shown; ``choices`` are its values, if there are few."""
+    """click's option, whose default is shown; ``choices`` are its values, if there are few.
+
+    Without names it is for a field of an option group, which names it.
+    """
     if choices is not None:
         attributes["type"] = NearestChoice(choices)
-    return click.option(*names, **{"show_default": True, **attributes})
+    made = functools.partial(click.option, **{"show_default": True, **attributes})
+    return made(*names) if names else made
 
 
 def count_option(*names: str, least: int = 1, **attributes: Any) -> Any:

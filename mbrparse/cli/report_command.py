@@ -29,20 +29,17 @@ class PageOptions:
     """What a page shows beside the comparison."""
 
     details: tuple[str, ...] = option(
-        "--details",
         metavar="FILE",
         multiple=True,
         help="The file that parse --details wrote, once for all PARSES or once for each: adds expected "
         "scores and calibration.",
     )
     posteriors: str | None = option(
-        "--posteriors",
         metavar="FILE.npz",
         help="The posteriors of the sentences' spans (docs/posteriors.md), drawn as a chart.",
     )
-    title: str | None = option("--title", metavar="TEXT", help="The page's heading.")
+    title: str | None = option(metavar="TEXT", help="The page's heading.")
     about: dict[str, str] = option(
-        "--about",
         metavar="NAME=TEXT",
         multiple=True,
         callback=lambda _context, _parameter, texts: _named(texts),

@@ -26,20 +26,16 @@ class LimitOptions:
     """What bounds charts and searches."""
 
     max_length: int | None = count_option(
-        "--max-length", help="Fall back on longer sentences (default: about 2 GB of chart)."
+        help="Fall back on longer sentences (default: about 2 GB of chart)."
     )
     max_seconds: float | None = option(
-        "--max-seconds",
         type=float,
         metavar="SECONDS",
         help="Fall back on a sentence that takes longer; best-first search returns the best tree found "
         "by then. The output then depends on the machine.",
     )
     precision: Any = option(
-        "--precision",
-        choices=["double", "single"],
-        default="double",
-        help="The numbers of the charts; single is faster.",
+        choices=["double", "single"], default="double", help="The numbers of the charts; single is faster."
     )
     prune: float = prune_option()
 
@@ -49,21 +45,17 @@ class CandidateOptions:
     """The candidates of each sentence, and the risk that chooses among them."""
 
     k_best: int | None = count_option(
-        "--k-best", metavar="K", help="Candidates: the different trees of the K most probable derivations."
+        metavar="K", help="Candidates: the different trees of the K most probable derivations."
     )
     samples: int | None = count_option(
-        "--samples",
-        metavar="K",
-        help="Candidates: the different trees of K derivations, sampled by their probabilities.",
+        metavar="K", help="Candidates: the different trees of K derivations, sampled by their probabilities."
     )
-    seed: int | None = count_option("--seed", help="Seed of all samples.  [default: 0]", least=0)
+    seed: int | None = count_option(help="Seed of all samples.  [default: 0]", least=0)
     candidates: str | None = option(
-        "--candidates",
         metavar="FILE",
         help="Write the candidates: number of the sentence, log probability and tree, tab-separated.",
     )
     risk: str | None = option(
-        "--risk",
         metavar="CRITERION",
         help="The criterion that minimum-risk maximizes the expectation of, as evaluate names it "
         "(labelled_f), counted on trees as they are written.",
@@ -97,22 +89,18 @@ class DopOptions:
     """How many derivations are sampled from a DOP grammar."""
 
     max_samples: int | None = count_option(
-        "--max-samples",
         metavar="N",
         help="Sample at most so many derivations for most-probable-tree, consistent-brackets and the "
         "like.  [default: 1000]",
     )
     max_error: float | None = option(
-        "--max-error",
         type=Finite(min=0, max=1, max_open=True),
         metavar="P",
         help="With most-probable-tree: stop when the probability that another tree is the most frequent "
         "one is at most P (0: always --max-samples).  [default: 0.01]",
     )
     sampled_posteriors: bool = option(
-        "--sampled-posteriors",
-        is_flag=True,
-        help="Estimate posteriors from --max-samples derivations instead of all.",
+        is_flag=True, help="Estimate posteriors from --max-samples derivations instead of all."
     )
 
 
@@ -121,35 +109,29 @@ class BestFirstOptions:
     """The engine, and the options of best-first search."""
 
     engine: str = option(
-        "--engine",
         choices=["exhaustive", "best-first"],
         default="exhaustive",
         help="Fill the whole chart, or only as much as --until asks for. The options below need best-first.",
     )
     merit: str = option(
-        "--merit",
         metavar="NAME",
         default="boundary-trigram",
         help="The figure of merit that orders the agenda (an unknown name is answered with all of them).",
     )
-    edges: int | None = count_option("--edges", help="Make at most so many edges.", metavar="N")
+    edges: int | None = count_option(help="Make at most so many edges.", metavar="N")
     until: str = option(
-        "--until",
         default="first-parse",
         metavar="WHEN",
         help="first-parse, exhausted, or mass:0.95, a share of the sentence's probability, for which "
         "there is an exhaustive inside pass first.",
     )
     beta_threshold: float = option(
-        "--beta-threshold",
         type=Finite(min=0, max=1),
         default=0.01,
         help="Propagate the growth of an inside estimate when it exceeds this share.",
     )
     statistics: str | None = option(
-        "--statistics",
-        metavar="FILE",
-        help="The file that mbrparse train --statistics wrote; most figures of merit need it.",
+        metavar="FILE", help="The file that mbrparse train --statistics wrote; most figures of merit need it."
     )
 
     def search(self) -> Any:

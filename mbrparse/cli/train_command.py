@@ -37,19 +37,15 @@ class WordOptions:
     """What sentences are made of, and which words stand for unknown ones."""
 
     terminals: Any = option(
-        "--terminals",
-        choices=["tags", "words"],
-        help="The terminals: tags, or words under preterminals.  [default: tags]",
+        choices=["tags", "words"], help="The terminals: tags, or words under preterminals.  [default: tags]"
     )
     unknown: Any = option(
-        "--unknown",
         choices=["signature", "collins", "none"],
         help="The model of unknown words, trained on rare ones: by capitals, digits, hyphen and suffix; by "
         "the tag of a tagger, written to OUTPUT.tagger.json; or none, so that unseen words have no parse.  "
         "[default with words: signature]",
     )
     rare: int | None = count_option(
-        "--rare",
         least=2,
         metavar="N",
         help="Words seen fewer than N times are rare.  [default: signature 2, collins 6]",
@@ -84,13 +80,12 @@ class FragmentOptions:
     """The fragments of a DOP grammar."""
 
     weights: Any = option(
-        "--weights",
         choices=["plain", "equal", "bonnema"],
         help="The weights of fragments: plain counts each once; with equal the nodes of a label share "
         "equally; bonnema also halves a fragment's weight for each inner node.  [default: plain]",
     )
     max_depth: int | None = count_option(
-        "--max-depth", help="The greatest depth of a fragment.  [default: any]", metavar="D"
+        help="The greatest depth of a fragment.  [default: any]", metavar="D"
     )
 
 
@@ -98,29 +93,24 @@ class FragmentOptions:
 class EstimationOptions:
     """Inside-outside re-estimation, as ``InsideOutside`` names it."""
 
-    nonterminals: int = option("--nonterminals", default=15, help="Nonterminals of the random first grammar.")
-    seed: int = option("--seed", default=0, help="Seed of the random first grammar.")
+    nonterminals: int = option(default=15, help="Nonterminals of the random first grammar.")
+    seed: int = option(default=0, help="Seed of the random first grammar.")
     init: str | None = option(
-        "--init", metavar="GRAMMAR", help="Start from this grammar instead, one without unary rules."
+        metavar="GRAMMAR", help="Start from this grammar instead, one without unary rules."
     )
-    iterations: int = count_option("--iterations", help="At most so many.", default=75, least=0)
+    iterations: int = count_option(help="At most so many.", default=75, least=0)
     tolerance: float | None = option(
-        "--tolerance", type=Finite(min=0), help="Stop when the cross-entropy (bits) changes by less."
+        type=Finite(min=0), help="Stop when the cross-entropy (bits) changes by less."
     )
     brackets: bool = option(
         "--brackets/--no-brackets", default=True, help="Use the brackets, or the bare strings."
     )
     max_length: int | None = count_option(
-        "--max-length",
-        help="Leave longer sentences out (default: those whose charts would take more than 2 GB).",
+        help="Leave longer sentences out (default: those whose charts would take more than 2 GB)."
     )
-    heldout: str | None = option(
-        "--heldout", metavar="FILE", help="Report the cross-entropy of these trees' strings."
-    )
-    curve: str | None = option("--curve", metavar="CSV", help="Write a row of figures for each iteration.")
-    resume: bool = option(
-        "--resume", is_flag=True, help="Go on from OUTPUT.checkpoint; the result is identical."
-    )
+    heldout: str | None = option(metavar="FILE", help="Report the cross-entropy of these trees' strings.")
+    curve: str | None = option(metavar="CSV", help="Write a row of figures for each iteration.")
+    resume: bool = option(is_flag=True, help="Go on from OUTPUT.checkpoint; the result is identical.")
     jobs: Any = jobs_option("Threads.")
 
 

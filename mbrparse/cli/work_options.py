@@ -136,22 +136,16 @@ class WorkOptions:
 
     jobs: Any = jobs_option()
     log: str | None = option(
-        "--log",
         metavar="FILE",
         help="Add a JSON line a minute: sentences done, a second, seconds left, workers, retries.",
     )
     work: str | None = option(
-        "--work",
-        metavar="FOLDER",
-        help="Keep finished sentences there, so that a run that was killed can be resumed.",
+        metavar="FOLDER", help="Keep finished sentences there, so that a run that was killed can be resumed."
     )
     resume: bool = option(
-        "--resume",
-        is_flag=True,
-        help="Go on with what is in the --work folder, if anything is, to the same output.",
+        is_flag=True, help="Go on with what is in the --work folder, if anything is, to the same output."
     )
     shard: str | None = option(
-        "--shard",
         metavar="I/N",
         help="Parse the I-th of N parts of the input into the --work folder; when all parts are there, "
         "mbrparse merge writes --output and the other files.",
