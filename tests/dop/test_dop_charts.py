@@ -16,8 +16,7 @@ from mbrparse.experiments.dop.explicit_fragments import explicit_fragments
 from mbrparse.grammar.charts.base.chart import Wanted
 from mbrparse.grammar.charts.base.clock import NO_LIMIT
 from mbrparse.grammar.charts.dop.dop_charts import DopCharts, DopTreeProbability
-from mbrparse.grammar.charts.dop.dop_forest import Memory, dop_forest
-from mbrparse.grammar.charts.dop.dop_passes import dop_inside, dop_outside
+from mbrparse.grammar.charts.dop.dop_forest import Memory, dop_forest, inside_pass, outside_pass
 from mbrparse.grammar.charts.dop.dop_tables import dop_tables
 from mbrparse.grammar.charts.factory import ChartFactory
 from mbrparse.grammar.dop.addressed_treebank import AddressedTreebank, Weighting, address_trees
@@ -273,8 +272,8 @@ def test_a_dead_root_of_an_improbable_sentence_has_no_posterior() -> None:
     starts, ends, labels = np.array([rows[0], (0, length, 1), *rows[1:]], np.int32).T.copy()
     forest = dop_forest(tables, ids, starts, ends, labels)
     values = Memory(tables).values(forest, outside=True)
-    assert -math.inf < dop_inside(tables, forest, values, None, NO_LIMIT.stop) < math.log(5e-324)
-    dop_outside(tables, forest, values, NO_LIMIT.stop)
+    assert -math.inf < inside_pass(tables, forest, values, False, NO_LIMIT.stop) < math.log(5e-324)
+    outside_pass(tables, forest, values, NO_LIMIT.stop)
     roots = np.flatnonzero(forest.end - forest.start == length)
     assert values.posterior[roots] == pytest.approx([1, 0])
 

@@ -95,8 +95,8 @@ def test_samples_are_the_same_whatever_was_asked_before_and_however_they_are_div
     sampler.samples(other, 50, 3)
     charts.fill(list(charts.charts([one])), charts.wanted)
     again = sampler.samples(one, 50, 3)
-    draws = DopSampler(DopCharts(grammar)).draws(one, 3)
-    parts = draws.more(20), draws.more(30)
+    draw = DopSampler(DopCharts(grammar)).drawing(one, 3)
+    parts = draw(20), draw(30)
     for left, right, *divided in zip(first[1:], again[1:], parts[0][1:], parts[1][1:], strict=True):
         assert left.tolist() == right.tolist() == np.concatenate(divided).tolist()
     assert sampler.samples(one, 50, 4).symbol.tolist() != first.symbol.tolist()
@@ -177,7 +177,7 @@ def test_drawing_ends_when_the_leader_is_clear(
     shares: dict[int, float], max_error: float, asked: list[int]
 ) -> None:
     drawing = _Counted(shares)
-    found = leader(drawing, np.arange(5, dtype=np.int32), 1000, max_error)
+    found = leader(drawing.more, np.arange(5, dtype=np.int32), 1000, max_error)
     assert drawing.asked == asked
     assert found.nodes.tolist() == [[0, 2, 1]]
     assert found.estimate.estimate == pytest.approx(shares[1])

@@ -143,7 +143,7 @@ def test_masses_and_consistency_given_brackets(
     forest = consistency.forest(ForestCharts(pcfg), pcfg.encode(words))
     bracketing = data.draw(st.sampled_from(naive_crossing.bracketings(0, n)))
     kept = data.draw(st.sets(st.sampled_from(sorted(bracketing)))) if bracketing else set()
-    closed = forest.cells_across_all(sorted(kept))
+    closed = forest.cells_across(sorted(kept))
     mass = naive_crossing.mass(trees, kept)
     assert forest.mass(closed) == pytest.approx(mass, abs=1e-9)
     found = consistency.joint(forest, closed)
@@ -171,5 +171,5 @@ def test_long_sentences_neither_underflow_nor_overflow() -> None:
     assert found[cell_of(n, 0, n)] == pytest.approx(1.0, abs=1e-9)
     forest = consistency.forest(charts, ids)
     for span in ((0, 2), (10, 200), (150, 299)):
-        mass = forest.mass(forest.cells_across(*span))
+        mass = forest.mass(forest.cells_across([span]))
         assert found[cell_of(n, *span)] == pytest.approx(mass, abs=1e-9)

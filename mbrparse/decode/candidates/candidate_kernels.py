@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -10,6 +10,9 @@ import numpy.typing as npt
 from mbrparse.grammar.charts.base.rule_tables import Ints
 from mbrparse.grammar.charts.forest.top_down_kernels import LEXICAL, UNARY, TopDownForest, drawn_place
 from mbrparse.grammar.kernel import kernel
+
+if TYPE_CHECKING:
+    from mbrparse.grammar.pcfg import FloatArray
 
 Scores = npt.NDArray[np.int64]
 
@@ -31,6 +34,7 @@ def best_derivations(
     """Fill the best of every node and group; rules, and by node its lexical rule, have these scores."""
     score, chosen, nodes = best.score, best.place, len(lexical)
     way_first, way_to, way_rule = forest.way_first, forest.way_to, forest.way_rule
+    edge_first, edge_left, edge_right = forest.edge_first, forest.edge_left, forest.edge_right
     for cell in range(len(forest.node_first) - 1):
         first, last = forest.node_first[cell], forest.node_first[cell + 1]
         cyclic = False
@@ -45,7 +49,11 @@ def best_derivations(
                     continue
                 below = nodes + to
                 if chosen[below] < 0:
-                    _best_edge(forest, to, score, chosen, below)
+                    for edge in range(edge_first[to], edge_first[to + 1]):
+                        # An edge of what has no derivation is one whose values underflow.
+                        left, right = score[edge_left[edge]], score[edge_right[edge]]
+                        if left > NONE and right > NONE and left + right > score[below]:
+                            score[below], chosen[below] = left + right, edge
                 if score[below] == NONE:
                     continue
                 total = rules[way_rule[way]] + score[below]
@@ -67,15 +75,6 @@ def best_derivations(
 
 
 @kernel
-def _best_edge(forest: TopDownForest, group: int, score: Scores, chosen: Ints, below: int) -> None:
-    for edge in range(forest.edge_first[group], forest.edge_first[group + 1]):
-        # An edge of what has no derivation is one whose values underflow.
-        left, right = score[forest.edge_left[edge]], score[forest.edge_right[edge]]
-        if left > NONE and right > NONE and left + right > score[below]:
-            score[below], chosen[below] = left + right, edge
-
-
-@kernel
 def _before(forest: TopDownForest, best: Best, nodes: int, way: int, place: int) -> bool:
     """Whether a binary rule comes before a node's best way so far: by split, then by its children."""
     if forest.way_to[place] < 0:
@@ -92,28 +91,20 @@ def _before(forest: TopDownForest, best: Best, nodes: int, way: int, place: int)
 
 
 @kernel
-def draw(forest: TopDownForest, count: int, random: np.random.Generator) -> tuple[Ints, Ints, Ints, Ints]:
+def draw(
+    forest: TopDownForest, roots: FloatArray, count: int, random: np.random.Generator
+) -> tuple[Ints, Ints, Ints, Ints]:
     """So many derivations: where each one's nodes begin, and their starts, ends and symbols in preorder.
 
-    Shares are here those of a list so far, summed up (``sum_up``).
+    Shares, and those of nodes as ``roots``, are cumulative here, from the first of each list on.
     """
     n = forest.length
-    roots = range(
-        forest.node_first[len(forest.node_first) - 2], forest.node_first[len(forest.node_first) - 1]
-    )
     first = np.zeros(count + 1, np.int32)
     nodes = np.empty((3, (2 * n - 1) * count), np.int32)  # starts, ends, symbols
     stack = np.empty(n + 1, np.int32)
     place = 0
     for derivation in range(count):
-        point = random.random()
-        chosen = -1
-        for node in roots:
-            # The last one with a value takes what rounding leaves over.
-            if forest.root[node] > 0 and (chosen < 0 or point >= 0):
-                chosen = node
-            point -= forest.root[node]
-        stack[0] = chosen
+        stack[0] = drawn_place(roots, 0, len(roots), random.random())
         height = 1
         while height:
             height -= 1

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -33,18 +32,6 @@ class Candidate(NamedTuple):
     preterminals: Sequence[str]
 
 
-class Searching(Protocol):
-    """Finds the k best derivations of a sentence."""
-
-    def k_best(self, terminal_ids: IntArray, k: int) -> KBest: ...
-
-
-class Sampling(Protocol):
-    """Draws derivations of a sentence."""
-
-    def samples(self, terminal_ids: IntArray, count: int, seed: int) -> Samples: ...
-
-
 class CandidateTrees:
     """Lists candidates, the most probable first.
 
@@ -57,28 +44,29 @@ class CandidateTrees:
     def __init__(
         self,
         grammar: PCFG,
-        search: Searching,
-        sampler: Sampling,
+        k_best: Callable[[IntArray, int], KBest],
+        samples: Callable[[IntArray, int, int], Samples],
         probability: Probability,
         options: ParserOptions,
         clock: Clock = NO_LIMIT,
     ) -> None:
-        """``search`` and ``sampler`` list the derivations of a chart, ``grammar`` has their symbols."""
+        """``k_best`` and ``samples`` list a sentence's derivations, ``grammar`` has their symbols."""
         self._options = options
-        self._search, self._sampler = search, sampler
+        self._k_best, self._samples = k_best, samples
         self._probability = probability
         self._labels = grammar.labels
         self._label_ids = grammar.label_ids
         self._clock = clock
         self._hidden = [options.debinarized and is_continuation_label(label) for label in grammar.labels]
-        # The parser and the objective that chooses among them ask for the same ones.
+        # Those of the last sentence: the parser and the objective that chooses among them both need them.
         self._held: tuple[IntArray, list[Candidate]] | None = None
 
     @classmethod
     def of_forests(cls, charts: ForestCharts, options: ParserOptions) -> CandidateTrees:
         """Those of a PCFG's forests."""
         grammar, probability = charts.grammar, TreeProbability(charts.grammar)
-        return cls(grammar, KBestSearch(charts), Sampler(charts), probability, options, charts.clock)
+        k_best, samples = KBestSearch(charts).k_best, Sampler(charts).samples
+        return cls(grammar, k_best, samples, probability, options, charts.clock)
 
     def of_sentence(self, terminal_ids: IntArray) -> list[Candidate]:
         """The candidates of a sentence that has a derivation.
@@ -92,9 +80,9 @@ class CandidateTrees:
     def _listed(self, terminal_ids: IntArray) -> list[Candidate]:
         options = self._options
         if options.k_best is not None:
-            derivations = self._search.k_best(terminal_ids, options.k_best).derivations
+            derivations = self._k_best(terminal_ids, options.k_best).derivations
         else:
-            derivations = self._sampler.samples(terminal_ids, options.samples or 0, options.seed)
+            derivations = self._samples(terminal_ids, options.samples or 0, options.seed)
         exact = self._probability.serves_nary or not options.debinarized
         found: dict[tuple[tuple[int, int, int], ...], Candidate] = {}
         for nodes, first in derivations.trees(self._label_ids):
@@ -126,13 +114,6 @@ class CandidateTrees:
         return [self._labels[label] for label in self._label_ids[symbols].tolist()]
 
 
-def shares(candidates: Sequence[Candidate]) -> list[float]:
-    """Their probabilities, normalized over the candidates."""
-    most = max(candidate.log_prob for candidate in candidates)
-    masses = [math.exp(candidate.log_prob - most) for candidate in candidates]
-    return [mass / sum(masses) for mass in masses]
-
-
 class RiskDecoder:
     """Chooses among the candidates of sentences, for minimum risk (Titov and Henderson 2006).
 
@@ -152,7 +133,9 @@ class RiskDecoder:
         """The best candidate; of equal ones the more probable. Its score is the expected one."""
         candidates = self._candidates.of_sentence(chart.terminal_ids)
         trees = [self._tree(candidate, len(chart.terminal_ids)) for candidate in candidates]
-        expected = self._risk(trees) @ np.array(shares(candidates))
+        log_probs = np.array([candidate.log_prob for candidate in candidates])
+        masses = np.exp(log_probs - log_probs.max())
+        expected = self._risk(trees) @ (masses / masses.sum())
         best = int(np.flatnonzero(expected >= expected.max() * (1 - self._tie))[0])
         chosen = candidates[best]
         constituents = posteriors.expected_nary_constituents() if self._expectations else None

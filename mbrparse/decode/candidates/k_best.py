@@ -28,21 +28,14 @@ class KBest(NamedTuple):
     log_probs: FloatArray
 
 
-class _Scores(NamedTuple):
-    """Those of a grammar's binary and unary rules, and of symbols as roots."""
-
-    rules: Scores
-    unaries: Scores
-    roots: Scores
-
-
 class KBestSearch:
     """Finds the k best derivations of sentences; the forests that it fills may be shared with charts."""
 
     def __init__(self, charts: ForestCharts) -> None:
         self._charts = charts
         tables, unaries = charts.forests.tables, charts.forests.unaries
-        self._scores = _Scores(*map(_of_probabilities, (tables.rule_prob, unaries.rule_prob, tables.root)))
+        # Those of binary and unary rules, and of symbols as roots.
+        self._scores = [_of_probabilities(p) for p in (tables.rule_prob, unaries.rule_prob, tables.root)]
 
     def k_best(self, terminal_ids: IntArray, k: int) -> KBest:
         """The k most probable derivations of a sentence, or all if there are fewer.
@@ -50,7 +43,7 @@ class KBestSearch:
         Raises ChartOverflowError or MemoryError where its forest does not fit, ValueError where it has none.
         """
         forest = top_down_forest(self._charts, terminal_ids)
-        search = _ForestSearch(forest, self._scores, self._charts.clock)
+        search = _ForestSearch(forest, *self._scores, self._charts.clock)
         found = search.root(k)
         nodes = [
             [vertex for vertex, _ in search.vertices(rank) if vertex < search.nodes]
@@ -67,14 +60,16 @@ class KBestSearch:
 class _ForestSearch(LazySearch[int]):
     """The derivations of one sentence; vertices are its forest's nodes, then its groups, then the root."""
 
-    def __init__(self, forest: TopDownForest, scores: _Scores, clock: Clock) -> None:
+    def __init__(
+        self, forest: TopDownForest, rules: Scores, unaries: Scores, roots: Scores, clock: Clock
+    ) -> None:
         self.nodes = len(forest.node_symbol)
         count = self.nodes + len(forest.edge_first) - 1
         super().__init__(count, clock)
-        self._forest, self._scores = forest, scores
+        self._forest, self._rules, self._unaries, self._roots = forest, rules, unaries, roots
         self._top = Best(np.full(count, NONE, np.int64), np.full(count, -1, np.int32))
         self._lexical = _of_probabilities(forest.lexical)
-        best_derivations(forest, scores.rules, scores.unaries, self._lexical, self._top)
+        best_derivations(forest, rules, unaries, self._lexical, self._top)
 
     def _best(self, vertex: int) -> tuple[int, Order]:
         cost = -int(self._top.score[vertex])
@@ -89,7 +84,7 @@ class _ForestSearch(LazySearch[int]):
         return self._of_node(vertex)
 
     def _of_root(self) -> list[Alternative[int]]:
-        forest, roots = self._forest, self._scores.roots
+        forest, roots = self._forest, self._roots
         nodes = np.arange(forest.node_first[-2], forest.node_first[-1])
         symbols = forest.node_symbol[nodes]
         live = (self._top.score[nodes] > NONE) & (roots[symbols] > NONE)
@@ -120,9 +115,9 @@ class _ForestSearch(LazySearch[int]):
             elif to <= UNARY:
                 # After all splits: of equal chains the shorter one.
                 order = forest.length, int(forest.node_symbol[child])
-                found.append(Alternative(-int(self._scores.unaries[rule]), order, (child,)))
+                found.append(Alternative(-int(self._unaries[rule]), order, (child,)))
             else:
-                found.append(Alternative(-int(self._scores.rules[rule]), (), (child,)))
+                found.append(Alternative(-int(self._rules[rule]), (), (child,)))
         return found, best
 
     def _order(self, edge: int) -> Order:

@@ -1,9 +1,9 @@
-"""Lazy search: every vertex's derivations in order, found when they are asked for.
+"""Lazy search: every vertex's derivations in order, found on demand.
 
 Huang and Chiang (2005), algorithm 3. A *vertex* is whatever may be derived in several ways from others: a
 node of a forest, a pair of children over a span, the root. Of the derivation of a vertex that was found last,
 those follow that take the next best derivation of one of its children instead. With unary rules a vertex may
-come below itself: what a child's next derivation asks of a vertex above it is one that the vertex has already
+come below itself: what a child's next derivation needs of a vertex above it has been found already
 (as in the recursive enumeration of paths, Jimenez and Marzal 1999).
 """
 
@@ -73,7 +73,7 @@ class _Vertex(Generic[VertexT]):
 
 
 class LazySearch(ABC, Generic[VertexT]):
-    """The derivations of one sentence; who derives from it says what vertices are made of."""
+    """The derivations of one sentence; subclasses define what vertices are made of."""
 
     def __init__(self, root: VertexT, clock: Clock) -> None:
         self._root = root
@@ -145,14 +145,14 @@ class LazySearch(ABC, Generic[VertexT]):
                 alternative = state.alternatives[last.place]
                 children = alternative.children
                 wanted = _followers(last.ranks)
-                asked = [
+                needed = [
                     (child, one)
                     for ranks in wanted
                     for child, one in zip(children, ranks, strict=True)
                     if one and not self._vertex(child).is_settled(one)
                 ]
-                if asked:
-                    stack.extend(asked)
+                if needed:
+                    stack.extend(needed)
                     continue
                 for ranks in wanted:
                     there = (

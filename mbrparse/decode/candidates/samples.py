@@ -110,7 +110,7 @@ class Sampler:
         forest = top_down_forest(self._charts, terminal_ids)
         sum_up(forest.way_first, forest.way_share)
         sum_up(forest.edge_first, forest.edge_share)
-        return Samples(*draw(forest, count, generator(terminal_ids, seed)))
+        return Samples(*draw(forest, np.cumsum(forest.root), count, generator(terminal_ids, seed)))
 
 
 def generator(terminal_ids: IntArray, seed: int) -> np.random.Generator:

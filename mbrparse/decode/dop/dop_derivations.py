@@ -7,15 +7,20 @@ and of what ends at children before what goes on.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
 import numpy as np
+import numpy.typing as npt
 
 from mbrparse.decode.candidates.k_best import KBest
 from mbrparse.decode.candidates.lazy_search import SCALE, Alternative, LazySearch, Order
 from mbrparse.decode.candidates.samples import Samples, generator
 from mbrparse.grammar.charts.base.clock import NO_LIMIT, Clock
 from mbrparse.grammar.charts.dop.dop_charts import DopCharts, Filled
-from mbrparse.grammar.charts.dop.dop_descent import BEGINS, DopCompositions
+from mbrparse.grammar.charts.dop.dop_descent import BEGINS, DopDescent
 from mbrparse.grammar.charts.dop.dop_draws import Sums, dop_draw
+from mbrparse.grammar.charts.dop.dop_forest import root_masses
 from mbrparse.grammar.pcfg import IntArray
 
 # A node and the address that a fragment goes on with there, or BEGINS.
@@ -52,31 +57,58 @@ class _DopSearch(LazySearch[_Vertex]):
 
     def __init__(self, filled: Filled, k: int, clock: Clock) -> None:
         super().__init__(_ROOT, clock)
-        self._chart = DopCompositions(filled.tables, filled.forest, filled.values)
+        self._descent = DopDescent(filled.tables, filled.forest, filled.values)
         self._most = k
-        self._costs: dict[_Vertex, int] = {}  # of the best derivations of vertices that some composition has
+        self._costs: dict[_Vertex, int] = {}  # of the best derivations of vertices that some alternative has
 
     def _best(self, vertex: _Vertex) -> tuple[int, Order]:
         return self._costs[vertex], ()
 
     def _alternatives(self, vertex: _Vertex) -> tuple[list[Alternative[_Vertex]], int | None]:
         node, address = vertex
+        found: list[Alternative[_Vertex]] = []
         if vertex == _ROOT:
-            compositions = self._chart.roots()
-        elif self._chart.is_leaf(node):
-            return [Alternative(self._costs[vertex], (0,), ())], None
+            for root, weight, best in _rows(*self._descent.roots()):
+                self._add(found, weight, [((root, BEGINS), best)])
+        elif self._descent.is_leaf(node):
+            found.append(Alternative(self._costs[vertex], (0,), ()))
         # No more of them than derivations are wanted.
         elif address == BEGINS:
-            compositions = self._chart.begun(node, self._most)
+            for at, weight, best in _rows(*self._descent.fragments(node, self._most)):
+                self._add(found, weight, [((node, at), best)])
         else:
-            compositions = self._chart.splits(node, address, self._most)
-        found = []
-        for place, composition in enumerate(compositions):
-            parts = composition.parts
-            children = tuple((part.node, part.address) for part in parts)
-            self._costs.update(zip(children, (_cost(part.log_best) for part in parts), strict=True))
-            found.append(Alternative(_cost(composition.log_weight), (place,), children))
+            self._add_splits(found, node, address)
         return found, None
+
+    def _add_splits(self, found: list[Alternative[_Vertex]], node: int, address: int) -> None:
+        """Add the best splits of an address, where fragments end at the children or go on."""
+        keep = self._descent.log_keep(address)
+        left, right = self._descent.sides(node, address)
+        scores = (left.scores[:, :, None] + right.scores[:, None, :]).ravel()
+        order = np.argsort(-scores, kind="stable")[: self._most]
+        for place in order[scores[order] > -np.inf].tolist():
+            split, *chosen = place >> 2, place >> 1 & 1, place & 1
+            weight, children = keep, []
+            for side, goes_on in zip((left, right), chosen, strict=True):
+                weight += 0.0 if goes_on else side.log_cut
+                child = int(side.nodes[split])
+                children.append(((child, side.address if goes_on else BEGINS), side.logs[split, goes_on]))
+            self._add(found, weight, children)
+
+    def _add(
+        self,
+        found: list[Alternative[_Vertex]],
+        log_weight: float,
+        children: Sequence[tuple[_Vertex, float]],
+    ) -> None:
+        """Add an alternative, made of children whose best derivations have these logarithms."""
+        self._costs.update((child, _cost(log_best)) for child, log_best in children)
+        vertices = tuple(child for child, _ in children)
+        found.append(Alternative(_cost(log_weight), (len(found),), vertices))
+
+
+def _rows(*columns: npt.NDArray[Any]) -> Iterator[tuple[Any, ...]]:
+    return zip(*(column.tolist() for column in columns), strict=True)
 
 
 class DopSampler:
@@ -93,33 +125,28 @@ class DopSampler:
         and on nothing else. Raises ChartOverflowError or MemoryError where a chart does not fit,
         TimeLimitError, ValueError where there is no derivation.
         """
-        return self.draws(terminal_ids, seed).more(count)
+        return self.drawing(terminal_ids, seed)(count)
 
-    def draws(self, terminal_ids: IntArray, seed: int) -> Draws:
-        """The same in parts: what is drawn is the same however it is divided."""
-        return Draws(self._charts.filled(terminal_ids), self._clock, seed)
+    def drawing(self, terminal_ids: IntArray, seed: int) -> Callable[[int], Samples]:
+        """What draws so many more derivations of a sentence, while the charts hold its values.
 
+        What is drawn is the same however it is divided. Raises as ``samples``.
+        """
+        filled, length = self._charts.filled(terminal_ids), len(terminal_ids)
+        tables, forest, values = filled.tables, filled.forest, filled.values
+        nodes, masses, _ = root_masses(tables, forest, values)
+        visited = np.zeros(len(forest.group), np.bool_)
+        by_expansion, by_address = np.empty(len(forest.rule)), np.empty(values.value.size)
+        sums = Sums(nodes, np.cumsum(masses), visited, by_expansion, by_address)
+        random = generator(terminal_ids, seed)
 
-class Draws:
-    """One sentence's derivations, some at a time."""
+        def draw(count: int) -> Samples:
+            drawn = np.empty((count, 2 * length - 1), np.int32)
+            dop_draw(tables, forest, values, sums, drawn, random, self._clock.stop)
+            self._clock.check()
+            return _samples(filled, drawn.ravel(), length)
 
-    def __init__(self, filled: Filled, clock: Clock, seed: int) -> None:
-        self._filled = filled
-        self._clock = clock
-        self._length = len(filled.terminal_ids)
-        at = np.full(len(filled.forest.group), -1, np.int64)
-        self._sums = Sums(at, np.empty(0), np.empty(0, np.int64), np.empty(0), np.zeros(2, np.int64))
-        self._random = generator(filled.terminal_ids, seed)
-
-    def more(self, count: int) -> Samples:
-        """So many more, while the charts hold the sentence; raises TimeLimitError."""
-        filled, forest = self._filled, self._filled.forest
-        drawn = np.empty((count, 2 * self._length - 1), np.int32)
-        self._sums = dop_draw(
-            filled.tables, forest, filled.values, self._sums, drawn, self._random, self._clock.stop
-        )
-        self._clock.check()
-        return _samples(filled, drawn.ravel(), self._length)
+        return draw
 
 
 def _samples(filled: Filled, nodes: IntArray, length: int) -> Samples:

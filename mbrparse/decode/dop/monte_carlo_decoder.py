@@ -3,27 +3,26 @@
 Of the trees that derivations make, or their brackets, the commonest is returned (Monte Carlo after Bod 1993);
 of the trees that cross nothing, the binary completion of a sampled tree that crosses nothing of most samples.
 
-Drawing ends when it is clear that the leading tree leads. Its standard error, sqrt(p (1 - p) / N), does not
-say that: it is smallest where there are many trees of small probability to choose from, which is where the
-leader is most in doubt. A tree of probability q < p is drawn as often as one of probability p, or more often,
-with a probability of no more than (1 - (sqrt p - sqrt q)^2)^N (Chernoff's bound, for multinomial counts).
-``leader_error`` is the sum of that over all other trees drawn, frequencies standing for probabilities;
-drawing ends once it is no more than asked. It is an estimate, and so looked at seldom: after 100 samples,
-200, 400 and so on.
+Drawing ends when the leading tree is known to lead. Its standard error, sqrt(p (1 - p) / N), does not show
+that: it is smallest where there are many trees of small probability, and there the leader is most in doubt.
+A tree of probability q < p is drawn as often as one of probability p, or more often, with a probability of no
+more than (1 - (sqrt p - sqrt q)^2)^N (Chernoff's bound, for multinomial counts). ``leader_error`` is the sum
+of that over all other trees drawn, frequencies standing for probabilities; drawing ends once it is no more
+than the maximum. It is an estimate, hence computed rarely: after 100 samples, 200, 400 and so on.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 
 from mbrparse.decode.base.decoders import Decoded, Estimate
 from mbrparse.decode.base.objectives import Item, Objective
 from mbrparse.decode.base.parser_options import ParserOptions
-from mbrparse.decode.base.span_posteriors import Posteriors
+from mbrparse.decode.base.span_posteriors import Posteriors, SentenceChart
 from mbrparse.decode.candidates.samples import Samples
 from mbrparse.decode.dop.dop_derivations import DopSampler
 from mbrparse.decode.free.free_decoder import LEAST, best_preterminals
@@ -34,12 +33,6 @@ from mbrparse.grammar.pcfg import PCFG, FloatArray, IntArray
 MAX_SAMPLES = 1000
 MAX_ERROR = 0.01
 _FIRST = 100
-
-
-class Drawing(Protocol):
-    """Derivations of one sentence, some at a time."""
-
-    def more(self, count: int) -> Samples: ...
 
 
 class Leader(NamedTuple):
@@ -54,39 +47,31 @@ class Leader(NamedTuple):
     estimate: Estimate
 
 
-class _Tree:
-    """One of the trees, and what was drawn of it."""
-
-    def __init__(self, nodes: Ints) -> None:
-        self.nodes = nodes
-        self.count = 0
-        self.symbols: list[Ints] = []
-
-
-def leader(draws: Drawing, name: Ints, max_samples: int, max_error: float) -> Leader:
+def leader(draw: Callable[[int], Samples], name: Ints, max_samples: int, max_error: float) -> Leader:
     """Draw no more than so many, until the leader's error is no more than ``max_error`` (0: all of them).
 
-    ``name`` [symbol] is what trees show of a symbol (``Samples.trees``).
+    ``draw`` draws so many derivations, ``name`` [symbol] is what trees show of a symbol (``Samples.trees``).
     """
-    trees: dict[bytes, _Tree] = {}
+    # By tree: its nodes, and the preterminals of each sample of it.
+    trees: dict[bytes, tuple[Ints, list[Ints]]] = {}
     drawn = 0
     while True:
         count = min(max(drawn, _FIRST), max_samples - drawn) if max_error > 0 else max_samples
-        samples = draws.more(count)
+        samples = draw(count)
         drawn += count
         preterminals = samples.symbol[~samples.constituents()].reshape(count, -1)
         for tree in samples.trees(name):
-            known = trees.setdefault(tree.nodes.tobytes(), _Tree(tree.nodes))
-            known.count += len(tree.drawn)
-            known.symbols.append(preterminals[tree.drawn])
-        best = max(trees.values(), key=lambda tree: tree.count)
-        others = np.array([tree.count for tree in trees.values() if tree is not best], np.float64)
-        error = leader_error(best.count, others, drawn)
+            _, symbols = trees.setdefault(tree.nodes.tobytes(), (tree.nodes, []))
+            symbols.extend(preterminals[tree.drawn])
+        best = max(trees.values(), key=lambda tree: len(tree[1]))
+        others = np.array([len(tree[1]) for tree in trees.values() if tree is not best], np.float64)
+        error = leader_error(len(best[1]), others, drawn)
         if error <= max_error or drawn >= max_samples:
-            break
-    share = best.count / drawn
-    estimate = Estimate(share, math.sqrt(share * (1 - share) / drawn), error, drawn)
-    return Leader(best.nodes, np.concatenate(best.symbols), estimate)
+            return Leader(best[0], np.array(best[1]), _estimate(len(best[1]) / drawn, error, drawn))
+
+
+def _estimate(share: float, error: float | None, drawn: int) -> Estimate:
+    return Estimate(share, math.sqrt(share * (1 - share) / drawn), error, drawn)
 
 
 def leader_error(count: float, others: FloatArray, drawn: int) -> float:
@@ -97,13 +82,6 @@ def leader_error(count: float, others: FloatArray, drawn: int) -> float:
     """
     apart = (math.sqrt(count / drawn) - np.sqrt(others / drawn)) ** 2
     return min(float(np.sum((1 - apart) ** drawn)), 1.0)
-
-
-class SampledChart(Protocol):
-    """A chart that samples can be drawn from."""
-
-    length: int
-    terminal_ids: IntArray
 
 
 class MonteCarloDecoder:
@@ -118,7 +96,7 @@ class MonteCarloDecoder:
         constituent: Ints,
         options: ParserOptions,
     ) -> None:
-        """``samples_of`` has the samples that posteriors are told from, as many as may be.
+        """``samples_of`` draws the samples that posteriors are estimated from, the maximal number.
 
         ``constituent`` [symbol] is -1 for what is no constituent.
         """
@@ -128,39 +106,32 @@ class MonteCarloDecoder:
         self._constituent = constituent
         self._labels = grammar.labels
         self._label_ids = grammar.label_ids
-        self._bracket = np.zeros(len(grammar.symbols), np.int32)
-        self._seed = options.seed
-        self._most = options.max_samples or MAX_SAMPLES
-        self._error = MAX_ERROR if options.max_error is None else options.max_error
+        self._options = options
 
-    def decode(self, chart: SampledChart, posteriors: Posteriors) -> list[Decoded]:
+    def decode(self, chart: SentenceChart, posteriors: Posteriors) -> list[Decoded]:
         """The best trees found."""
         return [self._decoded(objective, chart, posteriors) for objective in self._objectives]
 
-    def _decoded(self, objective: Objective, chart: SampledChart, posteriors: Posteriors) -> Decoded:
+    def _decoded(self, objective: Objective, chart: SentenceChart, posteriors: Posteriors) -> Decoded:
         if objective.weight(Item.CONSISTENT_TREE):
             return self._uncrossed(chart, posteriors)
-        if objective.weight(Item.PROJECTED_TREE):
-            found = self._leader(chart, self._label_ids)
-            named = [(start, end, self._labels[label]) for start, end, label in found.nodes.tolist()]
-            preterminals = self._preterminals(found)
-            return Decoded(named, preterminals, found.estimate.estimate, estimate=found.estimate)
-        found = self._leader(chart, self._bracket)
-        brackets = [(start, end) for start, end, _ in found.nodes.tolist()]
-        spans = spans_of(brackets, chart.length, posteriors)
-        known = best_preterminals(posteriors)
-        return Decoded(spans, known, found.estimate.estimate, estimate=found.estimate)
+        labelled = bool(objective.weight(Item.PROJECTED_TREE))
+        options, name = self._options, self._label_ids if labelled else np.zeros_like(self._label_ids)
+        error = MAX_ERROR if options.max_error is None else options.max_error
+        draw = self._sampler.drawing(chart.terminal_ids, options.seed)
+        nodes, symbols, estimate = leader(draw, name, options.max_samples or MAX_SAMPLES, error)
+        if labelled:
+            named = [(start, end, self._labels[label]) for start, end, label in nodes.tolist()]
+            return Decoded(named, self._preterminals(symbols), estimate.estimate, estimate=estimate)
+        spans = spans_of([(start, end) for start, end, _ in nodes.tolist()], chart.length, posteriors)
+        return Decoded(spans, best_preterminals(posteriors), estimate.estimate, estimate=estimate)
 
-    def _leader(self, chart: SampledChart, name: Ints) -> Leader:
-        draws = self._sampler.draws(chart.terminal_ids, self._seed)
-        return leader(draws, name, self._most, self._error)
-
-    def _preterminals(self, found: Leader) -> list[str]:
+    def _preterminals(self, symbols: Ints) -> list[str]:
         """The commonest of each position among the samples of a tree; of equally common ones the first."""
-        columns = self._label_ids[found.symbols].T
+        columns = self._label_ids[symbols].T
         return [self._labels[int(np.bincount(column).argmax())] for column in columns]
 
-    def _uncrossed(self, chart: SampledChart, posteriors: Posteriors) -> Decoded:
+    def _uncrossed(self, chart: SentenceChart, posteriors: Posteriors) -> Decoded:
         samples, length = self._samples_of(chart.terminal_ids), chart.length
         gains = np.log(np.maximum(posteriors.consistent, LEAST))
         tree, share = bracketing(gains, length), 1.0
@@ -168,6 +139,5 @@ class MonteCarloDecoder:
         if length > 2:
             best = completions(samples.trees(self._constituent), gains, length)[0]
             tree, share = best.tree, best.uncrossed / drawn
-        estimate = Estimate(share, math.sqrt(share * (1 - share) / drawn), None, drawn)
         spans = spans_of(tree, length, posteriors)
-        return Decoded(spans, best_preterminals(posteriors), share, estimate=estimate)
+        return Decoded(spans, best_preterminals(posteriors), share, estimate=_estimate(share, None, drawn))

@@ -91,8 +91,9 @@ class DopDecoders(GrammarDecoders):
         from mbrparse.decode.dop.dop_derivations import DopKBestSearch
         from mbrparse.grammar.charts.dop.dop_charts import DopTreeProbability
 
-        search, probability = DopKBestSearch(self.charts, self.clock), DopTreeProbability(self._dop)
-        return CandidateTrees(self.grammar, search, self._sampler, probability, self.options, self.clock)
+        k_best, samples = DopKBestSearch(self.charts, self.clock).k_best, self._sampler.samples
+        probability = DopTreeProbability(self._dop)
+        return CandidateTrees(self.grammar, k_best, samples, probability, self.options, self.clock)
 
     @cached_property
     def _sampler(self) -> DopSampler:

@@ -67,7 +67,7 @@ class Uncrossed:
         """The same with one more bracket fixed, and what it cost."""
         consistency, forest, weight = self._consistency, known.forest, known.weight
         cost = 3 * forest.cost
-        closed = known.closed | forest.cells_across(*bracket)
+        closed = known.closed | forest.cells_across([bracket])
         if consistency.one_pass:
             mass, given = forest.conditioned(closed)
             masses = weight * consistency.joint_of(forest, mass, given)
@@ -102,7 +102,7 @@ class Uncrossed:
 
     def mass(self, known: Known, tree: list[Span]) -> float:
         """The probability that nothing crosses any of them."""
-        return known.weight * known.forest.mass(known.closed | known.forest.cells_across_all(tree))
+        return known.weight * known.forest.mass(known.closed | known.forest.cells_across(tree))
 
 
 class KnownTree(NamedTuple):

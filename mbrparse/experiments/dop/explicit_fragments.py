@@ -1,4 +1,4 @@
-"""All fragments of a treebank one by one, as Bod (1993) parses with them: what the reduction stands for.
+"""All fragments of a treebank one by one, as Bod (1993) parses with them, which the reduction represents.
 
 Each different fragment is there once, as rules: its root's label over its children, with its share of all
 that is weighed under that label; and every node inside it a symbol with one rule, of probability one, that
@@ -11,14 +11,19 @@ Bod's chart has not: kinder to fragments, and half the way to the reduction.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+import math
 from dataclasses import replace
+from typing import Any
 
 from mbrparse.grammar.dop.addressed_treebank import NO_CHILD, AddressedTreebank
 from mbrparse.grammar.dop.dop_grammar import number_of_fragments
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.rules import Rule, quote, relative_frequencies
 from mbrparse.io.errors import GrammarError
+
+#: A label and its children: terminals (``~t``), labels where the fragment ends, or parts where it goes on.
+_Fragment = tuple[Any, ...]
+_Part = int | _Fragment
 
 #: More than this are refused: each costs some hundred bytes, and every sentence time.
 MOST = 1_000_000
@@ -42,93 +47,52 @@ def explicit_fragments(treebank: AddressedTreebank, shared: bool = False) -> PCF
             f"{number} fragments, of which {MOST} at most are written one by one",
             remedy="give a smaller depth, or fewer trees",
         )
-    fragments = _Fragments(treebank)
-    terminals = list(map(quote, treebank.terminals))
-    numbers = itertools.count(1)
+    labels, terminals = treebank.labels, list(map(quote, treebank.terminals))
+    numbers: dict[_Fragment, int] = {}
     counts: dict[Rule, float] = {}
-    for root, weight in fragments.weights.items():
-        stack = [(treebank.labels[fragments.label(root)], root, weight)]
+    parts = 0
+    for root, weight in _weights(treebank).items():
+        stack = [(labels[root[0]], root, weight)]
         while stack:
             parent, fragment, count = stack.pop()
             children = []
-            for child in fragments.children(fragment):
-                if child < 0:
-                    children.append(terminals[~child])
-                elif child % 2 == 0:
-                    children.append(treebank.labels[child // 2])
-                else:
-                    part = child // 2
-                    place = part if shared else next(numbers)
-                    children.append(f"{treebank.labels[fragments.label(part)]}~{place}")
-                    stack.append((children[-1], part, 1.0))
+            for child in fragment[1:]:
+                if isinstance(child, int):
+                    children.append(terminals[~child] if child < 0 else labels[child])
+                    continue
+                parts += 1
+                number = numbers.setdefault(child, parts) if shared else parts
+                children.append(f"{labels[child[0]]}~{number}")
+                stack.append((children[-1], child, 1.0))
             counts[Rule(parent, tuple(children))] = count
     rules = relative_frequencies(treebank.terminal_kind, treebank.start, counts)
     return PCFG.from_rules(replace(rules, unknown=treebank.unknown))
 
 
-class _Fragments:
-    """The different fragments by number: a label and two children.
-
-    A child is a terminal (~t), an open node (twice its label), or goes on as a smaller fragment (twice its
-    number and one). ``weights`` has what each weighs of those that begin at a node of the treebank.
-    """
-
-    def __init__(self, treebank: AddressedTreebank) -> None:
-        self._numbers: dict[tuple[int, int, int], int] = {}
-        self._rows: list[tuple[int, int, int]] = []
-        self._share: list[float] = []
-        self._half = 0.5 if treebank.weighting == "bonnema" else 1.0
-        at = self._by_address(treebank)
-        self.weights: dict[int, float] = {}
-        for mine, count in zip(at, treebank.count.tolist(), strict=True):
-            whole = 1.0 if treebank.weighting == "plain" else sum(self._share[one] for one in mine)
-            for one in mine:
-                self.weights[one] = self.weights.get(one, 0.0) + count * self._share[one] / whole
-
-    def label(self, fragment: int) -> int:
-        """Of its root."""
-        return self._rows[fragment][0]
-
-    def children(self, fragment: int) -> Iterator[int]:
-        """One of a preterminal, else two."""
-        return (child for child in self._rows[fragment][1:] if child != NO_CHILD)
-
-    def _by_address(self, treebank: AddressedTreebank) -> list[list[int]]:
-        """The fragments at the root of each address."""
-        rows = list(
-            zip(treebank.label.tolist(), treebank.left.tolist(), treebank.right.tolist(), strict=True)
-        )
-        depth = treebank.bound
-        if depth is None:
-            found: list[list[int]] = []
-            for row in rows:  # children before parents
-                found.append(self._at(row, rows, found))
-            return found
-        found = [[] for _ in rows]
-        for _ in range(depth):
-            found = [self._at(row, rows, found) for row in rows]
-        return found
-
-    def _at(
-        self, row: tuple[int, int, int], rows: Sequence[tuple[int, int, int]], below: Sequence[list[int]]
-    ) -> list[int]:
-        """The fragments of a node, those of its children being known."""
-
-        def ways(child: int) -> list[int]:
-            if child < 0 or child == NO_CHILD:
-                return [child]
-            return [2 * rows[child][0], *(2 * part + 1 for part in below[child])]
-
-        label, left, right = row
-        return [self._number(label, first, second) for first in ways(left) for second in ways(right)]
-
-    def _number(self, label: int, left: int, right: int) -> int:
-        number = self._numbers.setdefault((label, left, right), len(self._rows))
-        if number == len(self._rows):
-            self._rows.append((label, left, right))
-            share = 1.0
-            for child in self.children(number):
-                if child >= 0:
-                    share *= self._half * (self._share[child // 2] if child % 2 else 1.0)
-            self._share.append(share)
-        return number
+def _weights(treebank: AddressedTreebank) -> dict[_Fragment, float]:
+    """The different fragments, and what each weighs of those that begin at a node of the treebank."""
+    half = 0.5 if treebank.weighting == "bonnema" else 1.0
+    rows, labels = list(treebank.rows()), treebank.label.tolist()
+    # By address, the fragments at its root and the share of each.
+    at: list[dict[_Fragment, float]] = [{} for _ in rows]
+    for _ in range(treebank.bound or 1):
+        # Each round makes fragments of one more depth; without a bound, children come before parents.
+        below = at if treebank.bound is None else at.copy()
+        for address, (label, left, right, _) in enumerate(rows):
+            ways: list[list[tuple[_Part, float]]] = []
+            for child in (left, right):
+                if child < 0:
+                    ways.append([(child, 1.0)])
+                elif child != NO_CHILD:
+                    parts = ((part, half * share) for part, share in below[child].items())
+                    ways.append([(labels[child], half), *parts])
+            at[address] = {
+                (label, *(part for part, _ in chosen)): math.prod(share for _, share in chosen)
+                for chosen in itertools.product(*ways)
+            }
+    weights: dict[_Fragment, float] = {}
+    for fragments, (_, _, _, count) in zip(at, rows, strict=True):
+        whole = 1.0 if treebank.weighting == "plain" else sum(fragments.values())
+        for fragment, share in fragments.items():
+            weights[fragment] = weights.get(fragment, 0.0) + count * share / whole
+    return weights

@@ -142,35 +142,24 @@ class SpeedTrial:
         refused = [parse.reason for parse in parses if parse.reason is not None]
         if refused:
             raise ChartOverflowError(refused[0])
-        row = {
-            "rules": _size(grammar),
-            "recall": seconds / len(sentences),
-            "samples": self._sampling(grammar, [parse.terminal_ids for parse in parses]),
-        }
-        return row, [parse.log_prob for parse in parses]
-
-    def _sampling(self, grammar: Grammar, sentences: Sequence[IntArray]) -> float:
-        """Seconds for charts, samples, and counting the trees among them."""
         sampler: Sampler | DopSampler
-        labels = grammar.pcfg.label_ids
         if isinstance(grammar, DopGrammar):
-            sampler = DopSampler(DopCharts(grammar))
+            # An address stands for eight rules.
+            rules, sampler = len(grammar.fragments.label), DopSampler(DopCharts(grammar))
         else:
-            sampler = Sampler(ForestCharts(grammar.pcfg))
+            rules, sampler = len(grammar.pcfg.parent), Sampler(ForestCharts(grammar.pcfg))
+        ids = [parse.terminal_ids for parse in parses]
 
         def draw(some: Sequence[IntArray]) -> None:
-            for ids in some:
-                sampler.samples(ids, self.samples, self.design.seed).trees(labels)
+            for one in some:
+                sampler.samples(one, self.samples, self.design.seed).trees(grammar.pcfg.label_ids)
 
-        draw([max(sentences, key=len)])  # kernels are loaded, and memory taken
+        draw([max(ids, key=len)])  # kernels are loaded, and memory taken
         began = time.process_time()
-        draw(sentences)
-        return (time.process_time() - began) / len(sentences)
-
-
-def _size(grammar: Grammar) -> int:
-    """The number of binary rules, or of addresses, which stand for eight each."""
-    return len(grammar.fragments.label) if isinstance(grammar, DopGrammar) else len(grammar.pcfg.parent)
+        draw(ids)
+        sampling = (time.process_time() - began) / len(ids)
+        row = {"rules": rules, "recall": seconds / len(ids), "samples": sampling}
+        return row, [parse.log_prob for parse in parses]
 
 
 def speed_table(result: dict[str, Any], samples: int) -> Grid:
@@ -178,8 +167,7 @@ def speed_table(result: dict[str, Any], samples: int) -> Grid:
     rows = [["ms a sentence", "rules", "labelled recall", f"{samples} samples"]]
     for name in ROWS:
         row = result["rows"][name]
-        spent = (f"{1e3 * seconds:.2f}" for seconds in (row["recall"], row["samples"]))
-        rows.append([name, str(row["rules"]), *spent])
+        rows.append([name, str(row["rules"]), f"{1e3 * row['recall']:.2f}", f"{1e3 * row['samples']:.2f}"])
     return grid_of(rows)
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
+
+import pandas as pd
 
 from mbrparse.evaluate.profiles.counts import SentenceCounts
 from mbrparse.evaluate.tables.count_table import Columns
@@ -21,7 +23,7 @@ from mbrparse.treebank.corpora import SourceTree
 DOUBLINGS = 5
 DEPTHS = (1, 2, 3, 4, 5, 6)
 _DECODER = "labelled-recall"
-#: What a point says.
+#: The criteria of each point.
 CURVE_CRITERIA = ("labelled_tree", "labelled_recall")
 
 
@@ -74,9 +76,9 @@ class CurveTrial:
         return {name: found[name].tolist()[0] for name in CURVE_CRITERIA}
 
 
-#: What the first column of a curve's table is called.
+#: The heading of the first column of a curve's table.
 HEADINGS = {"sizes": "training sentences", "depths": "depth of fragments"}
-# A colour and a dash for each model, told apart in grey too.
+# A colour and a dash for each model: they differ in grey too.
 _STYLES = {
     "PCFG": ("#6b6b6b", ":"),
     "DOP-plain": ("#b2472e", "-"),
@@ -85,68 +87,49 @@ _STYLES = {
 }
 
 
-class Point(NamedTuple):
-    """A curve ("sizes", "depths"), a model, the place on the curve, and each criterion over the splits."""
-
-    curve: str
-    model: str
-    place: int
-    rates: dict[str, Summary]
-
-
-def points(done: Sequence[tuple[CurveTrial, Sequence[dict[str, Any]]]]) -> list[Point]:
-    """Every point of both curves, from the results of each model."""
+def points(done: Sequence[tuple[CurveTrial, Sequence[dict[str, Any]]]]) -> pd.DataFrame:
+    """Every point of both curves, from the results of each model: the criteria's figures over the splits."""
     found = []
     for curve in HEADINGS:
         for trial, results in done:
             for at, place in enumerate(trial.places[curve]):
-                summary = {
-                    name: summarize([result[curve][at][name] for result in results])
-                    for name in CURVE_CRITERIA
-                }
-                found.append(Point(curve, trial.model.name, place, summary))
-    return found
+                for name in CURVE_CRITERIA:
+                    summary = summarize([result[curve][at][name] for result in results])
+                    found.append((curve, trial.model.name, place, name, *summary))
+    return pd.DataFrame(found, columns=["curve", "model", "place", "criterion", *Summary._fields])
 
 
-def curve_table(found: Sequence[Point], curve: str) -> Grid:
+def curve_table(found: pd.DataFrame, curve: str) -> Grid:
     """A row for each place on a curve, a column for each model: labelled tree and recall, per cent."""
-    at = {(point.model, point.place): point.rates for point in found if point.curve == curve}
-    models = list(dict.fromkeys(model for model, _ in at))
+    means = 100 * found[found["curve"] == curve].set_index(["model", "place", "criterion"])["mean"]
+    models, places = (means.index.unique(level) for level in ("model", "place"))
     rows = [[HEADINGS[curve], *models]]
-    for place in dict.fromkeys(place for _, place in at):
-        means = [[100 * at[model, place][name].mean for name in CURVE_CRITERIA] for model in models]
-        rows.append([str(place), *(f"{tree:.1f} / {recall:.1f}" for tree, recall in means)])
+    for place in places:
+        cells = ([means[model, place, name] for name in CURVE_CRITERIA] for model in models)
+        rows.append([str(place), *(f"{tree:.1f} / {recall:.1f}" for tree, recall in cells)])
     return grid_of(rows)
 
 
-def curve_data(found: Sequence[Point]) -> Grid:
-    """The same for programs, 0 to 1, with the spread over the splits."""
-    rows: list[list[object]] = [["curve", "model", "place", "criterion", *Summary._fields]]
-    for point in found:
-        rows += [[*point[:3], name, *point.rates[name]] for name in CURVE_CRITERIA]
-    return grid_of(rows)
-
-
-def draw(found: Sequence[Point], paths: Sequence[Path], title: str) -> None:
+def draw(found: pd.DataFrame, paths: Sequence[Path], title: str) -> None:
     """Mean labelled recall along both curves; that of the PCFG is a level beside the depths."""
     figure, axes = plotting().subplots(1, 2, figsize=(10, 4.2), layout="constrained")
+    recall = found[found["criterion"] == "labelled_recall"]
     for panel, curve in zip(axes, HEADINGS, strict=True):
         for model, (colour, dash) in _STYLES.items():
-            mine = [point for point in found if (point.curve, point.model) == (curve, model)]
-            means = [100 * point.rates["labelled_recall"].mean for point in mine]
             style = {"color": colour, "linestyle": dash, "linewidth": 1.8}
-            if means:
-                panel.plot([point.place for point in mine], means, marker=".", label=model, **style)
+            mine = recall[(recall["curve"] == curve) & (recall["model"] == model)]
+            if len(mine):
+                panel.plot(mine["place"], 100 * mine["mean"], marker=".", label=model, **style)
         panel.set(xlabel=HEADINGS[curve], ylabel="labelled recall, per cent")
         tidy(panel)
-    sizes = sorted({point.place for point in found if point.curve == "sizes"})
+    pcfg = recall[(recall["curve"] == "sizes") & (recall["model"] == "PCFG")]
+    sizes = pcfg["place"].tolist()
     axes[0].set_xscale("log")
     axes[0].set_xticks(sizes, map(str, sizes))
     axes[0].minorticks_off()
     axes[0].legend(loc="lower right", frameon=False)
-    [level] = [p.rates["labelled_recall"].mean for p in found if p[:3] == ("sizes", "PCFG", sizes[-1])]
     colour, dash = _STYLES["PCFG"]
-    axes[1].axhline(100 * level, color=colour, linestyle=dash, linewidth=1.4)
+    axes[1].axhline(100 * pcfg["mean"].iloc[-1], color=colour, linestyle=dash, linewidth=1.4)
     axes[1].set(xticks=DEPTHS)
     figure.suptitle(title, fontsize=11)
     save(figure, paths, dpi=130)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import NamedTuple
 
-from mbrparse.evaluate.tables.grids import csv_grid
+import pandas as pd
+
 from mbrparse.evaluate.tables.significance_report import LEGEND
 from mbrparse.experiments.dop.fragment_speed import (
     SpeedTrial,
@@ -16,22 +16,8 @@ from mbrparse.experiments.dop.fragment_speed import (
     speed_table,
     speed_title,
 )
-from mbrparse.experiments.dop.learning_curves import (
-    HEADINGS,
-    CurveTrial,
-    curve_data,
-    curve_table,
-    draw,
-    points,
-)
-from mbrparse.experiments.dop.model_tables import (
-    judge,
-    model_data,
-    model_table,
-    paired_data,
-    paired_table,
-    split_data,
-)
+from mbrparse.experiments.dop.learning_curves import HEADINGS, CurveTrial, curve_table, draw, points
+from mbrparse.experiments.dop.model_tables import judge, model_data, model_table, paired_data, paired_table
 from mbrparse.experiments.dop.model_trial import Design, Model, ModelTrial, Search
 from mbrparse.experiments.trial_runs import write_table
 from mbrparse.grammar.dop.addressed_treebank import Weighting
@@ -64,13 +50,8 @@ class SpeedLimits:
     sentences: int = 50
 
 
-class _Work(NamedTuple):
-    """Runs of one trial in their folder, and what their results depend on."""
-
-    name: str
-    trial: Trial
-    runs: int
-    settings: Settings
+#: By the name of their folder trials, how many runs of each there are, and what results depend on.
+_Works = dict[str, tuple[Trial, int, Settings]]
 
 
 def compare_models(
@@ -105,18 +86,17 @@ def compare_models(
     models = (Model(), *map(Model, dict.fromkeys(weightings)))
     common = {**asdict(design), "trees": fingerprint([tree.tree for tree in trees])}
     trials = [CurveTrial(trees, design, model, search) for model in models]
-    works = [
-        _Work(model.name, ModelTrial(trees, design, model, search), runs, common | model.settings(search))
+    works: _Works = {
+        model.name: (ModelTrial(trees, design, model, search), runs, common | model.settings(search))
         for model in models
-    ]
+    }
     if curves:
-        for trial in trials:
-            works.append(_Work(_of_curves(trial.model), trial, runs, common | trial.settings))
+        works |= {_of_curves(trial.model): (trial, runs, common | trial.settings) for trial in trials}
     if speed is not None:
         bod = SpeedTrial(trees, design, speed.fragments, speed.sentences, search.samples)
-        works.append(_Work("speed", bod, 1, common | bod.settings))
-    found_of: dict[str, dict[int, Result]] = {work.name: {} for work in works}
-    total = sum(work.runs for work in works)
+        works["speed"] = bod, 1, common | bod.settings
+    found_of: dict[str, dict[int, Result]] = {name: {} for name in works}
+    total = sum(count for _, count, _ in works.values())
     for name, run, result in progress(_done(works, folder, jobs, log), "splits", total):
         found_of[name][run] = result
     results = {name: [of[run] for run in sorted(of)] for name, of in found_of.items()}
@@ -139,8 +119,7 @@ def _tables(
     models: Sequence[Model], results: Mapping[str, list[Result]], folder: Path, resamples: int, seed: int
 ) -> list[str]:
     judged = judge({model: results[model.name] for model in models}, resamples, seed)
-    with open_output(folder / "splits.csv") as stream:
-        stream.write("\n".join(csv_grid(split_data(judged))) + "\n")
+    _write_csv(folder / "splits.csv", judged.by_split)
     table = write_table(folder, "models", model_table(judged), model_data(judged), names=2)
     tests = write_table(folder, "tests", paired_table(judged), paired_data(judged))
     return [table, LEGEND, tests]
@@ -153,13 +132,14 @@ def _of_curves(model: Model) -> str:
 def _curves(done: Sequence[tuple[CurveTrial, Sequence[Result]]], folder: Path, title: str) -> list[str]:
     found = points(done)
     draw(found, [folder / "curves.svg", folder / "curves.png"], title)
-    with open_output(folder / "curves.csv") as stream:
-        stream.write("\n".join(csv_grid(curve_data(found))) + "\n")
-    texts = []
-    for curve in HEADINGS:
-        grid = curve_table(found, curve)
-        texts.append(write_table(folder, f"curve-{curve}", grid))
+    _write_csv(folder / "curves.csv", found)
+    texts = [write_table(folder, f"curve-{curve}", curve_table(found, curve)) for curve in HEADINGS]
     return ["Labelled Recall: labelled tree / labelled recall, means over the splits", *texts]
+
+
+def _write_csv(path: Path, table: pd.DataFrame) -> None:
+    with open_output(path) as stream:
+        table.to_csv(stream, index=False, lineterminator="\n", na_rep="nan")
 
 
 def _design(parts: Parts, sentences: int) -> Design:
@@ -173,8 +153,8 @@ def _design(parts: Parts, sentences: int) -> Design:
     return Design(train, test, parts.seed)
 
 
-def _done(works: Sequence[_Work], folder: Path, jobs: Jobs, log: Log) -> Iterator[tuple[str, int, Result]]:
-    for work in works:
-        for run, result in run_all(work.trial, folder / work.name, work.runs, work.settings, jobs, log):
-            log(f"{work.name}: split {run} of {work.runs}")
-            yield work.name, run, result
+def _done(works: _Works, folder: Path, jobs: Jobs, log: Log) -> Iterator[tuple[str, int, Result]]:
+    for name, (trial, runs, settings) in works.items():
+        for run, result in run_all(trial, folder / name, runs, settings, jobs, log):
+            log(f"{name}: split {run} of {runs}")
+            yield name, run, result

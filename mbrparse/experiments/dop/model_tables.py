@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -14,7 +14,7 @@ from mbrparse.evaluate.tables.grids import Cell, Grid, grid_of
 from mbrparse.evaluate.tables.rate_tables import Summary, cells, summarize
 from mbrparse.evaluate.tables.significance import significance
 from mbrparse.evaluate.trees.gold import PAPER_FORM
-from mbrparse.experiments.dop.model_trial import COUNTS, Model, row_name
+from mbrparse.experiments.dop.model_trial import COUNTS, DECODERS, Model
 from mbrparse.experiments.trial_runs import paired_test, show_probability
 from mbrparse.experiments.trial_runs import summarize as over_runs
 
@@ -30,41 +30,58 @@ class Row(NamedTuple):
 
     @property
     def name(self) -> str:
-        """What tables call it."""
-        return row_name(self.model, self.decoder)
+        """The row's name in tables.
+
+        >>> Row(Model("plain"), "labelled-tree").name
+        'DOP-plain, most probable derivation'
+        """
+        return f"{self.model.name}, {DECODERS[self.decoder]}"
 
 
 class Judged(NamedTuple):
-    """All splits together, and the rates of each: by row, a table with a line for each split."""
+    """All splits together, and each of them: a line with its rates for each row and split."""
 
     rows: tuple[Row, ...]
     summary: Summary
-    by_split: dict[Row, pd.DataFrame]
+    by_split: pd.DataFrame
     seconds: dict[Row, float]  #: of CPU time a sentence
     fell_back: dict[Row, int]
+
+    def values(self, row: Row, criterion: str) -> list[float]:
+        """A row's rates over the splits."""
+        found = self.by_split.set_index(["model", "decoder"])[criterion]
+        rates: list[float] = found.loc[[(row.model.name, row.decoder)]].tolist()
+        return rates
+
+    def differences(self, one: Row, other: Row, criterion: str) -> list[float]:
+        """The differences of two rows' rates, split by split."""
+        pairs = zip(self.values(one, criterion), self.values(other, criterion), strict=True)
+        return [first - second for first, second in pairs]
 
 
 def judge(results: Results, resamples: int, seed: int) -> Judged:
     """Put the counts of all splits together, and test the differences."""
     rows = tuple(Row(model, decoder) for model in results for decoder in model.decoders)
-    counts = _table(count for row in rows for count in _counts(row, results[row.model]))
+    counts = Columns.of_rows(
+        SentenceCounts._fields, [count for row in rows for count in _counts(row, results[row.model])]
+    )
     tested = significance(counts, PAPER, "pooled", rows[0].name, resamples, seed)
     summary = summarize(counts, "splits", PAPER_FORM, PAPER, "pooled", tested)
-    by_split, seconds, fell_back = {}, {}, {}
+    splits = [
+        (row, number, result) for row in rows for number, result in enumerate(results[row.model], start=1)
+    ]
+    # One name for each row and split: rates are summed by name.
+    names = [f"{row.name}, {number}" for row, number, result in splits for _ in result["terminals"]]
+    by_split = rates(counts.having("name", names)).to_frame("name").reset_index(drop=True)
+    places = [(row.model.name, row.decoder, number) for row, number, _ in splits]
+    by_split = pd.DataFrame(places, columns=["model", "decoder", "split"]).join(by_split)
+    seconds, fell_back = {}, {}
     for row in rows:
-        mine = results[row.model]
-        tables = [_counts(row, [result]) for result in mine]
-        by_split[row] = pd.concat(
-            [rates(_table(table)).to_frame("name") for table in tables], ignore_index=True
-        )
-        parsed = [result["decoders"][row.decoder] for result in mine]
-        seconds[row] = sum(one["seconds"] for one in parsed) / sum(map(len, tables))
+        parsed = [result["decoders"][row.decoder] for result in results[row.model]]
+        sentences = sum(len(result["terminals"]) for result in results[row.model])
+        seconds[row] = sum(one["seconds"] for one in parsed) / sentences
         fell_back[row] = sum(one["fell_back"] for one in parsed)
     return Judged(rows, summary, by_split, seconds, fell_back)
-
-
-def _table(counts: Iterable[SentenceCounts]) -> Columns:
-    return Columns.of_rows(SentenceCounts._fields, counts)
 
 
 def _counts(row: Row, results: Sequence[dict[str, Any]]) -> list[SentenceCounts]:
@@ -96,18 +113,9 @@ def model_data(judged: Judged) -> Grid:
         ["model", "decoder", *names, *(f"{name}_sd" for name in names), "seconds", "fell_back"]
     ]
     for row, (_, *pooled) in zip(judged.rows, judged.summary.rates.rows(), strict=True):
-        spread = [over_runs(judged.by_split[row][name].tolist()).sd for name in names]
+        spread = [over_runs(judged.values(row, name)).sd for name in names]
         more = judged.seconds[row], judged.fell_back[row]
         rows.append([row.model.name, row.decoder, *pooled, *spread, *more])
-    return grid_of(rows)
-
-
-def split_data(judged: Judged) -> Grid:
-    """The rates of every split, 0 to 1, for programs."""
-    rows: list[list[object]] = [["model", "decoder", "split", *(criterion.name for criterion in PAPER)]]
-    for row, table in judged.by_split.items():
-        for number, values in enumerate(table.to_numpy().tolist(), start=1):
-            rows.append([row.model.name, row.decoder, number, *values])
     return grid_of(rows)
 
 
@@ -129,7 +137,7 @@ def paired_table(judged: Judged) -> Grid:
     for one, other in comparisons(judged):
         shown = []
         for criterion in PAPER:
-            values = _differences(judged, one, other, criterion.name)
+            values = judged.differences(one, other, criterion.name)
             mean, p = over_runs(values).mean, paired_test(values).p
             shown.append(f"{100 * mean:+.2f} ({show_probability(p)})")
         rows.append([f"{one.name} - {_short(one, other)}", *shown])
@@ -142,14 +150,9 @@ def paired_data(judged: Judged) -> Grid:
     rows: list[list[object]] = [[*heading]]
     for one, other in comparisons(judged):
         for criterion in PAPER:
-            values = _differences(judged, one, other, criterion.name)
+            values = judged.differences(one, other, criterion.name)
             rows.append([one.name, other.name, criterion.name, *over_runs(values), *paired_test(values)])
     return grid_of(rows)
-
-
-def _differences(judged: Judged, one: Row, other: Row, criterion: str) -> list[float]:
-    found = judged.by_split[one][criterion] - judged.by_split[other][criterion]
-    return [float(value) for value in found]
 
 
 def _short(one: Row, other: Row) -> str:

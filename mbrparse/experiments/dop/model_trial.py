@@ -19,7 +19,7 @@ from mbrparse.io.state_files import Schema, listed, number, parallel, record, wh
 from mbrparse.treebank.corpora import SourceTree
 from mbrparse.treebank.tree import Tree
 
-#: What tables call the decoders.
+#: The names of decoders in tables.
 DECODERS = {
     "labelled-recall": "labelled recall",
     "labelled-tree": "most probable derivation",
@@ -45,12 +45,12 @@ class Model:
 
     @property
     def name(self) -> str:
-        """That of its folder too."""
+        """Also that of its folder."""
         return "PCFG" if self.weighting is None else f"DOP-{self.weighting}"
 
     @property
     def decoders(self) -> tuple[str, ...]:
-        """The objectives that it is asked for, Labelled Recall first."""
+        """The objectives that it is decoded for, Labelled Recall first."""
         return _OF_PCFG if self.weighting is None else tuple(DECODERS)
 
     def grammar(self, treebank: AddressedTreebank, max_depth: int | None) -> Grammar:
@@ -61,14 +61,11 @@ class Model:
 
     def parser(self, grammar: Grammar, decoder: str, search: Search, seed: int = 0) -> Parser:
         """A parser for one decoder."""
-        if self.weighting is None:
-            return Parser(grammar, decoder)
-        if decoder != "most-probable-tree":
-            return Parser(grammar, decoder, prune=search.prune)
-        # All of the samples, however clear it is which tree leads: what they cost is measured.
-        return Parser(
-            grammar, decoder, prune=search.prune, max_samples=search.samples, max_error=0.0, seed=seed
-        )
+        options: dict[str, Any] = {} if self.weighting is None else {"prune": search.prune}
+        if decoder == "most-probable-tree":
+            # All of the samples, however certain the leading tree is: their cost is measured.
+            options |= {"max_samples": search.samples, "max_error": 0.0, "seed": seed}
+        return Parser(grammar, decoder, **options)
 
     def settings(self, search: Search) -> dict[str, Any]:
         """What its results depend on."""
@@ -78,16 +75,7 @@ class Model:
         return {"model": self.name, "depth": depth, "prune": search.prune, "samples": search.samples}
 
 
-def row_name(model: Model, decoder: str) -> str:
-    """What tables call a model's decoder.
-
-    >>> row_name(Model("plain"), "labelled-tree")
-    'DOP-plain, most probable derivation'
-    """
-    return f"{model.name}, {DECODERS[decoder]}"
-
-
-# As many sentences as a parser is handed at a time.
+# Sentences that are parsed together.
 _BATCH = 25
 #: What is kept of a sentence's parse.
 COUNTS = ("guess", "labelled", "bracketed", "consistent")
@@ -146,7 +134,7 @@ class ModelTrial:
         for decoder in self.model.decoders:
             parser = self.model.parser(grammar, decoder, self.search, self.design.seed)
             parses, seconds = timed_parses(parser, held_out.sentences)
-            rows = held_out.judge(row_name(self.model, decoder), [parse.spans[0] for parse in parses])
+            rows = held_out.judge(decoder, [parse.spans[0] for parse in parses])
             decoders[decoder] = {
                 "counts": [[getattr(row, name) for name in COUNTS] for row in rows],
                 "seconds": seconds,

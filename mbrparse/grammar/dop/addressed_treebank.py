@@ -7,7 +7,7 @@ All fragments of the treebank, and what each weighs, follow from the addresses a
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -60,43 +60,36 @@ class AddressedTreebank:
         """How many trees there are."""
         return sum(self.start.values())
 
+    def rows(self) -> Iterator[tuple[int, int, int, float]]:
+        """The label, the children and the count of each address."""
+        columns = (self.label, self.left, self.right, self.count)
+        return zip(*(column.tolist() for column in columns), strict=True)
+
     @property
     def bound(self) -> int | None:
         """The depth of fragments, where there are deeper ones that it leaves out; else None."""
         heights: list[int] = []
-        for left, right in zip(self.left.tolist(), self.right.tolist(), strict=True):
+        for _, left, right, _ in self.rows():
             below = (heights[child] for child in (left, right) if 0 <= child != NO_CHILD)
             heights.append(1 + max(below, default=0))
         return self.max_depth if self.max_depth is not None and self.max_depth < max(heights) else None
 
-    def treebank_rules(self) -> RuleSet:
-        """The PCFG of the same trees: relative frequencies of their nodes' rules."""
-        names = [*self.labels, *map(quote, self.terminals)]
-        first = len(self.labels)
-        below = np.append(self.label, 0)  # whatever stands for NO_CHILD
+    def treebank_rules(self, names: Sequence[str] | None = None) -> RuleSet:
+        """The PCFG of the same trees: relative frequencies of their nodes' rules.
 
-        def symbols(children: IntArray) -> list[int]:
-            inner = below[np.where((children >= 0) & (children != NO_CHILD), children, 0)]
-            codes: list[int] = np.where(children < 0, first + ~children, inner).tolist()
-            return codes
-
-        counts: Counter[tuple[int, int, int]] = Counter()
-        lexical = (self.right == NO_CHILD).tolist()
-        rows = zip(
-            self.label.tolist(),
-            symbols(self.left),
-            symbols(self.right),
-            lexical,
-            self.count.tolist(),
-            strict=True,
-        )
-        for parent, left, right, single, count in rows:
-            counts[parent, left, -1 if single else right] += count
-        rules: dict[Rule, float] = {
-            Rule(names[parent], (names[left],) if right < 0 else (names[left], names[right])): count
-            for (parent, left, right), count in counts.items()
-        }
-        return relative_frequencies(self.terminal_kind, self.start, rules)
+        ``names`` are those of the labels; by default their own.
+        """
+        name_of = dict(zip(self.labels, self.labels if names is None else names, strict=True))
+        labels = [name_of[self.labels[label]] for label in self.label.tolist()]
+        terminals = list(map(quote, self.terminals))
+        counts: dict[Rule, float] = {}
+        for parent, (_, left, right, count) in zip(labels, self.rows(), strict=True):
+            children = (left,) if right == NO_CHILD else (left, right)
+            named = (terminals[~child] if child < 0 else labels[child] for child in children)
+            rule = Rule(parent, tuple(named))
+            counts[rule] = counts.get(rule, 0.0) + count
+        start = {name_of[label]: count for label, count in self.start.items()}
+        return relative_frequencies(self.terminal_kind, start, counts)
 
 
 def address_trees(
@@ -123,15 +116,23 @@ def address_trees(
         start[tree.tree.label] += 1
     if not start:
         raise GrammarError("no trees to train on", remedy="give binarized trees: mbrparse binarize")
-    return building.treebank(terminal_kind, weighting, max_depth, dict(start), unknown)
+    return AddressedTreebank(
+        terminal_kind,
+        weighting,
+        max_depth,
+        dict(start),
+        *addresses_of(building.addresses, list(building.terminals)),
+        np.array(building.counts, np.float64),
+        unknown,
+    )
 
 
 class _Building:
     def __init__(self, words: bool) -> None:
         self._words = words
-        self._addresses: dict[tuple[str, int, int], int] = {}
-        self._counts: list[int] = []
-        self._terminals: dict[str, int] = {}
+        self.addresses: dict[tuple[str, int, int], int] = {}
+        self.counts: list[int] = []
+        self.terminals: dict[str, int] = {}
 
     def add(self, placed: SourceTree) -> None:
         """Count every node of a tree."""
@@ -153,13 +154,13 @@ class _Building:
         return self._terminal(leaf.label)
 
     def _terminal(self, name: str) -> int:
-        return ~self._terminals.setdefault(name, len(self._terminals))
+        return ~self.terminals.setdefault(name, len(self.terminals))
 
     def _address(self, label: str, left: int, right: int) -> int:
-        address = self._addresses.setdefault((label, left, right), len(self._counts))
-        if address == len(self._counts):
-            self._counts.append(0)
-        self._counts[address] += 1
+        address = self.addresses.setdefault((label, left, right), len(self.counts))
+        if address == len(self.counts):
+            self.counts.append(0)
+        self.counts[address] += 1
         return address
 
     def _check(self, placed: SourceTree, node: Tree) -> None:
@@ -179,24 +180,6 @@ class _Building:
     @staticmethod
     def _error(placed: SourceTree, message: str) -> GrammarError:
         return GrammarError(message, source=placed.source, line=placed.line, remedy=_REMEDY)
-
-    def treebank(
-        self,
-        terminal_kind: TerminalKind,
-        weighting: Weighting,
-        max_depth: int | None,
-        start: dict[str, float],
-        unknown: UnknownWords | None,
-    ) -> AddressedTreebank:
-        return AddressedTreebank(
-            terminal_kind,
-            weighting,
-            max_depth,
-            start,
-            *addresses_of(self._addresses, list(self._terminals)),
-            np.array(self._counts, np.float64),
-            unknown,
-        )
 
 
 def addresses_of(

@@ -55,14 +55,7 @@ def _write(treebank: AddressedTreebank, stream: TextIO) -> None:
         stream.write(f"start {name} {format_number(count)}\n")
     stream.write(f"addresses {len(treebank.count)}\n")
     names = list(map(quote, treebank.terminals))
-    rows = zip(
-        treebank.count.tolist(),
-        treebank.label.tolist(),
-        treebank.left.tolist(),
-        treebank.right.tolist(),
-        strict=True,
-    )
-    for count, label, left, right in rows:
+    for label, left, right, count in treebank.rows():
         children = (left,) if right == NO_CHILD else (left, right)
         texts = (names[~child] if child < 0 else str(child + 1) for child in children)
         stream.write(f"{format_number(count)} {treebank.labels[label]} {' '.join(texts)}\n")

@@ -32,13 +32,11 @@ import numpy.typing as npt
 from mbrparse.grammar.dop.addressed_treebank import NO_CHILD, AddressedTreebank
 from mbrparse.grammar.grammar_kinds import Kind
 from mbrparse.grammar.pcfg import PCFG, FloatArray, IntArray
-from mbrparse.grammar.rules import Rule, is_terminal, relative_frequencies
 
-#: What no weight lies below: fragments that are rarer among their label's count as so rare. Products of four
+#: The least weight: fragments that are rarer among their label's count as so rare. Products of four
 #: are numbers still, whatever the treebank's number of fragments.
 SMALLEST = 2.0**-220
 
-NO_WORD = NO_CHILD
 _CUT_OFF = NO_CHILD - 1
 
 
@@ -71,7 +69,7 @@ def fragments_of(treebank: AddressedTreebank) -> Fragments:
     return Fragments(
         label,
         left,
-        np.where(is_cut, NO_WORD, right).astype(np.int32),
+        np.where(is_cut, NO_CHILD, right).astype(np.int32),
         is_cut,
         np.where(count > 0, np.maximum(up, SMALLEST), 0.0),
         keep,
@@ -85,25 +83,9 @@ def number_of_fragments(treebank: AddressedTreebank) -> int:
     _, left, right, count = _subtrees(treebank)
     numbers: list[int] = []
     for first, second in zip(left.tolist(), right.tolist(), strict=True):
-        if second == _CUT_OFF:
-            numbers.append(0)
-            continue
-        number = 1
-        for child in (first, second):
-            if 0 <= child < _CUT_OFF:
-                number *= 1 + numbers[child]
-        numbers.append(number)
+        children = (child for child in (first, second) if 0 <= child < _CUT_OFF)
+        numbers.append(0 if second == _CUT_OFF else math.prod(1 + numbers[child] for child in children))
     return sum(int(c) * number for c, number in zip(count.tolist(), numbers, strict=True))
-
-
-_Subtrees = tuple[IntArray, IntArray, IntArray, FloatArray]
-
-
-def _subtrees(treebank: AddressedTreebank) -> _Subtrees:
-    """Labels, children and counts of what fragments are made of: the trees, or these cut off at the depth."""
-    if treebank.bound is None:
-        return treebank.label, treebank.left, treebank.right, treebank.count
-    return _cut_off(treebank, treebank.bound)
 
 
 def _log_numbers(left: list[int], right: list[int], half: float) -> list[float]:
@@ -111,14 +93,8 @@ def _log_numbers(left: list[int], right: list[int], half: float) -> list[float]:
     numbers: list[float] = []
     child_values: list[float] = []
     for first, second in zip(left, right, strict=True):
-        if second == _CUT_OFF:
-            number = -math.inf
-        else:
-            number = 0.0
-            if first >= 0:
-                number += child_values[first]
-            if 0 <= second != NO_WORD:
-                number += child_values[second]
+        children = (child for child in (first, second) if 0 <= child < _CUT_OFF)
+        number = -math.inf if second == _CUT_OFF else sum((child_values[child] for child in children), 0.0)
         numbers.append(number)
         # log(1 + a), whatever the size of a
         child_values.append(half + max(number, 0.0) + math.log1p(math.exp(-abs(number))))
@@ -134,11 +110,14 @@ def _shares(label: IntArray, log_weight: FloatArray, n_labels: int) -> FloatArra
     return shares
 
 
-def _cut_off(treebank: AddressedTreebank, depth: int) -> _Subtrees:
-    """The treebank's subtrees cut off at every depth up to ``depth``, equal ones once.
+def _subtrees(treebank: AddressedTreebank) -> tuple[IntArray, IntArray, IntArray, FloatArray]:
+    """Labels, children and counts of what fragments are made of: the trees, or these cut off.
 
-    Those of the full depth have the treebank's counts, others none: no fragment begins there.
+    They are cut off at every depth up to the fragments' own, equal ones once. Those of the full depth have
+    the treebank's counts, others none: no fragment begins there.
     """
+    if treebank.bound is None:
+        return treebank.label, treebank.left, treebank.right, treebank.count
     addresses: dict[tuple[int, int, int], int] = {}
 
     def address(label: int, left: int, right: int) -> int:
@@ -147,7 +126,7 @@ def _cut_off(treebank: AddressedTreebank, depth: int) -> _Subtrees:
     labels, lefts, rights = treebank.label.tolist(), treebank.left.tolist(), treebank.right.tolist()
     # At depth zero nothing is left of a node but its label.
     level = [address(label, -1, _CUT_OFF) for label in labels]
-    for _ in range(depth):
+    for _ in range(treebank.bound):
         level = [
             address(label, left, NO_CHILD)
             if right == NO_CHILD
@@ -185,7 +164,7 @@ class DopGrammar:
 
     @property
     def kind(self) -> Kind:
-        """As every grammar tells it."""
+        """The kind of grammar."""
         return "dop"
 
     @property
@@ -204,18 +183,8 @@ class DopGrammar:
 
         A label's number is its place in ``treebank.labels``.
         """
-        names = {label: f"{place:09}" for place, label in enumerate(self.treebank.labels)}
-
-        def renamed(name: str) -> str:
-            return name if is_terminal(name) else names[name]
-
-        rules = self.treebank.treebank_rules()
-        counts = {
-            Rule(renamed(rule.parent), tuple(map(renamed, rule.children))): weight.count or 0.0
-            for rule, weight in rules.rules.items()
-        }
-        start = {renamed(name): count for name, count in self.treebank.start.items()}
-        return PCFG.from_rules(relative_frequencies(self.treebank.terminal_kind, start, counts))
+        names = [f"{place:09}" for place in range(len(self.treebank.labels))]
+        return PCFG.from_rules(self.treebank.treebank_rules(names))
 
     def __getstate__(self) -> dict[str, Any]:
         """Other processes make what follows from the treebank themselves."""

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from mbrparse.grammar.dop.addressed_treebank import AddressedTreebank
-from mbrparse.grammar.dop.dop_grammar import NO_WORD, DopGrammar
+import numpy as np
+
+from mbrparse.grammar.dop.addressed_treebank import NO_CHILD, AddressedTreebank
+from mbrparse.grammar.dop.dop_grammar import DopGrammar
 from mbrparse.grammar.fields_file import format_number
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.rules import Rule, RuleSet, Weight, is_terminal, quote, unquote
@@ -33,13 +35,15 @@ def reduced_rules(grammar: DopGrammar) -> Iterator[tuple[Rule, float]]:
             return [(labels[child], 1.0)]
         return [(labels[child], cut[child]), (names[child], keep[child])]
 
-    used = _used(grammar)
+    inner = np.concatenate([fragments.left, fragments.right])
+    # No rule leads to the symbol of an address that is no child.
+    used = np.isin(np.arange(len(labels)), inner[(inner >= 0) & (inner != NO_CHILD)]).tolist()
     merged: dict[Rule, float] = {}
     rows = zip(fragments.left.tolist(), fragments.right.tolist(), fragments.up.tolist(), strict=True)
     for address, (left, right, up) in enumerate(rows):
         if is_cut[address]:
             continue
-        others = [] if right == NO_WORD else [ways(right)]
+        others = [] if right == NO_CHILD else [ways(right)]
         for first, share in ways(left):
             for rest, other in [((), 1.0)] if not others else [((name,), part) for name, part in others[0]]:
                 children = (first, *rest)
@@ -91,14 +95,3 @@ def write_reduction(treebank: AddressedTreebank, rules_path: str, lexicon_path: 
             stream.write("\t".join((number, rule.parent, *children)) + "\n")
         for word, entries in sorted(lexicon.items()):
             lexicon_stream.write("\t".join((word, *(f"{tag} {number}" for tag, number in entries))) + "\n")
-
-
-def _used(grammar: DopGrammar) -> list[bool]:
-    """By address, whether it is a child: no rule leads to the others' symbols."""
-    fragments = grammar.fragments
-    used = [False] * len(fragments.label)
-    for children in (fragments.left.tolist(), fragments.right.tolist()):
-        for child in children:
-            if 0 <= child != NO_WORD:
-                used[child] = True
-    return used

@@ -30,12 +30,9 @@ from mbrparse.grammar.charts.crossing.crossing_kernels import (
     Conditioned,
     CrossingForest,
     Masked,
-    Spines,
-    gather_spines,
-    list_chains,
+    consistent_spans,
     masked_inside,
     masked_outside,
-    send_down,
 )
 from mbrparse.grammar.charts.forest.top_down import ForestSource, top_down_forest
 from mbrparse.grammar.charts.forest.top_down_kernels import TopDownForest
@@ -45,18 +42,14 @@ from mbrparse.treebank.labels import is_continuation
 
 
 class Chains(NamedTuple):
-    """What may stand over closed cells, and a grammar's chains of unary rules.
+    """A grammar's chains of unary rules; those of nothing but continuations may stand over closed cells."""
 
-    ``closed`` is the part of each entry of the closure whose chains hold nothing but continuations.
-    """
-
-    continuation: Booleans  # by symbol
-    closure: Closure | None = None  # None without unary rules
-    closed: FloatArray = np.zeros(0)
+    closure: Closure
+    closed: FloatArray  # by entry of the closure, the part of the latter
 
 
 class MaskedForest:
-    """One sentence's forest, and the memory to ask it again and again."""
+    """One sentence's forest, and the memory to compute probabilities in it again and again."""
 
     def __init__(self, crossing: CrossingForest) -> None:
         forest = self.forest = crossing.forest
@@ -65,34 +58,23 @@ class MaskedForest:
         self.none = np.zeros(len(forest.node_first) - 1, np.bool_)
         nodes = len(forest.node_symbol)
         self._values = Masked(np.zeros(nodes), np.zeros(nodes), np.zeros(len(forest.edge_first) - 1))
-        ends = np.repeat(np.arange(1, self.length + 1), np.arange(1, self.length + 1))
-        self._cell_start = ends * (ends - 1) // 2 + ends - 1 - np.arange(len(ends))
-        self._cell_end = ends
+        rows, columns = np.tril_indices(self.length)
+        self._cell_start, self._cell_end = rows - columns, rows + 1
 
     @classmethod
-    def of(cls, forest: TopDownForest, chains: Chains) -> MaskedForest:
-        """A sentence's forest, with its chains listed."""
-        binary = np.where(forest.way_to >= 0, forest.way_share, 0.0)
-        of_rules = np.bincount(nodes_of_ways(forest), binary, len(forest.node_symbol))
-        wide = forest.node_end - forest.node_start > 1
-        nothing, none = np.zeros(0, np.int32), np.zeros(0)
-        crossing = CrossingForest(
-            forest,
-            chains.continuation[forest.node_symbol],
-            np.where(wide, forest.node_g * of_rules, forest.node_g) if chains.closure else forest.node_g,
-            np.zeros(len(forest.node_first), np.int32),
-            *(nothing, nothing, none, none),
-        )
-        if chains.closure is not None:
-            slot = np.full(len(chains.continuation), -1, np.int32)
-            entries = chains.closure.start, chains.closure.top, chains.closure.value, chains.closed, slot
-            count = int(list_chains(crossing, *entries))
-            (top, bottom), (share, closed) = np.zeros((2, count), np.int32), np.zeros((2, count))
-            crossing = crossing._replace(
-                chain_top=top, chain_bottom=bottom, chain_share=share, chain_closed=closed
-            )
-            list_chains(crossing, *entries)
-        return cls(crossing)
+    def of(cls, forest: TopDownForest, continuation: Booleans, chains: Chains | None) -> MaskedForest:
+        """A sentence's forest; ``continuation`` is by symbol, ``chains`` None without unary rules."""
+        g_bottom, wide = forest.node_g, forest.node_end - forest.node_start > 1
+        first, nodes = np.zeros(len(forest.node_first), np.int32), np.zeros((2, 0), np.int32)
+        shares = np.zeros((2, 0))
+        if chains is not None:
+            binary = np.where(forest.way_to >= 0, forest.way_share, 0.0)
+            of_rules = np.bincount(nodes_of_ways(forest), binary, len(forest.node_symbol))
+            g_bottom = np.where(wide, g_bottom * of_rules, g_bottom)
+            bottoms = np.flatnonzero(wide & (g_bottom > 0)).astype(np.int32)
+            first, nodes, shares = _chains(forest, bottoms, chains)
+        may_close = continuation[forest.node_symbol]
+        return cls(CrossingForest(forest, may_close, g_bottom, first, *nodes, *shares))
 
     @property
     def has_chains(self) -> bool:
@@ -102,29 +84,21 @@ class MaskedForest:
     @cached_property
     def cost(self) -> int:
         """How many pairs of a rule and a split there are."""
-        return self._edges_of_rules(np.diff(self.forest.edge_first), self.forest.way_to)
+        return self.edges_left(self.forest)
 
-    def edges_left(self, given: Conditioned) -> int:
-        """How many of these pairs are left."""
-        edges = np.diff(np.append(0, np.cumsum(given.edge_share > 0))[self.forest.edge_first])
-        return self._edges_of_rules(edges, self.forest.way_to[given.way_share > 0])
+    def edges_left(self, shares: Conditioned | TopDownForest) -> int:
+        """How many of these pairs have a share above zero."""
+        edges = np.diff(np.append(0, np.cumsum(shares.edge_share > 0))[self.forest.edge_first])
+        groups = self.forest.way_to[shares.way_share > 0]
+        return int(edges[groups[groups >= 0]].sum())
 
-    @staticmethod
-    def _edges_of_rules(edges: IntArray, ways: IntArray) -> int:
-        """``edges`` by group, summed over ways that lead to groups."""
-        return int(edges[ways[ways >= 0]].sum())
-
-    def cells_across(self, start: int, end: int) -> Booleans:
-        """The cells (packed_forest.forest_cell) that cross a bracket."""
+    def cells_across(self, brackets: Iterable[tuple[int, int]]) -> Booleans:
+        """The cells (packed_forest.forest_cell) that cross one of the brackets, or several."""
         starts, ends = self._cell_start, self._cell_end
-        before = (starts < start) & (start < ends) & (ends < end)
-        return before | ((start < starts) & (starts < end) & (end < ends))
-
-    def cells_across_all(self, brackets: Iterable[tuple[int, int]]) -> Booleans:
-        """The cells that cross one of the brackets, or several."""
-        closed = self.none
+        closed = np.zeros(len(ends), np.bool_)
         for start, end in brackets:
-            closed = closed | self.cells_across(start, end)
+            closed |= (starts < start) & (start < ends) & (ends < end)
+            closed |= (start < starts) & (starts < end) & (end < ends)
         return closed
 
     def mass(self, closed: Booleans, alive: Booleans | None = None) -> float:
@@ -138,13 +112,9 @@ class MaskedForest:
         """The same, and what is probable given this."""
         crossing, forest = self.crossing, self.forest
         mass = self.mass(closed, alive)
-        given = Conditioned(
-            way_share=np.zeros(len(forest.way_share)),
-            edge_share=np.zeros(len(forest.edge_share)),
-            g_bottom=np.zeros(len(forest.node_symbol)),
-            g_top=np.zeros(len(forest.node_symbol)),
-            g_group=np.zeros(len(forest.edge_first) - 1),
-        )
+        nodes, groups = len(forest.node_symbol), len(forest.edge_first) - 1
+        sizes = len(forest.way_share), len(forest.edge_share), nodes, nodes, groups
+        given = Conditioned(*map(np.zeros, sizes))
         if mass > 0 and self.length > 1:
             masked_outside(crossing, closed, self._values, mass, given)
         return mass, given
@@ -174,13 +144,39 @@ class MaskedForest:
         return alive
 
 
+def _chains(
+    forest: TopDownForest, bottoms: IntArray, chains: Chains
+) -> tuple[IntArray, IntArray, FloatArray]:
+    """The chains between nodes of a cell, from these bottoms up.
+
+    Returns where each cell's begin, the top and bottom nodes [2, chain], and what all chains of two such
+    nodes, and the closed ones, make of the top's inside value [2, chain].
+    """
+    start, tops, values = chains.closure
+    symbol, symbols = forest.node_symbol, len(start) - 1
+    cells = np.repeat(np.arange(len(forest.node_first) - 1), np.diff(forest.node_first))
+    counts = start[symbol[bottoms] + 1] - start[symbol[bottoms]]
+    bottom = np.repeat(bottoms, counts)
+    entry = np.arange(len(bottom)) + np.repeat(start[symbol[bottoms]] - np.cumsum(counts) + counts, counts)
+    keys = cells * symbols + symbol
+    wanted = cells[bottom] * symbols + tops[entry]
+    order = np.argsort(keys)
+    top = order[np.searchsorted(keys, wanted, sorter=order) % len(keys)]
+    found = keys[top] == wanted
+    top, bottom, entry = top[found], bottom[found], entry[found]
+    scale = forest.inside[bottom] / forest.inside[top]
+    first = np.searchsorted(cells[bottom], np.arange(len(forest.node_first))).astype(np.int32)
+    nodes = np.stack([top, bottom]).astype(np.int32)
+    return first, nodes, np.stack([values[entry], chains.closed[entry]]) * scale
+
+
 def nodes_of_ways(forest: TopDownForest) -> IntArray:
     """The node that each way makes."""
     nodes = np.arange(len(forest.node_symbol), dtype=np.int32)
     return np.repeat(nodes, np.diff(forest.way_first))
 
 
-#: Nodes expected less often are left out: together they are far below the last digit that anyone asks for.
+#: Nodes expected less often are left out: together they are far below the last digit of interest.
 NEGLIGIBLE = 1e-18
 ROUNDING = 1e-12
 
@@ -196,26 +192,19 @@ class Consistency:
         #: Whether continuations are left children only: spines of these go on to the left.
         self.mirrored = not unary and bool(flags[grammar.left].any()) and not flags[grammar.right].any()
         self.one_pass = self.mirrored or not (unary or flags[grammar.left].any())
-        self._chains = Chains(flags)
+        self._chains: Chains | None = None
         if grammar.has_unaries:
             closure = unary_closure(grammar)
-            self._chains = Chains(flags, closure, _closed(grammar, flags, closure))
+            self._chains = Chains(closure, _closed(grammar, flags, closure))
 
     def forest(self, charts: ForestSource, terminal_ids: IntArray) -> MaskedForest:
         """The derivations of a sentence; raises as ``top_down_forest`` does."""
-        return self.masked(top_down_forest(charts, terminal_ids, NEGLIGIBLE))
-
-    def masked(self, forest: TopDownForest) -> MaskedForest:
-        """The same of a forest without what is negligible."""
-        return MaskedForest.of(forest, self._chains)
+        forest = top_down_forest(charts, terminal_ids, NEGLIGIBLE)
+        return MaskedForest.of(forest, self.continuation, self._chains)
 
     def of_sentence(self, charts: ForestSource, terminal_ids: IntArray) -> FloatArray:
         """c by cell (grammar.charts.base.span_summary)."""
         forest = self.forest(charts, terminal_ids)
-        # With unary rules shares are to be those of a node's binary rules, which joint() finds.
-        if self.one_pass and not forest.has_chains:
-            kept = forest.forest
-            return self._consistent(forest, kept.way_share, kept.edge_share, forest.crossing.g_bottom)
         return self.joint(forest, forest.none)
 
     def joint(self, forest: MaskedForest, closed: Booleans) -> FloatArray:
@@ -227,56 +216,32 @@ class Consistency:
         for start in range(n):
             for end in range(start + 2, n + 1):
                 if end - start < n:
-                    found[cell_of(n, start, end)] = forest.mass(closed | forest.cells_across(start, end))
+                    found[cell_of(n, start, end)] = forest.mass(closed | forest.cells_across([(start, end)]))
         return found
 
-    def joint_of(self, forest: MaskedForest, mass: float, given: Conditioned) -> FloatArray:
-        """The same in one pass, from what is left where cells are closed, of probability ``mass``."""
-        return mass * self._consistent(forest, given.way_share, given.edge_share, given.g_bottom)
+    def joint_of(self, masked: MaskedForest, mass: float, given: Conditioned) -> FloatArray:
+        """The same in one pass, from what is left where cells are closed, of probability ``mass``.
 
-    def _consistent(
-        self, masked: MaskedForest, way_share: FloatArray, edge_share: FloatArray, g_bottom: FloatArray
-    ) -> FloatArray:
-        """c by cell from shares and posteriors; costs n^4 / 24 times the continuations of a cell."""
-        forest, continuation, n = masked.forest, masked.crossing.continuation, masked.length
-        nodes = len(continuation)
+        It takes n^4 / 24 steps for each continuation of a cell.
+        """
+        n, node_first = masked.length, masked.forest.node_first
         starts, ends = np.triu_indices(n)
         turned = cell_of(n, n - 1 - ends, n - starts)  # each cell's mirror image
         if self.mirrored:
             starts, ends = n - 1 - ends, n - 1 - starts
         cells = (ends + 1) * ends // 2 + ends - starts
-        split_first = np.zeros(nodes + 1, np.int32)
-        np.cumsum(np.where(continuation, forest.node_end - forest.node_start, 0), out=split_first[1:])
-        inner = forest.edge_left if self.mirrored else forest.edge_right
-        steps = int((continuation[inner] * _uses(forest)).sum())
-        spines = Spines(
-            forest.node_first[cells],
-            forest.node_first[cells + 1],
-            split_first,
-            np.zeros(int(split_first[-1])),
-            np.zeros(nodes + 1, np.int32),
-            np.zeros(steps, np.int32),
-            np.zeros(steps),
+        found = consistent_spans(
+            masked.crossing, given, self.mirrored, node_first[cells], node_first[cells + 1]
         )
-        newest = np.full(nodes, -1, np.int32)
-        gather_spines(masked.crossing, way_share, edge_share, self.mirrored, spines, newest)
-        found = np.zeros(n * (n + 1) // 2)
-        send_down(n, g_bottom, spines, found, np.zeros(nodes))
         found[np.cumsum(np.append(0, np.arange(n, 1, -1)))] = 1.0  # nothing crosses a single terminal
         # What differs from one by rounding is one: logarithms of it would tell equal trees apart.
         found[found > 1 - ROUNDING] = 1.0
-        return found[turned] if self.mirrored else found
+        return mass * (found[turned] if self.mirrored else found)
 
 
 def _continuations(grammar: PCFG) -> Booleans:
     """Which symbols are continuations: no constituents of the n-ary tree."""
     return np.array([not is_terminal(name) and is_continuation(name) for name in grammar.symbols], np.bool_)
-
-
-def _uses(forest: TopDownForest) -> IntArray:
-    """How many ways lead to the group of each edge."""
-    ways = np.bincount(forest.way_to[forest.way_to >= 0], minlength=len(forest.edge_first) - 1)
-    return np.repeat(ways, np.diff(forest.edge_first)).astype(np.int32)
 
 
 def _closed(grammar: PCFG, continuation: Booleans, closure: Closure) -> FloatArray:

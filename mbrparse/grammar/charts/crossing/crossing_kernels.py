@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from mbrparse.grammar.charts.base.rule_tables import Floats, Ints
+from mbrparse.grammar.charts.base.rule_tables import Ints
 from mbrparse.grammar.charts.forest.top_down_kernels import TopDownForest
 from mbrparse.grammar.kernel import kernel
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 Booleans = npt.NDArray[np.bool_]
 
-# Less than this is not sent down: with all that it stands for it is far below the last digit asked for.
+# Less than this is not sent down: with all that it stands for it is far below the last digit of interest.
 LEAST = 1e-20
 
 
@@ -47,7 +47,7 @@ class Masked(NamedTuple):
 
     bottom: FloatArray
     top: FloatArray
-    group: FloatArray  # -1: not asked for
+    group: FloatArray  # -1: not computed yet
 
 
 class Conditioned(NamedTuple):
@@ -60,79 +60,13 @@ class Conditioned(NamedTuple):
     g_group: FloatArray
 
 
-class Spines(NamedTuple):
-    """The edges of a forest by what a spine of continuations wants of them, whichever side it grows to.
-
-    Positions are counted from the side that spines begin at; cells are by ``span_summary.cell_of``.
-    ``split`` holds, from split_first[x] on, by split of continuation x, the sum of its edges' shares.
-    ``step_first[x]`` up to ``step_first[x + 1]`` are the continuations that node x goes on with.
-    """
-
-    cell_first: Ints  # by cell
-    cell_last: Ints
-    split_first: Ints  # by node
-    split: FloatArray
-    step_first: Ints  # by node
-    step_to: Ints
-    step_share: FloatArray
-
-
-@kernel
-def list_chains(
-    crossing: CrossingForest,
-    closure_start: Ints,
-    closure_top: Ints,
-    every: Floats,
-    closed: Floats,
-    slot: Ints,
-) -> int:
-    """List the chains between nodes; returns their number. Without room for them they are only counted.
-
-    Entries of the closure have the values ``every``, and ``closed`` where a cell is. ``slot`` [symbol] is -1.
-    """
-    forest, count = crossing.forest, 0
-    node_first, symbols, inside = forest.node_first, forest.node_symbol, forest.inside
-    for cell in range(len(node_first) - 1):
-        crossing.chain_first[cell] = count
-        first, last = node_first[cell], node_first[cell + 1]
-        if first == last or forest.node_end[first] - forest.node_start[first] == 1:
-            continue
-        for node in range(first, last):
-            slot[symbols[node]] = node
-        for bottom in range(first, last):
-            if crossing.g_bottom[bottom] == 0:
-                continue
-            for entry in range(closure_start[symbols[bottom]], closure_start[symbols[bottom] + 1]):
-                top = slot[closure_top[entry]]
-                if top >= 0:
-                    if len(crossing.chain_top):
-                        scale = inside[bottom] / inside[top]
-                        crossing.chain_top[count], crossing.chain_bottom[count] = top, bottom
-                        crossing.chain_share[count] = every[entry] * scale
-                        crossing.chain_closed[count] = closed[entry] * scale
-                    count += 1
-        for node in range(first, last):
-            slot[symbols[node]] = -1
-    crossing.chain_first[len(node_first) - 1] = count
-    return count
-
-
 @kernel
 def masked_inside(crossing: CrossingForest, closed: Booleans, alive: Booleans, values: Masked) -> float:
     """The probability that all nodes are ``alive``, and nothing but continuations in ``closed`` cells."""
     forest, bottom, top, value = crossing.forest, values.bottom, values.top, values.group
-    node_first, way_first, way_to, way_share = (
-        forest.node_first,
-        forest.way_first,
-        forest.way_to,
-        forest.way_share,
-    )
-    edge_first, edge_left, edge_right, edge_share = (
-        forest.edge_first,
-        forest.edge_left,
-        forest.edge_right,
-        forest.edge_share,
-    )
+    node_first, way_first, way_to = forest.node_first, forest.way_first, forest.way_to
+    edge_first, edge_left, edge_right = forest.edge_first, forest.edge_left, forest.edge_right
+    way_share, edge_share = forest.way_share, forest.edge_share
     value[:] = -1.0
     for cell in range(len(node_first) - 1):
         first, last = node_first[cell], node_first[cell + 1]
@@ -210,31 +144,43 @@ def masked_outside(
 
 
 @kernel
-def gather_spines(
-    crossing: CrossingForest,
-    way_share: Floats,
-    edge_share: Floats,
-    mirrored: bool,
-    spines: Spines,
-    newest: Ints,
-) -> int:
-    """Fill the spines' splits and steps; returns the number of steps.
+def consistent_spans(
+    crossing: CrossingForest, given: Conditioned, mirrored: bool, cell_first: Ints, cell_last: Ints
+) -> FloatArray:
+    """c by cell (``span_summary.cell_of``), of spans of two words or more.
 
-    With ``mirrored`` spines go on to the left. ``newest`` [node] is -1.
+    Continuations are on the right only, with ``mirrored`` on the left only. Positions and cells are counted
+    from the side where spines begin; ``cell_first`` and ``cell_last`` are the nodes of such a cell.
     """
     forest, continuation = crossing.forest, crossing.continuation
+    n, nodes = forest.length, len(continuation)
     inner = forest.edge_left if mirrored else forest.edge_right
     place = forest.node_end if mirrored else forest.node_start
+    way_first, way_to, edge_first = forest.way_first, forest.way_to, forest.edge_first
+    way_share, edge_share, g_bottom = given.way_share, given.edge_share, given.g_bottom
+    # By continuation and split, the sum of its edges' shares.
+    split_first = np.zeros(nodes + 1, np.int64)
+    for node in range(nodes):
+        width = forest.node_end[node] - forest.node_start[node] if continuation[node] else 0
+        split_first[node + 1] = split_first[node] + width
+    split = np.zeros(split_first[nodes])
+    # By node, the continuations that it goes on with. All inner children of a group have one symbol.
+    most = 0
+    for group in way_to:
+        if group >= 0 and edge_first[group] < edge_first[group + 1]:
+            if continuation[inner[edge_first[group]]]:
+                most += edge_first[group + 1] - edge_first[group]
+    step_first, step_to = np.zeros(nodes + 1, np.int32), np.zeros(most, np.int32)
+    step_share, newest = np.zeros(most), np.full(nodes, -1, np.int32)
     count = 0
-    for node in range(len(continuation)):
+    for node in range(nodes):
         begun = count
-        spines.step_first[node] = count
-        for way in range(forest.way_first[node], forest.way_first[node + 1]):
-            group = forest.way_to[way]
+        step_first[node] = count
+        for way in range(way_first[node], way_first[node + 1]):
+            group = way_to[way]
             if group < 0 or way_share[way] == 0:
                 continue
-            first, last = forest.edge_first[group], forest.edge_first[group + 1]
-            # All inner children of a group have one symbol.
+            first, last = edge_first[group], edge_first[group + 1]
             if first == last or not (continuation[node] or continuation[inner[first]]):
                 continue
             for edge in range(first, last):
@@ -242,27 +188,20 @@ def gather_spines(
                 if value == 0:
                     continue
                 if continuation[node]:
-                    spines.split[spines.split_first[node] + abs(place[child] - place[node])] += value
+                    split[split_first[node] + abs(place[child] - place[node])] += value
                 if continuation[child]:
                     if newest[child] < begun:
                         newest[child] = count
                         count += 1
-                    spines.step_to[newest[child]] = child
-                    spines.step_share[newest[child]] += value
-    spines.step_first[len(continuation)] = count
-    return count
-
-
-@kernel
-def send_down(n: int, g_bottom: FloatArray, spines: Spines, consistent: FloatArray, mass: FloatArray) -> None:
-    """Collect c by cell, of spans of two words or more; ``mass`` [nodes] is zero before and after."""
-    split, split_first, first, last = spines.split, spines.split_first, spines.cell_first, spines.cell_last
-    step_first, step_to, step_share = spines.step_first, spines.step_to, spines.step_share
+                    step_to[newest[child]] = child
+                    step_share[newest[child]] += value
+    step_first[nodes] = count
+    consistent, mass = np.zeros(n * (n + 1) // 2), np.zeros(nodes)
     for start in range(n):
         row = start * n - start * (start - 1) // 2 - start - 1
         for end in range(start + 2, n + 1):
             live = False
-            for node in range(first[row + end], last[row + end]):
+            for node in range(cell_first[row + end], cell_last[row + end]):
                 value = g_bottom[node]
                 consistent[row + end] += value
                 if value > LEAST:
@@ -272,8 +211,8 @@ def send_down(n: int, g_bottom: FloatArray, spines: Spines, consistent: FloatArr
             if not live:
                 continue
             for below in range(start + 1, end - 1):
-                inner = below * n - below * (below - 1) // 2 - below - 1
-                for node in range(first[inner + end], last[inner + end]):
+                beneath = below * n - below * (below - 1) // 2 - below - 1
+                for node in range(cell_first[beneath + end], cell_last[beneath + end]):
                     value = mass[node]
                     if value == 0:
                         continue
@@ -284,3 +223,4 @@ def send_down(n: int, g_bottom: FloatArray, spines: Spines, consistent: FloatArr
                         consistent[row + below + width] += value * split[split_first[node] + width]
                     for step in range(step_first[node], step_first[node + 1]):
                         mass[step_to[step]] += value * step_share[step]
+    return consistent

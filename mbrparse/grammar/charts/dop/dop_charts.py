@@ -1,4 +1,4 @@
-"""Charts of a DOP grammar: one sentence after the other in the same memory; the probability of trees."""
+"""Charts of a DOP grammar, one sentence after the other in the same memory; the probability of trees."""
 
 from __future__ import annotations
 
@@ -14,11 +14,16 @@ from mbrparse.grammar.charts.base.clock import NO_LIMIT, Clock
 from mbrparse.grammar.charts.base.columns import derivation_of
 from mbrparse.grammar.charts.base.packed_forest import Forest
 from mbrparse.grammar.charts.base.rule_tables import Ints
-from mbrparse.grammar.charts.base.span_summary import SpanEntries, summarize_entries
-from mbrparse.grammar.charts.dop.dop_descent import dop_derivation
-from mbrparse.grammar.charts.dop.dop_forest import Memory, dop_forest
+from mbrparse.grammar.charts.base.span_summary import (
+    SpanEntries,
+    cell_of,
+    entries_without_unaries,
+    summarize_entries,
+)
+from mbrparse.grammar.charts.dop.dop_descent import DopDescent
+from mbrparse.grammar.charts.dop.dop_forest import Memory, dop_forest, inside_pass, outside_pass
 from mbrparse.grammar.charts.dop.dop_forest_kernels import DopForest
-from mbrparse.grammar.charts.dop.dop_passes import DopValues, dop_inside, dop_outside
+from mbrparse.grammar.charts.dop.dop_passes import DopValues
 from mbrparse.grammar.charts.dop.dop_tables import DopTables, dop_tables
 from mbrparse.grammar.charts.factory import TIE, ChartFactory
 from mbrparse.grammar.charts.pruning import left_out
@@ -34,14 +39,14 @@ _LOWEST = 1e-12
 
 
 class Filled(NamedTuple):
-    """A sentence's forest with inside values, for who goes down it."""
+    """A sentence's forest with inside values."""
 
     terminal_ids: IntArray
     tables: DopTables
     forest: DopForest
     values: DopValues
     log_prob: float
-    best: bool | None  # as in dop_inside
+    best: bool  # as in inside_pass
     symbols: Ints  # of the nodes, the grammar's ids
 
 
@@ -52,7 +57,7 @@ class DopChart(Chart):
         super().__init__(charts, terminal_ids)
         self._charts = charts
         self.threshold = 0.0
-        """What labels' posteriors exceed in the end."""
+        """What posteriors of labels exceed that are alive."""
 
     @property
     def pruned(self) -> Pruned | None:
@@ -89,15 +94,15 @@ class DopCharts:
         self._symbol_of = np.array([symbols.get(name, -1) for name in names], np.int32)
         self._label_of_group = grammar.pcfg.label_ids[self._symbol_of]
         self._memory = Memory(self._tables)
-        # The sentence at work, and its chart under the treebank's PCFG.
+        # The last sentence, and its chart under the treebank's PCFG.
         self._filtered: tuple[IntArray, Chart] | None = None
         self._threshold = prune  # of the forest last made
-        # What the memory holds.
+        # The sentence whose values are in the memory.
         self._held: Filled | None = None
 
     def charts(self, sentences: Sequence[IntArray]) -> Iterator[DopChart]:
         """One chart after the other for sentences of known terminals (one or more each)."""
-        # Together: the dense kernel takes sentences of like length side by side.
+        # Together: the dense kernels take sentences of similar length side by side.
         filters = self._filter.charts(sentences)
         for terminal_ids, of_pcfg in zip(sentences, filters, strict=True):
             chart = DopChart(self, terminal_ids)
@@ -121,37 +126,23 @@ class DopCharts:
             chart.spent += self._clock.counted
 
     def cell(self, chart: Chart, start: int, end: int) -> Cell:
-        """Of labels over one span: what they make of it, and what the rest of the sentence makes of them.
-
-        With fragments, a label's inside times outside counts those that begin there; its posterior is more.
-        """
-        forest, values, log_prob = self._inside_outside(chart)
-        found = np.flatnonzero((forest.start == start) & (forest.end == end) & (values.inside > 0))
-        if log_prob == -math.inf:
-            found = found[:0]
-        scale = values.exponent[found] * math.log(2.0)
-        symbols = self._symbol_of[forest.group[found]]
-        with np.errstate(divide="ignore"):
-            inside = np.log(values.inside[found]) + scale
-            outside = np.log(values.outside[found]) - scale + log_prob
-        met = values.outside[found] > 0
-        return Cell((symbols, inside), (symbols[met], outside[met]))
-
-    def forest(self, chart: Chart) -> Forest:
-        """Not to be had of a DOP grammar's addresses."""
+        """Not available: inside and outside values are those of addresses."""
         raise NotImplementedError
 
-    def filled(self, terminal_ids: IntArray, best: bool | None = None) -> Filled:
-        """A sentence with its inside values, which stand until others are asked for.
+    def forest(self, chart: Chart) -> Forest:
+        """Not available: addresses are no nodes of a forest."""
+        raise NotImplementedError
 
-        ``best`` is as in dop_inside. Raises ChartOverflowError or MemoryError where they do not fit,
+    def filled(self, terminal_ids: IntArray, best: bool = False) -> Filled:
+        """A sentence with its inside values, which are valid until those of another are computed.
+
+        ``best`` is as in inside_pass. Raises ChartOverflowError or MemoryError where they do not fit,
         TimeLimitError, ValueError where there is no parse.
         """
         held = self._held
         if held is None or held.terminal_ids is not terminal_ids or held.best is not best:
-            self._inside(terminal_ids, best, kept=True)
-            held = self._held
-        if held is None or held.log_prob == -math.inf:
+            held = self._held = self._inside(terminal_ids, best, kept=True)
+        if held.log_prob == -math.inf:
             raise ValueError("a sentence without a derivation")
         return held
 
@@ -163,93 +154,79 @@ class DopCharts:
             return Pruned(0.0, 0.0)
         of_pcfg = self._of_pcfg(chart.terminal_ids)
         entries = of_pcfg.span_posteriors()
-        # Labels over one terminal are not asked.
-        asked = np.where(entries.ends - entries.starts > 1, entries.g, math.inf)
+        # Labels over one terminal are always alive.
+        wide = np.where(entries.ends - entries.starts > 1, entries.g, math.inf)
         labels = self._filter.grammar.label_ids
         count = len(self._filter.grammar.labels)
-        alive = alive_labels(chart.length, entries._replace(g=asked), chart.threshold, labels, count)
+        alive = alive_labels(chart.length, entries._replace(g=wide), chart.threshold, labels, count)
         return Pruned(chart.threshold, left_out(self._within, chart.terminal_ids, alive, of_pcfg.log_prob))
 
     def _fill(self, chart: Chart, wanted: Wanted) -> None:
         if wanted.summaries or wanted.entries:
-            forest, values, log_prob = self._inside_outside(chart)
-            entries = self._entries(forest, values)
+            filled = self._inside(chart.terminal_ids, best=False, kept=False)
+            if filled.log_prob > -math.inf:
+                outside_pass(self._tables, filled.forest, filled.values, self._clock.stop)
+                self._clock.check()
+            entries = self._entries(filled)
             summary = summarize_entries(chart.length, entries, self._tie)
-            chart.put(log_prob=log_prob, summary=summary, entries=entries)
+            chart.put(log_prob=filled.log_prob, summary=summary, entries=entries)
         elif not wanted.derivations:
-            chart.put(log_prob=self._inside(chart.terminal_ids, None, kept=True)[2])
+            self._held = self._inside(chart.terminal_ids, best=False, kept=True)
+            chart.put(log_prob=self._held.log_prob)
         if wanted.derivations:
-            chart.put(derivation=self._derivation(chart))
+            self._held = self._inside(chart.terminal_ids, best=True, kept=True)
+            chart.put(derivation=self._derivation(self._held))
 
-    def _entries(self, forest: DopForest, values: DopValues) -> SpanEntries:
+    def _entries(self, filled: Filled) -> SpanEntries:
         """Posteriors above zero, summed by projected label, in the order of start, end, label."""
-        n, labels = forest.n, len(self.grammar.pcfg.labels)
-        nodes = np.flatnonzero(values.posterior > 0)
-        starts, ends = forest.start[nodes].astype(np.int64), forest.end[nodes]
-        labels_of = self._label_of_group[forest.group[nodes]]
-        keys, place = np.unique((starts * (n + 1) + ends) * labels + labels_of, return_inverse=True)
-        g = np.bincount(place.reshape(-1), values.posterior[nodes], len(keys))
-        spans = keys // labels
-        columns = spans // (n + 1), spans % (n + 1), keys % labels
-        starts, ends, label_ids = (column.astype(np.int32) for column in columns)
-        return SpanEntries(starts, ends, label_ids, g, np.where(ends - starts == 1, g, 0.0))
+        forest, posterior = filled.forest, filled.values.posterior
+        nodes = np.flatnonzero(posterior > 0)
+        cells = cell_of(forest.n, forest.start[nodes], forest.end[nodes])
+        label_ids = self._label_of_group[forest.group[nodes]]
+        keys = cells.astype(np.int64) * len(self.grammar.pcfg.labels) + label_ids
+        keys, first, place = np.unique(keys, return_index=True, return_inverse=True)
+        g = np.bincount(place.reshape(-1), posterior[nodes], len(keys))
+        starts, ends = forest.start[nodes[first]], forest.end[nodes[first]]
+        return entries_without_unaries(starts, ends, label_ids[first], g)
 
-    def _inside_outside(self, chart: Chart) -> tuple[DopForest, DopValues, float]:
-        forest, values, log_prob = self._inside(chart.terminal_ids, None, kept=False)
-        if log_prob > -math.inf:
-            dop_outside(self._tables, forest, values, self._clock.stop)
-            self._clock.check()
-        return forest, values, log_prob
+    def _inside(self, terminal_ids: IntArray, best: bool, kept: bool) -> Filled:
+        """Fill inside values; ``kept``: with those of addresses, for derivations, instead of an outside pass.
 
-    def _inside(
-        self, terminal_ids: IntArray, best: bool | None, kept: bool
-    ) -> tuple[DopForest, DopValues, float]:
-        """``kept``: for going down it by address; else for the derivatives."""
+        The forest is that of the labels that are alive; where it has no parse, that of a lower threshold.
+        """
         self._held = None
-        for forest in self._forests(terminal_ids, kept):
-            values = self._memory.values(forest, outside=not kept)
-            log_prob = float(dop_inside(self._tables, forest, values, best, self._clock.stop))
-            self._clock.check()
-            if log_prob > -math.inf:
-                break
-        if kept:
-            symbols = self._symbol_of[forest.group]
-            self._held = Filled(terminal_ids, self._tables, forest, values, log_prob, best, symbols)
-        return forest, values, log_prob
-
-    def _forests(self, terminal_ids: IntArray, kept: bool) -> Iterator[DopForest]:
-        """The forest of the labels that are alive; where there is no parse, those of lower thresholds."""
         chart = self._of_pcfg(terminal_ids)
         if chart.refusal == TOO_LARGE:
             raise ChartOverflowError("the chart of the treebank's PCFG")
         if chart.refusal is not None:
             raise TimeLimitError(chart.refusal)
-        entries = chart.span_posteriors()
-        wide = entries.ends - entries.starts > 1
+        starts, ends, label_ids, g, _ = chart.span_posteriors()
         threshold = self._prune
         while True:
-            chosen = wide & (entries.g > threshold)
-            labels = self._label_of[entries.label_ids[chosen]]
             self._threshold = threshold
-            starts, ends = entries.starts[chosen], entries.ends[chosen]
-            yield dop_forest(self._tables, terminal_ids, starts, ends, labels, kept)
-            if threshold == 0:
-                return
+            chosen = (ends - starts > 1) & (g > threshold)
+            labels = self._label_of[label_ids[chosen]]
+            forest = dop_forest(self._tables, terminal_ids, starts[chosen], ends[chosen], labels)
+            values = self._memory.values(forest, kept, outside=not kept)
+            log_prob = inside_pass(self._tables, forest, values, best, self._clock.stop)
+            self._clock.check()
+            if log_prob > -math.inf or threshold == 0:
+                symbols = self._symbol_of[forest.group]
+                return Filled(terminal_ids, self._tables, forest, values, log_prob, best, symbols)
             threshold = threshold * _LOWER if threshold > _LOWEST else 0.0
 
     def _of_pcfg(self, terminal_ids: IntArray) -> Chart:
-        """The chart of the treebank's PCFG, which is kept until that of another sentence is asked for."""
+        """The chart of the treebank's PCFG, which is kept until that of another sentence is made."""
         if self._filtered is None or self._filtered[0] is not terminal_ids:
             self._filtered = terminal_ids, self._filter.charts([terminal_ids])[0]
         return self._filtered[1]
 
-    def _derivation(self, chart: Chart) -> Derivation:
-        forest, values, log_prob = self._inside(chart.terminal_ids, True, kept=True)
-        nodes = dop_derivation(self._tables, forest, values, self._tie)
+    def _derivation(self, filled: Filled) -> Derivation:
+        forest = filled.forest
+        nodes = DopDescent(self._tables, forest, filled.values).derivation(self._tie)
         if not nodes:
             return Derivation(-math.inf, [], [])
-        start, end, symbol = forest.start[nodes], forest.end[nodes], self._symbol_of[forest.group[nodes]]
-        return derivation_of(start, end, symbol, log_prob)
+        return derivation_of(forest.start[nodes], forest.end[nodes], filled.symbols[nodes], filled.log_prob)
 
 
 class DopTreeProbability:
@@ -281,7 +258,8 @@ class DopTreeProbability:
         starts, ends, labels = np.array(sorted(rows), np.int32).reshape(-1, 3).T.copy()
         if len(spans) != max(len(terminal_ids) - 1, 0):
             return -math.inf
-        forest = dop_forest(self._tables, terminal_ids, starts, ends, labels, kept=False)
-        log_prob = dop_inside(self._tables, forest, self._memory.values(forest), None, NO_LIMIT.stop)
+        forest = dop_forest(self._tables, terminal_ids, starts, ends, labels)
+        values = self._memory.values(forest)
+        log_prob = inside_pass(self._tables, forest, values, False, NO_LIMIT.stop)
         NO_LIMIT.check()
-        return float(log_prob)
+        return log_prob

@@ -1,9 +1,9 @@
 """Drawing derivations of a DOP chart, from the root down.
 
-Where a fragment begins, its address is drawn in proportion to up_p q_p (see ``dop_passes``), by sums over a
-label's addresses that are taken at a node's first visit. An address's split is drawn in proportion to e_k
-e_l, and whether the fragment ends at a child in proportion to the two terms of e. The inside pass has all of
-these, so that each derivation comes exactly as often as it is probable.
+Where a fragment begins, its address is drawn in proportion to up_p q_p (see ``dop_passes``): first the rule,
+then one of the rule's addresses, by cumulative sums that are computed at the first visit of a node. An
+address's split is drawn in proportion to e_k e_l, and whether the fragment ends at a child in proportion to
+the two terms of e. All of these come from the inside pass, so derivations are exact samples.
 """
 
 from __future__ import annotations
@@ -11,30 +11,30 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
-from mbrparse.grammar.charts.base.rule_tables import Ints, Offsets
+from mbrparse.grammar.charts.base.rule_tables import Floats, Ints
 from mbrparse.grammar.charts.dop.dop_forest_kernels import DopForest
-from mbrparse.grammar.charts.dop.dop_passes import DopValues, is_root, power, root_value
-from mbrparse.grammar.charts.dop.dop_tables import DopTables
+from mbrparse.grammar.charts.dop.dop_passes import DopValues, power
+from mbrparse.grammar.charts.dop.dop_tables import LANES, DopTables
 from mbrparse.grammar.charts.forest.top_down_kernels import drawn_place
 from mbrparse.grammar.kernel import kernel
 
 if TYPE_CHECKING:
     from mbrparse.grammar.pcfg import FloatArray
 
-
 # No address: a fragment begins, or what is below is a terminal.
 _NONE = -1
 
 
 class Sums(NamedTuple):
-    """Of the nodes visited: their masses of fragments that begin there, each added to those before it."""
+    """Cumulative sums: of roots, and of visited nodes those of their expansions and of these' addresses."""
 
-    rules_at: Offsets  # by node, where its label's rules begin in the next two; -1 before the first visit
-    by_rule: FloatArray
-    addresses_at: Offsets  # where a rule's addresses begin in the last
-    by_address: FloatArray
-    used: Offsets  # how much of by_rule and of by_address is
+    roots: Ints  # nodes
+    by_root: FloatArray
+    visited: npt.NDArray[np.bool_]  # by node
+    by_expansion: FloatArray
+    by_address: FloatArray  # as the values are
 
 
 @kernel
@@ -46,161 +46,83 @@ def dop_draw(
     drawn: Ints,
     random: np.random.Generator,
     stop: Ints,
-) -> Sums:
+) -> None:
     """Draw a derivation for each row of ``drawn`` [derivation, node]: its 2 n - 1 nodes in preorder.
 
-    The values are sums' of a sentence that has a parse. Returns the sums with those of more nodes.
+    The values are sums, with those of addresses, of a sentence that has a parse.
     """
-    # Arrays by themselves: tuples of them are slow to hand over.
-    inside, exponent, value = values.inside, values.exponent, values.value
-    starts, ends, group, table, table_start = (
-        forest.start,
-        forest.end,
-        forest.group,
-        forest.table,
-        forest.table_start,
-    )
-    rules, lefts, rights, productions = forest.rule, forest.left, forest.right, forest.production_start
-    rule_start, first, keep = tables.rule_start, tables.first, tables.keep
-    left_rule, left_place, left_cut = tables.left_rule, tables.left_place, tables.left_cut
-    right_rule, right_place, right_cut = tables.right_rule, tables.right_place, tables.right_cut
-    rules_at, by_rule, addresses_at, by_address, _ = sums
-    roots, root_masses = _roots(tables, forest, values)
-    # A node, and the rule and the address that its fragment goes on with.
-    stack = np.empty((forest.n + 1, 3), np.int64)
+    # Taken out of their tuples before the loops.
+    inside, exponent, starts, ends = values.inside, values.exponent, forest.start, forest.end
+    value, rows = values.value.reshape(values.value.size), values.rows.reshape(values.rows.size)
+    expansions, rules, productions = forest.expansion_start, forest.rule, forest.production_start
+    lefts, rights, value_row = forest.left, forest.right, forest.value_row
+    of_left, of_right = forest.vectors.left, forest.vectors.right
+    first, rule_of = tables.first, tables.rule_of
+    children, cuts = tables.child, tables.cut.reshape(tables.cut.size)
+    keep, n_places = tables.keep.reshape(tables.keep.size), tables.keep.size
+    by_expansion, by_address, visited = sums.by_expansion, sums.by_address, sums.visited
+    # A node, and the address that its fragment goes on with.
+    stack = np.empty((forest.n + 1, 2), np.int64)
     for derivation in range(len(drawn)):
         if stop[0]:
             break
-        stack[0, 0], stack[0, 2] = roots[drawn_place(root_masses, 0, len(roots), random.random())], _NONE
+        stack[0, 0] = sums.roots[drawn_place(sums.by_root, 0, len(sums.roots), random.random())]
+        stack[0, 1] = _NONE
         height, place = 1, 0
         while height:
             height -= 1
-            node, rule, address = stack[height, 0], stack[height, 1], stack[height, 2]
+            node, address = stack[height, 0], stack[height, 1]
             drawn[derivation, place] = node
             place += 1
             if ends[node] - starts[node] == 1:
                 continue
-            label = group[node]
+            begin, end = expansions[node], expansions[node + 1]
             if address == _NONE:
-                if rules_at[node] < 0:
-                    sums = _summed(tables, forest, values, sums, node)
-                    _, by_rule, addresses_at, by_address, _ = sums
-                at = rules_at[node]
-                beyond = at + rule_start[label + 1] - rule_start[label]
-                number = drawn_place(by_rule, at, beyond, random.random()) - at
-                rule = rule_start[label] + number
-                begin = addresses_at[at + number]
-                beyond = begin + first[rule + 1] - first[rule]
-                address = first[rule] + drawn_place(by_address, begin, beyond, random.random()) - begin
-            # The productions of its rule, a split each.
-            production = _first_of(rules, rule, productions[node], productions[node + 1])
-            beyond = production + 1
-            while beyond < productions[node + 1] and rules[beyond] == rule:
-                beyond += 1
-            number_left, place_left, cut_left = left_rule[address], left_place[address], left_cut[address]
-            number_right, place_right, cut_right = (
-                right_rule[address],
-                right_place[address],
-                right_cut[address],
-            )
-            if beyond > production + 1:
-                own = table[table_start[node] + 1 + rule - rule_start[label]] + address - first[rule]
-                point = random.random() * value[own] / keep[address]
-                chosen = _NONE
-                for one in range(production, beyond):
-                    left, right = lefts[one], rights[one]
-                    of_left = (
-                        cut_left * inside[left] + value[table[table_start[left] + number_left] + place_left]
-                    )
-                    of_right = (
-                        cut_right * inside[right]
-                        + value[table[table_start[right] + number_right] + place_right]
-                    )
-                    mass = of_left * of_right * power(exponent[left] + exponent[right] - exponent[node])
-                    # The last one that is possible takes what rounding leaves over.
-                    if mass > 0 and (chosen < 0 or point >= 0):
-                        chosen = one
-                    point -= mass
-                production = chosen
-            left, right = lefts[production], rights[production]
-            stack[height, 0], stack[height, 2] = right, _NONE
-            if ends[right] - starts[right] > 1:
-                ended = cut_right * inside[right]
-                going_on = value[table[table_start[right] + number_right] + place_right]
-                if random.random() * (ended + going_on) >= ended:
-                    below = rule_start[group[right]] + number_right - 1
-                    stack[height, 1], stack[height, 2] = below, first[below] + place_right
-            height += 1
-            stack[height, 0], stack[height, 2] = left, _NONE
-            if ends[left] - starts[left] > 1:
-                ended = cut_left * inside[left]
-                going_on = value[table[table_start[left] + number_left] + place_left]
-                if random.random() * (ended + going_on) >= ended:
-                    below = rule_start[group[left]] + number_left - 1
-                    stack[height, 1], stack[height, 2] = below, first[below] + place_left
-            height += 1
-    return sums
+                if not visited[node]:
+                    _sum_up(tables, forest, value, sums, node)
+                    visited[node] = True
+                expansion = drawn_place(by_expansion, begin, end, random.random())
+                rule, at = rules[expansion], LANES * value_row[expansion]
+                size = first[rule + 1] - first[rule]
+                address = first[rule] + drawn_place(by_address, at, at + size, random.random()) - at
+            else:
+                rule = rule_of[address // LANES]
+                expansion = begin + np.searchsorted(rules[begin:end], rule)
+            offset = address - first[rule]
+            # The split, and what the fragment makes of the children there.
+            production, e_left, e_right = -1, 1.0, 1.0
+            point = 0.0
+            if productions[expansion + 1] > productions[expansion] + 1:
+                point = random.random() * value[LANES * value_row[expansion] + offset] / keep[address]
+            for one in range(productions[expansion], productions[expansion + 1]):
+                left, right = lefts[one], rights[one]
+                of_one = rows[LANES * of_left[one] + offset] if of_left[one] >= 0 else 1.0
+                of_other = rows[LANES * of_right[one] + offset] if of_right[one] >= 0 else 1.0
+                mass = of_one * of_other * power(exponent[left] + exponent[right] - exponent[node])
+                # The last one that is possible takes what rounding leaves over.
+                if mass > 0 and (production < 0 or point >= 0):
+                    production, e_left, e_right = one, of_one, of_other
+                point -= mass
+            for child, at, e in (
+                (rights[production], n_places + address, e_right),
+                (lefts[production], address, e_left),
+            ):
+                stack[height, 0], stack[height, 1] = child, _NONE
+                if ends[child] - starts[child] > 1 and random.random() * e >= cuts[at] * inside[child]:
+                    stack[height, 1] = children[at]
+                height += 1
 
 
 @kernel
-def _first_of(rules: Ints, rule: int, low: int, high: int) -> int:
-    """The first production of a rule among those of a node."""
-    while low < high:
-        middle = (low + high) >> 1
-        if rules[middle] < rule:
-            low = middle + 1
-        else:
-            high = middle
-    return low
-
-
-@kernel
-def _roots(tables: DopTables, forest: DopForest, values: DopValues) -> tuple[Ints, FloatArray]:
-    """The roots that are possible, and their masses, each added to those before it."""
-    _, top = root_value(tables, forest, values, None)
-    roots, masses = np.empty(tables.n_labels, np.int32), np.empty(tables.n_labels)
-    count, total = 0, 0.0
-    for node in range(len(forest.group)):
-        if is_root(tables, forest, values, node):
-            scale = power(values.exponent[node] - top)
-            total += tables.root[forest.group[node]] * values.inside[node] * scale
-            roots[count], masses[count] = node, total
-            count += 1
-    return roots[:count], masses[:count]
-
-
-@kernel
-def _summed(tables: DopTables, forest: DopForest, values: DopValues, sums: Sums, node: int) -> Sums:
-    """The sums with those of one more node."""
-    label = forest.group[node]
-    rule_start, rule_end = tables.rule_start[label], tables.rule_start[label + 1]
-    table = forest.table[forest.table_start[node] + 1 :]
-    rules_at, by_rule, addresses_at, by_address, used = sums
-    size = 0
-    for rule in range(rule_start, rule_end):
-        if table[rule - rule_start] > 0:
-            size += tables.first[rule + 1] - tables.first[rule]
-    place, at = used[0], used[1]
-    if place + rule_end - rule_start > len(by_rule):
-        more = len(by_rule) + rule_end - rule_start
-        by_rule = np.concatenate((by_rule, np.empty(more)))
-        addresses_at = np.concatenate((addresses_at, np.empty(more, np.int64)))
-    if at + size > len(by_address):
-        by_address = np.concatenate((by_address, np.empty(len(by_address) + size)))
-    rules_at[node] = place
+def _sum_up(tables: DopTables, forest: DopForest, value: Floats, sums: Sums, node: int) -> None:
+    """Compute the sums of a node."""
+    up, keep = tables.up.reshape(tables.up.size), tables.keep.reshape(tables.keep.size)
     total = 0.0
-    for rule in range(rule_start, rule_end):
-        addresses_at[place] = at
-        own = table[rule - rule_start]
-        if own > 0:
-            mass = 0.0
-            begin = tables.first[rule]
-            for p in range(tables.first[rule + 1] - begin):
-                mass += tables.up[begin + p] / tables.keep[begin + p] * values.value[own + p]
-                by_address[at] = mass
-                at += 1
-            total += mass
-        by_rule[place] = total
-        place += 1
-    used[0], used[1] = place, at
-    return Sums(rules_at, by_rule, addresses_at, by_address, used)
+    for expansion in range(forest.expansion_start[node], forest.expansion_start[node + 1]):
+        begin, at = tables.first[forest.rule[expansion]], LANES * forest.value_row[expansion]
+        mass = 0.0
+        for place in range(LANES * forest.value_row[expansion + 1] - at):
+            mass += up[begin + place] / keep[begin + place] * value[at + place]
+            sums.by_address[at + place] = mass
+        total += mass
+        sums.by_expansion[expansion] = total

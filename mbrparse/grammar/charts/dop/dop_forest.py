@@ -1,24 +1,25 @@
-"""A sentence's forest: which labels are alive, by which productions, and the memory of their values."""
+"""A sentence's forest: which labels are alive, by which productions, and the values that passes compute."""
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
+from mbrparse.grammar.charts.base.rule_tables import Ints
 from mbrparse.grammar.charts.base.vector import aligned_rows
 from mbrparse.grammar.charts.dop.dop_forest_kernels import (
     BITS,
     Alive,
     DopForest,
     Rules,
-    Vectors,
     arrange,
     count_productions,
     list_productions,
-    place_values,
 )
-from mbrparse.grammar.charts.dop.dop_passes import DopValues
+from mbrparse.grammar.charts.dop.dop_passes import DopValues, dop_inside, dop_outside
 from mbrparse.grammar.charts.dop.dop_tables import LANES, DopTables
-from mbrparse.grammar.pcfg import IntArray
+from mbrparse.grammar.pcfg import FloatArray, IntArray
 from mbrparse.io.errors import ChartOverflowError
 
 # Values that a chart may hold: 2 GB.
@@ -28,116 +29,95 @@ MAX_PRODUCTIONS = 1 << 26
 
 
 def dop_forest(
-    tables: DopTables,
-    terminals: IntArray,
-    starts: IntArray,
-    ends: IntArray,
-    labels: IntArray,
-    kept: bool = True,
+    tables: DopTables, terminals: IntArray, starts: IntArray, ends: IntArray, labels: IntArray
 ) -> DopForest:
-    """The forest of labels over spans of two terminals and more, which come in order of start, end, label.
+    """The forest of labels over spans of two terminals and more, in the order of start, end, label.
 
     Labels over one terminal are its own. Raises ChartOverflowError for a forest that is too large.
     """
-    n, n_groups = len(terminals), len(tables.numbers)
+    n = len(terminals)
     n_words = tables.word_start[terminals + 1] - tables.word_start[terminals]
     size = len(starts) + int(n_words.sum() + np.count_nonzero(tables.alone[terminals]))
     start, end, group, words = np.empty((4, size), np.int32)
-    local = np.full(n_groups, -1, np.int32)
+    nodes = start, end, group, words
+    number = np.full(len(tables.uses), -1, np.int32)
     rules = Rules(np.zeros(tables.n_labels + 1, np.int32), *np.empty((3, len(tables.first)), np.int32))
-    n_local = arrange(tables, terminals, (starts, ends, labels), (start, end, group, words), local, rules)
+    groups = arrange(tables, terminals, (starts, ends, labels), nodes, number, rules)
     n_cells = n * (n + 1) // 2
-    if n_cells * n_local > MAX_PRODUCTIONS:
-        raise ChartOverflowError(f"a chart of {n_cells} cells with {n_local} labels")
-    masks = np.zeros((2, n_local, n + 1, n // BITS + 1), np.uint64)
-    alive = Alive(np.full((n_cells, n_local), -1, np.int32), masks[0], masks[1])
-    production_start = np.empty(size + 1, np.int64)
-    count_productions(n, (start, end, group, words), local, rules, alive, production_start)
-    count = int(production_start[-1])
+    if n_cells * groups > MAX_PRODUCTIONS:
+        raise ChartOverflowError(f"a chart of {n_cells} cells with {groups} labels")
+    masks = np.zeros((2, groups, n + 1, n // BITS + 1), np.uint64)
+    alive = Alive(np.full((n_cells, groups), -1, np.int32), masks[0], masks[1])
+    expansion_start = np.empty(size + 1, np.int64)
+    count = count_productions(n, nodes, number, rules, alive, expansion_start)
     if count > MAX_PRODUCTIONS:
         raise ChartOverflowError(f"a chart of {count} productions")
-
-    rule, left, right, left_vector, right_vector = np.empty((5, count), np.int32)
-    vector_rule, row, following = np.empty((3, 2 * count), np.int32)
-    first_left, first_right = np.full((2, size), -1, np.int32)
-    row_start, row_end = np.zeros((2, n), np.int32)
-    vectors = Vectors(
-        left_vector,
-        right_vector,
-        first_left,
-        first_right,
-        vector_rule,
-        row,
-        following,
-        row_start,
-        row_end,
-        0,
-        0,
-    )
-    table_start = np.zeros(size + 1, np.int64)
-    if kept:
-        np.cumsum(tables.numbers[group], out=table_start[1:])
-    # Values begin after as many zeros as the largest rule has addresses: those of dead rules.
-    dead = int(np.diff(tables.first).max(initial=1))
-    forest = DopForest(
-        n,
-        start,
-        end,
-        group,
-        production_start,
-        rule,
-        left,
-        right,
-        table_start,
-        np.zeros(table_start[-1], np.int64),
-        words,
-        dead if kept else 0,
-        dead,
-        vectors,
-    )
-    uses = np.zeros((2, size + 1), np.int64)
-    np.cumsum(tables.left_uses[group], out=uses[0, 1:])
-    np.cumsum(tables.right_uses[group], out=uses[1, 1:])
-    known = np.full(uses[0, -1], -1, np.int32), np.full(uses[1, -1], -1, np.int32)
-    n_left, n_right = list_productions(tables, forest, rules, alive, (uses[0], uses[1], *known))
-    n_values = place_values(tables, forest) if kept else 0
-    if n_values + LANES * (n_left + 2 * n_right) > MAX_VALUES:
-        raise ChartOverflowError(f"a chart of {n_values + LANES * (n_left + 2 * n_right)} values")
-    vectors = vectors._replace(n_left=n_left, n_right=n_right)
-    return forest._replace(n_values=n_values, vectors=vectors)
+    listed = list_productions(tables, n, nodes, rules, alive, expansion_start, count)
+    expansions, productions, vectors = listed
+    return DopForest(n, *nodes, expansion_start, *expansions, *productions, vectors)
 
 
 class Memory:
     """Arrays that sentence after sentence is parsed in: new ones would cost more than the parsing."""
 
     def __init__(self, tables: DopTables) -> None:
-        rows = -(-tables.n_addresses // LANES)
+        rows = -(-(tables.first_word + len(tables.word_up)) // LANES)
         self._node, self._node_adjoint = (aligned_rows(rows, np.float64) for _ in range(2))
-        self._rooms = [aligned_rows(0, np.float64) for _ in range(5)]
+        self._arrays = [aligned_rows(0, np.float64) for _ in range(3)]
 
-    def values(self, forest: DopForest, outside: bool = False) -> DopValues:
-        """Room for a forest's values; ``outside``: with that for derivatives."""
-        count, vectors = len(forest.group), forest.vectors
-        of_start = int((vectors.row_end - vectors.row_start).max(initial=0)) if outside else 0
-        of_right = vectors.n_right if outside else 0
-        sizes = [vectors.n_left, of_start, vectors.n_right, of_right, -(-forest.n_values // LANES)]
+    def values(self, forest: DopForest, kept: bool = False, outside: bool = False) -> DopValues:
+        """Memory for a forest's values, which are valid until the next call.
+
+        ``kept``: with values of addresses, for derivations; ``outside``: with derivatives. Raises
+        ChartOverflowError where there are too many.
+        """
+        of_vectors = forest.vectors.n_rows
+        sizes = [int(forest.value_row[-1]) if kept else 0, of_vectors, of_vectors if outside else 0]
+        if LANES * sum(sizes) > MAX_VALUES:
+            raise ChartOverflowError(f"a chart of {LANES * sum(sizes)} values")
         for place, size in enumerate(sizes):
-            if len(self._rooms[place]) < size:
-                self._rooms[place] = aligned_rows(0, np.float64)  # first the old one goes
-                self._rooms[place] = aligned_rows(size * 17 // 16, np.float64)
-        inside, outsides, posterior = np.zeros((3, count))
-        exponent = np.zeros(count, np.int32)
-        left, left_adjoint, right, right_adjoint, value = self._rooms
-        return DopValues(
-            inside,
-            outsides,
-            posterior,
-            exponent,
-            value.reshape(-1),
-            left,
-            left_adjoint,
-            right,
-            right_adjoint,
-            self._node,
-            self._node_adjoint,
-        )
+            if len(self._arrays[place]) < size:
+                self._arrays[place] = aligned_rows(0, np.float64)  # first the old one goes
+                self._arrays[place] = aligned_rows(size * 17 // 16, np.float64)
+        value, rows, adjoint = (array[:size] for array, size in zip(self._arrays, sizes, strict=True))
+        inside, outsides, posterior = np.zeros((3, len(forest.group)))
+        exponent = np.zeros(len(forest.group), np.int32)
+        of_node = self._node, self._node_adjoint
+        return DopValues(inside, outsides, posterior, exponent, value, rows, adjoint, *of_node)
+
+
+def inside_pass(tables: DopTables, forest: DopForest, values: DopValues, best: bool, stop: Ints) -> float:
+    """Fill inside values; returns the natural logarithm of the sentence's probability.
+
+    With ``best`` it is that of the most probable derivation, and values are those of best derivations.
+    """
+    dop_inside(tables, forest, values, best, stop)
+    _, masses, exponent = root_masses(tables, forest, values)
+    if not len(masses):
+        return -math.inf
+    return math.log(masses.max() if best else masses.sum()) + exponent * math.log(2.0)
+
+
+def outside_pass(tables: DopTables, forest: DopForest, values: DopValues, stop: Ints) -> None:
+    """Fill outside values and posteriors of a sentence that has a parse."""
+    nodes, masses, exponent = root_masses(tables, forest, values)
+    weights = tables.root[forest.group[nodes]] / masses.sum()
+    values.outside[:] = 0
+    values.outside[nodes] = np.ldexp(weights, values.exponent[nodes] - exponent)
+    dop_outside(tables, forest, values, stop)
+
+
+def root_masses(tables: DopTables, forest: DopForest, values: DopValues) -> tuple[IntArray, FloatArray, int]:
+    """The nodes over the sentence that may be its root, their parts of its probability, and the exponent.
+
+    These parts are relative to 2 ** exponent.
+    """
+    labels = (forest.group < tables.n_labels) & (values.inside > 0)
+    nodes = np.flatnonzero(labels & (forest.end - forest.start == forest.n)).astype(np.int32)
+    nodes = nodes[tables.root[forest.group[nodes]] > 0]
+    if not len(nodes):
+        return nodes, np.zeros(0), 0
+    exponents = values.exponent[nodes]
+    top = int(exponents.max())
+    masses: FloatArray = np.ldexp(tables.root[forest.group[nodes]] * values.inside[nodes], exponents - top)
+    return nodes, masses, top

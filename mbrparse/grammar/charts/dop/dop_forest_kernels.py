@@ -1,8 +1,10 @@
-"""The labels that are alive in a sentence, and the productions that combine them: what DOP charts live on.
+"""The labels that are alive in a sentence, and the productions that combine them, as DOP charts need them.
 
 A *node* is a label over a span, or a terminal that stands in trees by itself. Nodes come bottom up, in
-descending order of start, then ascending order of end and label. A *production* is a rule at a split; those
-of a node come in the order of rules, then of splits. Only rules with a production have values of addresses.
+descending order of start, then ascending order of end and label. An *expansion* is a rule that a node may be
+made by, a *production* a split of the node's span by such a rule. A node's expansions come in the order of
+rules, their productions in the order of splits. Addresses have values over a span only where their rule is an
+expansion of the node.
 """
 
 from __future__ import annotations
@@ -22,18 +24,20 @@ Masks = npt.NDArray[np.uint64]
 
 
 class Rules(NamedTuple):
-    """The binary rules both of whose children are in the sentence; a group's number there is local."""
+    """The binary rules both of whose children are in the sentence, with the groups' numbers there."""
 
     start: Ints  # by label, its first; and the end
     rule: Ints
-    left: Ints  # local
+    left: Ints  # a number
     right: Ints
 
 
 class Alive(NamedTuple):
-    node_at: Ints  # [cell, local]: the node, or -1
-    ends: Masks  # [local, start, word]: a bit for each end where the group is alive
-    starts: Masks  # [local, end, word]: a bit for each start
+    """Where the groups of a sentence are alive."""
+
+    node_at: Ints  # [cell, number]: the node, or -1
+    ends: Masks  # [number, start, word]: a bit for each end where the group is alive
+    starts: Masks  # [number, end, word]: a bit for each start
 
 
 Spans = tuple[Ints, Ints, Ints]
@@ -41,55 +45,51 @@ Nodes = tuple[Ints, Ints, Ints, Ints]
 
 
 class Vectors(NamedTuple):
-    """Where nodes have what they make of the addresses of a rule, as its left or as its right child.
+    """What nodes make of the addresses of a rule, as its left or as its right child.
 
     Such a vector is gathered from the node's own values once, and serves all productions of the rule with
-    this child. Vectors lie side by side, in rows of LANES; those of left children by start.
+    this child. It takes up one row of LANES or more; a node's vectors are a linked list.
     """
 
     left: Ints  # by production, the row where its left child's vector begins; -1 of a terminal
     right: Ints
-    first_left: Ints  # by node, its first vector as a left child; -1 where there is none
-    first_right: Ints
-    rule: Ints  # by vector
-    row: Ints  # where it begins
+    first: Ints  # by node, its first vector; -1 where there is none
+    row: Ints  # by vector, where it begins
+    size: Ints  # how many rows it has
+    source: Ints  # the row of the tables' ``cut`` (and ``child``) where its addresses begin
     next: Ints  # the node's next one; -1 after the last
-    row_start: Ints  # by start, where the left children's vectors begin
-    row_end: Ints
-    n_left: int  # rows
-    n_right: int
+    n_rows: int  # of all
 
 
 class DopForest(NamedTuple):
-    """Nodes, and their productions. A leaf, over one terminal, has none.
-
-    Where the forest is kept for those who go down it, it says where the values of all rules of all nodes are,
-    the addresses of a rule of a node side by side; else ``table`` is empty and ``n_values`` is 0.
-    """
+    """Nodes, their expansions, and the productions of these. A leaf, over one terminal, has none."""
 
     n: int
     start: Ints  # by node
     end: Ints
     group: Ints
-    production_start: Offsets  # by node, its first production; and the end
-    rule: Ints  # by production
-    left: Ints  # a node
-    right: Ints
-    table_start: Offsets  # by node, where its table of rules begins
-    table: Offsets  # by a rule's number, where its values begin; 0 where it has none
     words: Ints  # by leaf, its lexical rule (an index into the tables' words), or -1; by others -1
-    n_values: int
-    n_zeros: int  # how many of the values are those of dead rules
+    expansion_start: Offsets  # by node, its first expansion; and the end
+    rule: Ints  # by expansion
+    value_row: Offsets  # by expansion, the row where the values of its addresses begin; and the end
+    production_start: Offsets  # by expansion, its first production; and the end
+    left: Ints  # by production, a node
+    right: Ints
     vectors: Vectors
 
 
 @kernel
-def arrange(tables: DopTables, terminals: Ints, spans: Spans, nodes: Nodes, local: Ints, rules: Rules) -> int:
-    """List the nodes, and the rules both of whose children are among them; returns the number of groups."""
+def arrange(
+    tables: DopTables, terminals: Ints, spans: Spans, nodes: Nodes, number: Ints, rules: Rules
+) -> int:
+    """List the nodes, and the rules both of whose children are among them; returns the number of groups.
+
+    ``number`` [group] is -1 before, and afterwards that of the group in the sentence.
+    """
     n_labels = tables.n_labels
     starts, ends, labels = spans
     start, end, group, words = nodes
-    size, n_local, span = 0, 0, len(starts)
+    size, count, span = 0, 0, len(starts)
     for i in range(len(terminals) - 1, -1, -1):
         terminal = terminals[i]
         bare = 1 if tables.alone[terminal] else 0
@@ -106,130 +106,107 @@ def arrange(tables: DopTables, terminals: Ints, spans: Spans, nodes: Nodes, loca
             start[size], end[size], group[size], words[size] = i, ends[wide], labels[wide], -1
             size += 1
     for node in range(size):
-        if local[group[node]] < 0:
-            local[group[node]] = n_local
-            n_local += 1
-    count = 0
+        if number[group[node]] < 0:
+            number[group[node]] = count
+            count += 1
+    listed = 0
     for label in range(n_labels):
-        rules.start[label] = count
-        if local[label] >= 0:
+        rules.start[label] = listed
+        if number[label] >= 0:
             for rule in range(tables.rule_start[label], tables.rule_start[label + 1]):
-                left, right = local[tables.rule_left[rule]], local[tables.rule_right[rule]]
+                left, right = number[tables.rule_left[rule]], number[tables.rule_right[rule]]
                 if left >= 0 and right >= 0:
-                    rules.rule[count], rules.left[count], rules.right[count] = rule, left, right
-                    count += 1
-    rules.start[n_labels] = count
-    return n_local
+                    rules.rule[listed], rules.left[listed], rules.right[listed] = rule, left, right
+                    listed += 1
+    rules.start[n_labels] = listed
+    return count
 
 
 @kernel
 def count_productions(
-    n: int, nodes: Nodes, local: Ints, rules: Rules, alive: Alive, production_start: Offsets
-) -> None:
-    """Find the living nodes, and how many productions each has."""
+    n: int, nodes: Nodes, number: Ints, rules: Rules, alive: Alive, expansion_start: Offsets
+) -> int:
+    """Find the living nodes, and how many expansions each has; returns the number of productions."""
     starts, ends, groups, _ = nodes
-    count = 0
+    count = expansions = 0
     for node in range(len(groups)):
         start, end, group = starts[node], ends[node], groups[node]
-        production_start[node] = count
+        expansion_start[node] = expansions
         if end - start > 1:
             for place in range(rules.start[group], rules.start[group + 1]):
                 left, right = rules.left[place], rules.right[place]
+                before = count
                 for word in range(start // BITS, end // BITS + 1):
                     count += count_bits(alive.ends[left, start, word] & alive.starts[right, end, word])
-        if count > production_start[node] or end - start == 1:
-            own = local[group]
+                if count > before:
+                    expansions += 1
+        if expansions > expansion_start[node] or end - start == 1:
+            own = number[group]
             alive.ends[own, start, end // BITS] |= np.uint64(1) << np.uint64(end % BITS)
             alive.starts[own, end, start // BITS] |= np.uint64(1) << np.uint64(start % BITS)
             alive.node_at[start * n - start * (start - 1) // 2 + end - start - 1, own] = node
-    production_start[len(groups)] = count
+    expansion_start[len(groups)] = expansions
+    return count
 
 
 @kernel
 def list_productions(
-    tables: DopTables,
-    forest: DopForest,
-    rules: Rules,
-    alive: Alive,
-    known: tuple[Offsets, Offsets, Ints, Ints],
-) -> tuple[int, int]:
-    """List all productions and vectors; returns how many rows those of left and of right children take.
+    tables: DopTables, n: int, nodes: Nodes, rules: Rules, alive: Alive, expansion_start: Offsets, count: int
+) -> tuple[tuple[Ints, Offsets, Offsets], tuple[Ints, Ints], Vectors]:
+    """List the nodes' expansions, their productions (so many), and vectors.
 
-    ``known``: by node, where its uses as a left and as a right child begin; by use, the vector's row.
+    Returns the columns of expansions and of productions, as DopForest has them, and the vectors.
     """
-    n, n_labels, vectors = forest.n, tables.n_labels, forest.vectors
-    production_start, group, starts, ends = forest.production_start, forest.group, forest.start, forest.end
-    left_start, right_start, known_left, known_right = known
-    count = n_vectors = n_left = n_right = 0
-    begun = -1
-    for node in range(len(group)):
-        if production_start[node] == production_start[node + 1]:
+    starts, ends, group, _ = nodes
+    n_labels, first, use, size = tables.n_labels, tables.first, tables.use, len(group)
+    rule_of = np.empty(expansion_start[size], np.int32)
+    value_row = np.zeros(expansion_start[size] + 1, np.int64)
+    production_start = np.zeros(expansion_start[size] + 1, np.int64)
+    children, rows = np.empty((2, count), np.int32), np.full((2, count), -1, np.int32)
+    row_of, size_of = np.empty(2 * count, np.int32), np.empty(2 * count, np.int32)
+    source, following = np.empty(2 * count, np.int32), np.empty(2 * count, np.int32)
+    first_vector = np.full(size, -1, np.int32)
+    # The row of the vector for each use of each node's label.
+    known_start = np.zeros(size + 1, np.int64)
+    known_start[1:] = np.cumsum(tables.uses[group])
+    known = np.full(known_start[size], -1, np.int32)
+    place = expansion = vector = n_rows = 0
+    for node in range(size):
+        if expansion_start[node] == expansion_start[node + 1]:
             continue
         start, end, label = starts[node], ends[node], group[node]
-        if start != begun:
-            begun = start
-            vectors.row_start[start] = n_left
-        row = start * n - start * (start - 1) // 2 - start - 1
-        for place in range(rules.start[label], rules.start[label + 1]):
-            left, right = rules.left[place], rules.right[place]
+        above = start * n - start * (start - 1) // 2 - start - 1
+        for one in range(rules.start[label], rules.start[label + 1]):
+            left, right, rule = rules.left[one], rules.right[one], rules.rule[one]
+            length = (first[rule + 1] - first[rule]) // LANES
+            begin = place
             for word in range(start // BITS, end // BITS + 1):
                 mask = alive.ends[left, start, word] & alive.starts[right, end, word]
                 while mask:
                     split = word * BITS + lowest_bit(mask)
                     mask &= mask - np.uint64(1)
-                    rule = rules.rule[place]
-                    left_node = alive.node_at[row + split, left]
                     below = split * n - split * (split - 1) // 2 + end - split - 1
-                    right_node = alive.node_at[below, right]
-                    forest.rule[count] = rule
-                    forest.left[count] = left_node
-                    forest.right[count] = right_node
-                    size = (tables.first[rule + 1] - tables.first[rule]) // LANES
-                    at_left = at_right = -1
-                    use = tables.left_use[rule]
-                    if use >= 0:
-                        at_left = known_left[left_start[left_node] + use]
-                        at_right = known_right[right_start[right_node] + tables.right_use[rule]]
-                    if at_left < 0 and group[left_node] < n_labels:
-                        at_left = n_left
-                        n_left += size
-                        vectors.rule[n_vectors], vectors.row[n_vectors] = rule, at_left
-                        vectors.next[n_vectors] = vectors.first_left[left_node]
-                        vectors.first_left[left_node] = n_vectors
-                        n_vectors += 1
-                        if use >= 0:
-                            known_left[left_start[left_node] + use] = at_left
-                    if at_right < 0 and group[right_node] < n_labels:
-                        at_right = n_right
-                        n_right += size
-                        vectors.rule[n_vectors], vectors.row[n_vectors] = rule, at_right
-                        vectors.next[n_vectors] = vectors.first_right[right_node]
-                        vectors.first_right[right_node] = n_vectors
-                        n_vectors += 1
-                        if use >= 0:
-                            known_right[right_start[right_node] + tables.right_use[rule]] = at_right
-                    vectors.left[count] = at_left
-                    vectors.right[count] = at_right
-                    count += 1
-        vectors.row_end[start] = n_left
-    return n_left, n_right
-
-
-@kernel
-def place_values(tables: DopTables, forest: DopForest) -> int:
-    """Fill the tables of where the values of each node's rules begin; returns how many values there are."""
-    n_values = forest.n_values
-    for node in range(len(forest.group)):
-        table = forest.table_start[node]
-        if forest.words[node] >= 0:
-            forest.table[table + tables.word_number[forest.words[node]]] = n_values
-            n_values += 1
-        last = -1
-        for production in range(forest.production_start[node], forest.production_start[node + 1]):
-            rule = forest.rule[production]
-            if rule != last:
-                last = rule
-                number = 1 + rule - tables.rule_start[forest.group[node]]
-                forest.table[table + number] = n_values
-                n_values += tables.first[rule + 1] - tables.first[rule]
-    return n_values
+                    children[0, place] = alive.node_at[above + split, left]
+                    children[1, place] = alive.node_at[below, right]
+                    for side in range(2):
+                        child = children[side, place]
+                        if group[child] >= n_labels:
+                            continue
+                        at = known_start[child] + use[side, rule]
+                        if known[at] < 0:
+                            known[at] = row_of[vector] = n_rows
+                            size_of[vector] = length
+                            source[vector] = first[rule] // LANES + side * (len(tables.cut) // 2)
+                            following[vector] = first_vector[child]
+                            first_vector[child] = vector
+                            vector += 1
+                            n_rows += length
+                        rows[side, place] = known[at]
+                    place += 1
+            if place > begin:
+                rule_of[expansion], production_start[expansion] = rule, begin
+                value_row[expansion + 1] = value_row[expansion] + length
+                expansion += 1
+    production_start[expansion] = place
+    vectors = Vectors(rows[0], rows[1], first_vector, row_of, size_of, source, following, n_rows)
+    return (rule_of, value_row, production_start), (children[0], children[1]), vectors
