@@ -35,7 +35,8 @@ class KBestSearch:
         self._charts = charts
         tables, unaries = charts.forests.tables, charts.forests.unaries
         # Those of binary and unary rules, and of symbols as roots.
-        self._scores = [_of_probabilities(p) for p in (tables.rule_prob, unaries.rule_prob, tables.root)]
+        rules, unary_rules = _of_probabilities(tables.rule_prob), _of_probabilities(unaries.rule_prob)
+        self._scores = rules, unary_rules, _of_probabilities(tables.root)
 
     def k_best(self, terminal_ids: IntArray, k: int) -> KBest:
         """The k most probable derivations of a sentence, or all if there are fewer.
