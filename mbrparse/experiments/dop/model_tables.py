@@ -50,8 +50,7 @@ class Judged(NamedTuple):
     def values(self, row: Row, criterion: str) -> list[float]:
         """A row's rates over the splits."""
         found = self.by_split.set_index(["model", "decoder"])[criterion]
-        rates: list[float] = found.loc[[(row.model.name, row.decoder)]].tolist()
-        return rates
+        return list(found.loc[[(row.model.name, row.decoder)]])
 
     def differences(self, one: Row, other: Row, criterion: str) -> list[float]:
         """The differences of two rows' rates, split by split."""

@@ -65,7 +65,11 @@ def fragments_of(treebank: AddressedTreebank) -> Fragments:
     with np.errstate(divide="ignore", over="ignore"):
         keep, cut = 1 / (1 + np.exp(-log_number)), 1 / (1 + np.exp(log_number))
         share = np.log(count) + (log_number if treebank.weighting == "plain" else 0.0)
-    up = _shares(label, share, len(treebank.labels))
+    # Weights as shares of their label's sum.
+    top = np.full(len(treebank.labels), -np.inf)
+    np.maximum.at(top, label, share)
+    weight = np.exp(share - top[label])
+    up = weight / np.bincount(label, weight, len(treebank.labels))[label]
     return Fragments(
         label,
         left,
@@ -101,22 +105,14 @@ def _log_numbers(left: list[int], right: list[int], half: float) -> list[float]:
     return numbers
 
 
-def _shares(label: IntArray, log_weight: FloatArray, n_labels: int) -> FloatArray:
-    """Weights as shares of their label's sum."""
-    top = np.full(n_labels, -np.inf)
-    np.maximum.at(top, label, log_weight)
-    weight = np.exp(log_weight - top[label])
-    shares: FloatArray = weight / np.bincount(label, weight, n_labels)[label]
-    return shares
-
-
 def _subtrees(treebank: AddressedTreebank) -> tuple[IntArray, IntArray, IntArray, FloatArray]:
     """Labels, children and counts of what fragments are made of: the trees, or these cut off.
 
     They are cut off at every depth up to the fragments' own, equal ones once. Those of the full depth have
     the treebank's counts, others none: no fragment begins there.
     """
-    if treebank.bound is None:
+    depth = treebank.bound
+    if depth is None:
         return treebank.label, treebank.left, treebank.right, treebank.count
     addresses: dict[tuple[int, int, int], int] = {}
 
@@ -126,7 +122,7 @@ def _subtrees(treebank: AddressedTreebank) -> tuple[IntArray, IntArray, IntArray
     labels, lefts, rights = treebank.label.tolist(), treebank.left.tolist(), treebank.right.tolist()
     # At depth zero nothing is left of a node but its label.
     level = [address(label, -1, _CUT_OFF) for label in labels]
-    for _ in range(treebank.bound):
+    for _ in range(depth):
         level = [
             address(label, left, NO_CHILD)
             if right == NO_CHILD

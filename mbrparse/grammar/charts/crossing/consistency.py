@@ -186,8 +186,10 @@ class Consistency:
 
     def __init__(self, grammar: PCFG, continuation: Booleans | None = None) -> None:
         """``continuation`` [symbols]: what is no constituent; by default the grammar's continuations."""
-        flags = _continuations(grammar) if continuation is None else continuation
-        self.continuation = flags
+        if continuation is None:
+            symbols = grammar.symbols
+            continuation = np.array([not is_terminal(name) and is_continuation(name) for name in symbols])
+        self.continuation = flags = continuation
         unary = flags[grammar.unary_parent].any() or flags[grammar.unary_child].any()
         #: Whether continuations are left children only: spines of these go on to the left.
         self.mirrored = not unary and bool(flags[grammar.left].any()) and not flags[grammar.right].any()
@@ -237,11 +239,6 @@ class Consistency:
         # What differs from one by rounding is one: logarithms of it would tell equal trees apart.
         found[found > 1 - ROUNDING] = 1.0
         return mass * (found[turned] if self.mirrored else found)
-
-
-def _continuations(grammar: PCFG) -> Booleans:
-    """Which symbols are continuations: no constituents of the n-ary tree."""
-    return np.array([not is_terminal(name) and is_continuation(name) for name in grammar.symbols], np.bool_)
 
 
 def _closed(grammar: PCFG, continuation: Booleans, closure: Closure) -> FloatArray:
