@@ -6,7 +6,8 @@
 # make figure2     its figure: both decoders after each iteration of training
 # make simaan      Sima'an's Table 2 on nltk:treebank, or CORPUS=wsj:DIR UNKNOWN=signature
 # make shell       a shell in which mbrparse, and the environment's python, are commands
-# make test        sets up an environment and passes the tests
+# make test        sets up an environment and passes the tests, but for the long ones
+# make test-long   the long ones, and all properties with five times as many examples
 # make lint        formatting, lint, types, import contracts
 # make docs        README and docs as a site with search and the Python interface, in build/site
 # make fuzz        mutated inputs of every kind: SECONDS=600 SEED=1 [INPUTS=100000]
@@ -33,7 +34,7 @@ fraction = $(if $(filter-out 0.1,$(TEST_FRACTION)),-$(TEST_FRACTION))
 others = $(subst /,_,$(subst :,-,$(FUNCTIONS:%=-%)$(LABEL_MAP:%=-%)))
 RUN = $(BUILD)/reproduce/$(name)$(fraction)$(SPLIT_SEED:%=-seed-%)$(ON_ERROR:%=-%)$(others)
 
-.PHONY: demo shell reproduce table1 figure2 test lint bench clean distclean
+.PHONY: demo shell reproduce table1 figure2 test test-long lint bench clean distclean
 .DELETE_ON_ERROR:
 
 demo:
@@ -68,7 +69,10 @@ $(TRAINING)/report.txt: $(VENV)/installed
 	    --jobs $(JOBS) -o $(TRAINING) > $@
 
 test: $(VENV)/installed-dev
-	$(BIN)/python -m pytest -n auto --dist loadfile
+	$(BIN)/python -m pytest -n auto --dist loadfile -m "not long"
+
+test-long: $(VENV)/installed-dev
+	$(BIN)/python -m pytest -n auto --dist loadfile -m "long or hypothesis" --hypothesis-profile=long
 
 lint: $(VENV)/installed-dev
 	$(BIN)/ruff format --check

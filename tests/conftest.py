@@ -13,9 +13,13 @@ from mbrparse.io.errors import CorpusError
 from mbrparse.treebank.corpora import read_corpus
 from mbrparse.treebank.tree import Tree
 
-# Nothing is timed: a busy machine makes examples slowly.
-settings.register_profile("mbrparse", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("mbrparse")
+# How many examples hypothesis tries: few, or with --hypothesis-profile=long (make test-long) many.
+# No example has a deadline: a busy machine is slow.
+settings.register_profile(
+    "short", max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.register_profile("long", settings.get_profile("short"), max_examples=100)
+settings.load_profile("short")
 
 
 def missing_data(what: str) -> NoReturn:

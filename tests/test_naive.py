@@ -6,7 +6,7 @@ from collections import defaultdict
 from fractions import Fraction
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from naive import (
     HOLE,
@@ -328,7 +328,6 @@ def test_simaan_items(kind: ItemKind, lexical: bool, values: tuple[str, str, str
 # --- identities on random grammars -----------------------------------------------------
 
 
-@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 @given(st.data())
 def test_identities(data: st.DataObject) -> None:
     grammar = data.draw(grammars())
@@ -357,7 +356,6 @@ def test_identities(data: st.DataObject) -> None:
     assert sum(counts.lexical.values()) == pytest.approx(n)
 
 
-@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 @given(grammars())
 def test_random_grammars_are_proper(grammar: Grammar) -> None:
     sums: dict[str, float] = defaultdict(float)

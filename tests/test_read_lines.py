@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from children import LIMIT
 from commandline import Command
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from mbrparse.io.errors import FileError
@@ -61,7 +61,6 @@ def test_a_byte_order_mark_is_dropped_once(encoding: str) -> None:
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"])), st.integers(0, 20), st.sampled_from(ENCODINGS[:-2]))
-@settings(max_examples=50)
 def test_text_longer_than_is_read_at_a_time(text: str, before: int, encoding: str) -> None:
     long = "x" * (PADDING // 2 - before) + text + "é\n" * 10 + "y" * PADDING + text
     assert read(long.encode(encoding), encoding) == (lines_of(long), None)
@@ -70,7 +69,6 @@ def test_text_longer_than_is_read_at_a_time(text: str, before: int, encoding: st
 @given(st.lists(st.sampled_from(BYTES)), st.booleans())
 @example([b"\xc3", b"\n", b"a"], False)
 @example([b"\n", b"a", b"\xc3"], True)
-@settings(max_examples=200)
 def test_bad_bytes_as_if_each_line_were_decoded_by_itself(parts: list[bytes], far: bool) -> None:
     data = b"ab\n" * (PADDING // 3 if far else 0) + b"".join(parts)
     expected: list[str] = []

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 import pytest
 from commandline import Command
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mbrparse.experiments.caraballo_charniak.merit_trial import MeritTrial
@@ -149,7 +149,6 @@ def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     return path, path.read_text()
 
 
-@settings(max_examples=300, deadline=None)
 @given(data=st.data())
 def test_damaged_checkpoints(checkpoint: tuple[Path, str], data: st.DataObject) -> None:
     path, text = checkpoint
@@ -164,7 +163,6 @@ def test_damaged_checkpoints(checkpoint: tuple[Path, str], data: st.DataObject) 
         assert found == expected
 
 
-@settings(max_examples=300, deadline=None)
 @given(data=st.data())
 def test_damaged_checkpoints_of_earlier_versions(checkpoint: tuple[Path, str], data: st.DataObject) -> None:
     """Without a digest another number of the same shape is believed, and nothing else."""
@@ -274,7 +272,6 @@ RESULTS: list[tuple[Any, dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize(("trial", "result"), RESULTS)
-@settings(max_examples=150, deadline=None)
 @given(data=st.data())
 def test_damaged_results(
     tmp_path_factory: pytest.TempPathFactory, trial: Any, result: dict[str, Any], data: st.DataObject
@@ -319,7 +316,6 @@ def tagger() -> str:
     return Tagger.train([read_tree(TAGGED), read_tree("(S (NN dog) (NN bark))")]).text
 
 
-@settings(max_examples=200, deadline=None)
 @given(data=st.data())
 def test_damaged_taggers(tmp_path_factory: pytest.TempPathFactory, tagger: str, data: st.DataObject) -> None:
     """With the digest of the damaged text: whatever is read can tag."""
@@ -339,7 +335,6 @@ def test_damaged_taggers(tmp_path_factory: pytest.TempPathFactory, tagger: str, 
 # Statistics
 
 
-@settings(max_examples=300, deadline=None)
 @given(data=st.data())
 def test_damaged_statistics(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
     path = tmp_path_factory.getbasetemp() / "statistics"

@@ -51,7 +51,6 @@ def flights() -> tuple[PCFG, Statistics, list[IntArray]]:
     return grammar, count_statistics(sources[:1400], "tags"), test
 
 
-@settings(max_examples=40)
 @given(known(), st.sampled_from(NAMES))
 def test_exhausted_inside_is_the_naive_one(case: tuple[naive.Grammar, list[str]], merit: str) -> None:
     grammar, sentence = case
@@ -64,7 +63,6 @@ def test_exhausted_inside_is_the_naive_one(case: tuple[naive.Grammar, list[str]]
     assert chart.in_chart.all()
 
 
-@settings(max_examples=25)
 @given(known(), st.sampled_from(NAMES), st.sampled_from([0.01, 0.1, 1.0]))
 def test_threshold_bounds_the_loss(
     case: tuple[naive.Grammar, list[str]], merit: str, threshold: float
@@ -81,7 +79,6 @@ def test_threshold_bounds_the_loss(
     )
 
 
-@settings(max_examples=25)
 @given(known())
 def test_exhausted_posteriors_and_viterbi_are_the_naive_ones(case: tuple[naive.Grammar, list[str]]) -> None:
     grammar, sentence = case

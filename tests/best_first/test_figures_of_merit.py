@@ -5,7 +5,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mbrparse.decode.best_first.best_first import DEFAULT_MERIT, FACTORS, MERITS, Merit
@@ -121,7 +121,6 @@ def log_merit(
     return figure_of_merit(MERITS[name].factors, log_inside, statistics, span, log_prefix)
 
 
-@settings(max_examples=40)
 @given(
     st.sampled_from([name for name in MERITS if name != "stack"]),
     st.lists(st.sampled_from(GRAMMAR.terminals), min_size=1, max_size=6),

@@ -3,7 +3,7 @@
 import itertools
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mbrparse.decode.base.trees import TreeForm, TreeParts
@@ -80,7 +80,6 @@ def in_columns(tree: TreeParts, names: list[str]) -> TreeParts:
     return TreeParts(Spans(columns[0], columns[1], columns[2], names), tree.leaves, tags, tree.form)
 
 
-@settings(max_examples=300, deadline=None)
 @given(st.lists(sentences(), min_size=1, max_size=4))
 def test_lines_are_those_of_the_trees(batch: list[list[TreeParts | None]]) -> None:
     flat = [tree for trees in batch for tree in trees]

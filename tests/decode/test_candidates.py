@@ -9,7 +9,7 @@ import naive
 import numpy as np
 import pytest
 from conversion import to_pcfg
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from naive_objectives import projection_of
 from strategies import grammars, sentences
@@ -60,7 +60,6 @@ def check(listed: Sequence[Candidate], expected: dict[Spans, float]) -> None:
         assert math.exp(one.log_prob) == pytest.approx(expected[tuple(one.spans)], rel=1e-9)
 
 
-@settings(max_examples=60)
 @given(st.data(), st.booleans())
 def test_all_trees_with_their_probabilities(data: st.DataObject, nary: bool) -> None:
     twin = data.draw(grammars())
@@ -79,7 +78,6 @@ def test_all_trees_with_their_probabilities(data: st.DataObject, nary: bool) -> 
     check(drawn, expected)
 
 
-@settings(max_examples=40)
 @given(unary_cases(cyclic=False), st.booleans())
 def test_unary_rules(case: tuple[naive.Grammar, list[str]], nary: bool) -> None:
     """Continuations by unary rules too: all are found, so that their sum is exact."""
@@ -115,7 +113,6 @@ def _brackets(tree: Tree) -> list[tuple[int, int]]:
     return found
 
 
-@settings(max_examples=60)
 @given(st.data(), st.booleans())
 def test_minimum_risk(data: st.DataObject, nary: bool) -> None:
     """The best of all trees, where all are candidates."""

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from commandline import run
 from conversion import to_pcfg
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from strategies import grammars, sentences
 
@@ -21,7 +21,6 @@ from mbrparse.io.errors import OptionsError, PosteriorsError
 NAMES = {"A": "S_Cont", "B": "S_Cont>NP", "C": "NP"}
 
 
-@settings(max_examples=60)
 @given(st.data())
 def test_optimum_equals_enumeration(data: st.DataObject) -> None:
     grammar = data.draw(grammars())

@@ -8,7 +8,7 @@ import naive_nary
 import numpy as np
 import pytest
 from conversion import to_pcfg
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from strategies import grammars, sentences
 
@@ -39,7 +39,6 @@ def truths(grammar: naive.Grammar, words: list[str]) -> dict[naive_nary.Labelled
     return {tree: p / total for tree, p in found.items()}
 
 
-@settings(max_examples=150, deadline=None)
 @given(grammars(), st.data())
 def test_trees_reach_the_enumerated_optimum(grammar: naive.Grammar, data: st.DataObject) -> None:
     words = data.draw(sentences(grammar, 6))
@@ -61,7 +60,6 @@ def test_trees_reach_the_enumerated_optimum(grammar: naive.Grammar, data: st.Dat
         assert decoded.constituents == pytest.approx(sizes)
 
 
-@settings(max_examples=100, deadline=None)
 @given(grammars(), st.data())
 def test_constituents_together_with_the_size(grammar: naive.Grammar, data: st.DataObject) -> None:
     words = data.draw(sentences(grammar, 6))
@@ -89,7 +87,6 @@ def test_constituents_together_with_the_size(grammar: naive.Grammar, data: st.Da
         assert g == pytest.approx(expected.get(key, 0.0), abs=1e-9)
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.integers(2, 6), st.data())
 def test_the_search_for_any_gains(n: int, data: st.DataObject) -> None:
     spans = [(i, j) for i in range(n) for j in range(i + 2, n + 1)]

@@ -13,7 +13,7 @@ import naive_unary
 import numpy as np
 import pytest
 from conversion import to_pcfg
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from naive_objectives import GRAMMAR_OBJECTIVES, MAX_RULE_OBJECTIVES, gains, projection_of, value
 from strategies import grammars, sentences
@@ -150,7 +150,6 @@ def _log(number: Any) -> float:
     return math.log(exact.numerator) - math.log(exact.denominator)
 
 
-@settings(max_examples=150, deadline=None)
 @given(unary_cases(), st.sampled_from(["projected", "symbol"]))
 def test_each_objective_reaches_the_best_of_all_trees(
     case: tuple[naive.Grammar, list[str]], items: Items
@@ -158,7 +157,6 @@ def test_each_objective_reaches_the_best_of_all_trees(
     check_case(*case, items)
 
 
-@settings(max_examples=150, deadline=None)
 @given(unary_cases(longest=4, nonterminals=FEW_LABELS))
 def test_the_same_where_several_symbols_have_a_label(
     case: tuple[naive.Grammar, list[str]],
@@ -227,14 +225,12 @@ def test_where_every_label_derives_every_other() -> None:
     check_case(grammar, ["x"], "symbol")
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.data(), st.sampled_from(["projected", "symbol"]))
 def test_the_same_without_unary_rules(data: st.DataObject, items: Items) -> None:
     grammar = data.draw(grammars())
     check_case(grammar, data.draw(sentences(grammar, 5)), items)
 
 
-@settings(max_examples=100, deadline=None)
 @given(unary_cases())
 def test_posteriors_of_forests(case: tuple[naive.Grammar, list[str]]) -> None:
     """Expected numbers of labels over spans, and what objectives of the free space ask of them."""
@@ -267,7 +263,6 @@ def test_posteriors_of_forests(case: tuple[naive.Grammar, list[str]]) -> None:
             assert float(lexical[start, start + 1, tag]) == pytest.approx(max(masses))
 
 
-@settings(max_examples=100, deadline=None)
 @given(unary_cases())
 def test_constituents_of_charts(case: tuple[naive.Grammar, list[str]]) -> None:
     """What is expected of a label without the nodes that are rewritten as the word, in either chart."""
@@ -410,14 +405,12 @@ def check_same(rows: Sequence[Objective], found: Searched, whole: Searched) -> N
 
 
 @given(unary_cases(), st.sampled_from(["projected", "symbol"]))
-@settings(deadline=None)
 def test_what_a_search_leaves_out_is_never_best(case: tuple[naive.Grammar, list[str]], items: Items) -> None:
     grammar, words = case
     check_what_is_left_out(to_pcfg(grammar), words, items)
 
 
 @given(st.data(), st.sampled_from(["projected", "symbol"]))
-@settings(deadline=None)
 def test_nor_is_it_without_unary_rules(data: st.DataObject, items: Items) -> None:
     grammar = data.draw(grammars())
     check_what_is_left_out(to_pcfg(grammar), data.draw(sentences(grammar, 12)), items)
@@ -575,7 +568,6 @@ def check_mixture(grammar: naive.Grammar, words: list[str], items: Items, row: O
     assert score(tree) == pytest.approx(max(map(score, candidates)), abs=1e-9)
 
 
-@settings(max_examples=80, deadline=None)
 @given(
     unary_cases(),
     st.sampled_from(["projected", "symbol"]),

@@ -42,14 +42,12 @@ def check(twin: naive.Grammar, words: list[str], k: int) -> None:
     assert log_probs == pytest.approx(sorted(every.values(), reverse=True)[:k], abs=1e-9)
 
 
-@settings(max_examples=60)
 @given(st.data(), st.integers(1, 60))
 def test_binary_derivations(data: st.DataObject, k: int) -> None:
     twin = data.draw(grammars())
     check(twin, data.draw(sentences(twin)), k)
 
 
-@settings(max_examples=60)
 @given(unary_cases(cyclic=False), st.integers(1, 60))
 def test_unary_chains(case: tuple[naive.Grammar, list[str]], k: int) -> None:
     check(*case, k)

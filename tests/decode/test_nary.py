@@ -9,7 +9,7 @@ import naive_unary
 import numpy as np
 import pytest
 from conversion import to_pcfg
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from unary_strategies import unary_cases
 
@@ -49,7 +49,6 @@ def listed(n: int, g: dict[tuple[int, int, str], float]) -> Posteriors:
     return Posteriors.of_entries(n, LABELS, entries)
 
 
-@settings(max_examples=300, deadline=None)
 @given(posteriors(), st.sampled_from([0.0, 0.25, 0.3, 0.5, 0.9]), st.sampled_from([(1, 0), (0, 1), (1, 0.5)]))
 def test_trees_reach_the_enumerated_optimum(
     case: tuple[int, dict[tuple[int, int, str], float]], cost: float, weights: tuple[float, float]
@@ -82,7 +81,6 @@ def test_trees_reach_the_enumerated_optimum(
     assert f.constituents == pytest.approx(sum(constituents.values()))
 
 
-@settings(max_examples=100, deadline=None)
 @given(unary_cases(longest=4))
 def test_with_grammars_that_have_unary_rules(case: tuple[naive.Grammar, list[str]]) -> None:
     """Constituents over one word take part, preterminals do not."""

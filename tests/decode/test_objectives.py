@@ -5,7 +5,7 @@ import math
 import naive
 import pytest
 from conversion import ANNOTATED, PROJECTION, to_pcfg
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from strategies import UNKNOWN, grammars, sentences
 
@@ -30,7 +30,6 @@ def cases(draw: st.DrawFn) -> tuple[naive.Grammar, list[str], bool]:
     return grammar, draw(sentences(grammar, 6)), draw(st.booleans())
 
 
-@settings(max_examples=300, deadline=None)
 @given(cases())
 def test_trees_reach_the_enumerated_optimum(case: tuple[naive.Grammar, list[str], bool]) -> None:
     grammar, words, annotated = case
@@ -71,7 +70,6 @@ def test_trees_reach_the_enumerated_optimum(case: tuple[naive.Grammar, list[str]
             assert score == pytest.approx(float(optimum), abs=1e-9)
 
 
-@settings(max_examples=100, deadline=None)
 @given(cases())
 def test_tree_probability_sums_derivations(case: tuple[naive.Grammar, list[str], bool]) -> None:
     grammar, words, annotated = case

@@ -7,7 +7,7 @@ from pathlib import Path
 import naive_nary
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mbrparse.decode.base.objectives import OBJECTIVES, Item, Objective, Space
@@ -41,7 +41,6 @@ def listed(n: int, g: Spans) -> Posteriors:
     return Posteriors.of_entries(n, LABELS, SpanEntries(first, last, label_ids, values, 0 * values))
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.lists(sentences(), min_size=1, max_size=3), st.sampled_from([(1.0, 0.0), (0.0, 1.0), (1.0, 0.5)]))
 def test_the_enumerated_optimum(cases: list[tuple[int, Spans]], weights: tuple[float, float]) -> None:
     gains = ((Item.LABELLED_SPAN, weights[0]), (Item.SPAN, weights[1]))

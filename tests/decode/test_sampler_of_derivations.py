@@ -61,7 +61,6 @@ def check(twin: naive.Grammar, words: list[str], chain: int | None, seed: int) -
     assert chi_square_chance(observed, expected, rest) > UNLIKELY
 
 
-@settings(max_examples=40)
 @given(st.data())
 def test_derivations_come_as_often_as_they_should(data: st.DataObject) -> None:
     twin = data.draw(grammars())
@@ -70,7 +69,6 @@ def test_derivations_come_as_often_as_they_should(data: st.DataObject) -> None:
     check(twin, words, None, data.draw(st.integers(0, 3)))
 
 
-@settings(max_examples=40)
 @given(unary_cases(cyclic=False))
 def test_chains_come_as_often_as_they_should(case: tuple[naive.Grammar, list[str]]) -> None:
     assume(naive.derivations(*case))
@@ -131,7 +129,6 @@ def test_a_sentence_without_a_derivation() -> None:
         Sampler(ForestCharts(grammar)).samples(grammar.encode(["y", "x"]), 1, 0)
 
 
-@settings(max_examples=40)
 @given(st.data())
 def test_distinct_trees(data: st.DataObject) -> None:
     """What a name hides is not told apart, and every sample is some tree's."""

@@ -9,7 +9,7 @@ import naive
 import naive_objectives
 import pytest
 from conversion import to_pcfg
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from naive_crossing import consistent, n_ary_trees
 from naive_objectives import projection_of
@@ -63,7 +63,6 @@ def looks_of(
     return found
 
 
-@settings(max_examples=60)
 @given(st.data(), grammars(), st.booleans())
 def test_probabilities_and_matches(data: st.DataObject, grammar: naive.Grammar, nary: bool) -> None:
     words = data.draw(sentences(grammar, 5))
@@ -104,7 +103,6 @@ def seen(tree: naive.Node, nary: bool) -> frozenset[naive.LabelledSpan]:
     return frozenset(span for span in spans if not (nary and span[2].endswith("_Cont")))
 
 
-@settings(max_examples=60)
 @given(unary_cases(cyclic=False))
 def test_items_and_unary_rules(case: tuple[naive.Grammar, list[str]]) -> None:
     grammar, words = case

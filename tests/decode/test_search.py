@@ -3,7 +3,7 @@
 import naive
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mbrparse.decode.base.objectives import OBJECTIVES
@@ -14,7 +14,6 @@ from mbrparse.grammar.charts.base.span_summary import cell_of, entries_without_u
 from mbrparse.treebank.tree import Tree
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.integers(2, 7), st.integers(0, 2**32 - 1), st.booleans())
 def test_search_reaches_the_best_bracketing(n: int, seed: int, negative: bool) -> None:
     gains = np.random.default_rng(seed).random(n * (n + 1) // 2) - (0.7 if negative else 0.0)

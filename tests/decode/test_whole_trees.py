@@ -98,7 +98,6 @@ def most_probable(grammar: naive.Grammar, words: list[str]) -> float:
     return max(sums.values()) / total
 
 
-@settings(max_examples=30)
 @given(unary_cases(cyclic=False))
 def test_whole_trees_with_unary_rules(case: tuple[naive.Grammar, list[str]]) -> None:
     grammar, words = case
@@ -117,7 +116,6 @@ def test_whole_trees_with_unary_rules(case: tuple[naive.Grammar, list[str]]) -> 
         assert found.score == pytest.approx(optimum, abs=1e-9)
 
 
-@settings(max_examples=30)
 @given(st.data())
 def test_the_most_probable_tree_is_as_probable_as_told(data: st.DataObject) -> None:
     grammar = data.draw(grammars())

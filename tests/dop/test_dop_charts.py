@@ -7,7 +7,7 @@ import naive
 import naive_unary
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from naive_dop import NaiveDop, Node, fragments, inner_nodes, spans, words_of
 
@@ -68,7 +68,6 @@ cases = kinds.flatmap(
 )
 
 
-@settings(max_examples=60)
 @given(
     cases,
     st.sampled_from(WEIGHTINGS),

@@ -29,7 +29,6 @@ COUNT = 1_000
 short = cases.filter(lambda case: max(len(words_of(tree)) for tree in case[1]) <= 5)
 
 
-@settings(max_examples=40)
 @given(short, st.sampled_from(WEIGHTINGS), st.none() | st.integers(1, 3), st.integers(1, 60))
 def test_derivations_come_in_order(
     case: tuple[TerminalKind, list[Node]], weighting: Weighting, depth: int | None, k: int

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from chi_square import UNLIKELY, chi_square_chance
 from commandline import Command
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from naive_dop import NaiveDop, Node, spans, words_of
 from test_dop_charts import TREES, WEIGHTINGS, _treebank, cases
@@ -61,7 +61,6 @@ def shares(trees: dict[Node, Fraction], key: Callable[[Node], Listed] = listed) 
     return dict(found)
 
 
-@settings(max_examples=60)
 @given(cases, st.sampled_from(WEIGHTINGS), st.none() | st.integers(1, 3), st.integers(0, 3))
 def test_trees_come_as_often_as_they_should(
     case: tuple[TerminalKind, list[Node]], weighting: Weighting, depth: int | None, seed: int
@@ -115,7 +114,6 @@ def test_a_sentence_without_a_derivation_has_no_samples() -> None:
         DopSampler(DopCharts(grammar)).samples(grammar.pcfg.encode(["y", "y", "y"]), 1, 0)
 
 
-@settings(max_examples=40)
 @given(cases, st.sampled_from(WEIGHTINGS))
 def test_the_most_probable_tree_is_found_and_its_posterior_estimated(
     case: tuple[TerminalKind, list[Node]], weighting: Weighting
@@ -211,7 +209,6 @@ CONTINUED: list[Node] = [
 ]
 
 
-@settings(max_examples=40)
 @given(
     cases.filter(lambda case: len(words_of(case[1][0])) > 2) | st.just(("tags", CONTINUED)), st.integers(0, 3)
 )

@@ -3,7 +3,7 @@
 import math
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from naive_dop import NaiveDop, Node, fragments, inner_nodes, words_of
 from scipy.stats import chi2
@@ -22,7 +22,6 @@ from mbrparse.grammar.rules import TerminalKind, is_terminal
 from mbrparse.io.errors import GrammarError
 
 
-@settings(max_examples=60)
 @given(
     cases,
     st.sampled_from(WEIGHTINGS),

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 from commandline import Command
 from evaluation_cases import GOLD, PARSE, write
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import bootstrap as scipy_bootstrap
 
@@ -81,7 +81,6 @@ def test_identical_files(average: Average) -> None:
     ),
     average=st.sampled_from(["pooled", "sentence"]),
 )
-@settings(max_examples=50)
 def test_intervals_contain_the_rates(sentences: list[tuple[int, int, int, int]], average: Average) -> None:
     counts = table(
         {

@@ -7,7 +7,7 @@ import naive
 import numpy as np
 import pytest
 from conversion import ANNOTATED, PROJECTION, to_pcfg
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from strategies import UNKNOWN, grammars, sentences
 
@@ -42,7 +42,6 @@ def unquoted(name: str) -> str:
     return name.strip("'")
 
 
-@settings(max_examples=150)
 @given(cases())
 def test_inside_and_outside_equal_enumeration(case: tuple[naive.Grammar, list[list[str]]]) -> None:
     grammar, batch = case
@@ -71,7 +70,6 @@ def test_inside_and_outside_equal_enumeration(case: tuple[naive.Grammar, list[li
                         assert math.exp(x) == pytest.approx(float(outside[start, end, symbols[i]]), rel=1e-9)
 
 
-@settings(max_examples=150)
 @given(cases(), st.sampled_from(["double", "single"]))
 def test_posteriors_and_viterbi_equal_enumeration(
     case: tuple[naive.Grammar, list[list[str]]], precision: Precision
@@ -112,7 +110,6 @@ def test_posteriors_and_viterbi_equal_enumeration(
             ]
 
 
-@settings(max_examples=60)
 @given(cases(), st.randoms())
 def test_nothing_depends_on_the_batch(
     case: tuple[naive.Grammar, list[list[str]]], random: np.random.Generator
@@ -157,7 +154,6 @@ def improbable(probability: float) -> PCFG:
     return PCFG.from_rules(relative_frequencies("tags", {"S": 1}, counts))
 
 
-@settings(max_examples=100)
 @given(
     st.integers(1, 60),
     st.lists(st.tuples(st.integers(1, 60), st.sampled_from("xy")), min_size=1, max_size=12),

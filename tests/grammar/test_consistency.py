@@ -5,7 +5,7 @@ import naive_crossing
 import numpy as np
 import pytest
 from conversion import to_pcfg
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from strategies import grammars, sentences
 from unary_strategies import unary_cases
@@ -42,7 +42,6 @@ def cases(draw: st.DrawFn) -> tuple[naive.Grammar, list[str], str]:
     return grammar, words, side
 
 
-@settings(max_examples=100)
 @given(cases())
 def test_consistency_equals_enumeration(case: tuple[naive.Grammar, list[str], str]) -> None:
     grammar, words, side = case
@@ -58,7 +57,6 @@ def test_consistency_equals_enumeration(case: tuple[naive.Grammar, list[str], st
             assert found[cell_of(n, start, end)] == pytest.approx(wanted, abs=1e-9)
 
 
-@settings(max_examples=60)
 @given(unary_cases(cyclic=False))
 def test_consistency_with_unary_rules(case: tuple[naive.Grammar, list[str]]) -> None:
     grammar, words = case
@@ -130,7 +128,6 @@ def test_cycles_of_continuations_are_left_as_often_as_they_should_be() -> None:
     assert found.max() <= 1 + 1e-12
 
 
-@settings(max_examples=60)
 @given(cases(), st.data())
 def test_masses_and_consistency_given_brackets(
     case: tuple[naive.Grammar, list[str], str], data: st.DataObject

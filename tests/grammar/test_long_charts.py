@@ -48,7 +48,6 @@ def cases(draw: st.DrawFn) -> tuple[naive.Grammar, list[list[str]]]:
     return grammar, [sentence * times for sentence in words if set(known).issuperset(sentence)]
 
 
-@settings(max_examples=30)
 @given(cases())
 def test_a_sentence_has_the_same_chart_alone_and_in_company(
     case: tuple[naive.Grammar, list[list[str]]],

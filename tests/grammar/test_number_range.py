@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from commandline import run
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from naive_exact import Exact, log
 
@@ -109,7 +109,6 @@ def test_improbable_sentences_are_exact(name: str, length: int) -> None:
         assert viterbi.viterbi().log_prob == pytest.approx(chart.viterbi().log_prob, rel=1e-12)
 
 
-@settings(max_examples=60)
 @given(st.data())
 def test_rules_of_any_magnitude_are_exact(data: st.DataObject) -> None:
     symbols = ["S", "A", "B"]

@@ -3,7 +3,7 @@
 import naive
 import pytest
 from conversion import to_pcfg
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from strategies import grammars, sentences
 
@@ -26,7 +26,6 @@ def check(pcfg: PCFG, words: list[str], precision: Precision) -> None:
     assert found.log_prob == pytest.approx(expected.log_prob, rel=1e-9 if precision == "double" else 1e-5)
 
 
-@settings(max_examples=150)
 @given(grammars().flatmap(lambda grammar: st.tuples(st.just(grammar), sentences(grammar, 7))))
 def test_sums_lead_to_the_same_derivation(case: tuple[naive.Grammar, list[str]]) -> None:
     grammar, words = case

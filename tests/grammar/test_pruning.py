@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from commandline import Command
 from conversion import to_pcfg
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from naive import Grammar, Node
 from naive_objectives import projection_of
@@ -159,14 +159,12 @@ def check(grammar: Grammar, words: list[str], place: float) -> None:
 
 
 @given(st.data(), st.floats(0, 0.999))
-@settings(max_examples=60)
 def test_pruned_charts_hold_the_trees_of_what_is_alive(data: st.DataObject, place: float) -> None:
     grammar = data.draw(grammars())
     check(renamed(grammar), data.draw(sentences(grammar, 5)), place)
 
 
 @given(unary_cases(cyclic=False, longest=4), st.floats(0, 0.999))
-@settings(max_examples=60)
 def test_chains_of_unary_rules_are_judged_by_their_last_symbol(
     case: tuple[Grammar, list[str]], place: float
 ) -> None:
@@ -205,7 +203,6 @@ def projected_tree(tree: Tree) -> Tree:
 
 
 @given(st.lists(trees(), min_size=1, max_size=6))
-@settings(max_examples=100)
 def test_the_projected_grammar_is_that_of_the_projected_trees(treebank: list[Tree]) -> None:
     fine = PCFG.from_rules(counted(treebank))
     found, expected = projected_grammar(fine), PCFG.from_rules(counted(map(projected_tree, treebank)))

@@ -8,7 +8,7 @@ from itertools import product
 import numpy as np
 import pytest
 from conversion import to_rules
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from strategies import grammars
 
@@ -251,7 +251,6 @@ def without_unary_rules(rules: RuleSet) -> RuleSet:
     return RuleSet(rules.terminal_kind, rules.start, flat)
 
 
-@settings(max_examples=100)
 @given(acyclic(), st.lists(st.sampled_from("xyz"), min_size=1, max_size=6))
 def test_inside_equals_that_of_the_equivalent_grammar(rules: RuleSet, words: list[str]) -> None:
     pcfg, flat = PCFG.from_rules(rules), PCFG.from_rules(without_unary_rules(rules))

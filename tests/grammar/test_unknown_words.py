@@ -9,7 +9,7 @@ from math import fsum
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tree_strategies import labels, tokens
 
@@ -85,7 +85,6 @@ def sentence_of(text: str, times: int = 1) -> list[list[Leaf]]:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=60)
 @given(treebank=treebanks, unseen=st.lists(words, min_size=1), rare=st.integers(2, 4))
 def test_whatever_words_there_are(
     kind: UnknownKind, treebank: list[list[Leaf]], unseen: list[str], rare: int
@@ -117,7 +116,6 @@ def test_whatever_words_there_are(
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=30)
 @given(treebank=treebanks, unseen=st.lists(words, min_size=1))
 def test_files_keep_the_model(
     kind: UnknownKind, treebank: list[list[Leaf]], unseen: list[str], tmp_path_factory: pytest.TempPathFactory

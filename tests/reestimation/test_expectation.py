@@ -8,7 +8,7 @@ import naive
 import numpy as np
 import pytest
 from conversion import to_rules
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from strategies import grammars, sentences
 
@@ -70,7 +70,6 @@ def by_name(pcfg: PCFG, found: Expectations) -> dict[tuple[str, ...], float]:
 
 
 @pytest.mark.parametrize("dense", [True, False])
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(data=corpora())
 def test_counts_and_likelihood_are_those_of_enumeration(
     dense: bool, data: tuple[naive.Grammar, Corpus]

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from conversion import to_pcfg
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from strategies import grammars, sentences
 
@@ -38,7 +38,6 @@ def nested(half: int) -> BracketedSentence:
 
 
 @pytest.mark.parametrize("dense", [True, False])
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data())
 def test_likelihood_never_falls(dense: bool, data: st.DataObject) -> None:
     grammar = data.draw(grammars())

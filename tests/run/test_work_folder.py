@@ -8,7 +8,7 @@ from itertools import chain
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mbrparse.decode.parser.parse_files import Lines
@@ -69,7 +69,6 @@ def test_what_is_no_shard(text: str) -> None:
         Shard.parse(text)
 
 
-@settings(max_examples=60)
 @given(
     st.integers(1, 40),
     st.integers(1, 7),

@@ -6,7 +6,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from commandline import Command
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tree_strategies import labels, trees
 
@@ -45,7 +45,6 @@ def test_hostile_labels_are_text() -> None:
 
 
 @given(st.text(), st.text(), st.text())
-@settings(max_examples=50)
 def test_any_label_is_drawn(label: str, tag: str, word: str) -> None:
     texts(Tree(label, [Tree(tag, word=word), Tree(tag)])._repr_svg_())
 
