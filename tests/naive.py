@@ -21,7 +21,7 @@ form.
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
@@ -385,24 +385,6 @@ def viterbi(grammar: Grammar, sentence: Sequence[str]) -> tuple[P, list[Node]]:
     return best_of(derivations(grammar, sentence))
 
 
-def grammar_optimum(
-    grammar: Grammar,
-    sentence: Sequence[str],
-    gain: Callable[[int, int, str], P],
-    projection: Projection | None = None,
-) -> tuple[P, list[Node]]:
-    """The largest sum of gain(start, end, label) over a derivation's labelled spans.
-
-    Chains of unary rules visit no symbol twice. Each distinct labelled span counts
-    once. With it come all derivations that reach it.
-    """
-    values = [
-        (tree, sum(gain(*span) for span in sorted(labelled_spans(tree, projection))))
-        for tree, _ in derivations(grammar, sentence)
-    ]
-    return best_of(values, abs_tol=1e-12)
-
-
 def free_value(
     tree: Mapping[Span, str | None],
     posteriors: Mapping[LabelledSpan, P],
@@ -510,56 +492,9 @@ def item_posteriors(
     return dict(result)
 
 
-def item_value(
-    tree: Node,
-    posteriors: Mapping[Item, P],
-    kind: ItemKind,
-    projection: Projection | None = None,
-    lexical_children: bool = False,
-    terminals: Collection[str] = (),
-) -> P:
-    """The sum of the posteriors of one tree's items; each distinct item counts once."""
-    items = dict.fromkeys(tree_items(tree, kind, projection, lexical_children, terminals))
-    return sum(posteriors.get(item, 0) for item in items)
-
-
-def item_optimum(
-    grammar: Grammar,
-    sentence: Sequence[str],
-    kind: ItemKind,
-    projection: Projection | None = None,
-    lexical_children: bool = False,
-    terminals: Collection[str] = (),
-) -> tuple[P, list[Node]]:
-    """The largest `item_value` of a derivation, and all derivations that reach it."""
-    items = item_posteriors(grammar, sentence, kind, projection, lexical_children, terminals)
-    values = [
-        (tree, item_value(tree, items, kind, projection, lexical_children, terminals))
-        for tree, _ in derivations(grammar, sentence)
-    ]
-    return best_of(values, abs_tol=1e-12)
-
-
 # --- evaluation ------------------------------------------------------------------------
 
 
 def crosses(a: Span, b: Span) -> bool:
     """Whether two spans overlap and neither contains the other."""
     return a[0] < b[0] < a[1] < b[1] or b[0] < a[0] < b[1] < a[1]
-
-
-def consistent_brackets(guess_spans: Iterable[Span], gold_spans: Iterable[Span]) -> int:
-    """How many spans of the guess no gold span crosses (each occurrence counts)."""
-    gold = list(gold_spans)
-    return sum(not any(crosses(guess, span) for span in gold) for guess in guess_spans)
-
-
-def matches(gold: Iterable[Hashable], guess: Iterable[Hashable]) -> int:
-    """How many elements of the guess find an equal element of gold, each used only once."""
-    unused = list(gold)
-    count = 0
-    for element in guess:
-        if element in unused:
-            unused.remove(element)
-            count += 1
-    return count

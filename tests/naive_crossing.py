@@ -5,10 +5,9 @@ with it if none of them crosses it; a binary bracketing, if all of its spans are
 """
 
 from collections.abc import Callable, Collection, Sequence
-from functools import cache
 
 import naive
-from naive import Grammar, Span
+from naive import Grammar, Span, crosses
 
 IsContinuation = Callable[[str], bool]
 
@@ -28,11 +27,6 @@ def n_ary_trees(
     ]
 
 
-def crosses(one: Span, other: Span) -> bool:
-    (a, b), (c, d) = one, other
-    return a < c < b < d or c < a < d < b
-
-
 def consistent(trees: list[tuple[frozenset[Span], float]], span: Span) -> float:
     """The probability that no constituent crosses the span."""
     return sum(p for spans, p in trees if not any(crosses(span, one) for one in spans))
@@ -41,16 +35,3 @@ def consistent(trees: list[tuple[frozenset[Span], float]], span: Span) -> float:
 def mass(trees: list[tuple[frozenset[Span], float]], bracketing: Collection[Span]) -> float:
     """The probability that no constituent crosses any of the spans."""
     return sum(p for spans, p in trees if not any(crosses(a, b) for a in bracketing for b in spans))
-
-
-@cache
-def bracketings(start: int, end: int) -> tuple[frozenset[Span], ...]:
-    """Every binary bracketing of the words from start to end, spans of two words or more."""
-    if end - start < 2:
-        return (frozenset(),)
-    return tuple(
-        one | other | {(start, end)}
-        for split in range(start + 1, end)
-        for one in bracketings(start, split)
-        for other in bracketings(split, end)
-    )

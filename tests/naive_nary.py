@@ -10,13 +10,10 @@ from functools import cache
 from itertools import product
 from typing import TypeAlias
 
+from naive import crosses
+
 Span: TypeAlias = tuple[int, int]
 Listed: TypeAlias = Mapping[tuple[int, int, str], float]
-
-
-def crossing(one: Span, other: Span) -> bool:
-    (a, b), (c, d) = one, other
-    return a < c < b < d or c < a < d < b
 
 
 @cache
@@ -31,7 +28,7 @@ def trees(n: int, words: bool) -> tuple[frozenset[Span], ...]:
             return
         first, *others = rest
         yield from grow(chosen, tuple(others))
-        if not any(crossing(first, one) for one in chosen):
+        if not any(crosses(first, one) for one in chosen):
             yield from grow((*chosen, first), tuple(others))
 
     root = ((0, n),) if n > 1 else ()

@@ -21,8 +21,7 @@ what stands above them earns.
 
 Spaces. `grammar`: the grammar's own derivations whose chains of unary rules hold no label
 twice; else the projection decides what a node earns and nothing more. Max-rule: the trees of
-`max_rule_trees`. `free`: a binary bracketing with one label for each span of width >= 2 and
-nothing over one position.
+`max_rule_trees`.
 
 The product of max-rule is given as the product itself, so that it stays exact; its logarithm
 is the sum of log posteriors.
@@ -32,7 +31,6 @@ import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
-from itertools import product
 from typing import Final, Literal, TypeAlias
 
 from naive import (
@@ -44,7 +42,6 @@ from naive import (
     P,
     Projection,
     best_of,
-    bracketings,
     constituents,
     derivations,
     labelled_spans,
@@ -230,41 +227,3 @@ def max_rule_optimum(
         (tree, value(tree, earned, objective, None, terminals))
         for tree in max_rule_trees(grammar, sentence, projection)
     )
-
-
-# --- space `free` ----------------------------------------------------------------------
-
-
-def free_optimum(
-    grammar: Grammar, sentence: Sequence[str], objective: SpanObjective, projection: Projection | None = None
-) -> tuple[P, list[frozenset[LabelledSpan]]]:
-    """The largest value of a free tree, and all trees that reach it and label each span best.
-
-    One label for each span of width >= 2: of those of the largest g (all are listed), or, over
-    a span where no label has any, "". Bracketed Recall does not look at the labels; the trees
-    are those whose labels are nevertheless best. (0, []) if the sentence has no derivation,
-    and 0 with the one empty tree for a sentence of one word.
-    """
-    g = posteriors(grammar, sentence, projection)
-    if not g:
-        return 0, []
-    n = len(sentence)
-    of_span = {
-        (i, j): {x: p for (start, end, x), p in g.items() if (start, end) == (i, j)}
-        for i in range(n)
-        for j in range(i + 2, n + 1)
-    }
-    whole = objective == "bracketed-recall"
-
-    def gain(span: tuple[int, int]) -> P:
-        masses = of_span[span].values()
-        return sum(masses) if whole else max(masses, default=0)
-
-    best, trees = best_of((spans, sum(gain(span) for span in sorted(spans))) for spans in bracketings(n))
-    labelled = []
-    for spans in trees:
-        order = sorted(spans)
-        choices = [best_of((x, p) for x, p in of_span[span].items())[1] or [""] for span in order]
-        for labels in product(*choices):
-            labelled.append(frozenset((i, j, x) for (i, j), x in zip(order, labels, strict=True)))
-    return best, labelled

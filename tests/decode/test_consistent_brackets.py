@@ -29,7 +29,7 @@ def test_optimum_equals_enumeration(data: st.DataObject) -> None:
     trees = naive_crossing.n_ary_trees(grammar, words, lambda symbol: symbol in "AB")
     expected = {
         bracketing: sum(naive_crossing.consistent(trees, span) for span in sorted(bracketing))
-        for bracketing in naive_crossing.bracketings(0, len(words))
+        for bracketing in naive.bracketings(len(words))
     }
     parser = Parser(to_pcfg(grammar, NAMES), "consistent-brackets", "bracketed-recall")
     parse = parser.parse([words])[0]

@@ -55,7 +55,7 @@ def test_trees_reach_the_enumerated_optimum(grammar: naive.Grammar, data: st.Dat
         assert reached == pytest.approx(optimum, abs=1e-9)
         assert len(set(decoded.spans)) == len(decoded.spans)
         spans = [(start, end) for start, end, _ in decoded.spans]
-        assert not any(naive_nary.crossing(*pair) for pair in combinations(spans, 2))
+        assert not any(naive.crosses(*pair) for pair in combinations(spans, 2))
         sizes = sum(len(tree) * p for tree, p in distribution.items())
         assert decoded.constituents == pytest.approx(sizes)
 

@@ -55,7 +55,7 @@ def test_certificates_are_never_wrong(data: st.DataObject) -> None:
     charts, ids = ForestCharts(pcfg), pcfg.encode(words)
     for taken_out in (is_continuation, nothing):
         trees = naive_crossing.n_ary_trees(grammar, words, taken_out)
-        masses = {t: naive_crossing.mass(trees, t) for t in naive_crossing.bracketings(0, n)}
+        masses = {t: naive_crossing.mass(trees, t) for t in naive.bracketings(n)}
         optimum = max(masses.values())
         flags = None if taken_out is is_continuation else Consistency(pcfg).continuation & False
         consistency = Consistency(pcfg, flags)
@@ -109,7 +109,7 @@ def test_whole_trees_with_unary_rules(case: tuple[naive.Grammar, list[str]]) -> 
 
     for found, taken_out in zip(parse.decoded, (cont, nothing), strict=True):
         trees = naive_crossing.n_ary_trees(grammar, words, taken_out)
-        optimum = max(naive_crossing.mass(trees, t) for t in naive_crossing.bracketings(0, len(words)))
+        optimum = max(naive_crossing.mass(trees, t) for t in naive.bracketings(len(words)))
         assert found is not None
         assert found.certificate is not None
         assert found.certificate.certified

@@ -138,7 +138,7 @@ def test_masses_and_consistency_given_brackets(
     pcfg = to_pcfg(grammar, NAMES)
     consistency = Consistency(pcfg)
     forest = consistency.forest(ForestCharts(pcfg), pcfg.encode(words))
-    bracketing = data.draw(st.sampled_from(naive_crossing.bracketings(0, n)))
+    bracketing = data.draw(st.sampled_from(naive.bracketings(n)))
     kept = data.draw(st.sets(st.sampled_from(sorted(bracketing)))) if bracketing else set()
     closed = forest.cells_across(sorted(kept))
     mass = naive_crossing.mass(trees, kept)
