@@ -1,11 +1,22 @@
-"""The naive twin's grammars as the library's."""
+"""The naive twin's grammars as the library's and back, and what charts say under the twin's names."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import naive
+import numpy as np
 
+from mbrparse.grammar.charts.base.chart import Chart
 from mbrparse.grammar.pcfg import PCFG
-from mbrparse.grammar.rules import Rule, RuleSet, Weight, quote
+from mbrparse.grammar.rules import (
+    Rule,
+    RuleSet,
+    TerminalKind,
+    Weight,
+    is_terminal,
+    quote,
+    relative_frequencies,
+    unquote,
+)
 
 # Symbols of the random grammars that share a label once annotations are projected away.
 ANNOTATED = {"A": "A~1", "B": "A~2", "C": "B^S"}
@@ -37,3 +48,48 @@ def to_rules(grammar: naive.Grammar, names: Mapping[str, str] | None = None) -> 
 def to_pcfg(grammar: naive.Grammar, names: Mapping[str, str] | None = None) -> PCFG:
     """The library's arrays of a naive grammar."""
     return PCFG.from_rules(to_rules(grammar, names))
+
+
+def rules_of(counts: Mapping[str, float], start: str = "S", kind: TerminalKind = "words") -> RuleSet:
+    """Relative frequencies of counted rules: ``{"S -> NP VP": 3, "NP -> 'dogs'": 1}``.
+
+    ``start`` lists symbols of equal probability.
+    """
+    rules: dict[Rule, float] = {}
+    for text, count in counts.items():
+        parent, children = text.split(" -> ")
+        rules[Rule(parent, tuple(children.split()))] = float(count)
+    return relative_frequencies(kind, dict.fromkeys(start.split(), 1.0), rules)
+
+
+def to_naive(pcfg: PCFG) -> naive.Grammar:
+    """The naive twin's grammar of the library's arrays, quotes of terminals left out."""
+    names = names_of(pcfg)
+    binary = zip(pcfg.parent.tolist(), pcfg.left.tolist(), pcfg.right.tolist(), strict=True)
+    unary = zip(pcfg.unary_parent.tolist(), pcfg.unary_child.tolist(), strict=True)
+    lexical = zip(pcfg.lexical_symbol.tolist(), pcfg.lexical_terminal.tolist(), strict=True)
+    logs = pcfg.root_log_prob, pcfg.log_prob, pcfg.lexical_log_prob, pcfg.unary_log_prob
+    roots, binaries, lexicals, unaries = (np.exp(part).tolist() for part in logs)
+    return naive.Grammar(
+        dict(zip(names, roots, strict=True)),
+        {(names[a], names[b], names[c]): p for (a, b, c), p in zip(binary, binaries, strict=True)},
+        {(names[a], pcfg.terminals[w]): p for (a, w), p in zip(lexical, lexicals, strict=True)},
+        {(names[a], names[b]): p for (a, b), p in zip(unary, unaries, strict=True)},
+    )
+
+
+def names_of(pcfg: PCFG) -> list[str]:
+    """The symbols as the naive twin names them: terminals without their quotes."""
+    return [unquote(name) if is_terminal(name) else name for name in pcfg.symbols]
+
+
+def posteriors_of(chart: Chart, labels: Sequence[str]) -> dict[tuple[int, int, str], float]:
+    """What is expected of each (start, end, label)."""
+    starts, ends, ids, g = (column.tolist() for column in chart.span_posteriors()[:4])
+    return {(i, j, labels[x]): value for i, j, x, value in zip(starts, ends, ids, g, strict=True)}
+
+
+def derivation_of(chart: Chart, names: Sequence[str]) -> tuple[list[tuple[int, int, str]], list[str]]:
+    """The constituents of the best derivation in preorder, and its preterminals."""
+    best = chart.viterbi()
+    return [(i, j, names[x]) for i, j, x in best.nodes], [names[x] for x in best.preterminals]

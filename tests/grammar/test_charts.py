@@ -6,10 +6,10 @@ from typing import Literal
 import naive
 import numpy as np
 import pytest
-from conversion import ANNOTATED, PROJECTION, to_pcfg
+from conversion import ANNOTATED, PROJECTION, derivation_of, names_of, posteriors_of, rules_of, to_pcfg
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import UNKNOWN, grammars, sentences
+from strategies import grammars, sentences
 
 from mbrparse.grammar.charts import factory
 from mbrparse.grammar.charts.base.chart import Chart, Wanted
@@ -17,7 +17,6 @@ from mbrparse.grammar.charts.base.rule_tables import Rules
 from mbrparse.grammar.charts.base.span_summary import cell_of
 from mbrparse.grammar.charts.factory import ChartFactory, Precision, suits_dense
 from mbrparse.grammar.pcfg import PCFG, IntArray
-from mbrparse.grammar.rules import Rule, relative_frequencies
 
 Kernel = Literal["dense", "forest"]
 KERNELS: tuple[Kernel, ...] = ("dense", "forest")
@@ -38,15 +37,11 @@ def charts(
     return ChartFactory(pcfg, precision, EVERYTHING, kernel).charts([pcfg.encode(words) for words in batch])
 
 
-def unquoted(name: str) -> str:
-    return name.strip("'")
-
-
 @given(cases())
 def test_inside_and_outside_equal_enumeration(case: tuple[naive.Grammar, list[list[str]]]) -> None:
     grammar, batch = case
     pcfg = to_pcfg(grammar)
-    symbols = [unquoted(name) for name in pcfg.symbols]
+    symbols = names_of(pcfg)
     for kernel in KERNELS:
         for words, chart in zip(batch, charts(pcfg, batch, kernel), strict=True):
             total = float(naive.sentence_probability(grammar, words))
@@ -84,11 +79,9 @@ def test_posteriors_and_viterbi_equal_enumeration(
                 continue
             posteriors = naive.posteriors(grammar, words, PROJECTION)
             entries = chart.span_posteriors()
-            keys = zip(
-                entries.starts.tolist(), entries.ends.tolist(), entries.label_ids.tolist(), strict=True
+            assert posteriors_of(chart, pcfg.labels) == pytest.approx(
+                {k: float(p) for k, p in posteriors.items()}, abs=tolerance
             )
-            found = {(i, j, pcfg.labels[x]): g for (i, j, x), g in zip(keys, entries.g.tolist(), strict=True)}
-            assert found == pytest.approx({k: float(p) for k, p in posteriors.items()}, abs=tolerance)
             # Without unary rules nothing but preterminals stands over a single terminal, to the last bit.
             width = entries.ends - entries.starts
             assert entries.lexical.tolist() == np.where(width == 1, entries.g, 0.0).tolist()
@@ -101,12 +94,11 @@ def test_posteriors_and_viterbi_equal_enumeration(
                     assert summary.total[cell] == pytest.approx(sum(masses), abs=tolerance)
                     assert summary.best[cell] == pytest.approx(max(masses, default=0), abs=tolerance)
             best, trees = naive.viterbi(grammar, words)
-            derivation = chart.viterbi()
-            assert derivation.log_prob == pytest.approx(math.log(float(best)), abs=1e-6 if exact else 1e-4)
-            nodes = {(i, j, unquoted(pcfg.symbols[x])) for i, j, x in derivation.nodes}
-            names = {ANNOTATED.get(symbol, symbol): symbol for symbol in grammar.symbols()}
-            assert {(i, j, names[x]) for i, j, x in nodes} in [
-                {(node.start, node.end, node.symbol) for node in naive.constituents(tree)} for tree in trees
+            assert chart.viterbi().log_prob == pytest.approx(math.log(best), abs=1e-6 if exact else 1e-4)
+            nodes, _ = derivation_of(chart, names_of(pcfg))
+            assert nodes in [
+                [(x.start, x.end, ANNOTATED.get(x.symbol, x.symbol)) for x in naive.constituents(tree)]
+                for tree in trees
             ]
 
 
@@ -132,10 +124,9 @@ def test_nothing_depends_on_the_batch(
 
 def test_kernels_agree_on_derivations_and_labels() -> None:
     """Ties are broken by rule, so both kernels return the same trees where many are equally good."""
-    counts = {Rule("S", (left, right)): 1.0 for left in ("S", "'x'", "A") for right in ("S", "'x'", "A")} | {
-        Rule("A", (left, right)): 1.0 for left in ("A", "'x'") for right in ("A", "'x'")
-    }
-    pcfg = PCFG.from_rules(relative_frequencies("tags", {"S": 1}, dict(counts)))
+    counts = {f"S -> {left} {right}": 1.0 for left in ("S", "'x'", "A") for right in ("S", "'x'", "A")}
+    counts |= {f"A -> {left} {right}": 1.0 for left in ("A", "'x'") for right in ("A", "'x'")}
+    pcfg = PCFG.from_rules(rules_of(counts))
     batch = [["x"] * n for n in range(2, 24)]
     for precision in ("double", "single"):
         dense, sparse = (charts(pcfg, batch, kernel, precision) for kernel in KERNELS)
@@ -146,12 +137,8 @@ def test_kernels_agree_on_derivations_and_labels() -> None:
 
 def improbable(probability: float) -> PCFG:
     """x^n has one derivation, of that probability but for one of its rules; what ends in y has none."""
-    counts = {
-        Rule("S", ("'x'", "S")): probability,
-        Rule("S", ("'x'", "'x'")): probability,
-        Rule("S", ("'y'", "S")): 1 - 2 * probability,
-    }
-    return PCFG.from_rules(relative_frequencies("tags", {"S": 1}, counts))
+    counts = {"S -> 'x' S": probability, "S -> 'x' 'x'": probability, "S -> 'y' S": 1 - 2 * probability}
+    return PCFG.from_rules(rules_of(counts))
 
 
 @given(
@@ -204,32 +191,15 @@ def test_the_dense_kernels_know_that_there_is_no_parse(
 @pytest.mark.parametrize("precision", ["double", "single"])
 def test_five_hundred_tokens_do_not_underflow(kernel: Kernel | None, precision: Precision) -> None:
     """x^500 has one derivation, of probability 0.001^499; what leaves a kernel's range goes to another."""
-    counts = {Rule("S", ("'x'", "S")): 1.0, Rule("S", ("'x'", "'x'")): 1.0, Rule("S", ("'y'", "S")): 998.0}
-    pcfg = PCFG.from_rules(relative_frequencies("tags", {"S": 1}, dict(counts)))
-    [chart] = charts(pcfg, [["x"] * 500], kernel, precision)
-    assert chart.log_prob == pytest.approx(499 * math.log(0.001), rel=1e-9 if precision == "double" else 1e-5)
-    assert chart.viterbi().log_prob == pytest.approx(
-        499 * math.log(0.001), rel=1e-9 if precision == "double" else 1e-5
-    )
+    [chart] = charts(improbable(0.001), [["x"] * 500], kernel, precision)
+    expected = pytest.approx(499 * math.log(0.001), rel=1e-9 if precision == "double" else 1e-5)
+    assert chart.log_prob == expected
+    assert chart.viterbi().log_prob == expected
     assert len(chart.viterbi().nodes) == 499
     assert chart.span_summary().total.sum() == pytest.approx(999, rel=1e-9 if precision == "double" else 1e-4)
 
 
-def test_five_hundred_ambiguous_tokens_sum_to_one_tree() -> None:
-    """Every parse of n terminals has n - 1 constituents, so their posteriors sum to that."""
-    counts = {Rule("S", ("S", "S")): 1.0, Rule("S", ("'x'",)): 2.0}
-    pcfg = PCFG.from_rules(relative_frequencies("tags", {"S": 1}, dict(counts)))
-    n = 500
-    [chart] = ChartFactory(pcfg).charts([pcfg.encode(["x"] * n)])
-    cells = cell_of(n, np.arange(n), np.arange(n) + 1)
-    assert chart.span_summary().total.sum() - chart.span_summary().total[cells].sum() == pytest.approx(n - 1)
-    catalan = math.lgamma(2 * n - 1) - 2 * math.lgamma(n) - math.log(n)
-    assert chart.log_prob == pytest.approx(
-        catalan + (n - 1) * math.log(1 / 3) + n * math.log(2 / 3), rel=1e-9
-    )
-
-
-def rules_of(symbols: int, partners: int) -> Rules:
+def table_of(symbols: int, partners: int) -> Rules:
     """Each symbol has rules with so many right siblings."""
     left = np.repeat(np.arange(symbols, dtype=np.int32), partners)
     right = (left + np.tile(np.arange(partners, dtype=np.int32), symbols)) % symbols
@@ -242,20 +212,14 @@ def rules_of(symbols: int, partners: int) -> Rules:
     [(46, 1, True), (400, 3, True), (401, 3, False), (500, 15, False), (500, 16, True), (1025, 100, False)],
 )
 def test_which_grammars_are_dense(symbols: int, partners: int, is_dense: bool) -> None:
-    assert suits_dense(rules_of(symbols, partners)) == is_dense
+    assert suits_dense(table_of(symbols, partners)) == is_dense
 
 
 def test_charts_answer_what_their_batch_did_not_ask() -> None:
-    counts = {Rule("S", ("'x'", "S")): 1.0, Rule("S", ("'x'", "'x'")): 1.0}
-    pcfg = PCFG.from_rules(relative_frequencies("tags", {"S": 1}, dict(counts)))
+    pcfg = PCFG.from_rules(rules_of({"S -> 'x' S": 1, "S -> 'x' 'x'": 1}))
     sentence: IntArray = pcfg.encode(["x"] * 3)
     [chart] = ChartFactory(pcfg, wanted=Wanted(summaries=False, derivations=True)).charts([sentence])
     assert chart.has_parse
     assert chart.log_prob == pytest.approx(math.log(0.25))
     assert chart.span_summary().total[cell_of(3, 0, 3)] == pytest.approx(1)
     assert len(chart.span_posteriors().g) == 5
-
-
-def test_unknown_terminals_are_the_callers_to_refuse() -> None:
-    pcfg = PCFG.from_rules(relative_frequencies("tags", {"S": 1}, {Rule("S", ("'x'", "'x'")): 1.0}))
-    assert pcfg.encode([UNKNOWN, "x"]).tolist() == [-1, 0]

@@ -4,7 +4,7 @@ import naive
 import naive_crossing
 import numpy as np
 import pytest
-from conversion import to_pcfg
+from conversion import rules_of, to_pcfg
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from strategies import grammars, sentences
@@ -14,10 +14,10 @@ from mbrparse.grammar.charts.base.span_summary import cell_of
 from mbrparse.grammar.charts.crossing.consistency import Consistency
 from mbrparse.grammar.charts.forest_charts import ForestCharts
 from mbrparse.grammar.pcfg import PCFG
-from mbrparse.grammar.rules import Rule, relative_frequencies
 
 # Two continuations of one label, and one of another.
 NAMES = {"A": "S_Cont", "B": "S_Cont>NP", "C": "NP"}
+Trees = list[tuple[frozenset[naive.Span], float]]
 
 
 def is_continuation(symbol: str) -> bool:
@@ -46,15 +46,10 @@ def cases(draw: st.DrawFn) -> tuple[naive.Grammar, list[str], str]:
 def test_consistency_equals_enumeration(case: tuple[naive.Grammar, list[str], str]) -> None:
     grammar, words, side = case
     trees = naive_crossing.n_ary_trees(grammar, words, is_continuation)
-    n = len(words)
     pcfg = to_pcfg(grammar, NAMES)
     consistency = Consistency(pcfg)
     assert side == "any" or consistency.one_pass
-    found = consistency.of_sentence(ForestCharts(pcfg), pcfg.encode(words))
-    for start in range(n):
-        for end in range(start + 1, n + 1):
-            wanted = naive_crossing.consistent(trees, (start, end))
-            assert found[cell_of(n, start, end)] == pytest.approx(wanted, abs=1e-9)
+    check(consistency, pcfg, words, trees)
 
 
 @given(unary_cases(cyclic=False))
@@ -86,34 +81,35 @@ def test_consistency_in_one_pass_with_unary_rules(side: str) -> None:
 
 def check_with_unary_rules(grammar: naive.Grammar, words: list[str]) -> Consistency:
     trees = naive_crossing.n_ary_trees(grammar, words, lambda symbol: symbol.startswith("X_Cont"))
-    n = len(words)
     pcfg = to_pcfg(grammar)
     consistency = Consistency(pcfg)
+    check(consistency, pcfg, words, trees)
+    return consistency
+
+
+def check(consistency: Consistency, pcfg: PCFG, words: list[str], trees: Trees) -> None:
+    """Compare the consistency of every span with that of the listed trees."""
+    n = len(words)
     found = consistency.of_sentence(ForestCharts(pcfg), pcfg.encode(words))
     for start in range(n):
         for end in range(start + 1, n + 1):
             wanted = naive_crossing.consistent(trees, (start, end))
             assert found[cell_of(n, start, end)] == pytest.approx(wanted, abs=1e-9)
-    return consistency
 
 
 def cyclic_continuations() -> PCFG:
     """X_Cont turns into Y_Cont and back, and each of them into NP: words in threes, however bracketed."""
     counts = {
-        "S -> x X_Cont": 1.0,
+        "S -> 'x' X_Cont": 1.0,
         "X_Cont -> Y_Cont": 1.0,
         "X_Cont -> NP": 1.0,
-        "X_Cont -> x x": 1.0,
+        "X_Cont -> 'x' 'x'": 1.0,
         "Y_Cont -> X_Cont": 2.0,
         "Y_Cont -> NP": 1.0,
-        "Y_Cont -> x x": 1.0,
-        "NP -> x x": 1.0,
+        "Y_Cont -> 'x' 'x'": 1.0,
+        "NP -> 'x' 'x'": 1.0,
     }
-    rules = {
-        Rule(parent, tuple(f"'{c}'" if c == "x" else c for c in children.split())): count
-        for (parent, children), count in ((text.split(" -> "), count) for text, count in counts.items())
-    }
-    return PCFG.from_rules(relative_frequencies("tags", {"S": 1.0}, rules))
+    return PCFG.from_rules(rules_of(counts))
 
 
 def test_cycles_of_continuations_are_left_as_often_as_they_should_be() -> None:
@@ -152,12 +148,13 @@ def test_masses_and_consistency_given_brackets(
 
 def test_long_sentences_neither_underflow_nor_overflow() -> None:
     """Right-linear spines of one rule: nothing crosses what begins anywhere and ends last."""
-    counts = {"S -> x S_Cont": 1.0, "S_Cont -> x S_Cont": 1.0, "S_Cont -> S x": 1e-6, "S_Cont -> x x": 1e-3}
-    rules = {
-        Rule(parent, tuple(f"'{c}'" if c == "x" else c for c in children.split())): count
-        for (parent, children), count in ((text.split(" -> "), count) for text, count in counts.items())
+    counts = {
+        "S -> 'x' S_Cont": 1,
+        "S_Cont -> 'x' S_Cont": 1,
+        "S_Cont -> S 'x'": 1e-6,
+        "S_Cont -> 'x' 'x'": 1e-3,
     }
-    pcfg = PCFG.from_rules(relative_frequencies("tags", {"S": 1.0}, rules))
+    pcfg = PCFG.from_rules(rules_of(counts))
     n = 300
     charts, ids = ForestCharts(pcfg), pcfg.encode(["x"] * n)
     consistency = Consistency(pcfg)

@@ -7,7 +7,7 @@ import naive
 import naive_long
 import numpy as np
 import pytest
-from conversion import ANNOTATED, to_pcfg
+from conversion import ANNOTATED, posteriors_of, rules_of, to_pcfg
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import grammars, sentences
@@ -16,7 +16,6 @@ from mbrparse.grammar.charts.base.chart import Chart, Wanted
 from mbrparse.grammar.charts.base.span_summary import cell_of
 from mbrparse.grammar.charts.factory import ChartFactory, Precision
 from mbrparse.grammar.pcfg import PCFG
-from mbrparse.grammar.rules import Rule, relative_frequencies
 
 EVERYTHING = Wanted(derivations=True, entries=True)
 PRECISIONS: tuple[Precision, ...] = ("double", "single")
@@ -117,7 +116,7 @@ def check_in_log_space(grammar: naive.Grammar, words: list[str]) -> None:
     best = naive_long.log_root(grammar, naive_long.log_inside(grammar, words, np.maximum), np.maximum)
     outside = naive_long.log_outside(grammar, inside)
     pcfg = to_pcfg(grammar)
-    names = [name.strip("'") for name in pcfg.labels]
+    names = pcfg.labels
     for precision in PRECISIONS:
         tolerance = TOLERANCE[precision]
         [chart] = charts(pcfg, [words], precision=precision)
@@ -133,13 +132,7 @@ def check_in_log_space(grammar: naive.Grammar, words: list[str]) -> None:
             for start, value in enumerate(rows[width] + outside[symbol][width] - total)
             if value > -20
         }
-        entries = chart.span_posteriors()
-        spans = zip(entries.starts.tolist(), entries.ends.tolist(), entries.label_ids.tolist(), strict=True)
-        found = {
-            (start, end, names[label]): g
-            for (start, end, label), g in zip(spans, entries.g.tolist(), strict=True)
-            if g > math.exp(-20)
-        }
+        found = {key: g for key, g in posteriors_of(chart, names).items() if g > math.exp(-20)}
         for key in masses.keys() | found.keys():
             assert found.get(key, 0.0) == pytest.approx(masses.get(key, 0.0), rel=tolerance, abs=tolerance)
 
@@ -150,10 +143,9 @@ def test_no_length_leaves_the_dense_kernels(
     n: int, precision: Precision, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Sums and best derivations equal those of forests, which are never asked."""
-    counts = {Rule("S", (left, right)): 1.0 for left in ("S", "'x'", "A") for right in ("S", "'y'", "A")} | {
-        Rule("A", (left, right)): 2.0 for left in ("A", "'x'") for right in ("S", "'y'")
-    }
-    pcfg = PCFG.from_rules(relative_frequencies("tags", {"S": 1}, dict(counts)))
+    counts = {f"S -> {left} {right}": 1.0 for left in ("S", "'x'", "A") for right in ("S", "'y'", "A")}
+    counts |= {f"A -> {left} {right}": 2.0 for left in ("A", "'x'") for right in ("S", "'y'")}
+    pcfg = PCFG.from_rules(rules_of(counts))
     words = ["x", *(["x", "y", "x", "x", "y", "y"] * n)[1 - n :]]
     [other] = charts(pcfg, [words], "forest", precision)
     assert other.has_parse
@@ -169,19 +161,16 @@ def test_no_length_leaves_the_dense_kernels(
 
 def test_what_leaves_the_range_of_numbers_goes_to_forests() -> None:
     """Each node costs 2^-664, of which nothing in the sentence tells beforehand."""
-    counts = {Rule("S", ("S", "S")): 1e-200, Rule("S", ("'x'",)): 1.0}
-    pcfg = PCFG.from_rules(relative_frequencies("words", {"S": 1}, counts))
+    pcfg = PCFG.from_rules(rules_of({"S -> S S": 1e-200, "S -> 'x'": 1.0}))
     for n in (6, 101):
         [chart] = charts(pcfg, [["x"] * n])
-        catalan = math.lgamma(2 * n - 1) - 2 * math.lgamma(n) - math.log(n)
-        assert chart.log_prob == pytest.approx(catalan + (n - 1) * math.log(1e-200), rel=1e-9)
+        assert chart.log_prob == pytest.approx(log_catalan(n) + (n - 1) * math.log(1e-200), rel=1e-9)
         assert chart.viterbi().log_prob == pytest.approx((n - 1) * math.log(1e-200), rel=1e-9)
 
 
 def test_what_leaves_the_range_of_single_precision_has_double(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each node costs 2^-66; the numbers are then those of double precision."""
-    counts = {Rule("S", ("S", "S")): 1e-20, Rule("S", ("'x'",)): 1.0}
-    pcfg = PCFG.from_rules(relative_frequencies("words", {"S": 1}, counts))
+    pcfg = PCFG.from_rules(rules_of({"S -> S S": 1e-20, "S -> 'x'": 1.0}))
     [expected] = charts(pcfg, [["x"] * 6])
     monkeypatch.setattr(ChartFactory, "forests", property(lost))
     [chart] = charts(pcfg, [["x"] * 6], precision="single")
@@ -190,19 +179,21 @@ def test_what_leaves_the_range_of_single_precision_has_double(monkeypatch: pytes
     assert chart.span_summary().total == pytest.approx(expected.span_summary().total, rel=1e-12)
 
 
-@pytest.mark.parametrize("n", [64, 101, 300])
+def log_catalan(n: int) -> float:
+    """The logarithm of the number of bracketings of n words."""
+    return math.lgamma(2 * n - 1) - 2 * math.lgamma(n) - math.log(n)
+
+
+@pytest.mark.parametrize("n", [64, 101, 500])
 def test_ambiguous_long_sentences_in_closed_form(n: int) -> None:
     """Every bracketing of n words is equally probable; the span of i words is in so many of them."""
-    counts = {Rule("S", ("S", "S")): 1.0, Rule("S", ("'x'",)): 2.0}
-    pcfg = PCFG.from_rules(relative_frequencies("tags", {"S": 1}, dict(counts)))
+    pcfg = PCFG.from_rules(rules_of({"S -> S S": 1.0, "S -> 'x'": 2.0}))
     [chart] = charts(pcfg, [["x"] * n])
-    trees = [math.lgamma(2 * k - 1) - 2 * math.lgamma(k) - math.log(k) if k else 0.0 for k in range(n + 1)]
-    assert chart.log_prob == pytest.approx(
-        trees[n] + (n - 1) * math.log(1 / 3) + n * math.log(2 / 3), rel=1e-9
-    )
+    expected = log_catalan(n) + (n - 1) * math.log(1 / 3) + n * math.log(2 / 3)
+    assert chart.log_prob == pytest.approx(expected, rel=1e-9)
     total = chart.span_summary().total
     for width in (2, 3, n // 2, n - 1, n):
         # A span of this width counts as one word of those around it.
-        expected = math.exp(trees[width] + trees[n - width + 1] - trees[n])
+        share = math.exp(log_catalan(width) + log_catalan(n - width + 1) - log_catalan(n))
         starts = np.arange(n - width + 1)
-        assert total[cell_of(n, starts, starts + width)] == pytest.approx(expected, rel=1e-9)
+        assert total[cell_of(n, starts, starts + width)] == pytest.approx(share, rel=1e-9)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from commandline import run
+from conversion import posteriors_of, rules_of, to_naive
 from hypothesis import given
 from hypothesis import strategies as st
 from naive_exact import Exact, log
@@ -20,7 +21,6 @@ from mbrparse.grammar.charts.base.chart import Chart, Wanted
 from mbrparse.grammar.charts.factory import ChartFactory, Kernel, Precision
 from mbrparse.grammar.charts.forest_charts import ForestCharts
 from mbrparse.grammar.pcfg import PCFG
-from mbrparse.grammar.rules import Rule, relative_frequencies
 from mbrparse.io.errors import GrammarError
 
 EVERYTHING = Wanted(derivations=True, entries=True)
@@ -46,34 +46,26 @@ GRAMMARS: dict[str, dict[str, float]] = {
 }
 
 
-def rules_of(counts: dict[str, float]) -> dict[tuple[str, tuple[str, ...]], float]:
-    return {(parent, tuple(children.split())): float(p) for (parent, children), p in _split(counts)}
-
-
-def _split(counts: dict[str, float]) -> list[tuple[tuple[str, str], float]]:
-    return [((text.split(" -> ")[0], text.split(" -> ")[1]), p) for text, p in counts.items()]
-
-
-def pcfg_of(rules: dict[tuple[str, tuple[str, ...]], float]) -> PCFG:
-    symbols = {parent for parent, _ in rules}
-    counts = {
-        Rule(parent, tuple(c if c in symbols else f"'{c}'" for c in children)): p
-        for (parent, children), p in rules.items()
+def quoted(counts: dict[str, float]) -> dict[str, float]:
+    """The rules with quotes around what is no parent."""
+    parents = {text.split(" -> ")[0] for text in counts}
+    return {
+        " ".join(word if word == "->" or word in parents else f"'{word}'" for word in text.split()): p
+        for text, p in counts.items()
     }
-    return PCFG.from_rules(relative_frequencies("words", {"S": 1.0}, counts))
+
+
+def pcfg_of(counts: dict[str, float]) -> PCFG:
+    return PCFG.from_rules(rules_of(quoted(counts)))
 
 
 def exact_of(pcfg: PCFG, words: list[str]) -> Exact:
     """The exact chart by the probabilities that the grammar holds, which rounds them once."""
-    names = pcfg.symbols
+    grammar = to_naive(pcfg)
     rules: dict[tuple[str, tuple[str, ...]], Fraction] = {}
-    for parent, left, right, p in zip(pcfg.parent, pcfg.left, pcfg.right, pcfg.log_prob, strict=True):
-        rules[names[parent], (names[left], names[right])] = Fraction(math.exp(p))
-    for parent, child, p in zip(pcfg.unary_parent, pcfg.unary_child, pcfg.unary_log_prob, strict=True):
-        rules[names[parent], (names[child],)] = Fraction(math.exp(p))
-    lexical = zip(pcfg.lexical_symbol, pcfg.lexical_terminal, pcfg.lexical_log_prob, strict=True)
-    for parent, terminal, p in lexical:
-        rules[names[parent], (f"'{pcfg.terminals[terminal]}'",)] = Fraction(math.exp(p))
+    rules |= {(a, (b, c)): Fraction(p) for (a, b, c), p in grammar.binary.items()}
+    rules |= {(a, (b,)): Fraction(p) for (a, b), p in grammar.unary.items()}
+    rules |= {(a, (f"'{word}'",)): Fraction(p) for (a, word), p in grammar.lexical.items()}
     return Exact("S", rules, [f"'{word}'" for word in words])
 
 
@@ -84,7 +76,7 @@ def check(pcfg: PCFG, words: list[str], chart: Chart, tolerance: float) -> None:
     if not exact.total:
         return
     assert chart.log_prob == pytest.approx(log(exact.total), rel=tolerance)
-    found = {(i, j, pcfg.labels[x]): g for i, j, x, g in zip(*chart.span_posteriors()[:4], strict=True)}
+    found = posteriors_of(chart, pcfg.labels)
     for key, wanted in exact.posteriors().items():
         assert found.get(key, 0.0) == pytest.approx(wanted, abs=tolerance), key
 
@@ -97,7 +89,7 @@ def kinds(pcfg: PCFG) -> list[tuple[Precision, Kernel | None, float]]:
 @pytest.mark.parametrize("name", GRAMMARS)
 @pytest.mark.parametrize("length", [2, 8, 16])
 def test_improbable_sentences_are_exact(name: str, length: int) -> None:
-    pcfg, words = pcfg_of(rules_of(GRAMMARS[name])), ["y"] * length
+    pcfg, words = pcfg_of(GRAMMARS[name]), ["y"] * length
     ids = pcfg.encode(words)
     for precision, kernel, tolerance in kinds(pcfg):
         factory = ChartFactory(pcfg, precision, EVERYTHING, kernel)
@@ -113,15 +105,15 @@ def test_improbable_sentences_are_exact(name: str, length: int) -> None:
 def test_rules_of_any_magnitude_are_exact(data: st.DataObject) -> None:
     symbols = ["S", "A", "B"]
     exponents = st.floats(0, 300) | st.floats(0, 20)
-    drawn: dict[tuple[str, tuple[str, ...]], float] = {}
+    drawn: dict[str, float] = {}
     for parent in symbols:
-        children = st.tuples(st.sampled_from(symbols), st.sampled_from(symbols))
+        children = st.sampled_from([f"{left} {right}" for left in symbols for right in symbols])
         for pair in data.draw(st.lists(children, min_size=1, max_size=3, unique=True)):
-            drawn[parent, pair] = 10.0 ** -data.draw(exponents)
+            drawn[f"{parent} -> {pair}"] = 10.0 ** -data.draw(exponents)
         for word in data.draw(st.sets(st.sampled_from("xy"), min_size=1)):
-            drawn[parent, (word,)] = 10.0 ** -data.draw(exponents)
+            drawn[f"{parent} -> {word}"] = 10.0 ** -data.draw(exponents)
     if data.draw(st.booleans()):
-        drawn["S", ("A",)] = 10.0 ** -data.draw(exponents)
+        drawn["S -> A"] = 10.0 ** -data.draw(exponents)
     pcfg = pcfg_of(drawn)
     known = pcfg.terminals
     words = data.draw(st.lists(st.sampled_from(sorted(known)), min_size=1, max_size=9))
@@ -132,13 +124,13 @@ def test_rules_of_any_magnitude_are_exact(data: st.DataObject) -> None:
 
 
 def test_sixty_words_are_exact() -> None:
-    pcfg, words = pcfg_of(rules_of(GRAMMARS["left or right"])), ["y"] * 60
+    pcfg, words = pcfg_of(GRAMMARS["left or right"]), ["y"] * 60
     for chart in ChartFactory(pcfg, wanted=EVERYTHING).charts([pcfg.encode(words)] * 2):
         check(pcfg, words, chart, 1e-9)
 
 
 def test_what_searches_a_forest_refuses_with_the_reason() -> None:
-    pcfg = pcfg_of(rules_of(GRAMMARS["low and high"]))
+    pcfg = pcfg_of(GRAMMARS["low and high"])
     [chart] = ForestCharts(pcfg).charts([pcfg.encode(["y"] * 6)])
     assert not chart.has_parse
     assert chart.failure == "too improbable for a forest"
@@ -175,7 +167,7 @@ OPTIONS: list[list[str]] = [
 def test_no_command_ends_in_a_traceback(name: str, options: list[str], tmp_path: Path) -> None:
     from mbrparse.grammar.files.grammars import write_grammar
 
-    pcfg = pcfg_of(rules_of(GRAMMARS[name]))
+    pcfg = pcfg_of(GRAMMARS[name])
     if pcfg.has_unaries and {"most-probable-tree", "--exact"} & set(options):
         pytest.skip("refused for its unary rules")
     grammar, details = tmp_path / "g.txt", tmp_path / "details.jsonl"
@@ -192,17 +184,15 @@ def test_no_command_ends_in_a_traceback(name: str, options: list[str], tmp_path:
 
 
 def test_trees_of_any_probability_have_it() -> None:
-    lost_beside_others = pcfg_of(
-        {("S", ("B", "B")): 1.0, ("A", ("a",)): 1.0, ("B", ("a",)): 1e-170, ("B", ("b",)): 1.0}
-    )
+    lost_beside_others = pcfg_of({"S -> B B": 1.0, "A -> a": 1.0, "B -> a": 1e-170, "B -> b": 1.0})
     found = TreeProbability(lost_beside_others).log_prob([(0, 2, "S")], lost_beside_others.encode(["a", "a"]))
     assert found == pytest.approx(2 * math.log(1e-170), rel=1e-12)
     flat = pcfg_of(
         {
-            ("S", ("A", "S_Cont")): 1.0,
-            ("S_Cont", ("A", "S_Cont")): 1e-3,
-            ("S_Cont", ("A", "A")): 1.0,
-            ("A", ("a",)): 1.0,
+            "S -> A S_Cont": 1.0,
+            "S_Cont -> A S_Cont": 1e-3,
+            "S_Cont -> A A": 1.0,
+            "A -> a": 1.0,
         }
     )
     ids = flat.encode(["a"] * 120)
@@ -214,7 +204,7 @@ def test_trees_of_any_probability_have_it() -> None:
 
 def test_chains_less_probable_than_any_number_are_refused() -> None:
     counts = {"S -> A": 1e-200, "S -> y": 1.0, "A -> B": 1e-200, "A -> y": 1.0, "B -> y": 1.0}
-    pcfg = pcfg_of(rules_of(counts))
+    pcfg = pcfg_of(counts)
     with pytest.raises(GrammarError, match="a chain of unary rules from S down to B is less probable"):
         ChartFactory(pcfg).charts([pcfg.encode(["y"])])
 
@@ -222,17 +212,17 @@ def test_chains_less_probable_than_any_number_are_refused() -> None:
 def test_maxima_out_of_range_where_sums_are_not() -> None:
     """The best of very many derivations of one sentence has 1e-40 of its probability, or less."""
     rules = {
-        ("S", ("A", "S")): 1 / 6,
-        ("S", ("B", "S")): 1 / 6,
-        ("S", ("C", "S")): 1 / 6,
-        ("S", ("T", "S")): 1e-9,
-        ("S", ("a",)): 0.5 - 1e-9,
-        ("T", ("T", "T")): 0.5,
-        ("T", ("a",)): 2**-6.75,
-        ("T", ("b",)): 0.5 - 2**-6.75,
-        ("A", ("a",)): 1.0,
-        ("B", ("a",)): 1.0,
-        ("C", ("a",)): 1.0,
+        "S -> A S": 1 / 6,
+        "S -> B S": 1 / 6,
+        "S -> C S": 1 / 6,
+        "S -> T S": 1e-9,
+        "S -> a": 0.5 - 1e-9,
+        "T -> T T": 0.5,
+        "T -> a": 2**-6.75,
+        "T -> b": 0.5 - 2**-6.75,
+        "A -> a": 1.0,
+        "B -> a": 1.0,
+        "C -> a": 1.0,
     }
     pcfg = pcfg_of(rules)
     ids = pcfg.encode(["a"] * 90)
@@ -241,7 +231,7 @@ def test_maxima_out_of_range_where_sums_are_not() -> None:
 
 
 def test_symbols_of_a_sentence_without_a_parse_are_not_lost() -> None:
-    pcfg = pcfg_of({("T", ("A", "T")): 1e-200, ("A", ("a",)): 1.0, ("S", ("b",)): 1.0, ("T", ("b",)): 1.0})
+    pcfg = pcfg_of({"T -> A T": 1e-200, "A -> a": 1.0, "S -> b": 1.0, "T -> b": 1.0})
     [chart] = ChartFactory(pcfg, kernel="forest").charts([pcfg.encode(list("aaaab"))])
     assert not chart.has_parse
     symbols, logs = chart.inside(1, 5)
@@ -250,7 +240,7 @@ def test_symbols_of_a_sentence_without_a_parse_are_not_lost() -> None:
 
 
 def test_details_say_that_a_chart_was_computed_in_logarithms() -> None:
-    pcfg = pcfg_of(rules_of(GRAMMARS["low and high"]))
+    pcfg = pcfg_of(GRAMMARS["low and high"])
     [parse] = Parser(pcfg, "labelled-recall").parse([["y"] * 6])
     assert parse.reason is None
     assert parse.chart is not None

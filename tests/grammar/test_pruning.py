@@ -11,7 +11,7 @@ import naive_unary
 import numpy as np
 import pytest
 from commandline import Command
-from conversion import to_pcfg
+from conversion import derivation_of, names_of, posteriors_of, rules_of, to_naive, to_pcfg
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from naive import Grammar, Node
@@ -32,7 +32,7 @@ from mbrparse.grammar.charts.pruning import PrunedChart, PrunedCharts, Pruning
 from mbrparse.grammar.grammar_file import write_rules
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.projection import expected_symbols, projected_grammar
-from mbrparse.grammar.rules import Rule, RuleSet, is_terminal, quote, relative_frequencies, unquote
+from mbrparse.grammar.rules import Rule, RuleSet, quote, relative_frequencies
 from mbrparse.io.errors import OptionsError
 from mbrparse.treebank.brackets import read_tree
 from mbrparse.treebank.tree import Tree
@@ -40,24 +40,6 @@ from mbrparse.treebank.tree import Tree
 EVERYTHING = Wanted(True, True, True)
 # Symbols of the random grammars that share a label once annotations are projected away.
 ANNOTATED = {"S": "S", "A": "S^A", "B": "B~1", "C": "B~2"}
-
-
-def naive_grammar(pcfg: PCFG) -> Grammar:
-    """The twin's grammar of the library's arrays."""
-    names = [unquote(name) if is_terminal(name) else name for name in pcfg.symbols]
-    binary = zip(pcfg.parent.tolist(), pcfg.left.tolist(), pcfg.right.tolist(), strict=True)
-    unary = zip(pcfg.unary_parent.tolist(), pcfg.unary_child.tolist(), strict=True)
-    lexical = zip(pcfg.lexical_symbol.tolist(), pcfg.lexical_terminal.tolist(), strict=True)
-    probs = [
-        np.exp(logs).tolist()
-        for logs in (pcfg.root_log_prob, pcfg.log_prob, pcfg.lexical_log_prob, pcfg.unary_log_prob)
-    ]
-    return Grammar(
-        dict(zip(names, probs[0], strict=True)),
-        {(names[a], names[b], names[c]): p for (a, b, c), p in zip(binary, probs[1], strict=True)},
-        {(names[a], pcfg.terminals[w]): p for (a, w), p in zip(lexical, probs[2], strict=True)},
-        {(names[a], names[b]): p for (a, b), p in zip(unary, probs[3], strict=True)},
-    )
 
 
 def renamed(grammar: Grammar) -> Grammar:
@@ -93,15 +75,13 @@ def kept_trees(
 def check_best(pcfg: PCFG, chart: PrunedChart, listed: list[tuple[Node, float]]) -> None:
     """Compare the best derivation with the best of those that are left."""
     best = max(p for _, p in listed)
-    derivation = chart.viterbi()
-    assert derivation.log_prob == pytest.approx(math.log(best), abs=1e-9)
-    nodes = {(i, j, pcfg.symbols[x]) for i, j, x in derivation.nodes}
+    assert chart.viterbi().log_prob == pytest.approx(math.log(best), abs=1e-9)
     candidates = [
-        {(x.start, x.end, x.symbol) for x in naive.constituents(tree)}
+        [(x.start, x.end, x.symbol) for x in naive.constituents(tree)]
         for tree, p in listed
         if p >= best * (1 - 1e-9)
     ]
-    assert nodes in candidates
+    assert derivation_of(chart, pcfg.symbols)[0] in candidates
 
 
 def check(grammar: Grammar, words: list[str], place: float) -> None:
@@ -109,7 +89,7 @@ def check(grammar: Grammar, words: list[str], place: float) -> None:
     pcfg = to_pcfg(grammar)
     ids = pcfg.encode(words)
     assume(ids.min() >= 0)
-    coarse = naive_grammar(projected_grammar(pcfg))
+    coarse = to_naive(projected_grammar(pcfg))
     g = {key: float(value) for key, value in naive_unary.posteriors(coarse, words).items()}
     # Between two posteriors, so that no rounding matters.
     values = sorted({1e-9, 0.9, *(value for value in g.values() if 1e-9 < value < 0.9)})
@@ -139,23 +119,18 @@ def check(grammar: Grammar, words: list[str], place: float) -> None:
         for node in naive.nodes(tree):
             expected[node.start, node.end, projection[node.symbol]] += p / total
             there.add((node.start, node.end, node.symbol))
-    rows = zip(*(column.tolist() for column in chart.span_posteriors()[:4]), strict=True)
-    found = {(i, j, pcfg.labels[label]): value for i, j, label, value in rows}
-    assert found == pytest.approx(dict(expected), abs=1e-9)
+    assert posteriors_of(chart, pcfg.labels) == pytest.approx(dict(expected), abs=1e-9)
     check_best(pcfg, chart, listed)
     # No other symbols than those of trees are there.
     for start in range(len(words)):
         for end in range(start + 1, len(words) + 1):
             symbols, logs = chart.outside(start, end)
-            found_there = {pcfg.symbols[x] for x in symbols[logs > -700].tolist()}
-            names = {unquote(name) if is_terminal(name) else name for name in found_there}
-            assert names == {symbol for i, j, symbol in there if (i, j) == (start, end)}
+            alive = {names_of(pcfg)[x] for x in symbols[logs > -700].tolist()}
+            assert alive == {symbol for i, j, symbol in there if (i, j) == (start, end)}
     [forest] = ForestCharts(pcfg, pruning=charts.pruning).charts([ids])
     assert forest.log_prob == pytest.approx(chart.log_prob, abs=1e-9)
     assert forest.pruned == chart.pruned
-    rows = zip(*(column.tolist() for column in forest.span_posteriors()[:4]), strict=True)
-    of_forest = {(i, j, pcfg.labels[label]): value for i, j, label, value in rows}
-    assert of_forest == pytest.approx(dict(expected), abs=1e-9)
+    assert posteriors_of(forest, pcfg.labels) == pytest.approx(dict(expected), abs=1e-9)
 
 
 @given(st.data(), st.floats(0, 0.999))
@@ -170,7 +145,7 @@ def test_chains_of_unary_rules_are_judged_by_their_last_symbol(
 ) -> None:
     grammar, words = case
     try:
-        naive_unary.closure(naive_grammar(projected_grammar(to_pcfg(grammar))))
+        naive_unary.closure(to_naive(projected_grammar(to_pcfg(grammar))))
     except ValueError:
         assume(False)  # projected, a cycle has probability one
     check(grammar, words, place)
@@ -238,9 +213,8 @@ def counted(treebank: Iterable[Tree]) -> RuleSet:
 
 def test_weights_of_a_grammar_whose_trees_need_not_end() -> None:
     """Both make as many S~1 as S~2, and more than themselves."""
-    counts = {Rule(parent, ("S~1", "S~2")): 3.0 for parent in ("S~1", "S~2")}
-    counts[Rule("S~2", ("'x'",))] = 1.0
-    pcfg = PCFG.from_rules(relative_frequencies("words", {"S~1": 1.0}, counts))
+    counts = {"S~1 -> S~1 S~2": 3, "S~2 -> S~1 S~2": 3, "S~2 -> 'x'": 1}
+    pcfg = PCFG.from_rules(rules_of(counts, "S~1"))
     expected = expected_symbols(pcfg)
     assert np.isfinite(expected).all()
     assert expected[1] / expected[0] == pytest.approx(1)
