@@ -51,14 +51,17 @@ def to_pcfg(grammar: naive.Grammar, names: Mapping[str, str] | None = None) -> P
 
 
 def rules_of(counts: Mapping[str, float], start: str = "S", kind: TerminalKind = "words") -> RuleSet:
-    """Relative frequencies of counted rules: ``{"S -> NP VP": 3, "NP -> 'dogs'": 1}``.
+    """Relative frequencies of counted rules: ``{"S -> NP VP": 3, "NP -> dogs": 1}``.
 
-    ``start`` lists symbols of equal probability.
+    What has no rule is a terminal. ``start`` lists symbols of equal probability.
     """
-    rules: dict[Rule, float] = {}
-    for text, count in counts.items():
-        parent, children = text.split(" -> ")
-        rules[Rule(parent, tuple(children.split()))] = float(count)
+    split = {tuple(text.replace(" -> ", " ").split()): float(count) for text, count in counts.items()}
+    parents = {parent for parent, *_ in split}
+
+    def name(symbol: str) -> str:
+        return symbol if symbol in parents or is_terminal(symbol) else quote(symbol)
+
+    rules = {Rule(parent, tuple(map(name, children))): count for (parent, *children), count in split.items()}
     return relative_frequencies(kind, dict.fromkeys(start.split(), 1.0), rules)
 
 

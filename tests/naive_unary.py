@@ -15,6 +15,7 @@ a label comes twice in a chain. Posteriors of the other items are expected numbe
 occurrences likewise.
 """
 
+import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
@@ -160,6 +161,35 @@ def sentence_probability(grammar: Grammar, sentence: Sequence[str]) -> Fraction:
     e = inside(grammar, sentence)
     n = len(sentence)
     return sum((Fraction(p) * e.get((0, n, a), 0) for a, p in grammar.start.items()), Fraction(0))
+
+
+def best_probability(grammar: Grammar, sentence: Sequence[str]) -> Fraction:
+    """The largest probability of a derivation, for sentences that have too many to be listed."""
+    best: Chart = defaultdict(Fraction)
+    for start, end in _spans(len(sentence)):
+        if end - start == 1:
+            for (a, word), p in grammar.lexical.items():
+                if word == sentence[start]:
+                    best[start, end, a] = max(best[start, end, a], Fraction(p))
+        for split in range(start + 1, end):
+            for (a, b, c), p in grammar.binary.items():
+                found = Fraction(p) * best[start, split, b] * best[split, end, c]
+                best[start, end, a] = max(best[start, end, a], found)
+        # The best chain visits no symbol twice.
+        for _ in grammar.symbols():
+            for (a, b), p in grammar.unary.items():
+                best[start, end, a] = max(best[start, end, a], Fraction(p) * best[start, end, b])
+    return max(
+        (Fraction(p) * best[0, len(sentence), a] for a, p in grammar.start.items()), default=Fraction(0)
+    )
+
+
+def log(value: Fraction) -> float:
+    """The natural logarithm of a fraction of any size."""
+    if not value:
+        return -math.inf
+    shift = value.numerator.bit_length() - value.denominator.bit_length()
+    return math.log(value / Fraction(2) ** shift) + shift * math.log(2)
 
 
 # --- posteriors ------------------------------------------------------------------------

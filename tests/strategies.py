@@ -6,6 +6,7 @@ zero, missing rules, unreachable symbols, unknown words. Ambiguity is kept low e
 listing all trees of six terminals.
 """
 
+from fractions import Fraction
 from itertools import product
 
 from hypothesis import strategies as st
@@ -17,11 +18,11 @@ UNKNOWN = "unknown"
 """A word that no grammar of `grammars` derives."""
 
 
-def _normalized(draw: st.DrawFn, size: int) -> list[float]:
+def shares(draw: st.DrawFn, size: int) -> list[Fraction]:
     """`size` probabilities that sum to one; some may be zero."""
     weight = st.sampled_from([1, 2, 3, 5, 8, 1, 2, 3, 5, 0])
     weights = draw(st.lists(weight, min_size=size, max_size=size).filter(any))
-    return [weight / sum(weights) for weight in weights]
+    return [Fraction(weight, sum(weights)) for weight in weights]
 
 
 @st.composite
@@ -43,45 +44,61 @@ def grammars(draw: st.DrawFn) -> Grammar:
         pairs = draw(st.lists(st.sampled_from(right_sides), min_size=size, max_size=size, unique=True))
         fewest = draw(st.integers(0, 1)) if pairs else 1
         words = draw(st.lists(st.sampled_from(terminals), min_size=fewest, max_size=2, unique=True))
-        probabilities = _normalized(draw, len(pairs) + len(words))
+        probabilities = [float(share) for share in shares(draw, len(pairs) + len(words))]
         for (left, right), p in zip(pairs, probabilities, strict=False):
             binary[phrase, left, right] = p
         for word, p in zip(words, probabilities[len(pairs) :], strict=True):
             lexical[phrase, word] = p
-    start: dict[str, P] = dict(zip(phrases, _normalized(draw, len(phrases)), strict=True))
+    start: dict[str, P] = dict(zip(phrases, map(float, shares(draw, len(phrases))), strict=True))
     return Grammar(start, binary, lexical)
 
 
-def _derivable(grammar: Grammar, max_length: int) -> dict[tuple[str, int], list[tuple[str, ...]]]:
-    """For each symbol and length the ways to rewrite it: (word,) or (left, right, left length)."""
-    ways: dict[tuple[str, int], list[tuple[str, ...]]] = {}
+def _derivable(grammar: Grammar, longest: int) -> dict[tuple[str, int], list[tuple[str | int, ...]]]:
+    """For each symbol and length the ways to rewrite it.
+
+    They are (word,), (left, right, left length) or ("->", child). Only ways that end are listed; a
+    unary one leads to a symbol found before it.
+    """
+    ways: dict[tuple[str, int], list[tuple[str | int, ...]]] = {}
     for (symbol, word), p in grammar.lexical.items():
         if p > 0:
             ways.setdefault((symbol, 1), []).append((word,))
-    for length in range(2, max_length + 1):
+    for length in range(1, longest + 1):
         for (parent, left, right), p in grammar.binary.items():
             for first in range(1, length):
                 if p > 0 and (left, first) in ways and (right, length - first) in ways:
-                    ways.setdefault((parent, length), []).append((left, right, str(first)))
+                    ways.setdefault((parent, length), []).append((left, right, first))
+        found = [symbol for symbol, size in ways if size == length]
+        for symbol in found:  # grows while it is read
+            for (parent, child), p in grammar.unary.items():
+                if p > 0 and child == symbol:
+                    if (parent, length) not in ways:
+                        found.append(parent)
+                    if parent not in found[: found.index(child) + 1]:
+                        ways.setdefault((parent, length), []).append(("->", child))
     return ways
 
 
 @st.composite
-def sentences(draw: st.DrawFn, grammar: Grammar, max_length: int = 6) -> list[str]:
-    """A sentence of 1 to `max_length` words: one that the grammar derives, or random words."""
-    ways = _derivable(grammar, max_length)
+def sentences(draw: st.DrawFn, grammar: Grammar, longest: int = 6) -> list[str]:
+    """A sentence of 1 to `longest` words: mostly one that the grammar derives, or random words."""
+    ways = _derivable(grammar, longest)
     roots = [(symbol, length) for symbol, length in ways if grammar.start.get(symbol, 0) > 0]
-    lengths = sorted({length for _, length in roots})
 
     def expand(symbol: str, length: int) -> list[str]:
-        way = draw(st.sampled_from(ways[symbol, length]))
-        if length == 1:
-            return list(way)
-        left, right, first = way
-        return expand(left, int(first)) + expand(right, length - int(first))
+        match draw(st.sampled_from(ways[symbol, length])):
+            case (str(word),):
+                return [word]
+            case ("->", str(child)):
+                return expand(child, length)
+            case (str(left), str(right), int(first)):
+                return expand(left, first) + expand(right, length - first)
+        raise AssertionError
 
-    if roots and draw(st.integers(0, 3)) < 3:
-        length = draw(st.sampled_from([n for n in lengths for _ in range(n)]))
+    if roots and draw(st.integers(0, 9)) < 8:
+        # Hypothesis prefers what comes first: neither the shortest nor the longest.
+        lengths = sorted({length for _, length in roots}, key=lambda n: abs(n - 3.9))
+        length = draw(st.sampled_from(lengths))
         return expand(draw(st.sampled_from([s for s, n in roots if n == length])), length)
     words = [*sorted({word for _, word in grammar.lexical}), UNKNOWN]
-    return draw(st.lists(st.sampled_from(words), min_size=1, max_size=max_length))
+    return draw(st.lists(st.sampled_from(words), min_size=1, max_size=longest))

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from naive import Grammar, P
 from naive_objectives import max_rule_trees, projection_of
 from naive_unary import closure
-from strategies import UNKNOWN
+from strategies import sentences, shares
 
 NONTERMINALS = ("NP^S", "NP^VP", "X_Cont", "NP~1", "VP@2", "X_Cont>NN", "VP", "S&1", "S^NP", "QP")
 """What nonterminals other than S are drawn from; S is always among them."""
@@ -28,13 +28,6 @@ FEW_LABELS = ("S&1", "S^NP", "S~1", "NP^S", "NP~1")
 WORDS = ("x", "y", "z")
 MOST_TREES = 300
 """How many derivations, or trees of max-rule, the sentences of `unary_cases` have at most."""
-
-
-def _shares(draw: st.DrawFn, size: int) -> list[Fraction]:
-    """`size` probabilities that sum to one; some may be zero."""
-    weight = st.sampled_from([1, 2, 3, 5, 8, 1, 2, 3, 5, 0])
-    weights = draw(st.lists(weight, min_size=size, max_size=size).filter(any))
-    return [Fraction(weight, sum(weights)) for weight in weights]
 
 
 def _some(draw: st.DrawFn, choices: Sequence[str], sizes: Sequence[int]) -> list[str]:
@@ -67,7 +60,7 @@ def unary_grammars(
         sides = _some(draw, pairs, [2, 3, 1] if symbol == "S" else [1, 2, 0])
         least = [] if below or sides else [1, 2]
         tokens = _some(draw, words, least or [1, 2, 0])
-        probabilities = iter(_shares(draw, len(below) + len(sides) + len(tokens)))
+        probabilities = iter(shares(draw, len(below) + len(sides) + len(tokens)))
         unary |= {(symbol, child): next(probabilities) for child in below}
         for side in sides:
             left, right = side.split()
@@ -75,7 +68,7 @@ def unary_grammars(
         lexical |= {(symbol, word): next(probabilities) for word in tokens}
     start: dict[str, P] = {"S": Fraction(1)}
     if draw(st.booleans()):
-        start = dict(zip(order, _shares(draw, len(order)), strict=True))
+        start = dict(zip(order, shares(draw, len(order)), strict=True))
     grammar = Grammar(start, binary, lexical, unary)
     assume(any(unary.values()) and grammar.has_unary_cycle() == cyclic)
     try:
@@ -104,57 +97,6 @@ def tree_counts(grammar: Grammar, words: Sequence[str]) -> dict[tuple[int, int, 
     return {key: count for key, count in counts.items() if count}
 
 
-def _derivable(grammar: Grammar, longest: int) -> dict[tuple[str, int], list[tuple[str | int, ...]]]:
-    """For each symbol and length the ways to rewrite it: (word,), (left, right, left length) or (child,).
-
-    Only ways that end are listed; a unary one leads to a symbol found before it.
-    """
-    ways: dict[tuple[str, int], list[tuple[str | int, ...]]] = {}
-    for length in range(1, longest + 1):
-        if length == 1:
-            for (symbol, word), p in grammar.lexical.items():
-                if p > 0:
-                    ways.setdefault((symbol, 1), []).append((word,))
-        for (parent, left, right), p in grammar.binary.items():
-            for first in range(1, length):
-                if p > 0 and (left, first) in ways and (right, length - first) in ways:
-                    ways.setdefault((parent, length), []).append((left, right, first))
-        found = [symbol for symbol, size in ways if size == length]
-        for symbol in found:  # grows while it is read
-            for (parent, child), p in grammar.unary.items():
-                if p > 0 and child == symbol:
-                    if (parent, length) not in ways:
-                        found.append(parent)
-                    if parent not in found[: found.index(child) + 1]:
-                        ways.setdefault((parent, length), []).append(("->", child))
-    return ways
-
-
-@st.composite
-def unary_sentences(draw: st.DrawFn, grammar: Grammar, longest: int = 6) -> list[str]:
-    """A sentence of 1 to `longest` words: mostly one that the grammar derives, or random words."""
-    ways = _derivable(grammar, longest)
-    roots = [(symbol, length) for symbol, length in ways if grammar.start.get(symbol, 0) > 0]
-
-    def expand(symbol: str, length: int) -> list[str]:
-        match draw(st.sampled_from(ways[symbol, length])):
-            case (str(word),):
-                return [word]
-            case ("->", str(child)):
-                return expand(child, length)
-            case (str(left), str(right), int(first)):
-                return expand(left, first) + expand(right, length - first)
-        raise AssertionError
-
-    if roots and draw(st.integers(0, 9)) < 9:
-        # Hypothesis prefers what comes first: neither the shortest nor the longest.
-        lengths = sorted({length for _, length in roots}, key=lambda n: abs(n - 3.9))
-        length = draw(st.sampled_from(lengths))
-        return expand(draw(st.sampled_from([s for s, n in roots if n == length])), length)
-    words = [*sorted({word for _, word in grammar.lexical}), UNKNOWN]
-    return draw(st.lists(st.sampled_from(words), min_size=1, max_size=longest))
-
-
 def _few_trees(grammar: Grammar, words: list[str]) -> bool:
     """Whether all trees of all spaces can be listed in little time."""
     counts = tree_counts(grammar, words)
@@ -177,7 +119,7 @@ def unary_cases(
     """A grammar with unary rules and a sentence of few enough trees; by default cyclic or not."""
     grammar = draw(unary_grammars(draw(st.booleans()) if cyclic is None else cyclic, nonterminals))
     for limit in range(longest, 0, -1):
-        words = draw(unary_sentences(grammar, limit))
+        words = draw(sentences(grammar, limit))
         if _few_trees(grammar, words):
             return grammar, words
     assume(False)

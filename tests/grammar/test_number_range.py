@@ -6,13 +6,15 @@ import json
 import math
 from fractions import Fraction
 from pathlib import Path
+from typing import NamedTuple
 
+import naive_unary
 import pytest
 from commandline import run
 from conversion import posteriors_of, rules_of, to_naive
 from hypothesis import given
 from hypothesis import strategies as st
-from naive_exact import Exact, log
+from naive import LabelledSpan
 
 from mbrparse.decode.base.objectives import OBJECTIVES
 from mbrparse.decode.base.tree_probability import TreeProbability
@@ -46,38 +48,33 @@ GRAMMARS: dict[str, dict[str, float]] = {
 }
 
 
-def quoted(counts: dict[str, float]) -> dict[str, float]:
-    """The rules with quotes around what is no parent."""
-    parents = {text.split(" -> ")[0] for text in counts}
-    return {
-        " ".join(word if word == "->" or word in parents else f"'{word}'" for word in text.split()): p
-        for text, p in counts.items()
-    }
-
-
 def pcfg_of(counts: dict[str, float]) -> PCFG:
-    return PCFG.from_rules(rules_of(quoted(counts)))
+    return PCFG.from_rules(rules_of(counts))
+
+
+class Exact(NamedTuple):
+    """A sentence by the probabilities that the grammar holds, which rounds them once."""
+
+    total: Fraction
+    best: Fraction
+    posteriors: dict[LabelledSpan, float]
 
 
 def exact_of(pcfg: PCFG, words: list[str]) -> Exact:
-    """The exact chart by the probabilities that the grammar holds, which rounds them once."""
     grammar = to_naive(pcfg)
-    rules: dict[tuple[str, tuple[str, ...]], Fraction] = {}
-    rules |= {(a, (b, c)): Fraction(p) for (a, b, c), p in grammar.binary.items()}
-    rules |= {(a, (b,)): Fraction(p) for (a, b), p in grammar.unary.items()}
-    rules |= {(a, (f"'{word}'",)): Fraction(p) for (a, word), p in grammar.lexical.items()}
-    return Exact("S", rules, [f"'{word}'" for word in words])
+    total = naive_unary.sentence_probability(grammar, words)
+    posteriors = {key: float(g) for key, g in naive_unary.posteriors(grammar, words).items()}
+    return Exact(total, naive_unary.best_probability(grammar, words), posteriors)
 
 
-def check(pcfg: PCFG, words: list[str], chart: Chart, tolerance: float) -> None:
-    exact = exact_of(pcfg, words)
+def check(pcfg: PCFG, chart: Chart, exact: Exact, tolerance: float) -> None:
     assert chart.has_parse == (exact.total > 0), chart.failure
-    assert chart.viterbi().log_prob == pytest.approx(log(exact.best[0, len(words), "S"]), rel=tolerance)
+    assert chart.viterbi().log_prob == pytest.approx(naive_unary.log(exact.best), rel=tolerance)
     if not exact.total:
         return
-    assert chart.log_prob == pytest.approx(log(exact.total), rel=tolerance)
+    assert chart.log_prob == pytest.approx(naive_unary.log(exact.total), rel=tolerance)
     found = posteriors_of(chart, pcfg.labels)
-    for key, wanted in exact.posteriors().items():
+    for key, wanted in exact.posteriors.items():
         assert found.get(key, 0.0) == pytest.approx(wanted, abs=tolerance), key
 
 
@@ -90,12 +87,12 @@ def kinds(pcfg: PCFG) -> list[tuple[Precision, Kernel | None, float]]:
 @pytest.mark.parametrize("length", [2, 8, 16])
 def test_improbable_sentences_are_exact(name: str, length: int) -> None:
     pcfg, words = pcfg_of(GRAMMARS[name]), ["y"] * length
-    ids = pcfg.encode(words)
+    ids, exact = pcfg.encode(words), exact_of(pcfg, words)
     for precision, kernel, tolerance in kinds(pcfg):
         factory = ChartFactory(pcfg, precision, EVERYTHING, kernel)
         for copies in (1, 9):  # alone, and side by side
             for chart in factory.charts([ids] * copies):
-                check(pcfg, words, chart, tolerance)
+                check(pcfg, chart, exact, tolerance)
         [viterbi] = ChartFactory(pcfg, precision, Wanted(False, True), kernel).charts([ids])
         assert viterbi.viterbi().nodes == chart.viterbi().nodes
         assert viterbi.viterbi().log_prob == pytest.approx(chart.viterbi().log_prob, rel=1e-12)
@@ -117,16 +114,16 @@ def test_rules_of_any_magnitude_are_exact(data: st.DataObject) -> None:
     pcfg = pcfg_of(drawn)
     known = pcfg.terminals
     words = data.draw(st.lists(st.sampled_from(sorted(known)), min_size=1, max_size=9))
-    ids = pcfg.encode(words)
+    ids, exact = pcfg.encode(words), exact_of(pcfg, words)
     for precision, kernel, tolerance in kinds(pcfg):
         for chart in ChartFactory(pcfg, precision, EVERYTHING, kernel).charts([ids] * 2):
-            check(pcfg, words, chart, tolerance)
+            check(pcfg, chart, exact, tolerance)
 
 
 def test_sixty_words_are_exact() -> None:
     pcfg, words = pcfg_of(GRAMMARS["left or right"]), ["y"] * 60
     for chart in ChartFactory(pcfg, wanted=EVERYTHING).charts([pcfg.encode(words)] * 2):
-        check(pcfg, words, chart, 1e-9)
+        check(pcfg, chart, exact_of(pcfg, words), 1e-9)
 
 
 def test_what_searches_a_forest_refuses_with_the_reason() -> None:
