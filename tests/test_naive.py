@@ -208,7 +208,7 @@ def test_what_chains_earn() -> None:
     # Of the A over "a", one half is the preterminal, which is no constituent.
     assert grammar_optimum(CHAIN, ["a"], "labelled-recall") == (F(3, 2), [long])
     assert grammar_optimum(CHAIN, ["a"], "bracketed-recall") == (F(3, 2), [short, long])
-    productions = {(0, 1, "S", "A"): 1, (0, 1, "A", "B"): F(1, 2)}
+    productions: dict[Item, P] = {(0, 1, "S", "A"): 1, (0, 1, "A", "B"): F(1, 2)}
     assert gains(CHAIN, ["a"], "productions") == productions
     assert gains(CHAIN, ["a"], "max-rule-sum") == {**productions, (0, 1, "A"): F(1, 2), (0, 1, "B"): F(1, 2)}
     assert gains(CHAIN, ["a"], "parent-child") == {(*item, "only"): p for item, p in productions.items()}
