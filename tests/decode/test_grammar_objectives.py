@@ -12,7 +12,7 @@ import naive_objectives
 import naive_unary
 import numpy as np
 import pytest
-from conversion import to_pcfg
+from conversion import names_of, posteriors_of, to_pcfg
 from hypothesis import given
 from hypothesis import strategies as st
 from naive_objectives import GRAMMAR_OBJECTIVES, MAX_RULE_OBJECTIVES, gains, projection_of, value
@@ -38,10 +38,10 @@ from mbrparse.grammar.charts.factory import ChartFactory
 from mbrparse.grammar.charts.forest import forests
 from mbrparse.grammar.charts.forest_charts import ForestCharts
 from mbrparse.grammar.pcfg import PCFG
-from mbrparse.grammar.rules import is_terminal, unquote
 from mbrparse.io.errors import ObjectiveError
 
 NAMES = ("labelled-tree", *GRAMMAR_OBJECTIVES, *MAX_RULE_OBJECTIVES)
+Cases = st.SearchStrategy[tuple[naive.Grammar, list[str]]]
 ROWS = tuple(OBJECTIVES[name].within(Space.GRAMMAR) for name in NAMES)
 
 
@@ -90,10 +90,6 @@ def as_node(tree: GrammarTree, names: Sequence[str]) -> naive.Node:
         return naive.Node(names[node.label], node.start, node.end, children)
 
     return build(len(listed) - 1)
-
-
-def names_of(grammar: PCFG) -> list[str]:
-    return [unquote(name) if is_terminal(name) else name for name in grammar.symbols]
 
 
 def known(grammar: PCFG, words: Sequence[str]) -> bool:
@@ -150,18 +146,21 @@ def _log(number: Any) -> float:
     return math.log(exact.numerator) - math.log(exact.denominator)
 
 
-@given(unary_cases(), st.sampled_from(["projected", "symbol"]))
+def drawn(longest: int) -> st.SearchStrategy[tuple[naive.Grammar, list[str]]]:
+    """Grammars without unary rules, and sentences."""
+    return grammars().flatmap(lambda grammar: st.tuples(st.just(grammar), sentences(grammar, longest)))
+
+
+@pytest.mark.parametrize(
+    "cases",
+    [unary_cases(), unary_cases(longest=4, nonterminals=FEW_LABELS), drawn(5)],
+    ids=["unary", "several symbols of a label", "binary"],
+)
+@given(data=st.data(), items=st.sampled_from(["projected", "symbol"]))
 def test_each_objective_reaches_the_best_of_all_trees(
-    case: tuple[naive.Grammar, list[str]], items: Items
+    cases: Cases, data: st.DataObject, items: Items
 ) -> None:
-    check_case(*case, items)
-
-
-@given(unary_cases(longest=4, nonterminals=FEW_LABELS))
-def test_the_same_where_several_symbols_have_a_label(
-    case: tuple[naive.Grammar, list[str]],
-) -> None:
-    check_case(*case, "projected")
+    check_case(*data.draw(cases), items)
 
 
 @pytest.mark.parametrize(
@@ -225,12 +224,6 @@ def test_where_every_label_derives_every_other() -> None:
     check_case(grammar, ["x"], "symbol")
 
 
-@given(st.data(), st.sampled_from(["projected", "symbol"]))
-def test_the_same_without_unary_rules(data: st.DataObject, items: Items) -> None:
-    grammar = data.draw(grammars())
-    check_case(grammar, data.draw(sentences(grammar, 5)), items)
-
-
 @given(unary_cases())
 def test_posteriors_of_forests(case: tuple[naive.Grammar, list[str]]) -> None:
     """Expected numbers of labels over spans, and what objectives of the free space ask of them."""
@@ -243,49 +236,31 @@ def test_posteriors_of_forests(case: tuple[naive.Grammar, list[str]]) -> None:
         return
     projection, n = projection_of(grammar), len(words)
     expected = naive_unary.posteriors(grammar, words, projection)
-    found = chart.span_posteriors()
-    triples = zip(found.starts, found.ends, (ours.labels[label] for label in found.label_ids), strict=True)
-    assert dict(zip(triples, found.g, strict=True)) == pytest.approx(
-        {key: float(g) for key, g in expected.items()}, abs=1e-12
-    )
+    lexical = naive_unary.item_posteriors(grammar, words, "rule", projection)
+    # Without the nodes that are rewritten as the word.
+    above = {
+        key: 0.0 if key[2] in grammar.terminals() else float(g - lexical.get(key, 0))
+        for key, g in expected.items()
+    }
+    for one in (chart, *ChartFactory(ours, kernel="forest").charts([chart.terminal_ids])):
+        found, entries = posteriors_of(one, ours.labels), one.span_posteriors()
+        assert found == pytest.approx({key: float(g) for key, g in expected.items()}, abs=1e-12)
+        constituents = dict(zip(found, entries.constituents, strict=True))
+        assert constituents == pytest.approx(above, abs=1e-12)
+        assert (entries.constituents >= 0).all()
+        assert not entries.lexical[entries.ends - entries.starts > 1].any()
     posteriors = Posteriors.of_chart(chart, ours.labels)
     for start in range(n):
         for end in range(start + 2, n + 1):
             masses = [float(g) for (i, j, _), g in expected.items() if (i, j) == (start, end)]
             assert posteriors.bracketed(start, end) == pytest.approx(sum(masses), abs=1e-12)
             assert posteriors.spans.best[cell_of(n, start, end)] == pytest.approx(max(masses, default=0))
-    lexical = naive_unary.item_posteriors(grammar, words, "rule", projection)
     for start, tag in enumerate(best_preterminals(posteriors)):
         masses = [
             float(g) for item, g in lexical.items() if item[:2] == (start, start + 1) and len(item) == 3
         ]
         if tag is not None and words[start] not in grammar.terminals():
             assert float(lexical[start, start + 1, tag]) == pytest.approx(max(masses))
-
-
-@given(unary_cases())
-def test_constituents_of_charts(case: tuple[naive.Grammar, list[str]]) -> None:
-    """What is expected of a label without the nodes that are rewritten as the word, in either chart."""
-    grammar, words = case
-    ours = to_pcfg(grammar)
-    if not known(ours, words):
-        return
-    projection = projection_of(grammar)
-    rules = naive_unary.item_posteriors(grammar, words, "rule", projection)
-    expected = {
-        key: 0.0 if key[2] in grammar.terminals() else float(g - rules.get(key, 0))
-        for key, g in naive_unary.posteriors(grammar, words, projection).items()
-    }
-    [sparse] = ChartFactory(ours, kernel="forest").charts([ours.encode(words)])
-    for chart in (sparse, charted(ours, words, "projected")):
-        if not chart.has_parse:
-            continue
-        found = chart.span_posteriors()
-        keys = zip(found.starts, found.ends, (ours.labels[label] for label in found.label_ids), strict=True)
-        constituents = dict(zip(keys, found.constituents, strict=True))
-        assert constituents == pytest.approx(expected, abs=1e-12)
-        assert (found.constituents >= 0).all()
-        assert not found.lexical[found.ends - found.starts > 1].any()
 
 
 GROWING = naive.Grammar(
@@ -404,16 +379,11 @@ def check_same(rows: Sequence[Objective], found: Searched, whole: Searched) -> N
             assert one.score == pytest.approx(other.score, rel=1e-11, abs=1e-11)
 
 
-@given(unary_cases(), st.sampled_from(["projected", "symbol"]))
-def test_what_a_search_leaves_out_is_never_best(case: tuple[naive.Grammar, list[str]], items: Items) -> None:
-    grammar, words = case
+@pytest.mark.parametrize("cases", [unary_cases(), drawn(12)], ids=["unary", "binary"])
+@given(data=st.data(), items=st.sampled_from(["projected", "symbol"]))
+def test_what_a_search_leaves_out_is_never_best(cases: Cases, data: st.DataObject, items: Items) -> None:
+    grammar, words = data.draw(cases)
     check_what_is_left_out(to_pcfg(grammar), words, items)
-
-
-@given(st.data(), st.sampled_from(["projected", "symbol"]))
-def test_nor_is_it_without_unary_rules(data: st.DataObject, items: Items) -> None:
-    grammar = data.draw(grammars())
-    check_what_is_left_out(to_pcfg(grammar), data.draw(sentences(grammar, 12)), items)
 
 
 def test_nor_is_it_among_many_equals() -> None:
@@ -476,10 +446,7 @@ def test_a_forest_too_large_for_memory_is_said_to_be_so(monkeypatch: pytest.Monk
     assert parse.reason == "chart too large for memory"
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["empty_forest", "new_gains", "new_values"],
-)
+@pytest.mark.parametrize("name", ["empty_forest", "new_gains", "new_values"])
 def test_a_sentence_that_memory_did_not_suffice_for_may_come_again(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
