@@ -24,7 +24,7 @@ from mbrparse.evaluate.risk import TreeRates
 from mbrparse.grammar.charts.forest_charts import ForestCharts
 from mbrparse.grammar.pcfg import FloatArray
 from mbrparse.io.errors import OptionsError
-from mbrparse.treebank.tree import Tree
+from mbrparse.treebank.tree import Tree, constituents
 
 Spans = tuple[tuple[int, int, str], ...]
 
@@ -92,25 +92,8 @@ def test_unary_rules(case: tuple[naive.Grammar, list[str]], nary: bool) -> None:
 
 def shared(trees: Sequence[Tree]) -> FloatArray:
     """How many brackets trees share: nothing that evaluation counts so."""
-    brackets = [set(_brackets(tree)) for tree in trees]
+    brackets = [{(node.start, node.end) for node in constituents(tree)} for tree in trees]
     return np.array([[float(len(one & other)) for other in brackets] for one in brackets])
-
-
-def _brackets(tree: Tree) -> list[tuple[int, int]]:
-    found, width = [], 0
-
-    def walk(node: Tree) -> None:
-        nonlocal width
-        start = width
-        if not node.children:
-            width += 1
-            return
-        for child in node.children:
-            walk(child)
-        found.append((start, width))
-
-    walk(tree)
-    return found
 
 
 @given(st.data(), st.booleans())

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from naive_dop import NaiveDop, Node, fragments, inner_nodes, spans, words_of
 
+from mbrparse.decode.base.parser_options import Settings
 from mbrparse.decode.parser.parser import Parser
 from mbrparse.experiments.dop.explicit_fragments import explicit_fragments
 from mbrparse.grammar.charts.base.chart import Wanted
@@ -158,6 +159,9 @@ TREES: list[Node] = [
 ]
 
 
+NESTED: list[Node] = [("A", ("x", ("A", ("x", "x")))), ("A", (("A", ("x", "y")), "x"))]
+
+
 @pytest.mark.parametrize("weighting", WEIGHTINGS)
 def test_pruned_charts_keep_a_parse_whatever_the_threshold(weighting: Weighting) -> None:
     grammar = DopGrammar.of_treebank(_treebank(TREES, "tags", weighting))
@@ -210,23 +214,6 @@ def test_what_pruning_leaves_out_is_told(prune: float) -> None:
     assert next(DopCharts(grammar).charts([grammar.pcfg.encode(words)])).pruned is None
 
 
-def test_pruning_leaves_out_the_labels_that_the_pcfg_finds_improbable() -> None:
-    grammar = DopGrammar.of_treebank(_treebank(TREES, "tags", "plain"))
-    ids = grammar.pcfg.encode(words_of(TREES[0]))
-    filter_ = next(iter(ChartFactory(grammar.pcfg).charts([ids]))).span_posteriors()
-    wide = filter_.ends - filter_.starts > 1
-    threshold = float(np.median(filter_.g[wide]))
-    kept = next(DopCharts(grammar, prune=threshold).charts([ids])).span_posteriors()
-    found = {(i, j, x) for i, j, x in zip(kept.starts, kept.ends, kept.label_ids, strict=True) if j - i > 1}
-    allowed = {
-        (i, j, x)
-        for i, j, x, g in zip(filter_.starts, filter_.ends, filter_.label_ids, filter_.g, strict=True)
-        if g > threshold
-    }
-    assert found <= allowed
-    assert len(allowed & {(i, j, x) for i, j, x in found}) < np.count_nonzero(wide)
-
-
 @pytest.mark.parametrize("weighting", WEIGHTINGS)
 def test_values_do_not_leave_the_numbers_range_with_very_many_fragments(weighting: Weighting) -> None:
     """A word has two ways to end a fragment: a chain of 1,500 words has more than 2 ** 1500 of them."""
@@ -247,8 +234,7 @@ def test_values_do_not_leave_the_numbers_range_with_very_many_fragments(weightin
 
 
 def test_a_long_sentence_has_its_chart() -> None:
-    nodes: list[Node] = [("A", ("x", ("A", ("x", "x")))), ("A", (("A", ("x", "y")), "x"))]
-    grammar = DopGrammar.of_treebank(_treebank(nodes, "tags", "plain"))
+    grammar = DopGrammar.of_treebank(_treebank(NESTED, "tags", "plain"))
     [chart] = DopCharts(grammar, Wanted(derivations=True)).charts([grammar.pcfg.encode(["x"] * 200)])
     assert chart.log_prob < -40
     assert chart.viterbi().log_prob <= chart.log_prob
@@ -278,8 +264,7 @@ def test_a_dead_root_of_an_improbable_sentence_has_no_posterior() -> None:
 
 
 def test_a_sentence_whose_time_is_up_falls_back() -> None:
-    nodes: list[Node] = [("A", ("x", ("A", ("x", "x")))), ("A", (("A", ("x", "y")), "x"))]
-    grammar = DopGrammar.of_treebank(_treebank(nodes, "tags", "plain"))
+    grammar = DopGrammar.of_treebank(_treebank(NESTED, "tags", "plain"))
     parser = Parser(grammar, "labelled-recall", "labelled-tree", max_seconds=1e-3)
     [long] = parser.parse([["x"] * 300])
     assert long.reason == "not finished within 0.001 seconds"
@@ -312,21 +297,20 @@ def test_a_parser_takes_a_dop_grammar() -> None:
     )
 
 
-@pytest.mark.parametrize("objective", ["parent-child", "productions", "max-rule-product"])
-def test_objectives_of_productions_say_what_they_need(objective: str) -> None:
+@pytest.mark.parametrize(
+    ("objective", "options", "message"),
+    [
+        ("parent-child", {}, "needs a PCFG"),
+        ("productions", {}, "needs a PCFG"),
+        ("max-rule-product", {}, "needs a PCFG"),
+        ("labelled-recall", {"precision": "single"}, "precision single"),
+        ("labelled-recall", {"prune": 1.0}, "from 0 to below 1"),
+    ],
+)
+def test_what_dop_charts_cannot_do_is_refused(objective: str, options: Settings, message: str) -> None:
     grammar = DopGrammar.of_treebank(_treebank(TREES, "tags", "plain"))
-    with pytest.raises(OptionsError, match="needs a PCFG"):
-        Parser(grammar, objective)
-
-
-def test_other_charts_options_are_refused() -> None:
-    grammar = DopGrammar.of_treebank(_treebank(TREES, "tags", "plain"))
-    with pytest.raises(OptionsError, match="precision single"):
-        Parser(grammar, precision="single")
-    with pytest.raises(OptionsError, match="nothing to project"):
-        Parser(grammar.pcfg, prune=0.1)
-    with pytest.raises(OptionsError, match="from 0 to below 1"):
-        Parser(grammar, prune=1.0)
+    with pytest.raises(OptionsError, match=message):
+        Parser(grammar, objective, **options)
 
 
 def test_unary_nodes_are_refused_with_a_remedy() -> None:

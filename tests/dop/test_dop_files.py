@@ -81,10 +81,16 @@ def test_a_damaged_file_is_refused(old: str, new: str, message: str) -> None:
     assert message in str(caught.value)
 
 
-def test_commands_take_a_dop_grammar(command: Command, tmp_path: Path) -> None:
-    trees, grammar = tmp_path / "t.mrg", tmp_path / "g.txt"
+def trained(command: Command, folder: Path, *options: object) -> tuple[Path, Path]:
+    """Files of the trees and of their grammar."""
+    trees, grammar = folder / "t.mrg", folder / "g.txt"
     trees.write_text("\n".join(TEXTS))
-    assert command("train", "--method", "dop", trees, "-o", grammar).code == 0
+    assert command("train", "--method", "dop", *options, trees, "-o", grammar).code == 0
+    return trees, grammar
+
+
+def test_commands_take_a_dop_grammar(command: Command, tmp_path: Path) -> None:
+    trees, grammar = trained(command, tmp_path)
     info = command("grammar", "info", grammar).out
     assert "addresses              7\n" in info
     # 1 at each NP and NP_Cont, but 2 at the NP over an NP_Cont; 2 at VP; 6, 2 and 3 at the roots.
@@ -97,14 +103,10 @@ def test_commands_take_a_dop_grammar(command: Command, tmp_path: Path) -> None:
 
 
 def test_the_written_reduction_parses_alike(command: Command, tmp_path: Path) -> None:
-    trees, grammar, rules = tmp_path / "t.mrg", tmp_path / "g.txt", tmp_path / "r.txt"
-    trees.write_text("\n".join(TEXTS))
-    command("train", "--method", "dop", "--weights", "equal", trees, "-o", grammar)
-    lexicon = tmp_path / "lexicon"
-    written = command(
-        "grammar", "convert", grammar, "--to", "bitpar", "-o", rules, "--lexicon-output", lexicon
-    )
-    assert written.code == 0
+    trees, grammar = trained(command, tmp_path, "--weights", "equal")
+    rules, lexicon = tmp_path / "r.txt", tmp_path / "lexicon"
+    to_bitpar = "--to", "bitpar", "-o", rules, "--lexicon-output", lexicon
+    assert command("grammar", "convert", grammar, *to_bitpar).code == 0
     lines = rules.read_text().splitlines()
     assert len(lines) - 1 == count_rules(read_any_grammar(grammar).content)
     again = tmp_path / "again.txt"
@@ -118,9 +120,7 @@ def test_the_written_reduction_parses_alike(command: Command, tmp_path: Path) ->
 
 
 def test_other_commands_say_what_they_need(command: Command, tmp_path: Path) -> None:
-    trees, grammar = tmp_path / "t.mrg", tmp_path / "g.txt"
-    trees.write_text("\n".join(TEXTS))
-    command("train", "--method", "dop", trees, "-o", grammar)
+    trees, grammar = trained(command, tmp_path)
     for arguments in (
         ("sample", grammar, "-n", 3),
         ("score", trees, "-g", grammar),

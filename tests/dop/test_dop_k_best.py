@@ -24,6 +24,7 @@ from mbrparse.grammar.charts.dop.dop_charts import DopCharts
 from mbrparse.grammar.dop.addressed_treebank import Weighting
 from mbrparse.grammar.dop.dop_grammar import DopGrammar
 from mbrparse.grammar.rules import TerminalKind
+from mbrparse.treebank.tree import constituents
 
 COUNT = 1_000
 short = cases.filter(lambda case: max(len(words_of(tree)) for tree in case[1]) <= 5)
@@ -83,8 +84,8 @@ def test_candidates_are_all_trees_with_their_probabilities(
     found: dict[Listed, float] = {}
     for one in parse.candidates:
         assert one.tree is not None
-        constituents = [(i, j, label) for i, j, label in _spans(one.tree)]
-        found[tuple(constituents)] = math.exp(one.log_prob) / total
+        spans = tuple((node.start, node.end, node.label) for node in constituents(one.tree))
+        found[spans] = math.exp(one.log_prob) / total
     # In order, but for rounding.
     assert all(first >= (1 - 1e-12) * then for first, then in pairwise(found.values()))
     assert found.keys() <= expected.keys()
@@ -98,43 +99,13 @@ def test_candidates_are_all_trees_with_their_probabilities(
         assert found.keys() == expected.keys()
 
 
-def _spans(tree: object) -> list[tuple[int, int, str]]:
-    found: list[tuple[int, int, str]] = []
-
-    def walk(node: object, start: int) -> int:
-        children = node.children  # type: ignore[attr-defined]
-        if not children:
-            return start + 1
-        place = len(found)
-        found.append((0, 0, ""))
-        end = start
-        for child in children:
-            end = walk(child, end)
-        found[place] = (start, end, node.label)  # type: ignore[attr-defined]
-        return end
-
-    walk(tree, 0)
-    return found
-
-
 def test_minimum_risk_and_files_of_candidates(command: Command, tmp_path: Path) -> None:
     trees, grammar = tmp_path / "t.mrg", tmp_path / "g.dop"
     trees.write_text("".join(f"{_written(tree)}\n" for tree in CONTINUED))
     command("train", "--method", "dop", trees, "-o", grammar)
     for way in (("--k-best", 500), ("--samples", 500, "--seed", 3)):
-        done = command(
-            "parse",
-            "-g",
-            grammar,
-            trees,
-            *way,
-            "--candidates",
-            tmp_path / "c.tsv",
-            "--objective",
-            "minimum-risk",
-            "--risk",
-            "labelled-f",
-        )
+        risk = "--objective", "minimum-risk", "--risk", "labelled-f"
+        done = command("parse", "-g", grammar, trees, *way, *risk, "--candidates", tmp_path / "c.tsv")
         assert done.code == 0, done.err
         rows = [line.split("\t") for line in (tmp_path / "c.tsv").read_text().splitlines()]
         expected = shares(NaiveDop(CONTINUED, "plain").trees(words_of(CONTINUED[0])), wide)

@@ -3,20 +3,24 @@
 import json
 import math
 from collections import Counter, defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
 
+import naive
+import naive_crossing
 import numpy as np
 import pytest
 from chi_square import UNLIKELY, chi_square_chance
 from commandline import Command
 from hypothesis import given
 from hypothesis import strategies as st
+from naive import Span
 from naive_dop import NaiveDop, Node, spans, words_of
-from test_dop_charts import TREES, WEIGHTINGS, _treebank, cases
+from test_dop_charts import TREES, WEIGHTINGS, _table, _treebank, cases
 
+from mbrparse.decode.base.parser_options import Settings
 from mbrparse.decode.candidates.samples import Samples
 from mbrparse.decode.dop.dop_derivations import DopSampler
 from mbrparse.decode.dop.monte_carlo_decoder import leader, leader_error
@@ -66,13 +70,13 @@ def test_trees_come_as_often_as_they_should(
     case: tuple[TerminalKind, list[Node]], weighting: Weighting, depth: int | None, seed: int
 ) -> None:
     kind, nodes = case
-    naive = NaiveDop(nodes, weighting, depth)
+    twin = NaiveDop(nodes, weighting, depth)
     grammar = DopGrammar.of_treebank(_treebank(nodes, kind, weighting, depth))
     charts = DopCharts(grammar)
     for words in {words_of(nodes[0]), words_of(nodes[-2])}:
         [chart] = charts.charts([grammar.pcfg.encode(words)])
         samples = DopSampler(charts).samples(chart.terminal_ids, COUNT, seed)
-        expected = shares(naive.trees(words))
+        expected = shares(twin.trees(words))
         observed = Counter(drawn(grammar, samples))
         assert observed.keys() <= expected.keys()
         assert chi_square_chance(observed, expected, 0.0) > UNLIKELY
@@ -209,6 +213,11 @@ CONTINUED: list[Node] = [
 ]
 
 
+def n_ary(trees: Iterable[tuple[Listed, float]]) -> list[tuple[frozenset[Span], float]]:
+    """The spans of trees that are no continuations, for the twin of what crosses what."""
+    return [(frozenset(span[:2] for span in tree if not is_continuation(span[2])), p) for tree, p in trees]
+
+
 @given(
     cases.filter(lambda case: len(words_of(case[1][0])) > 2) | st.just(("tags", CONTINUED)), st.integers(0, 3)
 )
@@ -221,12 +230,8 @@ def test_what_samples_say_of_spans(case: tuple[TerminalKind, list[Node]], seed: 
     trees = drawn(grammar, samples)
     g: Counter[tuple[int, int, str]] = Counter(span for tree in trees for span in tree)
     entries = samples.entries(grammar.pcfg.label_ids)
-    rows = zip(*(column.tolist() for column in entries[:4]), strict=True)
-    told = {(i, j, grammar.pcfg.labels[x]): value for i, j, x, value in rows}
-    bare = {span for span in told if span[2] in "xy"}
-    assert {span: value for span, value in told.items() if span not in bare} == pytest.approx(
-        {span: count / 50 for span, count in g.items()}
-    )
+    told = _table(entries, grammar.pcfg.labels)
+    assert told == pytest.approx({span: count / 50 for span, count in g.items()})
     assert entries.lexical.tolist() == np.where(entries.ends - entries.starts == 1, entries.g, 0).tolist()
     labels = grammar.pcfg.labels
     hidden = np.array([-1 if is_continuation(labels[x]) else 0 for x in grammar.pcfg.label_ids], np.int32)
@@ -234,14 +239,7 @@ def test_what_samples_say_of_spans(case: tuple[TerminalKind, list[Node]], seed: 
     found = iter(samples.consistency(hidden, n).tolist())
     for start in range(n):
         for end in range(start + 1, n + 1):
-            free = sum(
-                not any(
-                    start < i < end < j or i < start < j < end
-                    for i, j, label in tree
-                    if not is_continuation(label)
-                )
-                for tree in trees
-            )
+            free = naive_crossing.consistent(n_ary((tree, 1) for tree in trees), (start, end))
             assert next(found) == free / 50  # to the last digit: no share is above one
 
 
@@ -258,17 +256,13 @@ def test_objectives_that_go_by_samples_are_near_the_best(kind: TerminalKind) -> 
     [sampled] = Parser(grammar, "labelled-recall", max_samples=3_000, sampled_posteriors=True).parse(
         [list(words)]
     )
-    by_bracket: dict[tuple[tuple[int, int], ...], float] = defaultdict(float)
-    uncrossed: dict[tuple[tuple[int, int], ...], float] = defaultdict(float)
-    binary = {tuple((i, j) for i, j, _ in tree) for tree in _binary(0, len(words))}
-    for tree, p in trees.items():
-        by_bracket[tuple((i, j) for i, j, _ in tree)] += p
-        true = {(i, j) for i, j, label in tree if not is_continuation(label)}
-        for one in binary:
-            uncrossed[one] += p * (true <= set(one))
     found = [decoded for decoded in parse.decoded if decoded is not None]
     assert len(found) == 5
-    brackets = [tuple((i, j) for i, j, _ in decoded.spans) for decoded in found]
+    brackets = [frozenset(span[:2] for span in decoded.spans) for decoded in found]
+    binary = [(frozenset(span[:2] for span in tree), p) for tree, p in trees.items()]
+    shapes = naive.bracketings(len(words))
+    by_bracket = {shape: math.fsum(p for tree, p in binary if tree == shape) for shape in shapes}
+    uncrossed = {shape: naive_crossing.mass(n_ary(trees.items()), shape) for shape in shapes}
     for decoded, value, best in (
         (found[0], trees.get(tuple(found[0].spans), 0.0), max(trees.values())),
         (found[1], by_bracket[brackets[1]], max(by_bracket.values())),
@@ -276,21 +270,9 @@ def test_objectives_that_go_by_samples_are_near_the_best(kind: TerminalKind) -> 
     ):
         assert value == pytest.approx(best, abs=0.05)
         assert decoded.score == pytest.approx(value, abs=0.05)
-    consistent = found[3].consistent
-    assert consistent is not None
-    chances = [
-        sum(
-            p
-            for tree, p in trees.items()
-            if not any(
-                start < i < end < j or i < start < j < end
-                for i, j, label in tree
-                if not is_continuation(label)
-            )
-        )
-        for start, end in brackets[3]
-    ]
-    assert list(consistent) == pytest.approx(chances, abs=0.05)
+    chances = [naive_crossing.consistent(n_ary(trees.items()), span[:2]) for span in found[3].spans]
+    assert found[3].consistent is not None
+    assert list(found[3].consistent) == pytest.approx(chances, abs=0.05)
     assert sampled.decoded[0] is not None
     assert sampled.decoded[0].score == pytest.approx(found[4].score, abs=0.1)
     assert sampled.log_prob == parse.log_prob
@@ -302,37 +284,18 @@ def _with_words(tree: Node) -> Node:
     return tree[0], tuple(map(_with_words, tree[1]))
 
 
-def _binary(start: int, end: int) -> list[list[tuple[int, int, str]]]:
-    """All binary trees."""
-    if end - start == 1:
-        return [[]]
-    return [
-        [(start, end, ""), *left, *right]
-        for split in range(start + 1, end)
-        for left in _binary(start, split)
-        for right in _binary(split, end)
-    ]
-
-
-def test_options_without_a_meaning_are_refused() -> None:
-    grammar = DopGrammar.of_treebank(_treebank(TREES, "tags", "plain"))
-    for settings_, message in (
-        ({"max_samples": 10}, "max-samples needs what goes by samples"),
-        ({"max_error": 0.1}, "max-error needs objective most-probable-tree"),
-    ):
-        with pytest.raises(OptionsError, match=message):
-            Parser(grammar, "labelled-recall", **settings_)
-    for settings_, message in (
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
         ({"max_samples": 0}, "max-samples is one or more"),
         ({"max_error": 1.0}, "max-error is a number from 0 to below 1"),
         ({"max_error": math.nan}, "max-error is a number from 0 to below 1"),
-    ):
-        with pytest.raises(OptionsError, match=message):
-            Parser(grammar, "most-probable-tree", **settings_)
-    for name, value in (("max_samples", 10), ("max_error", 0.1), ("sampled_posteriors", True)):
-        option = name.replace("_", "-")
-        with pytest.raises(OptionsError, match=f"{option} needs a DOP grammar"):
-            Parser(grammar.pcfg, "most-probable-tree", **{name: value})  # type: ignore[arg-type]
+    ],
+)
+def test_options_without_a_meaning_are_refused(wrong: Settings, message: str) -> None:
+    grammar = DopGrammar.of_treebank(_treebank(TREES, "tags", "plain"))
+    with pytest.raises(OptionsError, match=message):
+        Parser(grammar, "most-probable-tree", **wrong)
 
 
 def test_the_commands_options(command: Command, tmp_path: Path) -> None:
@@ -351,28 +314,24 @@ def test_the_commands_options(command: Command, tmp_path: Path) -> None:
         assert abs(row["estimate"] - row["posterior"]) <= 6 * max(row["standard_error"], 0.02)
         assert 0 <= row["leader_error"] <= 1
         assert row["expected_score"] == row["estimate"]
-    seeds = ("--seed", 1), ("--seed", 2), ("--seed", 1)
-    sampled = "--sampled-posteriors", "--max-samples", 20
-    one, other, again = (
-        command(
-            "parse", "-g", grammar, trees, *sampled, *seed, "--write-posteriors", tmp_path / f"{place}.npz"
-        )
-        for place, seed in enumerate(seeds)
-    )
-    assert one.code == other.code == again.code == 0
+    sampled = "parse", "-g", grammar, trees, "--sampled-posteriors", "--max-samples", 20
     likely = "parse", "-g", grammar, trees, *likeliest, "--details", tmp_path / "drawn"
-    told = []
-    for seed in seeds:
-        assert command(*likely, *seed).code == 0
+    written, told = [], []
+    for seed in (1, 2, 1):
+        file = tmp_path / "posteriors.npz"
+        assert command(*sampled, "--seed", seed, "--write-posteriors", file).code == 0
+        written.append(np.load(file)["g"].tolist())
+        assert command(*likely, "--seed", seed).code == 0
         rows = map(json.loads, (tmp_path / "drawn").read_text().splitlines())
         told.append([row["trees"]["most-probable-tree"]["estimate"] for row in rows])
     assert told[0] == told[2] != told[1]
-    written = [np.load(tmp_path / f"{place}.npz")["g"].tolist() for place in range(3)]
     assert written[0] == written[2] != written[1]
     for arguments, message in (
         (("-g", pcfg, *likeliest, "--max-samples", 10), "--max-samples needs a DOP grammar"),
         (("-g", pcfg, "--sampled-posteriors"), "--sampled-posteriors needs a DOP grammar"),
         (("-g", grammar, "--max-samples", 10), "--max-samples needs what goes by samples"),
+        (("-g", grammar, "--max-error", 0.1), "--max-error needs --objective most-probable-tree"),
+        (("-g", pcfg, *likeliest, "--max-error", 0.1), "--max-error needs a DOP grammar"),
         (("-g", pcfg, *likeliest, "--seed", 1), "--seed goes with --samples, and with what a DOP grammar"),
         (("-g", grammar, "--seed", 1), "--seed goes with --samples, and with what a DOP grammar draws"),
         (("-g", grammar, *likeliest, "--max-error", 1), "is not in the range"),
