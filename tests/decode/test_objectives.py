@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from strategies import UNKNOWN, grammars, sentences
 
 from mbrparse.decode.base.objectives import OBJECTIVES, Item
-from mbrparse.decode.base.tree_probability import TreeProbability
 from mbrparse.decode.parser.parse_result import Parse
 from mbrparse.decode.parser.parser import Parser
 from mbrparse.treebank.tree import Tree
@@ -68,20 +67,6 @@ def test_trees_reach_the_enumerated_optimum(case: tuple[naive.Grammar, list[str]
             )
             score = objective.weight(Item.LABELLED_SPAN) * labelled + objective.weight(Item.SPAN) * bracketed
             assert score == pytest.approx(float(optimum), abs=1e-9)
-
-
-@given(cases())
-def test_tree_probability_sums_derivations(case: tuple[naive.Grammar, list[str], bool]) -> None:
-    grammar, words, annotated = case
-    names = ANNOTATED if annotated else None
-    found = parse(grammar, words, names)
-    if found.reason is not None or len(words) == 1:
-        return
-    probability = TreeProbability(to_pcfg(grammar, names))
-    for spans in found.spans:
-        expected = naive.tree_probability(grammar, words, set(spans), PROJECTION if annotated else None)
-        log_prob = probability.log_prob(spans, found.terminal_ids)
-        assert math.exp(log_prob) == pytest.approx(float(expected), rel=1e-9, abs=1e-300)
 
 
 def test_ties_go_to_the_earlier_split_and_label() -> None:

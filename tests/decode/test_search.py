@@ -6,12 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mbrparse.decode.base.objectives import OBJECTIVES
 from mbrparse.decode.base.span_posteriors import Posteriors
-from mbrparse.decode.base.trees import build_tree
-from mbrparse.decode.free.free_decoder import FreeDecoder, best_bracketing
+from mbrparse.decode.free.free_decoder import best_bracketing
 from mbrparse.grammar.charts.base.span_summary import cell_of, entries_without_unaries
-from mbrparse.treebank.tree import Tree
 
 
 @given(st.integers(2, 7), st.integers(0, 2**32 - 1), st.booleans())
@@ -34,17 +31,6 @@ def test_equal_gains_split_first() -> None:
 def test_a_single_terminal_has_no_bracketing() -> None:
     assert best_bracketing(np.zeros(1), 1).score == 0.0
     assert len(best_bracketing(np.zeros(1), 1).starts) == 0
-
-
-def test_zero_mass_spans_are_labelled_by_their_parent() -> None:
-    labels = ("NP", "S")
-    one = np.array([0], np.int32)
-    entries = entries_without_unaries(one, np.array([3], np.int32), np.array([1], np.int32), np.array([1.0]))
-    posteriors = Posteriors.of_entries(3, labels, entries)
-    [found] = FreeDecoder([OBJECTIVES["labelled-recall"]]).decode(None, posteriors)
-    spans = found.spans
-    assert spans == [(0, 3, "S"), (1, 3, "S_Cont")]
-    assert str(build_tree(spans, [Tree("x")] * 3)) == "(S x (S_Cont x x))"
 
 
 def test_posteriors_from_elsewhere_sum_over_labels() -> None:

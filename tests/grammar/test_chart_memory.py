@@ -1,38 +1,26 @@
 """The memory of charts: it grows, it may be refused, and it is filled no more often than needed."""
 
-import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
+from conversion import rules_of
 
 from mbrparse.grammar.charts.base.chart import Chart, Wanted
 from mbrparse.grammar.charts.base.packed_forest import NODES
 from mbrparse.grammar.charts.factory import ChartFactory, Kernel
 from mbrparse.grammar.charts.forest import forests
-from mbrparse.grammar.charts.forest.forests import MAX_SIZE, Forests
+from mbrparse.grammar.charts.forest.forests import Forests
 from mbrparse.grammar.charts.lanes import dense_readings, diagonal_charts
 from mbrparse.grammar.pcfg import PCFG, IntArray
-from mbrparse.grammar.rules import Rule, relative_frequencies
-from mbrparse.io.errors import ChartOverflowError
 
 # Sums over all binary trees; a word is of two kinds.
-COUNTS = {
-    Rule("S", ("S", "S")): 2.0,
-    Rule("S", ("A", "S")): 1.0,
-    Rule("S", ("'x'",)): 4.0,
-    Rule("S", ("'y'",)): 3.0,
-    Rule("A", ("'x'",)): 1.0,
-}
-GRAMMAR = PCFG.from_rules(relative_frequencies("words", {"S": 1.0}, dict(COUNTS)))
-UNARY = PCFG.from_rules(
-    relative_frequencies("words", {"S": 1.0}, COUNTS | {Rule("S", ("A",)): 1.0, Rule("A", ("S",)): 1.0})
-)
-SHORT, LONG = (
-    GRAMMAR.encode(["x", "y", "x"]),
-    GRAMMAR.encode(["x", "y", "x"] * 11),
-)  # the first memory: 32 words
+COUNTS = {"S -> S S": 2, "S -> A S": 1, "S -> x": 4, "S -> y": 3, "A -> x": 1}
+GRAMMAR = PCFG.from_rules(rules_of(COUNTS))
+UNARY = PCFG.from_rules(rules_of(COUNTS | {"S -> A": 1, "A -> S": 1}))
+# The first memory has room for 32 words.
+SHORT, LONG = GRAMMAR.encode(["x", "y", "x"]), GRAMMAR.encode(["x", "y", "x"] * 11)
 
 
 def log_prob_of_dense(grammar: PCFG) -> Callable[[IntArray], float]:
@@ -96,46 +84,17 @@ def test_after_a_memory_error_the_next_sentence_works(
         assert log_prob(SHORT) == expected[len(SHORT)]
 
 
-def test_a_forest_that_outgrows_its_limit_is_refused_and_the_next_is_not() -> None:
-    memory = Forests(UNARY, dict.fromkeys(MAX_SIZE, 1 << 9))
-    with pytest.raises(ChartOverflowError):
-        memory.fill(LONG)
-    assert memory.fill(SHORT)[1] == Forests(UNARY).fill(SHORT)[1]
-
-
-def test_forests_grow_with_their_sentences() -> None:
-    """S -> S S over n words has a Catalan number of trees, each with n - 1 rules."""
-    counts = {Rule("S", ("S", "S")): 1.0, Rule("S", ("'x'",)): 2.0}
-    grammar = PCFG.from_rules(relative_frequencies("words", {"S": 1.0}, dict(counts)))
-    memory, n = Forests(grammar), 200
-    _, log_prob = memory.fill(grammar.encode(["x"] * n))
-    catalan = math.lgamma(2 * n - 1) - 2 * math.lgamma(n) - math.log(n)
-    assert log_prob == pytest.approx(catalan + (n - 1) * math.log(1 / 3) + n * math.log(2 / 3))
-
-
-def test_a_forest_beyond_the_range_of_numbers_is_computed_in_logarithms() -> None:
-    """Values of cells that end in one place share a power of two."""
-    rules = relative_frequencies(
-        "words", {"S": 1.0}, {Rule("S", ("S", "S")): 1e-200, Rule("S", ("'x'",)): 1.0}
-    )
-    memory = Forests(PCFG.from_rules(rules))
-    assert memory.fill(np.zeros(2, np.int32))[1] == pytest.approx(math.log(1e-200))
-    assert memory.logarithms is None
-    assert memory.fill(np.zeros(6, np.int32))[1] == pytest.approx(
-        math.log(42) + 5 * math.log(1e-200), rel=1e-12
-    )
-    assert memory.logarithms is not None
-
-
 def test_a_chart_that_fills_its_memory_to_the_last_node_is_as_any(monkeypatch: pytest.MonkeyPatch) -> None:
     """Parents that nothing predicts have no node; a place before the first is no place after the last."""
-    counts = {("S", "A", "Q"): 1.0, ("Q", "A", "A"): 1.0, ("A", "A", "A"): 1.0}
-    for number in range(6):
-        z, r, y = f"Z{number}", f"R{number}", f"Y{number}"
-        counts |= {(z, "A", "A"): 1.0, (r, z, "A"): 1.0, ("S", r, y): 0.1, (y, "A", z): 1.0}
-    rules = {Rule(parent, tuple(children)): count for (parent, *children), count in counts.items()}
-    rules[Rule("A", ("'x'",))] = 1.0
-    grammar = PCFG.from_rules(relative_frequencies("words", {"S": 1.0}, rules))
+    counts = {"S -> A Q": 1.0, "Q -> A A": 1.0, "A -> A A": 1.0, "A -> x": 1.0}
+    for n in range(6):
+        counts |= {
+            f"Z{n} -> A A": 1.0,
+            f"R{n} -> Z{n} A": 1.0,
+            f"S -> R{n} Y{n}": 0.1,
+            f"Y{n} -> A Z{n}": 1.0,
+        }
+    grammar = PCFG.from_rules(rules_of(counts))
     sentences = [np.zeros(length, np.int32) for length in (6, 4)]
     expected = [
         ChartFactory(grammar, kernel="forest").charts([one])[0].span_posteriors() for one in sentences
@@ -196,12 +155,8 @@ def test_questions_about_several_charts_may_alternate(kernel: Kernel) -> None:
     for start in range(n - 1):
         for chart, sentence in zip(charts, sentences, strict=True):
             [alone] = ChartFactory(GRAMMAR, kernel=kernel).charts([sentence])
-            assert [x.tolist() for x in chart.inside(start, n)] == [
-                x.tolist() for x in alone.inside(start, n)
-            ]
-            assert [x.tolist() for x in chart.outside(start, n)] == [
-                x.tolist() for x in alone.outside(start, n)
-            ]
+            for mine, theirs in ((chart.inside, alone.inside), (chart.outside, alone.outside)):
+                assert [x.tolist() for x in mine(start, n)] == [x.tolist() for x in theirs(start, n)]
             # A derivation, or another batch, takes the same memory.
             chart.viterbi()
             factory.charts([LONG[2:9]])

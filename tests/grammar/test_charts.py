@@ -100,6 +100,27 @@ def test_posteriors_and_viterbi_equal_enumeration(
                 [(x.start, x.end, ANNOTATED.get(x.symbol, x.symbol)) for x in naive.constituents(tree)]
                 for tree in trees
             ]
+            check_maxima_alone(pcfg, words, kernel, precision)
+
+
+def check_maxima_alone(pcfg: PCFG, words: list[str], kernel: Kernel, precision: Precision) -> None:
+    """A chart of maxima has the derivation of a chart that has sums too."""
+    both = Wanted(summaries=True, derivations=True), Wanted(summaries=False, derivations=True)
+    [beside], [alone] = (
+        ChartFactory(pcfg, precision, wanted, kernel).charts([pcfg.encode(words)]) for wanted in both
+    )
+    found, expected = beside.viterbi(), alone.viterbi()
+    assert found.nodes == expected.nodes
+    assert found.preterminals == expected.preterminals
+    assert found.log_prob == pytest.approx(expected.log_prob, rel=1e-9 if precision == "double" else 1e-5)
+
+
+@pytest.mark.parametrize("n", [*range(1, 16), 40])
+def test_equally_good_ones_and_improbable_ones(n: int) -> None:
+    """The best has a share of 1 / Catalan(n - 1), or a little more: every bound is the last one of some n."""
+    counts = {"S -> S S": 2, "S -> x": 1.5, "S -> x S": 0.5}
+    for skewed in (counts, {**counts, "S -> S x": 0.6}):
+        check_maxima_alone(PCFG.from_rules(rules_of(skewed, kind="tags")), ["x"] * n, "forest", "double")
 
 
 @given(cases(), st.randoms())

@@ -1,7 +1,6 @@
 """Charts of long sentences against log space, forests and closed forms; charts filled alone."""
 
 import math
-from typing import Literal
 
 import naive
 import naive_long
@@ -14,7 +13,7 @@ from strategies import grammars, sentences
 
 from mbrparse.grammar.charts.base.chart import Chart, Wanted
 from mbrparse.grammar.charts.base.span_summary import cell_of
-from mbrparse.grammar.charts.factory import ChartFactory, Precision
+from mbrparse.grammar.charts.factory import ChartFactory, Kernel, Precision
 from mbrparse.grammar.pcfg import PCFG
 
 EVERYTHING = Wanted(derivations=True, entries=True)
@@ -25,7 +24,7 @@ TOLERANCE = {"double": 1e-9, "single": 1e-4}
 def charts(
     grammar: PCFG,
     batch: list[list[str]],
-    kernel: Literal["dense", "forest"] | None = None,
+    kernel: Kernel | None = None,
     precision: Precision = "double",
 ) -> list[Chart]:
     return ChartFactory(grammar, precision, EVERYTHING, kernel).charts(
@@ -184,11 +183,11 @@ def log_catalan(n: int) -> float:
     return math.lgamma(2 * n - 1) - 2 * math.lgamma(n) - math.log(n)
 
 
-@pytest.mark.parametrize("n", [64, 101, 500])
-def test_ambiguous_long_sentences_in_closed_form(n: int) -> None:
+@pytest.mark.parametrize(("n", "kernel"), [(64, None), (101, None), (500, None), (200, "forest")])
+def test_ambiguous_long_sentences_in_closed_form(n: int, kernel: Kernel | None) -> None:
     """Every bracketing of n words is equally probable; the span of i words is in so many of them."""
     pcfg = PCFG.from_rules(rules_of({"S -> S S": 1.0, "S -> 'x'": 2.0}))
-    [chart] = charts(pcfg, [["x"] * n])
+    [chart] = charts(pcfg, [["x"] * n], kernel)
     expected = log_catalan(n) + (n - 1) * math.log(1 / 3) + n * math.log(2 / 3)
     assert chart.log_prob == pytest.approx(expected, rel=1e-9)
     total = chart.span_summary().total
