@@ -19,6 +19,7 @@ import numpy as np
 import pytest
 from children import LIMIT
 from commandline import Command
+from conversion import rules_of
 
 from mbrparse.decode.best_first import best_first_charts
 from mbrparse.decode.best_first.best_first import BestFirst, Until
@@ -28,7 +29,6 @@ from mbrparse.decode.parser.sentences import LONG, Evidence, batch_of_sentences
 from mbrparse.decode.posteriors.posteriors_file import read_posteriors
 from mbrparse.grammar.charts.base.chart import TOO_LARGE
 from mbrparse.grammar.pcfg import PCFG
-from mbrparse.grammar.rules import Rule, relative_frequencies
 from mbrparse.io.errors import PosteriorsError
 
 GIGABYTE = 1 << 30
@@ -66,19 +66,8 @@ def parsed(folder: Path, sentences: list[str], room: int | None, *how: object) -
     (folder / "grammar").write_text(GRAMMAR)
     source = () if "--posteriors" in how else ("-g", folder / "grammar")
     output, details = folder / "{objective}.mrg", folder / "details"
-    done = limited(
-        room,
-        "parse",
-        folder / "text",
-        *source,
-        *how,
-        "--input",
-        "tokens",
-        "-o",
-        output,
-        "--details",
-        details,
-    )
+    files = "-o", output, "--details", details
+    done = limited(room, "parse", folder / "text", *source, *how, "--input", "tokens", *files)
     assert done.returncode == 0, done.stderr
     rows = [json.loads(line) for line in details.read_text().splitlines()]
     for path in folder.glob("*.mrg"):
@@ -134,19 +123,21 @@ def test_given_posteriors_that_do_not_fit(tmp_path: Path) -> None:
     assert found[1]["reason"] == TOO_LARGE
 
 
-def bomb(path: Path, shapes: dict[str, tuple[int, str]]) -> None:
-    """An archive whose arrays are zeros: so many of a type."""
-    sound: dict[str, Any] = {
-        "lengths": [3],
-        "labels": ["S"],
-        "sentence": [0],
-        "start": [0],
-        "label": [0],
-        "end": [3],
-        "g": [1.0],
-    }
+SOUND: dict[str, Any] = {
+    "lengths": [3],
+    "labels": ["S"],
+    "sentence": [0],
+    "start": [0],
+    "label": [0],
+    "end": [3],
+    "g": [1.0],
+}
+
+
+def bomb(path: Path, shapes: dict[str, tuple[int, str]], **others: Any) -> None:
+    """An archive some of whose arrays are zeros: so many of a type. Others are as given."""
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, value in sound.items():
+        for name, value in (SOUND | others).items():
             with archive.open(f"{name}.npy", "w") as member:
                 count, kind = shapes.get(name, (0, ""))
                 if not kind:
@@ -212,23 +203,8 @@ def test_an_archive_that_announces_more_than_it_holds(tmp_path: Path) -> None:
 
 def test_posteriors_that_do_not_fit_are_one_line(tmp_path: Path) -> None:
     # So many that they are possible, but not here.
-    path = tmp_path / "p.npz"
-    bomb(
-        path,
-        {
-            "lengths": (1000, "<i8"),
-            **dict.fromkeys(ENTRIES, (20_000_000, "<i8")),
-            "g": (20_000_000, "<f8"),
-        },
-    )
-    with zipfile.ZipFile(path) as archive:
-        members = {name: archive.read(name) for name in archive.namelist() if name != "lengths.npy"}
-    lengths = io.BytesIO()
-    np.save(lengths, np.full(1000, 1000))
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("lengths.npy", lengths.getvalue())
-        for name, data in members.items():
-            archive.writestr(name, data)
+    path, many = tmp_path / "p.npz", 20_000_000
+    bomb(path, {**dict.fromkeys(ENTRIES, (many, "<i8")), "g": (many, "<f8")}, lengths=[1000] * 1000)
     (tmp_path / "text").write_text("x\n")
     done = limited(GIGABYTE, "parse", tmp_path / "text", "--posteriors", path)
     assert done.returncode == 1
@@ -238,19 +214,17 @@ def test_posteriors_that_do_not_fit_are_one_line(tmp_path: Path) -> None:
 
 # What a failure leaves behind
 
-SMALL = PCFG.from_rules(
-    relative_frequencies("tags", {"S": 1.0}, {Rule("S", ("S", "S")): 2.0, Rule("S", ("'x'",)): 3.0})
-)
+SMALL = PCFG.from_rules(rules_of({"S -> S S": 2, "S -> x": 3}))
 
 
 class Failing:
-    """A decoder that has no memory left for sentences of one length, and spoils what it works on."""
+    """A decoder that has no memory left for sentences of five words."""
 
-    def __init__(self, decoder: Any, length: int) -> None:
-        self.decoder, self.length = decoder, length
+    def __init__(self, decoder: Any) -> None:
+        self.decoder = decoder
 
     def decode(self, chart: Any, posteriors: Any) -> Any:
-        if posteriors.length == self.length:
+        if posteriors.length == 5:
             raise MemoryError
         return self.decoder.decode(chart, posteriors)
 
@@ -265,7 +239,7 @@ def test_all_memory_is_made_anew_after_a_failure(objective: str, monkeypatch: py
     def failing(self: GrammarSource) -> None:
         renew(self)
         made.append(self)
-        self.slots = tuple(place._replace(decoder=Failing(place.decoder, 5)) for place in self.slots)
+        self.slots = tuple(place._replace(decoder=Failing(place.decoder)) for place in self.slots)
 
     monkeypatch.setattr(GrammarSource, "reset", failing)
     parses = Parser(SMALL, objective).parse(sentences)
