@@ -6,6 +6,7 @@ import naive
 import numpy as np
 
 from mbrparse.grammar.charts.base.chart import Chart
+from mbrparse.grammar.charts.base.span_summary import SpanEntries
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.rules import (
     Rule,
@@ -86,9 +87,9 @@ def names_of(pcfg: PCFG) -> list[str]:
     return [unquote(name) if is_terminal(name) else name for name in pcfg.symbols]
 
 
-def posteriors_of(chart: Chart, labels: Sequence[str]) -> dict[tuple[int, int, str], float]:
+def posteriors_of(entries: SpanEntries, labels: Sequence[str]) -> dict[tuple[int, int, str], float]:
     """What is expected of each (start, end, label)."""
-    starts, ends, ids, g = (column.tolist() for column in chart.span_posteriors()[:4])
+    starts, ends, ids, g = (column.tolist() for column in entries[:4])
     return {(i, j, labels[x]): value for i, j, x, value in zip(starts, ends, ids, g, strict=True)}
 
 

@@ -7,6 +7,7 @@ import naive
 import naive_unary
 import numpy as np
 import pytest
+from conversion import posteriors_of
 from hypothesis import given
 from hypothesis import strategies as st
 from naive_dop import NaiveDop, Node, fragments, inner_nodes, spans, words_of
@@ -16,6 +17,7 @@ from mbrparse.decode.parser.parser import Parser
 from mbrparse.experiments.dop.explicit_fragments import explicit_fragments
 from mbrparse.grammar.charts.base.chart import Wanted
 from mbrparse.grammar.charts.base.clock import NO_LIMIT
+from mbrparse.grammar.charts.base.span_summary import SpanEntries
 from mbrparse.grammar.charts.dop.dop_charts import DopCharts, DopTreeProbability
 from mbrparse.grammar.charts.dop.dop_forest import Memory, dop_forest, inside_pass, outside_pass
 from mbrparse.grammar.charts.dop.dop_tables import dop_tables
@@ -117,11 +119,9 @@ def _wide(tree: Node) -> list[tuple[int, int, str]]:
     return sorted(span for span in spans(tree) if span[1] - span[0] > 1)
 
 
-def _table(entries: object, labels: tuple[str, ...]) -> dict[tuple[int, int, str], float]:
-    columns = [column.tolist() for column in entries]  # type: ignore[attr-defined]
-    rows = zip(*columns[:4], strict=True)
-    # Terminals that stand by themselves are no nodes.
-    return {(i, j, labels[x]): g for i, j, x, g in rows if labels[x] not in "xy"}
+def _table(entries: SpanEntries, labels: tuple[str, ...]) -> dict[tuple[int, int, str], float]:
+    """Posteriors of nodes: terminals that stand by themselves are none."""
+    return {span: g for span, g in posteriors_of(entries, labels).items() if span[2] not in "xy"}
 
 
 def _written(grammar: DopGrammar) -> PCFG:

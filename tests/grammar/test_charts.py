@@ -79,7 +79,7 @@ def test_posteriors_and_viterbi_equal_enumeration(
                 continue
             posteriors = naive.posteriors(grammar, words, PROJECTION)
             entries = chart.span_posteriors()
-            assert posteriors_of(chart, pcfg.labels) == pytest.approx(
+            assert posteriors_of(chart.span_posteriors(), pcfg.labels) == pytest.approx(
                 {k: float(p) for k, p in posteriors.items()}, abs=tolerance
             )
             # Without unary rules nothing but preterminals stands over a single terminal, to the last bit.

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from conversion import rules_of
 from hypothesis import given
 from tree_strategies import labels, trees
 
@@ -28,68 +29,55 @@ def counted(texts: tuple[str, ...], kind: TerminalKind) -> RuleSet:
     return induce([SourceTree("gold.mrg", n, read_tree(text)) for n, text in enumerate(texts, 1)], kind)
 
 
-def listing(rules: RuleSet) -> dict[str, str]:
-    return {
-        str(rule): f"{weight.count}/{weight.count / weight.probability:.0f}"
-        for rule, weight in rules.rules.items()
-        if weight.count
-    }
+ONE_CHILD = ("(S (NP (PRP he)) (VP (VB go) (NP (NP (PRP it)))))", "(NP (UH oh))")
 
 
-def test_tags() -> None:
-    rules = counted(TREES, "tags")
-    assert rules.terminal_kind == "tags"
-    assert rules.start == {"S": Weight(2 / 3, 2), "NP": Weight(1 / 3, 1)}
-    assert listing(rules) == {
-        "S -> NP 'VB'": "1/3",
-        "S -> NP S": "1/3",
-        "S -> 'NN' 'VB'": "1/3",
-        "NP -> 'DT' 'NN'": "2/3",
-        "NP -> 'NN' 'x'": "1/3",
-    }
+@pytest.mark.parametrize(
+    ("texts", "kind", "counts"),
+    [
+        (
+            TREES,
+            "tags",
+            {"S -> NP VB": 1, "S -> NP S": 1, "S -> NN VB": 1, "NP -> DT NN": 2, "NP -> NN x": 1},
+        ),
+        (
+            TREES,
+            "words",
+            {"S -> NP VB": 1, "S -> NP S": 1, "S -> NN VB": 1, "NP -> DT NN": 2, "NP -> NN x": 1}
+            | {
+                "DT -> the": 1,
+                "DT -> a": 1,
+                "NN -> dog": 3,
+                "NN -> cats": 1,
+                "VB -> barks": 1,
+                "VB -> purr": 1,
+            },
+        ),
+        # An only child that is a terminal becomes a preterminal, whatever the terminals are.
+        (
+            ONE_CHILD,
+            "tags",
+            {"S -> NP VP": 1, "VP -> VB NP": 1, "NP -> NP": 1, "NP -> PRP": 2, "NP -> UH": 1}
+            | {"PRP -> 'PRP'": 2, "UH -> 'UH'": 1},
+        ),
+        (
+            ONE_CHILD,
+            "words",
+            {"S -> NP VP": 1, "VP -> VB NP": 1, "NP -> NP": 1, "NP -> PRP": 2, "NP -> UH": 1}
+            | {"VB -> go": 1, "PRP -> he": 1, "PRP -> it": 1, "UH -> oh": 1},
+        ),
+    ],
+)
+def test_rules_are_counted(texts: tuple[str, ...], kind: TerminalKind, counts: dict[str, float]) -> None:
+    rules = counted(texts, kind)
+    assert rules.terminal_kind == kind
+    assert rules.rules == rules_of(counts, kind=kind).rules
 
 
-def test_words_under_their_preterminals() -> None:
+def test_weights_are_relative_frequencies() -> None:
     rules = counted(TREES, "words")
-    assert rules.terminal_kind == "words"
-    assert listing(rules) == {
-        "S -> NP VB": "1/3",
-        "S -> NP S": "1/3",
-        "S -> NN VB": "1/3",
-        "NP -> DT NN": "2/3",
-        "NP -> NN 'x'": "1/3",
-        "DT -> 'the'": "1/2",
-        "DT -> 'a'": "1/2",
-        "NN -> 'dog'": "3/4",
-        "NN -> 'cats'": "1/4",
-        "VB -> 'barks'": "1/2",
-        "VB -> 'purr'": "1/2",
-    }
-
-
-def test_nodes_with_one_child() -> None:
-    """An only child that is a terminal becomes a preterminal, whatever the terminals are."""
-    trees = ("(S (NP (PRP he)) (VP (VB go) (NP (NP (PRP it)))))", "(NP (UH oh))")
-    assert listing(counted(trees, "tags")) == {
-        "S -> NP VP": "1/1",
-        "VP -> 'VB' NP": "1/1",
-        "NP -> NP": "1/4",
-        "NP -> PRP": "2/4",
-        "NP -> UH": "1/4",
-        "PRP -> 'PRP'": "2/2",
-        "UH -> 'UH'": "1/1",
-    }
-    assert listing(counted(trees, "words")) == {
-        "S -> NP VP": "1/1",
-        "VP -> VB NP": "1/1",
-        "NP -> NP": "1/4",
-        "NP -> PRP": "2/4",
-        "NP -> UH": "1/4",
-        "VB -> 'go'": "1/1",
-        "PRP -> 'he'": "1/2",
-        "PRP -> 'it'": "1/2",
-        "UH -> 'oh'": "1/1",
-    }
+    assert rules.start == {"S": Weight(2 / 3, 2), "NP": Weight(1 / 3, 1)}
+    assert rules.rules[Rule("NN", ("'dog'",))] == Weight(3 / 4, 3)
 
 
 @pytest.mark.parametrize(

@@ -131,7 +131,9 @@ def check_in_log_space(grammar: naive.Grammar, words: list[str]) -> None:
             for start, value in enumerate(rows[width] + outside[symbol][width] - total)
             if value > -20
         }
-        found = {key: g for key, g in posteriors_of(chart, names).items() if g > math.exp(-20)}
+        found = {
+            key: g for key, g in posteriors_of(chart.span_posteriors(), names).items() if g > math.exp(-20)
+        }
         for key in masses.keys() | found.keys():
             assert found.get(key, 0.0) == pytest.approx(masses.get(key, 0.0), rel=tolerance, abs=tolerance)
 

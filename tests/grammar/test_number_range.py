@@ -73,7 +73,7 @@ def check(pcfg: PCFG, chart: Chart, exact: Exact, tolerance: float) -> None:
     if not exact.total:
         return
     assert chart.log_prob == pytest.approx(naive_unary.log(exact.total), rel=tolerance)
-    found = posteriors_of(chart, pcfg.labels)
+    found = posteriors_of(chart.span_posteriors(), pcfg.labels)
     for key, wanted in exact.posteriors.items():
         assert found.get(key, 0.0) == pytest.approx(wanted, abs=tolerance), key
 

@@ -86,7 +86,7 @@ def test_a_geometric_series(loops: int, precision: Precision) -> None:
     pcfg, chart = chart_of(rules_of({"S -> S": loops, "S -> X X": 1, "X -> 'x'": 1}), "x x", precision)
     rel = 1e-9 if precision == "double" else 1e-4
     assert chart.log_prob == pytest.approx(0.0, abs=rel)
-    assert posteriors_of(chart, pcfg.labels) == pytest.approx(
+    assert posteriors_of(chart.span_posteriors(), pcfg.labels) == pytest.approx(
         {(0, 1, "X"): 1, (0, 2, "S"): loops + 1, (1, 2, "X"): 1}, rel=rel
     )
     assert chart.span_summary().best[cell_of(2, 0, 2)] == pytest.approx(loops + 1, rel=rel)
@@ -101,7 +101,7 @@ def test_a_cycle_of_two_over_one_word() -> None:
     a, b = Fraction(3, 4), Fraction(1, 2)
     more = 1 / (1 - a * b)
     assert chart.log_prob == pytest.approx(0.0)
-    assert posteriors_of(chart, pcfg.labels) == pytest.approx(
+    assert posteriors_of(chart.span_posteriors(), pcfg.labels) == pytest.approx(
         {(0, 1, "A"): float(more), (0, 1, "B"): float(a * more)}
     )
     inside = dict(zip(*(part.tolist() for part in chart.inside(0, 1)), strict=True))
@@ -136,7 +136,7 @@ def test_five_hundred_tokens_under_chains_do_not_underflow(precision: Precision)
     rel = 1e-9 if precision == "double" else 1e-4
     expected = (n - 1) * math.log(0.99 / 1000) + math.log(0.01)
     assert chart.log_prob == pytest.approx(expected, rel=rel)
-    g = posteriors_of(chart, pcfg.labels)
+    g = posteriors_of(chart.span_posteriors(), pcfg.labels)
     assert g[0, n, "S"] == pytest.approx(10, rel=rel)
     assert g[n - 1, n, "S"] == pytest.approx(10, rel=rel)
     assert g[250, n, "T"] == pytest.approx(1, rel=rel)
@@ -151,7 +151,7 @@ def test_a_label_over_a_word_as_preterminal_and_as_constituent(precision: Precis
     """A is always there, and three times of ten it is a constituent over B."""
     rules = rules_of({"S -> 'y' A": 1, "A -> 'y'": 7, "A -> B": 3, "B -> 'y'": 1}, kind="tags")
     pcfg, chart = chart_of(rules, "y y", precision)
-    g = posteriors_of(chart, pcfg.labels)
+    g = posteriors_of(chart.span_posteriors(), pcfg.labels)
     constituents = dict(zip(g, chart.span_posteriors().constituents.tolist(), strict=True))
     expected = {(0, 1, "y"): 0, (0, 2, "S"): 1, (1, 2, "A"): 0.3, (1, 2, "B"): 0}
     assert constituents == pytest.approx(expected, abs=1e-9 if precision == "double" else 1e-6)
