@@ -69,9 +69,11 @@ $(TRAINING)/report.txt: $(VENV)/installed
 	    --jobs $(JOBS) -o $(TRAINING) > $@
 
 test: $(VENV)/installed-dev
+	$(BIN)/python tests/compile_kernels.py
 	$(BIN)/python -m pytest -n auto --dist loadfile -m "not long"
 
 test-long: $(VENV)/installed-dev
+	$(BIN)/python tests/compile_kernels.py
 	$(BIN)/python -m pytest -n auto --dist loadfile -m "long or hypothesis" --hypothesis-profile=long
 
 lint: $(VENV)/installed-dev

@@ -1,10 +1,12 @@
 """The naive twin's grammars as the library's and back, and what charts say under the twin's names."""
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 
 import naive
 import numpy as np
 
+from mbrparse.decode.candidates.samples import Samples
 from mbrparse.grammar.charts.base.chart import Chart
 from mbrparse.grammar.charts.base.span_summary import SpanEntries
 from mbrparse.grammar.pcfg import PCFG
@@ -97,3 +99,10 @@ def derivation_of(chart: Chart, names: Sequence[str]) -> tuple[list[tuple[int, i
     """The constituents of the best derivation in preorder, and its preterminals."""
     best = chart.viterbi()
     return [(i, j, names[x]) for i, j, x in best.nodes], [names[x] for x in best.preterminals]
+
+
+def nodes_of(samples: Samples, names: Sequence[str]) -> list[tuple[tuple[int, int, str], ...]]:
+    """The nodes of each derivation in preorder."""
+    symbols = [names[x] for x in samples.symbol]
+    rows = list(zip(samples.start.tolist(), samples.end.tolist(), symbols, strict=True))
+    return [tuple(rows[begin:end]) for begin, end in pairwise(samples.first.tolist())]

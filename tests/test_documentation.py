@@ -34,7 +34,14 @@ def steps(page: Path) -> list[tuple[str, str]]:
     return found
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if steps(page)], ids=lambda page: page.stem)
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(page, id=page.stem, marks=() if page.name == "README.md" else pytest.mark.long)
+        for page in PAGES
+        if steps(page)
+    ],
+)
 def test_commands_of_the_page_run(page: Path, tmp_path: Path) -> None:
     for name, text in zip(["four.txt"], GRAMMAR.findall(page.read_text("utf-8")), strict=False):
         (tmp_path / name).write_text(text, "utf-8")

@@ -159,7 +159,7 @@ def test_an_import_is_not_torn_apart(tmp_path: Path, sign: str) -> None:
         assert process.stdout.read() == "whole\ninterrupted\n"
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.long)])
 def test_training_in_the_midst_of_a_long_sentence(command: Command, tmp_path: Path, jobs: int) -> None:
     trees, long, output = tmp_path / "t", tmp_path / "long", tmp_path / "g"
     trees.write_text("(S (A a) (B b))\n")

@@ -240,6 +240,7 @@ def test_interrupted_training_leaves_no_file(trees: Path) -> None:
     assert {path.name for path in trees.parent.iterdir()} == {"trees.mrg", "large.mrg"}
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("treebank_sample")  # skips, or fails, where the data is missing
 def test_the_sample(command: Command, tmp_path: Path) -> None:
     """Raw text of the last tenth: nothing unknown is left, and recall is far above that of fall-backs."""

@@ -4,11 +4,11 @@ import math
 
 import naive
 import pytest
-from conversion import to_pcfg
+from conversion import names_of, nodes_of, to_pcfg
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from strategies import grammars, sentences
-from test_sampler_of_derivations import AMBIGUOUS, Listed, drawn, listed
+from test_sampler_of_derivations import AMBIGUOUS, Listed, listed
 from unary_strategies import unary_cases
 
 from mbrparse.decode.candidates.k_best import KBestSearch
@@ -22,7 +22,7 @@ def found(twin: naive.Grammar, words: list[str], k: int) -> list[tuple[Listed, f
     """The derivations found, and their log probabilities."""
     grammar = to_pcfg(twin)
     best = KBestSearch(ForestCharts(grammar)).k_best(grammar.encode(words), k)
-    return list(zip(drawn(grammar, best.derivations), best.log_probs.tolist(), strict=True))
+    return list(zip(nodes_of(best.derivations, names_of(grammar)), best.log_probs.tolist(), strict=True))
 
 
 def enumerated(twin: naive.Grammar, words: list[str], chain: int | None) -> dict[Listed, float]:

@@ -201,6 +201,7 @@ def test_an_archive_that_announces_more_than_it_holds(tmp_path: Path) -> None:
         read_posteriors(path)
 
 
+@pytest.mark.long
 def test_posteriors_that_do_not_fit_are_one_line(tmp_path: Path) -> None:
     # So many that they are possible, but not here.
     path, many = tmp_path / "p.npz", 20_000_000

@@ -1,23 +1,20 @@
 """Samples of derivations: each as often as its probability says, whatever it is asked beside."""
 
 from collections import Counter
-from itertools import pairwise
 
 import naive
 import naive_unary
 import numpy as np
 import pytest
 from chi_square import UNLIKELY, chi_square_chance
-from conversion import ANNOTATED, to_pcfg
+from conversion import ANNOTATED, names_of, nodes_of, to_pcfg
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from strategies import grammars, sentences
 from unary_strategies import unary_cases
 
-from mbrparse.decode.candidates.samples import Sampler, Samples
+from mbrparse.decode.candidates.samples import Sampler
 from mbrparse.grammar.charts.forest_charts import ForestCharts
-from mbrparse.grammar.pcfg import PCFG
-from mbrparse.grammar.rules import unquote
 
 Listed = tuple[tuple[int, int, str], ...]
 
@@ -28,16 +25,6 @@ LONGEST_CHAIN = 3
 def listed(tree: naive.Node) -> Listed:
     """A tree's nodes in preorder."""
     return tuple((node.start, node.end, node.symbol) for node in naive.nodes(tree))
-
-
-def drawn(grammar: PCFG, samples: Samples) -> list[Listed]:
-    """Each sample's nodes."""
-    names = [unquote(name) if name.startswith("'") else name for name in grammar.symbols]
-    rows = list(
-        zip(samples.start.tolist(), samples.end.tolist(), [names[x] for x in samples.symbol], strict=True)
-    )
-    bounds = samples.first.tolist()
-    return [tuple(rows[begin:end]) for begin, end in pairwise(bounds)]
 
 
 def check(twin: naive.Grammar, words: list[str], chain: int | None, seed: int) -> None:
@@ -53,7 +40,7 @@ def check(twin: naive.Grammar, words: list[str], chain: int | None, seed: int) -
     for tree, p in trees:
         expected[listed(tree)] = expected.get(listed(tree), 0.0) + float(p) / total
     samples = Sampler(ForestCharts(grammar)).samples(ids, COUNT, seed)
-    observed = Counter(drawn(grammar, samples))
+    observed = Counter(nodes_of(samples, names_of(grammar)))
     if chain is None:
         assert observed.keys() <= expected.keys()
     rest = max(1 - sum(expected.values()), 0.0)
@@ -86,7 +73,9 @@ def test_a_cycle_is_left_as_often_as_it_should_be() -> None:
     twin = naive.Grammar({"S": 1.0}, {("S", "S", "S"): 1 / 6}, {("S", "x"): 1 / 2}, unary={("S", "S"): 1 / 3})
     grammar = to_pcfg(twin)
     ids = grammar.encode(["x"])
-    found = Counter(map(len, drawn(grammar, Sampler(ForestCharts(grammar)).samples(ids, 6_000, 5))))
+    found = Counter(
+        map(len, nodes_of(Sampler(ForestCharts(grammar)).samples(ids, 6_000, 5), names_of(grammar)))
+    )
     expected = {1 + k: (2 / 3) * (1 / 3) ** k for k in range(5)}
     assert chi_square_chance(found, expected, 1 - sum(expected.values())) > 1e-3
 
@@ -115,7 +104,7 @@ def test_long_sentences() -> None:
     grammar = to_pcfg(AMBIGUOUS)
     samples = Sampler(ForestCharts(grammar)).samples(grammar.encode(["x"] * 300), 20, 0)
     assert np.diff(samples.first).tolist() == [599] * 20
-    assert len({tuple(nodes) for nodes in drawn(grammar, samples)}) == 20
+    assert len({tuple(nodes) for nodes in nodes_of(samples, names_of(grammar))}) == 20
 
 
 def test_a_sentence_without_a_derivation() -> None:

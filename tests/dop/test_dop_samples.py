@@ -5,7 +5,6 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
 from fractions import Fraction
-from itertools import pairwise
 from pathlib import Path
 
 import naive
@@ -14,6 +13,7 @@ import numpy as np
 import pytest
 from chi_square import UNLIKELY, chi_square_chance
 from commandline import Command
+from conversion import nodes_of
 from hypothesis import given
 from hypothesis import strategies as st
 from naive import Span
@@ -46,14 +46,9 @@ def wide(tree: Node) -> Listed:
 
 
 def drawn(grammar: DopGrammar, samples: Samples) -> list[Listed]:
-    names = grammar.pcfg.symbols
-    rows = list(
-        zip(samples.start.tolist(), samples.end.tolist(), [names[x] for x in samples.symbol], strict=True)
-    )
-    bounds = samples.first.tolist()
-    return [
-        tuple(row for row in rows[begin:end] if not row[2].startswith("'")) for begin, end in pairwise(bounds)
-    ]
+    """The nodes of each derivation, but for terminals by themselves."""
+    every = nodes_of(samples, grammar.pcfg.symbols)
+    return [tuple(node for node in nodes if not node[2].startswith("'")) for nodes in every]
 
 
 def shares(trees: dict[Node, Fraction], key: Callable[[Node], Listed] = listed) -> dict[Listed, float]:

@@ -73,6 +73,7 @@ def test_the_scripts_figures(files: Path) -> None:
             assert column[name] == pytest.approx(expected, abs=digits), (name, place)
 
 
+@pytest.mark.long
 def test_the_table_of_the_page(files: Path) -> None:
     gold = [tree for tree in mp.read_parses(files / "gold") if tree is not None]
     one = {name: mp.read_parses(files / name) for name in ("labelled-recall", "right", "left", "balanced")}

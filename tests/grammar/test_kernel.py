@@ -242,6 +242,7 @@ print(ratio(1.0, 0.0))
     assert first.splitlines()[-2:] == ["negative", "inf"]
 
 
+@pytest.mark.long
 def test_what_kernels_return_is_given_back(little: Path, cache: Path) -> None:
     (little / "little" / "answers.py").write_text(ANSWERS)
     script = """

@@ -120,6 +120,7 @@ def test_rules_of_any_magnitude_are_exact(data: st.DataObject) -> None:
             check(pcfg, chart, exact, tolerance)
 
 
+@pytest.mark.long
 def test_sixty_words_are_exact() -> None:
     pcfg, words = pcfg_of(GRAMMARS["left or right"]), ["y"] * 60
     for chart in ChartFactory(pcfg, wanted=EVERYTHING).charts([pcfg.encode(words)] * 2):

@@ -206,6 +206,7 @@ def test_any_depth(unary: UnaryPolicy) -> None:
     assert debinarize(prepared(tree, Preparation(unary, binarization=SIMAAN)) or tree) == cleaned
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("unary", ["top", "bottom", "join", "keep"])
 def test_round_trip_of_the_sample(unary: UnaryPolicy, treebank_sample: tuple[Tree, ...]) -> None:
     for tree, how, function in zip(

@@ -30,6 +30,7 @@ def prepared(spec: str) -> tuple[list[Tree], PreparationStatistics]:
     return list(prepare_corpora([spec], Preparation(), statistics, on_error="skip")), statistics
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("corpus", CORPORA, ids=lambda corpus: corpus.name)
 def test_every_corpus_that_is_here_is_sane(corpus: Corpus) -> None:
     _, statistics = prepared(spec_of(corpus))
@@ -43,6 +44,7 @@ def test_every_corpus_that_is_here_is_sane(corpus: Corpus) -> None:
         assert (sanity.trees, sanity.words) == (corpus.trees, corpus.words)
 
 
+@pytest.mark.long
 def test_alpinos_words_are_in_the_order_of_its_sentences() -> None:
     try:
         first = next(iter(read_corpus("nltk:alpino"))).tree
@@ -58,6 +60,7 @@ def test_alpinos_words_are_in_the_order_of_its_sentences() -> None:
     }
 
 
+@pytest.mark.long
 def test_malformed_trees_of_cess_end_the_run_or_are_counted() -> None:
     try:
         with pytest.raises(BracketError, match=r"10585_20000313\.tbf:918: unbalanced brackets"):

@@ -13,6 +13,7 @@ from mbrparse.treebank.tree import Tree, is_binary
 ORDERS: list[tuple[str, float, int]] = list(itertools.product(("strip", "keep"), (0, 1, math.inf), (1, 2)))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("direction", ["right", "left"])
 @pytest.mark.parametrize("unary", ["top", "bottom", "join"])
 def test_round_trip(unary: UnaryPolicy, direction: Direction, treebank_sample: tuple[Tree, ...]) -> None:

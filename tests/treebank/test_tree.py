@@ -68,7 +68,7 @@ def test_fold_gives_each_node_the_values_of_its_children_in_order() -> None:
     assert text == "S<NP<DT,NN>,x>"
 
 
-@pytest.mark.parametrize("depth", [5_000, 100_000])
+@pytest.mark.parametrize("depth", [5_000, pytest.param(100_000, marks=pytest.mark.long)])
 def test_depth_is_no_problem(depth: int) -> None:
     tree = right_branching(depth)
     again = pickle.loads(pickle.dumps(tree))
