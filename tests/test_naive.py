@@ -14,13 +14,10 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from naive import Grammar, Item, ItemKind, Node, P, Projection
 from naive_objectives import (
-    GRAMMAR_OBJECTIVES,
-    MAX_RULE_OBJECTIVES,
     Objective,
     gains,
     grammar_optimum,
     grammar_trees,
-    items,
     max_rule_optimum,
     max_rule_trees,
     projection_of,
@@ -447,22 +444,3 @@ def test_candidates_and_spaces(case: tuple[Grammar, list[str]]) -> None:
         assert {labels_of(tree, projection) for tree in among_them} <= set(trees)
         assert not any(repeats(tree) for tree in trees)
     assert grammar_trees(grammar, words, identity) == listed
-
-
-@patient
-@given(unary_cases(), st.booleans())
-def test_optima(case: tuple[Grammar, list[str]], projected: bool) -> None:
-    grammar, words = case
-    projection = projection_of(grammar) if projected else None
-    listed = grammar_trees(grammar, words, projection)
-    for objective in GRAMMAR_OBJECTIVES:
-        best, trees = grammar_optimum(grammar, words, objective, projection)
-        assert bool(trees) == bool(listed)
-        assert set(trees) <= set(listed)
-        earned = gains(grammar, words, objective, projection)
-        for tree in listed:
-            found = items(tree, objective, projection, grammar.terminals())
-            assert found <= set(earned)  # every item of a candidate has a posterior
-            assert sum(earned[item] for item in found) <= best
-    sums, products = (max_rule_optimum(grammar, words, o, projection)[0] for o in MAX_RULE_OBJECTIVES)
-    assert (sums > 0) == (products > 0) == bool(naive.derivations(grammar, words))

@@ -147,11 +147,6 @@ def test_the_threshold_is_exact(kind: UnknownKind, rare: int) -> None:
     assert found["bark"] == {"NN", "VB"}
 
 
-def test_without_a_model_words_are_themselves() -> None:
-    grammar = PCFG.from_rules(induce(source_trees(sentence_of("the/DT dog/NN")), "words"))
-    assert grammar.terminals_of(["the", "cat"]) == ["the", "cat"]
-
-
 def test_tags_are_never_unknown() -> None:
     with pytest.raises(GrammarError, match="no unknown words; train with words"):
         train_by_counting([SourceTree("", 1, read_tree("(NP (DT the) (NN dog))"))], "tags", "signature")
@@ -273,26 +268,13 @@ SENTENCES = [
 
 def test_the_taggers_tag_decides() -> None:
     rules = trained("collins", SENTENCES, 6)
-    found = lexicon(rules)
-    assert found == {
-        "the": {"DT"},
-        "dog": {"NN"},
-        "barks": {"VBZ"},
-        ".": {"."},
-        "(UNKNOWN/NN)": {"NN"},
-        "(UNKNOWN/VBZ)": {"VBZ"},
-    }
+    known = {"the": {"DT"}, "dog": {"NN"}, "barks": {"VBZ"}, ".": {"."}}
+    assert lexicon(rules) == {**known, "(UNKNOWN/NN)": {"NN"}, "(UNKNOWN/VBZ)": {"VBZ"}}
     weights = {str(rule): weight for rule, weight in rules.rules.items()}
     assert weights["NN -> '(UNKNOWN/NN)'"].probability == pytest.approx(6 / 12)
     grammar = PCFG.from_rules(rules)
-    # Rare ones, unseen ones; the barking of dogs is known.
-    assert grammar.terminals_of(["the", "cat", "roars", "."]) == ["the", "(UNKNOWN/NN)", "(UNKNOWN/VBZ)", "."]
-    assert grammar.terminals_of(["the", "wolf", "howls", "."]) == [
-        "the",
-        "(UNKNOWN/NN)",
-        "(UNKNOWN/VBZ)",
-        ".",
-    ]
+    for rare_or_unseen in ("the cat roars .", "the wolf howls ."):
+        assert grammar.terminals_of(rare_or_unseen.split()) == ["the", "(UNKNOWN/NN)", "(UNKNOWN/VBZ)", "."]
     assert grammar.terminals_of(["the", "dog", "barks", "."]) == ["the", "dog", "barks", "."]
 
 
@@ -307,7 +289,10 @@ def test_a_tag_that_no_rare_word_had() -> None:
     assert PCFG.from_rules(rules).terminals_of(["qqq", "dog"]) == ["(UNKNOWN/NN)", "dog"]
 
 
-def test_no_word_was_rare() -> None:
+def test_no_model_or_no_rare_word() -> None:
+    """Words are themselves, known or not."""
+    plain = PCFG.from_rules(induce(source_trees(sentence_of("the/DT dog/NN")), "words"))
+    assert plain.terminals_of(["the", "cat"]) == ["the", "cat"]
     rules = trained("collins", sentence_of("the/DT dog/NN", 6), 6)
     grammar = PCFG.from_rules(rules)
     assert grammar.terminals_of(["the", "wolf"]) == ["the", "wolf"]
