@@ -80,35 +80,34 @@ cases = kinds.flatmap(
 def test_charts_are_the_sums_over_all_derivations(
     case: tuple[TerminalKind, list[Node]], weighting: Weighting, depth: int | None, other: list[str]
 ) -> None:
+    """Those of addresses, of the reduction that is written out, and of explicit fragments."""
     kind, nodes = case
     twin = NaiveDop(nodes, weighting, depth)
-    grammar = DopGrammar.of_treebank(_treebank(nodes, kind, weighting, depth))
+    treebank = _treebank(nodes, kind, weighting, depth)
+    grammar = DopGrammar.of_treebank(treebank)
     charts = DopCharts(grammar, Wanted(derivations=True))
-    reduction = ChartFactory(_written(grammar), wanted=Wanted(entries=True))
+    pcfgs = (_written(grammar), explicit_fragments(treebank), explicit_fragments(treebank, True))
+    general = [ChartFactory(pcfg, wanted=Wanted(entries=True)) for pcfg in pcfgs]
     for words in {words_of(nodes[0]), words_of(nodes[-2]), tuple(other)} - {()}:
         ids = grammar.pcfg.encode(words)
         if ids.min() < 0:
             continue
         [chart] = charts.charts([ids])
+        found = [chart, *(next(iter(one.charts([one.grammar.encode(words)]))) for one in general)]
         trees = twin.trees(words)
         if not trees:
-            assert not chart.has_parse
+            assert not any(one.has_parse for one in found)
             continue
-        assert chart.log_prob == pytest.approx(math.log(sum(trees.values())), abs=1e-11)
+        labels = [grammar.pcfg.labels, *(pcfg.labels for pcfg in pcfgs)]
+        for one, names in zip(found, labels, strict=True):
+            assert one.log_prob == pytest.approx(math.log(sum(trees.values())), abs=1e-11)
+            assert _table(one.span_posteriors(), names) == pytest.approx(twin.posteriors(words), abs=1e-12)
         assert chart.viterbi().log_prob == pytest.approx(twin.best_derivation(words), abs=1e-11)
-        assert _table(chart.span_posteriors(), grammar.pcfg.labels) == pytest.approx(
-            twin.posteriors(words), abs=1e-12
-        )
         tree = max(trees, key=lambda one: trees[one])
         wide = [span for span in sorted(spans(tree), key=_preorder) if span[1] - span[0] > 1]
         alike = [p for other_tree, p in trees.items() if _wide(other_tree) == _wide(tree)]
         log_prob = DopTreeProbability(grammar).log_prob(wide, ids)
         assert log_prob == pytest.approx(math.log(sum(alike)), abs=1e-11)
-        [general] = reduction.charts([_written(grammar).encode(words)])
-        assert general.log_prob == pytest.approx(chart.log_prob, abs=1e-11)
-        assert _table(general.span_posteriors(), _written(grammar).labels) == pytest.approx(
-            twin.posteriors(words), abs=1e-12
-        )
 
 
 def _preorder(span: tuple[int, int, str]) -> tuple[int, int]:

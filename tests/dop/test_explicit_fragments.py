@@ -1,6 +1,5 @@
-"""The chart of explicit fragments: against the enumeration of all derivations, and against the reduction."""
+"""Grammars of explicit fragments against the enumeration of all; test_dop_charts compares their charts."""
 
-import math
 from collections import Counter
 
 import pytest
@@ -9,56 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from naive import LabelledSpan
 from naive_dop import NaiveDop, Node, fragments, inner_nodes, words_of
-from test_dop_charts import TREES, WEIGHTINGS, _table, _treebank, _wide, cases
+from test_dop_charts import TREES, WEIGHTINGS, _treebank, _wide, cases
 
 from mbrparse.decode.candidates.samples import Sampler
 from mbrparse.experiments.dop import explicit_fragments as module
 from mbrparse.experiments.dop.explicit_fragments import explicit_fragments
-from mbrparse.grammar.charts.base.chart import Wanted
-from mbrparse.grammar.charts.dop.dop_charts import DopCharts
-from mbrparse.grammar.charts.factory import ChartFactory
 from mbrparse.grammar.charts.forest_charts import ForestCharts
 from mbrparse.grammar.dop.addressed_treebank import Weighting
-from mbrparse.grammar.dop.dop_grammar import DopGrammar
 from mbrparse.grammar.rules import TerminalKind, is_terminal
 from mbrparse.io.errors import GrammarError
-
-
-@given(
-    cases,
-    st.sampled_from(WEIGHTINGS),
-    st.none() | st.integers(1, 3),
-    st.booleans(),
-    st.lists(st.sampled_from("xy"), max_size=4),
-)
-def test_the_chart_of_fragments_sums_over_all_derivations(
-    case: tuple[TerminalKind, list[Node]],
-    weighting: Weighting,
-    depth: int | None,
-    shared: bool,
-    other: list[str],
-) -> None:
-    kind, nodes = case
-    treebank = _treebank(nodes, kind, weighting, depth)
-    pcfg = explicit_fragments(treebank, shared)
-    grammar = DopGrammar.of_treebank(treebank)
-    naive = NaiveDop(nodes, weighting, depth)
-    charts = ChartFactory(pcfg, wanted=Wanted(entries=True))
-    reduction = DopCharts(grammar, Wanted(entries=True))
-    for words in {words_of(nodes[0]), words_of(nodes[-2]), tuple(other)} - {()}:
-        ids = pcfg.encode(words)
-        if ids.min() < 0:
-            continue
-        [chart] = charts.charts([ids])
-        trees = naive.trees(words)
-        if not trees:
-            assert not chart.has_parse
-            continue
-        assert chart.log_prob == pytest.approx(math.log(sum(trees.values())), abs=1e-12)
-        found = _table(chart.span_posteriors(), pcfg.labels)
-        assert found == pytest.approx(naive.posteriors(words), abs=1e-12)
-        [of_addresses] = reduction.charts([grammar.pcfg.encode(words)])
-        assert found == pytest.approx(_table(of_addresses.span_posteriors(), grammar.pcfg.labels), abs=1e-12)
 
 
 @given(cases, st.none() | st.integers(1, 3))
