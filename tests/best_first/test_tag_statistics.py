@@ -41,32 +41,17 @@ def test_counts_by_hand() -> None:
     found = count_statistics(TWO, "tags")
     assert found.sentences == 2
     assert found.ngrams == {
-        (BOUNDARY, BOUNDARY, D): 2,
-        (BOUNDARY, D, N): 2,
-        (D, N, V): 2,
-        (N, V, BOUNDARY): 1,
-        (N, V, N): 1,
-        (V, N, BOUNDARY): 1,
-    }
+        (BOUNDARY, BOUNDARY, D): 2, (BOUNDARY, D, N): 2, (D, N, V): 2,
+        (N, V, BOUNDARY): 1, (N, V, N): 1, (V, N, BOUNDARY): 1,
+    }  # fmt: skip
     assert found.left == {
-        ("S", BOUNDARY): 2,
-        ("NP", BOUNDARY): 2,
-        ("VP", N): 1,
-        (D, BOUNDARY): 2,
-        (N, D): 2,
-        (V, N): 2,
-        (N, V): 1,
-    }
+        ("S", BOUNDARY): 2, ("NP", BOUNDARY): 2, ("VP", N): 1,
+        (D, BOUNDARY): 2, (N, D): 2, (V, N): 2, (N, V): 1,
+    }  # fmt: skip
     assert found.right == {
-        ("S", BOUNDARY): 2,
-        ("NP", V): 2,
-        ("VP", BOUNDARY): 1,
-        (D, N): 2,
-        (N, V): 2,
-        (V, BOUNDARY): 1,
-        (V, N): 1,
-        (N, BOUNDARY): 1,
-    }
+        ("S", BOUNDARY): 2, ("NP", V): 2, ("VP", BOUNDARY): 1,
+        (D, N): 2, (N, V): 2, (V, BOUNDARY): 1, (V, N): 1, (N, BOUNDARY): 1,
+    }  # fmt: skip
 
 
 def test_words_stand_under_preterminals() -> None:

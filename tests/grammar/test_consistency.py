@@ -63,15 +63,10 @@ def test_consistency_with_unary_rules(case: tuple[naive.Grammar, list[str]]) -> 
 def test_consistency_in_one_pass_with_unary_rules(side: str) -> None:
     """Some nodes are made by unary rules as well as by binary ones."""
     binary = {
-        ("S", "x", "X_Cont"): 0.3,
-        ("S", "NP", "x"): 0.1,
-        ("S", "S", "S"): 0.1,
-        ("NP", "x", "X_Cont"): 0.2,
-        ("NP", "x", "x"): 0.5,
-        ("X_Cont", "NP", "X_Cont"): 0.2,
-        ("X_Cont", "x", "x"): 0.5,
-        ("X_Cont", "x", "S"): 0.3,
-    }
+        ("S", "x", "X_Cont"): 0.3, ("S", "NP", "x"): 0.1, ("S", "S", "S"): 0.1,
+        ("NP", "x", "X_Cont"): 0.2, ("NP", "x", "x"): 0.5,
+        ("X_Cont", "NP", "X_Cont"): 0.2, ("X_Cont", "x", "x"): 0.5, ("X_Cont", "x", "S"): 0.3,
+    }  # fmt: skip
     if side == "left":
         binary = {(parent, right, left): p for (parent, left, right), p in binary.items()}
     unary: dict[tuple[str, str], naive.P] = {("S", "NP"): 0.5, ("NP", "VP"): 0.3}
@@ -100,15 +95,10 @@ def check(consistency: Consistency, pcfg: PCFG, words: list[str], trees: Trees) 
 def cyclic_continuations() -> PCFG:
     """X_Cont turns into Y_Cont and back, and each of them into NP: words in threes, however bracketed."""
     counts = {
-        "S -> 'x' X_Cont": 1.0,
-        "X_Cont -> Y_Cont": 1.0,
-        "X_Cont -> NP": 1.0,
-        "X_Cont -> 'x' 'x'": 1.0,
-        "Y_Cont -> X_Cont": 2.0,
-        "Y_Cont -> NP": 1.0,
-        "Y_Cont -> 'x' 'x'": 1.0,
-        "NP -> 'x' 'x'": 1.0,
-    }
+        "S -> x X_Cont": 1.0, "NP -> x x": 1.0,
+        "X_Cont -> Y_Cont": 1.0, "X_Cont -> NP": 1.0, "X_Cont -> x x": 1.0,
+        "Y_Cont -> X_Cont": 2.0, "Y_Cont -> NP": 1.0, "Y_Cont -> x x": 1.0,
+    }  # fmt: skip
     return PCFG.from_rules(rules_of(counts))
 
 
@@ -148,12 +138,7 @@ def test_masses_and_consistency_given_brackets(
 
 def test_long_sentences_neither_underflow_nor_overflow() -> None:
     """Right-linear spines of one rule: nothing crosses what begins anywhere and ends last."""
-    counts = {
-        "S -> 'x' S_Cont": 1,
-        "S_Cont -> 'x' S_Cont": 1,
-        "S_Cont -> S 'x'": 1e-6,
-        "S_Cont -> 'x' 'x'": 1e-3,
-    }
+    counts = {"S -> x S_Cont": 1, "S_Cont -> x S_Cont": 1, "S_Cont -> S x": 1e-6, "S_Cont -> x x": 1e-3}
     pcfg = PCFG.from_rules(rules_of(counts))
     n = 300
     charts, ids = ForestCharts(pcfg), pcfg.encode(["x"] * n)

@@ -29,14 +29,8 @@ EVERYTHING = Wanted(derivations=True, entries=True)
 
 # Of the last two, sums and maxima are far from each other; S -> A, and a chain of single words, are unary.
 GRAMMARS: dict[str, dict[str, float]] = {
-    "two ways": {
-        "S -> A": 1e-200,
-        "S -> S S": 1,
-        "S -> Y S": 1e-100,
-        "Y -> y": 1,
-        "A -> A A": 1,
-        "A -> y": 1e-100,
-    },
+    "two ways": {"S -> A": 1e-200, "S -> S S": 1, "S -> Y S": 1e-100}
+    | {"Y -> y": 1, "A -> A A": 1, "A -> y": 1e-100},
     "75": {"S -> S S": 1e-75, "S -> y": 1},
     "50": {"S -> S S": 1, "S -> y": 1e-50},
     "40": {"S -> A S": 1e-40, "S -> A A": 1, "A -> y": 1},
@@ -185,14 +179,7 @@ def test_trees_of_any_probability_have_it() -> None:
     lost_beside_others = pcfg_of({"S -> B B": 1.0, "A -> a": 1.0, "B -> a": 1e-170, "B -> b": 1.0})
     found = TreeProbability(lost_beside_others).log_prob([(0, 2, "S")], lost_beside_others.encode(["a", "a"]))
     assert found == pytest.approx(2 * math.log(1e-170), rel=1e-12)
-    flat = pcfg_of(
-        {
-            "S -> A S_Cont": 1.0,
-            "S_Cont -> A S_Cont": 1e-3,
-            "S_Cont -> A A": 1.0,
-            "A -> a": 1.0,
-        }
-    )
+    flat = pcfg_of({"S -> A S_Cont": 1, "S_Cont -> A S_Cont": 1e-3, "S_Cont -> A A": 1, "A -> a": 1})
     ids = flat.encode(["a"] * 120)
     [chart] = ChartFactory(flat).charts([ids])
     assert TreeProbability(flat).log_prob([(0, 120, "S")], ids, nary=True) == pytest.approx(
@@ -209,19 +196,9 @@ def test_chains_less_probable_than_any_number_are_refused() -> None:
 
 def test_maxima_out_of_range_where_sums_are_not() -> None:
     """The best of very many derivations of one sentence has 1e-40 of its probability, or less."""
-    rules = {
-        "S -> A S": 1 / 6,
-        "S -> B S": 1 / 6,
-        "S -> C S": 1 / 6,
-        "S -> T S": 1e-9,
-        "S -> a": 0.5 - 1e-9,
-        "T -> T T": 0.5,
-        "T -> a": 2**-6.75,
-        "T -> b": 0.5 - 2**-6.75,
-        "A -> a": 1.0,
-        "B -> a": 1.0,
-        "C -> a": 1.0,
-    }
+    rules = {f"S -> {x} S": 1 / 6 for x in "ABC"} | {f"{x} -> a": 1.0 for x in "ABC"}
+    rules |= {"S -> T S": 1e-9, "S -> a": 0.5 - 1e-9}
+    rules |= {"T -> T T": 0.5, "T -> a": 2**-6.75, "T -> b": 0.5 - 2**-6.75}
     pcfg = pcfg_of(rules)
     ids = pcfg.encode(["a"] * 90)
     [lanes], [forest] = (ChartFactory(pcfg, kernel=kernel).charts([ids]) for kernel in ("dense", "forest"))

@@ -120,17 +120,8 @@ def test_a_cycle_of_two_over_one_word() -> None:
 @pytest.mark.parametrize("precision", PRECISIONS)
 def test_five_hundred_tokens_under_chains_do_not_underflow(precision: Precision) -> None:
     """Each of 499 S's is rewritten through T with 1/1000, after S -> S with 9/10 any number of times."""
-    rules = rules_of(
-        {
-            "S -> S": 900,
-            "S -> T": 99,
-            "S -> P": 1,
-            "T -> P S": 1,
-            "T -> Q S": 999,
-            "P -> 'x'": 1,
-            "Q -> 'y'": 1,
-        }
-    )
+    chains = {"S -> S": 900, "S -> T": 99, "S -> P": 1}
+    rules = rules_of({**chains, "T -> P S": 1, "T -> Q S": 999, "P -> x": 1, "Q -> y": 1})
     n = 500
     pcfg, chart = chart_of(rules, "x " * n, precision)
     rel = 1e-9 if precision == "double" else 1e-4
