@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
+from typing import TypeVar
 
 import naive
 import numpy as np
@@ -20,6 +21,8 @@ from mbrparse.grammar.rules import (
     relative_frequencies,
     unquote,
 )
+
+Name = TypeVar("Name")
 
 # Symbols of the random grammars that share a label once annotations are projected away.
 ANNOTATED = {"A": "A~1", "B": "A~2", "C": "B^S"}
@@ -101,7 +104,7 @@ def derivation_of(chart: Chart, names: Sequence[str]) -> tuple[list[tuple[int, i
     return [(i, j, names[x]) for i, j, x in best.nodes], [names[x] for x in best.preterminals]
 
 
-def nodes_of(samples: Samples, names: Sequence[str]) -> list[tuple[tuple[int, int, str], ...]]:
+def nodes_of(samples: Samples, names: Sequence[Name]) -> list[tuple[tuple[int, int, Name], ...]]:
     """The nodes of each derivation in preorder."""
     symbols = [names[x] for x in samples.symbol]
     rows = list(zip(samples.start.tolist(), samples.end.tolist(), symbols, strict=True))

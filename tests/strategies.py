@@ -9,8 +9,9 @@ listing all trees of six terminals.
 from fractions import Fraction
 from itertools import product
 
+from hypothesis import assume
 from hypothesis import strategies as st
-from naive import Grammar, P
+from naive import Grammar, P, derivations
 
 PHRASES = ("S", "A", "B", "C")
 TERMINALS = ("x", "y", "z")
@@ -102,3 +103,12 @@ def sentences(draw: st.DrawFn, grammar: Grammar, longest: int = 6) -> list[str]:
         return expand(draw(st.sampled_from([s for s, n in roots if n == length])), length)
     words = [*sorted({word for _, word in grammar.lexical}), UNKNOWN]
     return draw(st.lists(st.sampled_from(words), min_size=1, max_size=longest))
+
+
+@st.composite
+def derived(draw: st.DrawFn, longest: int = 6) -> tuple[Grammar, list[str]]:
+    """A grammar without unary rules, and a sentence that it derives."""
+    grammar = draw(grammars())
+    words = draw(sentences(grammar, longest))
+    assume(derivations(grammar, words))
+    return grammar, words

@@ -12,7 +12,7 @@ from conversion import to_pcfg
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from naive_objectives import projection_of
-from strategies import grammars, sentences
+from strategies import derived
 from test_sampler_of_derivations import AMBIGUOUS
 from unary_strategies import unary_cases
 
@@ -60,12 +60,10 @@ def check(listed: Sequence[Candidate], expected: dict[Spans, float]) -> None:
         assert math.exp(one.log_prob) == pytest.approx(expected[tuple(one.spans)], rel=1e-9)
 
 
-@given(st.data(), st.booleans())
-def test_all_trees_with_their_probabilities(data: st.DataObject, nary: bool) -> None:
-    twin = data.draw(grammars())
-    words = data.draw(sentences(twin, 5))
+@given(derived(5), st.booleans())
+def test_all_trees_with_their_probabilities(case: tuple[naive.Grammar, list[str]], nary: bool) -> None:
+    twin, words = case
     expected = masses(twin, words, LABELS, nary)
-    assume(expected)
     grammar = to_pcfg(twin, NAMES)
     ids = grammar.encode(words)
     best = CandidateTrees.of_forests(ForestCharts(grammar), options(nary, k_best=ALL)).of_sentence(ids)
@@ -96,13 +94,11 @@ def shared(trees: Sequence[Tree]) -> FloatArray:
     return np.array([[float(len(one & other)) for other in brackets] for one in brackets])
 
 
-@given(st.data(), st.booleans())
-def test_minimum_risk(data: st.DataObject, nary: bool) -> None:
+@given(derived(5).filter(lambda case: len(case[1]) > 1), st.booleans())
+def test_minimum_risk(case: tuple[naive.Grammar, list[str]], nary: bool) -> None:
     """The best of all trees, where all are candidates."""
-    twin = data.draw(grammars())
-    words = data.draw(sentences(twin, 5))
+    twin, words = case
     expected = masses(twin, words, LABELS, nary)
-    assume(expected and len(words) > 1)
     total = sum(expected.values())
     spans = {tree: {(start, end) for start, end, _ in tree} for tree in expected}
     scores = {

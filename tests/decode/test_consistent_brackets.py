@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 from commandline import run
 from conversion import to_pcfg
-from hypothesis import assume, given
-from hypothesis import strategies as st
-from strategies import grammars, sentences
+from hypothesis import given
+from strategies import derived
 
 from mbrparse.decode.parser.parser import Parser
 from mbrparse.decode.posteriors.posteriors_file import read_posteriors
@@ -21,11 +20,9 @@ from mbrparse.io.errors import OptionsError, PosteriorsError
 NAMES = {"A": "S_Cont", "B": "S_Cont>NP", "C": "NP"}
 
 
-@given(st.data())
-def test_optimum_equals_enumeration(data: st.DataObject) -> None:
-    grammar = data.draw(grammars())
-    words = data.draw(sentences(grammar, 6))
-    assume(float(naive.sentence_probability(grammar, words)) > 0)
+@given(derived())
+def test_optimum_equals_enumeration(case: tuple[naive.Grammar, list[str]]) -> None:
+    grammar, words = case
     trees = naive_crossing.n_ary_trees(grammar, words, lambda symbol: symbol in "AB")
     expected = {
         bracketing: sum(naive_crossing.consistent(trees, span) for span in sorted(bracketing))

@@ -7,7 +7,7 @@ import pytest
 from conversion import names_of, nodes_of, to_pcfg
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from strategies import grammars, sentences
+from strategies import derived
 from test_sampler_of_derivations import AMBIGUOUS, Listed, listed
 from unary_strategies import unary_cases
 
@@ -42,14 +42,8 @@ def check(twin: naive.Grammar, words: list[str], k: int) -> None:
     assert log_probs == pytest.approx(sorted(every.values(), reverse=True)[:k], abs=1e-9)
 
 
-@given(st.data(), st.integers(1, 60))
-def test_binary_derivations(data: st.DataObject, k: int) -> None:
-    twin = data.draw(grammars())
-    check(twin, data.draw(sentences(twin)), k)
-
-
-@given(unary_cases(cyclic=False), st.integers(1, 60))
-def test_unary_chains(case: tuple[naive.Grammar, list[str]], k: int) -> None:
+@given(derived() | unary_cases(cyclic=False), st.integers(1, 60))
+def test_all_derivations_in_order(case: tuple[naive.Grammar, list[str]], k: int) -> None:
     check(*case, k)
 
 

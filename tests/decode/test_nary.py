@@ -17,7 +17,7 @@ from mbrparse.decode.base.objectives import OBJECTIVES, Item, Objective, Space
 from mbrparse.decode.base.span_posteriors import Posteriors
 from mbrparse.decode.nary.nary_decoder import NaryDecoder, best_constituents
 from mbrparse.decode.parser.parser import Parser
-from mbrparse.grammar.charts.base.span_summary import entries_without_unaries
+from mbrparse.grammar.charts.base.span_summary import SpanEntries
 from mbrparse.io.errors import ObjectiveError
 from mbrparse.treebank.binarize import debinarize
 from mbrparse.treebank.brackets import read_tree
@@ -42,11 +42,11 @@ def posteriors(draw: st.DrawFn) -> tuple[int, dict[tuple[int, int, str], float]]
 
 
 def listed(n: int, g: dict[tuple[int, int, str], float]) -> Posteriors:
+    """Posteriors of constituents, over single words too."""
     rows = sorted((i, j, LABELS.index(x), value) for (i, j, x), value in g.items())
-    starts, ends, ids, values = zip(*rows, strict=True)
-    first, last, label_ids = (np.array(column, np.int32) for column in (starts, ends, ids))
-    entries = entries_without_unaries(first, last, label_ids, np.array(values))
-    return Posteriors.of_entries(n, LABELS, entries)
+    starts, ends, ids, values = np.array(rows, float).reshape(-1, 4).T
+    first, last, label_ids = (column.astype(np.int32) for column in (starts, ends, ids))
+    return Posteriors.of_entries(n, LABELS, SpanEntries(first, last, label_ids, values, 0 * values))
 
 
 @given(posteriors(), st.sampled_from([0.0, 0.25, 0.3, 0.5, 0.9]), st.sampled_from([(1, 0), (0, 1), (1, 0.5)]))

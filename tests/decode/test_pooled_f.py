@@ -5,23 +5,20 @@ import os
 from pathlib import Path
 
 import naive_nary
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from test_nary import LABELS, listed
 
 from mbrparse.decode.base.objectives import OBJECTIVES, Item, Objective, Space
-from mbrparse.decode.base.span_posteriors import Posteriors
 from mbrparse.decode.nary.nary_decoder import NaryDecoder, constituent_summary
 from mbrparse.decode.parser.parse_files import Lines
 from mbrparse.decode.parser.parser import Parser
 from mbrparse.decode.parser.pooling import Spool
-from mbrparse.grammar.charts.base.span_summary import SpanEntries
 from mbrparse.grammar.files.grammars import train
 from mbrparse.io.errors import FileError, ObjectiveError
 from mbrparse.treebank.brackets import read_tree
 
-LABELS = ("A", "A_Cont", "B", "S")
 Spans = dict[tuple[int, int, str], float]
 
 
@@ -32,13 +29,6 @@ def sentences(draw: st.DrawFn) -> tuple[int, Spans]:
     spans = [(i, j, x) for i in range(n) for j in range(i + 1, n + 1) for x in LABELS]
     chosen = draw(st.sets(st.sampled_from(spans), max_size=8))
     return n, {span: draw(st.integers(1, 8)) / 8 for span in sorted(chosen)}
-
-
-def listed(n: int, g: Spans) -> Posteriors:
-    rows = sorted((i, j, LABELS.index(x), value) for (i, j, x), value in g.items())
-    starts, ends, ids, values = (np.array([row[k] for row in rows], float) for k in range(4))
-    first, last, label_ids = (column.astype(np.int32) for column in (starts, ends, ids))
-    return Posteriors.of_entries(n, LABELS, SpanEntries(first, last, label_ids, values, 0 * values))
 
 
 @given(st.lists(sentences(), min_size=1, max_size=3), st.sampled_from([(1.0, 0.0), (0.0, 1.0), (1.0, 0.5)]))

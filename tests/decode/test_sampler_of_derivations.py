@@ -10,7 +10,7 @@ from chi_square import UNLIKELY, chi_square_chance
 from conversion import ANNOTATED, names_of, nodes_of, to_pcfg
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from strategies import grammars, sentences
+from strategies import derived
 from unary_strategies import unary_cases
 
 from mbrparse.decode.candidates.samples import Sampler
@@ -47,18 +47,10 @@ def check(twin: naive.Grammar, words: list[str], chain: int | None, seed: int) -
     assert chi_square_chance(observed, expected, rest) > UNLIKELY
 
 
-@given(st.data())
-def test_derivations_come_as_often_as_they_should(data: st.DataObject) -> None:
-    twin = data.draw(grammars())
-    words = data.draw(sentences(twin))
-    assume(naive.derivations(twin, words))
-    check(twin, words, None, data.draw(st.integers(0, 3)))
-
-
-@given(unary_cases(cyclic=False))
-def test_chains_come_as_often_as_they_should(case: tuple[naive.Grammar, list[str]]) -> None:
+@given(derived() | unary_cases(cyclic=False), st.integers(0, 3))
+def test_derivations_come_as_often_as_they_should(case: tuple[naive.Grammar, list[str]], seed: int) -> None:
     assume(naive.derivations(*case))
-    check(*case, None, 1)
+    check(*case, None, seed)
 
 
 @settings(max_examples=15)
@@ -113,12 +105,10 @@ def test_a_sentence_without_a_derivation() -> None:
         Sampler(ForestCharts(grammar)).samples(grammar.encode(["y", "x"]), 1, 0)
 
 
-@given(st.data())
-def test_distinct_trees(data: st.DataObject) -> None:
+@given(derived())
+def test_distinct_trees(case: tuple[naive.Grammar, list[str]]) -> None:
     """What a name hides is not told apart, and every sample is some tree's."""
-    twin = data.draw(grammars())
-    words = data.draw(sentences(twin))
-    assume(naive.derivations(twin, words))
+    twin, words = case
     grammar = to_pcfg(twin, ANNOTATED)
     samples = Sampler(ForestCharts(grammar)).samples(grammar.encode(words), 200, 1)
     hidden = grammar.label_ids.copy()
@@ -127,22 +117,10 @@ def test_distinct_trees(data: st.DataObject) -> None:
         trees = samples.trees(name)
         assert [len(tree.drawn) for tree in trees] == sorted((len(t.drawn) for t in trees), reverse=True)
         assert sorted(one for tree in trees for one in tree.drawn) == list(range(200))
-        shown = {
-            derivation: tuple(
-                (start, end, int(name[symbol]))
-                for start, end, symbol in zip(
-                    *(
-                        column[samples.first[derivation] : samples.first[derivation + 1]].tolist()
-                        for column in samples[1:]
-                    ),
-                    strict=True,
-                )
-                if end - start > 1 and name[symbol] >= 0
-            )
-            for derivation in range(200)
-        }
-        assert len(trees) == len(set(shown.values()))
+        shown = [
+            tuple((start, end, int(label)) for start, end, label in nodes if end - start > 1 and label >= 0)
+            for nodes in nodes_of(samples, name.tolist())
+        ]
+        assert len(trees) == len(set(shown))
         for tree in trees:
-            assert {shown[derivation] for derivation in tree.drawn} == {
-                tuple(map(tuple, tree.nodes.tolist()))
-            }
+            assert {shown[one] for one in tree.drawn} == {tuple(map(tuple, tree.nodes.tolist()))}
