@@ -10,26 +10,14 @@ from conversion import ANNOTATED, posteriors_of, rules_of, to_pcfg
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import grammars, sentences
+from test_charts import cases, charts
 
-from mbrparse.grammar.charts.base.chart import Chart, Wanted
 from mbrparse.grammar.charts.base.span_summary import cell_of
 from mbrparse.grammar.charts.factory import ChartFactory, Kernel, Precision
 from mbrparse.grammar.pcfg import PCFG
 
-EVERYTHING = Wanted(derivations=True, entries=True)
 PRECISIONS: tuple[Precision, ...] = ("double", "single")
 TOLERANCE = {"double": 1e-9, "single": 1e-4}
-
-
-def charts(
-    grammar: PCFG,
-    batch: list[list[str]],
-    kernel: Kernel | None = None,
-    precision: Precision = "double",
-) -> list[Chart]:
-    return ChartFactory(grammar, precision, EVERYTHING, kernel).charts(
-        [grammar.encode(words) for words in batch]
-    )
 
 
 def lost(_: ChartFactory) -> None:
@@ -37,25 +25,17 @@ def lost(_: ChartFactory) -> None:
     raise AssertionError("a sentence left the dense kernels")
 
 
-@st.composite
-def cases(draw: st.DrawFn) -> tuple[naive.Grammar, list[list[str]]]:
-    grammar = draw(grammars())
-    words = draw(st.lists(sentences(grammar, 6), min_size=1, max_size=4))
-    times = draw(st.integers(1, 6))
-    known = to_pcfg(grammar).terminals
-    return grammar, [sentence * times for sentence in words if set(known).issuperset(sentence)]
-
-
-@given(cases())
+@given(cases(times=6))
 def test_a_sentence_has_the_same_chart_alone_and_in_company(
     case: tuple[naive.Grammar, list[list[str]]],
 ) -> None:
     grammar, batch = case
     pcfg = to_pcfg(grammar, ANNOTATED)
-    for precision in PRECISIONS:
-        together = charts(pcfg, batch * 9, "dense", precision)
+    kinds: list[tuple[Kernel, Precision]] = [("dense", "double"), ("dense", "single"), ("forest", "double")]
+    for kernel, precision in kinds:
+        together = charts(pcfg, batch * 9, kernel, precision)
         for words, one in zip(batch, together, strict=False):
-            [alone] = charts(pcfg, [words], "dense", precision)
+            [alone] = charts(pcfg, [words], kernel, precision)
             assert one.log_prob == alone.log_prob
             assert one.viterbi() == alone.viterbi()
             for mine, other in zip(one.span_summary(), alone.span_summary(), strict=True):
