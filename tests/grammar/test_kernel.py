@@ -31,6 +31,32 @@ def show():
         print(twice(1))
 """
 
+ANSWERS = """
+from typing import NamedTuple
+import numpy as np
+from little.grammar.kernel import kernel
+class Pair(NamedTuple):
+    first: np.ndarray
+    second: float
+@kernel
+def paired(values, factor):
+    return Pair(values * factor, values.sum())
+@kernel
+def kinds(number, array, pair):
+    if number < 0:
+        raise ValueError("negative")
+    return array[0] + number, pair.first[::2], number > 1
+@kernel
+def later(array):
+    return array.sum()
+@kernel
+def ratio(number, other):
+    return number / other
+values = np.arange(4.0)
+fixed = np.arange(4.0)
+fixed.flags.writeable = False
+"""
+
 
 @pytest.fixture
 def little(tmp_path: Path) -> Path:
@@ -40,7 +66,8 @@ def little(tmp_path: Path) -> Path:
     for name in ("kernel", "kernel_sources"):
         text = (PACKAGE / "grammar" / f"{name}.py").read_text(encoding="utf-8")
         (room / f"{name}.py").write_text(text.replace("mbrparse.grammar", "little.grammar"))
-    for name, text in {"callee": CALLEE, "caller": CALLER, "steps": "STEP = 1\n", "notes": ""}.items():
+    files = {"callee": CALLEE, "caller": CALLER, "answers": ANSWERS, "steps": "STEP = 1\n", "notes": ""}
+    for name, text in files.items():
         (room.parent / f"{name}.py").write_text(text)
     return tmp_path / "here"
 
@@ -196,35 +223,7 @@ def test_what_was_edited_under_a_running_process_is_not_kept(little: Path, cache
     assert show(little, cache) == ("compiled 12", "")
 
 
-ANSWERS = """
-from typing import NamedTuple
-import numpy as np
-from little.grammar.kernel import kernel
-class Pair(NamedTuple):
-    first: np.ndarray
-    second: float
-@kernel
-def paired(values, factor):
-    return Pair(values * factor, values.sum())
-@kernel
-def kinds(number, array, pair):
-    if number < 0:
-        raise ValueError("negative")
-    return array[0] + number, pair.first[::2], number > 1
-@kernel
-def later(array):
-    return array.sum()
-@kernel
-def ratio(number, other):
-    return number / other
-values = np.arange(4.0)
-fixed = np.arange(4.0)
-fixed.flags.writeable = False
-"""
-
-
 def test_what_is_kept_gives_the_same(little: Path, cache: Path) -> None:
-    (little / "little" / "answers.py").write_text(ANSWERS)
     script = """
 from little.answers import *
 for array in (values, fixed, values[::2], values.astype(np.float32)):
@@ -244,7 +243,6 @@ print(ratio(1.0, 0.0))
 
 @pytest.mark.long
 def test_what_kernels_return_is_given_back(little: Path, cache: Path) -> None:
-    (little / "little" / "answers.py").write_text(ANSWERS)
     script = """
 import resource
 from little.answers import *
@@ -263,7 +261,6 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 1 << 14)
 
 
 def test_threads_load_kernels_at_once(little: Path, cache: Path) -> None:
-    (little / "little" / "answers.py").write_text(ANSWERS)
     script = """
 import threading
 from little.answers import *

@@ -120,15 +120,6 @@ def test_random_grammar_is_full_and_reproducible(tmp_path: Path) -> None:
         random_grammar(0, ["x"], seed=1)
 
 
-def test_a_trained_grammar_survives_its_file(tmp_path: Path) -> None:
-    trees = [SourceTree("t", n, read_tree(text)) for n, text in enumerate(TREES, start=1)]
-    corpus = list(bracketed_sentences(trees, "tags"))
-    alphabet = {terminal for sentence in corpus for terminal in sentence.terminals}
-    trained = train(random_grammar(3, alphabet, 1), Training(corpus, 30)).rules
-    write_rules(trained, tmp_path / "g")
-    assert read_rules(tmp_path / "g") == trained
-
-
 def test_tolerance_stops() -> None:
     corpus = [BracketedSentence(("a", "b"))]
     trained = train(random_grammar(2, "ab", 1), Training(corpus, 1000, tolerance=1e-6))
