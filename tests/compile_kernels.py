@@ -51,7 +51,8 @@ def main() -> None:
         def run(command: str) -> None:
             # What fails here fails in a test too.
             program = [sys.executable, "-m", "mbrparse", *command.split()]
-            subprocess.run(program, cwd=folder, capture_output=True, check=False)
+            output = ["-o", "{objective}"] if command.split()[0] == "parse" else []
+            subprocess.run([*program, *output], cwd=folder, capture_output=True, check=False)
 
         for stage in STAGES:
             list(processes.map(run, stage.splitlines()))
