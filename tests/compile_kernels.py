@@ -51,7 +51,7 @@ def main() -> None:
         def run(command: str) -> None:
             # What fails here fails in a test too.
             program = [sys.executable, "-m", "mbrparse", *command.split()]
-            output = ["-o", "{objective}"] if command.split()[0] == "parse" else []
+            output = ["-o", "{objective}"] if command.lstrip().startswith("parse") else []
             subprocess.run([*program, *output], cwd=folder, capture_output=True, check=False)
 
         for stage in STAGES:
