@@ -16,7 +16,7 @@ import numpy.typing as npt
 from mbrparse.decode.candidates.k_best import KBest
 from mbrparse.decode.candidates.lazy_search import SCALE, Alternative, LazySearch, Order
 from mbrparse.decode.candidates.samples import Samples, generator
-from mbrparse.grammar.charts.base.clock import NO_LIMIT, Clock
+from mbrparse.grammar.charts.base.clock import Clock
 from mbrparse.grammar.charts.dop.dop_charts import DopCharts, Filled
 from mbrparse.grammar.charts.dop.dop_descent import BEGINS, DopDescent
 from mbrparse.grammar.charts.dop.dop_draws import Sums, dop_draw
@@ -31,9 +31,8 @@ _ROOT = (-1, BEGINS)
 class DopKBestSearch:
     """Finds the k best derivations of sentences."""
 
-    def __init__(self, charts: DopCharts, clock: Clock = NO_LIMIT) -> None:
+    def __init__(self, charts: DopCharts) -> None:
         self._charts = charts
-        self._clock = clock
 
     def k_best(self, terminal_ids: IntArray, k: int) -> KBest:
         """The k most probable derivations of a sentence, or all if there are fewer.
@@ -42,7 +41,7 @@ class DopKBestSearch:
         there is no derivation.
         """
         filled = self._charts.filled(terminal_ids, best=True)
-        search = _DopSearch(filled, k, self._clock)
+        search = _DopSearch(filled, k, self._charts.clock)
         found = search.root(k)
         # A fragment that begins has its node from the address that it begins with.
         nodes = [
@@ -114,9 +113,8 @@ def _rows(*columns: npt.NDArray[Any]) -> Iterator[tuple[Any, ...]]:
 class DopSampler:
     """Draws derivations of sentences from charts' inside values."""
 
-    def __init__(self, charts: DopCharts, clock: Clock = NO_LIMIT) -> None:
+    def __init__(self, charts: DopCharts) -> None:
         self._charts = charts
-        self._clock = clock
 
     def samples(self, terminal_ids: IntArray, count: int, seed: int) -> Samples:
         """So many derivations of a sentence which has one.
@@ -132,7 +130,7 @@ class DopSampler:
 
         What is drawn is the same however it is divided. Raises as ``samples``.
         """
-        filled, length = self._charts.filled(terminal_ids), len(terminal_ids)
+        filled, clock, length = self._charts.filled(terminal_ids), self._charts.clock, len(terminal_ids)
         tables, forest, values = filled.tables, filled.forest, filled.values
         nodes, masses, _ = root_masses(tables, forest, values)
         visited = np.zeros(len(forest.group), np.bool_)
@@ -142,8 +140,8 @@ class DopSampler:
 
         def draw(count: int) -> Samples:
             drawn = np.empty((count, 2 * length - 1), np.int32)
-            dop_draw(tables, forest, values, sums, drawn, random, self._clock.stop)
-            self._clock.check()
+            dop_draw(tables, forest, values, sums, drawn, random, clock.stop)
+            clock.check()
             return _samples(filled, drawn.ravel(), length)
 
         return draw

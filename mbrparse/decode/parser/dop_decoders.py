@@ -35,7 +35,7 @@ class DopDecoders(GrammarDecoders):
     def __init__(self, grammar: Grammar, options: ParserOptions, clock: Clock) -> None:
         self._dop = cast("DopGrammar", grammar)
         super().__init__(grammar, options, clock)
-        # The sentence whose samples are known.
+        # The last sentence that samples were drawn of, and these.
         self._drawn: tuple[IntArray, Samples] | None = None
 
     @staticmethod
@@ -44,11 +44,11 @@ class DopDecoders(GrammarDecoders):
         options.check_for_dop()
 
     def posteriors(self, chart: SentenceChart) -> Posteriors:
-        """Those of a sentence's chart, or of samples; what crosses a span samples tell in any case."""
+        """Those of a sentence's chart or of samples; what crosses a span is always estimated from samples."""
         consistent = partial(self._consistent, chart)
         if not self.options.sampled_posteriors:
             return Posteriors.of_chart(chart, self.labels, consistent)
-        # Asked again when the samples are those of another sentence.
+        # Kept, since the samples of another sentence may be drawn before they are needed again.
         entries = cache(partial(self._entries, chart))
 
         def summary() -> SpanSummary:
@@ -91,7 +91,7 @@ class DopDecoders(GrammarDecoders):
         from mbrparse.decode.dop.dop_derivations import DopKBestSearch
         from mbrparse.grammar.charts.dop.dop_charts import DopTreeProbability
 
-        k_best, samples = DopKBestSearch(self.charts, self.clock).k_best, self._sampler.samples
+        k_best, samples = DopKBestSearch(self.charts).k_best, self._sampler.samples
         probability = DopTreeProbability(self._dop)
         return CandidateTrees(self.grammar, k_best, samples, probability, self.options, self.clock)
 
@@ -99,7 +99,7 @@ class DopDecoders(GrammarDecoders):
     def _sampler(self) -> DopSampler:
         from mbrparse.decode.dop.dop_derivations import DopSampler
 
-        return DopSampler(self.charts, self.clock)
+        return DopSampler(self.charts)
 
     @cached_property
     def _constituent(self) -> Ints:

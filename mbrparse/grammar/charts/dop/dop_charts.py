@@ -82,7 +82,7 @@ class DopCharts:
         self.grammar = grammar
         self.wanted = wanted
         self._prune = prune
-        self._clock = clock
+        self.clock = clock
         self._tie = TIE["double"]
         self._tables = dop_tables(grammar)
         self._filter = ChartFactory(grammar.filter, wanted=Wanted(False, False, True), clock=clock)
@@ -117,13 +117,13 @@ class DopCharts:
         """Compute what is wanted of charts."""
         for chart in charts:
             try:
-                with self._clock.running(chart.spent):
+                with self.clock.running(chart.spent):
                     self._fill(chart, wanted)
             except TimeLimitError as error:
                 chart.give_up(str(error))
             except ChartOverflowError:
                 chart.give_up(TOO_LARGE)
-            chart.spent += self._clock.counted
+            chart.spent += self.clock.counted
 
     def cell(self, chart: Chart, start: int, end: int) -> Cell:
         """Not available: inside and outside values are those of addresses."""
@@ -165,8 +165,8 @@ class DopCharts:
         if wanted.summaries or wanted.entries:
             filled = self._inside(chart.terminal_ids, best=False, kept=False)
             if filled.log_prob > -math.inf:
-                outside_pass(self._tables, filled.forest, filled.values, self._clock.stop)
-                self._clock.check()
+                outside_pass(self._tables, filled.forest, filled.values, self.clock.stop)
+                self.clock.check()
             entries = self._entries(filled)
             summary = summarize_entries(chart.length, entries, self._tie)
             chart.put(log_prob=filled.log_prob, summary=summary, entries=entries)
@@ -208,8 +208,8 @@ class DopCharts:
             labels = self._label_of[label_ids[chosen]]
             forest = dop_forest(self._tables, terminal_ids, starts[chosen], ends[chosen], labels)
             values = self._memory.values(forest, kept, outside=not kept)
-            log_prob = inside_pass(self._tables, forest, values, best, self._clock.stop)
-            self._clock.check()
+            log_prob = inside_pass(self._tables, forest, values, best, self.clock.stop)
+            self.clock.check()
             if log_prob > -math.inf or threshold == 0:
                 symbols = self._symbol_of[forest.group]
                 return Filled(terminal_ids, self._tables, forest, values, log_prob, best, symbols)
