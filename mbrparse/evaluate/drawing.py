@@ -17,6 +17,7 @@ from mbrparse.io.errors import CorpusError, InputMismatchError, LabelError, Mbrp
 from mbrparse.io.files import source_name
 from mbrparse.treebank.brackets import read_parse_file
 from mbrparse.treebank.candidate_files import is_candidate_file, read_candidates
+from mbrparse.treebank.clean import unwrap
 from mbrparse.treebank.labels import project
 from mbrparse.treebank.tree import Tree, constituents
 from mbrparse.treebank.tree_drawing import MAX_DEPTH, Picture, lay_out, levels, line_of_text, stacked
@@ -30,25 +31,21 @@ class DrawingError(MbrparseError):
 
 
 class NamedTree(NamedTuple):
-    """A tree to be drawn (None: no parse), under the name of its file."""
+    """A tree to be drawn (None: no parse), under the name of its file.
+
+    ``marks`` are the preorder numbers of the constituents that the first tree of its sentence lacks.
+    """
 
     name: str
     tree: Tree | None
-
-
-class Marked(NamedTuple):
-    """A tree with its marks: the preorder numbers of the constituents that the first tree lacks."""
-
-    name: str
-    tree: Tree | None
-    marks: frozenset[int]
+    marks: frozenset[int] = frozenset()
 
 
 class Sentence(NamedTuple):
     """The trees of a sentence, and its number in their files (from 1)."""
 
     number: int
-    trees: list[Marked]
+    trees: list[NamedTree]
 
     @property
     def differs(self) -> bool:
@@ -66,17 +63,31 @@ def read_sentences(
     file. Raises CorpusError where one has no sentence ``first``, InputMismatchError where trees are not of
     one sentence.
     """
-    names = [source_name(path) for path in paths]
-    files = [_from(path, name, first, encoding) for path, name in zip(paths, names, strict=True)]
+    files = [_from(path, first, encoding) for path in paths]
     for number, trees in enumerate(zip(*files, strict=False), start=first):
         yield Sentence(number, mark([tree for of_file in trees for tree in of_file]))
 
 
+def _from(path: str | Path, first: int, encoding: str) -> Iterator[list[NamedTree]]:
+    """A file's trees by sentence, one each or the candidates, from the ``first`` sentence on."""
+    name = source_name(path)
+    count = 0
+    for count, trees in enumerate(_sentences(path, name, encoding), start=1):
+        if count >= first:
+            yield trees
+    if not count:
+        raise no_trees(name)
+    if count < first:
+        raise CorpusError(
+            f"no tree {first}: the file holds {count}",
+            source=name,
+            remedy=f"give --line a number from 1 to {count}",
+        )
+
+
 def _sentences(path: str | Path, name: str, encoding: str) -> Iterator[list[NamedTree]]:
-    """A file's trees by sentence: one each, or the candidates."""
     if not is_candidate_file(path, encoding):
-        for _, tree in read_parse_file(path, encoding):
-            yield [NamedTree(name, tree)]
+        yield from ([NamedTree(name, tree)] for _, tree in read_parse_file(path, encoding))
         return
     for candidates in read_candidates(path, encoding):
         yield [
@@ -85,54 +96,32 @@ def _sentences(path: str | Path, name: str, encoding: str) -> Iterator[list[Name
         ]
 
 
-def _from(path: str | Path, name: str, first: int, encoding: str) -> Iterator[list[NamedTree]]:
-    count = 0
-    for count, trees in enumerate(_sentences(path, name, encoding), start=1):
-        if count >= first:
-            yield trees
-    if not count:
-        raise no_trees(source_name(path))
-    if count < first:
-        raise CorpusError(
-            f"no tree {first}: the file holds {count}",
-            source=source_name(path),
-            remedy=f"give --line a number from 1 to {count}",
-        )
-
-
-def mark(trees: Sequence[NamedTree]) -> list[Marked]:
+def mark(trees: Sequence[NamedTree]) -> list[NamedTree]:
     """Mark each tree against the first.
 
     Raises InputMismatchError if they are not trees of one sentence.
 
     >>> from mbrparse.treebank.brackets import read_tree
     >>> one, other = read_tree("(S (A x y) z)"), read_tree("(S x (A y z))")
-    >>> [marked.marks for marked in mark([NamedTree("one", one), NamedTree("other", other)])]
+    >>> [tree.marks for tree in mark([NamedTree("one", one), NamedTree("other", other)])]
     [frozenset(), frozenset({1})]
     """
-    trees = [NamedTree(name, None if tree is None else _without_nameless_root(tree)) for name, tree in trees]
-    first = trees[0]
-    if first.tree is None:
-        return [Marked(*named, frozenset()) for named in trees]
-    marked = []
-    for named in trees:
-        if named.tree is None:
-            marked.append(Marked(*named, frozenset()))
-            continue
-        if not yields_agree(first.tree.leaves(), named.tree.leaves()):
+    first, *others = (
+        named if named.tree is None else named._replace(tree=unwrap(named.tree, {""})) for named in trees
+    )
+    marked = [first]
+    for other in others:
+        if first.tree is None or other.tree is None:
+            marked.append(other)
+        elif not yields_agree(first.tree.leaves(), other.tree.leaves()):
             raise InputMismatchError(
                 f"not the sentence of {first.name}: their terminals differ",
-                source=named.name,
+                source=other.name,
                 remedy="show one file at a time, or files that hold the same sentences",
             )
-        marked.append(Marked(*named, frozenset(_lacking(first.tree, named.tree))))
+        else:
+            marked.append(other._replace(marks=frozenset(_lacking(first.tree, other.tree))))
     return marked
-
-
-def _without_nameless_root(tree: Tree) -> Tree:
-    while tree.label == "" and len(tree.children) == 1:
-        tree = tree.children[0]
-    return tree
 
 
 def _lacking(first: Tree, tree: Tree) -> Iterator[int]:
@@ -155,31 +144,35 @@ def _projected(label: str) -> str:
 
 
 def legend(sentences: Sequence[Sentence]) -> str | None:
-    """What the mark means; None where nothing is marked."""
+    """The meaning of the mark; None where nothing is marked."""
     if not any(tree.marks for sentence in sentences for tree in sentence.trees):
         return None
     return f"{MARK.strip()} a constituent that {sentences[0].trees[0].name} does not have"
 
 
-def heading(sentence: Sentence) -> str:
-    """What stands above a sentence where there are several, or where it was searched for."""
-    return f"sentence {sentence.number}"
+def captioned(sentences: Sequence[Sentence], numbered: bool) -> Iterator[tuple[list[str], NamedTree]]:
+    """Yield each tree with the lines above it: its sentence's number, its file's name if there are several.
+
+    Raises DrawingError for a tree of more than MAX_DEPTH levels.
+    """
+    for sentence in sentences:
+        for place, named in enumerate(sentence.trees):
+            depth = 0 if named.tree is None else levels(named.tree)
+            if depth > MAX_DEPTH:
+                raise too_deep(named.name, depth)
+            number = [f"sentence {sentence.number}"] if numbered and not place else []
+            yield [*number, *([named.name] if len(sentence.trees) > 1 else [])], named
 
 
 def draw_picture(sentences: Sequence[Sentence], numbered: bool = False) -> Picture:
-    """The trees one below the other; with several of a sentence, each file's name above its tree.
+    """The trees one below the other, with captions.
 
     Raises DrawingError.
     """
     parts = []
-    for sentence in sentences:
-        if numbered:
-            parts.append(line_of_text(heading(sentence), bold=True))
-        for name, tree, marks in sentence.trees:
-            if len(sentence.trees) > 1:
-                parts.append(line_of_text(name, bold=True))
-            check_depth(name, tree)
-            parts.append(line_of_text(NO_PARSE) if tree is None else lay_out(tree, marks, MARK))
+    for captions, (_, tree, marks) in captioned(sentences, numbered):
+        parts += [line_of_text(caption, bold=True) for caption in captions]
+        parts.append(line_of_text(NO_PARSE) if tree is None else lay_out(tree, marks, MARK))
     meaning = legend(sentences)
     return stacked([*parts, *([] if meaning is None else [line_of_text(meaning)])])
 
@@ -187,10 +180,3 @@ def draw_picture(sentences: Sequence[Sentence], numbered: bool = False) -> Pictu
 def too_deep(name: str, depth: int) -> DrawingError:
     """The error for a tree of so many levels."""
     return DrawingError(f"too deep to be drawn: {depth} levels, of {MAX_DEPTH} at most", source=name)
-
-
-def check_depth(name: str, tree: Tree | None) -> None:
-    """Raise DrawingError where a tree has more than MAX_DEPTH levels."""
-    depth = 0 if tree is None else levels(tree)
-    if depth > MAX_DEPTH:
-        raise too_deep(name, depth)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from collections.abc import Sequence
+from typing import Any
 
-from mbrparse.evaluate.drawing import MARK, NO_PARSE, Sentence, check_depth, heading, legend, too_deep
+from mbrparse.evaluate.drawing import MARK, NO_PARSE, Sentence, captioned, legend, too_deep
 from mbrparse.io.errors import visible
 from mbrparse.treebank.tree import Tree
 from mbrparse.treebank.tree_drawing import levels
@@ -36,20 +36,17 @@ def draw_text(
     recursion: raises DrawingError for trees that are too deep.
     """
     blocks = []
-    for sentence in sentences:
-        for place, (name, tree, marks) in enumerate(sentence.trees):
-            lines = [heading(sentence)] if numbered and not place else []
-            lines += [visible(name)] if len(sentence.trees) > 1 else []
-            if tree is None:
-                lines.append(NO_PARSE)
-            else:
-                check_depth(name, tree)
-                try:
-                    drawn = _lines_of(tree, marks, unicode_lines)
-                except RecursionError:  # called from deep within another program
-                    raise too_deep(name, levels(tree)) from None
-                lines += [_shown(line, colours) for line in _folded(drawn, width)]
-            blocks.append("\n".join(lines) + "\n")
+    for captions, (name, tree, marks) in captioned(sentences, numbered):
+        lines = [visible(caption) for caption in captions]
+        if tree is None:
+            lines.append(NO_PARSE)
+        else:
+            try:
+                drawn = _lines_of(tree, marks, unicode_lines)
+            except RecursionError:  # called from deep within another program
+                raise too_deep(name, levels(tree)) from None
+            lines += [_shown(line, colours) for line in _folded(drawn, width)]
+        blocks.append("\n".join(lines) + "\n")
     meaning = legend(sentences)
     return "\n".join([*blocks, *([] if meaning is None else [visible(meaning) + "\n"])])
 
@@ -59,39 +56,19 @@ def _lines_of(tree: Tree, marks: frozenset[int], unicode_lines: bool) -> list[st
     import nltk
     from nltk.tree.prettyprinter import TreePrettyPrinter
 
-    def leaf(node: Tree) -> Any:
-        if node.word is None:
-            return _widened(node.label)
-        return nltk.Tree(_widened(node.label), [_widened(node.word)])
-
-    def inner(number: int, label: str, children: list[Any]) -> Any:
-        return nltk.Tree(_widened(label) + (_TEXT_MARK if number in marks else ""), children)
-
-    printer = TreePrettyPrinter(_convert(tree, leaf, inner))
-    text: str = printer.text(unicodelines=unicode_lines, maxwidth=None)
-    return text.rstrip("\n").split("\n")
-
-
-Drawn = TypeVar("Drawn")
-
-
-def _convert(
-    tree: Tree, leaf: Callable[[Tree], Drawn], inner: Callable[[int, str, list[Drawn]], Drawn]
-) -> Drawn:
-    """Build nltk's tree: ``leaf`` of terminals, ``inner`` of a constituent's preorder number (from 0,
-    terminals not counted), its label, and what its children became.
-    """
     nodes = list(tree.preorder())
     number = sum(not node.is_leaf for node in nodes)
-    built: list[Drawn] = []
+    built: list[Any] = []
     for node in reversed(nodes):
-        if node.is_leaf:
-            built.append(leaf(node))
-            continue
-        number -= 1
-        children = [built.pop() for _ in node.children]
-        built.append(inner(number, node.label, children))
-    return built[0]
+        label = _widened(node.label)
+        if not node.is_leaf:
+            number -= 1
+            label += _TEXT_MARK if number in marks else ""
+            built.append(nltk.Tree(label, [built.pop() for _ in node.children]))
+        else:
+            built.append(label if node.word is None else nltk.Tree(label, [_widened(node.word)]))
+    text: str = TreePrettyPrinter(built[0]).text(unicodelines=unicode_lines, maxwidth=None)
+    return text.rstrip("\n").split("\n")
 
 
 def _folded(lines: list[str], width: int | None) -> list[str]:

@@ -6,7 +6,7 @@ removed, function tags are cut off, and the unary policy is applied.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from typing import Literal
 
 from mbrparse.treebank.categories import STRIP, Categories, categories
@@ -65,9 +65,9 @@ def relabel(tree: Tree, how: Categories) -> Tree:
     return tree.fold(_itself if tags_stay else leaf, inner)
 
 
-def unwrap(tree: Tree) -> Tree:
+def unwrap(tree: Tree, wrappers: Set[str] = WRAPPERS) -> Tree:
     """Remove the wrappers (a root labelled nothing, TOP, ROOT, S1 or VROOT with one child)."""
-    while len(tree.children) == 1 and tree.label in WRAPPERS:
+    while len(tree.children) == 1 and tree.label in wrappers:
         tree = tree.children[0]
     return tree
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from matplotlib.image import imread
 
 from mbrparse.evaluate import text_drawing
-from mbrparse.evaluate.drawing import Marked, NamedTree, Sentence, mark
+from mbrparse.evaluate.drawing import NamedTree, Sentence, mark
 from mbrparse.treebank.brackets import read_tree
 from mbrparse.treebank.tree_drawing import MAX_DEPTH
 
@@ -26,7 +26,7 @@ def show(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) ->
     return lambda *arguments: run(capsys, monkeypatch, "show", *arguments)
 
 
-def draw_text(trees: list[Marked], colours: bool = False, unicode_lines: bool = True) -> str:
+def draw_text(trees: list[NamedTree], colours: bool = False, unicode_lines: bool = True) -> str:
     return text_drawing.draw_text([Sentence(1, trees)], colours, unicode_lines)
 
 

@@ -13,6 +13,7 @@ from typing import Literal, get_args
 
 from mbrparse.evaluate.trees.matches import Brackets, outline_whole
 from mbrparse.io.errors import MbrparseError
+from mbrparse.treebank.clean import unwrap
 from mbrparse.treebank.tree import Tree
 
 Words = Literal["penn", "all"]
@@ -87,10 +88,7 @@ class SpanConventions:
         >>> SpanConventions(whole="yes", one_word=True, duplicates=True).brackets(tree, kept).spans
         [(0, 4), (0, 1), (1, 4), (2, 4), (2, 4)]
         """
-        root = tree
-        while root.label == "" and len(root.children) == 1:
-            root = root.children[0]
-        read = outline_whole(root)
+        read = outline_whole(unwrap(tree, {""}))
         place = [0]  # of each terminal among the words that count
         for keeps in kept:
             place.append(place[-1] + keeps)

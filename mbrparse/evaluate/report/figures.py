@@ -71,6 +71,11 @@ def bar(text: str, share: float, **state: object) -> Figure:
     return Figure(text, address(**state), share=width)
 
 
+def _bar_of(rate: float | None, **state: object) -> Figure:
+    """The bar of a rate; a dash where a parser has no row for it."""
+    return Figure("-") if rate is None else bar(percent(rate), rate, **state)
+
+
 def results(summary: Summary) -> Table:
     """The table of ``evaluate``, each rate leading to the sentences that lower it."""
     heading, *rows = cells(summary)
@@ -130,10 +135,7 @@ def by_group(table: pd.DataFrame, by: str, names: Sequence[str], shown: int | No
     for group in order:
         f_scores = _by_name(of_group[group], "f")
         figures = [
-            bar(percent(f_scores[name]), f_scores[name], view="sentences", system=name, **{by: group})
-            if name in f_scores
-            else Figure("-")
-            for name in names
+            _bar_of(f_scores.get(name), view="sentences", system=name, **{by: group}) for name in names
         ]
         rows.append(Row([visible(group) if by == "label" else _range(group), f"{gold[group]:,}"], figures))
     headings = [{"width": "words"}.get(by, by), "in gold", *map(visible, names)]
@@ -148,7 +150,7 @@ def by_attachment(table: pd.DataFrame, names: Sequence[str], shown: int = 10) ->
         shares = _by_name(of_group, "right_share")
         what = attachment_name((str(kind), str(label)))
         where = {"view": "sentences", "attachment": what}
-        figures = [bar(percent(shares[name]), shares[name], system=name, **where) for name in names]
+        figures = [_bar_of(shares.get(name), system=name, **where) for name in names]
         rows.append(Row([visible(what), f"{int(of_group['gold'].iloc[0]):,}"], figures))
     return Table(["", "in gold", *map(visible, names)], rows[:shown], rows[shown:])
 

@@ -8,10 +8,13 @@ constituents are the very ones that were expected.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
 
 from mbrparse.evaluate.report.figures import Figure, Row, Table, address, percent
 from mbrparse.evaluate.tables.criteria import Criterion
@@ -25,7 +28,7 @@ BINS = 10
 
 
 class Bin(NamedTuple):
-    """Expected and found rates, 0 to 1, of what lies between two bounds; none of an empty bin."""
+    """Expected and found rates, 0 to 1, of the items whose expected rate is between two bounds."""
 
     low: float
     high: float
@@ -35,7 +38,7 @@ class Bin(NamedTuple):
 
 
 class CalibrationBins:
-    """Bins that are filled one by one.
+    """Bins, filled item by item.
 
     >>> bins = CalibrationBins()
     >>> bins.add(0.95, expected=1.9, found=2, of=2)
@@ -45,45 +48,34 @@ class CalibrationBins:
     """
 
     def __init__(self) -> None:
-        self._number = [0] * BINS
-        self._expected = [0.0] * BINS
-        self._found = [0.0] * BINS
-        self._expected_of = [0.0] * BINS
-        self._found_of = [0.0] * BINS
+        #: of each bin: how many, expected, found, and the wholes of which these are parts
+        self._sums = [[0.0] * 5 for _ in range(BINS)]
 
     def add(
         self, rate: float, expected: float, found: float, of: float, expected_of: float | None = None
     ) -> int:
-        """Take something in whose expected rate is ``rate``; returns the number of its bin.
+        """Add an item whose expected rate is ``rate``; returns the number of its bin.
 
         ``expected`` is a part of ``expected_of`` (default: ``of``), ``found`` of ``of``.
         """
         place = min(int(BINS * max(rate, 0.0)), BINS - 1)
-        self._number[place] += 1
-        self._expected[place] += expected
-        self._found[place] += found
-        self._expected_of[place] += of if expected_of is None else expected_of
-        self._found_of[place] += of
+        sums = self._sums[place]
+        for index, value in enumerate((1, expected, found, of if expected_of is None else expected_of, of)):
+            sums[index] += value
         return place
 
     def rows(self) -> list[Bin]:
-        """The bins in which there is something, from low to high."""
+        """The bins that hold something, from low to high."""
         return [
-            Bin(
-                place / BINS,
-                (place + 1) / BINS,
-                self._number[place],
-                self._expected[place] / self._expected_of[place],
-                self._found[place] / self._found_of[place],
-            )
-            for place in range(BINS)
-            if self._expected_of[place] and self._found_of[place]
+            Bin(place / BINS, (place + 1) / BINS, int(number), expected / expected_of, found / found_of)
+            for place, (number, expected, found, expected_of, found_of) in enumerate(self._sums)
+            if expected_of and found_of
         ]
 
     @property
     def number(self) -> int:
-        """How much there is in all of them."""
-        return sum(self._number)
+        """The number of items in all bins."""
+        return int(sum(number for number, *_ in self._sums))
 
 
 @dataclass(frozen=True)
@@ -100,12 +92,8 @@ def calibration(
     name: str, by_sentence: CalibrationBins, by_constituent: CalibrationBins, left_out: int
 ) -> Calibration:
     """Expected and found rates of the bins that hold something."""
-    return Calibration(
-        visible(name),
-        _bins(by_sentence, "sentences", name),
-        _bins(by_constituent, "constituents"),
-        left_out,
-    )
+    sentences, constituents = _bins(by_sentence, "sentences", name), _bins(by_constituent, "constituents")
+    return Calibration(visible(name), sentences, constituents, left_out)
 
 
 def _bins(bins: CalibrationBins, of: str, name: str | None = None) -> Table:
@@ -124,7 +112,7 @@ def _bins(bins: CalibrationBins, of: str, name: str | None = None) -> Table:
 
 @dataclass(frozen=True)
 class Difference:
-    """How a parser differs from the baseline by a criterion; places are in per cent of the axis."""
+    """The difference of a parser from the baseline by a criterion; positions are in per cent of the axis."""
 
     criterion: str
     name: str
@@ -149,62 +137,52 @@ class Axis:
 
 
 def differences(summary: Summary) -> list[Axis]:
-    """How the other parsers differ from the baseline: rates on one axis, other figures each on its own."""
+    """The differences from the baseline: rates on one axis, other figures each on an axis of its own."""
     found = summary.significance
     if found is None:
         return []
+    bounds = np.stack([found.difference_low, found.difference, found.difference_high])
+    others = [file for file, name in enumerate(found.names) if name != found.baseline]
     groups: dict[str, list[int]] = {}
     for place, criterion in enumerate(found.criteria):
         groups.setdefault("" if criterion.percent else criterion.name, []).append(place)
-    others = [file for file, name in enumerate(found.names) if name != found.baseline]
     axes = []
     for places in groups.values():
         percent = found.criteria[places[0]].percent
         scale = 100.0 if percent else 1.0
-        ends = [
-            scale * float(bound[file, place])
-            for bound in (found.difference_low, found.difference_high)
-            for file in others
-            for place in places
-        ]
-        low, high, ticks = _axis([end for end in ends if not math.isnan(end)])
+        ends = scale * bounds[::2, others][:, :, places]
+        low, high, ticks = _axis(ends[~np.isnan(ends)].tolist())
         rows = []
-        for place in places:
-            criterion = found.criteria[place]
-            for file in others:
-                at = file, place
-                shown = [
-                    float(bound[at])
-                    for bound in (found.difference_low, found.difference, found.difference_high)
-                ]
-                if any(map(math.isnan, shown)):
-                    continue
-                name = found.names[file]
-                p = float(found.p_randomization[at])
-                left, middle, right = (100 * (scale * value - low) / (high - low) for value in shown)
-                rows.append(
-                    Difference(
-                        criterion.heading,
-                        visible(name),
-                        _signed(criterion, shown[1]),
-                        f"{_signed(criterion, shown[0])} to {_signed(criterion, shown[2])}",
-                        f"{p:.4f}",
-                        p < LEVEL,
-                        left,
-                        middle,
-                        right,
-                        address(
-                            view="sentences", system=name, versus=found.baseline, criterion=criterion.name
-                        ),
-                    )
+        for place, file in itertools.product(places, others):
+            criterion, name = found.criteria[place], found.names[file]
+            shown = bounds[:, file, place].tolist()
+            if any(map(math.isnan, shown)):
+                continue
+            p = float(found.p_randomization[file, place])
+            left, text, right = (_signed(criterion, value) for value in shown)
+            start, middle, end = (100 * (scale * value - low) / (high - low) for value in shown)
+            state = {"system": name, "versus": found.baseline, "criterion": criterion.name}
+            rows.append(
+                Difference(
+                    criterion.heading,
+                    visible(name),
+                    text,
+                    f"{left} to {right}",
+                    f"{p:.4f}",
+                    p < LEVEL,
+                    start,
+                    middle,
+                    end,
+                    address(view="sentences", **state),
                 )
+            )
         where = [(text, 100 * (tick - low) / (high - low)) for text, tick in ticks]
         axes.append(Axis("points" if percent else "", -100 * low / (high - low), where, rows))
     return axes
 
 
 def _signed(criterion: Criterion, difference: float) -> str:
-    """With a sign that is one, and a minus that is as wide as a plus."""
+    """With a plus, or a minus that is as wide as a plus."""
     text = criterion.show(difference)
     return text.replace("-", "\N{MINUS SIGN}") if text[0] == "-" else f"+{text}"
 

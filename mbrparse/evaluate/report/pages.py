@@ -9,9 +9,9 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 from mbrparse.evaluate.details_files import Expectations
 from mbrparse.evaluate.evaluation import Rows
@@ -41,9 +41,6 @@ from mbrparse.io.errors import FileError, visible
 from mbrparse.io.files import atomic_outputs, open_output
 from mbrparse.io.path_kinds import is_file
 from mbrparse.io.version import __version__
-
-if TYPE_CHECKING:
-    import jinja2
 
 #: More sentences than these make a folder.
 MOST_IN_A_FILE = 10_000
@@ -94,17 +91,15 @@ def write_report(
     folder = None if options.in_one_file else _folder(Path(output), len(lengths))
     chunk = _CHUNK if folder is None else _CHUNK_OF_FOLDER
     chunks = list(packed_chunks(records.records(expected), chunk))
-    index = packed(page_index(compared, records, chunk))
-    words = packed(texts(compared))
+    index = {"index": packed(page_index(compared, records, chunk))}
+    blocks = {"texts": packed(texts(compared))}
+    blocks |= {f"chunk-{number}": block for number, block in enumerate(chunks)}
     page = _page(compared, records, options, folder is not None)
     if folder is None:
-        blocks = {"index": index, "texts": words}
-        blocks |= {f"chunk-{number}": block for number, block in enumerate(chunks)}
         with open_output(output) as stream:
-            stream.writelines(page.generate(blocks=blocks))
+            stream.writelines(page(blocks=index | blocks))
         return Path(output)
-    loaded = {"texts": words} | {f"chunk-{number}": block for number, block in enumerate(chunks)}
-    _write_folder(folder, page.generate(blocks={"index": index}), loaded)
+    _write_folder(folder, page(blocks=index), blocks)
     return folder / "index.html"
 
 
@@ -119,19 +114,16 @@ def _folder(output: Path, sentences: int) -> Path | None:
 
 def _write_folder(folder: Path, page: Iterator[str], blocks: Mapping[str, str]) -> None:
     """The page and a script for each block; scripts of a page that stood here before are removed."""
+    remedy = "name a folder that is not there yet"
     if folder.is_file():
         raise FileError(
             "is a file, and a folder of pages would be written there",
             source=str(folder),
-            remedy="name a folder that is not there yet, or a page that ends in .html",
+            remedy=f"{remedy}, or a page that ends in .html",
         )
     there = folder.exists()
     if there and any(folder.iterdir()) and not (folder / "data").is_dir():
-        raise FileError(
-            "holds other files than a page's",
-            source=str(folder),
-            remedy="name a folder that is not there yet",
-        )
+        raise FileError("holds other files than a page's", source=str(folder), remedy=remedy)
     data = folder / "data"
     data.mkdir(parents=True, exist_ok=True)
     try:
@@ -151,19 +143,10 @@ def _write_folder(folder: Path, page: Iterator[str], blocks: Mapping[str, str]) 
             path.unlink()
 
 
-@dataclass(frozen=True)
-class _Page:
-    template: jinja2.Template
-    context: dict[str, Any]
-
-    def generate(self, blocks: Mapping[str, str]) -> Iterator[str]:
-        """The page's text with these blocks of data inside."""
-        return iter(self.template.generate(**self.context, blocks=blocks))
-
-
 def _page(
     compared: KeptComparison, records: SentenceRecords, options: ReportOptions, in_folder: bool
-) -> _Page:
+) -> Callable[..., Iterator[str]]:
+    """The page's text as a function of its ``blocks`` of data."""
     import jinja2
 
     def text(name: str) -> str:
@@ -180,6 +163,7 @@ def _page(
     shown = compared.settings.shown_criterion() or summary.criteria[0]
     names = compared.names
     frames = compared.evaluation.frames
+    labelled = compared.settings.labelled
     context = {
         "title": options.title or _title(compared),
         "facts": facts(compared, options.about),
@@ -198,10 +182,8 @@ def _page(
         "by_label": by_group(frames["by_label"], "label", names, _LABELS_SHOWN),
         "by_width": by_group(frames["by_width"], "width", names),
         "by_depth": by_group(frames["by_depth"], "depth", names),
-        "by_attachment": by_attachment(frames["by_attachment"], names) if "by_attachment" in frames else None,
-        "confusions": [confusions(frames["confusions"], name) for name in names]
-        if "confusions" in frames
-        else None,
+        "by_attachment": by_attachment(frames["by_attachment"], names) if labelled else None,
+        "confusions": [confusions(frames["confusions"], name) for name in names] if labelled else None,
         "calibrations": [
             calibration(name, records.by_sentence[name], records.by_constituent[name], records.left_out[name])
             for name in names
@@ -215,7 +197,7 @@ def _page(
         "parts": PARTS,
         "in_folder": in_folder,
     }
-    return _Page(environment.from_string(text("page.html")), context)
+    return partial(environment.from_string(text("page.html")).generate, **context)
 
 
 def _title(compared: KeptComparison) -> str:

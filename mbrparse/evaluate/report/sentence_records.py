@@ -89,10 +89,10 @@ def chart_cells(arrays: SpanArrays, sentence: int, labels: LabelNumbers) -> list
     start, end, g = arrays.starts[rows], arrays.ends[rows], arrays.g[rows]
     shown = np.flatnonzero((g >= THRESHOLD) & (end - start > 1))
     shown = shown[np.lexsort((-g[shown], end[shown], start[shown]))]
-    numbers = [labels.number(arrays.labels[label]) for label in arrays.label_ids[rows][shown]]
+    numbers = np.array([labels.number(arrays.labels[label]) for label in arrays.label_ids[rows][shown]], int)
     parts = np.rint(g[shown] * PARTS).astype(int)
-    columns = (numbers, start[shown].tolist(), end[shown].tolist(), parts.tolist())
-    return [number for cell in zip(*columns, strict=True) for number in cell]
+    cells: list[int] = np.stack([numbers, start[shown], end[shown], parts], axis=1).ravel().tolist()
+    return cells
 
 
 #: The expectations that a page shows.
@@ -115,30 +115,27 @@ class SentenceRecords:
         self.known = False
 
     def records(self, expected: Iterator[list[Expected | None]]) -> Iterator[dict[str, Any]]:
-        """Those of all sentences, in order; ``expected`` says what was expected of each."""
-        for sentence, of_parsers in enumerate(expected):
-            yield self._record(sentence, of_parsers)
-
-    def _record(self, sentence: int, of_parsers: Sequence[Expected | None]) -> dict[str, Any]:
+        """Those of all sentences, in order; ``expected`` are the expectations of each, by parser."""
         compared = self._compared
-        shown = compared.gold[sentence]
-        parses = []
-        gold = [[], [], []] if shown is None else columns(shown.nodes, 3)
-        for name, expected in zip(compared.names, of_parsers, strict=True):
-            judged = compared.tree(name, sentence)
-            if judged is not None and compared.exact:
-                gold = columns(judged.gold, 4)[:3]
-            parses.append(self._parse(name, sentence, judged, expected))
-        cells = None
-        if self._posteriors is not None:
-            cells = columns(chart_cells(self._posteriors, sentence, compared.labels), 4)
-        return {
-            "words": None if shown is None or _are_text(shown.words) else list(shown.words),
-            "tags": None if shown is None or shown.tags is None else self._numbers(shown.tags),
-            "gold": gold,
-            "parses": parses,
-            "cells": cells,
-        }
+        for sentence, of_parsers in enumerate(expected):
+            shown = compared.gold[sentence]
+            parses = []
+            gold = [[], [], []] if shown is None else columns(shown.nodes, 3)
+            for name, of_parser in zip(compared.names, of_parsers, strict=True):
+                judged = compared.tree(name, sentence)
+                if judged is not None and compared.exact:
+                    gold = columns(judged.gold, 4)[:3]
+                parses.append(self._parse(name, sentence, judged, of_parser))
+            cells = None
+            if self._posteriors is not None:
+                cells = columns(chart_cells(self._posteriors, sentence, compared.labels), 4)
+            yield {
+                "words": None if shown is None or _are_text(shown.words) else list(shown.words),
+                "tags": None if shown is None or shown.tags is None else self._numbers(shown.tags),
+                "gold": gold,
+                "parses": parses,
+                "cells": cells,
+            }
 
     def _parse(
         self, name: str, sentence: int, judged: JudgedTree | None, expected: Expected | None
@@ -152,12 +149,13 @@ class SentenceRecords:
                 found["tags"] = self._numbers(parse.tags or ())
         if expected is not None:
             self.known = True
-            said, g = expected._asdict(), expected.g
+            values, g = expected._asdict(), expected.g
             found = found or {}
-            found["expected"] = {key: _rounded(said[key]) for key in _SHOWN if said[key] is not None}
+            found["expected"] = {key: _rounded(values[key]) for key in _SHOWN if values[key] is not None}
             if judged is not None and g:
                 place = self._calibrate(name, judged, expected)
-                found["g"] = self._node_posteriors(judged, g)
+                masses = [g.get(span) for span in self._spans(judged)]
+                found["g"] = [None if mass is None else round(PARTS * mass) for mass in masses]
         self.bins[name].append(place)
         return found
 
@@ -171,10 +169,6 @@ class SentenceRecords:
             (start, end, labels[number])
             for number, start, end in zip(nodes[::4], nodes[1::4], nodes[2::4], strict=True)
         ]
-
-    def _node_posteriors(self, judged: JudgedTree, g: dict[tuple[int, int, str], float]) -> list[int | None]:
-        found = [g.get(span) for span in self._spans(judged)]
-        return [None if mass is None else round(PARTS * mass) for mass in found]
 
     def _calibrate(self, name: str, judged: JudgedTree, expected: Expected) -> int:
         """Take a sentence into the parser's bins; the number of its own, -1 where it is in none."""
