@@ -20,11 +20,19 @@ def read_fallbacks(names: Sequence[str], paths: Sequence[str | Path]) -> dict[st
     such file, InputMismatchError where the files are neither one nor one for each.
     """
     of_each = one_for_each(names, paths)
-    of_path = {path: _found(path) for path in dict.fromkeys(of_each)}
+    of_path = {path: [_found(row) for row in detail_rows(path)] for path in dict.fromkeys(of_each)}
     return {
         name: [found is not None and name not in found for found in of_path[path]]
         for name, path in zip(names, of_each, strict=True)
     }
+
+
+def _found(row: dict[str, Any]) -> set[str] | None:
+    """The objectives that have a tree for a sentence that fell back; None for other sentences."""
+    if row["status"] == "parsed":
+        return None
+    trees = row.get("trees", {}).items()
+    return {name for name, tree in trees if isinstance(tree, dict) and tree.get("expected_score") is not None}
 
 
 def one_for_each(names: Sequence[str], paths: Sequence[str | Path]) -> Sequence[str | Path]:
@@ -38,10 +46,14 @@ def one_for_each(names: Sequence[str], paths: Sequence[str | Path]) -> Sequence[
 
 
 def detail_rows(path: str | Path) -> Iterator[dict[str, Any]]:
-    """The objects of a file; raises FileError at what is none of ``parse --details``."""
+    """The objects of a file; raises FileError at a line that is none of ``parse --details``."""
     for number, line in enumerate(read_lines(path), start=1):
-        row = _object(line)
-        if row.get("status") not in ("parsed", "fallback") or not isinstance(row.get("trees", {}), dict):
+        try:
+            row = json.loads(line)
+        except (ValueError, RecursionError):
+            row = None
+        known = isinstance(row, dict) and row.get("status") in ("parsed", "fallback")
+        if not known or not isinstance(row.get("trees", {}), dict):
             raise FileError(
                 "no line of parse --details",
                 source=source_name(path),
@@ -51,30 +63,8 @@ def detail_rows(path: str | Path) -> Iterator[dict[str, Any]]:
         yield row
 
 
-def _found(path: str | Path) -> list[frozenset[str] | None]:
-    """For each sentence that fell back the objectives that found a tree nevertheless; None: all did."""
-    sentences: list[frozenset[str] | None] = []
-    for row in detail_rows(path):
-        trees = row.get("trees", {})
-        scored = (name for name, tree in trees.items() if isinstance(tree, dict) and _has_score(tree))
-        sentences.append(None if row["status"] == "parsed" else frozenset(scored))
-    return sentences
-
-
-def _has_score(tree: dict[str, Any]) -> bool:
-    return tree.get("expected_score") is not None
-
-
-def _object(line: str) -> dict[str, Any]:
-    try:
-        row = json.loads(line)
-    except (ValueError, RecursionError):
-        return {}
-    return row if isinstance(row, dict) else {}
-
-
 class Expected(NamedTuple):
-    """What one parser's file says of a sentence, and of its tree; None where it says nothing of it.
+    """The expectations of one parser about a sentence and its tree; None where the file has none.
 
     ``labelled`` and ``bracketed`` are expected numbers of matches among ``constituents``; ``g`` are the
     posteriors of the tree's constituents by start, end and label.
@@ -90,33 +80,28 @@ class Expected(NamedTuple):
     g: dict[tuple[int, int, str], float] = {}  # noqa: RUF012  (nobody writes to it)
 
 
-class Expectations:
-    """Of all sentences in turn, for each parser what is expected."""
+def expectations(
+    names: Sequence[str], paths: Sequence[str | Path], lengths: Sequence[int]
+) -> Iterator[list[Expected | None]]:
+    """Yield the expectations of each sentence, by parser; None where there are no files.
 
-    def __init__(self, names: Sequence[str], paths: Sequence[str | Path]) -> None:
-        """Raises InputMismatchError where files are neither one nor one for each parser."""
-        self._names = list(names)
-        self._paths = one_for_each(names, paths) if paths else []
-
-    def sentences(self, lengths: Sequence[int]) -> Iterator[list[Expected | None]]:
-        """Of each sentence, by parser; of none anything where there are no files.
-
-        ``lengths`` are the sentences'. Raises FileError at what is no such file, InputMismatchError at the
-        details of other sentences.
-        """
-        if not self._paths:
-            for _ in lengths:
-                yield [None for _ in self._names]
-            return
-        of_path = {path: detail_rows(path) for path in dict.fromkeys(self._paths)}
-        rows = zip_longest(*of_path.values())
-        for number, (length, found) in enumerate(zip_longest(lengths, rows), start=1):
-            row = dict(zip(of_path, found or [None] * len(of_path), strict=True))
-            expected: list[Expected | None] = []
-            for name, path in zip(self._names, self._paths, strict=True):
-                _check(path, number, length, row[path])
-                expected.append(_expected(row[path], name))
-            yield expected
+    ``lengths`` are the sentences'. Raises FileError at a line that is no object of ``parse --details``,
+    InputMismatchError where files are neither one nor one for each parser, or of other sentences.
+    """
+    if not paths:
+        for _ in lengths:
+            yield [None for _ in names]
+        return
+    of_each = one_for_each(names, paths)
+    files = list(dict.fromkeys(of_each))
+    rows = zip_longest(*map(detail_rows, files))
+    for number, (length, found) in enumerate(zip_longest(lengths, rows), start=1):
+        row = dict(zip(files, found or [None] * len(files), strict=True))
+        expected: list[Expected | None] = []
+        for name, path in zip(names, of_each, strict=True):
+            _check(path, number, length, row[path])
+            expected.append(_expected(row[path], name))
+        yield expected
 
 
 def _check(path: str | Path, number: int, length: int | None, row: dict[str, Any] | None) -> None:
@@ -137,7 +122,8 @@ def _expected(row: dict[str, Any] | None, name: str) -> Expected:
     trees = row.get("trees", {})
     # A file about one objective describes its parser's trees, whatever their name.
     tree = trees.get(name, next(iter(trees.values())) if len(trees) == 1 else None)
-    known = Expected(_text(row.get("reason")), _number(row.get("log_probability")))
+    reason = row.get("reason")
+    known = Expected(reason if isinstance(reason, str) else None, _number(row.get("log_probability")))
     if not isinstance(tree, dict):
         return known
     return known._replace(
@@ -161,7 +147,3 @@ def _posteriors(nodes: Any) -> dict[tuple[int, int, str], float]:
 
 def _number(value: Any) -> float | None:
     return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
-
-
-def _text(value: Any) -> str | None:
-    return value if isinstance(value, str) else None

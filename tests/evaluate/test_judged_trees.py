@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from mbrparse.evaluate.breakdowns import By
 from mbrparse.evaluate.comparison import compare
-from mbrparse.evaluate.details_files import Expectations
+from mbrparse.evaluate.details_files import expectations
 from mbrparse.evaluate.report.judged_trees import CROSSING, EXTRA, RIGHT, JudgedTrees, LabelNumbers
 from mbrparse.evaluate.report.kept_comparison import KeptComparison, compare_sources
 from mbrparse.evaluate.report.page_index import page_index
@@ -88,7 +88,7 @@ def test_lists_of_sentences_add_up_to_the_tables(
     gold, one, other = corpus
     found = compared(gold, Comparison(), one=one, other=other)
     records = SentenceRecords(found)
-    list(records.records(Expectations(found.names, []).sentences([0] * len(gold))))
+    list(records.records(expectations(found.names, [], [0] * len(gold))))
     index = page_index(found, records, 10)
     kinds: list[By] = ["label", "depth", "width", "attachment"]
     parses = {"one": one, "other": other}

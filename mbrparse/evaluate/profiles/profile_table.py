@@ -8,26 +8,10 @@ from typing import TypeAlias
 
 from mbrparse.evaluate.evalb.evalb_counts import EVALB, EVALB_COVERAGE, EvalbCounts, count_as_evalb
 from mbrparse.evaluate.evalb.parameters import COLLINS, SPMRL, EvalbParameters
+from mbrparse.evaluate.profiles import span_counts
 from mbrparse.evaluate.profiles.counts import SentenceCounts, count_matches
 from mbrparse.evaluate.profiles.leaf_ancestor import OF_WORDS, WordTally
 from mbrparse.evaluate.profiles.span_conventions import SpanConventions
-from mbrparse.evaluate.profiles.span_counts import (
-    COMPARED,
-    COMPLETE,
-    CORPUS_F,
-    CORPUS_PRECISION,
-    CORPUS_RECALL,
-    SENTENCE_F,
-    SENTENCE_PRECISION,
-    SENTENCE_RECALL,
-    SPAN_COVERAGE,
-    SPAN_CRITERIA,
-    WHOLE_F,
-    WHOLE_PRECISION,
-    WHOLE_RECALL,
-    SpanCounts,
-    count_spans,
-)
 from mbrparse.evaluate.tables.count_table import Columns
 from mbrparse.evaluate.tables.criteria import CONSISTENT, COVERAGE, MORE, PAPER, Criterion
 from mbrparse.evaluate.trees.gold import PAPER_FORM, Comparison, Tally
@@ -67,16 +51,16 @@ class Profile:
         return replace(self, how=replace(self.how, words="all"))
 
 
-_SENTENCE = (SENTENCE_F, SENTENCE_PRECISION, SENTENCE_RECALL)
-_EVALB_OF_SPANS = (WHOLE_F, WHOLE_PRECISION, WHOLE_RECALL)
-_SPAN_CONTEXT = (COMPARED, SPAN_COVERAGE)
+_SENTENCE = (span_counts.SENTENCE_F, span_counts.SENTENCE_PRECISION, span_counts.SENTENCE_RECALL)
+_EVALB_OF_SPANS = (span_counts.WHOLE_F, span_counts.WHOLE_PRECISION, span_counts.WHOLE_RECALL)
+_SPAN_CONTEXT = (span_counts.COMPARED, span_counts.SPAN_COVERAGE)
 
 #: diora.prm: what EVALB deletes; terminals with these tags are no words in the first place.
 _DIORA_DELETED = frozenset({"ROOT", "S1", "-NONE-", ",", ":", "``", "''", ".", "?", "!"})
 
 
 def _of_spans(name: str, source: str, how: SpanConventions, criteria: tuple[Criterion, ...]) -> Profile:
-    more = tuple(criterion for criterion in SPAN_CRITERIA if criterion not in criteria)
+    more = tuple(criterion for criterion in span_counts.SPAN_CRITERIA if criterion not in criteria)
     return Profile(name, source, how, criteria, more, _SPAN_CONTEXT)
 
 
@@ -104,13 +88,18 @@ PROFILES = {
             SpanConventions(
                 whole="yes", one_word=True, duplicates=True, deleted=_DIORA_DELETED, bare_word=True
             ),
-            (CORPUS_F, CORPUS_PRECISION, CORPUS_RECALL, COMPLETE),
+            (
+                span_counts.CORPUS_F,
+                span_counts.CORPUS_PRECISION,
+                span_counts.CORPUS_RECALL,
+                span_counts.COMPLETE,
+            ),
         ),
         _of_spans(
             "compound-pcfg",
             "harvardnlp/compound-pcfg 4af1eb0, compare_trees.py, utils.py and process_ptb.py",
             SpanConventions(whole="below-root", shortest=2, longest=150),
-            (CORPUS_F, SENTENCE_F),
+            (span_counts.CORPUS_F, span_counts.SENTENCE_F),
         ),
     )
 }
@@ -149,7 +138,7 @@ def profile_called(name: str) -> Profile:
     return PROFILES[name]
 
 
-Row: TypeAlias = SentenceCounts | EvalbCounts | SpanCounts
+Row: TypeAlias = SentenceCounts | EvalbCounts | span_counts.SpanCounts
 
 
 def counted_rows(
@@ -164,7 +153,7 @@ def counted_rows(
         case EvalbParameters():
             yield from count_as_evalb(gold, parses, how, log, tallies)
         case SpanConventions():
-            yield from count_spans(gold, parses, how, tallies, log)
+            yield from span_counts.count_spans(gold, parses, how, tallies, log)
         case _:
             yield from count_matches(gold, parses, how, tallies, log)
 

@@ -11,9 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from mbrparse.evaluate.trees.matches import Brackets, outline_whole
+from mbrparse.evaluate.trees.matches import Brackets, outline
 from mbrparse.io.errors import MbrparseError
-from mbrparse.treebank.clean import unwrap
 from mbrparse.treebank.tree import Tree
 
 Words = Literal["penn", "all"]
@@ -88,7 +87,7 @@ class SpanConventions:
         >>> SpanConventions(whole="yes", one_word=True, duplicates=True).brackets(tree, kept).spans
         [(0, 4), (0, 1), (1, 4), (2, 4), (2, 4)]
         """
-        read = outline_whole(unwrap(tree, {""}))
+        read = outline(tree, wrappers={""})
         place = [0]  # of each terminal among the words that count
         for keeps in kept:
             place.append(place[-1] + keeps)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from mbrparse.evaluate.profiles.span_conventions import SpanConventions
-from mbrparse.evaluate.tables.criteria import COVERAGE, Criterion, ratio
+from mbrparse.evaluate.tables.criteria import COVERAGE, Criterion, f_score, ratio, tree
 from mbrparse.evaluate.trees.gold import ComparedTrees, OriginalForms, equal_places
 from mbrparse.evaluate.trees.matches import Brackets
 from mbrparse.evaluate.trees.sources import Alignment, TreeSource
@@ -56,13 +56,13 @@ def count_spans(
     """
     alignment = Alignment(gold, parses, OriginalForms(log).trees)
     counted = 0
-    for number, line, tree in alignment.gold_trees():
-        leaves = tree.leaves()
+    for number, line, correct_tree in alignment.gold_trees():
+        leaves = correct_tree.leaves()
         kept = how.kept(leaves)
         words = sum(kept)
         takes = how.takes(words)
         counted += takes
-        correct = how.brackets(tree, kept)
+        correct = how.brackets(correct_tree, kept)
         rows = []
         for source, parse in zip(parses, alignment.parses(leaves), strict=True):
             guess = Brackets([], [])
@@ -94,8 +94,12 @@ def _mean(name: str, heading: str, rate: Callable[[Columns], Column]) -> Criteri
         name,
         heading,
         lambda counts: np.where(counts["parsed"] > 0, rate(counts), 0.0),
-        lambda counts: counts["counted"],
+        _counted,
     )
+
+
+def _counted(counts: Columns) -> Column:
+    return counts["counted"]
 
 
 def _quotient(above: Column, below: Column, otherwise: Column | float) -> Column:
@@ -126,22 +130,15 @@ def _with_whole(column: str) -> Callable[[Columns], Column]:
 SENTENCE_F = _mean("sentence_f", "sent. F", _f)
 SENTENCE_PRECISION = _mean("sentence_precision", "sent. prec.", _precision)
 SENTENCE_RECALL = _mean("sentence_recall", "sent. recall", _recall)
-CORPUS_F = Criterion(
-    "corpus_f",
-    "corpus F",
-    lambda counts: 2 * counts["matched"],
-    lambda counts: counts["gold"] + counts["guess"],
-)
+CORPUS_F = f_score("corpus_f", "corpus F", "matched")
 CORPUS_PRECISION = ratio("corpus_precision", "corpus prec.", "matched", "guess")
 CORPUS_RECALL = ratio("corpus_recall", "corpus recall", "matched", "gold")
-COMPLETE = Criterion(
+_complete = tree(
     "complete_match",
     "complete",
-    lambda counts: (
-        (counts["matched"] == counts["gold"]) & (counts["gold"] == counts["guess"]) & (counts["parsed"] > 0)
-    ).astype(int),
-    lambda counts: counts["counted"],
+    lambda counts: (counts["matched"] == counts["gold"]) & (counts["gold"] == counts["guess"]),
 )
+COMPLETE = replace(_complete, denominator=_counted)
 
 _matched, _gold, _guess = _with_whole("matched"), _with_whole("gold"), _with_whole("guess")
 #: What EVALB makes of the same spans and the whole sentences.
@@ -161,9 +158,7 @@ SPAN_CRITERIA = (
     COMPLETE,
 )
 
-#: How many of the sentences that count have a parse.
-SPAN_COVERAGE = replace(COVERAGE, denominator=lambda counts: counts["counted"])
-#: How many sentences count.
-COMPARED = Criterion(
-    "compared", "compared", lambda counts: counts["counted"], COVERAGE.denominator, context=True
-)
+#: The share of the sentences that count that have a parse.
+SPAN_COVERAGE = replace(COVERAGE, denominator=_counted)
+#: The share of sentences that count.
+COMPARED = Criterion("compared", "compared", _counted, COVERAGE.denominator, context=True)

@@ -13,7 +13,7 @@ from functools import partial
 from importlib.resources import files
 from pathlib import Path
 
-from mbrparse.evaluate.details_files import Expectations
+from mbrparse.evaluate.details_files import expectations
 from mbrparse.evaluate.evaluation import Rows
 from mbrparse.evaluate.report.figures import (
     MEANINGS,
@@ -87,7 +87,7 @@ def write_report(
     if options.posteriors is not None:
         check_lengths(options.posteriors, lengths)
     records = SentenceRecords(compared, options.posteriors)
-    expected = Expectations(compared.names, options.details).sentences(lengths)
+    expected = expectations(compared.names, options.details, lengths)
     folder = None if options.in_one_file else _folder(Path(output), len(lengths))
     chunk = _CHUNK if folder is None else _CHUNK_OF_FOLDER
     chunks = list(packed_chunks(records.records(expected), chunk))

@@ -9,9 +9,9 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from html import escape
-from typing import Literal, NamedTuple, Protocol
+from typing import Literal, NamedTuple
 
 from mbrparse.evaluate.tables.criteria import DASH
 from mbrparse.io.errors import visible
@@ -105,12 +105,9 @@ def csv_grid(grid: Grid) -> list[str]:
     >>> csv_grid(grid_of([["a", "b,c"]]))
     ['a,"b,c"']
     """
-    lines = []
-    for row in grid:
-        line = io.StringIO()
-        csv.writer(line, lineterminator="").writerow([cell.text for cell in row])
-        lines.append(line.getvalue())
-    return lines
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows([cell.text for cell in row] for row in grid)
+    return text.getvalue().removesuffix("\n").split("\n")
 
 
 def _is_heading(row: Sequence[Cell], grid: Grid) -> bool:
@@ -175,17 +172,11 @@ def _html_cell(cell: Cell, place: int, heading: bool, names: int) -> str:
     return f'<{kind} style="text-align:{side}">{escape(cell.text)}{raised}</{kind}>'
 
 
-class _Layout(Protocol):
-    def __call__(self, grid: Grid, names: int = 1) -> list[str]: ...
-
-
-def _visible(lay_out: _Layout) -> _Layout:
-    """A layout for people: names and labels may hold what would steer a terminal."""
-
-    def laid_out(grid: Grid, names: int = 1) -> list[str]:
-        return lay_out([[Cell(visible(text), mark) for text, mark in row] for row in grid], names)
-
-    return laid_out
+def _visible(lay_out: Callable[[Grid, int], list[str]]) -> Callable[[Grid, int], list[str]]:
+    """A layout for people: names and labels may hold characters that would steer a terminal."""
+    return lambda grid, names: lay_out(
+        [[Cell(visible(text), mark) for text, mark in row] for row in grid], names
+    )
 
 
 LAYOUTS = {

@@ -17,13 +17,14 @@ multiset intersections, so that each correct constituent is matched at most once
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Sequence
-from typing import Generic, NamedTuple, TypeVar
+from collections.abc import Hashable, Sequence, Set
+from typing import NamedTuple, TypeVar
 
-from mbrparse.treebank.clean import unwrap
+from mbrparse.treebank.clean import WRAPPERS, unwrap
 from mbrparse.treebank.tree import Tree
 
 Span = tuple[int, int]
+Item = TypeVar("Item", bound=Hashable)
 
 
 class Brackets(NamedTuple):
@@ -45,18 +46,14 @@ class Outline(NamedTuple):
     odd: list[Tree]
 
 
-def outline(tree: Tree) -> Outline:
-    """Read a tree off; the same constituents as ``treebank.constituents`` finds under the wrapper.
+def outline(tree: Tree, wrappers: Set[str] = WRAPPERS) -> Outline:
+    """Read a tree; the same constituents as ``treebank.constituents`` finds under the wrappers.
 
     >>> from mbrparse.treebank.brackets import read_tree
     >>> outline(read_tree("(TOP (S x (A x x)))"))[1:]
     ([(0, 3), (1, 3)], ['S', 'A'], [])
     """
-    return outline_whole(unwrap(tree))
-
-
-def outline_whole(root: Tree) -> Outline:
-    """Read a tree off, a wrapper around it too."""
+    root = unwrap(tree, wrappers)
     leaves: list[Tree] = []
     starts: list[int] = []
     ends: list[int] = []
@@ -90,9 +87,6 @@ def outline_whole(root: Tree) -> Outline:
     return Outline(leaves, list(zip(starts, ends, strict=True)), labels, odd)
 
 
-Item = TypeVar("Item", bound=Hashable)
-
-
 class Matches(NamedTuple):
     """L, B and C of one guessed tree."""
 
@@ -111,8 +105,8 @@ class Reference:
     def __init__(
         self, spans: Sequence[Span], labels: Sequence[str], crossing: Sequence[Span], terminals: int
     ) -> None:
-        self._bracketed = _Multiset(list(spans))
-        self._labelled = _Multiset(list(zip(spans, labels, strict=True)))
+        self._bracketed = Counter(spans)
+        self._labelled = Counter(zip(spans, labels, strict=True))
         self._owners = gap_owners(crossing, terminals)
 
     def matches(self, spans: Sequence[Span], labels: Sequence[str]) -> Matches:
@@ -123,27 +117,18 @@ class Reference:
         >>> Reference(gold, ["S", "A", "B"], gold, 4).matches(guess, ["S", "C", "D"])
         Matches(labelled=1, bracketed=2, consistent=2)
         """
-        right = self._bracketed.distinct  # no two spans of one tree cross
-        wrong = [span for span in spans if span not in right]
+        # No two spans of one tree cross.
+        wrong = [span for span in spans if span not in self._bracketed]
         return Matches(
-            self._labelled.common(list(zip(spans, labels, strict=True))),
-            self._bracketed.common(spans),
+            _common(self._labelled, Counter(zip(spans, labels, strict=True))),
+            _common(self._bracketed, Counter(spans)),
             len(spans) - len(wrong) + consistent(wrong, self._owners),
         )
 
 
-class _Multiset(Generic[Item]):
-    """Items to be intersected with many others; quick where no item occurs twice."""
-
-    def __init__(self, items: Sequence[Item]) -> None:
-        self.distinct = frozenset(items)
-        self.counts = None if len(self.distinct) == len(items) else Counter(items)
-
-    def common(self, items: Sequence[Item]) -> int:
-        """The size of the intersection."""
-        if self.counts is None:
-            return len(self.distinct.intersection(items))
-        return (self.counts & Counter(items)).total()
+def _common(one: Counter[Item], other: Counter[Item]) -> int:
+    """The size of the intersection of two multisets; faster than that of ``one & other``."""
+    return sum(min(count, one[item]) for item, count in other.items() if item in one)
 
 
 def gap_owners(spans: Sequence[Span], terminals: int) -> list[int]:
