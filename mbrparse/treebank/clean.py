@@ -6,6 +6,7 @@ removed, function tags are cut off, and the unary policy is applied.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Set
 from typing import Literal
 
@@ -82,15 +83,11 @@ def prune(tree: Tree, is_empty: Callable[[Tree], bool]) -> Tree | None:
 
     def inner(node: Tree, children: list[Tree | None]) -> Tree | None:
         kept = [child for child in children if child is not None]
-        if len(kept) == len(node.children) and all(map(_same, kept, node.children)):
+        if len(kept) == len(node.children) and all(map(operator.is_, kept, node.children)):
             return node
         return Tree(node.label, kept) if kept else None
 
     return tree.fold(lambda leaf: None if is_empty(leaf) else leaf, inner)
-
-
-def _same(one: Tree, other: Tree) -> bool:
-    return one is other
 
 
 def _itself(leaf: Tree) -> Tree:

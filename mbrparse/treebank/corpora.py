@@ -4,6 +4,7 @@ ships with the package; and finding the known corpora on this machine, in NLTK's
 
 from __future__ import annotations
 
+import contextlib
 import io
 import re
 import zipfile
@@ -15,7 +16,7 @@ from typing import Any, NamedTuple
 from mbrparse.io.errors import CorpusError, FileError
 from mbrparse.io.files import source_name
 from mbrparse.treebank.alpino import read_alpino
-from mbrparse.treebank.brackets import ReadTree, read_trees
+from mbrparse.treebank.brackets import read_trees
 from mbrparse.treebank.corpus_files import TREE_SUFFIXES, TreeFile, tree_files
 from mbrparse.treebank.known_corpora import CORPORA, Corpus, StyleName, known_corpus
 from mbrparse.treebank.penn_historical import read_icepahc, read_penn_historical
@@ -35,6 +36,7 @@ from mbrparse.treebank.styles import (
 from mbrparse.treebank.tree import Tree
 
 EMBEDDED = ("flights",)
+_SECTIONS = "write e.g. 02-21 or 00,23"
 
 #: The readers of the styles; "nltk" is NLTK's own.
 STYLES: dict[StyleName, Style] = {
@@ -104,21 +106,21 @@ def parse_sections(text: str) -> list[int]:
     for part in text.split(","):
         match = re.fullmatch(r" *([0-9]{1,2})(?:-([0-9]{1,2}))? *", part)
         if match is None:
-            raise CorpusError(f"sections {text!r} are not understood", remedy="write e.g. 02-21 or 00,23")
+            raise CorpusError(f"sections {text!r} are not understood", remedy=_SECTIONS)
         first = int(match.group(1))
         numbers.extend(range(first, int(match.group(2) or first) + 1))
     if not numbers:
-        raise CorpusError(f"sections {text!r} name no section", remedy="write e.g. 02-21 or 00,23")
+        raise CorpusError(f"sections {text!r} name no section", remedy=_SECTIONS)
     return numbers
 
 
 def _read_files(files: Sequence[TreeFile], style: Style, reading: Reading) -> Iterator[SourceTree]:
     for file in files:
-        yield from _placed(file.source, style(file.lines(reading.encoding), file.source, reading), reading)
+        yield from _read_lines(file.lines(reading.encoding), file.source, style, reading)
 
 
-def _placed(source: str, trees: Iterator[ReadTree], reading: Reading) -> Iterator[SourceTree]:
-    for line, tree in trees:
+def _read_lines(lines: Iterator[str], source: str, style: Style, reading: Reading) -> Iterator[SourceTree]:
+    for line, tree in style(lines, source, reading):
         if tree is not None:
             yield SourceTree(source, line, tree)
         elif reading.on_empty is not None:
@@ -172,16 +174,13 @@ def _embedded(spec: str, suffix: str) -> Any:
 def _read_nltk(spec: str, reading: Reading) -> Iterator[SourceTree]:
     nltk = nltk_corpus(spec.removeprefix("nltk:"))
     corpus = known_corpus(spec)
-    style = STYLES.get("penn" if corpus is None else corpus.style)
-    if corpus is None and not is_plain(nltk):
-        style = None
-    if style is None:
+    name = corpus.style if corpus is not None else "penn" if is_plain(nltk) else "nltk"
+    if name == "nltk":
         for number, tree in nltk_trees(nltk, spec, reading):
             yield SourceTree(spec, number, tree)
         return
     for file, lines in nltk_files(nltk):
-        source = f"{spec}/{file}"
-        yield from _placed(source, style(lines, source, reading), reading)
+        yield from _read_lines(lines, f"{spec}/{file}", STYLES[name], reading)
 
 
 def read_inputs(specs: Sequence[str], encoding: str = "utf-8") -> Iterator[SourceTree]:
@@ -192,11 +191,14 @@ def read_inputs(specs: Sequence[str], encoding: str = "utf-8") -> Iterator[Sourc
             found = True
             yield tree
     if not found:
-        raise CorpusError(
-            "no trees in the input",
-            source=", ".join(map(source_name, specs)),
-            remedy="trees are written in brackets: (S (NP ...) ...)",
-        )
+        raise no_trees(", ".join(map(source_name, specs)))
+
+
+def no_trees(source: str | None) -> CorpusError:
+    """The error for an input without trees."""
+    return CorpusError(
+        "no trees in the input", source=source, remedy="trees are written in brackets: (S (NP ...) ...)"
+    )
 
 
 def find_corpora(paths: Iterable[str]) -> dict[str, list[str]]:
@@ -204,24 +206,19 @@ def find_corpora(paths: Iterable[str]) -> dict[str, list[str]]:
 
     Damaged zips in a folder are passed over. Raises FileError at a path that is not there, or that is one.
     """
-    places = [place for path in paths for place in _places(path)]
+    places = []
+    for path in paths:
+        if not Path(path).exists():
+            raise FileError("no such file or folder", source=path)
+        places.append(path)
+        if Path(path).is_dir():
+            files = sorted(Path(path).iterdir())
+            places += [str(file) for file in files if file.is_file() and zipfile.is_zipfile(file)]
     found = {corpus.name: list(_found(corpus, places)) for corpus in CORPORA}
     named = {spec.partition(":")[2] for spec in found["icepahc"]}
     general = found["penn-historical"]
     found["penn-historical"] = [spec for spec in general if spec.partition(":")[2] not in named]
     return found
-
-
-def _places(path: str) -> list[str]:
-    if not Path(path).exists():
-        raise FileError("no such file or folder", source=path)
-    if not Path(path).is_dir():
-        return [path]
-    return [path, *(str(file) for file in sorted(Path(path).iterdir()) if _is_whole_zip(file))]
-
-
-def _is_whole_zip(path: Path) -> bool:
-    return path.is_file() and zipfile.is_zipfile(path)
 
 
 def _found(corpus: Corpus, places: Iterable[str]) -> Iterator[str]:
@@ -241,18 +238,15 @@ def _is_at(corpus: Corpus, place: str) -> bool:
         files = tree_files(place, corpus.suffixes)
     except CorpusError:
         return False
-    parts = [Path(file.member or file.path) for file in files]
-    parts = [part for part in parts if part.name.endswith(corpus.suffixes)]
-    return any(not corpus.folders or set(corpus.folders) & set(part.parts) for part in parts)
+    found = [file.inner_path for file in files if file.inner_path.name.endswith(corpus.suffixes)]
+    return any(not corpus.folders or set(corpus.folders) & set(path.parts) for path in found)
 
 
 def _is_installed(name: str) -> bool:
     import nltk.data
 
     for resource in (f"corpora/{name}", f"corpora/{name}.zip"):
-        try:
+        with contextlib.suppress(LookupError):
             nltk.data.find(resource)
-        except LookupError:
-            continue
-        return True
+            return True
     return False

@@ -9,7 +9,7 @@ from __future__ import annotations
 import glob
 import re
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -40,6 +40,11 @@ class TreeFile:
     def source(self) -> str:
         """How it is called in messages."""
         return source_name(self.path) if self.member is None else f"{self.path}/{self.member}"
+
+    @property
+    def inner_path(self) -> PurePosixPath:
+        """Its path, in a zip that of the member."""
+        return PurePosixPath(Path(self.path).as_posix() if self.member is None else self.member)
 
     def lines(self, encoding: str) -> Iterator[str]:
         """Yield its lines; raises FileError where it cannot be read or decoded."""
@@ -112,16 +117,17 @@ def begins_with_bracket(file: TreeFile) -> bool:
 def _of_trees(
     spec: str, kind: str, inside: Sequence[TreeFile], suffixes: Sequence[str], folders: Sequence[str]
 ) -> list[TreeFile]:
-    found = [file for file in inside if _name(file).endswith(tuple(suffixes))]
+    found = [file for file in inside if file.inner_path.name.endswith(tuple(suffixes))]
     for folder in folders:
-        within = [file for file in found if folder in PurePosixPath(_path(file)).parts[:-1]]
+        within = [file for file in found if folder in file.inner_path.parts[:-1]]
         if within:
             return within
     found = found or [
-        file for file in inside if not _name(file).startswith(".") and begins_with_bracket(file)
+        file for file in inside if not file.inner_path.name.startswith(".") and begins_with_bracket(file)
     ]
     if not found:
-        held = _held(inside)
+        kinds = {f"*{file.inner_path.suffix or file.inner_path.name}" for file in inside}
+        held = ", ".join(sorted(kinds)[:5])
         raise CorpusError(
             f"{kind} holds no file of trees",
             source=spec,
@@ -130,19 +136,6 @@ def _of_trees(
             else "it holds no file at all: name another",
         )
     return found
-
-
-def _held(files: Iterable[TreeFile]) -> str:
-    names = [PurePosixPath(_name(file)) for file in files]
-    return ", ".join(sorted({f"*{name.suffix or name.name}" for name in names})[:5])
-
-
-def _path(file: TreeFile) -> str:
-    return Path(file.path).as_posix() if file.member is None else file.member
-
-
-def _name(file: TreeFile) -> str:
-    return PurePosixPath(_path(file)).name
 
 
 @contextmanager

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, get_args
 
-from mbrparse.io.errors import BracketError, CorpusError, MbrparseError
+from mbrparse.io.errors import BracketError, MbrparseError
 from mbrparse.io.files import source_name
 from mbrparse.treebank.binarize import RIGHT_LINEAR, Binarization, binarize
 from mbrparse.treebank.categories import PENN, STRIP, Categories, LabelMap, categories
 from mbrparse.treebank.clean import UnaryPolicy, simplify, without_traces
-from mbrparse.treebank.corpora import SourceTree, read_corpus
+from mbrparse.treebank.corpora import SourceTree, no_trees, read_corpus
 from mbrparse.treebank.heads import choose_heads
 from mbrparse.treebank.known_corpora import known_corpus
 from mbrparse.treebank.styles import Leaves
@@ -47,10 +47,8 @@ class Sanity:
             if children:
                 self.constituents += 1
                 self.unary += len(children) == 1
-                if len(children) == 2 and all(
-                    child.word is None and not child.children for child in children
-                ):
-                    self.in_pairs += 2
+                bare = [child for child in children if child.is_leaf and child.word is None]
+                self.in_pairs += 2 * (len(children) == len(bare) == 2)
             else:
                 word = node.label if node.word is None else node.word
                 self.words += 1
@@ -154,11 +152,7 @@ class PreparationStatistics:
     def check(self) -> None:
         """Raise CorpusError if nothing was there to read."""
         if self.read == 0:
-            raise CorpusError(
-                "no trees in the input",
-                source=self.source,
-                remedy="trees are written in brackets: (S (NP ...) ...)",
-            )
+            raise no_trees(self.source)
 
     def notes(self) -> list[str]:
         """What was removed from the trees, and warnings about unusual figures: lines for people."""

@@ -64,34 +64,20 @@ def split_random(count: int, test: int, seed: int) -> Split:
     return Split([i for i in range(count) if i not in drawn], sorted(drawn))
 
 
-def mean_length(lengths: Sequence[int], part: Sequence[int]) -> float:
-    """The mean of a part's lengths; of nothing, nan.
+def length_note(lengths: Sequence[int], split: Split) -> str | None:
+    """A warning in one line where the parts are no two samples of one text; None otherwise.
 
-    >>> mean_length([3, 4, 6], [1, 2])
-    5.0
-    """
-    return sum(lengths[place] for place in part) / len(part) if part else math.nan
+    They are not where their mean lengths differ by half a standard deviation: in a corpus sorted by length
+    the last tenth is more than one away. Parts of fewer than 30 may differ.
 
-
-def differ_in_length(lengths: Sequence[int], split: Split) -> bool:
-    """Whether the parts are no two samples of one text: half a standard deviation between their means.
-
-    In a corpus sorted by length the last tenth is more than one away. Parts of fewer than 30 may differ.
-
-    >>> differ_in_length(range(300), split_last(300, 30)), differ_in_length([4, 5] * 150, split_last(300, 30))
-    (True, False)
+    >>> length_note(range(300), split_last(300, 30))[:51], length_note([4, 5] * 150, split_last(300, 30))
+    ('warning: test sentences have 284.5 words, training ', None)
     """
     if min(len(split.train), len(split.test)) < _FEW:
-        return False
-    between = mean_length(lengths, split.test) - mean_length(lengths, split.train)
-    return abs(between) > statistics.pstdev(lengths) / 2
-
-
-def length_note(lengths: Sequence[int], split: Split) -> str | None:
-    """What to say of parts that ``differ_in_length``, in one line; None of others."""
-    if not differ_in_length(lengths, split):
         return None
-    train, test = (mean_length(lengths, part) for part in split)
+    train, test = (sum(lengths[place] for place in part) / len(part) for part in split)
+    if abs(test - train) <= statistics.pstdev(lengths) / 2:
+        return None
     return (
         f"warning: test sentences have {test:.1f} words, training sentences {train:.1f}: if the corpus is "
         "sorted, draw the test part at random (--seed)"

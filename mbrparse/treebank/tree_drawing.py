@@ -1,6 +1,6 @@
 """Drawn trees: the layout of their parts, and SVG images of them.
 
-Terminals stand in one row at the bottom, branches have right angles. Units are ems of the text, x to the
+Terminals are in one row at the bottom, branches have right angles. Units are ems of the text, x to the
 right and y downwards from the upper left corner. Widths of text are guessed, since the viewer chooses the
 font: wide enough for common ones. ``tree_png`` paints the same layout as PNG.
 """
@@ -24,7 +24,7 @@ _NO_XML = re.compile("[\ufffe\uffff]")
 
 
 class Node(Protocol):
-    """What is drawn of a node of a tree."""
+    """A node of a tree, as it is drawn."""
 
     @property
     def label(self) -> str: ...
@@ -42,7 +42,7 @@ class Node(Protocol):
 
 
 class Text(NamedTuple):
-    """A text around the point where its middle is; ``marked`` ones stand out, ``bold`` ones are headings."""
+    """A text around its middle; ``marked`` ones are coloured, ``bold`` ones are headings."""
 
     x: float
     y: float
@@ -70,27 +70,38 @@ class Picture(NamedTuple):
 
 
 def lay_out(tree: Node, marks: Collection[int] = (), mark: str = "") -> Picture:
-    """A tree; ``mark`` stands behind the labels of the constituents with these preorder numbers (from 0,
-    terminals not counted).
+    """Lay out a tree.
+
+    ``mark`` is added to the labels of the constituents with the preorder numbers ``marks`` (from 0, terminals
+    not counted).
     """
     nodes = list(tree.preorder())
-    shown = _labels(nodes, marks, mark)
+    number = sum(not node.is_leaf for node in nodes)
+    shown = [(printable(node.label), False) for node in nodes]
+    children: list[list[int]] = [[] for _ in nodes]
     heights, widths = [0] * len(nodes), [0.0] * len(nodes)
-    children = _children(nodes)
-    for place in reversed(range(len(nodes))):
-        own = (shown[place][0], printable(nodes[place].word or "") if nodes[place].is_leaf else "")
+    waiting: list[int] = []  # places of nodes without their parents, the leftmost last
+    for place, node in reversed(list(enumerate(nodes))):
+        children[place] = [waiting.pop() for _ in node.children]
+        waiting.append(place)
+        number -= not node.is_leaf
+        if not node.is_leaf and number in marks:
+            shown[place] = (printable(node.label) + mark, True)
+        own = (shown[place][0], printable(node.word or "") if node.is_leaf else "")
         below = sum(widths[child] for child in children[place])
         widths[place] = max(below, _GAP + max(map(width_of, own)))
         heights[place] = max((heights[child] + 1 for child in children[place]), default=0)
     words = any(node.is_leaf and node.word is not None for node in nodes)
     bottom = _MARGIN + 0.5 + _LEVEL * heights[0] + (_WORD if words else 0.0)
+    tops = [
+        # A bare terminal is drawn among the words.
+        bottom if node.is_leaf and node.word is None else _MARGIN + 0.5 + _LEVEL * (heights[0] - height)
+        for node, height in zip(nodes, heights, strict=True)
+    ]
     picture = Picture(widths[0] + 2 * _MARGIN, bottom + 0.5 + _MARGIN, [], [])
     left = [_MARGIN] * len(nodes)
     for place, node in enumerate(nodes):
-        x = left[place] + widths[place] / 2
-        y = _MARGIN + 0.5 + _LEVEL * (heights[0] - heights[place])
-        if node.is_leaf and node.word is None:  # a bare terminal stands among the words
-            y = bottom
+        x, y = left[place] + widths[place] / 2, tops[place]
         picture.texts.append(Text(x, y, *shown[place]))
         if node.is_leaf and node.word is not None:
             picture.texts.append(Text(x, bottom, printable(node.word)))
@@ -102,9 +113,7 @@ def lay_out(tree: Node, marks: Collection[int] = (), mark: str = "") -> Picture:
             left[child] = begin
             feet.append(begin + widths[child] / 2)
             begin += widths[child]
-            bare = nodes[child].is_leaf and nodes[child].word is None
-            top = bottom if bare else _MARGIN + 0.5 + _LEVEL * (heights[0] - heights[child])
-            picture.branches.append(Branch(feet[-1], bar, feet[-1], top - _ABOVE))
+            picture.branches.append(Branch(feet[-1], bar, feet[-1], tops[child] - _ABOVE))
         picture.branches.append(Branch(x, y + _ABOVE, x, bar))
         picture.branches.append(Branch(feet[0], bar, feet[-1], bar))
     return picture
@@ -133,7 +142,7 @@ def stacked(pictures: Iterable[Picture]) -> Picture:
 
 
 def levels(tree: Node) -> int:
-    """How many constituents stand above each other."""
+    """The depth of a tree in constituents."""
     most, waiting = 0, [(tree, 0)]
     while waiting:
         node, above = waiting.pop()
@@ -162,30 +171,7 @@ def _width(character: str) -> float:
     return 0.78 if character.isupper() or character in "mw@%&_" else 0.6
 
 
-def _labels(nodes: Sequence[Node], marks: Collection[int], mark: str) -> list[tuple[str, bool]]:
-    """What is shown of each node's label, and whether it is marked."""
-    shown, number = [], 0
-    for node in nodes:
-        marked = not node.is_leaf and number in marks
-        number += not node.is_leaf
-        shown.append((printable(node.label) + (mark if marked else ""), marked))
-    return shown
-
-
-def _children(nodes: Sequence[Node]) -> list[list[int]]:
-    """The places of each node's children among the nodes in preorder."""
-    children: list[list[int]] = [[] for _ in nodes]
-    open_nodes: list[int] = []
-    for place in range(len(nodes)):
-        while open_nodes and len(children[open_nodes[-1]]) == len(nodes[open_nodes[-1]].children):
-            open_nodes.pop()
-        if open_nodes:
-            children[open_nodes[-1]].append(place)
-        open_nodes.append(place)
-    return children
-
-
-#: Levels of constituents; what is deeper is no picture for people, and nltk runs out of stack.
+#: The most levels of constituents that are drawn: nltk runs out of stack in deeper trees.
 MAX_DEPTH = 200
 
 #: Of marked texts.
