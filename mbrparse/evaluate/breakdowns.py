@@ -1,6 +1,6 @@
 """Breakdowns of a comparison: by sentence length, label, depth, width, attachment, and labels confused.
 
-Conventions: lengths are terminals (EVALB's Len. under EVALB), in buckets of ten up to 40; recall goes by the
+Conventions: lengths are terminals (EVALB's Len. under EVALB), in buckets of ten up to 40; recall is by the
 gold's label, depth or width, precision by the guess's; a sentence that a set of criteria leaves out is left
 out here too. Tables are flat, one row for each file and bucket, label or confusion.
 """
@@ -33,7 +33,7 @@ By = Literal["length", "label", "confusions", "depth", "width", "attachment"]
 #: Those that mean nothing where labels are not compared.
 OF_LABELS: tuple[By, ...] = ("confusions", "attachment")
 
-#: How many confusions people see of each file; programs get all.
+#: The confusions of each file that are printed; CSV and JSON have all.
 SHOWN = 20
 
 _BUCKETS = ((1, 10), (11, 20), (21, 30), (31, 40), (41, None))
@@ -46,12 +46,14 @@ class Breakdown(NamedTuple):
     table: Columns
     rates: tuple[Criterion, ...]
     names: int  #: how many columns are names
-    shown: int | None = None  #: how many rows of each file people see
-    cells: Callable[[], list[list[Cell]]] | None = None  #: what they see, where that is less than the table
+    shown: int | None = None  #: how many rows of each file are printed
+    cells: Callable[[], list[list[Cell]]] | None = (
+        None  #: the printed cells, where they are not those of the table
+    )
 
     @property
     def key(self) -> str:
-        """What it is called in JSON, and among an evaluation's frames."""
+        """Its name in JSON, and among an evaluation's frames."""
         return self.title.lower().replace(" ", "_")
 
 
@@ -112,13 +114,13 @@ def confusions(tallies: Mapping[str, LabelTally]) -> Breakdown:
 
 
 class Tables(NamedTuple):
-    """A breakdown: what it sums up over each parser's sentences, and the tables that it makes of that."""
+    """A breakdown: its tally of each parser's sentences, and the tables made of the tallies."""
 
     tally: Callable[[], Tally]
     make: Callable[[Mapping[str, Any]], list[Breakdown]]
 
 
-#: All but the one by length, which goes by the table of counts.
+#: All but the one by length, which uses the table of counts.
 TABLES: dict[By, Tables] = {
     "label": Tables(LabelTally, lambda tallies: [by_key("label", tallies), confusions(tallies)]),
     "confusions": Tables(LabelTally, lambda tallies: [confusions(tallies)]),

@@ -78,7 +78,7 @@ def compare(
             as it is.
         criteria: "paper": those of the profile's source (Goodman's (1996) five) and the coverage, "all" there
             are, or some, themselves or by name; "leaf_ancestor" and "tagging_accuracy" are there only by
-            name. With the coverage stands how many fell back, where the parses know it.
+            name. The coverage comes with the share that fell back, where the parses know it.
         average: Sums over sums, or the mean of the sentences' rates.
         by: A breakdown instead of the table: by sentence "length", by constituents' "label", "depth" or
             "width", by "attachment", or "confusions" of labels.
@@ -241,7 +241,7 @@ def _numbered(system: str, runs: Sequence[Sequence[Tree | None]]) -> list[TreeSo
 def chosen_criteria(
     wanted: Literal["paper", "all"] | Sequence[Criterion | str], profile: Profile
 ) -> tuple[Criterion, ...]:
-    """The criteria that were asked for; raises MbrparseError for none, or one that is not the profile's."""
+    """The criteria by name or kind; raises MbrparseError for none, or one that is not the profile's."""
     if isinstance(wanted, str):
         if wanted not in ("paper", "all"):
             raise MbrparseError(f"criteria are paper, all or a list, not {wanted!r}")

@@ -41,7 +41,7 @@ Rows: TypeAlias = Iterable[Sequence[Row]]
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Evaluation:
-    """What came out of a comparison; it prints as the command line's table.
+    """The results of a comparison; it prints as the command line's table.
 
     ``table`` is the table of counts (a row for each sentence and parser, parser after parser; see
     ``SentenceCounts``, ``EvalbCounts`` and ``SpanCounts``), from which all else is made.
@@ -49,7 +49,7 @@ class Evaluation:
 
     table: Columns
     summary: Summary
-    breakdowns: list[Breakdown]  #: none unless asked for with ``by``
+    breakdowns: list[Breakdown]  #: none without ``by``
     more: list[Breakdown]  #: all that ``frames`` holds
 
     @cached_property
@@ -64,14 +64,11 @@ class Evaluation:
 
     @cached_property
     def frames(self) -> dict[str, pd.DataFrame]:
-        """The tables of all breakdowns that were asked for: "by_label", "confusions", "by_length" and so on.
-
-        And "means" and "runs", where systems have several.
-        """
+        """The tables of all breakdowns ("by_label", "confusions" ...), and "means" and "runs" of systems."""
         return {part.key: part.table.to_frame() for part in self.more}
 
     def render(self, format: Format = "text") -> str:
-        """The table, or the breakdown that was asked for, in one of the formats, with its last line end."""
+        """The table, or the breakdown ``by``, in one of the formats, with its last line end."""
         if self.breakdowns:
             return render_breakdowns(self.breakdowns, self.summary.signature, format)
         return render(self.summary, format)
@@ -105,46 +102,34 @@ def evaluate(
     of one run. A scheduler's workers resample, if ``jobs``
     names one. Raises MbrparseError where the trees (or the names) do not allow it.
     """
-    systems = {source.name: [source] for source in parses}
-    for system, sources in (runs or {}).items():
-        if system in systems:
-            raise MbrparseError(
-                f"there are both parses and runs called {system!r}", remedy="give each system its own name"
-            )
-        if not sources:
-            raise MbrparseError(f"{system!r} has no runs", remedy="give the parses of one at least")
-        systems[system] = list(sources)
-    everything = [source for sources in systems.values() for source in sources]
-    names = [source.name for source in everything]
-    if not names:
-        raise MbrparseError("no parses to compare", remedy="give those of one parser at least")
-    twice = next((name for name, times in Counter(names).items() if times > 1), None)
-    if twice is not None:
-        raise MbrparseError(f"two parsers are called {twice!r}", remedy="give each its own name")
+    systems = _systems(parses, runs or {})
     baseline = next(iter(systems)) if settings.baseline is None else settings.baseline
     if baseline not in systems:
         raise MbrparseError(
             f"no parses are called {baseline!r}", remedy=f"the baseline is one of {', '.join(systems)}"
         )
+    everything = [source for sources in systems.values() for source in sources]
+    names = [source.name for source in everything]
     wanted = [*settings.frames, *([] if settings.by is None else [settings.by])]
     broken_down = Breakdowns(wanted, names, labelled=settings.labelled)
-    words = {name: WordTally() for name in names} if any(one in OF_WORDS for one in settings.criteria) else {}
+    criteria = settings.criteria
+    words = {name: WordTally() for name in names} if any(one in OF_WORDS for one in criteria) else {}
     all_tallies = {
         name: [*broken_down.of(name), *(more[name] for more in (words, tallies or {}) if name in more)]
         for name in names
     }
     counts = counts_table(progress(counted_rows(gold, everything, settings.how, log, all_tallies)))
     if isinstance(settings.how, Comparison) and settings.by in (None, "length"):
-        warn_of_nary(counts, settings.criteria, log)
+        warn_of_nary(counts, criteria, log)
     if words:
         counts = with_words(counts, words)
-    criteria = settings.criteria
     if fell_back is not None:
         counts = with_fallbacks(counts, fell_back, names)
         criteria = (*criteria, FELL_BACK)
     resamples = settings.resamples
     if resamples is None:
-        resamples = default_resamples(len(counts) // len(names))
+        # With many sentences resampling is slow, and p-values are clear.
+        resamples = 10_000 if len(counts) <= 10_000 * len(names) else 1_000
     tables = broken_down.tables(counts, criteria, settings.average)
     breakdowns = [] if settings.by is None else tables[settings.by]
     tested: Significance | None = None
@@ -164,6 +149,28 @@ def evaluate(
     )
     shown = [*of_runs, *(part for parts in tables.values() for part in parts)]
     return Evaluation(counts, summary, breakdowns, shown)
+
+
+def _systems(
+    parses: Sequence[TreeSource], runs: Mapping[str, Sequence[TreeSource]]
+) -> dict[str, list[TreeSource]]:
+    """The runs of each system, parses being systems of one run; raises MbrparseError where names clash."""
+    systems = {source.name: [source] for source in parses}
+    for system, sources in runs.items():
+        if system in systems:
+            raise MbrparseError(
+                f"there are both parses and runs called {system!r}", remedy="give each system its own name"
+            )
+        if not sources:
+            raise MbrparseError(f"{system!r} has no runs", remedy="give the parses of one at least")
+        systems[system] = list(sources)
+    if not systems:
+        raise MbrparseError("no parses to compare", remedy="give those of one parser at least")
+    names = [source.name for sources in (parses, *runs.values()) for source in sources]
+    twice = next((name for name, times in Counter(names).items() if times > 1), None)
+    if twice is not None:
+        raise MbrparseError(f"two parsers are called {twice!r}", remedy="give each its own name")
+    return systems
 
 
 def evaluate_files(
@@ -193,8 +200,3 @@ def file_sources(
     """A gold file and parse files under their names; of a file of candidates, two (``sources_of``)."""
     form = settings.how.form if isinstance(settings.how, Comparison) else "original"
     return gold_file(gold, encoding), sources_of(parses, gold, settings.criterion, form, encoding)
-
-
-def default_resamples(sentences: int) -> int:
-    """10,000, but 1,000 where sentences are so many that p-values are clear, and resampling slow."""
-    return 10_000 if sentences <= 10_000 else 1_000

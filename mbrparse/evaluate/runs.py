@@ -104,7 +104,7 @@ class Runs:
         return {"runs": several, "significance": tested}
 
     def tables(self, shown: Criterion | None) -> list[Breakdown]:
-        """The runs by every criterion (people see those by ``shown``, or all), and the means alone."""
+        """The runs by every criterion (printed: by ``shown``, or all), and the means alone."""
         tested = [place for place, criterion in enumerate(self.criteria) if not criterion.context]
         lower = np.array([criterion.lower_is_better for criterion in self.criteria])
         least = self._of_systems(lambda rates: rates.min(axis=0))

@@ -13,13 +13,13 @@ from mbrparse.evaluate.tables.criteria import Average, Criterion
 from mbrparse.evaluate.trees.gold import Comparison
 from mbrparse.io.errors import MbrparseError
 
-#: The criteria of differences between parsers, unless another is asked for.
+#: The default criteria of differences between parsers.
 USUAL = ("labelled_recall", "bracketing_f")
 
 
 @dataclass(frozen=True)
 class Settings:
-    """How trees are compared, and what is made of it.
+    """How trees are compared, averaged and tested.
 
     With several parsers and ``resamples``, differences between them are tested. Raises
     MbrparseError at values that mean nothing.
@@ -30,12 +30,12 @@ class Settings:
     average: Average = "pooled"
     by: By | None = None
     baseline: str | None = None  #: default: the first of the parsers
-    resamples: int | None = None  #: default: see ``default_resamples``
+    resamples: int | None = None  #: default: 10,000; with more sentences 1,000
     seed: int = 0
     criterion: str | None = None  #: of differences between parsers; default: see ``shown_criterion``
     everything: bool = False  #: show the differences by all criteria, and the p-values of all pairs
     frames: tuple[By, ...] = ()  #: breakdowns that are there beside the table
-    profile: str | None = None  #: the name of the profile that was asked for, for the signature
+    profile: str | None = None  #: the name of the profile if one was given, for the signature
 
     def __post_init__(self) -> None:
         if self.average not in get_args(Average):
@@ -72,7 +72,7 @@ class Settings:
         return not isinstance(self.how, SpanConventions)
 
     def signature(self) -> dict[str, str]:
-        """What a table's signature says of how constituents are compared."""
+        """The part of a table's signature that says how constituents are compared."""
         profile = {} if self.profile is None else {"profile": self.profile}
         return {**profile, **self.how.signature()}
 
@@ -83,7 +83,7 @@ class Settings:
     def shown_criterion(self) -> Criterion | None:
         """The criterion of the differences that are shown; None: all criteria.
 
-        Unless one was asked for, the first of ``USUAL`` that there is, or the first of all.
+        The default is the first of ``USUAL`` that there is, or the first of all.
         """
         tested = self.tested()
         if self.everything or not tested:

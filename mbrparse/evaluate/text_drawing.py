@@ -12,7 +12,7 @@ from mbrparse.io.errors import visible
 from mbrparse.treebank.tree import Tree
 from mbrparse.treebank.tree_drawing import levels
 
-# In nltk's drawing the mark is one word with its label, told from a word "*" beside it.
+# In nltk's drawing the mark is one word with its label, distinct from a word "*" beside it.
 _TEXT_MARK = MARK.replace(" ", "\u00a0")
 _MARKED_LABEL = re.compile(rf"([^ \n]*){re.escape(_TEXT_MARK)}")
 _IN_RED = "\x1b[31;1m{}\x1b[0m"
@@ -82,7 +82,7 @@ def _folded(lines: list[str], width: int | None) -> list[str]:
     while begin < wide:
         end = _cut(lines, begin, width) if wide - begin > width else wide
         strip = [line[begin:end].rstrip(" ") for line in lines]
-        while not strip[0]:  # of a part that stands lower
+        while not strip[0]:  # of a lower part of the tree
             del strip[0]
         folded += [*(["." * width] if folded else []), *strip]
         begin = end

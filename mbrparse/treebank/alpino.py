@@ -1,10 +1,10 @@
 """Alpino's style (Dutch): XML of dependency trees whose nodes say which words they cover.
 
-Words are put in the order of the sentence. A constituent may then have gaps; what lies beyond one is
+Words are put in the order of the sentence. A constituent may then have gaps; what is beyond one is
 **raised**: of a constituent's contiguous parts the one with its head (``rel="hd"``; else the longest, of
 equals the first) stays, the children in other parts become its parent's, and so on up, until nothing
 crosses. Punctuation, all of which hangs from the top, would make gaps of its own: it is put back into the
-lowest constituent with words on both sides of it. A node with an index and no word stands for another
+lowest constituent with words on both sides of it. A node with an index and no word refers to another
 constituent, and is left out.
 """
 
@@ -89,7 +89,7 @@ def _tree(text: str, reading: Reading) -> Tree:
 
 
 def _with_marks(tree: Tree, between: dict[int, list[Tree]], words: int, reading: Reading) -> Tree:
-    """The tree with marks of punctuation, which are given by how many words stand before them."""
+    """The tree with marks of punctuation, given by the number of words before them."""
     place = 0
 
     def leaf(node: Tree) -> Tree:

@@ -24,7 +24,7 @@ Cut = Callable[[int, int], int]
 
 
 class Labels(NamedTuple):
-    """What constituents are called."""
+    """The labels of constituents."""
 
     root: str = "X"
     below: str = "X"

@@ -120,7 +120,7 @@ def binarize(
     found = _constituents(tree, how)
     if how.heads is not None:
         _set_choices(found, choose_heads(tree, how.heads.rules) if choices is None else choices)
-    # Parents stand before their children: backwards, a constituent's children are on top of those built,
+    # Parents come before their children: backwards, a constituent's children are on top of those built,
     # the first on the very top.
     built: list[_Built] = []
     for node in reversed(found):
@@ -132,7 +132,7 @@ def binarize(
 def debinarize(tree: Tree) -> Tree:
     """Splice continuations out, drop annotations, expand joined chains.
 
-    The exact inverse of ``binarize``; on other trees (a parser's) continuations may stand anywhere,
+    The exact inverse of ``binarize``; on other trees (a parser's) continuations may be anywhere,
     and a root that is one gets its base label.
 
     >>> from mbrparse.treebank.brackets import read_tree

@@ -1,7 +1,7 @@
 """Reading trees from brackets, and writing them, one tree a line.
 
 Conventions: Penn-style brackets, one tree a line or indented over several, with or without an empty
-outer bracket. ``(())``, and in a file of one tree a line an empty line too, stands for a sentence
+outer bracket. ``(())``, and in a file of one tree a line an empty line too, is a sentence
 without a parse. White space is blanks, tabs and line ends (a carriage return at the edge of a token
 belongs to one): whatever else some call white space (U+3000, no-break spaces, form feeds, U+0085 ...)
 is part of the label or word that holds it. Between trees, a line that begins with ``#`` is a comment.
@@ -27,7 +27,7 @@ _TOKEN = re.compile(
     r"|(\)|\(?[^ \t\n()]*)"  # or: ), an opening bracket with its label, a word
 )
 _EDGE = re.compile(r"(?<![^ \t\n()])\r+|\r+(?![^ \t\n()])")
-# Between trees these may stand, as at the ends of pages.
+# Allowed between trees, as at the ends of pages.
 _BETWEEN = "\f\v"
 
 
@@ -48,7 +48,7 @@ def read_trees(
 ) -> Iterator[ReadTree]:
     """Yield the trees of bracketed text, whose first line has the number ``first_line``.
 
-    A constituent without children is malformed, or with ``childless`` left out: that is told its label.
+    A constituent without children is malformed, or with ``childless`` left out and its label passed to that.
 
     A malformed tree raises BracketError, or is passed to ``on_error`` and left out: reading then goes
     on at the next line that begins with a bracket.
@@ -122,7 +122,7 @@ def read_tree_file(
 def read_parse_file(path: str | Path, encoding: str = "utf-8") -> Iterator[ReadTree]:
     """Yield a parser's output: as ``read_tree_file``, but an empty line is an empty parse.
 
-    That holds from the beginning of the file for as long as each tree stands on one line.
+    That holds from the beginning of the file for as long as each tree is on one line.
     """
     source = source_name(path)
     reader = _Reader(source)
@@ -188,7 +188,7 @@ class _Reader:
         return len(self.labels)
 
     def feed(self, number: int, line: str) -> list[ReadTree]:
-        """Take one line in; return the trees that end on it."""
+        """Read one line; return the trees that end on it."""
         if self.labels:
             self._go_on(number, line)
         elif is_comment(line):
@@ -235,7 +235,7 @@ class _Reader:
         return found
 
     def passed_by(self, number: int, line: str) -> None:
-        """Take note of a line that held one tree, which another has read."""
+        """Record a line with one tree that was read elsewhere."""
         self._begin(number, line)
         self.since.append((number, line))
         self.one_a_line = True
@@ -248,7 +248,7 @@ class _Reader:
             raise self.unclosed()
 
     def _begin(self, number: int, line: str) -> None:
-        """Take note of a line on which no bracket is open: it may go on with a tree that ended too early."""
+        """Record a line on which no bracket is open: it may continue a tree that ended too early."""
         self.began = number
         self.since.clear()
         rest = line.lstrip(" \t")

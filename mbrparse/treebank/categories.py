@@ -1,11 +1,11 @@
-"""What a treebank's labels say: a category, functions before or after it, and new names from a file.
+"""The parts of a treebank's labels: a category, functions before or after it, and new names from a file.
 
 The Penn Treebank writes ``NP-SBJ=1``, the functions behind the category; Floresta ``SUBJ+np``, the function
 before it, on tags too; others use other separators. A **convention** is written ``after:-=`` (what begins at
 the first of these characters is function) or ``before:+`` (what ends at the first of them is).
 
-A **label map** is a file with an old label and its new one on each line. In the old one ``*`` stands for any
-characters and ``?`` for one; ``*`` in the new one is what the old one's first, second ... ``*`` stood for.
+A **label map** is a file with an old label and its new one on each line. In the old one ``*`` matches any
+characters and ``?`` one; ``*`` in the new one is what the old one's first, second ... ``*`` matched.
 ``\\`` before a character takes its meaning away. The first line that fits decides. Empty lines and lines
 that begin with ``#`` are passed over.
 """
@@ -90,7 +90,7 @@ PENN = "after:-="
 class Categories:
     """How labels are read. With ``keep`` functions stay; ``label_map`` gives categories and tags new names.
 
-    The map is asked for the label as it stands first, then for its category.
+    The map is applied to the whole label first, then to its category.
     """
 
     separators: str = "-="
@@ -104,7 +104,7 @@ class Categories:
         return self.keep and self.label_map is None
 
     def category(self, label: str) -> str:
-        """What a constituent's label is worked with as.
+        """The category of a constituent's label.
 
         >>> Categories().category("NP-SBJ=1"), Categories("+", before=True).category("SUBJ+np")
         ('NP', 'np')
@@ -133,7 +133,7 @@ class Categories:
         return replace(self, keep=False)
 
     def _parts(self, label: str) -> tuple[str, str, str]:
-        """What stands before the category, with its separator; the category; what stands after it."""
+        """The part before the category, with its separator; the category; the part after it."""
         match = _one_of(self.separators).search(label)
         if match is None or match.start() == 0:  # -LRB- is a category
             return "", label, ""
@@ -156,7 +156,7 @@ PENN_CATEGORIES = Categories()
 
 
 def categories(functions: str, convention: str = PENN, label_map: LabelMap | None = None) -> Categories:
-    """How labels are read: ``strip`` and ``keep`` go by a corpus's convention, others are one themselves.
+    """How labels are read: ``strip`` and ``keep`` use a corpus's convention, others are one themselves.
 
     Raises MbrparseError where ``functions`` is none of this.
 

@@ -50,7 +50,7 @@ STYLES: dict[StyleName, Style] = {
 
 
 class SourceTree(NamedTuple):
-    """A tree and where it stands."""
+    """A tree, and its file and line."""
 
     source: str
     line: int

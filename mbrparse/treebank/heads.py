@@ -90,7 +90,7 @@ def find_head(table: HeadRules, parent: str, children: tuple[str, ...]) -> int:
     """The position of the head among the children of a constituent; labels without function tags.
 
     Where no rule finds one, the head is the first child that is no punctuation, scanned from the side
-    of the label's last rule, or from the left where it has none. Where a conjunction stands right
+    of the label's last rule, or from the left where it has none. Where a conjunction is right
     before the head, the head is the child before that, punctuation skipped.
 
     >>> table = HeadRules({"NP": (HeadRule("right", ("NN",)),)})

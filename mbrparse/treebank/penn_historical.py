@@ -1,8 +1,8 @@
 """The Penn-Helsinki style: the parsed corpora of historical English, IcePaHC, and similar ones.
 
 A token of the text is a wrapper around its tree and ``(ID ...)``. Codes of the edition and comments
-(``(CODE <P_12>)``, ``(CODE {COM:...})``, ``(CODE *XXX*)``) stand anywhere in the tree. Empty elements
-stand under ordinary labels: ``0``, ``*``, ``*-1``, ``*T*-1``, ``*ICH*-2``, ``*con*``, ``*pro*`` ... A leaf of
+(``(CODE <P_12>)``, ``(CODE {COM:...})``, ``(CODE *XXX*)``) may be anywhere in the tree. Empty elements
+have ordinary labels: ``0``, ``*``, ``*-1``, ``*T*-1``, ``*ICH*-2``, ``*con*``, ``*pro*`` ... A leaf of
 IcePaHC is ``word-lemma``; the deep format writes ``(N (ORTHO word) (LEMMA lemma))``. The two halves of a
 split word end and begin with ``$``, and stay so.
 """
@@ -25,7 +25,7 @@ ROOT = "ROOT"
 # *T*-1, *con*-D, *ICH*-2, *-1, *; 0. An asterisk that begins a word (a conjecture) is none of them.
 _EMPTY = re.compile(r"\*[A-Za-z]*\*[-=\w]*|\*(?:[-=]\d+)?|0")
 _KIND = re.compile(r"\*[^*]*\*|\*")
-# Codes that stand in the place of a word, or inside one: <P_12>, {COM:sic}, <heading>, </paren>.
+# Codes in the place of a word, or inside one: <P_12>, {COM:sic}, <heading>, </paren>.
 _CODE = re.compile(r"\{[A-Za-z]+:[^{}]*\}|<[A-Z]+_[^<>]*>|</?(?:heading|font|paren|note|i|b|sup|sub)>")
 # Characters by their names, <dash>, <dash/> or </dash>.
 _TEXT_OF_CODE = {
@@ -60,7 +60,7 @@ def read_penn_historical(lines: Iterable[str], source: str, reading: Reading) ->
 
 
 def read_icepahc(lines: Iterable[str], source: str, reading: Reading) -> Iterator[ReadTree]:
-    """The same where leaves are ``word-lemma``: the word alone, where nothing else is asked for."""
+    """The same where leaves are ``word-lemma``: the word alone, unless ``reading.leaves`` says otherwise."""
     return read_penn_historical(lines, source, replace(reading, leaves=reading.leaves or "word"))
 
 
@@ -93,7 +93,7 @@ def _without_comments(lines: Iterable[str]) -> Iterator[str]:
 
 
 def _text(tree: Tree, reading: Reading) -> Tree | None:
-    """What is left of a token when all that is no text is gone."""
+    """The tree of a token without everything that is no text; None if nothing is left."""
     removed, leaves = reading.removed, reading.leaves
 
     def leaf(node: Tree) -> Tree | None:

@@ -106,8 +106,8 @@ LONGER = "longer than"
 class Preparation:
     """What is done to each tree of a corpus; ``max_length`` counts the cleaned tree's terminals.
 
-    ``unary="keep"`` keeps chains in the binarized tree too, whatever ``binarization`` says of them.
-    ``functions`` is strip, keep or a convention of ``categories``; strip goes by the corpus's own.
+    ``unary="keep"`` keeps chains in the binarized tree too, whatever ``binarization`` says.
+    ``functions`` is strip, keep or a convention of ``categories``; strip uses the corpus's own.
     """
 
     unary: UnaryPolicy = "top"

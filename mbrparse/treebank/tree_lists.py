@@ -37,7 +37,7 @@ def read_trees(
     on_error: OnError = "stop",
     statistics: PreparationStatistics | None = None,
 ) -> list[Tree]:
-    """Read a treebank, cleaned and binarized as ``mbrparse binarize`` does it, or as it stands.
+    """Read a treebank, cleaned and binarized as ``mbrparse binarize`` does, or as it is.
 
     Args:
         corpus: A file, "-", a folder, a zip, a glob, "nltk:NAME", "craft:PATH", "icepahc:PATH",
@@ -47,7 +47,7 @@ def read_trees(
             ``functions`` as well, and an empty parse is an error (see ``read_parses``).
         unary: Which label survives a singleton production over a constituent: "top" or "bottom", all of
             them joined to one ("join"), or every production stays ("keep").
-        functions: "strip" cuts labels as the corpus asks for it, in files at the first - or =; "keep" leaves
+        functions: "strip" cuts labels by the corpus's convention, in files at the first - or =; "keep" leaves
             them whole; "after:-=" and "before:+" name the characters to cut at.
         label_map: A file of old and new labels, with wildcards (docs/treebanks.md).
         leaves: "word", "lemma" or "both", where the corpus gives lemmas.
@@ -121,7 +121,7 @@ def _refuse(source: str, line: int) -> None:
 def read_parses(path: str | Path, *, encoding: str = "utf-8") -> list[Tree | None]:
     """Read a parser's output as ``mbrparse evaluate`` does: a tree for each sentence, None without a parse.
 
-    "(())" is a sentence without a parse; so is an empty line where each tree stands on one line.
+    "(())" is a sentence without a parse; so is an empty line where each tree is on one line.
 
     Raises:
         BracketError, FileError: A tree or a file that cannot be read, with its line.
@@ -152,7 +152,7 @@ def split(
         The training part and the test part.
 
     Raises:
-        CorpusError: No sentences, fewer than asked for, or a share that is none.
+        CorpusError: No sentences, fewer than the test part, or a share that is none.
 
     >>> train, test = split(read_trees("embedded:flights"), 0.1)
     >>> len(train), len(test)

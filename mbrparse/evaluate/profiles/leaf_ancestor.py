@@ -30,7 +30,7 @@ class WordTally:
         self.correct_tags: list[int] = []
 
     def add(self, trees: ComparedTrees) -> None:
-        """Take a sentence in."""
+        """Add a sentence."""
         trees = debinarized(trees)
         words = len(trees.gold_tags)
         alike = 0.0
@@ -97,5 +97,5 @@ def _replacement(one: str | int, other: str | int) -> float:
 LEAF_ANCESTOR = ratio("leaf_ancestor", "leaf anc.", "lineages", "terminals")
 TAGGING = ratio("tagging_accuracy", "tags", "correct_tags", "terminals")
 
-#: Criteria of words, which ask for columns of their own in the table of counts.
+#: Criteria of words, which need columns of their own in the table of counts.
 OF_WORDS: tuple[Criterion, ...] = (LEAF_ANCESTOR, TAGGING)

@@ -23,12 +23,12 @@ How: TypeAlias = Comparison | EvalbParameters | SpanConventions
 
 @dataclass(frozen=True)
 class Profile:
-    """A way of counting: what counts, and the figures that are made of it."""
+    """A way of counting: what counts, and the criteria."""
 
     name: str
     source: str  #: the code or paper that it was read from
     how: How
-    criteria: tuple[Criterion, ...]  #: as the source prints them, the one it goes by first
+    criteria: tuple[Criterion, ...]  #: as the source prints them, the main one first
     more: tuple[Criterion, ...] = ()  #: what ``--all`` adds
     context: tuple[Criterion, ...] = (COVERAGE,)
     further: tuple[Criterion, ...] = ()  #: what is there only by name
@@ -108,9 +108,9 @@ PROFILES = {
 def chosen_profile(
     profile: Profile | str | None, comparison: Comparison = PAPER_FORM, evalb: EvalbParameters | None = None
 ) -> Profile:
-    """The profile that was asked for; without one Goodman's (in that form), or EVALB's by its parameters.
+    """The profile of this name; without one Goodman's (in that form), or EVALB's by its parameters.
 
-    Raises MbrparseError where what was asked for does not go together.
+    Raises MbrparseError where the arguments do not go together.
     """
     if evalb is not None and (profile is not None or comparison != PAPER_FORM):
         raise MbrparseError("a profile, form, unaries and crossing_reference mean nothing with evalb")

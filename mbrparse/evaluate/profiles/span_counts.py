@@ -141,7 +141,7 @@ _complete = tree(
 COMPLETE = replace(_complete, denominator=_counted)
 
 _matched, _gold, _guess = _with_whole("matched"), _with_whole("gold"), _with_whole("guess")
-#: What EVALB makes of the same spans and the whole sentences.
+#: EVALB's figures of the same spans and the whole sentences.
 WHOLE_F = Criterion(
     "whole_f", "EVALB F", lambda counts: 2 * _matched(counts), lambda counts: _gold(counts) + _guess(counts)
 )

@@ -35,7 +35,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Row:
-    """A row of figures, with the names that stand before them."""
+    """A row of figures, with the names before them."""
 
     names: list[str]
     figures: list[Figure]
@@ -47,7 +47,7 @@ class Table:
 
     headings: list[str]
     rows: list[Row]
-    more: list[Row] = field(default_factory=list)  #: shown when asked for
+    more: list[Row] = field(default_factory=list)  #: shown on request
     title: str = ""
 
 
@@ -61,7 +61,7 @@ def address(**state: object) -> str:
 
 
 def percent(rate: float) -> str:
-    """A rate as people see it; a dash where there is none."""
+    """A rate in per cent; a dash where there is none."""
     return "-" if math.isnan(rate) else f"{100 * rate:.2f}"
 
 

@@ -1,7 +1,7 @@
 """The errors of each tree, collected while an evaluation goes through the sentences.
 
-A tally that is fed with what the tables are made of, so that what a page marks and lists are the very matches
-that were counted. Constituents are those that count, as they are compared.
+A tally sees the same matches as the tables, so that a page marks and lists the very matches that were
+counted. Constituents are those that count, as they are compared.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from mbrparse.evaluate.tallies import (
 from mbrparse.evaluate.trees.gold import ComparedTrees, Comparison, crossing_reference
 from mbrparse.evaluate.trees.matches import Brackets, consistent, gap_owners
 
-#: What a constituent of a parse is; a number from 0 is the gold's label over its span, which it should have.
+#: Judgements of a constituent of a parse; a number from 0 is the gold's label over its span.
 RIGHT, EXTRA, CROSSING = -1, -2, -3
 
 
 def attachment_name(what: tuple[str, str]) -> str:
-    """What an attachment is called.
+    """The name of an attachment.
 
     >>> attachment_name(("PP", "VP")), attachment_name(("coordination", "NP"))
     ('PP below VP', 'coordination, NP')
@@ -37,7 +37,7 @@ def attachment_name(what: tuple[str, str]) -> str:
     return f"{kind} below {label}" if kind == PP else f"{kind}, {label}"
 
 
-#: By what errors are counted in groups, and what a group is called.
+#: The groups by which errors are counted, and their names.
 GROUPS: dict[By, Callable[[Any], str]] = {
     "label": str,
     "depth": depth_name,
@@ -83,7 +83,7 @@ class JudgedTrees:
         self.confused: defaultdict[tuple[str, str], list[tuple[int, int]]] = defaultdict(list)
 
     def add(self, trees: ComparedTrees) -> None:
-        """Take a sentence in."""
+        """Add a sentence."""
         sentence = len(self.trees)
         confused = confused_pairs(trees)
         self.trees.append(self.judged(trees, confused))
@@ -142,7 +142,7 @@ def _errors(trees: ComparedTrees) -> Iterator[tuple[By, str, int, int]]:
 
 
 class LabelNumbers:
-    """Numbers of labels, given out in the order in which they are asked for.
+    """Numbers of labels, in the order of their first use.
 
     >>> labels = LabelNumbers()
     >>> labels.number("S"), labels.number("NP"), labels.number("S"), labels.labels

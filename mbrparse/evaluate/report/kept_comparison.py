@@ -24,7 +24,7 @@ from mbrparse.treebank.tree import Tree
 
 
 class Shown(NamedTuple):
-    """A tree as it stands in its file.
+    """A tree as it is in its file.
 
     ``tags`` are None where no terminal has a word under it; ``nodes`` are label number, start and end of its
     constituents, one after the other, parents before children.
@@ -83,7 +83,7 @@ def _tree(line: str) -> Tree | None:
 
 @dataclass(frozen=True)
 class KeptComparison:
-    """What a page is made of; lists have one item for each sentence, the evaluation all frames.
+    """The data of a page; lists have one item for each sentence, the evaluation has all frames.
 
     ``judged`` are the trees as they were counted, by the parser's name, and only of ``counted`` sentences;
     ``exact`` says whether those are the trees that are shown.
@@ -154,7 +154,7 @@ def compare_sources(
 
 
 def _counted(result: Evaluation, names: Sequence[str]) -> dict[str, list[int]]:
-    """Some profiles leave sentences out, and say so in the table of counts."""
+    """The sentences that count, by parser: some profiles leave sentences out."""
     counts = result.table
     if "status" in counts:
         counts = counts.where(counts["status"] == 0)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def page_index(compared: KeptComparison, records: SentenceRecords, chunk: int) -> dict[str, Any]:
-    """The index, once all ``records`` are made; ``chunk`` is how many sentences lie in one.
+    """The index, once all ``records`` are made; ``chunk`` is the number of sentences in a block.
 
     =========  =================================================================================
     criteria   of each its words, and by parser the numbers of the columns it divides

@@ -52,7 +52,7 @@ _SCRIPTS = ("elements", "store", "state", "listing", "tree", "heat_map", "senten
 
 @dataclass(frozen=True)
 class ReportOptions:
-    """What a page is to say and show beside the comparison.
+    """The content of a page beside the comparison.
 
     ``about`` are names and texts of what was run (corpus, split, grammar); ``posteriors`` those of the
     sentences' spans, ``details`` files of ``parse --details``, one for all parses or one for each.
@@ -78,8 +78,8 @@ def write_report(
     """Compare trees, and write the page; returns the file to open.
 
     That is ``output`` if its name ends in .html, and there are not too many sentences for one file; else a
-    folder is written, ``output`` without that ending, and its ``index.html`` is the page. Files take their
-    places together when all are complete. Raises MbrparseError where the trees, the details or the
+    folder is written, ``output`` without that ending, and its ``index.html`` is the page. Files are
+    replaced together when all are complete. Raises MbrparseError where the trees, the details or the
     posteriors are not of the same sentences, FileError where nothing can be written.
     """
     compared = compare_sources(gold, parses, settings, log, progress, options.details, options.fell_back)
@@ -113,7 +113,7 @@ def _folder(output: Path, sentences: int) -> Path | None:
 
 
 def _write_folder(folder: Path, page: Iterator[str], blocks: Mapping[str, str]) -> None:
-    """The page and a script for each block; scripts of a page that stood here before are removed."""
+    """The page and a script for each block; scripts of an earlier page are removed."""
     remedy = "name a folder that is not there yet"
     if folder.is_file():
         raise FileError(

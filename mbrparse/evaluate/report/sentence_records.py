@@ -1,4 +1,4 @@
-"""What a page holds of each sentence, and the posteriors of its spans, from arrays.
+"""The records of a page: one for each sentence, with the posteriors of its spans.
 
 ========  =============================================================================================
 words     the gold's; null where they are the text of the sentence (``page_index.texts``) cut at its spaces
@@ -28,9 +28,9 @@ from mbrparse.evaluate.report.kept_comparison import KeptComparison
 from mbrparse.evaluate.report.page_plots import CalibrationBins
 from mbrparse.io.errors import InputMismatchError
 
-#: What is less probable is not drawn.
+#: Less probable spans are not drawn.
 THRESHOLD = 0.01
-#: Posteriors are written as so many parts of one.
+#: Posteriors are written as integers, in parts of one.
 PARTS = 100
 
 
@@ -100,7 +100,7 @@ _SHOWN = ("reason", "log_prob", "score", "posterior", "constituents", "labelled"
 
 
 class SentenceRecords:
-    """Makes the records; meanwhile the bins of each parser's calibration fill."""
+    """Makes the records, and fills the bins of each parser's calibration."""
 
     def __init__(self, compared: KeptComparison, posteriors: SpanArrays | None = None) -> None:
         self._compared = compared
@@ -171,7 +171,7 @@ class SentenceRecords:
         ]
 
     def _calibrate(self, name: str, judged: JudgedTree, expected: Expected) -> int:
-        """Take a sentence into the parser's bins; the number of its own, -1 where it is in none."""
+        """Add a sentence to the parser's bins; returns the number of its bin, -1 where it is in none."""
         spans = self._spans(judged)
         if sorted(spans) != sorted(expected.g):
             self.left_out[name] += 1

@@ -41,7 +41,7 @@ class Columns:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What the columns are called, in their order."""
+        """The names of the columns, in their order."""
         return tuple(self._columns)
 
     def __getitem__(self, name: str) -> Column:
@@ -71,7 +71,7 @@ class Columns:
         return Columns({**self._columns, name: column})
 
     def blocks(self) -> dict[str, slice]:
-        """Where the rows of each ``name`` stand, one after the other as they do in tables of counts."""
+        """The places of the rows of each ``name``, which in tables of counts follow each other."""
         blocks, start = {}, 0
         for name, rows in groupby(self["name"].tolist()):
             end = start + sum(1 for _ in rows)

@@ -24,7 +24,7 @@ _LATEX_SPECIAL = re.compile(r"[\\~^&%$#_{}<>]")
 
 
 class Cell(NamedTuple):
-    """What stands in a cell."""
+    """The text of a cell, and its mark."""
 
     text: str
     mark: str = ""
@@ -43,7 +43,7 @@ def grid_of(rows: Iterable[Iterable[object]]) -> list[list[Cell]]:
 
 
 def text_grid(grid: Grid, names: int = 1) -> list[str]:
-    """Lines of a grid whose first ``names`` columns are names; marks stand behind the figures.
+    """Lines of a grid whose first ``names`` columns are names; marks follow the figures.
 
     >>> text_grid([[Cell(""), Cell("F")], [Cell("a one"), Cell("50.00", "b")], [Cell("b two"), Cell("1.00")]])
     ['           F', 'a one  50.00 b', 'b two   1.00']

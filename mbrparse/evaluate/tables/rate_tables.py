@@ -1,9 +1,9 @@
 """Tables of rates, as text, Markdown, LaTeX, HTML, CSV or JSON.
 
 For people (text, Markdown, LaTeX, HTML) rates are per cent with two decimals, a rate that is not a number a
-dash; where significance was tested, letters behind a figure name the files that it beats, and below stand
-the differences by one criterion, or all intervals and p-values. For programs (CSV, JSON) rates are 0 to 1 in
-full, the summed counts beside them.
+dash; where significance was tested, letters behind a figure name the files that it beats, and the
+differences by one criterion, or all intervals and p-values, follow below. For programs (CSV, JSON) rates are
+0 to 1 in full, the summed counts beside them.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal
 
 from mbrparse.evaluate.tables.criteria import Average, Criterion, rates, totals
 from mbrparse.evaluate.tables.grids import LAYOUTS, Cell, Grid, PrintFormat
@@ -39,49 +39,33 @@ if TYPE_CHECKING:
 Format = Literal["text", "markdown", "latex", "html", "csv", "json"]
 
 
-class Conventions(Protocol):
-    """How constituents are compared: a profile's ``how``."""
-
-    def signature(self) -> dict[str, str]:
-        """Its part of a table's signature."""
-        ...
-
-
 @dataclass(frozen=True)
 class Summary:
-    """What a table shows; the rows of all parts are named alike and stand in the same order."""
+    """The content of a table; all parts have the same rows in the same order."""
 
     criteria: tuple[Criterion, ...]
     rates: Columns  #: 0 to 1 (or a number), a column for each criterion
     totals: Columns  #: the summed counts
     signature: str
     significance: Significance | None = None
-    shown: Criterion | None = (
-        None  #: the criterion of the differences below the table; None: all, and all pairs
-    )
+    #: the criterion of the differences below the table; None: all, and all pairs
+    shown: Criterion | None = None
 
 
 def summarize(
     counts: Columns,
     gold: str | Path,
-    how: Conventions | Mapping[str, str],
+    conventions: Mapping[str, str],
     criteria: Sequence[Criterion],
     average: Average = "pooled",
     significance: Significance | None = None,
     shown: Criterion | None = None,
 ) -> Summary:
-    """Sum a table of counts up; ``how`` is, or has, what its signature says of the comparison."""
-    conventions = how if isinstance(how, Mapping) else how.signature()
+    """Sum a table of counts up; ``conventions`` are the comparison's part of the signature."""
     found, sums = rates(counts, criteria, average), totals(counts)
     tested = None if significance is None else method(significance)
-    return Summary(
-        tuple(criteria),
-        found,
-        sums,
-        signature(gold, conventions, criteria, average, found, sums, tested),
-        significance,
-        shown,
-    )
+    text = signature(gold, conventions, criteria, average, found, sums, tested)
+    return Summary(tuple(criteria), found, sums, text, significance, shown)
 
 
 def render(summary: Summary, format: Format = "text") -> str:
@@ -95,7 +79,7 @@ def render(summary: Summary, format: Format = "text") -> str:
 
 
 def cells(summary: Summary) -> Grid:
-    """The table that people see, heading first: names (and letters for marks), then rates."""
+    """The printed table, heading first: names (and letters for marks), then rates."""
     found = summary.significance
     names = letters(found, len(summary.rates))
     heading = ["", *[""] * bool(found), *(criterion.heading for criterion in summary.criteria)]
@@ -179,7 +163,7 @@ def signature(
 
     ``conventions`` are how constituents are compared (and averaged, where criteria say that for themselves),
     ``resampled`` is how significance was found.
-    Criteria that are context stand with their rates, in per cent, as a range where these differ.
+    Criteria that are context are given with their rates, in per cent, as a range where these differ.
     """
     parts = {
         "criteria": ",".join(criterion.name for criterion in criteria if not criterion.context),

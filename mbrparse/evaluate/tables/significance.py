@@ -185,7 +185,7 @@ class Bootstrap:
         self.sentences = len(above)
 
     def draw(self, random: np.random.Generator, size: int) -> NDArray[np.int64]:
-        """Which sentences are taken, [resample, sentence]."""
+        """The numbers of the sentences drawn, [resample, sentence]."""
         return random.integers(0, self.sentences, size=(size, self.sentences))
 
     def found(self, drawn: NDArray[Any]) -> Floats:
@@ -230,10 +230,10 @@ class Randomization:
 def of_blocks(
     how: Bootstrap | Randomization, resamples: int, random: np.random.Generator, pool: Pool | None
 ) -> Iterator[Any]:
-    """Yield what is found of each block of resamples, in their order.
+    """Yield the results of each block of resamples, in their order.
 
-    A worker draws again what is drawn here, where it tells in what state the next block begins. Raises
-    WorkersError where workers die of it.
+    A remote worker draws its block itself, from the state of the generator; drawing it here too gives the
+    state for the next block. Raises WorkersError where workers die.
     """
     sizes = list(_blocks(resamples, how.sentences))
     if pool is None or not pool.remote:
@@ -256,7 +256,7 @@ def of_blocks(
 
 
 class _Redrawn:
-    """Blocks of resamples, in a worker."""
+    """Draws and evaluates a block of resamples, in a worker."""
 
     def __init__(self, how: Bootstrap | Randomization) -> None:
         self._how = how
@@ -272,7 +272,7 @@ def _weighted(weights: Floats, side: Floats) -> Floats:
 
 
 def _blocks(resamples: int, sentences: int) -> Iterator[int]:
-    """How many resamples to make at a time, so that memory stays bounded."""
+    """Sizes of blocks of resamples that keep memory bounded."""
     most = max(1, _CELLS // sentences)
     for done in range(0, resamples, most):
         yield min(most, resamples - done)

@@ -23,7 +23,7 @@ LEGEND = (
 
 
 def letters(found: Significance | None, files: int) -> list[str]:
-    """What each file is called in marks: a, b, ... z, then numbers in brackets; nothing without tests.
+    """The name of each file in marks: a, b, ... z, then numbers in brackets; empty without tests.
 
     >>> letters(None, 2)
     ['', '']
@@ -43,7 +43,7 @@ def mark(found: Significance | None, file: int, criterion: Criterion) -> str:
 
 
 def method(found: Significance) -> str:
-    """How it was done, for a signature."""
+    """The method of the tests, for a signature."""
     return f"bootstrap+randomization,resamples={found.resamples},seed={found.seed},level={LEVEL}"
 
 

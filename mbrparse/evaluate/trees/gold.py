@@ -29,8 +29,8 @@ from mbrparse.treebank.tree import Tree
 class ComparedTrees(NamedTuple):
     """The constituents of both that count, and the places of those that match, gold first.
 
-    The tags are those of the terminals that spans count; the parse's may be missing where nobody asks for
-    them. Of a sentence without a parse ``guess`` is empty, and so are its tags.
+    The tags are those of the terminals that spans count; the parse's may be missing where no tally
+    needs them. Of a sentence without a parse ``guess`` is empty, and so are its tags.
     """
 
     gold: Brackets
@@ -41,10 +41,10 @@ class ComparedTrees(NamedTuple):
 
 
 class Tally(Protocol):
-    """Something that is summed up over one parser's sentences."""
+    """Sums over one parser's sentences."""
 
     def add(self, trees: ComparedTrees) -> None:
-        """Take a sentence in."""
+        """Add a sentence."""
         ...
 
 
@@ -139,7 +139,7 @@ PAPER_FORM = Comparison()
 class GoldSentence:
     """A gold tree made ready for comparing.
 
-    Raises InputMismatchError where it is not in the form that was asked for.
+    Raises InputMismatchError where it is not in the form of the comparison.
     """
 
     def __init__(

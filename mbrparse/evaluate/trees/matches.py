@@ -5,7 +5,7 @@ Conventions: spans are 0-based and half-open; terminals are no constituents; a w
 
 The counts of Goodman 1996, section 2, for one sentence:
 
-* L (``labelled``): constituents of the guess that stand, label and all, in the correct tree;
+* L (``labelled``): constituents of the guess that are, with their label, in the correct tree;
 * B (``bracketed``): the same without the label;
 * C (``consistent``): constituents of the guess that no constituent of the reference crosses, where
   (s,t) crosses (q,r) iff s < q < t < r or q < s < r < t (half-open positions).
@@ -153,7 +153,7 @@ def consistent(spans: Sequence[Span], owners: Sequence[int]) -> int:
     A span crosses nothing iff it is the union of adjacent children of one node. That node is the
     owner of the positions between these children, and all other positions inside belong to nodes
     below it; so the smallest number inside is the node's, and an owner of either end that has a
-    larger number lies below the node and reaches over that end.
+    larger number is below the node and reaches over that end.
 
     >>> consistent([(0, 3), (1, 4), (1, 3)], gap_owners([(0, 4), (1, 4), (1, 3)], 4))
     2

@@ -187,7 +187,7 @@ def judge(compared: ObjectiveTable, parses: ObjectiveParses, resamples: int, see
     for average in dict.fromkeys(measure.average for measure in compared.measures):
         criteria = tuple(_of_average(compared.measures, average))
         tested = significance(counts, criteria, average, compared.objectives[0], resamples, seed)
-        summaries[average] = summarize(counts, parses.gold, how, criteria, average, tested)
+        summaries[average] = summarize(counts, parses.gold, how.signature(), criteria, average, tested)
     expected = expected_rates(compared.expected, compared.objectives, parses.details)
     return Judged(compared, counts, summaries, expected)
 

@@ -65,7 +65,7 @@ def judge(results: Results, resamples: int, seed: int) -> Judged:
         SentenceCounts._fields, [count for row in rows for count in _counts(row, results[row.model])]
     )
     tested = significance(counts, PAPER, "pooled", rows[0].name, resamples, seed)
-    summary = summarize(counts, "splits", PAPER_FORM, PAPER, "pooled", tested)
+    summary = summarize(counts, "splits", PAPER_FORM.signature(), PAPER, "pooled", tested)
     splits = [
         (row, number, result) for row in rows for number, result in enumerate(results[row.model], start=1)
     ]

@@ -88,7 +88,7 @@ def judge(steps: Steps, parsing: Parsing, how: EvalbParameters, resamples: int, 
         if not len(chosen):
             return None
         tested = significance(chosen, EVALB, "pooled", next(iter(ALGORITHMS)), resamples, seed)
-        return summarize(chosen, steps.gold, how, settings.criteria, significance=tested)
+        return summarize(chosen, steps.gold, how.signature(), settings.criteria, significance=tested)
 
     common = None
     if in_error.any():
