@@ -15,14 +15,7 @@ from pathlib import Path
 
 from mbrparse.evaluate.details_files import expectations
 from mbrparse.evaluate.evaluation import Rows
-from mbrparse.evaluate.report.figures import (
-    MEANINGS,
-    by_attachment,
-    by_group,
-    by_length,
-    confusions,
-    results,
-)
+from mbrparse.evaluate.report import figures
 from mbrparse.evaluate.report.kept_comparison import KeptComparison, compare_sources
 from mbrparse.evaluate.report.page_index import packed, packed_chunks, page_index, texts
 from mbrparse.evaluate.report.page_plots import calibration, differences
@@ -167,23 +160,23 @@ def _page(
     context = {
         "title": options.title or _title(compared),
         "facts": facts(compared, options.about),
-        "results": results(summary),
+        "results": figures.results(summary),
         "tested": summary.significance is not None,
         "legend": LEGEND,
         "meanings": [
-            (criterion.heading, MEANINGS[criterion.name])
+            (criterion.heading, figures.MEANINGS[criterion.name])
             for criterion in summary.criteria
-            if criterion.name in MEANINGS
+            if criterion.name in figures.MEANINGS
         ],
         "baseline": None if summary.significance is None else summary.significance.baseline,
         "differences": differences(summary),
         "told": shown,
-        "by_length": by_length(frames["by_length"], shown, names),
-        "by_label": by_group(frames["by_label"], "label", names, _LABELS_SHOWN),
-        "by_width": by_group(frames["by_width"], "width", names),
-        "by_depth": by_group(frames["by_depth"], "depth", names),
-        "by_attachment": by_attachment(frames["by_attachment"], names) if labelled else None,
-        "confusions": [confusions(frames["confusions"], name) for name in names] if labelled else None,
+        "by_length": figures.by_length(frames["by_length"], shown, names),
+        "by_label": figures.by_group(frames["by_label"], "label", names, _LABELS_SHOWN),
+        "by_width": figures.by_group(frames["by_width"], "width", names),
+        "by_depth": figures.by_group(frames["by_depth"], "depth", names),
+        "by_attachment": figures.by_attachment(frames["by_attachment"], names) if labelled else None,
+        "confusions": [figures.confusions(frames["confusions"], one) for one in names] if labelled else None,
         "calibrations": [
             calibration(name, records.by_sentence[name], records.by_constituent[name], records.left_out[name])
             for name in names
