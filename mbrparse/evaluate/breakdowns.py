@@ -130,33 +130,19 @@ TABLES: dict[By, Tables] = {
 }
 
 
-class Breakdowns:
-    """The breakdowns of an evaluation, from their tallies to their tables."""
+Tallies = dict[By, dict[str, Tally]]
 
-    def __init__(self, wanted: Iterable[By], names: Sequence[str], labelled: bool = True) -> None:
-        """``labelled``: whether labels are compared; where they are not, none are confused."""
-        self._wanted = list(dict.fromkeys(wanted))
-        self._labelled = labelled
-        self._tallies: dict[By, dict[str, Tally]] = {
-            by: {name: TABLES[by].tally() for name in names} for by in self._wanted if by in TABLES
-        }
 
-    def of(self, name: str) -> list[Tally]:
-        """The tallies of one parser's sentences."""
-        return [tallies[name] for tallies in self._tallies.values()]
+def new_tallies(wanted: Iterable[By], names: Sequence[str]) -> Tallies:
+    """The tallies of each breakdown, by the parsers' names; none by length."""
+    return {by: {name: TABLES[by].tally() for name in names} for by in wanted if by != "length"}
 
-    def tables(
-        self, counts: Columns, criteria: Sequence[Criterion], average: Average
-    ) -> dict[By, list[Breakdown]]:
-        """The tables of each breakdown; the first is the one that CSV holds."""
-        tables: dict[By, list[Breakdown]] = {}
-        for by in self._wanted:
-            if by == "length":
-                tables[by] = [by_length(counts, criteria, average)]
-            else:
-                made = TABLES[by].make(self._tallies[by])
-                tables[by] = [part for part in made if self._labelled or part.key not in OF_LABELS]
-        return tables
+
+def tables_of(
+    by: By, tallies: Tallies, counts: Columns, criteria: Sequence[Criterion], average: Average
+) -> list[Breakdown]:
+    """The tables of a breakdown; the first is the one that CSV holds."""
+    return [by_length(counts, criteria, average)] if by == "length" else TABLES[by].make(tallies[by])
 
 
 def render_breakdowns(breakdowns: Sequence[Breakdown], signature: str, format: Format) -> str:

@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from mbrparse.evaluate.breakdowns import Breakdown, Breakdowns, render_breakdowns
+from mbrparse.evaluate.breakdowns import OF_LABELS, Breakdown, new_tallies, render_breakdowns, tables_of
 from mbrparse.evaluate.details_files import read_fallbacks
 from mbrparse.evaluate.profiles.counts import counts_table
 from mbrparse.evaluate.profiles.leaf_ancestor import OF_WORDS, WordTally
@@ -93,14 +93,15 @@ def evaluate(
     runs: Mapping[str, Sequence[TreeSource]] | None = None,
     jobs: Jobs = 1,
 ) -> Evaluation:
-    """Compare trees; ``log`` is called with notes for the user (EVALB's messages, one line each),
-    ``progress`` sees the rows.
+    """Compare trees.
 
-    ``fell_back`` says of each parser's sentences whether they did; they become a column of the counts, and
-    a criterion of the table. ``tallies``, by each parser's name, get every sentence that counts. With
-    ``runs``, several of each system, what is shown and tested is their means; ``parses`` are then systems
-    of one run. A scheduler's workers resample, if ``jobs``
-    names one. Raises MbrparseError where the trees (or the names) do not allow it.
+    ``log`` is called with notes for the user (EVALB's messages, one line each), ``progress`` sees the rows.
+    ``fell_back`` tells of each parser's sentences whether they fell back; that becomes a column of the counts
+    and a criterion of the table. ``tallies``, by each parser's name, get every sentence that counts. With
+    ``runs``, several of each system, their means are shown and tested; ``parses`` are systems of one run.
+    The workers of a scheduler resample, if ``jobs`` names one.
+
+    Raises MbrparseError where trees or names do not allow it.
     """
     systems = _systems(parses, runs or {})
     baseline = next(iter(systems)) if settings.baseline is None else settings.baseline
@@ -110,14 +111,12 @@ def evaluate(
         )
     everything = [source for sources in systems.values() for source in sources]
     names = [source.name for source in everything]
-    wanted = [*settings.frames, *([] if settings.by is None else [settings.by])]
-    broken_down = Breakdowns(wanted, names, labelled=settings.labelled)
+    wanted = dict.fromkeys([*settings.frames, *([] if settings.by is None else [settings.by])])
+    of_breakdowns = new_tallies(wanted, names)
     criteria = settings.criteria
     words = {name: WordTally() for name in names} if any(one in OF_WORDS for one in criteria) else {}
-    all_tallies = {
-        name: [*broken_down.of(name), *(more[name] for more in (words, tallies or {}) if name in more)]
-        for name in names
-    }
+    kinds: list[Mapping[str, Tally]] = [*of_breakdowns.values(), words, tallies or {}]
+    all_tallies = {name: [kind[name] for kind in kinds if name in kind] for name in names}
     counts = counts_table(progress(counted_rows(gold, everything, settings.how, log, all_tallies)))
     if isinstance(settings.how, Comparison) and settings.by in (None, "length"):
         warn_of_nary(counts, criteria, log)
@@ -130,25 +129,25 @@ def evaluate(
     if resamples is None:
         # With many sentences resampling is slow, and p-values are clear.
         resamples = 10_000 if len(counts) <= 10_000 * len(names) else 1_000
-    tables = broken_down.tables(counts, criteria, settings.average)
+    tables = {by: tables_of(by, of_breakdowns, counts, criteria, settings.average) for by in wanted}
+    if not settings.labelled:  # no labels are confused
+        tables = {by: [part for part in parts if part.key not in OF_LABELS] for by, parts in tables.items()}
     breakdowns = [] if settings.by is None else tables[settings.by]
     tested: Significance | None = None
-    how: dict[str, str] = {}
+    conventions = settings.signature()
     of_runs: list[Breakdown] = []
     if runs:
         of_each = {name: [source.name for source in sources] for name, sources in systems.items()}
         means = Runs(counts, of_each, criteria, settings.average, baseline, resamples, settings.seed, jobs)
         of_runs = means.tables(settings.shown_criterion())
         breakdowns = breakdowns or of_runs
-        how = means.signature()
+        conventions |= means.signature()
     elif len(names) > 1 and resamples and settings.by is None and settings.tested():
         tested = significance(counts, criteria, settings.average, baseline, resamples, settings.seed, jobs)
-    conventions = {**settings.signature(), **how}
-    summary = summarize(
-        counts, gold.name, conventions, criteria, settings.average, tested, settings.shown_criterion()
-    )
-    shown = [*of_runs, *(part for parts in tables.values() for part in parts)]
-    return Evaluation(counts, summary, breakdowns, shown)
+    shown = settings.shown_criterion()
+    summary = summarize(counts, gold.name, conventions, criteria, settings.average, tested, shown)
+    more = [*of_runs, *(part for parts in tables.values() for part in parts)]
+    return Evaluation(counts, summary, breakdowns, more)
 
 
 def _systems(

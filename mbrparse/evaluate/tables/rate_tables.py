@@ -61,11 +61,24 @@ def summarize(
     significance: Significance | None = None,
     shown: Criterion | None = None,
 ) -> Summary:
-    """Sum a table of counts up; ``conventions`` are the comparison's part of the signature."""
+    """Sum a table of counts up, with its signature, ``key:value`` parts joined by ``|``.
+
+    ``conventions`` are how constituents are compared (and averaged, where criteria say that for themselves).
+    Criteria that are context are given with their rates, in per cent, as a range where these differ.
+    """
     found, sums = rates(counts, criteria, average), totals(counts)
-    tested = None if significance is None else method(significance)
-    text = signature(gold, conventions, criteria, average, found, sums, tested)
-    return Summary(tuple(criteria), found, sums, text, significance, shown)
+    parts = {
+        "criteria": ",".join(criterion.name for criterion in criteria if not criterion.context),
+        "gold": "stdin" if str(gold) == "-" else Path(gold).name,
+        **conventions,
+        **({} if "average" in conventions else {"average": average}),
+        "sentences": str(sums["sentences"].max()),
+        **{criterion.name: _range(found, criterion) for criterion in criteria if criterion.context},
+        **({} if significance is None else {"significance": method(significance)}),
+        "version": f"mbrparse-{__version__}",
+    }
+    signature = visible("|".join(f"{key}:{value}" for key, value in parts.items()))
+    return Summary(tuple(criteria), found, sums, signature, significance, shown)
 
 
 def render(summary: Summary, format: Format = "text") -> str:
@@ -148,34 +161,6 @@ def _json(summary: Summary) -> str:
     if summary.significance is not None:
         report["significance"] = as_data(summary.significance)
     return json.dumps(report, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-
-
-def signature(
-    gold: str | Path,
-    conventions: Mapping[str, str],
-    criteria: Sequence[Criterion],
-    average: Average,
-    rates: Columns,
-    totals: Columns,
-    resampled: str | None = None,
-) -> str:
-    """The signature of a table, ``key:value`` parts joined by ``|``.
-
-    ``conventions`` are how constituents are compared (and averaged, where criteria say that for themselves),
-    ``resampled`` is how significance was found.
-    Criteria that are context are given with their rates, in per cent, as a range where these differ.
-    """
-    parts = {
-        "criteria": ",".join(criterion.name for criterion in criteria if not criterion.context),
-        "gold": "stdin" if str(gold) == "-" else Path(gold).name,
-        **conventions,
-        **({} if "average" in conventions else {"average": average}),
-        "sentences": str(totals["sentences"].max()),
-        **{criterion.name: _range(rates, criterion) for criterion in criteria if criterion.context},
-        **({} if resampled is None else {"significance": resampled}),
-        "version": f"mbrparse-{__version__}",
-    }
-    return visible("|".join(f"{key}:{value}" for key, value in parts.items()))
 
 
 def _range(rates: Columns, criterion: Criterion) -> str:
