@@ -13,6 +13,7 @@ from __future__ import annotations
 import bisect
 import re
 from collections.abc import Iterable, Iterator
+from itertools import count, pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from mbrparse.io.errors import BracketError
@@ -90,28 +91,22 @@ def _tree(text: str, reading: Reading) -> Tree:
 
 def _with_marks(tree: Tree, between: dict[int, list[Tree]], words: int, reading: Reading) -> Tree:
     """The tree with marks of punctuation, given by the number of words before them."""
-    place = 0
+    places = count(1)
 
-    def leaf(node: Tree) -> Tree:
-        nonlocal place
-        place += 1
-        ends.append(place)
-        return node
+    def leaf(node: Tree) -> tuple[int, Tree]:
+        return next(places), node
 
-    def inner(node: Tree, children: list[Tree]) -> Tree:
-        found: list[Tree] = [children[0]]
-        inside = ends[-len(children) :]
-        for end, child in zip(inside, children[1:], strict=False):
+    def inner(node: Tree, children: list[tuple[int, Tree]]) -> tuple[int, Tree]:
+        """The node, and the number of words before its end."""
+        found = [children[0][1]]
+        for (end, _), (_, child) in pairwise(children):
             marks = between.pop(end, [])
             found += [*marks, child]
             if marks and node is not tree:
                 reading.removed[LOWERED] += len(marks)
-        del ends[-len(children) :]
-        ends.append(inside[-1])
-        return Tree(node.label, found)
+        return children[-1][0], Tree(node.label, found)
 
-    ends: list[int] = []  # of the children, words before the end of each, of all that is open
-    whole = tree.fold(leaf, inner)
+    _, whole = tree.fold(leaf, inner)
     return Tree(whole.label, [*between.get(0, []), *whole.children, *between.get(words, [])])
 
 

@@ -73,10 +73,7 @@ def _read(text: str, number: int, source: str) -> CandidateLine:
             line=number,
             remedy="a line holds the number of a sentence, a log probability and a tree, tab-separated",
         ) from None
-    try:
-        trees = [tree for _, tree in read_trees([brackets], source)]
-    except BracketError as error:
-        raise BracketError(error.message, source=source, line=number, remedy=error.remedy) from None
+    trees = [tree for _, tree in read_trees([brackets], source, first_line=number)]
     if len(trees) != 1:
         raise BracketError(f"one tree expected, {len(trees)} found", source=source, line=number)
     return CandidateLine(number, place, value, trees[0])

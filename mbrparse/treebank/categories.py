@@ -54,21 +54,20 @@ class LabelMap:
     def find(self, label: str) -> str | None:
         """The new name of a label, or None where no line fits."""
         if label not in self._found:
-            self._found[label] = self._find(label)
+            self._found[label] = None
+            for number, pattern, new in self._rules:
+                match = pattern.fullmatch(label)
+                if match is not None:
+                    self._unused.discard(number)
+                    matched = iter(match.groups())
+                    parts = (next(matched) if part == "*" else part[-1] for part in new)
+                    self._found[label] = "".join(parts) or None
+                    break
         return self._found[label]
 
     def unused(self) -> list[int]:
         """The lines that no label has been found by."""
         return sorted(self._unused)
-
-    def _find(self, label: str) -> str | None:
-        for number, pattern, new in self._rules:
-            match = pattern.fullmatch(label)
-            if match is not None:
-                self._unused.discard(number)
-                stood_for = iter(match.groups())
-                return "".join(next(stood_for) if part == "*" else part[-1] for part in new) or None
-        return None
 
 
 def read_label_map(path: str | Path, encoding: str = "utf-8") -> LabelMap:

@@ -32,9 +32,9 @@ from __future__ import annotations
 
 import importlib.resources
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Literal
 
 from mbrparse.io.errors import HeadRulesError
@@ -223,10 +223,7 @@ def parse_head_rules(lines: Iterable[str], source: str = "<string>") -> HeadRule
         fields = [field for field in re.split("[ \t\r\n]+", line.upper()) if field]
         if not fields or fields[0].startswith(COMMENT):
             continue
-        try:
-            label, found = _read(fields, table)
-        except HeadRulesError as error:
-            raise HeadRulesError(error.message, source=source, line=number, remedy=error.remedy) from None
+        label, found = _read(fields, table, partial(HeadRulesError, source=source, line=number))
         table[label] = table.get(label, ()) + found
     if not table:
         raise HeadRulesError(
@@ -235,27 +232,24 @@ def parse_head_rules(lines: Iterable[str], source: str = "<string>") -> HeadRule
     return HeadRules(table)
 
 
-def _read(fields: list[str], table: dict[str, tuple[HeadRule, ...]]) -> tuple[str, tuple[HeadRule, ...]]:
-    """The label of a line, and the rules that the line adds to it."""
+def _read(
+    fields: list[str],
+    table: dict[str, tuple[HeadRule, ...]],
+    malformed: Callable[..., HeadRulesError],
+) -> tuple[str, tuple[HeadRule, ...]]:
+    """The label of a line, and the rules that the line adds to it; ``malformed`` makes the line's errors."""
     if len(fields) < 2:
-        raise HeadRulesError(
-            f"a label alone, {fields[0]!r}", remedy="a rule reads: LABEL DIRECTION LABELS..."
-        )
+        raise malformed(f"a label alone, {fields[0]!r}", remedy="a rule reads: LABEL DIRECTION LABELS...")
     label, direction, *labels = fields
-    if direction == LIKE:
-        if len(labels) != 1:
-            raise HeadRulesError(
-                f"LIKE names one label, not {len(labels)}", remedy="a rule reads e.g.: NX LIKE NP"
-            )
-        if labels[0] not in table:
-            raise HeadRulesError(
-                f"LIKE {labels[0]!r}, which has no rule above this line",
-                remedy="put that label's rules first",
-            )
-        return label, table[labels[0]]
-    if direction not in _DIRECTIONS:
-        raise HeadRulesError(
-            f"no direction {direction!r}", remedy=f"there are: {', '.join([*_DIRECTIONS, LIKE])}"
-        )
-    side, any_of = _DIRECTIONS[direction]
-    return label, (HeadRule(side, tuple(labels), any_of),)
+    if direction != LIKE:
+        if direction not in _DIRECTIONS:
+            known = ", ".join([*_DIRECTIONS, LIKE])
+            raise malformed(f"no direction {direction!r}", remedy=f"there are: {known}")
+        side, any_of = _DIRECTIONS[direction]
+        return label, (HeadRule(side, tuple(labels), any_of),)
+    if len(labels) != 1:
+        raise malformed(f"LIKE names one label, not {len(labels)}", remedy="a rule reads e.g.: NX LIKE NP")
+    if labels[0] not in table:
+        message = f"LIKE {labels[0]!r}, which has no rule above this line"
+        raise malformed(message, remedy="put that label's rules first")
+    return label, table[labels[0]]
