@@ -120,15 +120,18 @@ class Reference:
         # No two spans of one tree cross.
         wrong = [span for span in spans if span not in self._bracketed]
         return Matches(
-            _common(self._labelled, Counter(zip(spans, labels, strict=True))),
-            _common(self._bracketed, Counter(spans)),
+            _common(self._labelled, list(zip(spans, labels, strict=True))),
+            _common(self._bracketed, spans),
             len(spans) - len(wrong) + consistent(wrong, self._owners),
         )
 
 
-def _common(one: Counter[Item], other: Counter[Item]) -> int:
-    """The size of the intersection of two multisets; faster than that of ``one & other``."""
-    return sum(min(count, one[item]) for item, count in other.items() if item in one)
+def _common(counts: Counter[Item], items: Sequence[Item]) -> int:
+    """The size of the intersection of two multisets."""
+    distinct = set(items)
+    if len(distinct) == len(items):  # the usual case, and faster
+        return len(counts.keys() & distinct)
+    return (counts & Counter(items)).total()
 
 
 def gap_owners(spans: Sequence[Span], terminals: int) -> list[int]:
