@@ -127,13 +127,8 @@ GRAMMAR = train([read_tree("(S (NP DT NN) VB)"), read_tree("(S DT (S_Cont NN VB)
 
 
 def test_a_tree_without_a_probability_says_why() -> None:
-    trees = [
-        "(S (X DT NN) VB)",
-        "(S DT (NP NN VB))",
-        "(S DT (S NN VB))",
-        "(S (NP DT NN) (NP (VB VB)))",
-        "(S DT NN)",
-    ]
+    trees = ["(S (X DT NN) VB)", "(S DT (NP NN VB))", "(S DT (S NN VB))"]
+    trees += ["(S (NP DT NN) (NP (VB VB)))", "(S DT NN)"]
     rows = score(GRAMMAR, map(read_tree, trees))
     assert rows["tree_reason"].tolist()[:4] == [
         "the grammar has no label X",

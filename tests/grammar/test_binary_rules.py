@@ -119,15 +119,8 @@ def toy(command: Command, tmp_path: object) -> str:
 
 def test_a_teachers_grammar(command: Command, toy: str) -> None:
     """From NLTK's text to trees of as many children as its rules have."""
-    done = command(
-        "parse",
-        "-g",
-        toy,
-        "--objective",
-        "labelled-tree",
-        "--debinarize",
-        stdin="I saw the dog in the park\n",
-    )
+    how = "--objective", "labelled-tree", "--debinarize"
+    done = command("parse", "-g", toy, *how, stdin="I saw the dog in the park\n")
     assert done.out == (
         "(S (NP (Pro I)) (V saw) (NP (Det the) (N dog)) (PP (P in) (NP (Det the) (N park))))\n"
     )

@@ -183,15 +183,8 @@ def test_the_projected_grammar_is_that_of_the_projected_trees(treebank: list[Tre
     found, expected = projected_grammar(fine), PCFG.from_rules(counted(map(projected_tree, treebank)))
     assert found.symbols == expected.symbols
     assert found.terminals == expected.terminals
-    for name in (
-        "parent",
-        "left",
-        "right",
-        "unary_parent",
-        "unary_child",
-        "lexical_symbol",
-        "lexical_terminal",
-    ):
+    rules = "parent", "left", "right", "unary_parent", "unary_child", "lexical_symbol", "lexical_terminal"
+    for name in rules:
         assert getattr(found, name).tolist() == getattr(expected, name).tolist()
     for name in ("log_prob", "unary_log_prob", "lexical_log_prob", "root_log_prob"):
         assert np.exp(getattr(found, name)) == pytest.approx(np.exp(getattr(expected, name)), abs=1e-7)
