@@ -21,10 +21,10 @@ from mbrparse.evaluate.trees.matches import consistent, gap_owners
 from mbrparse.experiments.trial_runs import write_table
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.training.bracketings import BracketedSentence, encode_corpus
-from mbrparse.grammar.training.expectation import expect
+from mbrparse.grammar.training.expectation import expect, probabilities
 from mbrparse.grammar.training.inside_outside import random_grammar
 from mbrparse.grammar.training.iterations import without_brackets
-from mbrparse.grammar.training.reestimate import first_estimate, fit, reestimate, with_probabilities
+from mbrparse.grammar.training.reestimate import first_estimate, fit, reestimate, to_rules
 from mbrparse.io.log import Log, no_log
 from mbrparse.io.state_files import Schema, number, record
 from mbrparse.run.jobs import Jobs
@@ -67,19 +67,19 @@ class PalindromeTrial:
         for name, sentences in (("bracketed", train), ("raw", without_brackets(train))):
             trained = self._trained(grammar, sentences)
             strings = encode_corpus(trained, without_brackets(test))
-            rules = first_estimate(trained).rules
             result[name] = {
-                "cross_entropy": fit(strings, expect(trained, rules, strings).log_probs).cross_entropy,
+                "cross_entropy": fit(
+                    strings, expect(trained, probabilities(trained), strings).log_probs
+                ).cross_entropy,
                 "accuracy": bracketing_accuracy(trained, test),
             }
         return result
 
     def _trained(self, grammar: PCFG, sentences: Sequence[BracketedSentence]) -> PCFG:
-        estimate = first_estimate(grammar)
         corpus = encode_corpus(grammar, sentences)
-        for current, _ in reestimate(grammar, corpus, estimate, self.iterations):
-            estimate = current
-        return with_probabilities(grammar, estimate.rules)
+        estimates = reestimate(grammar, corpus, first_estimate(grammar), self.iterations)
+        *_, (estimate, _) = estimates
+        return PCFG.from_rules(to_rules(grammar, estimate))
 
 
 def palindrome(source: random.Random) -> BracketedSentence:

@@ -15,9 +15,9 @@ from mbrparse.evaluate.tables.grids import csv_grid, latex_grid, markdown_grid, 
 from mbrparse.experiments.goodman.bracketed_training import (
     CRITERIA,
     DECODERS,
-    differences,
+    DIFFERENCE,
+    final_rates,
     table1,
-    table1_data,
 )
 from mbrparse.experiments.trial_runs import paired_test, summarize
 
@@ -106,7 +106,7 @@ def results(*pairs: tuple[float, float]) -> list[dict[str, Any]]:
 
 def test_summary_and_paired_test_by_hand() -> None:
     found = results((0.5, 0.6), (0.7, 0.7), (0.6, 0.8))
-    values = differences(found, CRITERIA[0])
+    values = final_rates(found, DIFFERENCE, CRITERIA[0])
     assert values == pytest.approx([0.1, 0.0, 0.2])
     summary = summarize(values)
     assert summary == pytest.approx((0.0, 0.2, 0.1, 0.1))
@@ -116,12 +116,12 @@ def test_summary_and_paired_test_by_hand() -> None:
     assert all(map(math.isnan, paired_test([0.1])))
     assert all(map(math.isnan, paired_test([0.1, 0.1])))
     close = results((0.5, 0.6), (0.5, 0.600001), (0.5, 0.600002))
-    assert table1(close)[-1][-1].text == "<0.0001"
-    assert csv_grid(table1_data(found))[-1].startswith("difference,bracketed_recall,0.0,")
+    assert table1(close)[0][-1][-1].text == "<0.0001"
+    assert csv_grid(table1(found)[1])[-1].startswith("difference,bracketed_recall,0.0,")
 
 
 def test_the_table_in_each_format() -> None:
-    grid = table1(results((0.5, 0.625)))
+    grid, _ = table1(results((0.5, 0.625)))
     text = text_grid(grid)
     assert text[0] == "criterion              min    max   mean  sd  t  p"
     assert text[1:3] == ["Labelled Tree", "cons. brack. recall  50.00  50.00  50.00   -"]

@@ -20,7 +20,7 @@ from mbrparse.decode.parser.parser import Parser
 from mbrparse.evaluate.profiles.counts import SentenceCounts
 from mbrparse.evaluate.tables.count_table import Columns
 from mbrparse.evaluate.tables.criteria import PAPER, rates
-from mbrparse.evaluate.tables.grids import Cell, grid_of
+from mbrparse.evaluate.tables.grids import Grid, grid_of
 from mbrparse.experiments.trial_runs import (
     HeldOut,
     Summary,
@@ -37,7 +37,7 @@ from mbrparse.grammar.training.bracketings import bracketed_sentences, encode_co
 from mbrparse.grammar.training.expectation import expect
 from mbrparse.grammar.training.inside_outside import random_grammar
 from mbrparse.grammar.training.iterations import digest
-from mbrparse.grammar.training.reestimate import first_estimate, fit, reestimate, with_probabilities
+from mbrparse.grammar.training.reestimate import first_estimate, fit, reestimate, to_rules
 from mbrparse.io.errors import CorpusError
 from mbrparse.io.files import atomic_outputs
 from mbrparse.io.log import Log, Progress, no_log, no_progress
@@ -95,7 +95,8 @@ class BracketedTrial:
         trees = [self.trees[position] for position in drawn]
         sentences = list(bracketed_sentences(trees[: how.train], "tags", how.brackets))
         alphabet = {terminal for sentence in sentences for terminal in sentence.terminals}
-        grammar = PCFG.from_rules(random_grammar(how.nonterminals, alphabet, _grammar_seed(how.seed, run)))
+        seed = random.Random(f"{how.seed}/{run}/grammar").getrandbits(32)
+        grammar = PCFG.from_rules(random_grammar(how.nonterminals, alphabet, seed))
         corpus = encode_corpus(grammar, sentences)
         test = HeldOut(trees[how.train :])
         rows: list[SentenceCounts] = []
@@ -103,7 +104,7 @@ class BracketedTrial:
         estimate = first_estimate(grammar)
         for current, training in reestimate(grammar, corpus, estimate, how.iterations):
             estimate = current
-            parses = Parser(with_probabilities(grammar, estimate.rules), *DECODERS).parse(test.sentences)
+            parses = Parser(PCFG.from_rules(to_rules(grammar, estimate)), *DECODERS).parse(test.sentences)
             for place, name in enumerate(DECODERS):
                 rows.extend(test.judge(f"{name} {estimate.iteration}", [one.spans[place] for one in parses]))
             curve.append(training.cross_entropy)
@@ -115,10 +116,6 @@ class BracketedTrial:
             "unparsed": len(held_out.left_out),
             "rates": _rates(rows),
         }
-
-
-def _grammar_seed(seed: int, run: int) -> int:
-    return random.Random(f"{seed}/{run}/grammar").getrandbits(32)
 
 
 def _rates(rows: list[SentenceCounts]) -> dict[str, dict[str, list[float]]]:
@@ -137,58 +134,45 @@ HEADINGS = {
     "consistent_brackets_tree": "cons. brack. tree",
     "bracketed_recall": "brack. recall",
 }
-NAMES = {"labelled-tree": "Labelled Tree", "bracketed-recall": "Bracketed Recall"}
+DIFFERENCE = "difference"
+#: The rows of the table.
+NAMES = {
+    "labelled-tree": "Labelled Tree",
+    "bracketed-recall": "Bracketed Recall",
+    DIFFERENCE: "Difference (Bracketed Recall - Labelled Tree)",
+}
 
 
-def final_rates(results: Sequence[dict[str, Any]], decoder: str, criterion: str) -> list[float]:
-    """The rate of each run after its last iteration."""
-    return [result["rates"][decoder][criterion][-1] for result in results]
-
-
-def differences(results: Sequence[dict[str, Any]], criterion: str) -> list[float]:
-    """Bracketed Recall's rate less Labelled Tree's, run by run."""
+def final_rates(results: Sequence[Result], row: str, criterion: str) -> list[float]:
+    """By run, the rate of a decoder after the last iteration, or Bracketed Recall's less Labelled Tree's."""
+    if row != DIFFERENCE:
+        return [result["rates"][row][criterion][-1] for result in results]
     one, other = (final_rates(results, decoder, criterion) for decoder in DECODERS)
     return [b - a for a, b in zip(one, other, strict=True)]
 
 
-def table1(results: Sequence[dict[str, Any]]) -> list[list[Cell]]:
-    """The table for people, in per cent."""
-    rows = [["criterion", "min", "max", "mean", "sd", "t", "p"]]
-    for decoder in DECODERS:
-        rows.append([NAMES[decoder]])
-        rows.extend(
-            [HEADINGS[name], *_percent(summarize(final_rates(results, decoder, name))), "", ""]
-            for name in CRITERIA
-        )
-    rows.append([f"Difference ({NAMES[DECODERS[1]]} - {NAMES[DECODERS[0]]})"])
-    for name in CRITERIA:
-        values = differences(results, name)
-        test = paired_test(values)
-        rows.append(
-            [HEADINGS[name], *_percent(summarize(values)), _number(test.t, 2), show_probability(test.p)]
-        )
-    return grid_of(rows)
+def table1(results: Sequence[Result]) -> tuple[Grid, Grid]:
+    """The table for people, in per cent, and for programs: rates from 0 to 1, a row for each criterion."""
+    shown: list[list[object]] = [["criterion", "min", "max", "mean", "sd", "t", "p"]]
+    data: list[list[object]] = [["row", "criterion", *Summary._fields, "t", "p"]]
+    for row, title in NAMES.items():
+        shown.append([title])
+        for criterion in CRITERIA:
+            values = final_rates(results, row, criterion)
+            summary = summarize(values)
+            cells = [HEADINGS[criterion], *(_number(100 * value) for value in summary)]
+            if row == DIFFERENCE:
+                test = paired_test(values)
+                shown.append([*cells, _number(test.t), show_probability(test.p)])
+                data.append([row, criterion, *summary, *test])
+            else:
+                shown.append([*cells, "", ""])
+                data.append([row, criterion, *summary, "", ""])
+    return grid_of(shown), grid_of(data)
 
 
-def table1_data(results: Sequence[dict[str, Any]]) -> list[list[Cell]]:
-    """The same for programs: a row for each decoder (or the difference) and criterion, 0 to 1."""
-    rows: list[list[object]] = [["row", "criterion", *Summary._fields, "t", "p"]]
-    for decoder in DECODERS:
-        for name in CRITERIA:
-            summary = summarize(final_rates(results, decoder, name))
-            rows.append([decoder, name, *summary, "", ""])
-    for name in CRITERIA:
-        values = differences(results, name)
-        rows.append(["difference", name, *summarize(values), *paired_test(values)])
-    return grid_of(rows)
-
-
-def _percent(summary: Summary) -> list[str]:
-    return [_number(100 * value, 2) for value in summary]
-
-
-def _number(value: float, digits: int) -> str:
-    return "-" if math.isnan(value) else f"{value:.{digits}f}"
+def _number(value: float) -> str:
+    return "-" if math.isnan(value) else f"{value:.2f}"
 
 
 # Told apart in grey and by the colour-blind too: colour and line.
@@ -199,7 +183,7 @@ PANELS = {
 }
 
 
-def figure2(results: Sequence[dict[str, Any]], paths: Sequence[Path], title: str) -> None:
+def figure2(results: Sequence[Result], paths: Sequence[Path], title: str) -> None:
     """Draw run 1 in bold and the spread of all (lowest to highest) behind; write each of ``paths``."""
     figure, axes = plotting().subplots(1, 2, figsize=(10, 4.2), layout="constrained")
     for panel, (criterion, heading) in zip(axes, PANELS.items(), strict=True):
@@ -256,7 +240,7 @@ def compare_decoders(
 
 @atomic_outputs()
 def _report(results: Sequence[Result], folder: Path, title: str) -> str:
-    table = write_table(folder, "table1", table1(results), table1_data(results))
+    table = write_table(folder, "table1", *table1(results))
     figure2(results, [folder / "figure2.svg", folder / "figure2.png"], title)
     runs = f"{len(results)} run{'s' * (len(results) > 1)}"
     accuracy = summarize(final_rates(results, "labelled-tree", "consistent_brackets_recall"))

@@ -8,10 +8,9 @@ a bracket with k children is a small chart over k positions, and a sentence is a
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from mbrparse.grammar.pcfg import PCFG, IntArray
 from mbrparse.grammar.rules import TerminalKind
@@ -133,21 +132,13 @@ def _error(sentence: BracketedSentence, message: str) -> BracketError:
     )
 
 
-class Divided(NamedTuple):
-    """Sentences to train on, those that are left out, and why."""
-
-    kept: list[BracketedSentence]
-    left_out: list[BracketedSentence]
-    reason: str
-
-
 def divide_by_length(
     sentences: Iterable[BracketedSentence], symbols: int, max_length: int | None = None
-) -> Divided:
-    """Leave out sentences of more than ``max_length`` terminals.
+) -> tuple[list[BracketedSentence], list[BracketedSentence]]:
+    """The sentences to train on, and those that are left out: of more than ``max_length`` terminals.
 
-    By default, those whose charts of ``symbols`` symbols would take more than 2 GB: some 1,100 terminals
-    without brackets, many more with them. Raises BracketError where brackets cross.
+    By default, these are those whose charts of ``symbols`` symbols would take more than 2 GB: some 1,100
+    terminals without brackets, many more with them. Raises BracketError where brackets cross.
     """
     kept: list[BracketedSentence] = []
     left_out: list[BracketedSentence] = []
@@ -158,8 +149,7 @@ def divide_by_length(
             else len(sentence.terminals) > max_length
         )
         (left_out if long else kept).append(sentence)
-    reason = "charts of more than 2 GB" if max_length is None else f"longer than {max_length} terminals"
-    return Divided(kept, left_out, reason)
+    return kept, left_out
 
 
 def listed_places(sentences: Sequence[BracketedSentence]) -> str:
@@ -178,7 +168,7 @@ def chart_bytes(sentence: BracketedSentence, symbols: int) -> int:
 
 def encode_corpus(grammar: PCFG, sentences: Sequence[BracketedSentence]) -> BracketedCorpus:
     """The arrays of sentences; raises BracketError where brackets cross."""
-    words: list[IntArray] = []
+    words: list[IntArray] = [np.zeros(0, np.int32)]
     chart_first, child_first, child_cell, first_cell, cells = [0], [0], [], [], []
     for sentence in sentences:
         words.append(grammar.encode(sentence.terminals))
@@ -190,17 +180,9 @@ def encode_corpus(grammar: PCFG, sentences: Sequence[BracketedSentence]) -> Brac
             count += len(children) * (len(children) - 1) // 2
         chart_first.append(len(first_cell))
         cells.append(count)
+    columns = chart_first, child_first, child_cell, first_cell, cells
     return BracketedCorpus(
-        np.concatenate([np.zeros(0, np.int32), *words]),
-        _ids(np.cumsum([0, *map(len, words)])),
-        _ids(chart_first),
-        _ids(child_first),
-        _ids(child_cell),
-        _ids(first_cell),
-        _ids(cells),
+        np.concatenate(words),
+        np.cumsum([*map(len, words)], dtype=np.int32),
+        *(np.array(column, np.int32) for column in columns),
     )
-
-
-def _ids(values: Any) -> IntArray:
-    array: npt.NDArray[np.int32] = np.array(values, np.int32)
-    return array

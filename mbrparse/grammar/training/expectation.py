@@ -6,7 +6,6 @@ over the corpus with 1 / P(sentence, bracketing).
 
 from __future__ import annotations
 
-import threading
 from collections import deque
 from collections.abc import Iterator
 from functools import partial
@@ -70,19 +69,20 @@ class EStep:
     """The E step for one corpus, in a pool whose workers get corpus and grammar once."""
 
     def __init__(self, grammar: PCFG, corpus: BracketedCorpus, pool: Pool) -> None:
+        self._grammar = grammar
         self._corpus = corpus
         self._pool = pool
-        self._work = TaskFunction(partial(_Blocks, grammar, corpus))
+        self._work = TaskFunction(partial(partial, _sums, grammar, corpus))
 
     def expect(self, rules: RuleValues) -> Expectations:
         """The expected counts with these probabilities; raises WorkersError if workers die."""
         kept = RuleValues(*(np.where(values < SMALLEST, 0.0, values) for values in rules))
         groups = self._pool.group(_costs(self._corpus))
-        return _summed(self._in_order(groups, self._pool.share(kept)))
+        return _summed(self._in_order(groups, self._pool.share(rule_tables(self._grammar, kept))))
 
-    def _in_order(self, groups: list[range], kept: RuleValues) -> Iterator[Expectations]:
+    def _in_order(self, groups: list[range], tables: RuleTables) -> Iterator[Expectations]:
         """Yield the sums of each block, in the order of blocks."""
-        waiting = deque((blocks, self._pool.submit(self._work, blocks, kept)) for blocks in groups)
+        waiting = deque((blocks, self._pool.submit(self._work, blocks, tables)) for blocks in groups)
         while waiting:
             blocks, future = waiting.popleft()
             try:
@@ -96,36 +96,30 @@ class EStep:
                         remedy="have they memory enough? --max-length leaves long sentences out",
                     ) from None
                 waiting.extendleft(
-                    (one, self._pool.submit(self._work, one, kept))
+                    (one, self._pool.submit(self._work, one, tables))
                     for one in (range(block, block + 1) for block in reversed(blocks))
                 )
 
 
-class _Blocks:
-    """Sums over blocks of sentences, in one worker; the tables of rules are made once an iteration."""
-
-    def __init__(self, grammar: PCFG, corpus: BracketedCorpus) -> None:
-        self._grammar = grammar
-        self._corpus = corpus
-        self._tables: tuple[RuleValues, RuleTables] | None = None
-        self._lock = threading.Lock()
-
-    def __call__(self, blocks: range, kept: RuleValues) -> list[Expectations]:
-        with self._lock:
-            if self._tables is None or self._tables[0] is not kept:
-                self._tables = kept, rule_tables(self._grammar, kept)
-            tables = self._tables[1]
-        return [self._block(block * BLOCK, kept, tables) for block in blocks]
-
-    def _block(self, first: int, kept: RuleValues, tables: RuleTables) -> Expectations:
-        last = min(first + BLOCK, self._corpus.sentences)
+def _sums(grammar: PCFG, corpus: BracketedCorpus, blocks: range, tables: RuleTables) -> list[Expectations]:
+    """The sums of each of these blocks of sentences."""
+    found = []
+    for first in (block * BLOCK for block in blocks):
         listed = not len(tables.by_pair)
-        binary = np.zeros((len(kept.binary), 1)) if listed else np.zeros_like(tables.by_pair)
-        lexical, start = np.zeros_like(kept.lexical), np.zeros_like(kept.start)
-        log_probs = expect_sentences(self._corpus, tables, first, last, binary, lexical, start)
+        binary = np.zeros((len(grammar.parent), 1)) if listed else np.zeros_like(tables.by_pair)
+        lexical, start = np.zeros_like(tables.lexical_probability), np.zeros_like(tables.start)
+        last = min(first + BLOCK, corpus.sentences)
+        log_probs = expect_sentences(corpus, tables, first, last, binary, lexical, start, NO_LIMIT.stop)
         NO_LIMIT.check()  # sums are of no use where it was interrupted
-        counts = binary[:, 0] if listed else _counts_of_pairs(self._grammar, kept.binary, binary)
-        return Expectations(RuleValues(counts, lexical, start), log_probs)
+        if listed:
+            counts = binary[:, 0]
+        else:
+            pairs = grammar.left * tables.by_pair.shape[1] + grammar.right, grammar.parent
+            # Where a rule has probability zero the sum is meaningless.
+            probability = tables.by_pair[pairs]
+            counts = np.where(probability > 0, binary[pairs], 0.0) * probability
+        found.append(Expectations(RuleValues(counts, lexical, start), log_probs))
+    return found
 
 
 def rule_tables(grammar: PCFG, rules: RuleValues) -> RuleTables:
@@ -154,20 +148,12 @@ def rule_tables(grammar: PCFG, rules: RuleValues) -> RuleTables:
         np.array(grammar.lexical_symbol),
         rules.lexical,
         rules.start,
-        NO_LIMIT.stop,
     )
 
 
 def _starts(values: IntArray, count: int) -> IntArray:
     """Where each of the numbers 0 to ``count`` begins in ascending values."""
     return np.searchsorted(values, np.arange(count + 1)).astype(np.int32)
-
-
-def _counts_of_pairs(grammar: PCFG, binary: FloatArray, by_pair: FloatArray) -> FloatArray:
-    """The counts of the rules, in the grammar's order, from the sums of pairs and parents."""
-    sums = by_pair[grammar.left * by_pair.shape[1] + grammar.right, grammar.parent]
-    # Where a rule has probability zero the sum is meaningless.
-    return np.where(binary > 0, sums, 0.0) * binary
 
 
 def _costs(corpus: BracketedCorpus) -> list[float]:

@@ -80,7 +80,6 @@ class RuleTables(NamedTuple):
     lexical_symbol        int32 [lexical rules]
     lexical_probability   [lexical rules]
     start                 [symbols]
-    stop                  [1] not zero where the work is to end (``Clock.stop``); sums are of no use then
     """
 
     by_pair: FloatArray
@@ -94,7 +93,6 @@ class RuleTables(NamedTuple):
     lexical_symbol: IntArray
     lexical_probability: FloatArray
     start: FloatArray
-    stop: IntArray
 
 
 @kernel
@@ -106,18 +104,20 @@ def expect_sentences(
     binary: FloatArray,
     lexical: FloatArray,
     start: FloatArray,
+    stop: IntArray,
 ) -> FloatArray:
     """Add the expected counts of the sentences from ``first`` up to ``last``.
 
     ``binary`` gets the counts of listed rules [binary rules, 1], or those of all pairs and parents divided
     by the rules' probabilities [symbols * width, width]; ``lexical`` [lexical rules] and ``start`` [symbols]
     get counts. Returns each sentence's natural log probability, -inf where it has none (it adds nothing).
+    ``stop`` [1] is not zero where the work is to end (``Clock.stop``); sums are of no use then.
     """
     log_probs = np.full(last - first, -np.inf)
     for sentence in range(first, last):
         words = corpus.words[corpus.word_first[sentence] : corpus.word_first[sentence + 1]]
         parts = splits(corpus, sentence)
-        inside, exponents = _inside(words, parts, rules)
+        inside, exponents = _inside(words, parts, rules, stop)
         root = len(inside) - 1
         mass = 0.0
         for a in range(len(start)):
@@ -130,7 +130,7 @@ def expect_sentences(
             if inside[root, a] > 0.0:
                 outside[root, a] = rules.start[a] / mass
                 start[a] += inside[root, a] * outside[root, a]
-        _outside(inside, exponents, outside, parts, rules, binary)
+        _outside(inside, exponents, outside, parts, rules, binary, stop)
         for position, word in enumerate(words):
             for rule in range(rules.lexical_first[word], rules.lexical_first[word + 1]):
                 a = rules.lexical_symbol[rule]
@@ -176,7 +176,7 @@ def splits(corpus: BracketedCorpus, sentence: int) -> Splits:
 
 
 @kernel
-def _inside(words: IntArray, parts: Splits, rules: RuleTables) -> tuple[FloatArray, IntArray]:
+def _inside(words: IntArray, parts: Splits, rules: RuleTables, stop: IntArray) -> tuple[FloatArray, IntArray]:
     """Inside values [cells, columns of by_pair] and exponents [cells]."""
     first, left, right = parts
     cells = max(len(first) - 1, len(words))
@@ -190,7 +190,7 @@ def _inside(words: IntArray, parts: Splits, rules: RuleTables) -> tuple[FloatArr
                 inside[position, rules.lexical_symbol[rule]] = rules.lexical_probability[rule]
             exponents[position] = rescale(inside[position], 0)
     for cell in range(len(words), cells):
-        if rules.stop[0]:
+        if stop[0]:
             break
         top = 2 * DEAD
         for x in range(first[cell], first[cell + 1]):
@@ -202,11 +202,17 @@ def _inside(words: IntArray, parts: Splits, rules: RuleTables) -> tuple[FloatArr
         flat_pairs[:] = 0.0
         for x in range(first[cell], first[cell + 1]):
             if exponents[left[x]] != DEAD and exponents[right[x]] != DEAD:
-                factor = power(exponents[left[x]] + exponents[right[x]] - top)
+                factor = math.ldexp(1.0, exponents[left[x]] + exponents[right[x]] - top)
+                one, other = inside[left[x]], inside[right[x]]
                 if len(pairs):
-                    _add_pairs(pairs, inside[left[x]], inside[right[x]], factor)
-                else:
-                    _apply_rules(rules, inside[left[x]], inside[right[x]], factor, values)
+                    _add_pairs(pairs, one, other, factor)
+                    continue
+                for b in range(len(one)):
+                    value = one[b] * factor
+                    if value > 0.0:
+                        for rule in range(rules.first[b], rules.first[b + 1]):
+                            product = value * other[rules.right[rule]]
+                            values[rules.parent[rule]] += product * rules.probability[rule]
         for pair in range(len(flat_pairs)):
             value = flat_pairs[pair]
             if value > 0.0:
@@ -227,18 +233,6 @@ def _add_pairs(pairs: FloatArray, left: FloatArray, right: FloatArray, factor: f
 
 
 @kernel
-def _apply_rules(
-    rules: RuleTables, left: FloatArray, right: FloatArray, factor: float, values: FloatArray
-) -> None:
-    """Add the products of two children and the listed rules to the parent's values."""
-    for b in range(len(left)):
-        value = left[b] * factor
-        if value > 0.0:
-            for rule in range(rules.first[b], rules.first[b + 1]):
-                values[rules.parent[rule]] += value * right[rules.right[rule]] * rules.probability[rule]
-
-
-@kernel
 def _outside(
     inside: FloatArray,
     exponents: IntArray,
@@ -246,6 +240,7 @@ def _outside(
     parts: Splits,
     rules: RuleTables,
     counts: FloatArray,
+    stop: IntArray,
 ) -> None:
     """Fill ``outside`` from its root's values, and add to the counts of binary rules."""
     first, left, right = parts
@@ -254,7 +249,7 @@ def _outside(
     flat_pairs, flat_weights = pairs.ravel(), weights.ravel()
     to_right = np.zeros(inside.shape[1])
     for cell in range(len(inside) - 1, -1, -1):
-        if rules.stop[0]:
+        if stop[0]:
             break
         above = outside[cell]
         if exponents[cell] == DEAD or first[cell] == first[cell + 1] or above.max() == 0.0:
@@ -270,7 +265,8 @@ def _outside(
             one, other = left[x], right[x]
             if exponents[one] == DEAD or exponents[other] == DEAD:
                 continue
-            factor = power(exponents[one] + exponents[other] - exponents[cell])
+            # Kept below overflow.
+            factor = math.ldexp(1.0, min(exponents[one] + exponents[other] - exponents[cell], 1000))
             if len(pairs):
                 _add_pairs(pairs, inside[one], inside[other], factor)
                 _pass_weights(weights, factor, inside, outside, one, other, to_right)
@@ -355,9 +351,3 @@ def rescale(values: FloatArray, exponent: int) -> int:
         value = values[position] * factor
         values[position] = value if value >= TINY else 0.0
     return exponent + shift
-
-
-@kernel
-def power(exponent: int) -> float:
-    """2**exponent, kept below overflow."""
-    return math.ldexp(1.0, min(exponent, 1000))

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from mbrparse.grammar.rules import Rule, RuleSet, TerminalKind, is_terminal, quote, relative_frequencies
@@ -55,27 +56,18 @@ def induce(trees: Iterable[SourceTree], terminal_kind: TerminalKind) -> RuleSet:
         return escape(node.label) if words and node.word is not None else quote(node.label)
 
     for source, line, tree in trees:
+        wrong = partial(GrammarError, source=source, line=line, remedy=_REMEDY)
         if not tree.children:
-            raise GrammarError("a tree without constituents", source=source, line=line, remedy=_REMEDY)
+            raise wrong("a tree without constituents")
         start[tree.label] += 1
         stack = [tree]
         while stack:
             node = stack.pop()
             children = node.children
             if len(children) > 2:
-                raise GrammarError(
-                    f"constituent {node.label} has {len(children)} children, not 2",
-                    source=source,
-                    line=line,
-                    remedy=_REMEDY,
-                )
+                raise wrong(f"constituent {node.label} has {len(children)} children, not 2")
             if not node.label or is_terminal(node.label):
-                raise GrammarError(
-                    f"constituent label {node.label!r} cannot stand in a grammar",
-                    source=source,
-                    line=line,
-                    remedy=_REMEDY,
-                )
+                raise wrong(f"constituent label {node.label!r} cannot stand in a grammar")
             if len(children) == 2:
                 inner[node.label, name(children[0]), name(children[1])] += 1
             elif children[0].children:

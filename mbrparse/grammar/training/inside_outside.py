@@ -28,6 +28,7 @@ from mbrparse.io.files import atomic_outputs
 from mbrparse.io.log import Log, Progress, no_log, no_progress
 from mbrparse.io.path_kinds import is_file
 from mbrparse.run.jobs import Jobs
+from mbrparse.run.manifest import Settings
 from mbrparse.treebank.corpora import read_inputs
 
 
@@ -78,14 +79,18 @@ def train_files(
 
     def read(specs: Sequence[str], brackets: bool) -> list[BracketedSentence]:
         trees = read_inputs(specs, encoding)
-        divided = divide_by_length(bracketed_sentences(trees, kind, brackets), symbols, how.max_length)
-        if divided.left_out:
-            log(
-                f"left out {len(divided.left_out)} sentences, {divided.reason} (--max-length): "
-                f"{listed_places(divided.left_out)}"
-            )
-        return divided.kept
+        longest = how.max_length
+        kept, left_out = divide_by_length(bracketed_sentences(trees, kind, brackets), symbols, longest)
+        if left_out:
+            reason = "charts of more than 2 GB" if longest is None else f"longer than {longest} terminals"
+            places = listed_places(left_out)
+            log(f"left out {len(left_out)} sentences, {reason} (--max-length): {places}")
+        return kept
 
+    begun: Settings = {"nonterminals": how.nonterminals, "seed": how.seed, "initial grammar": None}
+    if given is not None:
+        content = repr((given.start, sorted(given.rules.items())))
+        begun = {"initial grammar": hashlib.sha256(content.encode()).hexdigest()[:16]}
     sentences = read(inputs, how.brackets)
     heldout = [] if how.heldout is None else read([how.heldout], False)
     training = Training(
@@ -95,8 +100,7 @@ def train_files(
         heldout,
         checkpoint_path(output),
         {
-            **({"nonterminals": how.nonterminals, "seed": how.seed} if given is None else {}),
-            "initial grammar": None if given is None else _digest(given),
+            **begun,
             "terminals": kind,
             "brackets": how.brackets,
             "training text": digest(sentences),
@@ -104,7 +108,10 @@ def train_files(
         },
         how.jobs,
     )
-    initial = given if given is not None else _random(how, sentences, kind)
+    initial = given
+    if initial is None:
+        alphabet = {terminal for sentence in sentences for terminal in sentence.terminals}
+        initial = random_grammar(how.nonterminals, alphabet, how.seed, kind)
     try:
         trained = train(initial, training, how.resume, log)
     except Interrupted as interruption:
@@ -153,19 +160,6 @@ def _initial(path: str, terminals: TerminalKind | None) -> RuleSet:
     return rules
 
 
-def _random(how: InsideOutside, sentences: Sequence[BracketedSentence], kind: TerminalKind) -> RuleSet:
-    if how.nonterminals < 1:
-        raise GrammarError(
-            "a grammar of 0 nonterminals derives nothing", remedy="ask for one or more: --nonterminals 15"
-        )
-    alphabet = {terminal for sentence in sentences for terminal in sentence.terminals}
-    return random_grammar(how.nonterminals, alphabet, how.seed, kind)
-
-
-def _digest(rules: RuleSet) -> str:
-    return hashlib.sha256(repr((rules.start, sorted(rules.rules.items()))).encode()).hexdigest()[:16]
-
-
 def random_grammar(
     nonterminals: int, terminals: Iterable[str], seed: int, terminal_kind: TerminalKind = "tags"
 ) -> RuleSet:
@@ -183,7 +177,9 @@ def random_grammar(
             remedy="ask for one or more: --nonterminals 15",
         )
     source = random.Random(seed)
-    names = nonterminal_names(nonterminals)
+    # As many digits as keep the order of text the order of numbers.
+    digits = max(2, len(str(nonterminals - 1)))
+    names = [f"N{number:0{digits}}" for number in range(nonterminals)]
     right_sides: list[tuple[str, ...]] = [(left, right) for left in names for right in names]
     right_sides += [(quote(terminal),) for terminal in sorted(set(terminals))]
     rules: dict[Rule, Weight] = {}
@@ -193,13 +189,3 @@ def random_grammar(
         for children, weight in zip(right_sides, weights, strict=True):
             rules[Rule(parent, children)] = Weight(weight / total)
     return RuleSet(terminal_kind, {names[0]: Weight(1.0)}, rules)
-
-
-def nonterminal_names(count: int) -> list[str]:
-    """N00, N01, ...: as many digits as keep the order of text the order of numbers.
-
-    >>> nonterminal_names(2)
-    ['N00', 'N01']
-    """
-    digits = max(2, len(str(count - 1)))
-    return [f"N{number:0{digits}}" for number in range(count)]

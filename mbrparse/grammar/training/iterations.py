@@ -10,7 +10,7 @@ from __future__ import annotations
 import csv
 import hashlib
 import json
-import os
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +22,6 @@ from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.rules import SUM_TOLERANCE, RuleSet
 from mbrparse.grammar.training.bracketings import BracketedSentence, encode_corpus, listed_places
 from mbrparse.grammar.training.expectation import EStep, RuleValues, probabilities
-from mbrparse.grammar.training.expectation_kernels import BracketedCorpus
 from mbrparse.grammar.training.reestimate import (
     SMALLEST_PROBABILITY,
     Estimate,
@@ -31,6 +30,7 @@ from mbrparse.grammar.training.reestimate import (
     fit,
     reestimate,
     to_rules,
+    totals_by_parent,
     without_improbable,
 )
 from mbrparse.io.errors import CorpusError, FileError, GrammarError
@@ -55,17 +55,8 @@ from mbrparse.run.jobs import Jobs, open_pool
 from mbrparse.run.manifest import Settings, check_settings
 
 VERSION = 1
-#: One row for each iteration: see ``training.Row``.
-Curve = list[dict[str, Any]]
-
-
-@dataclass(frozen=True, eq=False)
-class Checkpoint:
-    """An estimate, and the rows of the curve for the iterations before it."""
-
-    settings: Settings
-    curve: Curve
-    estimate: Estimate
+#: The figures of an iteration.
+Row = dict[str, Any]
 
 
 def digest(sentences: Iterable[BracketedSentence]) -> str:
@@ -76,13 +67,12 @@ def digest(sentences: Iterable[BracketedSentence]) -> str:
     return sha.hexdigest()[:16]
 
 
-def write_checkpoint(path: str | Path, checkpoint: Checkpoint) -> None:
-    """Write a checkpoint, complete or not at all."""
-    estimate = checkpoint.estimate
+def write_checkpoint(path: Path, settings: Settings, curve: Sequence[Row], estimate: Estimate) -> None:
+    """Write an estimate and the rows of the curve for the iterations before it, complete or not at all."""
     content = {
         "mbrparse-checkpoint": VERSION,
-        "settings": checkpoint.settings,
-        "curve": checkpoint.curve,
+        "settings": settings,
+        "curve": curve,
         "iteration": estimate.iteration,
         "rules": [values.tolist() for values in estimate.rules],
         "counts": None if estimate.counts is None else [values.tolist() for values in estimate.counts],
@@ -90,13 +80,13 @@ def write_checkpoint(path: str | Path, checkpoint: Checkpoint) -> None:
     write_state(path, content)
 
 
-def read_checkpoint(path: str | Path, settings: Settings, grammar: PCFG) -> Checkpoint:
-    """Read the checkpoint of a run that re-estimates this grammar with these settings.
+def read_checkpoint(path: Path, settings: Settings, grammar: PCFG) -> tuple[list[Row], Estimate]:
+    """Read what ``write_checkpoint`` wrote in a run that re-estimates this grammar with these settings.
 
     Raises FileError for a missing or damaged checkpoint, InputMismatchError for other settings.
     """
     remedy = "leave --resume out to begin anew"
-    if not os.path.exists(path):
+    if not path.exists():
         raise FileError("no checkpoint to resume from", source=str(path), remedy=remedy)
 
     def same_settings(found: Any) -> None:
@@ -105,8 +95,7 @@ def read_checkpoint(path: str | Path, settings: Settings, grammar: PCFG) -> Chec
 
     content = read_state(path, _shape(same_settings, grammar), "a checkpoint of this program", remedy)
     counts = None if content["counts"] is None else _values(content["counts"])
-    estimate = Estimate(content["iteration"], _values(content["rules"]), counts)
-    return Checkpoint(settings, content["curve"], estimate)
+    return content["curve"], Estimate(content["iteration"], _values(content["rules"]), counts)
 
 
 def _shape(settings: Schema, grammar: PCFG) -> Schema:
@@ -145,11 +134,8 @@ def _shape(settings: Schema, grammar: PCFG) -> Schema:
 
 def _normalized(grammar: PCFG, rules: RuleValues) -> bool:
     """Whether the probabilities of each parent's rules, and of the start, are distributions."""
-    symbols = len(grammar.symbols)
-    totals = np.bincount(grammar.parent, rules.binary, symbols)
-    totals += np.bincount(grammar.lexical_symbol, rules.lexical, symbols)
     rewritten = np.union1d(grammar.parent, grammar.lexical_symbol)
-    sums = np.append(totals[rewritten], rules.start.sum())
+    sums = np.append(totals_by_parent(grammar, rules)[rewritten], rules.start.sum())
     return bool((np.abs(sums - 1) <= 2 * SUM_TOLERANCE).all())
 
 
@@ -166,7 +152,6 @@ COLUMNS = (
     "heldout_cross_entropy",
     "heldout_left_out",
 )
-Row = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -233,12 +218,19 @@ def train(
         )
     corpus = encode_corpus(grammar, how.sentences)
     heldout = encode_corpus(grammar, how.heldout)
-    estimate, curve = first_estimate(grammar), list[Row]()
+    settings = how.settings or {}
+    curve, estimate = list[Row](), first_estimate(grammar)
     if resume and how.checkpoint is not None:
-        found = read_checkpoint(how.checkpoint, how.settings or {}, grammar)
-        estimate, curve = found.estimate, found.curve
+        curve, estimate = read_checkpoint(how.checkpoint, settings, grammar)
     begun = estimate
     known: tuple[int, ...] = ()
+
+    def trained() -> Trained:
+        kept, dropped = without_improbable(estimate)
+        if dropped:
+            log(f"{dropped} rules whose probability fell below {SMALLEST_PROBABILITY:g} were dropped")
+        return Trained(to_rules(grammar, kept), curve, estimate.iteration, len(how.sentences))
+
     try:
         with open_pool(how.jobs, log=log) as pool:
             of_heldout = EStep(grammar, heldout, pool) if heldout.sentences else None
@@ -258,28 +250,30 @@ def train(
                     )
                 estimate = current
                 if how.checkpoint is not None:
-                    write_checkpoint(how.checkpoint, Checkpoint(how.settings or {}, curve, estimate))
-                row = _row(estimate.iteration, training_fit, _fit(heldout, of_heldout, estimate))
+                    write_checkpoint(how.checkpoint, settings, curve, estimate)
+                row = {"iteration": estimate.iteration, **_figures(training_fit)}
+                if of_heldout is not None:
+                    heldout_fit = fit(heldout, of_heldout.expect(estimate.rules).log_probs)
+                    row |= {f"heldout_{name}": value for name, value in _figures(heldout_fit).items()}
                 log(_line(row))
                 curve = [*curve, row]
-                if how.tolerance is not None and _converged(curve, how.tolerance):
+                change = math.inf if len(curve) < 2 else row["cross_entropy"] - curve[-2]["cross_entropy"]
+                if how.tolerance is not None and abs(change) < how.tolerance:
                     break
     except KeyboardInterrupt:
         if estimate is begun and not resume and how.checkpoint is not None:
             # Interrupted before the first estimate; the checkpoint there may be an older run's.
-            write_checkpoint(how.checkpoint, Checkpoint(how.settings or {}, [], begun))
-        rules = _kept_rules(grammar, estimate, log)
-        raise Interrupted(Trained(rules, curve, estimate.iteration, len(how.sentences))) from None
-    rules = _kept_rules(grammar, estimate, log)
-    return Trained(rules, curve, estimate.iteration, len(how.sentences))
+            write_checkpoint(how.checkpoint, settings, [], begun)
+        raise Interrupted(trained()) from None
+    return trained()
 
 
-def _kept_rules(grammar: PCFG, estimate: Estimate, log: Log) -> RuleSet:
-    """The rules of a trained grammar; ``log`` gets the number of those dropped as improbable."""
-    kept, dropped = without_improbable(estimate)
-    if dropped:
-        log(f"{dropped} rules whose probability fell below {SMALLEST_PROBABILITY:g} were dropped")
-    return to_rules(grammar, kept)
+def _figures(fit: Fit) -> Row:
+    return {
+        "log_likelihood": fit.log_likelihood,
+        "cross_entropy": fit.cross_entropy,
+        "left_out": len(fit.left_out),
+    }
 
 
 def write_curve(curve: Sequence[Row], path: str | Path) -> None:
@@ -288,24 +282,6 @@ def write_curve(curve: Sequence[Row], path: str | Path) -> None:
         writer = csv.DictWriter(stream, COLUMNS, restval="", lineterminator="\n")
         writer.writeheader()
         writer.writerows(curve)
-
-
-def _fit(heldout: BracketedCorpus, step: EStep | None, estimate: Estimate) -> Fit | None:
-    return None if step is None else fit(heldout, step.expect(estimate.rules).log_probs)
-
-
-def _row(iteration: int, training: Fit, heldout: Fit | None) -> Row:
-    row: Row = {
-        "iteration": iteration,
-        "log_likelihood": training.log_likelihood,
-        "cross_entropy": training.cross_entropy,
-        "left_out": len(training.left_out),
-    }
-    if heldout is not None:
-        row["heldout_log_likelihood"] = heldout.log_likelihood
-        row["heldout_cross_entropy"] = heldout.cross_entropy
-        row["heldout_left_out"] = len(heldout.left_out)
-    return row
 
 
 def _line(row: Row) -> str:
@@ -318,13 +294,6 @@ def _line(row: Row) -> str:
         if row["heldout_left_out"]:
             line += f" ({row['heldout_left_out']} sentences left out)"
     return line
-
-
-def _converged(curve: Sequence[Row], tolerance: float) -> bool:
-    if len(curve) < 2:
-        return False
-    change: float = curve[-1]["cross_entropy"] - curve[-2]["cross_entropy"]
-    return abs(change) < tolerance
 
 
 def without_brackets(sentences: Sequence[BracketedSentence]) -> list[BracketedSentence]:

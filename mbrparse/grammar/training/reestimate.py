@@ -83,17 +83,24 @@ def reestimate(
 
 def maximize(grammar: PCFG, estimate: Estimate, expectations: Expectations) -> Estimate:
     """The M step: counts divided by their parent's sum; a parent without counts stays as it is."""
-    counts = expectations.counts
-    symbols = len(grammar.symbols)
-    totals: FloatArray = np.bincount(grammar.parent, counts.binary, symbols).astype(np.float64)
-    totals += np.bincount(grammar.lexical_symbol, counts.lexical, symbols)
-    starts = float(counts.start.sum())
+    counts, old = expectations.counts, estimate.rules
+    totals = totals_by_parent(grammar, counts)
+
+    def shares(counts: FloatArray, totals: FloatArray, old: FloatArray) -> FloatArray:
+        return np.where(totals > 0, counts / np.where(totals > 0, totals, 1.0), old)
+
     rules = RuleValues(
-        _shares(counts.binary, totals[grammar.parent], estimate.rules.binary),
-        _shares(counts.lexical, totals[grammar.lexical_symbol], estimate.rules.lexical),
-        counts.start / starts if starts > 0 else estimate.rules.start,
+        shares(counts.binary, totals[grammar.parent], old.binary),
+        shares(counts.lexical, totals[grammar.lexical_symbol], old.lexical),
+        shares(counts.start, counts.start.sum(), old.start),
     )
     return Estimate(estimate.iteration + 1, rules, counts)
+
+
+def totals_by_parent(grammar: PCFG, values: RuleValues) -> FloatArray:
+    """The sum of the values of each symbol's rules [symbols]."""
+    totals: FloatArray = np.bincount(grammar.parent, values.binary, len(grammar.symbols)).astype(np.float64)
+    return totals + np.bincount(grammar.lexical_symbol, values.lexical, len(grammar.symbols))
 
 
 def without_improbable(estimate: Estimate) -> tuple[Estimate, int]:
@@ -105,37 +112,11 @@ def without_improbable(estimate: Estimate) -> tuple[Estimate, int]:
     return replace(estimate, rules=RuleValues(*kept)), sum(map(np.count_nonzero, small))
 
 
-def _shares(counts: FloatArray, totals: FloatArray, old: FloatArray) -> FloatArray:
-    shares: FloatArray = np.where(totals > 0, counts / np.where(totals > 0, totals, 1.0), old)
-    return shares
-
-
-def with_probabilities(grammar: PCFG, rules: RuleValues) -> PCFG:
-    """The grammar with other probabilities; rules of probability zero are left out."""
-    binary, lexical = rules.binary > 0, rules.lexical > 0
-    with np.errstate(divide="ignore"):
-        start = np.log(rules.start)
-    return replace(
-        grammar,
-        parent=grammar.parent[binary],
-        left=grammar.left[binary],
-        right=grammar.right[binary],
-        log_prob=np.log(rules.binary[binary]),
-        lexical_symbol=grammar.lexical_symbol[lexical],
-        lexical_terminal=grammar.lexical_terminal[lexical],
-        lexical_log_prob=np.log(rules.lexical[lexical]),
-        root_log_prob=start,
-        rules=None,
-    )
-
-
 def to_rules(grammar: PCFG, estimate: Estimate) -> RuleSet:
     """An estimate as rules for a grammar file, the expected counts beside the probabilities."""
     names = grammar.symbols
-    rules, counts = estimate.rules, estimate.counts
-    start = _weights(rules.start, counts and counts.start)
-    binary = _weights(rules.binary, counts and counts.binary)
-    lexical = _weights(rules.lexical, counts and counts.lexical)
+    counts = estimate.counts or (None, None, None)
+    binary, lexical, start = map(_weights, estimate.rules, counts)
     found: dict[Rule, Weight] = {}
     triples = zip(grammar.parent.tolist(), grammar.left.tolist(), grammar.right.tolist(), strict=True)
     for (parent, left, right), weight in zip(triples, binary, strict=True):
