@@ -8,8 +8,7 @@ kept in the experiment's folder.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -23,7 +22,7 @@ from mbrparse.decode.parser.sentences import read_chunks
 from mbrparse.evaluate.evaluation import evaluate_files
 from mbrparse.evaluate.settings import Settings
 from mbrparse.evaluate.tables.count_table import Columns
-from mbrparse.evaluate.tables.criteria import DASH, Average, Criterion, rates
+from mbrparse.evaluate.tables.criteria import DASH, Average, rates
 from mbrparse.evaluate.tables.grids import Cell, Grid, grid_of
 from mbrparse.evaluate.tables.rate_tables import Summary, cells, summarize
 from mbrparse.evaluate.tables.significance import significance
@@ -33,7 +32,6 @@ from mbrparse.experiments.beyond_recall.compared_objectives import (
     NARY,
     OBJECTIVE_TABLES,
     ExpectedRate,
-    Measure,
     ObjectiveTable,
     all_objectives,
     expected_rates,
@@ -54,17 +52,13 @@ from mbrparse.treebank.splits import split_fraction
 from mbrparse.treebank.tree import Tree
 
 
-@dataclass(frozen=True)
-class Treebank:
-    """Binarized trees over tags: those that the grammar is counted from, and the held-out last part."""
+def read_treebank(
+    spec: str, test_fraction: str, max_length: int, encoding: str, log: Log
+) -> tuple[list[Tree], list[Tree]]:
+    """Read, binarize and divide a corpus: trees to count rules from, and the last part, which is held out.
 
-    spec: str
-    train: Sequence[Tree]
-    test: Sequence[Tree]
-
-
-def read_treebank(spec: str, test_fraction: str, max_length: int, encoding: str, log: Log) -> Treebank:
-    """Read, binarize and divide a corpus; raises CorpusError where nothing is held out."""
+    Raises CorpusError where nothing is held out.
+    """
     statistics = PreparationStatistics()
     how = Preparation(max_length=max_length)
     trees = list(prepare_corpora([spec], how, statistics, encoding=encoding, on_error="skip"))
@@ -72,66 +66,44 @@ def read_treebank(spec: str, test_fraction: str, max_length: int, encoding: str,
     parts = split_fraction(len(trees), test_fraction)
     if not parts.test:
         raise CorpusError(f"{len(trees)} trees leave none to hold out", remedy="raise --test-fraction")
-    return Treebank(spec, [trees[place] for place in parts.train], [trees[place] for place in parts.test])
+    return [trees[place] for place in parts.train], [trees[place] for place in parts.test]
 
 
 class ObjectiveParses:
-    """A folder with the gold, the parses of every objective with their details, and those of the sweep."""
+    """A folder with the gold, the parses of every objective with their ``details``, and those of the sweep.
+
+    ``gold`` has the binarized held-out trees; ``of`` is the file of an objective's parses, by its name.
+    """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+        self.gold, self.details = folder / "gold.mrg", folder / "details.jsonl"
+        self.of = {row.name: folder / f"{row.name}.mrg" for row in all_objectives()}
+        self.of |= {row.name: folder / "sweep" / f"{row.name}.mrg" for row in sweep()}
 
-    @property
-    def gold(self) -> Path:
-        """The binarized held-out trees."""
-        return self._folder / "gold.mrg"
-
-    @property
-    def details(self) -> Path:
-        """What was expected of each tree."""
-        return self._folder / "details.jsonl"
-
-    def of(self, objective: str) -> Path:
-        """The parses of an objective."""
-        return self._folder / f"{objective}.mrg"
-
-    def at_cost(self, objective: Objective) -> Path:
-        """The parses of one objective of the sweep."""
-        return self._folder / "sweep" / f"{objective.name}.mrg"
-
-    def make(self, treebank: Treebank, jobs: Jobs, log: Log) -> None:
+    def make(self, train: Sequence[Tree], test: Sequence[Tree], jobs: Jobs, log: Log) -> None:
         """Make what is not there yet; raises InputMismatchError where that is of other settings."""
-        settings = {"training trees": fingerprint(treebank.train), "test trees": fingerprint(treebank.test)}
+        settings = {"training trees": fingerprint(train), "test trees": fingerprint(test)}
         claim_folder(self._folder, settings, ["gold.mrg", "details.jsonl"])
-        rows, costs = all_objectives(), sweep()
         make_folder(self._folder / "sweep")
         for folder in (self._folder, self._folder / "sweep"):
-            clear_left_overs(
-                folder, {path.name for path in (*map(self.at_cost, costs), self.details, self.gold)}
-            )
+            clear_left_overs(folder, {path.name for path in (*self.of.values(), self.details, self.gold)})
         if not self.gold.exists():
             with open_output(self.gold) as stream:
-                for tree in treebank.test:
+                for tree in test:
                     write_tree(tree, stream)
-        sources = (SourceTree("training", place, tree) for place, tree in enumerate(treebank.train, start=1))
+        sources = (SourceTree("training", place, tree) for place, tree in enumerate(train, start=1))
         grammar = PCFG.from_rules(induce(sources, "tags"))
-        if not self.details.exists():
-            account = self._parse(grammar, rows, [self.of(row.name) for row in rows], self.details, jobs, log)
-            log(str(account))
-        if not all(self.at_cost(row).exists() for row in costs):
-            self._parse(grammar, costs, [self.at_cost(row) for row in costs], None, jobs, log)
 
-    def _parse(
-        self,
-        grammar: PCFG,
-        rows: Sequence[Objective],
-        paths: Sequence[Path],
-        details: Path | None,
-        jobs: Jobs,
-        log: Log,
-    ) -> ParseAccount:
-        job = Job(grammar, ParserOptions(tuple(rows)), details is not None)
-        return write_parses(parse_all(job, read_chunks(self.gold, "trees"), jobs, log), paths, details)
+        def parse(rows: Sequence[Objective], details: Path | None) -> ParseAccount:
+            job = Job(grammar, ParserOptions(tuple(rows)), details is not None)
+            lines = parse_all(job, read_chunks(self.gold, "trees"), jobs, log)
+            return write_parses(lines, [self.of[row.name] for row in rows], details)
+
+        if not self.details.exists():
+            log(str(parse(all_objectives(), self.details)))
+        if not all(self.of[row.name].exists() for row in sweep()):
+            parse(sweep(), None)
 
 
 def compare_beyond_recall(
@@ -151,12 +123,12 @@ def compare_beyond_recall(
     curve, and the plot curve. What is there of an earlier run is not done again. Raises CorpusError where
     nothing is held out, InputMismatchError where the folder is of other settings.
     """
-    treebank = read_treebank(spec, test_fraction, max_length, encoding, log)
+    train, test = read_treebank(spec, test_fraction, max_length, encoding, log)
     parses = ObjectiveParses(folder)
-    parses.make(treebank, jobs, log)
+    parses.make(train, test, jobs, log)
     judged = [judge(compared, parses, resamples, seed, log) for compared in OBJECTIVE_TABLES]
     found = curve(parses, log)
-    title = f"{spec}: {len(treebank.train)} trees to train on, {len(treebank.test)} held out"
+    title = f"{spec}: {len(train)} trees to train on, {len(test)} held out"
     texts = [title]
     with atomic_outputs():
         for one in judged:
@@ -177,15 +149,19 @@ class Judged(NamedTuple):
     summaries: dict[Average, Summary]
     expected: dict[tuple[str, str], float]
 
+    def expected_rates(self, wanted: ExpectedRate) -> list[float | None]:
+        """What the trees of each objective expect (None: nothing of the kind)."""
+        return [self.expected.get((wanted.name, objective)) for objective in self.compared.objectives]
+
 
 def judge(compared: ObjectiveTable, parses: ObjectiveParses, resamples: int, seed: int, log: Log) -> Judged:
     """Compare the parses of a table's objectives with the gold."""
     how = Comparison(compared.form)
-    paths = [parses.of(name) for name in compared.objectives]
+    paths = [parses.of[name] for name in compared.objectives]
     counts = evaluate_files(parses.gold, paths, Settings(how, (), resamples=0), log).table
     summaries: dict[Average, Summary] = {}
     for average in dict.fromkeys(measure.average for measure in compared.measures):
-        criteria = tuple(_of_average(compared.measures, average))
+        criteria = tuple(one.criterion for one in compared.measures if one.average == average)
         tested = significance(counts, criteria, average, compared.objectives[0], resamples, seed)
         summaries[average] = summarize(counts, parses.gold, how.signature(), criteria, average, tested)
     expected = expected_rates(compared.expected, compared.objectives, parses.details)
@@ -194,15 +170,14 @@ def judge(compared: ObjectiveTable, parses: ObjectiveParses, resamples: int, see
 
 def table(judged: Judged) -> Grid:
     """What people see: rates with letters, and last the expected rates."""
-    columns = {average: cells(summary) for average, summary in judged.summaries.items()}
-    taken = dict.fromkeys(columns, 2)
-    grid = [row[:2] for row in next(iter(columns.values()))]
-    for measure in judged.compared.measures:
-        place = taken[measure.average]
-        taken[measure.average] += 1
-        grid = [[*row, cell[place]] for row, cell in zip(grid, columns[measure.average], strict=True)]
+    # By average the columns of its criteria, after two with names and letters.
+    columns = {average: list(zip(*cells(found), strict=True)) for average, found in judged.summaries.items()}
+    names, letters = next(iter(columns.values()))[:2]
+    left = {average: iter(found[2:]) for average, found in columns.items()}
+    measures = (next(left[measure.average]) for measure in judged.compared.measures)
+    grid = [list(row) for row in zip(names, letters, *measures, strict=True)]
     for expected in judged.compared.expected:
-        shown = [DASH if rate is None else f"{100 * rate:.2f}" for rate in _expected_rates(judged, expected)]
+        shown = [DASH if rate is None else f"{100 * rate:.2f}" for rate in judged.expected_rates(expected)]
         grid = [[*row, Cell(text)] for row, text in zip(grid, [expected.heading, *shown], strict=True)]
     return grid
 
@@ -215,17 +190,9 @@ def data(judged: Judged) -> Grid:
         rates = judged.summaries[measure.average].rates[measure.name].tolist()
         columns.append([f"{measure.name}_{measure.average}", *rates])
     for expected in compared.expected:
-        shown = ("" if rate is None else rate for rate in _expected_rates(judged, expected))
+        shown = ("" if rate is None else rate for rate in judged.expected_rates(expected))
         columns.append([expected.name, *shown])
     return grid_of(zip(*columns, strict=True))
-
-
-def _expected_rates(judged: Judged, wanted: ExpectedRate) -> list[float | None]:
-    return [judged.expected.get((wanted.name, objective)) for objective in judged.compared.objectives]
-
-
-def _of_average(measures: Sequence[Measure], average: Average) -> Iterator[Criterion]:
-    return (measure.criterion for measure in measures if measure.average == average)
 
 
 _MEASURES = tuple(measure.criterion for measure in NARY.measures if measure.average == "pooled")
@@ -235,7 +202,7 @@ def curve(parses: ObjectiveParses, log: Log) -> pd.DataFrame:
     """The pooled rates of the table's columns, 0 to 1, a row for each cost of the sweep."""
     rows = sweep()
     settings = Settings(Comparison(NARY.form), (), resamples=0)
-    counts = evaluate_files(parses.gold, [parses.at_cost(row) for row in rows], settings, log).table
+    counts = evaluate_files(parses.gold, [parses.of[row.name] for row in rows], settings, log).table
     found = rates(counts, _MEASURES).to_frame("name")
     found.insert(0, "cost", [-row.node_constant for row in rows])
     return found

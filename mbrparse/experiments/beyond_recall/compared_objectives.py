@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from mbrparse.decode.base.objectives import OBJECTIVES, Objective
 from mbrparse.evaluate.tables.criteria import MORE, PAPER, Average, Criterion
 from mbrparse.evaluate.trees.agreement import Form
+from mbrparse.io.files import read_lines
 from mbrparse.treebank.labels import is_continuation
 
 #: The details of a sentence.
@@ -34,11 +37,9 @@ def _f(row: Row, objective: str) -> tuple[float, float]:
     return 2 * sum(kept), len(kept) + row["trees"]["labelled-f"]["constituents"]
 
 
-def _sentence_f(row: Row, objective: str) -> tuple[float, float]:
-    """What objectives of labelled F expect: F itself (exact), or the ratio of its expected parts."""
-    if not objective.startswith("labelled-f"):
-        return 0.0, 0.0
-    return row["trees"][objective]["expected_score"], 1.0
+def _score_of(prefix: str, row: Row, objective: str) -> tuple[float, float]:
+    """The expected score of a tree, for the objectives whose names begin so."""
+    return (row["trees"][objective]["expected_score"], 1.0) if objective.startswith(prefix) else (0.0, 0.0)
 
 
 def _consistent(row: Row, objective: str) -> tuple[float, float]:
@@ -49,17 +50,16 @@ def _consistent(row: Row, objective: str) -> tuple[float, float]:
     )
 
 
-def _whole_tree(row: Row, objective: str) -> tuple[float, float]:
-    """The probability that no bracket crosses anything."""
-    if objective != "consistent-brackets-tree":
-        return 0.0, 0.0
-    return row["trees"][objective]["expected_score"], 1.0
-
-
 EXPECTED_F = ExpectedRate("promised_labelled_f", "promised F", _f)
-EXPECTED_SENTENCE_F = ExpectedRate("promised_sentence_f", "promised sentence F", _sentence_f)
+# F itself (exact), or the ratio of its expected parts.
+EXPECTED_SENTENCE_F = ExpectedRate(
+    "promised_sentence_f", "promised sentence F", partial(_score_of, "labelled-f")
+)
 EXPECTED_CONSISTENT = ExpectedRate("promised_consistent_brackets", "promised cons. recall", _consistent)
-EXPECTED_TREE = ExpectedRate("promised_consistent_tree", "promised cons. tree", _whole_tree)
+# The probability that no bracket crosses anything.
+EXPECTED_TREE = ExpectedRate(
+    "promised_consistent_tree", "promised cons. tree", partial(_score_of, "consistent-brackets-tree")
+)
 
 
 def expected_rates(
@@ -67,21 +67,14 @@ def expected_rates(
 ) -> dict[tuple[str, str], float]:
     """By rate and objective, the expected rate, 0 to 1, over the sentences that are parsed."""
     sums: dict[tuple[str, str], list[float]] = {}
-    for row in _parsed(details):
-        for rate in wanted:
-            for objective in objectives:
-                total = sums.setdefault((rate.name, objective), [0.0, 0.0])
-                for place, share in enumerate(rate.shares(row, objective)):
-                    total[place] += share
+    for row in map(json.loads, read_lines(details)):
+        if row["status"] != "parsed":
+            continue
+        for rate, objective in itertools.product(wanted, objectives):
+            total = sums.setdefault((rate.name, objective), [0.0, 0.0])
+            for place, share in enumerate(rate.shares(row, objective)):
+                total[place] += share
     return {key: above / below for key, (above, below) in sums.items() if below}
-
-
-def _parsed(details: Path) -> Iterator[Row]:
-    with details.open(encoding="utf-8") as lines:
-        for line in lines:
-            row = json.loads(line)
-            if row["status"] == "parsed":
-                yield row
 
 
 #: Costs of a node along the curve of precision against recall.

@@ -10,11 +10,9 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Literal, NamedTuple
 
-from mbrparse.decode.base.objectives import OBJECTIVES
 from mbrparse.decode.parser.parser import Parser
 from mbrparse.evaluate.tables.grids import LAYOUTS, csv_grid, grid_of
 from mbrparse.grammar.pcfg import PCFG
@@ -49,46 +47,32 @@ class Calibrated(NamedTuple):
     inside: bool
 
 
-@dataclass(slots=True)
-class Comparison:
-    """Expected and measured matches of one objective by one measure, sentence by sentence."""
+def _calibrated(
+    sentences: str, objective: str, measure: str, found: Sequence[tuple[float, int, int]]
+) -> Calibrated:
+    """The pooled recalls, and the 99% interval of the measured one around the expected one.
 
-    sentences: str
-    objective: str
-    measure: str
-    expected: list[float]
-    matched: list[int]
-    constituents: list[int]
-
-    def row(self) -> Calibrated:
-        """The pooled recalls, and the 99% interval of the measured one around the expected one.
-
-        The interval's width comes from the spread of the sentences' differences, whose expectation
-        under the model is zero. Raises CorpusError where no sentence could be parsed.
-        """
-        total = sum(self.constituents)
-        if not total:
-            raise CorpusError(
-                f"the grammar can parse none of the {self.sentences} sentences: there is nothing to expect",
-                remedy="give a larger treebank, or another --test-fraction or --max-length",
-            )
-        differences = [m - e for m, e in zip(self.matched, self.expected, strict=True)]
-        mean = sum(differences) / len(differences)
-        variance = sum((d - mean) ** 2 for d in differences) / max(len(differences) - 1, 1)
-        half = Z99 * math.sqrt(variance * len(differences)) / total
-        expected = sum(self.expected) / total
-        measured = sum(self.matched) / total
-        return Calibrated(
-            self.sentences,
-            self.objective,
-            self.measure,
-            len(differences),
-            100 * expected,
-            100 * measured,
-            100 * (expected - half),
-            100 * (expected + half),
-            abs(measured - expected) <= half,
+    ``found`` has for each sentence its expected matches, the measured ones and the constituents. The
+    interval's width comes from the spread of the sentences' differences, whose expectation under the model
+    is zero. Raises CorpusError where no sentence could be parsed.
+    """
+    total = sum(constituents for _, _, constituents in found)
+    if not total:
+        raise CorpusError(
+            f"the grammar can parse none of the {sentences} sentences: there is nothing to expect",
+            remedy="give a larger treebank, or another --test-fraction or --max-length",
         )
+    differences = [matched - expected for expected, matched, _ in found]
+    mean = sum(differences) / len(differences)
+    variance = sum((d - mean) ** 2 for d in differences) / max(len(differences) - 1, 1)
+    half = Z99 * math.sqrt(variance * len(differences)) / total
+    expected = sum(expected for expected, _, _ in found) / total
+    measured = sum(matched for _, matched, _ in found) / total
+    return Calibrated(
+        *(sentences, objective, measure, len(differences)),
+        *(100 * expected, 100 * measured, 100 * (expected - half), 100 * (expected + half)),
+        abs(measured - expected) <= half,
+    )
 
 
 def calibrate(
@@ -114,24 +98,19 @@ def calibrate(
             remedy="raise --test-fraction or --max-length, or give a larger treebank",
         )
     rules = induce((SourceTree(spec, 0, trees[position]) for position in parts.train), "tags")
-    objectives = tuple(OBJECTIVES[name] for name in CALIBRATED)
-    parser = Parser(PCFG.from_rules(rules), *objectives)
+    parser = Parser(PCFG.from_rules(rules), *CALIBRATED)
     drawn = (tree for tree in Sampler(rules, seed).trees(samples) if len(tree.leaves()) <= max_length)
-    comparisons = compare_recalls(parser, "sampled", progress(drawn, "sampled sentences", samples))
-    comparisons += compare_recalls(parser, "held-out", [trees[position] for position in parts.test])
-    return [comparison.row() for comparison in comparisons]
+    sampled = compare_recalls(parser, "sampled", progress(drawn, "sampled sentences", samples))
+    return sampled + compare_recalls(parser, "held-out", [trees[position] for position in parts.test])
 
 
-def compare_recalls(parser: Parser, name: str, trees: Iterable[Tree]) -> list[Comparison]:
+def compare_recalls(parser: Parser, name: str, trees: Iterable[Tree]) -> list[Calibrated]:
     """Parse the sentences of binary trees; expect from the charts, measure against the trees.
 
-    Sentences without a parse have nothing to expect, and are left out.
+    Sentences without a parse have nothing to expect, and are left out. Raises CorpusError where none has one.
     """
-    objectives = parser.options.objectives
-    found = {
-        (objective.name, measure): Comparison(name, objective.name, measure, [], [], [])
-        for objective in objectives
-        for measure in MEASURES
+    found: dict[tuple[str, str], list[tuple[float, int, int]]] = {
+        key: [] for key in itertools.product(CALIBRATED, MEASURES)
     }
     stream = iter(trees)
     for batch in iter(lambda: list(itertools.islice(stream, BATCH)), []):
@@ -141,18 +120,13 @@ def compare_recalls(parser: Parser, name: str, trees: Iterable[Tree]) -> list[Co
                 continue
             gold = {(start, end, label) for start, end, label in constituents(tree)}
             spans = {(start, end) for start, end, _ in gold}
-            for objective, guess in zip(objectives, parse.spans, strict=True):
+            for objective, guess in zip(CALIBRATED, parse.spans, strict=True):
                 expected = parse.posteriors.expected_matches(guess)
-                matched = (
-                    len(gold.intersection(guess)),
-                    len(spans.intersection((i, j) for i, j, _ in guess)),
-                )
+                brackets = spans.intersection((start, end) for start, end, _ in guess)
+                matched = len(gold.intersection(guess)), len(brackets)
                 for measure, e, m in zip(MEASURES, expected, matched, strict=True):
-                    comparison = found[objective.name, measure]
-                    comparison.expected.append(e)
-                    comparison.matched.append(m)
-                    comparison.constituents.append(len(gold))
-    return list(found.values())
+                    found[objective, measure].append((e, m, len(gold)))
+    return [_calibrated(name, *key, sentences) for key, sentences in found.items()]
 
 
 def show(rows: Sequence[Calibrated], format: Literal["text", "markdown", "csv"]) -> str:

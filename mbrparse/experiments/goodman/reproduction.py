@@ -6,7 +6,8 @@ one folder; what an earlier run has finished is not done again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import itertools
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,8 +25,8 @@ from mbrparse.evaluate.report.sentence_records import THRESHOLD
 from mbrparse.evaluate.settings import Settings
 from mbrparse.evaluate.tables.criteria import COVERAGE, PAPER
 from mbrparse.evaluate.trees.gold import Comparison
-from mbrparse.grammar.grammar_file import read_rules, read_rules_with_tagger, write_rules
-from mbrparse.grammar.pcfg import PCFG
+from mbrparse.grammar.files.grammars import read_grammar
+from mbrparse.grammar.grammar_file import read_rules, write_rules
 from mbrparse.grammar.training.induce import train_by_counting
 from mbrparse.io.files import atomic_outputs, open_output, read_lines
 from mbrparse.io.log import Log, Progress, no_log, no_progress
@@ -136,18 +137,15 @@ class Reproduction:
         files = [path for stage in stages for path in stage.files]
         self._claim(files)
         clear_left_overs(self.folder, {path.name for path in files})
-        missing = [
-            number for number, stage in enumerate(stages) if not all(path.exists() for path in stage.files)
-        ]
-        first = min(missing, default=len(stages))
-        if first:
-            done = ", ".join(stage.name for stage in stages[:first])
-            self.log(f"{self.folder} holds what {done} left: not done again")
+        done = list(itertools.takewhile(lambda stage: all(path.exists() for path in stage.files), stages))
+        if done:
+            names = ", ".join(stage.name for stage in done)
+            self.log(f"{self.folder} holds what {names} left: not done again")
+        left = stages[len(done) :]
         # What was made of files that are made anew is no longer true.
-        for stage in stages[first:]:
-            for path in stage.files:
-                path.unlink(missing_ok=True)
-        for number, stage in enumerate(stages[first:], start=first + 1):
+        for path in (path for stage in left for path in stage.files):
+            path.unlink(missing_ok=True)
+        for number, stage in enumerate(left, start=len(done) + 1):
             self.log(f"stage {number} of {len(stages)}: {stage.name}")
             stage.run()
         return "".join(read_lines(self._file("table.txt")))
@@ -211,7 +209,7 @@ class Reproduction:
         self.log(f"{count} trees, {len(rules.rules)} rules")
 
     def _parse(self) -> None:
-        grammar = PCFG.from_rules(read_rules_with_tagger(self._file("grammar.txt")))
+        grammar = read_grammar(self._file("grammar.txt"))
         options = ParserOptions(tuple(OBJECTIVES[name] for name in ALGORITHMS))
         test = self._file("test.mrg")
         job = Job(grammar, options, details=True, posteriors=True)
@@ -238,11 +236,10 @@ class Reproduction:
         gold, parses = file_sources(self._file("test.mrg"), self._parses, _SETTINGS)
         train = self._lines(self._file("train.mrg"))
         rules = read_rules(self._file("grammar.txt"))
-        given = {"command": self.command} if self.command else {}
         options = ReportOptions(
             title=f"Goodman's three algorithms on {Path(self.corpus.name).name}",
             about={
-                **given,
+                **({"command": self.command} if self.command else {}),
                 **self.corpus.described(),
                 "grammar": f"{len(rules.rules):,} rules, counted from {train:,} trees",
             },
@@ -263,5 +260,4 @@ class Reproduction:
 
     def _lines(self, path: Path) -> int:
         """How many trees a file of ours holds: one stands on each line."""
-        lines: Iterator[str] = read_lines(path)
-        return sum(1 for _ in lines)
+        return sum(1 for _ in read_lines(path))

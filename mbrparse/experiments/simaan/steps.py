@@ -14,8 +14,8 @@ from mbrparse.decode.parser.parse_input import Job, parse_all
 from mbrparse.decode.parser.parser import Parser
 from mbrparse.decode.parser.sentences import read_chunks, read_sentences
 from mbrparse.experiments.simaan.parser_kinds import ALGORITHMS, ParserKind, Parts, objectives
-from mbrparse.grammar.grammar_file import read_rules_with_tagger, write_rules
-from mbrparse.grammar.pcfg import PCFG
+from mbrparse.grammar.files.grammars import read_grammar
+from mbrparse.grammar.grammar_file import write_rules
 from mbrparse.grammar.training.induce import train_by_counting
 from mbrparse.grammar.words.tagger import tagger_path
 from mbrparse.grammar.words.unknown import UnknownKind
@@ -80,46 +80,35 @@ class Parsing:
         return self.sentences / self.seconds
 
 
-@dataclass(frozen=True)
 class Steps:
-    """What is done for one parser, in its ``folder``; ``log`` is called after each step."""
+    """What is done for one parser, in its ``folder``; ``log`` is called after each step.
 
-    kind: ParserKind
-    folder: Path
-    parts: Parts
-    unknown: UnknownKind | None
-    rare: int | None
-    node_cost: float
-    log: Log
+    ``gold`` has the trees that parses are compared with; their words are parsed. ``parses`` are a file for
+    each algorithm. The ``report`` of the parsing is written last: where it is, all parses are complete.
+    """
 
-    @property
-    def gold(self) -> Path:
-        """The trees that parses are compared with; their words are parsed."""
-        return self.folder / "gold.mrg"
-
-    @property
-    def grammar(self) -> Path:
-        """The grammar file."""
-        return self.folder / "grammar.txt"
-
-    @property
-    def report(self) -> Path:
-        """What is said of the parsing; written last: where it stands, all parses do."""
-        return self.folder / "parsing.json"
-
-    @property
-    def parses(self) -> tuple[Path, ...]:
-        """A file for each algorithm."""
-        return tuple(self.folder / f"{name}.mrg" for name in ALGORITHMS)
-
-    @property
-    def _files(self) -> tuple[Path, ...]:
-        return self.gold, self.grammar, tagger_path(self.grammar), *self.parses, self.report
+    def __init__(
+        self,
+        kind: ParserKind,
+        folder: Path,
+        parts: Parts,
+        unknown: UnknownKind | None,
+        rare: int | None,
+        node_cost: float,
+        log: Log,
+    ) -> None:
+        self.kind, self.parts, self.log = kind, parts, log
+        self.unknown, self.rare, self.node_cost = unknown, rare, node_cost
+        self.folder = folder
+        self.gold, self.grammar = folder / "gold.mrg", folder / "grammar.txt"
+        self.report = folder / "parsing.json"
+        self.parses = tuple(folder / f"{name}.mrg" for name in ALGORITHMS)
 
     def run(self, jobs: Jobs) -> Parsing:
         """Do what is not done yet."""
         make_folder(self.folder)
-        clear_left_overs(self.folder, {path.name for path in self._files})
+        files = self.gold, self.grammar, tagger_path(self.grammar), *self.parses, self.report
+        clear_left_overs(self.folder, {path.name for path in files})
         if not self.gold.exists():
             with open_output(self.gold) as stream:
                 for tree in self._prepared(self.parts.test, "test"):
@@ -133,7 +122,9 @@ class Steps:
             rules, _ = train_by_counting(train, "words", self.unknown, self.rare)
             write_rules(rules, self.grammar)
             self.log(f"{self.kind.name}: {len(rules.rules)} rules")
-        return self._parsed(jobs)
+        if self.report.exists():
+            return Parsing.read(self.report)
+        return self._parse(jobs)
 
     def _prepared(self, trees: Sequence[SourceTree], part: str) -> Iterator[Tree]:
         statistics = PreparationStatistics()
@@ -142,36 +133,38 @@ class Steps:
         if not statistics.kept:
             raise CorpusError(f"the {part} part has no tree left", remedy="give a larger treebank")
 
-    def _parsed(self, jobs: Jobs) -> Parsing:
-        if self.report.exists():
-            return Parsing.read(self.report)
+    def _parse(self, jobs: Jobs) -> Parsing:
         options = ParserOptions(objectives(self.node_cost), debinarized=self.kind.debinarized, items="symbol")
-        grammar = PCFG.from_rules(read_rules_with_tagger(self.grammar))
-        job = Job(grammar, options)
+        grammar = read_grammar(self.grammar)
         sentences = list(read_sentences(self.gold))
         known = frozenset(grammar.terminals)
         words = [leaf.word or leaf.label for sentence in sentences for leaf in sentence]
-        unknown = sum(word not in known for word in words)
         # Kernels are loaded before the clock runs.
         Parser(grammar, options=options).parse(sorted(sentences, key=len)[:3])
         began = time.perf_counter()
-        lines = parse_all(job, read_chunks(self.gold, "trees", first_size=CHUNK, size=CHUNK), jobs, self.log)
+        lines = parse_all(
+            Job(grammar, options),
+            read_chunks(self.gold, "trees", first_size=CHUNK, size=CHUNK),
+            jobs,
+            self.log,
+        )
         account = write_parses(lines, self.parses, form=lambda line: str(_bracketed(read_tree(line))))
         seconds = time.perf_counter() - began
-        reasons = _by_kind(account.reasons)
-        processes = jobs if isinstance(jobs, int) else 0
-        parsing = Parsing(account.sentences, len(words), unknown, reasons, seconds, processes)
+        # Each unknown word is a reason of its own, which are one here.
+        kinds: Counter[str] = Counter()
+        for reason, count in account.reasons.items():
+            kinds[UNKNOWN if reason.startswith(UNKNOWN) else reason] += count
+        parsing = Parsing(
+            account.sentences,
+            words=len(words),
+            unknown=sum(word not in known for word in words),
+            fallbacks=dict(kinds.most_common()),
+            seconds=seconds,
+            jobs=jobs if isinstance(jobs, int) else 0,
+        )
         write_json(self.report, asdict(parsing))
         self.log(f"{self.kind.name}: {parsing.sentences} sentences parsed in {parsing.seconds:.1f} s")
         return parsing
-
-
-def _by_kind(reasons: Counter[str]) -> dict[str, int]:
-    """The most common first; each unknown word is a reason of its own, which are one here."""
-    kinds: Counter[str] = Counter()
-    for reason, count in reasons.items():
-        kinds[UNKNOWN if reason.startswith(UNKNOWN) else reason] += count
-    return dict(kinds.most_common())
 
 
 def _projected(tree: Tree) -> Tree:

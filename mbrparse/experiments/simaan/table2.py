@@ -15,7 +15,6 @@ from mbrparse.evaluate.evalb.evalb_counts import EVALB, EVALB_COVERAGE
 from mbrparse.evaluate.evalb.parameters import EvalbParameters, write_collins
 from mbrparse.evaluate.evaluation import evaluate_files
 from mbrparse.evaluate.settings import Settings
-from mbrparse.evaluate.tables.count_table import Columns
 from mbrparse.evaluate.tables.criteria import DASH, Criterion
 from mbrparse.evaluate.tables.grids import LAYOUTS, Cell, Grid, PrintFormat, grid_of
 from mbrparse.evaluate.tables.rate_tables import Format, Summary, render, summarize
@@ -55,25 +54,18 @@ ALL_SUFFIXES: dict[str, Format] = {"txt": "text", "md": "markdown", "csv": "csv"
 
 @dataclass(frozen=True)
 class Judged:
-    """A parser's parses, compared with the gold: all sentences, and those up to EVALB's cut-off length.
+    """A parser's parses, compared with the gold.
 
-    Rows are named by objectives; ``left_out`` counts EVALB's errors, such as a word that one side has
-    tagged as punctuation, over all algorithms. Where there are some, algorithms are judged on different
-    sentences; ``common`` is of those that have an error for none.
+    ``groups`` of sentences are ``all``, and where there are some, those up to EVALB's cut-off length
+    (``short``); rows are named by objectives. ``left_out`` counts EVALB's errors, such as a word that one
+    side has tagged as punctuation, over all algorithms. Where there are some, algorithms are judged on
+    different sentences; the group ``common`` is of those that have an error for none.
     """
 
     kind: ParserKind
     parsing: Parsing
-    all: Summary
-    short: Summary | None
-    common: Summary | None
+    groups: dict[str, Summary]
     left_out: int
-
-    @property
-    def groups(self) -> dict[str, Summary]:
-        """What there is, by name."""
-        found = {"all": self.all, "short": self.short, "common": self.common}
-        return {name: summary for name, summary in found.items() if summary is not None}
 
 
 def judge(steps: Steps, parsing: Parsing, how: EvalbParameters, resamples: int, seed: int) -> Judged:
@@ -84,17 +76,17 @@ def judge(steps: Steps, parsing: Parsing, how: EvalbParameters, resamples: int, 
     counts = result.table
     in_error = counts["status"] > 0
 
-    def part(chosen: Columns) -> Summary | None:
-        if not len(chosen):
-            return None
-        tested = significance(chosen, EVALB, "pooled", next(iter(ALGORITHMS)), resamples, seed)
-        return summarize(chosen, steps.gold, how.signature(), settings.criteria, significance=tested)
-
-    common = None
+    chosen = {"short": counts.where(counts["length"] <= how.cutoff)}
     if in_error.any():
-        common = part(counts.where(~np.isin(counts["sentence"], counts["sentence"][in_error])))
-    short = part(counts.where(counts["length"] <= how.cutoff))
-    return Judged(steps.kind, parsing, result.summary, short, common, int(in_error.sum()))
+        chosen["common"] = counts.where(~np.isin(counts["sentence"], counts["sentence"][in_error]))
+    groups = {"all": result.summary}
+    for group, part in chosen.items():
+        if len(part):
+            tested = significance(part, EVALB, "pooled", next(iter(ALGORITHMS)), resamples, seed)
+            groups[group] = summarize(
+                part, steps.gold, how.signature(), settings.criteria, significance=tested
+            )
+    return Judged(steps.kind, parsing, groups, int(in_error.sum()))
 
 
 @atomic_outputs()
@@ -105,11 +97,11 @@ def write_tables(found: Sequence[Judged], folder: Path, title: str, settings: di
     folder ``table2``.
     """
     for judged in found:
-        for name, summary in (("table", judged.all), ("table-short", judged.short)):
+        for group, name in (("all", "table"), ("short", "table-short")):
             for suffix, form in ALL_SUFFIXES.items():
-                if summary is not None:
+                if group in judged.groups:
                     with open_output(folder / judged.kind.name / f"{name}.{suffix}") as stream:
-                        stream.write(render(summary, form))
+                        stream.write(render(judged.groups[group], form))
     texts = {suffix: _printed(found, title, form) for suffix, form in SUFFIXES.items()}
     texts["csv"] = pd.DataFrame(_rows(found)).to_csv(index=False, lineterminator="\n")
     texts["json"] = json.dumps(_data(found, settings), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
@@ -124,20 +116,20 @@ def _printed(found: Sequence[Judged], title: str, form: PrintFormat) -> str:
     for judged in found:
         lines += ["", f"## {judged.kind.description}" if form == "markdown" else judged.kind.description]
         lines += ["", _account(judged), ""]
-        lines += LAYOUTS[form](_grid(judged.all, judged.kind.published), 2)
-        if judged.short is not None:
-            title = f"Sentences of at most 40 words and punctuation marks ({_sentences(judged.short)}):"
-            lines += ["", title, "", *LAYOUTS[form](_grid(judged.short, {}), 2)]
-        lines += ["", "Differences of F, all sentences:", "", *LAYOUTS[form](_differences(judged.all), 1)]
-        if judged.common is not None:
-            title = f"Sentences that EVALB scores for all four ({_sentences(judged.common)}):"
-            lines += ["", title, "", *LAYOUTS[form](_grid(judged.common, {}), 2)]
-            lines += ["", "Differences of F, these:", "", *LAYOUTS[form](_differences(judged.common), 1)]
+        lines += LAYOUTS[form](_grid(judged.groups["all"], judged.kind.published), 2)
+        # The differences of all sentences come behind the table of short ones.
+        for group, heading, of_differences in (
+            ("short", "Sentences of at most 40 words and punctuation marks", ("all", "all sentences")),
+            ("common", "Sentences that EVALB scores for all four", ("common", "these")),
+        ):
+            if group in judged.groups:
+                summary = judged.groups[group]
+                lines += ["", f"{heading} ({summary.totals['sentences'][0]}):", ""]
+                lines += LAYOUTS[form](_grid(summary, {}), 2)
+            if of_differences[0] in judged.groups:
+                differences = _differences(judged.groups[of_differences[0]])
+                lines += ["", f"Differences of F, {of_differences[1]}:", "", *LAYOUTS[form](differences, 1)]
     return "\n".join([*lines, "", LEGEND, ""])
-
-
-def _sentences(summary: Summary) -> int:
-    return int(summary.totals["sentences"][0])
 
 
 def _account(judged: Judged) -> str:
