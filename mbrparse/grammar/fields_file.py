@@ -56,13 +56,16 @@ class FieldsReader:
 def fields_of(line: str) -> list[str]:
     """The fields of a line; none for an empty one or a comment.
 
-    Only blanks and tabs separate fields: a word may hold other white space.
-
     >>> fields_of("a\\tb c"), fields_of("# comment")
     (['a', 'b', 'c'], [])
     """
-    fields = [field for field in line.rstrip("\r\n").replace("\t", " ").split(" ") if field]
+    fields = split_at_blanks(line)
     return [] if fields and fields[0].startswith("#") else fields
+
+
+def split_at_blanks(line: str) -> list[str]:
+    """What stands between blanks and tabs: a word may hold other white space."""
+    return [field for field in line.rstrip("\r\n").replace("\t", " ").split(" ") if field]
 
 
 def read_number(text: str) -> float | None:

@@ -22,14 +22,15 @@ grammar.words); the latter's tagger is a separate file beside the grammar's.
 
 from __future__ import annotations
 
+import math
+from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import TextIO, TypeVar
+from typing import TypeVar
 
 from mbrparse.grammar.fields_file import FieldsReader, format_number, is_whole
 from mbrparse.grammar.rules import SUM_TOLERANCE, Rule, RuleSet, TerminalKind, Weight
-from mbrparse.grammar.words.tagger import Tagger
 from mbrparse.grammar.words.unknown import Collins, UnknownWords, read_fields
 from mbrparse.io.files import atomic_outputs, open_output, read_lines, source_name
 
@@ -62,6 +63,8 @@ def with_tagger(unknown: UnknownWords | None, path: str | Path) -> UnknownWords 
     """A model of unknown words with the tagger that it needs, which is read from beside the grammar."""
     if not isinstance(unknown, Collins):
         return unknown
+    from mbrparse.grammar.words.tagger import Tagger
+
     return unknown.with_tagger(Tagger.read(path, unknown.digest))
 
 
@@ -82,19 +85,15 @@ def write_rules(rules: RuleSet, path: str | Path) -> None:
         if isinstance(rules.unknown, Collins) and rules.unknown.tagger is not None:
             rules.unknown.tagger.write(path)
         with open_output(path) as stream:
-            _write(rules, stream)
-
-
-def _write(rules: RuleSet, stream: TextIO) -> None:
-    stream.write(f"{MAGIC} {VERSION}\nterminals {rules.terminal_kind}\n")
-    if rules.unknown is not None:
-        stream.write(f"unknown {' '.join(rules.unknown.fields)}\n")
-    for name, weight in sorted(rules.start.items()):
-        stream.write(f"start {name} {_numbers(weight)}\n")
-    stream.write(f"rules {len(rules.rules)}\n")
-    for rule, weight in sorted(rules.rules.items()):
-        stream.write(f"{_numbers(weight)} {rule}\n")
-    stream.write("end\n")
+            stream.write(f"{MAGIC} {VERSION}\nterminals {rules.terminal_kind}\n")
+            if rules.unknown is not None:
+                stream.write(f"unknown {' '.join(rules.unknown.fields)}\n")
+            for name, weight in sorted(rules.start.items()):
+                stream.write(f"start {name} {_numbers(weight)}\n")
+            stream.write(f"rules {len(rules.rules)}\n")
+            for rule, weight in sorted(rules.rules.items()):
+                stream.write(f"{_numbers(weight)} {rule}\n")
+            stream.write("end\n")
 
 
 def _numbers(weight: Weight) -> str:
@@ -178,16 +177,14 @@ class _Reading(FieldsReader):
 
     def _complete(self, groups: dict[Key, str], items: list[tuple[Key, _Written]]) -> dict[Key, Weight]:
         """Add up equal keys, and compute missing probabilities from the counts of the group."""
-        totals: dict[str, float] = {}
-        counted: dict[str, bool] = {}
+        totals: defaultdict[str, float] = defaultdict(float)
         for key, (_, count) in items:
-            group = groups[key]
-            totals[group] = totals.get(group, 0) + (count or 0)
-            counted[group] = counted.get(group, True) and count is not None
+            totals[groups[key]] += math.nan if count is None else count
         done: dict[Key, Weight] = {}
         for key, (probability, count) in items:
             group = groups[key]
-            share = count / totals[group] if count is not None and counted[group] and totals[group] else None
+            # Not a number where a count of the group is unknown.
+            share = count / totals[group] if count is not None and totals[group] > 0 else None
             if probability is None and share is None:
                 raise self.error(f"{group} give neither all probabilities nor all counts")
             if probability is not None and share is not None and abs(share - probability) > SUM_TOLERANCE:

@@ -135,52 +135,46 @@ class PCFG:
         names = set(rules.start)
         sums = _sums(rules)
         for rule, weight in rules.rules.items():
+            parent, children = rule
             if weight.probability == 0:
                 continue
-            children, probability = rule.children, weight.probability / sums.get(rule.parent, 1.0)
-            if len(children) == 2:
-                binary.append((rule, probability))
-                names.update((rule.parent, *children))
-            elif len(children) == 1 and is_terminal(children[0]):
-                lexical.append((rule.parent, unquote(children[0]), probability))
-                names.add(rule.parent)
-            elif len(children) == 1:
-                unary.append((rule, probability))
-                names.update((rule.parent, *children))
-            else:
+            if len(children) > 2:
                 raise GrammarError(
                     f"{len(children)}-ary rule {rule}: charts take rules of one or two children only",
                     remedy="train on binarized trees (mbrparse binarize), or binarize the rules: mbrparse "
                     "grammar convert",
                 )
-        lexical.extend((name, unquote(name), 1.0) for name in names if is_terminal(name))
-        symbols = sorted(names, key=_text_order)
+            probability = weight.probability / sums.get(parent, 1.0)
+            if len(children) == 1 and is_terminal(children[0]):
+                lexical.append((unquote(children[0]), parent, probability))
+                names.add(parent)
+            else:
+                (binary if len(children) == 2 else unary).append((rule, probability))
+                names.update((parent, *children))
+        lexical.extend((unquote(name), name, 1.0) for name in names if is_terminal(name))
+        symbols = sorted(names, key=text_order)
         ids = {name: position for position, name in enumerate(symbols)}
-        terminals = sorted({terminal for _, terminal, _ in lexical})
+        terminals = sorted({terminal for terminal, _, _ in lexical})
         terminal_ids = {terminal: position for position, terminal in enumerate(terminals)}
-        binary_rows = sorted((ids[r.parent], ids[r.children[0]], ids[r.children[1]], p) for r, p in binary)
-        unary_rows = sorted((ids[r.parent], ids[r.children[0]], p) for r, p in unary)
-        lexical_rows = sorted((terminal_ids[t], ids[name], p) for name, t, p in lexical)
         start = _inexact([weight.probability for weight in rules.start.values()]) or 1.0
         starts = [rules.start[name].probability / start if name in rules.start else 0.0 for name in symbols]
+        binary_rows = [(ids[rule.parent], *map(ids.__getitem__, rule.children), p) for rule, p in binary]
+        unary_rows = [(ids[rule.parent], ids[rule.children[0]], p) for rule, p in unary]
+        lexical_rows = [(terminal_ids[terminal], ids[name], p) for terminal, name, p in lexical]
+        parent, left, right, log_prob = _columns(binary_rows, 3)
+        unary_parent, unary_child, unary_log_prob = _columns(unary_rows, 2)
+        lexical_terminal, lexical_symbol, lexical_log_prob = _columns(lexical_rows, 2)
         return cls(
             rules.terminal_kind,
             tuple(symbols),
             tuple(terminals),
-            parent=_frozen_ids([row[0] for row in binary_rows]),
-            left=_frozen_ids([row[1] for row in binary_rows]),
-            right=_frozen_ids([row[2] for row in binary_rows]),
-            log_prob=_frozen_logs([row[3] for row in binary_rows]),
-            unary_parent=_frozen_ids([row[0] for row in unary_rows]),
-            unary_child=_frozen_ids([row[1] for row in unary_rows]),
-            unary_log_prob=_frozen_logs([row[2] for row in unary_rows]),
-            lexical_symbol=_frozen_ids([row[1] for row in lexical_rows]),
-            lexical_terminal=_frozen_ids([row[0] for row in lexical_rows]),
-            lexical_log_prob=_frozen_logs([row[2] for row in lexical_rows]),
-            root_log_prob=_frozen_logs(starts),
-            unknown=rules.unknown,
-            usual_tags=_usual_tags(rules, terminals),
-            rules=rules,
+            *(parent, left, right, log_prob),
+            *(unary_parent, unary_child, unary_log_prob),
+            *(lexical_symbol, lexical_terminal, lexical_log_prob),
+            _columns([(p,) for p in starts], 0)[0],
+            rules.unknown,
+            _usual_tags(rules, terminals),
+            rules,
         )
 
 
@@ -217,18 +211,16 @@ def _inexact(probabilities: list[float]) -> float | None:
     return None if exact or not abs(total - 1) <= SUM_TOLERANCE else total
 
 
-def _text_order(name: str) -> tuple[str, bool]:
+def text_order(name: str) -> tuple[str, bool]:
+    """The key that sorts symbols by their text; a terminal comes after a nonterminal of its name."""
     return (unquote(name), True) if is_terminal(name) else (name, False)
 
 
-def _frozen_ids(values: Sequence[int]) -> IntArray:
-    array = np.array(values, np.int32)
-    array.setflags(write=False)
-    return array
-
-
-def _frozen_logs(values: Sequence[float]) -> FloatArray:
+def _columns(rows: Sequence[tuple[float, ...]], ids: int) -> list[Any]:
+    """Ascending rows of ids and a probability as read-only columns, of probabilities the logarithms."""
+    table = np.array(sorted(rows) if ids else rows, np.float64).reshape(len(rows), ids + 1)
     with np.errstate(divide="ignore"):
-        array = np.log(np.array(values, np.float64))
-    array.setflags(write=False)
-    return array
+        columns = [*table.T[:ids].astype(np.int32), np.log(table[:, ids])]
+    for column in columns:
+        column.setflags(write=False)
+    return columns

@@ -13,8 +13,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mbrparse.grammar.pcfg import PCFG, FloatArray, IntArray
-from mbrparse.grammar.rules import is_terminal, unquote
+from mbrparse.grammar.pcfg import PCFG, FloatArray, IntArray, text_order
+from mbrparse.grammar.rules import is_terminal
 from mbrparse.treebank.labels import project
 
 # Expected numbers of symbols are summed over at most so many generations, until the next one is at most this
@@ -39,9 +39,7 @@ def has_annotations(grammar: PCFG) -> bool:
 def projected_grammar(grammar: PCFG) -> PCFG:
     """The grammar of the projected labels, over the same terminals; its ``labels`` are the same, too."""
     names = _names(grammar)
-    symbols = sorted(
-        set(names), key=lambda name: (unquote(name), True) if is_terminal(name) else (name, False)
-    )
+    symbols = sorted(set(names), key=text_order)
     ids = {name: place for place, name in enumerate(symbols)}
     above = np.array([ids[name] for name in names], np.int32)
     weight = _weights(grammar, above, len(symbols))

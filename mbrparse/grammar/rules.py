@@ -70,24 +70,14 @@ class RuleSet:
                 source=source,
                 remedy=f"give it one, or write it as a terminal: {quote(name)}",
             )
-        self._check_cycles(source)
-
-    def _check_cycles(self, source: str | None) -> None:
-        chains = [
-            (rule.parent, rule.children[0], weight.probability)
-            for rule, weight in self.rules.items()
-            if len(rule.children) == 1 and not is_terminal(rule.children[0]) and weight.probability > 0
-        ]
-        names = sorted({name for parent, child, _ in chains for name in (parent, child)})
-        ids = {name: position for position, name in enumerate(names)}
-        unary: dict[int, dict[int, float]] = {}
-        for parent, child, probability in chains:
-            unary.setdefault(ids[parent], {})[ids[child]] = probability
-        others: dict[int, float] = {}
-        for rule, weight in self.rules.items():
-            if rule.parent in ids and (len(rule.children) > 1 or is_terminal(rule.children[0])):
-                others[ids[rule.parent]] = others.get(ids[rule.parent], 0.0) + weight.probability
-        check_unary_rules(unary, others, names, source)
+        unary: dict[str, dict[str, float]] = {}
+        others: dict[str, float] = {}
+        for (parent, children), weight in self.rules.items():
+            if len(children) > 1 or is_terminal(children[0]):
+                others[parent] = others.get(parent, 0.0) + weight.probability
+            elif weight.probability > 0:
+                unary.setdefault(parent, {})[children[0]] = weight.probability
+        check_unary_rules(unary, others, str, source)
 
 
 def quote(terminal: str) -> str:
@@ -172,21 +162,20 @@ def binarize_rules(rules: RuleSet) -> BinaryRules:
     continued: dict[Rule, Weight] = {}
     changed = 0
     for rule, weight in rules.rules.items():
-        if len(rule.children) <= 2:
+        arity = len(rule.children)
+        if arity <= 2:
             binary[rule] = weight
             continue
         changed += 1
-        parent, rest = rule.parent, rule.children
-        for place in range(1, len(rule.children) - 1):
+        continuations = (_continuation(rule.parent, rule.children[place:]) for place in range(1, arity - 1))
+        names = [rule.parent, *continuations]
+        for place, name in enumerate(names):
             rest = rule.children[place:]
-            continuation = _continuation(rule.parent, rest)
-            step = Rule(parent, (rule.children[place - 1], continuation))
-            if place == 1:
+            step = Rule(name, rest if len(rest) == 2 else (rest[0], names[place + 1]))
+            if place == 0:
                 binary[step] = weight
             else:
                 _add_rule(continued, step, weight)
-            parent = continuation
-        _add_rule(continued, Rule(parent, rest), weight)
     taken = {rule.parent for rule in binary} & {rule.parent for rule in continued}
     if taken:
         raise GrammarError(

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import bisect
-import itertools
 import random
 from collections.abc import Iterator
 
-from mbrparse.grammar.rules import RuleSet, is_terminal, unquote
+from mbrparse.grammar.rules import RuleSet, Weight, is_terminal, unquote
 from mbrparse.io.errors import GrammarError
 from mbrparse.treebank.labels import project, unescape
 from mbrparse.treebank.tree import Tree
@@ -24,15 +22,15 @@ class Sampler:
 
     def __init__(self, rules: RuleSet, seed: int) -> None:
         self._random = random.Random(seed)
-        start = sorted(rules.start.items())
-        self._start = _Choice([(name,) for name, _ in start], [weight.probability for _, weight in start])
-        groups: dict[str, list[tuple[tuple[str, ...], float]]] = {}
-        for rule, weight in sorted(rules.rules.items()):
-            groups.setdefault(rule.parent, []).append((rule.children, weight.probability))
-        self._rules = {
-            parent: _Choice([children for children, _ in group], [share for _, share in group])
-            for parent, group in groups.items()
-        }
+        # The alternatives of each symbol, and their cumulated probabilities; those of no symbol are roots.
+        self._choices: dict[str | None, tuple[list[tuple[str, ...]], list[float]]] = {}
+        rows: list[tuple[tuple[str | None, tuple[str, ...]], Weight]] = [
+            ((None, (name,)), weight) for name, weight in sorted(rules.start.items())
+        ]
+        for (parent, children), weight in [*rows, *sorted(rules.rules.items())]:
+            alternatives, bounds = self._choices.setdefault(parent, ([], []))
+            alternatives.append(children)
+            bounds.append(weight.probability + (bounds[-1] if bounds else 0.0))
 
     def trees(self, count: int) -> Iterator[Tree]:
         """Yield ``count`` trees; raises GrammarError if one outgrows a million nodes."""
@@ -40,16 +38,15 @@ class Sampler:
             yield self._tree()
 
     def _tree(self) -> Tree:
-        root = self._start.draw(self._random)[0]
         # A leftmost derivation gives nodes in preorder; trees are built from the last node on.
         nodes: list[tuple[str, tuple[str, ...]]] = []
-        stack = [root]
+        stack = list(self._draw(None))
         while stack:
             name = stack.pop()
             if is_terminal(name):
                 nodes.append((name, ()))
                 continue
-            children = self._rules[name].draw(self._random)
+            children = self._draw(name)
             nodes.append((name, children))
             if len(nodes) > NODE_LIMIT:
                 raise GrammarError(
@@ -68,14 +65,6 @@ class Sampler:
                 built.append(Tree(unescape(label), word=parts[0].label) if lexical else Tree(label, parts))
         return built[0]
 
-
-class _Choice:
-    """A distribution over alternatives."""
-
-    def __init__(self, alternatives: list[tuple[str, ...]], weights: list[float]) -> None:
-        self._alternatives = alternatives
-        self._bounds = list(itertools.accumulate(weights))
-
-    def draw(self, source: random.Random) -> tuple[str, ...]:
-        point = source.random() * self._bounds[-1]
-        return self._alternatives[min(bisect.bisect_right(self._bounds, point), len(self._bounds) - 1)]
+    def _draw(self, parent: str | None) -> tuple[str, ...]:
+        alternatives, bounds = self._choices[parent]
+        return self._random.choices(alternatives, cum_weights=bounds)[0]

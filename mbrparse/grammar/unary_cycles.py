@@ -7,22 +7,25 @@ unless some cycle is left with probability zero; a grammar with such a cycle is 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from mbrparse.io.errors import GrammarError
 
-#: For each parent's id its unary children with their probabilities.
-UnaryRules = Mapping[int, Mapping[int, float]]
+#: A symbol, by its id or its name.
+Key = TypeVar("Key", int, str)
+#: For each parent its unary children with their probabilities.
+UnaryRules = Mapping[Key, Mapping[Key, float]]
 
 # A smaller probability of leaving a component counts as zero: the sums would be beyond double precision.
 LEAST_EXIT = 1e-15
 
 
-def components(rules: UnaryRules) -> list[list[int]]:
-    """The strongly connected components, each in the order of ids, children before their parents.
+def components(rules: UnaryRules[Key]) -> list[list[Key]]:
+    """The strongly connected components, each in the order of its symbols, children before their parents.
 
     Tarjan's algorithm (1972) without recursion. Symbols without a unary rule above or below them are
     left out.
@@ -30,11 +33,11 @@ def components(rules: UnaryRules) -> list[list[int]]:
     >>> components({0: {1: 0.5}, 1: {2: 0.5, 0: 0.1}})
     [[2], [0, 1]]
     """
-    found: list[list[int]] = []
-    order: dict[int, int] = {}  # of discovery
-    lowest: dict[int, int] = {}
-    open_nodes: list[int] = []
-    closed: set[int] = set()
+    found: list[list[Key]] = []
+    order: dict[Key, int] = {}  # of discovery
+    lowest: dict[Key, int] = {}
+    open_nodes: list[Key] = []
+    closed: set[Key] = set()
     for root in sorted(rules):
         if root in order:
             continue
@@ -66,10 +69,10 @@ def components(rules: UnaryRules) -> list[list[int]]:
 
 
 def component_closure(
-    members: Sequence[int],
-    rules: UnaryRules,
-    others: Mapping[int, float],
-    names: Sequence[str],
+    members: Sequence[Key],
+    rules: UnaryRules[Key],
+    others: Mapping[Key, float],
+    name: Callable[[Key], str],
     source: str | None = None,
 ) -> npt.NDArray[np.float64]:
     """(I - U)^-1 over one component: [A, B] is the expected number of B's in chains that begin with A.
@@ -100,7 +103,7 @@ def component_closure(
     for k in range(size):
         pivots[k] = exits[k] + inner[k, k + 1 :].sum()
         if pivots[k] < LEAST_EXIT:
-            raise _divergence(members, rules, names, source)
+            raise _divergence(members, rules, name, source)
         below = inner[k + 1 :, k] / pivots[k]
         inner[k + 1 :, k + 1 :] += np.outer(below, inner[k, k + 1 :])
         np.fill_diagonal(inner, 0.0)  # 1 - U[A, A] is made of the others
@@ -112,15 +115,15 @@ def component_closure(
 
 
 def check_unary_rules(
-    rules: UnaryRules, others: Mapping[int, float], names: Sequence[str], source: str | None = None
+    rules: UnaryRules[Key], others: Mapping[Key, float], name: Callable[[Key], str], source: str | None = None
 ) -> None:
     """Raise GrammarError if a cycle of unary rules is never left; see ``component_closure``."""
     for members in components(rules):
-        component_closure(members, rules, others, names, source)
+        component_closure(members, rules, others, name, source)
 
 
 def _divergence(
-    members: Sequence[int], rules: UnaryRules, names: Sequence[str], source: str | None
+    members: Sequence[Key], rules: UnaryRules[Key], name: Callable[[Key], str], source: str | None
 ) -> GrammarError:
     # Follow the most probable rules until a symbol is repeated.
     inside = set(members)
@@ -130,8 +133,8 @@ def _divergence(
         chain.append(max(sorted(children), key=lambda child: children[child]))
     cycle = chain[chain.index(chain[-1]) :]
     return GrammarError(
-        f"the unary rules {' -> '.join(names[symbol] for symbol in cycle)} are a cycle of probability one, "
+        f"the unary rules {' -> '.join(map(name, cycle))} are a cycle of probability one, "
         "which is never left",
         source=source,
-        remedy=f"give {names[cycle[0]]} other rules too, or take one of the cycle's rules out",
+        remedy=f"give {name(cycle[0])} other rules too, or take one of the cycle's rules out",
     )

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
 
-from mbrparse.grammar.fields_file import format_number, read_number
+from mbrparse.grammar.fields_file import FieldsReader, format_number, read_number, split_at_blanks
 from mbrparse.grammar.rules import (
     Rule,
     RuleSet,
@@ -35,36 +36,32 @@ def read_bitpar(rules_path: str | Path, lexicon_path: str | Path, root: str = RO
     If each lexicon entry is a tag over itself, tags are the terminals, otherwise words. A tag that is
     an only child is then a preterminal (``NP -> PRP``, ``PRP -> 'PRP'``), as in counted grammars.
     """
-    lexicon: dict[Rule, float] = {}
-    for line, fields in _fields(lexicon_path):
-        word, pairs = fields[0], fields[1:]
+    lexicon: defaultdict[Rule, float] = defaultdict(float)
+    reader = _Lines(lexicon_path)
+    for word, *pairs in reader.fields():
         if not pairs or len(pairs) % 2:
-            raise GrammarError(
-                "not a lexicon line", source=source_name(lexicon_path), line=line, remedy="WORD TAG COUNT ..."
-            )
+            raise reader.error("not a lexicon line", "WORD TAG COUNT ...")
         for tag, count in zip(pairs[::2], pairs[1::2], strict=True):
-            rule = Rule(tag, (quote(word),))
-            lexicon[rule] = lexicon.get(rule, 0) + _count(count, lexicon_path, line)
+            lexicon[Rule(tag, (quote(word),))] += reader.count(count)
     tags = all(rule.children == (quote(rule.parent),) for rule in lexicon)
     preterminals = {rule.parent for rule in lexicon}
 
     def name(symbol: str) -> str:
         return quote(symbol) if tags and symbol in preterminals else symbol
 
-    counts: dict[Rule, float] = {}
-    for line, fields in _fields(rules_path):
+    counts: defaultdict[Rule, float] = defaultdict(float)
+    reader = _Lines(rules_path)
+    for fields in reader.fields():
         if len(fields) < 3:
-            raise GrammarError(
-                "not a rule", source=source_name(rules_path), line=line, remedy="COUNT LHS RHS..."
-            )
-        children = tuple(fields[2:])
-        rule = Rule(fields[1], children if len(children) == 1 else tuple(map(name, children)))
-        counts[rule] = counts.get(rule, 0) + _count(fields[0], rules_path, line)
+            raise reader.error("not a rule", "COUNT LHS RHS...")
+        count, parent, *children = fields
+        rule = Rule(parent, tuple(children if len(children) == 1 else map(name, children)))
+        counts[rule] += reader.count(count)
     if not counts:
-        raise GrammarError("no rules", source=source_name(rules_path))
+        raise GrammarError("no rules", source=reader.source)
     only = {rule.children[0] for rule in counts if len(rule.children) == 1}
     counts |= {rule: count for rule, count in lexicon.items() if not tags or rule.parent in only}
-    return _fold_root("tags" if tags else "words", counts, root, source_name(rules_path))
+    return _fold_root("tags" if tags else "words", counts, root, reader.source)
 
 
 def write_bitpar(rules: RuleSet, rules_path: str | Path, lexicon_path: str | Path, root: str = ROOT) -> None:
@@ -104,33 +101,33 @@ def read_nltk(path: str | Path, terminal_kind: TerminalKind | None = None, root:
 
     Without ``terminal_kind``, terminals are tags if one occurs in a longer rule, otherwise words.
     """
-    source = source_name(path)
-    rules: dict[Rule, float] = {}
+    rules: defaultdict[Rule, float] = defaultdict(float)
     start: str | None = None
-    for number, line in enumerate(read_lines(path), start=1):
+    reader = _Lines(path)
+    for line in reader:
         if not line.strip() or line.lstrip().startswith("#"):
             continue
         if line.lstrip().startswith("%"):
             match = re.fullmatch(r"\s*%\s*start\s+(\S+)\s*", line)
             if match is None:
-                raise GrammarError("unknown directive", source=source, line=number, remedy="%start SYMBOL")
-            start = _from_nltk_name(match.group(1), source, number)
+                raise reader.error("unknown directive", "%start SYMBOL")
+            start = _from_nltk_name(match.group(1), reader)
             continue
-        for rule, probability in _nltk_line(line, source, number):
-            rules[rule] = rules.get(rule, 0.0) + probability
+        for rule, probability in _nltk_line(line, reader):
+            rules[rule] += probability
     if not rules:
-        raise GrammarError("no rules", source=source)
+        raise GrammarError("no rules", source=reader.source)
     if terminal_kind is None:
         direct = any(len(rule.children) > 1 and any(map(is_terminal, rule.children)) for rule in rules)
         terminal_kind = "tags" if direct else "words"
-    folded = _fold_root(terminal_kind, rules, root, source, start)
+    folded = _fold_root(terminal_kind, rules, root, reader.source, start)
     # NLTK's numbers are probabilities, not counts: they are not normalized.
     as_written = RuleSet(
         terminal_kind,
         {name: Weight(rules.get(Rule(root, (name,)), w.probability)) for name, w in folded.start.items()},
         {rule: Weight(rules[rule]) for rule in folded.rules},
     )
-    as_written.check(source)
+    as_written.check(reader.source)
     return as_written
 
 
@@ -153,23 +150,28 @@ def _decimal(probability: float) -> str:
     return f"{Decimal(repr(probability)):f}"
 
 
-def _fields(path: str | Path) -> Iterable[tuple[int, list[str]]]:
-    for number, line in enumerate(read_lines(path), start=1):
-        fields = [field for field in line.rstrip("\r\n").replace("\t", " ").split(" ") if field]
-        if fields:
-            yield number, fields
+class _Lines(FieldsReader):
+    """The lines of a file."""
 
+    def __init__(self, path: str | Path) -> None:
+        super().__init__(source_name(path))
+        self._lines = read_lines(path)
 
-def _count(text: str, path: str | Path, line: int) -> float:
-    count = read_number(text)
-    if count is None:
-        raise GrammarError(
-            f"{shortened(text)!r} is not a count",
-            source=source_name(path),
-            line=line,
-            remedy="a count is a number of 0 or more",
-        )
-    return count
+    def __iter__(self) -> Iterator[str]:
+        for line in self._lines:
+            self.line += 1
+            yield line
+
+    def fields(self) -> Iterator[list[str]]:
+        """The fields of each line that has some; none is a comment."""
+        return filter(None, map(split_at_blanks, self))
+
+    def count(self, text: str) -> float:
+        """A field as a count; raises GrammarError."""
+        count = read_number(text)
+        if count is None:
+            raise self.error(f"{shortened(text)!r} is not a count", "a count is a number of 0 or more")
+        return count
 
 
 def _fold_root(
@@ -205,9 +207,9 @@ def _unfold_root(rules: RuleSet, root: str) -> list[tuple[Rule, str]]:
     ]
 
 
-def _nltk_line(line: str, source: str, number: int) -> Iterable[tuple[Rule, float]]:
+def _nltk_line(line: str, reader: _Lines) -> Iterator[tuple[Rule, float]]:
     def wrong(message: str) -> GrammarError:
-        return GrammarError(message, source=source, line=number, remedy="LHS -> RHS... [PROBABILITY] | ...")
+        return reader.error(message, "LHS -> RHS... [PROBABILITY] | ...")
 
     parent: str | None = None
     arrow = False
@@ -226,19 +228,19 @@ def _nltk_line(line: str, source: str, number: int) -> Iterable[tuple[Rule, floa
         elif match["name"] is not None and not arrow:
             if parent is not None:
                 raise wrong("a rule has one symbol, then ->")
-            parent = _from_nltk_name(match["name"], source, number)
+            parent = _from_nltk_name(match["name"], reader)
         elif parent is None or not arrow:
             raise wrong("a rule begins with its left-hand side and ->")
         elif match["probability"]:
             if not children:
                 raise wrong("an empty right-hand side")
-            yield Rule(parent, tuple(children)), _count(match["probability"], source, number)
+            yield Rule(parent, tuple(children)), reader.count(match["probability"])
             children = []
         elif match["bar"]:
             if children:
                 raise wrong("an alternative without its probability")
         elif match["name"] is not None:
-            children.append(_from_nltk_name(match["name"], source, number))
+            children.append(_from_nltk_name(match["name"], reader))
         else:
             terminal = match["single"] if match["single"] is not None else match["double"]
             if not terminal or " " in terminal or "\t" in terminal:
@@ -267,18 +269,16 @@ def _fits_nltk_name(character: str, *, first: bool) -> bool:
     return character.isalpha() or character.isdecimal() or character in ("_" if first else "_^<>-")
 
 
-def _from_nltk_name(text: str, source: str, line: int) -> str:
+def _from_nltk_name(text: str, reader: _Lines) -> str:
     def character(match: re.Match[str]) -> str:
         code = int(match.group(1), 16)
         return "\ud800" if code > sys.maxunicode else chr(code)
 
     name = _NLTK_ESCAPED.sub(character, text)
     if not _is_name(name):
-        raise GrammarError(
+        raise reader.error(
             f"{shortened(text)!r} is no symbol's name: /uCODE/ is a character that names cannot hold",
-            source=source,
-            line=line,
-            remedy="a name holds no white space, no surrogate, and is not in quotes",
+            "a name holds no white space, no surrogate, and is not in quotes",
         )
     return name
 

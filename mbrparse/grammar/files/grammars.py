@@ -21,11 +21,9 @@ from mbrparse.grammar.grammar_file import (
 from mbrparse.grammar.grammar_kinds import Grammar
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.rules import RuleSet, TerminalKind, is_terminal
-from mbrparse.grammar.training.induce import train_by_counting
 from mbrparse.grammar.words.unknown import UnknownKind, UnknownWords
 from mbrparse.io.errors import GrammarError
 from mbrparse.io.files import read_lines
-from mbrparse.treebank.corpora import SourceTree
 from mbrparse.treebank.tree import Tree
 
 if TYPE_CHECKING:
@@ -57,6 +55,9 @@ def train(
     >>> train([read_tree("(S (NP a b) c)"), read_tree("(S (NP a b) (NP a b))")]).log_prob.round(3).tolist()
     [0.0, -0.693, -0.693]
     """
+    from mbrparse.grammar.training.induce import train_by_counting
+    from mbrparse.treebank.corpora import SourceTree
+
     for name, value, known in (
         ("terminals", terminals, get_args(TerminalKind)),
         ("unknown", unknown, (None, "none", *get_args(UnknownKind))),

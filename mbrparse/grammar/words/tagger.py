@@ -8,10 +8,9 @@ from __future__ import annotations
 import hashlib
 import json
 import random
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +29,7 @@ from mbrparse.io.state_files import (
     text,
 )
 from mbrparse.treebank.labels import escape
-from mbrparse.treebank.tree import Tree
+from mbrparse.treebank.tree import Tree, bracket_free
 
 MAGIC = "mbrparse-tagger"
 VERSION = 1
@@ -62,8 +61,12 @@ class Tagger:
 
         tagger = PerceptronTagger(load=False)
         sentences = ([_tagged(leaf) for leaf in tree.leaves()] for tree in trees)
-        with _seeded():
+        state = random.getstate()
+        random.seed(SEED)  # NLTK shuffles the sentences with Python's own random numbers
+        try:
             tagger.train([sentence for sentence in sentences if sentence])
+        finally:
+            random.setstate(state)
         rows = [f"{json.dumps(MAGIC)}: {VERSION}", f'"tags": {json.dumps(sorted(tagger.classes))}']
         weights = {feature: row for feature, row in tagger.model.weights.items() if row}
         for name, entries in (("known", tagger.tagdict), ("weights", weights)):
@@ -81,24 +84,18 @@ class Tagger:
                 "a grammar on standard input has no tagger beside it", remedy="give the grammar's file"
             )
         path = tagger_path(grammar)
+        wrong = partial(GrammarError, source=str(path), remedy=_TOGETHER)
         try:
             tagger = cls("".join(read_lines(path)))
         except FileError as error:
-            raise FileError(
-                f"the tagger of {grammar}: {error.message}", source=str(path), remedy=_TOGETHER
-            ) from None
+            message = f"the tagger of {grammar}: {error.message}"
+            raise FileError(message, source=str(path), remedy=_TOGETHER) from None
         if tagger.digest != digest:
-            raise GrammarError(
-                f"not the tagger that {grammar} was trained with, or it was changed since",
-                source=str(path),
-                remedy=_TOGETHER,
-            )
+            raise wrong(f"not the tagger that {grammar} was trained with, or it was changed since")
         try:
             tagger._content  # noqa: B018  # which is checked
         except SchemaError as misfit:
-            raise GrammarError(
-                f"not a tagger's file of this version: {misfit}", source=str(path), remedy=_TOGETHER
-            ) from None
+            raise wrong(f"not a tagger's file of this version: {misfit}") from None
         return tagger
 
     def write(self, grammar: str | Path) -> None:
@@ -168,25 +165,5 @@ def tagger_path(grammar: str | Path) -> Path:
 
 def _tagged(leaf: Tree) -> tuple[str, str]:
     """A word and its tag, escaped as in rules (NLTK takes an empty tag for none)."""
-    word = leaf.label if leaf.word is None else without_brackets(leaf.word)
+    word = leaf.label if leaf.word is None else bracket_free(leaf.word)
     return word, escape(leaf.label)
-
-
-@contextmanager
-def _seeded() -> Iterator[None]:
-    """NLTK shuffles the sentences with Python's own random numbers."""
-    state = random.getstate()
-    random.seed(SEED)
-    try:
-        yield
-    finally:
-        random.setstate(state)
-
-
-def without_brackets(word: str) -> str:
-    """A word as treebanks write it.
-
-    >>> without_brackets("f(x)")
-    'f-LRB-x-RRB-'
-    """
-    return word.replace("(", "-LRB-").replace(")", "-RRB-")

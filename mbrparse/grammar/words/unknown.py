@@ -43,13 +43,15 @@ from collections.abc import Callable, Collection, Container, Iterable, Iterator,
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import count
-from typing import ClassVar, Literal, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
 
-from mbrparse.grammar.words.tagger import Tagger, without_brackets
 from mbrparse.io.errors import GrammarError
-from mbrparse.treebank.corpora import SourceTree
 from mbrparse.treebank.labels import escape
-from mbrparse.treebank.tree import Tree
+from mbrparse.treebank.tree import Tree, bracket_free
+
+if TYPE_CHECKING:
+    from mbrparse.grammar.words.tagger import Tagger
+    from mbrparse.treebank.corpora import SourceTree
 
 
 class Occurrence(NamedTuple):
@@ -94,7 +96,7 @@ def rare_words(trees: Iterable[SourceTree], rare: int) -> frozenset[str]:
             if leaf.word is None:
                 bare.add(leaf.label)
             else:
-                totals[without_brackets(leaf.word)] += 1
+                totals[bracket_free(leaf.word)] += 1
     return frozenset(word for word, seen in totals.items() if seen < rare and word not in bare)
 
 
@@ -102,26 +104,26 @@ def occurrences(trees: Iterable[SourceTree], words: Collection[str]) -> Iterator
     """The occurrences of these words."""
     for _, _, tree in trees:
         for place, leaf in enumerate(tree.leaves()):
-            if leaf.word is not None and (word := without_brackets(leaf.word)) in words:
+            if leaf.word is not None and (word := bracket_free(leaf.word)) in words:
                 yield Occurrence(leaf.label, word, place == 0)
 
 
 def replace_words(trees: Iterable[SourceTree], words: Collection[str], by: Replacement) -> list[SourceTree]:
     """The trees with these words replaced, and all others as treebanks write them."""
-    return [SourceTree(source, line, _replaced(tree, words, by)) for source, line, tree in trees]
 
+    def replaced(tree: Tree) -> Tree:
+        places = count()
 
-def _replaced(tree: Tree, words: Collection[str], by: Replacement) -> Tree:
-    places = count()
+        def leaf(node: Tree) -> Tree:
+            initial = next(places) == 0  # leaves are visited from left to right
+            if node.word is None:
+                return node
+            word = bracket_free(node.word)
+            return Tree(node.label, word=by(Occurrence(node.label, word, initial)) if word in words else word)
 
-    def leaf(node: Tree) -> Tree:
-        place = next(places)  # leaves are visited from left to right
-        if node.word is None:
-            return node
-        word = without_brackets(node.word)
-        return Tree(node.label, word=by(Occurrence(node.label, word, place == 0)) if word in words else word)
+        return tree.fold(leaf, lambda node, children: Tree(node.label, children))
 
-    return tree.fold(leaf, lambda node, children: Tree(node.label, children))
+    return [source._replace(tree=replaced(source.tree)) for source in trees]
 
 
 ENOUGH = 5
@@ -158,13 +160,15 @@ class Signatures:
         for chain, times in found.items():
             for name in set(chain):
                 sizes[name] += times
-        chosen = {chain: next(name for name in chain if _is_usable(name, sizes)) for chain in found}
+        coarsest = unknown_terminal()
+        usable = {name for name, size in sizes.items() if size >= ENOUGH} | {coarsest}
+        chosen = {chain: next(name for name in chain if name in usable) for chain in found}
         seen: Counter[str] = Counter()
 
         def terminal(place: Occurrence) -> str:
             name = chosen[classes(place.word, place.initial)]
             seen[name] += 1
-            return unknown_terminal() if seen[name] % SHARE == 1 else name
+            return coarsest if seen[name] % SHARE == 1 else name
 
         return replace_words(trees, words, terminal), cls(rare)
 
@@ -175,15 +179,11 @@ class Signatures:
         """
         found = []
         for place, written in enumerate(words):
-            word = without_brackets(written)
+            word = bracket_free(written)
             if word not in known:
                 word = next((name for name in classes(word, place == 0) if name in known), word)
             found.append(word)
         return found
-
-
-def _is_usable(name: str, sizes: Counter[str]) -> bool:
-    return sizes[name] >= ENOUGH or name == unknown_terminal()
 
 
 @lru_cache(maxsize=65536)
@@ -256,7 +256,7 @@ class Collins:
 
         Where no word of training was rare, an unseen word is left as it is.
         """
-        found = [without_brackets(word) for word in words]
+        found = [bracket_free(word) for word in words]
         unseen = [place for place, word in enumerate(found) if word not in known]
         if not unseen:
             return found

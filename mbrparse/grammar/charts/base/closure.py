@@ -88,7 +88,9 @@ def _other_rules(grammar: PCFG, kept: NDArray[np.bool_] | None) -> dict[int, flo
     return dict(enumerate(np.bincount(parents, probs, len(grammar.symbols)).tolist()))
 
 
-def _rows(rules: UnaryRules, others: dict[int, float], names: tuple[str, ...]) -> dict[int, dict[int, float]]:
+def _rows(
+    rules: UnaryRules[int], others: dict[int, float], names: tuple[str, ...]
+) -> dict[int, dict[int, float]]:
     """U* of the symbols that unary rules speak of, by top symbol."""
     rows: dict[int, dict[int, float]] = {}
     for members in components(rules):
@@ -106,7 +108,7 @@ def _rows(rules: UnaryRules, others: dict[int, float], names: tuple[str, ...]) -
                         )
                     row[bottom] = row.get(bottom, 0.0) + prob * below
             leaving.append(row)
-        inner = component_closure(members, rules, others, names)
+        inner = component_closure(members, rules, others, names.__getitem__)
         # Into ``rows`` only now: a member's child within the component is not one that leaves it.
         for position, symbol in enumerate(members):
             total: dict[int, float] = {}

@@ -1,6 +1,6 @@
 """Spans and labels as columns of ids, as kernels find them: what they stand for is listed where one looks.
 
-A batch of sentences has very many of them, and most are only written (decode.parser.bracket_text). ``Nodes``
+A batch of sentences has very many of them, and most are only written (decode.parser.parse_files). ``Nodes``
 are those of a derivation.
 """
 
