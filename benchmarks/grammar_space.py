@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 import pinned
 from peak_memory import peak_memory
 
-from mbrparse.decode.parser.bracket_text import BracketText
+from mbrparse.decode.parser.parse_files import BracketText
 from mbrparse.decode.base.objectives import OBJECTIVES, Objective, Space
 from mbrparse.decode.parser.parser import Parser
 from mbrparse.decode.parser.sentences import Sentence

@@ -51,7 +51,6 @@ def parse(
     from mbrparse.decode.parser.parse_files import ParseAccount, write_parses
     from mbrparse.decode.parser.parse_input import Job, parse_all
     from mbrparse.decode.parser.sentences import read_chunks
-    from mbrparse.decode.parser.stored_lines import BLOCK
     from mbrparse.grammar.files.grammars import read_any_grammar
 
     source.check(input)
@@ -110,6 +109,8 @@ def parse(
         if folder is None:
             chunks = read_chunks(input, source.form, source.encoding)
         else:
+            from mbrparse.decode.parser.stored_lines import BLOCK
+
             chunks = folder.wanted(read_chunks(input, source.form, source.encoding, BLOCK, BLOCK))
         kept = iter if folder is None else folder.kept
         with combinations_checked():

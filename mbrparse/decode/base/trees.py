@@ -31,7 +31,7 @@ class TreeForm:
 
 
 class TreeParts(NamedTuple):
-    """The parts of a tree; most trees are only written (``bracket_text``), and never built.
+    """The parts of a tree; most trees are only written (``parse_files``), and never built.
 
     ``spans`` are nested, in preorder. ``tags``, if given, are those of the leaves (None: no tag).
     """
@@ -54,11 +54,6 @@ class TreeParts(NamedTuple):
         if form.nary:
             return nary_tree(self.spans, leaves, form.root)
         return build_tree(self.constituents, leaves)
-
-    def listed(self) -> TreeParts:
-        """The same with spans and tags as tuples."""
-        tags = None if self.tags is None else tuple(self.tags)
-        return TreeParts(tuple(self.spans), self.leaves, tags, self.form)
 
 
 def build_tree(spans: LabelledSpans, leaves: Sequence[Tree]) -> Tree:

@@ -31,6 +31,7 @@ class Details:
     def row(self, parse: Parse) -> dict[str, Any]:
         """The row of a sentence, all but its number."""
         rows = zip(parse.objectives, parse.spans, parse.decoded, strict=True)
+        pruned: Pruned | None = getattr(parse.chart, "pruned", None)
         return {
             "length": parse.length,
             "status": "parsed" if parse.reason is None else "fallback",
@@ -38,7 +39,7 @@ class Details:
             "log_probability": parse.log_prob if math.isfinite(parse.log_prob) else None,
             "seconds": parse.seconds,
             **({"unfinished": True} if parse.unfinished else {}),
-            **self._pruned(parse),
+            **({} if pruned is None else {"pruned": pruned._asdict()}),
             **({"chart": "logarithms"} if getattr(parse.chart, "in_logarithms", False) else {}),
             "trees": {
                 objective.name: None
@@ -47,12 +48,6 @@ class Details:
                 for objective, spans, decoded in rows
             },
         }
-
-    @staticmethod
-    def _pruned(parse: Parse) -> dict[str, Any]:
-        """The statistics of a pruned chart (grammar.charts.pruning)."""
-        pruned: Pruned | None = getattr(parse.chart, "pruned", None)
-        return {} if pruned is None else {"pruned": pruned._asdict()}
 
     def _tree(
         self, parse: Parse, posteriors: Posteriors, spans: LabelledSpans, decoded: Decoded | None
@@ -76,9 +71,7 @@ class Details:
         posterior = None
         if self._probability is not None:
             posterior = math.exp(self._probability.log_prob(spans, parse.terminal_ids) - parse.log_prob)
-        constituents = (
-            posteriors.expected_constituents() if self._unaries else float(max(parse.length - 1, 0))
-        )
+        constituents = posteriors.expected_constituents() if self._unaries else max(parse.length - 1, 0)
         score = None if decoded is None else posterior if decoded.log_prob is not None else decoded.score
         items = {} if decoded is None or decoded.expected is None else decoded.expected
         told = None if decoded is None else decoded.certificate or decoded.estimate
@@ -90,7 +83,7 @@ class Details:
             crossing["expected_consistent_recall"] = total / len(consistent) if consistent else 0.0
             crossing["consistent"] = list(consistent)
         return {
-            "constituents": constituents if self._unaries else int(constituents),
+            "constituents": constituents,
             **expected_recalls(*posteriors.expected_matches(spans), constituents),
             "posterior": posterior,
             "expected_score": score if score is None or math.isfinite(score) else None,

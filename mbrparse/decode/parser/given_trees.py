@@ -27,6 +27,10 @@ class GivenTree(NamedTuple):
     line: int
     tree: Tree | None
 
+    def error(self, message: str, remedy: str) -> InputMismatchError:
+        """An error that names the tree's place."""
+        return InputMismatchError(message, source=self.source, line=self.line, remedy=remedy)
+
 
 class FoundForm(NamedTuple):
     """The form of some trees, and how it was recognized."""
@@ -50,11 +54,9 @@ def find_form(trees: Iterable[GivenTree], wanted: Form | None = None) -> FoundFo
         for node in () if given.tree is None else given.tree.preorder():
             if node.children and is_continuation_label(node.label):
                 if wanted == "original":
-                    raise InputMismatchError(
+                    raise given.error(
                         f"a binarized tree (label {node.label!r}), where original ones are wanted",
-                        source=given.source,
-                        line=given.line,
-                        remedy="debinarize it (mbrparse debinarize), or leave --form original out",
+                        "debinarize it (mbrparse debinarize), or leave --form original out",
                     )
                 return FoundForm("binarized", f"{node.label} is a continuation, on line {given.line}")
             if len(node.children) > 2 and nary is None:
@@ -64,11 +66,9 @@ def find_form(trees: Iterable[GivenTree], wanted: Form | None = None) -> FoundFo
     given, node = nary
     what = f"{node.label} has {len(node.children)} children on line {given.line}"
     if wanted == "binarized":
-        raise InputMismatchError(
+        raise given.error(
             f"not binarized: {what}, and there is no continuation anywhere",
-            source=given.source,
-            line=given.line,
-            remedy="binarize the trees (mbrparse binarize), or say --form original",
+            "binarize the trees (mbrparse binarize), or say --form original",
         )
     return FoundForm("original", what)
 
@@ -84,12 +84,8 @@ def labelled_spans(given: GivenTree, form: Form, labels: frozenset[str], unaries
     while tree.label == "" and len(tree.children) == 1:
         tree = tree.children[0]
     if any(leaf.label == TRACE for leaf in tree.leaves()):
-        raise InputMismatchError(
-            "a tree with traces",
-            source=given.source,
-            line=given.line,
-            remedy="clean it: mbrparse binarize, and for original trees mbrparse debinarize after it",
-        )
+        remedy = "clean it: mbrparse binarize, and for original trees mbrparse debinarize after it"
+        raise given.error("a tree with traces", remedy)
     found = constituents(tree)
     if len(tree.leaves()) == 1 and not unaries:
         return []  # a single terminal is no constituent, whatever is written over it

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from mbrparse.decode.base.decoders import Decoded, Decoder, DecoderSlot
 from mbrparse.decode.base.objectives import Kind, Objective
 from mbrparse.decode.base.parser_options import ParserOptions
 from mbrparse.decode.base.span_posteriors import Posteriors, SentenceChart
 from mbrparse.decode.free.free_decoder import FreeDecoder
-from mbrparse.decode.nary.nary_decoder import NaryDecoder
-from mbrparse.grammar.charts.base.chart import Derivation, Wanted
+from mbrparse.grammar.charts.base.chart import Chart, Wanted
 from mbrparse.grammar.charts.base.clock import Clock
 from mbrparse.grammar.charts.base.columns import Labels, Spans, columns_of
 from mbrparse.grammar.charts.factory import TIE, ChartFactory
 from mbrparse.grammar.grammar_kinds import Grammar
 from mbrparse.grammar.pcfg import PCFG, FloatArray
-from mbrparse.grammar.projection import has_annotations
 from mbrparse.io.errors import OptionsError
 
 # Kernels take a while to load: those that most runs do not need are imported where they are used.
@@ -34,12 +32,6 @@ Maker = Callable[[list[Objective]], Decoder[Any]]
 _NARY = (Kind.NARY, Kind.EXACT_F)
 
 
-class DerivationChart(Protocol):
-    """A chart that knows the most probable derivation."""
-
-    def viterbi(self) -> Derivation: ...
-
-
 class ViterbiDecoder:
     """Decodes for objectives that ask for the most probable derivation; all get the same tree."""
 
@@ -48,7 +40,7 @@ class ViterbiDecoder:
         self._label_ids = grammar.label_ids
         self._objectives = objectives
 
-    def decode(self, chart: DerivationChart, posteriors: Posteriors) -> list[Decoded]:
+    def decode(self, chart: Chart, posteriors: Posteriors) -> list[Decoded]:
         """The best tree, once for each objective."""
         derivation = chart.viterbi()
         nodes = columns_of(derivation.nodes)
@@ -137,6 +129,7 @@ class GrammarDecoders:
         if not self.options.prune:
             return None
         from mbrparse.grammar.charts.pruning import Pruning
+        from mbrparse.grammar.projection import has_annotations
 
         if not has_annotations(self.grammar):
             raise OptionsError(
@@ -175,6 +168,8 @@ class GrammarDecoders:
         return FreeDecoder(objectives, TIE[self.options.precision], root, self.clock)
 
     def _nary(self, objectives: list[Objective]) -> Decoder[Any]:
+        from mbrparse.decode.nary.nary_decoder import NaryDecoder
+
         return NaryDecoder(objectives, TIE[self.options.precision], self.grammar.start_label, self.clock)
 
     def _viterbi(self, objectives: list[Objective]) -> Decoder[Any]:

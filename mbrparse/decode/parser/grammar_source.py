@@ -13,7 +13,7 @@ from mbrparse.decode.parser.sentences import Batch, Evidence, Sentence
 from mbrparse.grammar.charts.base.clock import Clock
 from mbrparse.grammar.charts.factory import ChartFactory, default_max_length
 from mbrparse.grammar.grammar_kinds import Grammar
-from mbrparse.grammar.pcfg import UNKNOWN_TERMINAL, IntArray
+from mbrparse.grammar.pcfg import UNKNOWN_TERMINAL
 from mbrparse.grammar.rules import is_terminal, unquote
 from mbrparse.treebank.labels import unescape
 from mbrparse.treebank.tree import Tree
@@ -83,15 +83,13 @@ class GrammarSource:
         chartable = [ids for ids, reason in zip(encoded, reasons, strict=True) if reason is None]
         charts = iter(cast("Iterable[SentenceChart]", self.charts.charts(chartable)))
         for sentence, ids, reason in zip(batch.sentences, encoded, reasons, strict=True):
-            yield self._of_sentence(sentence, ids, reason, None if reason is not None else next(charts))
-
-    def _of_sentence(
-        self, sentence: Sentence, ids: IntArray, reason: str | None, chart: SentenceChart | None
-    ) -> Evidence:
-        if chart is not None and not chart.has_parse:
-            reason, chart = chart.failure, None
-        posteriors = None if chart is None or self._made is None else self._made.posteriors(chart)
-        return Evidence(sentence, ids, posteriors, chart, reason)
+            chart = next(charts) if reason is None else None
+            if chart is None or self._made is None:
+                yield Evidence(sentence, ids, reason=reason)
+            elif not chart.has_parse:
+                yield Evidence(sentence, ids, reason=chart.failure)
+            else:
+                yield Evidence(sentence, ids, self._made.posteriors(chart), chart)
 
     def refused(self, sentence: Sentence, reason: str) -> Evidence:
         """Evidence of a sentence that falls back for this reason."""

@@ -9,17 +9,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 from mbrparse.decode.base.parser_options import ParserOptions
-from mbrparse.decode.parser.bracket_text import BracketText
-from mbrparse.decode.parser.details import Details
 from mbrparse.decode.parser.grammar_source import GrammarSource
-from mbrparse.decode.parser.parse_files import Lines
+from mbrparse.decode.parser.parse_files import BracketText, Lines
 from mbrparse.decode.parser.parse_result import Parse
 from mbrparse.decode.parser.parser import Parser
-from mbrparse.decode.parser.posteriors_source import PosteriorsSource
 from mbrparse.decode.parser.sentences import Batch, Sentence, batch_of, batch_of_part, sentence_ends
-from mbrparse.decode.posteriors.posteriors_file import GivenPosteriors
 from mbrparse.grammar.charts.base.chart import TOO_LARGE
 from mbrparse.grammar.grammar_kinds import Grammar
 from mbrparse.io.errors import ChartOverflowError, InputMismatchError
@@ -27,8 +24,12 @@ from mbrparse.io.log import Log, Progress, ProgressState, no_log, no_progress
 from mbrparse.run.in_order import WORKER_DIED, Chunk, Part, Parts, Task, in_order
 from mbrparse.run.jobs import Jobs, open_pool
 from mbrparse.run.pool import TaskFunction
-from mbrparse.run.task_sizes import Packer
 from mbrparse.treebank.brackets import EMPTY_PARSE
+
+if TYPE_CHECKING:
+    from mbrparse.decode.parser.details import Details
+    from mbrparse.decode.parser.posteriors_source import PosteriorsSource
+    from mbrparse.decode.posteriors.posteriors_file import GivenPosteriors
 
 # So many sentences are parsed together: they fill the lanes of any vector (grammar.charts.base.vector).
 _TOGETHER = 16
@@ -65,10 +66,10 @@ def parse_all(
     """
     worker = Worker(job)
     source = worker.source
-    if isinstance(source, PosteriorsSource):
-        found = _with_posteriors(worker, source, chunks)
-    else:
+    if isinstance(source, GrammarSource):
         found = _with_grammar(job, worker, source, chunks, jobs, log, progress_state or ProgressState())
+    else:
+        found = _with_posteriors(worker, source, chunks)
     results = itertools.chain.from_iterable(kept(found))
     if worker.pooling is not None:
         return numbered(worker.pooling.of_lines(results, progress, log))
@@ -102,6 +103,8 @@ def _with_grammar(
         left = _Wanted(itertools.chain(first, stream), progress_state)
         tasks: Iterable[Task] = (Task((Part(chunk),)) for chunk in left)
         if pool.remote:
+            from mbrparse.run.task_sizes import Packer
+
             tasks = Packer(pool, left, sentence_ends, left.to_come)
         for lines in in_order(pool, work, tasks, _sentences, worker.refused, log):
             progress_state.workers, progress_state.retries = pool.size, pool.retries
@@ -152,29 +155,6 @@ def _with_posteriors(
     source.check_end(done, name)
 
 
-def lines_of(parse: Parse, trees: Sequence[str], details: Details | None) -> Lines:
-    """What is written of a parse; the details lack the sentence's number (see ``numbered``)."""
-    return Lines(
-        tuple(trees),
-        None if details is None else json.dumps(details.row(parse), allow_nan=False),
-        parse.reason,
-        certified=_certified(parse),
-        candidates=tuple(
-            f"{one.log_prob:.9f}\t{EMPTY_PARSE if one.tree is None else one.tree}" for one in parse.candidates
-        ),
-    )
-
-
-def _certified(parse: Parse) -> tuple[tuple[str, bool], ...]:
-    """By objective, whether no tree is better, where trees have a certificate."""
-    rows = zip(parse.objectives, parse.decoded, strict=True)
-    return tuple(
-        (objective.name, found.certificate.certified)
-        for objective, found in rows
-        if found is not None and found.certificate is not None
-    )
-
-
 def numbered(results: Iterable[Lines]) -> Iterator[Lines]:
     """Number the details of sentences; workers do not know how many sentences precede theirs."""
     for number, lines in enumerate(results, start=1):
@@ -210,8 +190,11 @@ class Worker:
         self._posteriors = job.posteriors
         self._text = BracketText()
         self._consistent = job.options.needs_consistency
-        grammar = None if isinstance(job.source, GivenPosteriors) else job.source
-        self._details = Details(grammar) if job.details else None
+        self._details: Details | None = None
+        if job.details:
+            from mbrparse.decode.parser.details import Details
+
+            self._details = Details(job.source if isinstance(job.source, Grammar) else None)
 
     def parts(self, parts: Parts) -> list[list[Lines]]:
         """The lines of each part of the input."""
@@ -240,14 +223,26 @@ class Worker:
         return self._line(parse, self._text.lines(parse.parts))
 
     def _line(self, parse: Parse, trees: Sequence[str]) -> Lines:
-        lines = lines_of(parse, trees, self._details)
+        """What is written of a parse; the details lack the sentence's number (see ``numbered``)."""
+        lines = Lines(
+            tuple(trees),
+            None if self._details is None else json.dumps(self._details.row(parse), allow_nan=False),
+            parse.reason,
+            certified=tuple(
+                (objective.name, found.certificate.certified)
+                for objective, found in zip(parse.objectives, parse.decoded, strict=True)
+                if found is not None and found.certificate is not None
+            ),
+            candidates=tuple(
+                f"{one.log_prob:.9f}\t{EMPTY_PARSE if one.tree is None else one.tree}"
+                for one in parse.candidates
+            ),
+        )
         if self.pooling is not None and (held := self.pooling.held(parse)) is not None:
             lines = lines._replace(held=held.alone())
-        if not self._posteriors:
-            return lines
         known = parse.posteriors
-        if known is None:
-            return lines._replace(length=parse.length)
+        if not self._posteriors or known is None:
+            return lines._replace(length=parse.length if self._posteriors else 0)
         consistent = known.consistent if self._consistent else None
         return lines._replace(length=parse.length, entries=known.entries, consistent=consistent)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple, overload
@@ -55,19 +55,7 @@ class Parse:
     @cached_property
     def trees(self) -> tuple[Tree | None, ...]:
         """The tree of each objective as it is written (None: the empty parse), built on first access."""
-        # Objectives often have the same tree, which is built once.
-        built: dict[object, Tree] = {}
-        trees: list[Tree | None] = []
-        for parts in self.parts:
-            if parts is None:
-                trees.append(None)
-                continue
-            listed = parts.listed()
-            key = listed.form, id(listed.leaves), listed.spans, listed.tags
-            if key not in built:
-                built[key] = listed.build()
-            trees.append(built[key])
-        return tuple(trees)
+        return tuple(None if parts is None else parts.build() for parts in self.parts)
 
     @property
     def length(self) -> int:
@@ -96,13 +84,12 @@ class Parse:
         For the recalls it is the expected number of matching constituents or brackets, for other objectives
         the sum of their gains, for the most probable derivation its probability given the sentence.
         """
-        rows = zip(self.objectives, self.decoded, strict=True)
-        return {objective.name: self._score(found) for objective, found in rows}
-
-    def _score(self, found: Decoded | None) -> float | None:
-        if found is None or found.log_prob is None:
-            return None if found is None else found.score
-        return math.exp(found.log_prob - self.log_prob)
+        scores = dict[str, float | None]()
+        for objective, found in zip(self.objectives, self.decoded, strict=True):
+            scores[objective.name] = None if found is None else found.score
+            if found is not None and found.log_prob is not None:
+                scores[objective.name] = math.exp(found.log_prob - self.log_prob)
+        return scores
 
     def __repr__(self) -> str:
         reason = "" if self.reason is None else f" ({self.reason})"
@@ -130,9 +117,6 @@ class Parses(Sequence[Parse]):
 
     def __len__(self) -> int:
         return len(self._parses)
-
-    def __iter__(self) -> Iterator[Parse]:
-        return iter(self._parses)
 
     @overload
     def __getitem__(self, index: int) -> Parse: ...

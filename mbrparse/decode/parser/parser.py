@@ -7,19 +7,15 @@ import math
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, NamedTuple, Unpack
+from typing import TYPE_CHECKING, Unpack
 
 from mbrparse.decode.base.decoders import Decoded, decode_all
 from mbrparse.decode.base.objectives import Objective
 from mbrparse.decode.base.parser_options import ParserOptions, Settings, objective_of
 from mbrparse.decode.base.trees import LabelledSpans, TreeForm, TreeParts, fallback_spans
-from mbrparse.decode.nary.nary_decoder import NaryDecoder
 from mbrparse.decode.parser.grammar_source import GrammarSource
 from mbrparse.decode.parser.parse_result import Parse, Parses, ScoredTree
-from mbrparse.decode.parser.pooling import Pooling
-from mbrparse.decode.parser.posteriors_source import PosteriorsSource
 from mbrparse.decode.parser.sentences import Batch, Evidence, Sentence, batch_of_sentences
-from mbrparse.decode.posteriors.posteriors_file import GivenPosteriors
 from mbrparse.grammar.charts.base.chart import TOO_LARGE
 from mbrparse.grammar.grammar_kinds import Grammar
 from mbrparse.io.errors import ChartOverflowError, NumberRangeError, OptionsError, TimeLimitError
@@ -27,13 +23,13 @@ from mbrparse.treebank.tree import Tree
 
 if TYPE_CHECKING:
     from mbrparse.decode.candidates.candidate_trees import Candidate
+    from mbrparse.decode.parser.pooling import Pooling
+    from mbrparse.decode.parser.posteriors_source import PosteriorsSource
+    from mbrparse.decode.posteriors.posteriors_file import GivenPosteriors
 
 
-class _Found(NamedTuple):
-    """What decoders find for a sentence: a tree for each objective (None: no tree), and candidates."""
-
-    decoded: list[Decoded | None]
-    candidates: list[Candidate]
+#: What decoders find for a sentence: a tree for each objective (None: no tree), and candidates.
+Found = tuple[list[Decoded | None], list["Candidate"]]
 
 
 class Parser:
@@ -62,33 +58,32 @@ class Parser:
         options: ParserOptions | None = None,
         **settings: Unpack[Settings],
     ) -> None:
-        if not isinstance(source, Grammar | GivenPosteriors):
-            raise OptionsError(
-                f"a parser needs a grammar or a file's posteriors, not a {type(source).__name__}",
-                remedy="train or read_grammar make the one, read_posteriors the other",
-            )
         if options is None:
             rows = tuple(map(objective_of, objectives or ("labelled-recall",)))
             options = ParserOptions(rows, **settings)
         elif objectives or settings:
             raise OptionsError("options hold the objectives and all settings: give no others beside them")
         self.options = options
-        self.source = (
-            PosteriorsSource(source, options)
-            if isinstance(source, GivenPosteriors)
-            else GrammarSource(source, options)
-        )
+        self.source: GrammarSource | PosteriorsSource
+        if isinstance(source, Grammar):
+            self.source = GrammarSource(source, options)
+        else:
+            from mbrparse.decode.parser.posteriors_source import PosteriorsSource
 
-        places = self.source.slots
-        nary = {position for place in places if place.nary for position in place.positions}
+            self.source = PosteriorsSource(source, options)
+        nary = {position for slot in self.source.slots if slot.nary for position in slot.positions}
         # Trees of n-ary objectives are written un-binarized, fall-backs too.
         self._forms = [
             TreeForm(self.source.root, position in nary or options.debinarized, self.source.bare)
             for position in range(len(options.objectives))
         ]
-        decoder = next((place.decoder for place in places if isinstance(place.decoder, NaryDecoder)), None)
-        pooled = decoder is not None and any(row.f_score == "pooled" for row in options.objectives)
-        self.pooling = Pooling(options.objectives, decoder, self.source.root) if decoder and pooled else None
+        self.pooling: Pooling | None = None
+        if any(row.f_score == "pooled" for row in options.objectives):
+            from mbrparse.decode.nary.nary_decoder import NaryDecoder
+            from mbrparse.decode.parser.pooling import Pooling
+
+            [decoder] = [slot.decoder for slot in self.source.slots if isinstance(slot.decoder, NaryDecoder)]
+            self.pooling = Pooling(options.objectives, decoder, self.source.root)
 
     def parse(self, sentences: Tree | str | Iterable[Tree | str | Sequence[str | Tree]]) -> Parses:
         """Parse sentences: trees (whose terminals are parsed), strings of words, or lists of words.
@@ -148,78 +143,73 @@ class Parser:
                 yield from map(self._parse, together, self._found(together))
                 return
             evidence = iter(together)
-        for one in evidence:
-            yield self._alone(one)
+        yield from map(self._alone, evidence)
 
     def _alone(self, evidence: Evidence) -> Parse:
         try:
             with self.source.clock.running(evidence.spent):
                 [found] = self._found([evidence])
+            return self._parse(evidence, found)
         except ChartOverflowError:
             reason = TOO_LARGE
         except (NumberRangeError, TimeLimitError) as error:
             reason = error.message
-        else:
-            return self._parse(evidence, found)
-        lost = evidence._replace(posteriors=None, chart=None, reason=reason)
-        return self._parse(lost, _Found([None] * len(self._forms), []))
+        return self._alone(evidence._replace(posteriors=None, chart=None, reason=reason))
 
-    def _found(self, group: Sequence[Evidence]) -> list[_Found]:
+    def _found(self, group: Sequence[Evidence]) -> list[Found]:
         """What decoders find for sentences; nothing for those without posteriors."""
-        found = [_Found([None] * len(self._forms), []) for _ in group]
+        found: list[Found] = [([None] * len(self._forms), []) for _ in group]
         known = [(one, row) for one, row in zip(group, found, strict=True) if one.posteriors is not None]
         charts = [one.chart for one, _ in known]
         posteriors = [one.posteriors for one, _ in known if one.posteriors is not None]
         for decoder, positions, _ in self.source.slots:
-            for (_, row), trees in zip(known, decode_all(decoder, charts, posteriors), strict=True):
+            for (_, (decoded, _)), trees in zip(known, decode_all(decoder, charts, posteriors), strict=True):
                 for position, tree in zip(positions, trees, strict=True):
-                    row.decoded[position] = tree
+                    decoded[position] = tree
         if self.source.candidates is not None:
-            for one, row in known:
+            for one, (_, candidates) in known:
                 if one.chart is not None:
-                    row.candidates.extend(self.source.candidates.of_sentence(one.chart.terminal_ids))
+                    candidates.extend(self.source.candidates.of_sentence(one.chart.terminal_ids))
         return found
 
-    def _parse(self, evidence: Evidence, found: _Found) -> Parse:
-        objectives, reason, source = self.options.objectives, evidence.reason, self.source
-        if evidence.posteriors is not None and None in found.decoded:
-            reason = f"no tree for {objectives[found.decoded.index(None)].name}"
-        fallback, leaves = None, evidence.sentence
-        if reason is not None:
-            fallback, leaves = self._fallback(evidence), source.fallback_leaves(evidence)
+    def _parse(self, evidence: Evidence, found: Found) -> Parse:
+        (decoded, candidates), reason = found, evidence.reason
+        objectives, source = self.options.objectives, self.source
+        if evidence.posteriors is not None and None in decoded:
+            reason = f"no tree for {objectives[decoded.index(None)].name}"
+        fallback = None if reason is None else self._fallback(evidence)
+        leaves = evidence.sentence if reason is None else source.fallback_leaves(evidence)
         parts: list[TreeParts | None] = []
-        for one, form in zip(found.decoded, self._forms, strict=True):
+        for one, form in zip(decoded, self._forms, strict=True):
             if one is not None:
-                tags = one.preterminals if source.retags else None
-                parts.append(TreeParts(one.spans, evidence.sentence, tags, form))
+                parts.append(self._parts(evidence, one, form))
             else:
                 parts.append(None if fallback is None else TreeParts(fallback, leaves, None, form))
         return Parse(
             objectives,
             evidence.terminal_ids,
             tuple(parts),
-            tuple(found.decoded),
+            tuple(decoded),
             fallback or [],
             reason,
             evidence.chart,
             evidence.posteriors,
-            candidates=self._candidates(evidence, found) if self.options.has_candidates else (),
+            candidates=self._candidates(evidence, candidates) if self.options.has_candidates else (),
         )
+
+    def _parts(self, evidence: Evidence, found: Decoded | Candidate, form: TreeForm) -> TreeParts:
+        tags = found.preterminals if self.source.retags else None
+        return TreeParts(found.spans, evidence.sentence, tags, form)
 
     def _fallback(self, evidence: Evidence) -> LabelledSpans | None:
         source = self.source
         return fallback_spans(len(evidence.sentence), self.options.fallback, source.root, source.labels)
 
-    def _candidates(self, evidence: Evidence, found: _Found) -> tuple[ScoredTree, ...]:
+    def _candidates(self, evidence: Evidence, found: list[Candidate]) -> tuple[ScoredTree, ...]:
         """The candidates as they are written; the fall-back if there are none."""
         form = TreeForm(self.source.root, self.options.debinarized, self.source.bare)
-        if not found.candidates:
-            spans, leaves = self._fallback(evidence), self.source.fallback_leaves(evidence)
-            tree = None if spans is None else TreeParts(spans, leaves, None, form).build()
-            return (ScoredTree(-math.inf, tree),)
-        listed = []
-        for one in found.candidates:
-            tags = one.preterminals if self.source.retags else None
-            tree = TreeParts(one.spans, evidence.sentence, tags, form).build()
-            listed.append(ScoredTree(one.log_prob, tree))
-        return tuple(listed)
+        if found:
+            return tuple(ScoredTree(one.log_prob, self._parts(evidence, one, form).build()) for one in found)
+        spans, leaves = self._fallback(evidence), self.source.fallback_leaves(evidence)
+        tree = None if spans is None else TreeParts(spans, leaves, None, form).build()
+        return (ScoredTree(-math.inf, tree),)

@@ -43,6 +43,11 @@ class PosteriorsSource:
 
     def __init__(self, given: GivenPosteriors, options: ParserOptions) -> None:
         """Raises OptionsError for objectives and options that need a grammar."""
+        if not isinstance(given, GivenPosteriors):
+            raise OptionsError(
+                f"a parser needs a grammar or a file's posteriors, not a {type(given).__name__}",
+                remedy="train or read_grammar make the one, read_posteriors the other",
+            )
         for objective in options.objectives:
             if objective.kind is Kind.EXACT_F:
                 raise OptionsError(
@@ -137,27 +142,22 @@ class PosteriorsSource:
     def check_end(self, done: int, source: str) -> None:
         """Raise InputMismatchError where an input ends before the file's last sentence."""
         if done < len(self._given.lengths):
-            raise InputMismatchError(
-                f"there are {len(self._given.lengths)} sentences here, but {source} ends after "
-                f"sentence {done}",
-                source=self._given.source,
-                remedy=_REMEDY,
-            )
+            there = len(self._given.lengths)
+            raise self._mismatch(f"there are {there} sentences here, but {source} ends after sentence {done}")
 
     def _check_sentence(self, index: int, sentence: Sentence, source: str) -> None:
         lengths, number = self._given.lengths, index + 1
         if number > len(lengths):
-            raise InputMismatchError(
-                f"there are {len(lengths)} sentences here, but {source} goes on with sentence {number}",
-                source=self._given.source,
-                remedy=_REMEDY,
+            raise self._mismatch(
+                f"there are {len(lengths)} sentences here, but {source} goes on with sentence {number}"
             )
         if len(sentence) != lengths[index]:
-            raise InputMismatchError(
-                f"sentence {number} has {lengths[index]} words here, but {len(sentence)} in {source}",
-                source=self._given.source,
-                remedy=_REMEDY,
+            raise self._mismatch(
+                f"sentence {number} has {lengths[index]} words here, but {len(sentence)} in {source}"
             )
+
+    def _mismatch(self, message: str) -> InputMismatchError:
+        return InputMismatchError(message, source=self._given.source, remedy=_REMEDY)
 
 
 def _no_ids(sentence: Sentence) -> IntArray:

@@ -96,14 +96,14 @@ class Scorer:
             for given in trees
         ]
         sentences = [() if given.tree is None else given.tree.leaves() for given in trees]
-        rows: list[Row] = []
-        batch = Batch(sentences)
-        for piece in batch.pieces():
-            for evidence in self._evidence(piece):
-                place = len(rows)
-                row = self._row(evidence, trees[place].tree, spans[place])
-                rows.append({"sentence": first + place + 1, **row})
-        return rows
+        pieces = Batch(sentences, first).pieces()
+        found = itertools.chain.from_iterable(map(self._evidence, pieces))
+        return [
+            {"sentence": number, **self._row(evidence, given.tree, listed)}
+            for number, (evidence, given, listed) in enumerate(
+                zip(found, trees, spans, strict=True), first + 1
+            )
+        ]
 
     def _evidence(self, batch: Batch) -> Iterator[Evidence]:
         done = 0
@@ -119,8 +119,7 @@ class Scorer:
             self._items = type(self._items)(self._source.charts)
         left = batch._replace(sentences=batch.sentences[done:])
         if len(left.sentences) > 1:
-            for one in left.apart():
-                yield from self._evidence(one)
+            yield from itertools.chain.from_iterable(map(self._evidence, left.apart()))
         else:
             yield from (self._source.refused(sentence, TOO_LARGE) for sentence in left.sentences)
 
@@ -161,9 +160,11 @@ class Scorer:
         row["expected_consistent"] = consistent
         row["expected_consistent_recall"] = consistent / len(spans) if spans else 0.0
         if self._items is not None:
-            chart = cast("Chart", evidence.chart)
-            found = self._items.expected(chart, spans, self._tags(tree))
-            row |= {} if found is None else {f"expected_{name}": mass for name, mass in found.items()}
+            # The labels over the terminals, where the grammar's terminals are words under them.
+            words = self._grammar.terminal_kind == "words"
+            tags = [escape(one.label) if words and one.word is not None else None for one in tree.leaves()]
+            found = self._items.expected(cast("Chart", evidence.chart), spans, tags) or {}
+            row |= {f"expected_{name}": mass for name, mass in found.items()}
         row["nodes"] = [[*span, posteriors.labelled(*span)] for span in spans]
         return row
 
@@ -183,22 +184,15 @@ class Scorer:
         found = self._probability.log_prob(spans, evidence.terminal_ids, nary)
         if math.isfinite(found):
             return {"tree_log_probability": found, "posterior": math.exp(found - log_prob)}
-        return {"tree_reason": self._why_none(spans), "posterior": 0.0}
-
-    def _why_none(self, spans: LabelledSpans) -> str:
-        for _, _, label in spans:
-            if label not in self._source.labels:
-                return f"the grammar has no label {label}"
-        pairs = itertools.pairwise(spans)
-        unary = any(one[:2] == other[:2] for one, other in pairs) or any(e - s == 1 for s, e, _ in spans)
-        if unary and not self._grammar.has_unaries:
-            return "a unary node, but the grammar has no unary rules"
-        return "no derivation of the grammar"
-
-    def _tags(self, tree: Tree) -> list[str | None]:
-        """The labels over the terminals, where the grammar's terminals are words under them."""
-        words = self._grammar.terminal_kind == "words"
-        return [escape(leaf.label) if words and leaf.word is not None else None for leaf in tree.leaves()]
+        reason = "no derivation of the grammar"
+        unaries = [one for one, other in itertools.pairwise(spans) if one[:2] == other[:2]]
+        unaries += [span for span in spans if span[1] - span[0] == 1]
+        unknown = [label for _, _, label in spans if label not in self._source.labels]
+        if unknown:
+            reason = f"the grammar has no label {unknown[0]}"
+        elif unaries and not self._grammar.has_unaries:
+            reason = "a unary node, but the grammar has no unary rules"
+        return {"tree_reason": reason, "posterior": 0.0}
 
 
 def score(

@@ -14,7 +14,7 @@ from mbrparse.io.files import read_lines, source_name
 from mbrparse.run.in_order import Chunk, Part
 from mbrparse.treebank.brackets import WHITE, is_comment, read_leaves, without_carriages
 from mbrparse.treebank.clean import TRACE
-from mbrparse.treebank.tree import Tree
+from mbrparse.treebank.tree import Tree, bracket_free
 
 InputForm = Literal["trees", "tokens"]
 # Sentences of more words gain nothing from others in their batch.
@@ -152,7 +152,7 @@ def sentences_of(chunk: Chunk) -> Iterator[Sentence]:
             yield tuple(leaf for leaf in leaves if leaf.label != TRACE)
     else:
         for line in chunk.lines:
-            yield tuple(map(Tree, _tokens(line.replace("(", "-LRB-").replace(")", "-RRB-"))))
+            yield tuple(map(Tree, _tokens(bracket_free(line))))
 
 
 def sentence_ends(chunk: Chunk) -> Iterator[tuple[int, int]]:

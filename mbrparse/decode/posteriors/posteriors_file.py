@@ -65,6 +65,10 @@ _KINDS = {
 }
 _INTEGERS = ("iu", "integers are wanted", "write it as {name}.astype(np.int32)")
 
+_HOW_TO_WRITE = (
+    f"write it with np.savez_compressed and the arrays {', '.join(DIMENSIONS)} (docs/posteriors.md)"
+)
+
 #: Arrays whose length nothing else bounds.
 MAX_BYTES = {"lengths": 1 << 28, "labels": 1 << 28}
 
@@ -206,7 +210,7 @@ def _added_up(
 def _read_arrays(stream: Any, source: str) -> tuple[dict[str, npt.NDArray[Any]], tuple[str, ...]]:
     """The arrays that are wanted, each of its dimension and kind, and the names of the others."""
     if not stream.read(1):
-        raise PosteriorsError("the file is empty", source=source, remedy=_how_to_write())
+        raise PosteriorsError("the file is empty", source=source, remedy=_HOW_TO_WRITE)
     stream.seek(0)
     try:
         # Never a pickle: it could run anything.
@@ -222,13 +226,20 @@ def _read_arrays(stream: Any, source: str) -> tuple[dict[str, npt.NDArray[Any]],
             raise PosteriorsError(
                 f"no array {missing[0]!r}" + (f" (nor {', '.join(missing[1:])})" if missing[1:] else ""),
                 source=source,
-                remedy=f"the file holds {', '.join(map(repr, names)) or 'nothing'}; {_how_to_write()}",
+                remedy=f"the file holds {', '.join(map(repr, names)) or 'nothing'}; {_HOW_TO_WRITE}",
             )
         assert archive.zip is not None
         wanted = (*DIMENSIONS, *(name for name in OPTIONAL if name in names))
         headers = {name: read_header(archive.zip, name) for name in wanted}
         sizes = {name: _checked_size(name, header, source) for name, header in headers.items()}
-        _check_parallel(sizes, source)
+        entries = {name: sizes[name] for name, of in DIMENSIONS.items() if of == "entries"}
+        if len(set(entries.values())) > 1:
+            listed = ", ".join(f"{name} {size}" for name, size in entries.items())
+            raise PosteriorsError(
+                f"the arrays of entries differ in length ({listed})",
+                source=source,
+                remedy="each entry has one number in each",
+            )
         arrays: dict[str, npt.NDArray[Any]] = {}
         for name in wanted:
             arrays[name] = _read_array(archive, name, source)
@@ -281,20 +292,5 @@ def _read_array(archive: Any, name: str, source: str) -> npt.NDArray[Any]:
     return array if len(array) else np.zeros(0, _EMPTY.get(name, np.int64))
 
 
-def _check_parallel(every: dict[str, int], source: str) -> None:
-    sizes = {name: every[name] for name, of in DIMENSIONS.items() if of == "entries"}
-    if len(set(sizes.values())) > 1:
-        listed = ", ".join(f"{name} {size}" for name, size in sizes.items())
-        raise PosteriorsError(
-            f"the arrays of entries differ in length ({listed})",
-            source=source,
-            remedy="each entry has one number in each",
-        )
-
-
 def _refuse_file(message: str, source: str) -> NoReturn:
-    raise PosteriorsError(message, source=source, remedy=_how_to_write()) from None
-
-
-def _how_to_write(names: Sequence[str] = tuple(DIMENSIONS)) -> str:
-    return f"write it with np.savez_compressed and the arrays {', '.join(names)} (docs/posteriors.md)"
+    raise PosteriorsError(message, source=source, remedy=_HOW_TO_WRITE) from None
