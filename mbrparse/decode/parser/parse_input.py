@@ -106,7 +106,9 @@ def _with_grammar(
             from mbrparse.run.task_sizes import Packer
 
             tasks = Packer(pool, left, sentence_ends, left.to_come)
-        for lines in in_order(pool, work, tasks, _sentences, worker.refused, log):
+        for lines in in_order(
+            pool, work, tasks, lambda part: len(batch_of_part(part).sentences), worker.refused, log
+        ):
             progress_state.workers, progress_state.retries = pool.size, pool.retries
             left.one_is_done()
             yield lines
@@ -245,10 +247,6 @@ class Worker:
             return lines._replace(length=parse.length if self._posteriors else 0)
         consistent = known.consistent if self._consistent else None
         return lines._replace(length=parse.length, entries=known.entries, consistent=consistent)
-
-
-def _sentences(part: Part) -> int:
-    return len(batch_of_part(part).sentences)
 
 
 def _begin(job: Job) -> Callable[[Parts], list[list[Lines]]]:

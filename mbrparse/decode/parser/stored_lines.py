@@ -21,7 +21,6 @@ from mbrparse.decode.parser.parse_input import Job
 from mbrparse.decode.posteriors.posteriors_file import GivenPosteriors
 from mbrparse.decode.posteriors.posteriors_writer import PosteriorsWriter
 from mbrparse.grammar.charts.base.span_summary import SpanEntries, SpanSummary
-from mbrparse.grammar.grammar_kinds import Grammar
 from mbrparse.io.version import __version__
 from mbrparse.run.manifest import Manifest, Settings, content_digest
 from mbrparse.run.work_folder import Codec
@@ -38,10 +37,15 @@ def settings_of(job: Job, candidates: bool) -> Settings:
     ``candidates``: whether they are to be written.
     """
     options, source = job.options, job.source
+    # Digests of what was read, which do not depend on this machine's logarithms.
+    if isinstance(source, GivenPosteriors):
+        origin = {"posteriors": content_digest(replace(source, source="", ignored=()))}
+    else:
+        origin = {"grammar": content_digest(source.content)}
     settings: dict[str, Any] = {
         "mbrparse": __version__,
         "sentences a block": BLOCK,
-        "posteriors" if isinstance(source, GivenPosteriors) else "grammar": _content(source),
+        **origin,
         **_plain(options),
         "objectives": [row.name for row in options.objectives],
         **{row.name: _plain(row) for row in options.objectives},
@@ -107,13 +111,6 @@ def decode(text: str) -> Lines:
 CODEC = Codec(encode, decode)
 #: For runs whose candidates only chose among trees and are not to be written.
 CODEC_WITHOUT_CANDIDATES = Codec(lambda lines: encode(lines._replace(candidates=())), decode)
-
-
-def _content(source: Grammar | GivenPosteriors) -> str:
-    """The digest of what was read, which does not depend on this machine's logarithms."""
-    if isinstance(source, GivenPosteriors):
-        return content_digest(replace(source, source="", ignored=()))
-    return content_digest(source.content)
 
 
 def _plain(value: Any) -> Any:
