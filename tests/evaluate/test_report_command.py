@@ -126,6 +126,14 @@ def test_by_evalb_and_in_original_form(command: Command, tmp_path: Path) -> None
     assert shown == ["S", "A", "A"]
 
 
+def test_a_parser_of_whose_sentences_none_counts(command: Command, tmp_path: Path) -> None:
+    gold = "(S (NP (NN a)) (VP (VB b) (PP (IN c) (NP (NN d)))))\n"
+    files = write(tmp_path, gold=gold, good=gold, bad=gold.replace("(S ", "(S (NN more) "))
+    page = tmp_path / "page.html"
+    assert command("report", *files, "--evalb", "COLLINS.prm", "-o", page).code == 0
+    assert "PP below VP" in page.read_text("utf-8")
+
+
 def test_what_was_expected(command: Command, files: list[Path], tmp_path: Path) -> None:
     nodes = [[0, 5, "S", 1.0], [0, 3, "S_Cont", 0.25], [0, 2, "A", 0.5], [3, 5, "A", 0.75]]
     tree = {"expected_score": 2.5, "constituents": 4, "expected_labelled": 2.5, "nodes": nodes}
