@@ -116,26 +116,19 @@ def chosen_profile(
         raise MbrparseError("a profile, form, unaries and crossing_reference mean nothing with evalb")
     if evalb is not None:
         return replace(PROFILES["evalb"], how=evalb)
-    found = profile_called(profile or "goodman") if not isinstance(profile, Profile) else profile
+    if not isinstance(profile, Profile):
+        name = profile or "goodman"
+        if name not in PROFILES:
+            raise MbrparseError(f"no profile is called {name!r}", remedy=f"there are {', '.join(PROFILES)}")
+        profile = PROFILES[name]
     if comparison == PAPER_FORM:
-        return found
-    if not isinstance(found.how, Comparison):
+        return profile
+    if not isinstance(profile.how, Comparison):
         raise MbrparseError(
-            f"form, unaries and crossing_reference mean nothing with the profile {found.name}",
+            f"form, unaries and crossing_reference mean nothing with the profile {profile.name}",
             remedy="they are goodman's",
         )
-    return replace(found, how=comparison)
-
-
-def profile_called(name: str) -> Profile:
-    """The profile of that name; raises MbrparseError where there is none.
-
-    >>> profile_called("prpn").how.signature()["lengths"]
-    '1-10'
-    """
-    if name not in PROFILES:
-        raise MbrparseError(f"no profile is called {name!r}", remedy=f"there are {', '.join(PROFILES)}")
-    return PROFILES[name]
+    return replace(profile, how=comparison)
 
 
 Row: TypeAlias = SentenceCounts | EvalbCounts | span_counts.SpanCounts
@@ -148,7 +141,7 @@ def counted_rows(
     log: Callable[[str], None],
     tallies: Mapping[str, Sequence[Tally]],
 ) -> Iterator[Sequence[Row]]:
-    """Yield, for each gold sentence, its counts in each parser's parses; ``tallies`` are fed by the way."""
+    """Yield, for each gold sentence, its counts in each parser's parses; ``tallies`` get the trees."""
     match how:
         case EvalbParameters():
             yield from count_as_evalb(gold, parses, how, log, tallies)
@@ -178,7 +171,7 @@ def with_words(counts: Columns, words: Mapping[str, WordTally]) -> Columns:
 
 
 def with_fallbacks(counts: Columns, fell_back: Mapping[str, Sequence[bool]], names: Sequence[str]) -> Columns:
-    """The table with the column of what fell back.
+    """The table with a column of the sentences that fell back.
 
     Raises InputMismatchError where the sentences are more or fewer.
     """

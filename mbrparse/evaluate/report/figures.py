@@ -107,27 +107,19 @@ def by_length(table: pd.DataFrame, criterion: Criterion, names: Sequence[str]) -
     for bucket, of_bucket in table.groupby("length", sort=False):
         rates = _by_name(of_bucket, criterion.name)
         least, _, longest = str(bucket).rstrip("+").partition("-")
-        ends = {"max": longest} if longest else {}
-        figures = [
-            bar(
-                criterion.show(rates[name]),
-                rates[name] / most,
-                view="sentences",
-                system=name,
-                criterion=criterion.name,
-                min=least if least != "1" else "0",
-                **ends,
-            )
-            if not math.isnan(rates[name])
-            else Figure("-")
-            for name in names
-        ]
+        lengths = {"min": least if least != "1" else "0", **({"max": longest} if longest else {})}
+        figures = []
+        for name in names:
+            rate, state = rates[name], {"system": name, "criterion": criterion.name, **lengths}
+            known = not math.isnan(rate)
+            text = criterion.show(rate)
+            figures.append(bar(text, rate / most, view="sentences", **state) if known else Figure("-"))
         rows.append(Row([_range(bucket), f"{int(of_bucket['sentences'].iloc[0]):,}"], figures))
     return Table(["words", "sentences", *map(visible, names)], rows)
 
 
 def by_group(table: pd.DataFrame, by: str, names: Sequence[str], shown: int | None = None) -> Table:
-    """F of the constituents of each label, depth or width, labels by how frequent they are in the gold."""
+    """F of the constituents of each label, depth or width; labels by their frequency in the gold."""
     of_group = {str(group): rows for group, rows in table.groupby(by, sort=False)}
     gold = {group: int(rows["gold"].max()) for group, rows in of_group.items()}
     order = sorted(gold, key=lambda group: -gold[group]) if by == "label" else list(gold)
