@@ -171,7 +171,7 @@ def p_value(extreme: NDArray[np.int64], difference: Floats, resamples: int) -> F
     return np.where(np.isnan(difference), np.nan, (extreme + 1) / (resamples + 1))
 
 
-#: How many weights are held at once: 32 MB.
+#: The most weights that are held at once, in blocks of resamples: 32 MB.
 _CELLS = 2**22
 #: Differences that rounding alone makes unequal count as equal.
 EQUAL = 1e-12
@@ -192,8 +192,9 @@ class Bootstrap:
         """The rates of a block, [resample, file, criterion]."""
         size, sentences = drawn.shape
         drawn += np.arange(size)[:, None] * sentences
-        weights = np.bincount(drawn.ravel(), minlength=size * sentences).reshape(size, sentences)
-        return quotients(*(_weighted(weights.astype(float), side) for side in self._sides))
+        counts = np.bincount(drawn.ravel(), minlength=size * sentences)
+        weights = counts.reshape(size, sentences).astype(float)
+        return quotients(*(np.tensordot(weights, side, axes=1) for side in self._sides))
 
 
 class Randomization:
@@ -235,7 +236,8 @@ def of_blocks(
     A remote worker draws its block itself, from the state of the generator; drawing it here too gives the
     state for the next block. Raises WorkersError where workers die.
     """
-    sizes = list(_blocks(resamples, how.sentences))
+    most = max(1, _CELLS // how.sentences)
+    sizes = [min(most, resamples - done) for done in range(0, resamples, most)]
     if pool is None or not pool.remote:
         yield from (how.found(how.draw(random, size)) for size in sizes)
         return
@@ -265,14 +267,3 @@ class _Redrawn:
         random = np.random.default_rng()
         random.bit_generator.state = state
         return self._how.found(self._how.draw(random, size))
-
-
-def _weighted(weights: Floats, side: Floats) -> Floats:
-    return (weights @ side.reshape(len(side), -1)).reshape(len(weights), *side.shape[1:])
-
-
-def _blocks(resamples: int, sentences: int) -> Iterator[int]:
-    """Sizes of blocks of resamples that keep memory bounded."""
-    most = max(1, _CELLS // sentences)
-    for done in range(0, resamples, most):
-        yield min(most, resamples - done)
