@@ -96,7 +96,7 @@ def evaluate(
     """Compare trees.
 
     ``log`` is called with notes for the user (EVALB's messages, one line each), ``progress`` sees the rows.
-    ``fell_back`` tells of each parser's sentences whether they fell back; that becomes a column of the counts
+    ``fell_back`` has, for each parser's sentences, whether they fell back; it becomes a column of the counts
     and a criterion of the table. ``tallies``, by each parser's name, get every sentence that counts. With
     ``runs``, several of each system, their means are shown and tested; ``parses`` are systems of one run.
     The workers of a scheduler resample, if ``jobs`` names one.

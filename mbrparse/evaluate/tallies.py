@@ -67,7 +67,7 @@ def _by_span(tree: Brackets, matched: set[int]) -> dict[Span, list[int]]:
     return found
 
 
-#: The greatest depth that is told apart.
+#: Greater depths count as this one.
 DEEPEST = 10
 #: The first width of each group.
 WIDTHS = (1, 2, 3, 5, 9, 17, 33)

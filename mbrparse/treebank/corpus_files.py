@@ -38,7 +38,7 @@ class TreeFile:
 
     @property
     def source(self) -> str:
-        """How it is called in messages."""
+        """Its name in messages."""
         return source_name(self.path) if self.member is None else f"{self.path}/{self.member}"
 
     @property

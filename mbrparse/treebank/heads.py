@@ -153,7 +153,7 @@ class HeadChoice:
 def choose_heads(tree: Tree, rules: HeadRules, how: Categories = PENN_CATEGORIES) -> list[HeadChoice]:
     """The choices of all constituents with more than one child, parents before children.
 
-    ``how`` tells categories from functions in labels.
+    ``how`` separates categories from functions in labels.
 
     >>> from mbrparse.treebank.brackets import read_tree
     >>> from mbrparse.treebank.heads import head_rules

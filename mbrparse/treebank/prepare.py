@@ -57,7 +57,7 @@ class Sanity:
                 self.word_types.add(word)
 
     def figures(self) -> dict[str, str]:
-        """The counts for people, by name."""
+        """The counts as text, by name."""
         return {
             "trees": f"{self.trees:,}",
             "words": f"{self.words:,}",
@@ -155,7 +155,7 @@ class PreparationStatistics:
             raise no_trees(self.source)
 
     def notes(self) -> list[str]:
-        """What was removed from the trees, and warnings about unusual figures: lines for people."""
+        """What was removed from the trees, and warnings about unusual figures, one line each."""
         found = []
         if self.removed:
             counts = ", ".join(f"{what} {count}" for what, count in self.removed.most_common() if count)
@@ -167,7 +167,7 @@ class PreparationStatistics:
         return found + [f"warning: {warning}" for warning in warnings]
 
     def __str__(self) -> str:
-        """One line for people.
+        """The numbers in one line.
 
         >>> str(PreparationStatistics(kept=3, dropped=Counter({"longer than 40": 2})))
         'read 5 trees, kept 3, dropped 2 (longer than 40: 2)'

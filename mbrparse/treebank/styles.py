@@ -59,7 +59,7 @@ def read_cess(lines: Iterable[str], source: str, reading: Reading) -> Iterator[R
     """Yield the trees of a file in the style of CESS-ECE (Spanish, Catalan).
 
     A leaf is ``(tag word lemma)``; it becomes a word (or what ``reading.leaves`` asks for) under its tag.
-    ``*0*`` is a subject that is not said. NLTK's reader hands out word and lemma as two words, so that every
+    ``*0*`` is a subject that is not spoken. NLTK's reader gives word and lemma as two words, so that every
     sentence comes twice.
     """
     removed, leaves = reading.removed, reading.leaves or "word"
@@ -103,7 +103,7 @@ def read_floresta(lines: Iterable[str], source: str, reading: Reading) -> Iterat
 
     ``(UTT+np (>N+art Um) (H+n dia) (.))``: punctuation is ``(,)``, its own tag, and so are brackets: ``(()``
     and ``())``. A constituent with a gap has parts ``(P+vp- ...)`` and ``(-P+vp ...)``; ``(N<[+1]+pp ...)``
-    tells how far away it belongs. Lines that begin with # are comments, and each sentence stands below its
+    tells how far away it belongs. Lines that begin with # are comments, and each sentence is below its
     own: a tree that is not closed ends there. NLTK's reader knows punctuation of one character alone, and no
     brackets.
     """

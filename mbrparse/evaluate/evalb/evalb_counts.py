@@ -65,7 +65,7 @@ def evalb_scores(
     log: Callable[[str], None],
     same_length: bool = False,
 ) -> list[Iterator[Score]]:
-    """For each parser, a score for each line of the gold, as they are asked for.
+    """For each parser, an iterator over the scores of the gold's lines.
 
     ``log`` is called with EVALB's messages, after the parser's name where there are several. Different
     numbers of lines are one of them, after which the scores end; or InputMismatchError if they must have
@@ -164,7 +164,7 @@ def count_as_evalb(
 ) -> Iterator[list[EvalbCounts]]:
     """Yield, for each gold line, its counts in each parser's parses.
 
-    ``log`` is called with EVALB's messages, ``tallies`` (by each name) are fed; raises as
+    ``log`` is called with EVALB's messages, ``tallies`` (by each name) are updated; raises as
     ``evalb_scores`` does.
     """
     parsers = evalb_scores(gold, parses, parameters, log, same_length=True)

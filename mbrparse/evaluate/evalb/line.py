@@ -35,7 +35,7 @@ _TERMINAL, _OPENING, _CLOSING = 2, 3, 4
 
 
 class Quote(NamedTuple):
-    """A terminal that may be a quotation mark, and where it stands, should it be put back.
+    """A terminal that may be a quotation mark, and where it is put back.
 
     ``place`` is the number of terminals before it (deleted ones not counted), ``bracket`` that of the
     brackets before it, ``inside`` are the brackets open around it.
@@ -52,7 +52,7 @@ class Quote(NamedTuple):
 class EvalbLine:
     """What EVALB finds in a line. Deleted terminals are gone, deleted brackets are still there.
 
-    Brackets stand in the order of their opening; ``labels`` are as written.
+    Brackets are in the order of their opening; ``labels`` are as written.
     """
 
     length: int = 0  #: EVALB's Len.: terminals, without those deleted for the length

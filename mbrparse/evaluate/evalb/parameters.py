@@ -101,7 +101,7 @@ class EvalbParameters:
 
 
 #: The evaluator of the SPMRL shared tasks (Seddah et al. 2013) with its spmrl.prm, run with -X. It cuts the
-#: labels that it deletes too, so that -NONE- stands for brackets without a label.
+#: labels that it deletes too, so that -NONE- means brackets without a label.
 SPMRL = EvalbParameters(
     name="spmrl.prm",
     max_error=10_000,
@@ -116,7 +116,7 @@ SPMRL = EvalbParameters(
 
 
 def shipped(name: str | Path) -> Path | None:
-    """One of EVALB's own parameter files by its name, where no other file is called so.
+    """One of EVALB's own parameter files by its name, unless another file has that name.
 
     >>> found = shipped("COLLINS.prm")
     >>> found is not None and found.name, shipped("mine.prm")
@@ -176,7 +176,7 @@ def read_parameters(
 
 
 def _key_and_value(setting: str) -> tuple[str, str]:
-    """What stands before and behind the first white space; an indented line has no key."""
+    """The parts before and after the first white space; an indented line has no key."""
     key, *rest = re.split(f"[{WHITE}]+", setting, maxsplit=1)
     return key, rest[0] if rest else ""
 

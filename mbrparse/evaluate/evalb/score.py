@@ -179,7 +179,7 @@ class Totals:
         return self.sentences - self.errors - self.skipped
 
     def add(self, score: Score) -> None:
-        """Take a sentence in."""
+        """Add a sentence."""
         self.sentences += 1
         self.errors += score.status == Status.ERROR
         self.skipped += score.status == Status.SKIP

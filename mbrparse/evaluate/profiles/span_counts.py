@@ -51,7 +51,7 @@ def count_spans(
 ) -> Iterator[list[SpanCounts]]:
     """Yield, for each gold sentence, its counts in each parser's parses.
 
-    ``tallies`` (by each name) are fed with the gold's and the parses' labels of what matches without
+    ``tallies`` (by each name) get the gold's and the parses' labels of spans that match without
     them. Raises as ``count_matches`` does, and CorpusError where no sentence counts.
     """
     alignment = Alignment(gold, parses, OriginalForms(log).trees)
