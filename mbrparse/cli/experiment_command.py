@@ -160,17 +160,7 @@ def pereira_schabes(
     jobs_option(),
     encoding_option(),
 )
-def figures_of_merit(
-    input: str,
-    output: str,
-    grammar: str | None,
-    statistics: str | None,
-    merits: tuple[str, ...],
-    mass: float,
-    beta_threshold: float,
-    jobs: Any,
-    **selection: Any,
-) -> None:
+def figures_of_merit(input: str, output: str, merits: tuple[str, ...], jobs: Any, **chosen: Any) -> None:
     """Compare figures of merit by the work that they need to find most of a sentence's probability.
 
     A grammar and its statistics are counted from all of INPUT (as for binarize) but its last part, whose
@@ -181,22 +171,15 @@ def figures_of_merit(
     or by expectation over the training part.
     """
     from mbrparse.decode.best_first.best_first import MERITS
-    from mbrparse.experiments.caraballo_charniak.merit_comparison import (
-        Model,
-        Search,
-        Selection,
-        compare_merits,
-    )
+    from mbrparse.experiments.caraballo_charniak.merit_comparison import Comparison, compare_merits
 
     unknown = [name for name in merits if name not in MERITS]
     if unknown:
         raise click.BadParameter(f"{unknown[0]!r} is none of {', '.join(MERITS)}", param_hint="--merit")
-    if statistics is not None and grammar is None:
+    if chosen["statistics"] is not None and chosen["grammar"] is None:
         raise click.UsageError("--statistics needs the --grammar it belongs to.")
-    names = tuple(MERITS) if not merits else tuple(dict.fromkeys(merits))
-    search = Search(names, mass, beta_threshold)
-    model = Model(grammar, statistics)
-    click.echo(compare_merits(input, Path(output), Selection(**selection), model, search, jobs, note))
+    how = Comparison(tuple(dict.fromkeys(merits or MERITS)), **chosen)
+    click.echo(compare_merits(input, Path(output), how, jobs, note))
 
 
 @click.command()

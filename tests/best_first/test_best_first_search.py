@@ -15,6 +15,7 @@ from strategies import grammars, sentences
 from mbrparse.decode.best_first.best_first import MERITS, BestFirst, Until
 from mbrparse.decode.best_first.best_first_chart import BestFirstChart
 from mbrparse.decode.best_first.best_first_charts import BestFirstCharts
+from mbrparse.decode.best_first.search_state import MERIT, NONE, PLACE, TOTAL
 from mbrparse.grammar.charts.factory import ChartFactory
 from mbrparse.grammar.pcfg import PCFG, IntArray
 from mbrparse.grammar.training.induce import induce
@@ -58,7 +59,7 @@ def test_exhausted_inside_is_the_naive_one_but_for_the_threshold(
 ) -> None:
     grammar, sentence = case
     chart = search(pcfg_of(grammar), sentence, merit, beta_threshold=threshold)
-    assert chart.in_chart.all() or threshold
+    assert (chart.search.items[: len(chart.starts), PLACE] == NONE).all() or threshold
     found = inside_of(chart, chart.estimates.tolist())
     expected = {key: float(value) for key, value in naive.inside(grammar, sentence).items()}
     assert found.keys() == expected.keys()
@@ -108,7 +109,7 @@ def test_order_is_reproducible(merit: str) -> None:
     one, two = (search(pcfg_of(AMBIGUOUS), ["x", "y"] * 6, merit, Until("first-parse")) for _ in range(2))
     assert one.starts.tolist() == two.starts.tolist()
     assert one.symbols.tolist() == two.symbols.tolist()
-    assert one.merits.tolist() == two.merits.tolist()
+    assert one.search.logs.tolist() == two.search.logs.tolist()
     assert one.popped == two.popped > 0
 
 
@@ -116,7 +117,7 @@ def test_equal_merits_are_popped_in_the_order_of_proposal() -> None:
     # All terminals have beta 0.5 for A and for S: the lexical constituents are proposed left to right.
     chart = search(pcfg_of(AMBIGUOUS), ["x"] * 5, "beta", edges=1)
     assert chart.popped < 10
-    assert chart.in_chart[: chart.popped].all()
+    assert (chart.search.items[: chart.popped, PLACE] == NONE).all()
     assert chart.starts[: chart.popped].tolist() == sorted(chart.starts[: chart.popped].tolist())
 
 
@@ -124,7 +125,8 @@ def test_beta_pops_in_order_of_inside_probability_where_it_is_known() -> None:
     chart = search(pcfg_of(AMBIGUOUS), ["x", "y", "x"], "beta")
     # Terminals are the only constituents whose estimate never changes.
     lexical = (chart.ends - chart.starts) == 1
-    assert chart.merits[lexical].tolist() == chart.estimates[lexical].tolist()
+    merits = chart.search.logs[: len(lexical), MERIT]
+    assert merits[lexical].tolist() == chart.estimates[lexical].tolist()
 
 
 @pytest.mark.parametrize("merit", NAMES)
@@ -147,9 +149,8 @@ def test_edges_bound_the_search(merit: str) -> None:
 def test_first_edges_are_an_earlier_chart() -> None:
     grammar = pcfg_of(AMBIGUOUS)
     chart = search(grammar, ["x"] * 8, "normalized-beta")
-    masses = [chart.log_prob_within(edges) for edges in range(0, chart.edge_count + 1, 20)]
-    assert all(one <= two + NEAR for one, two in pairwise(masses))
-    assert chart.log_prob_within(chart.edge_count) == pytest.approx(chart.log_prob, abs=NEAR)
+    best = [chart.viterbi_within(edges).log_prob for edges in range(0, chart.edge_count + 1, 20)]
+    assert all(one <= two + NEAR for one, two in pairwise(best))
     assert chart.viterbi_within(0).nodes == []
     assert chart.viterbi_within(chart.edge_count) == chart.viterbi()
     assert 0 < chart.useful_edge_count <= chart.edge_count
@@ -205,7 +206,7 @@ def test_prefix_probabilities_are_those_of_the_left_corner_equations(
     library = pcfg_of(grammar)
     chart = search(library, sentence, "prefix")
     for number, symbol in enumerate(library.symbols):
-        found = np.exp(chart.log_prefix[:, number])
+        found = np.exp(chart.search.prefix[TOTAL][:, number])
         assert found == pytest.approx(alpha[:, ids[symbol]], rel=1e-8, abs=1e-13)
 
 

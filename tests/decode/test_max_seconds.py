@@ -323,8 +323,8 @@ def test_a_search_that_is_cut_short_gives_the_best_found(
 
     def interrupted(*arguments: Any) -> int:
         """Half of the edges, and then the time is up."""
-        outcome = search(*arguments[:5], 600, arguments[6])
-        arguments[6][0] = 1
+        outcome = search(*arguments[:2], 600, arguments[3])
+        arguments[3][0] = 1
         return int(outcome)
 
     whole = command(*how, stdin="x x\n" + "x " * 20)

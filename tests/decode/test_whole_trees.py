@@ -19,7 +19,7 @@ from unary_strategies import unary_cases
 from mbrparse.decode.base.tree_probability import TreeProbability
 from mbrparse.decode.free.free_decoder import best_bracketing
 from mbrparse.decode.parser.parser import Parser
-from mbrparse.decode.whole_trees.agreements import SameTree, Uncrossed
+from mbrparse.decode.whole_trees.agreements import Bracket, SameTree, Uncrossed
 from mbrparse.decode.whole_trees.branch_and_bound import Limit, best_tree
 from mbrparse.grammar.charts.crossing.consistency import Consistency
 from mbrparse.grammar.charts.forest_charts import ForestCharts
@@ -55,11 +55,12 @@ def test_certificates_are_never_wrong(data: st.DataObject) -> None:
         flags = None if taken_out is is_continuation else Consistency(pcfg).continuation & False
         consistency = Consistency(pcfg, flags)
         agreement = Uncrossed(consistency, consistency.forest(charts, ids))
-        first = best_bracketing(agreement.start().masses, n)
-        candidate = list(zip(first.starts.tolist(), first.ends.tolist(), strict=True))
+        first = best_bracketing(agreement.start().joint, n)
+        candidate: list[Bracket] = list(zip(first.starts.tolist(), first.ends.tolist(), strict=True))
         work = data.draw(st.sampled_from([0.0, 50.0, 1e9]))
         found = best_tree(agreement, [candidate], Limit(work))
-        assert found.mass == pytest.approx(masses[frozenset(found.tree)], abs=1e-9)
+        spans = frozenset((start, end) for start, end in found.tree)
+        assert found.mass == pytest.approx(masses[spans], abs=1e-9)
         assert found.bound >= optimum - 1e-9
         if found.certified:
             assert found.mass == pytest.approx(optimum, abs=1e-9)

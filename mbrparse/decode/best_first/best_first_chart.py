@@ -9,30 +9,22 @@ from __future__ import annotations
 
 import math
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from mbrparse.decode.best_first.best_first import BestFirst
-from mbrparse.decode.best_first.passes import inside_pass, outside_pass, viterbi_pass
+from mbrparse.decode.best_first.passes import inside_pass, outside_pass
 from mbrparse.decode.best_first.search_kernels import LIMIT
 from mbrparse.decode.best_first.search_state import (
+    CHILDREN,
     CONSTITUENTS,
     EDGES,
     END,
     INSIDE,
-    LEFT,
-    MERIT,
     PARENT,
-    PLACE,
     POPPED,
-    RIGHT,
     RULE,
     START,
     SYMBOL,
-    TOTAL,
-    Rules,
     Search,
 )
 from mbrparse.grammar.charts.base.chart import Derivation
@@ -44,96 +36,78 @@ from mbrparse.grammar.charts.base.span_summary import (
 )
 from mbrparse.grammar.pcfg import PCFG, FloatArray, IntArray
 
-
-class SearchResult(NamedTuple):
-    """A finished search: its arrays, why it stopped (``search_kernels``), and its CPU seconds.
-
-    ``time_up`` is the message for a search that ran out of time.
-    """
-
-    search: Search
-    outcome: int
-    seconds: float
-    time_up: str | None = None
+TIE = 1e-9
 
 
 class BestFirstChart:
     """One sentence's chart, as far as the search got."""
 
     def __init__(
-        self, grammar: PCFG, rules: Rules, options: BestFirst, terminal_ids: IntArray, result: SearchResult
+        self,
+        grammar: PCFG,
+        terminal_ids: IntArray,
+        search: Search,
+        outcome: int,
+        seconds: float,
+        time_up: str | None = None,
     ) -> None:
-        search, outcome = result.search, result.outcome
+        """``outcome`` is why it stopped (search_kernels), ``time_up`` the message where time ran out."""
         self.grammar = grammar
-        self.options = options
-        self._rules = rules
+        self.search = search
         self.terminal_ids = terminal_ids
         self.length = len(terminal_ids)
-        self.outcome = outcome
+        self.limited = outcome == LIMIT
+        """Whether the search stopped at the limit of edges."""
         self.spent = 0.0
         """Seconds that count towards the time limit; 0 where the search ran out of time."""
-        self._time_up = result.time_up
-        self.seconds = result.seconds
+        self._time_up = time_up
+        self.seconds = seconds
         """CPU seconds of the search, without the passes over its result."""
         self.popped = int(search.counts[POPPED])
         self.edge_count = int(search.counts[EDGES])
-        self._prefix = search.prefix
-        count = int(search.counts[CONSTITUENTS])
-        self._items, self._logs = search.items[:count], search.logs[:count]
         self._edges = search.edges[: self.edge_count]
-        self.starts = np.ascontiguousarray(self._items[:, START])
-        self.ends = np.ascontiguousarray(self._items[:, END])
-        self.symbols = np.ascontiguousarray(self._items[:, SYMBOL])
-        self.estimates = np.ascontiguousarray(self._logs[:, INSIDE])
+        self._log_prob = grammar.log_prob[self._edges[:, RULE]]
+        count = int(search.counts[CONSTITUENTS])
+        self.starts, self.ends, self.symbols = search.items[:count, [START, END, SYMBOL]].T.copy()
+        self.estimates = search.logs[:count, INSIDE].copy()
         """The log inside estimates at the end of the search; ``inside`` has the exact values."""
+        widths = self.ends - self.starts
+        # Nothing is ever added to the estimate over a terminal.
+        self._terminal = np.where(widths == 1, self.estimates, -np.inf)
+        # Equally wide ones in the order in which they were made.
+        self._order = np.argsort(widths[self._edges[:, PARENT]], kind="stable").astype(np.int32)
+        self._root = np.where(widths == self.length, grammar.root_log_prob[self.symbols], -np.inf)
 
     @property
     def failure(self) -> str:
         """Why there is no parse, where there is none."""
         if self._time_up is not None:
             return self._time_up
-        return f"no parse within {self.options.edges} edges" if self.limited else "no parse"
+        return f"no parse within {self.search.control.max_edges} edges" if self.limited else "no parse"
 
     @property
     def unfinished(self) -> bool:
         """Whether the search ran out of time, so that the chart is partial."""
         return self._time_up is not None
 
-    @property
-    def limited(self) -> bool:
-        """Whether the search stopped at the limit of edges."""
-        return self.outcome == LIMIT
-
-    @property
-    def merits(self) -> FloatArray:
-        """Each constituent's last log figure of merit."""
-        return self._logs[:, MERIT]
-
-    @property
-    def in_chart(self) -> npt.NDArray[np.bool_]:
-        """Whether each constituent was popped."""
-        return self._items[:, PLACE] < 0
-
-    @property
-    def log_prefix(self) -> FloatArray:
-        """log alpha_L [length, symbols], for merits that need it."""
-        table: FloatArray = self._prefix[TOTAL]
-        return table
-
     @cached_property
     def inside(self) -> FloatArray:
         """The log inside probability of each constituent within the chart, exactly."""
-        return inside_pass(self._terminal, self._order, self._edges, self._log_prob)
+        return inside_pass(self._terminal, self._order, self._edges, self._log_prob, False)
 
     @cached_property
     def log_prob(self) -> float:
         """The chart's own log probability of the sentence, -inf without a root over all of it."""
-        return self._root_mass(self.inside)
+        return float(np.logaddexp.reduce(self.inside + self._root))
 
     @property
     def has_parse(self) -> bool:
         """Whether a root spans the sentence."""
         return self.log_prob > -math.inf
+
+    @cached_property
+    def _outside(self) -> FloatArray:
+        return outside_pass(self.inside, self._root, self._order, self._edges, self._log_prob)
 
     @cached_property
     def useful_edge_count(self) -> int:
@@ -147,17 +121,14 @@ class BestFirstChart:
             g = np.exp(self.inside + self._outside - self.log_prob)
         positive = np.flatnonzero(g > 0.0)
         span = self.starts[positive].astype(np.int64) * (self.length + 1) + self.ends[positive]
-        keys, spots = np.unique(span * labels + label_ids[self.symbols[positive]], return_inverse=True)
-        sums = np.zeros(len(keys))
-        np.add.at(sums, spots, g[positive])
+        keys, place = np.unique(span * labels + label_ids[self.symbols[positive]], return_inverse=True)
         spans, ids = np.divmod(keys, labels)
-        starts, ends = np.divmod(spans, self.length + 1)
-        starts, ends, ids = (part.astype(np.int32) for part in (starts, ends, ids))
-        return entries_without_unaries(starts, ends, ids, sums)
+        starts, ends, ids = (part.astype(np.int32) for part in (*np.divmod(spans, self.length + 1), ids))
+        return entries_without_unaries(starts, ends, ids, np.bincount(place, g[positive], len(keys)))
 
     def span_summary(self) -> SpanSummary:
         """Best label, its posterior, and the sum of posteriors, by cell."""
-        return summarize_entries(self.length, self.span_posteriors(), 1e-9)
+        return summarize_entries(self.length, self.span_posteriors(), TIE)
 
     def viterbi(self) -> Derivation:
         """The most probable derivation in the chart."""
@@ -165,68 +136,40 @@ class BestFirstChart:
 
     def viterbi_within(self, edges: int) -> Derivation:
         """The most probable derivation of the first ``edges`` edges; without a parse, no nodes and -inf."""
-        part = self._edges[:edges]
-        order = self._order if edges == self.edge_count else self._by_width(part)
-        best, edge_of = viterbi_pass(self._terminal, order, part, self._log_prob, self.ends, self.symbols)
-        scores = best[self._roots] + self.grammar.root_log_prob[self.symbols[self._roots]]
-        root, top = -1, -math.inf
-        # In order of symbols, as in the exhaustive chart.
-        for spot in np.argsort(self.symbols[self._roots]).tolist():
-            if scores[spot] > top + 1e-9 * abs(top) or (top == -math.inf and scores[spot] > top):
-                root, top = int(self._roots[spot]), float(scores[spot])
+        order = self._order if edges == self.edge_count else self._order[self._order < edges]
+        best = inside_pass(self._terminal, order, self._edges, self._log_prob, True)
+        scores = best + self._root
+        top = float(scores.max(initial=-math.inf))
+        if top == -math.inf:
+            return Derivation(top, [], [])
+        # Of equally probable roots the first in order of symbols, as in the exhaustive chart.
+        roots = np.flatnonzero(scores >= top - TIE * abs(top))
+        stack = [int(roots[np.argmin(self.symbols[roots])])]
+        edge_of = self._best_edges(best, edges)
         nodes: list[tuple[int, int, int]] = []
         preterminals: list[int] = []
-        stack = [root] if root >= 0 else []
         while stack:
             item = stack.pop()
             edge, symbol = int(edge_of[item]), int(self.symbols[item])
             if edge >= 0:
                 nodes.append((int(self.starts[item]), int(self.ends[item]), symbol))
-                stack.extend((int(part[edge, RIGHT]), int(part[edge, LEFT])))
+                stack.extend(self._edges[edge, [CHILDREN + 1, CHILDREN]].tolist())
             else:
                 preterminals.append(symbol)
         return Derivation(top, nodes, preterminals)
 
-    def log_prob_within(self, edges: int) -> float:
-        """The log probability of the sentence from the first ``edges`` edges."""
-        part = self._edges[:edges]
-        order = self._by_width(part)
-        return self._root_mass(inside_pass(self._terminal, order, part, self._log_prob))
+    def _best_edges(self, best: FloatArray, edges: int) -> IntArray:
+        """Of the first ``edges`` edges the best of each constituent, -1 over terminals.
 
-    def _root_mass(self, inside: FloatArray) -> float:
-        if not len(self._roots):
-            return -math.inf
-        logs = inside[self._roots] + self.grammar.root_log_prob[self.symbols[self._roots]]
-        return float(np.logaddexp.reduce(logs))
-
-    @cached_property
-    def _roots(self) -> IntArray:
-        whole = (self.starts == 0) & (self.ends == self.length)
-        return np.flatnonzero(whole & (self.grammar.root_log_prob[self.symbols] > -np.inf)).astype(np.int32)
-
-    @cached_property
-    def _widths(self) -> IntArray:
-        return self.ends - self.starts
-
-    @cached_property
-    def _order(self) -> IntArray:
-        return self._by_width(self._edges)
-
-    def _by_width(self, edges: IntArray) -> IntArray:
-        """The edges in order of their parent's width, equal ones in the order in which they were made."""
-        return np.argsort(self._widths[edges[:, PARENT]], kind="stable").astype(np.int32)
-
-    @cached_property
-    def _log_prob(self) -> FloatArray:
-        return self._rules.log_prob[self._edges[:, RULE]]
-
-    @cached_property
-    def _terminal(self) -> FloatArray:
-        # Nothing is ever added to the estimate over a terminal.
-        return np.where(self._widths == 1, self.estimates, -np.inf)
-
-    @cached_property
-    def _outside(self) -> FloatArray:
-        root = np.full(len(self.starts), -np.inf)
-        root[self._roots] = self.grammar.root_log_prob[self.symbols[self._roots]]
-        return outside_pass(self.inside, root, self._order, self._edges, self._log_prob)
+        Of edges that differ by no more than a tie it is the one with the first split and then the first left
+        and right child (in the order of symbol ids, which is that of their text).
+        """
+        parent, left, right = self._edges[:edges, [PARENT, CHILDREN, CHILDREN + 1]].T
+        scores = self._log_prob[:edges] + best[left] + best[right]
+        near = np.flatnonzero(scores >= (best - TIE * np.abs(best))[parent])
+        symbols = self.symbols
+        order = near[np.lexsort((symbols[right[near]], symbols[left[near]], self.ends[left[near]]))]
+        parents, first = np.unique(parent[order], return_index=True)
+        edge_of = np.full(len(best), -1, np.int32)
+        edge_of[parents] = order[first]
+        return edge_of

@@ -8,30 +8,32 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 import numpy as np
 
 from mbrparse.decode.best_first.best_first import BestFirst
-from mbrparse.decode.best_first.best_first_chart import BestFirstChart, SearchResult
-from mbrparse.decode.best_first.merit_kernels import LeftCorners, closure_row
+from mbrparse.decode.best_first.best_first_chart import BestFirstChart
+from mbrparse.decode.best_first.merit_kernels import closure_row
 from mbrparse.decode.best_first.search_kernels import (
-    EXHAUSTED,
-    FOUND,
     FULL_CONSTITUENTS,
     FULL_EDGES,
-    LIMIT,
+    SLICE_OVER,
     TIME_UP,
     propose_terminals,
     run_slice,
 )
 from mbrparse.decode.best_first.search_state import (
+    CONSTITUENTS,
+    EDGE_COLUMNS,
+    ITEM_COLUMNS,
     NEXT_WAITING,
     NONE,
     NOT_WAITING,
     PREFIX_PASSED,
     TOTAL,
     Control,
-    Rules,
+    MeritTables,
     Search,
     index_all,
 )
@@ -39,109 +41,64 @@ from mbrparse.decode.best_first.smoothed_statistics import StatisticsTables, no_
 from mbrparse.grammar.charts.base.clock import NO_LIMIT, Clock
 from mbrparse.grammar.charts.base.rule_tables import starts
 from mbrparse.grammar.charts.factory import ChartFactory
-from mbrparse.grammar.pcfg import PCFG, IntArray
+from mbrparse.grammar.pcfg import PCFG, FloatArray, IntArray
 from mbrparse.io.errors import GrammarError, MbrparseError
 
 
-def rules_of(grammar: PCFG) -> Rules:
-    """A grammar's binary rules by left and by right child."""
-    symbols = np.arange(len(grammar.symbols) + 1)
-    order = np.lexsort((grammar.parent, grammar.right, grammar.left))
-    left, right, parent = grammar.left[order], grammar.right[order], grammar.parent[order]
-    by_right = np.lexsort((parent, left, right))
-    return Rules(
-        np.searchsorted(left, symbols).astype(np.int32),
-        right,
-        parent,
-        grammar.log_prob[order],
-        np.searchsorted(right[by_right], symbols).astype(np.int32),
-        by_right.astype(np.int32),
-        left[by_right],
-        grammar.root_log_prob,
-    )
+def rules_of(grammar: PCFG) -> tuple[IntArray, IntArray]:
+    """``Search.first`` and ``Search.rules`` of a grammar."""
+    children = np.stack([grammar.left, grammar.right])
+    rule = np.stack([np.lexsort((grammar.parent, children[1 - side], children[side])) for side in range(2)])
+    sorted_children = np.take_along_axis(children, rule, axis=1)
+    first = np.stack([starts(row, len(grammar.symbols)) for row in sorted_children]).astype(np.int32)
+    partners = np.take_along_axis(children[::-1], rule, axis=1)
+    return first, np.concatenate([grammar.parent[None], rule, partners]).astype(np.int32)
 
 
-def empty_search(length: int, corners: LeftCorners, constituents: int, edges: int) -> Search:
-    """A search of a sentence of ``length`` terminals before its first step.
-
-    There is room for so many ``constituents``, a power of two, and ``edges``.
-    """
-    symbols = len(corners.root)
-    rows = length if symbols else 0
-    prefix = np.full((3, rows, symbols), -np.inf)
-    if rows:
-        prefix[(TOTAL, PREFIX_PASSED), 0] = corners.root
-    return Search(
-        _items(constituents),
-        np.full((constituents, 4), -np.inf),
-        np.empty((edges, 6), np.int32),
-        np.empty(constituents, np.int32),
-        np.full((4, length + 1), NONE, np.int32),
-        np.full(4 * constituents, NONE, np.int64),
-        np.empty(4 * constituents, np.int32),
-        np.zeros(6, np.int64),
-        np.full(1, -np.inf),
-        prefix,
-        np.zeros(rows, np.int8),
-    )
+def with_more_edges(search: Search) -> Search:
+    """The same search with twice the room for edges, up to its limit."""
+    more = min(len(search.edges), search.control.max_edges - len(search.edges))
+    return search._replace(edges=np.concatenate([search.edges, np.empty((more, EDGE_COLUMNS), np.int32)]))
 
 
-def with_more_edges(search: Search, limit: int) -> Search:
-    """The same search with twice the room for edges, up to ``limit``."""
-    old = search.edges
-    edges = np.empty((min(2 * len(old), limit), old.shape[1]), np.int32)
-    edges[: len(old)] = old
-    return search._replace(edges=edges)
-
-
-def with_more_constituents(search: Search, symbols: int) -> Search:
-    """The same search with twice the room for constituents; ``symbols`` is the grammar's number of them."""
-    size = 2 * len(search.items)
-    items, logs = _items(size), np.full((size, 4), -np.inf)
-    heap = np.empty(size, np.int32)
-    for new, old in ((items, search.items), (logs, search.logs), (heap, search.heap)):
-        new[: len(old)] = old
+def with_more_constituents(search: Search) -> Search:
+    """The same search with twice the room for constituents."""
+    size = len(search.items)
+    items, logs = _rows(size)
     larger = search._replace(
-        items=items,
-        logs=logs,
-        heap=heap,
-        keys=np.full(4 * size, NONE, np.int64),
-        values=np.empty(4 * size, np.int32),
+        items=np.concatenate([search.items, items]),
+        logs=np.concatenate([search.logs, logs]),
+        slots=np.full(8 * size, NONE, np.int32),
     )
-    index_all(larger, symbols)
+    index_all(larger.slots, larger.items, int(search.counts[CONSTITUENTS]))
     return larger
 
 
-def _items(size: int) -> IntArray:
-    items = np.full((size, 10), NONE, np.int32)
+def _rows(size: int) -> tuple[IntArray, FloatArray]:
+    """Rows of ``Search.items`` and ``Search.logs`` for so many new constituents."""
+    items = np.full((size, ITEM_COLUMNS), NONE, np.int32)
     items[:, NEXT_WAITING] = NOT_WAITING
-    return items
+    return items, np.full((size, 4), -np.inf)
 
 
-def no_corners() -> LeftCorners:
-    """An empty closure, for merits without alpha_L."""
-    return LeftCorners(np.zeros(1, np.int32), np.zeros(0, np.int32), np.zeros(0), np.zeros(0))
-
-
-def left_corners(grammar: PCFG) -> LeftCorners:
-    """The closure of a grammar's left corners."""
+def left_corners(grammar: PCFG) -> tuple[FloatArray, dict[str, Any]]:
+    """Log alpha_L at the begin of sentences, by symbol, and the left-corner closure for ``MeritTables``."""
     count = len(grammar.symbols)
     order = np.lexsort((grammar.left, grammar.parent))
-    first = np.searchsorted(grammar.parent[order], np.arange(count + 1)).astype(np.int32)
+    first = starts(grammar.parent[order], count).astype(np.int32)
     left, prob = grammar.left[order], np.exp(grammar.log_prob[order])
     rows = [closure_row(symbol, first, left, prob) for symbol in range(count)]
-    sizes = [len(symbols) for symbols, _ in rows]
+    symbols, weights = zip(*rows, strict=True)
     root = np.zeros(count)
     for symbol, mass in enumerate(np.exp(grammar.root_log_prob).tolist()):
-        if mass > 0.0:
-            root[rows[symbol][0]] += mass * rows[symbol][1]
+        root[symbols[symbol]] += mass * weights[symbol]
     with np.errstate(divide="ignore"):
-        return LeftCorners(
-            np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32),
-            np.concatenate([symbols for symbols, _ in rows]).astype(np.int32),
-            np.concatenate([weights for _, weights in rows]),
-            np.log(root),
-        )
+        log_root = np.log(root)
+    return log_root, {
+        "corner_first": np.cumsum([0, *map(len, symbols)]).astype(np.int32),
+        "corner_symbol": np.concatenate(symbols),
+        "corner_weight": np.concatenate(weights),
+    }
 
 
 # Pops and edges of one kernel call, a tenth of a second: between two calls Python handles signals.
@@ -188,8 +145,8 @@ class BestFirstCharts:
         self.clock = clock
         merit = options.figure
         self._tables = statistics_tables(grammar, options)
-        self._corners = left_corners(grammar) if merit.needs_prefix else no_corners()
-        self.rules = rules_of(grammar)
+        self._corners = left_corners(grammar) if merit.needs_prefix else None
+        self._rules = rules_of(grammar)
         self._lexical_first = starts(grammar.lexical_terminal, len(grammar.terminals)).astype(np.int32)
         self._exhaustive = ChartFactory(grammar, clock=clock) if options.until.name == "mass" else None
 
@@ -205,45 +162,56 @@ class BestFirstCharts:
     def chart(self, terminal_ids: IntArray, log_mass: float = math.inf) -> BestFirstChart:
         """One sentence's chart; the search stops when its log probability reaches ``log_mass``."""
         began = time.process_time()
-        limit = MOST_EDGES if self.options.edges is None else self.options.edges
-        threshold = self.options.beta_threshold
-        control = Control(
-            self.options.figure.factors,
-            math.log(threshold) if threshold > 0.0 else -math.inf,
-            limit,
-            self.options.until.name == "first-parse",
-            log_mass,
-        )
-        statistics = (
-            no_statistics(terminal_ids) if self._tables is None else self._tables.of_sentence(terminal_ids)
-        )
-        symbols = len(self.grammar.symbols)
-        lexical = int(np.diff(self._lexical_first)[terminal_ids].sum())
-        room = max(1024, 1 << lexical.bit_length())
-        search = empty_search(len(terminal_ids), self._corners, room, min(4096, limit))
-        propose_terminals(
-            terminal_ids,
-            self._lexical_first,
-            self.grammar.lexical_symbol,
-            self.grammar.lexical_log_prob,
-            self.rules,
-            search,
-            statistics,
-            control,
-        )
-        stop = self.clock.stop
-        while True:
-            outcome = int(run_slice(self.rules, search, statistics, control, self._corners, SLICE, stop))
-            if outcome in (FOUND, EXHAUSTED, LIMIT, TIME_UP):
-                break
+        search, tables = self._begin(terminal_ids, log_mass)
+        outcome = SLICE_OVER
+        while outcome in (SLICE_OVER, FULL_EDGES, FULL_CONSTITUENTS):
+            outcome = run_slice(search, tables, SLICE, self.clock.stop)
             if outcome == FULL_EDGES:
-                search = with_more_edges(search, limit)
+                search = with_more_edges(search)
             elif outcome == FULL_CONSTITUENTS:
-                search = with_more_constituents(search, symbols)
+                search = with_more_constituents(search)
         self.clock.check_interrupted()
         time_up = self.clock.reason if outcome == TIME_UP else None
-        result = SearchResult(search, outcome, time.process_time() - began, time_up)
-        return BestFirstChart(self.grammar, self.rules, self.options, terminal_ids, result)
+        seconds = time.process_time() - began
+        return BestFirstChart(self.grammar, terminal_ids, search, outcome, seconds, time_up)
+
+    def _begin(self, terminal_ids: IntArray, log_mass: float) -> tuple[Search, MeritTables]:
+        """A search with the terminals' symbols on its agenda."""
+        options, grammar, length = self.options, self.grammar, len(terminal_ids)
+        control = Control(
+            options.figure.factors,
+            math.log(options.beta_threshold) if options.beta_threshold > 0.0 else -math.inf,
+            MOST_EDGES if options.edges is None else options.edges,
+            options.until.name == "first-parse",
+            log_mass,
+        )
+        tables = no_statistics() if self._tables is None else self._tables.of_sentence(terminal_ids)
+        prefix = np.zeros((3, 0, 0))
+        if self._corners is not None:
+            log_root, closure = self._corners
+            tables = tables._replace(**closure)
+            prefix = np.full((3, length, len(log_root)), -np.inf)
+            prefix[(TOTAL, PREFIX_PASSED), 0] = log_root
+        lexical = int(np.diff(self._lexical_first)[terminal_ids].sum())
+        constituents = max(1024, 1 << lexical.bit_length())
+        items, logs = _rows(constituents)
+        search = Search(
+            control,
+            grammar.root_log_prob,
+            grammar.log_prob,
+            *self._rules,
+            items,
+            logs,
+            edges=np.empty((min(4096, control.max_edges), EDGE_COLUMNS), np.int32),
+            heads=np.full((5, length + 1), NONE, np.int32),
+            slots=np.full(4 * constituents, NONE, np.int32),
+            counts=np.zeros(7, np.int64),
+            log_mass=np.full(1, -np.inf),
+            prefix=prefix,
+        )
+        entries = self._lexical_first, grammar.lexical_symbol, grammar.lexical_log_prob
+        propose_terminals(search, tables, terminal_ids, *entries)
+        return search, tables
 
     def _target(self, terminal_ids: IntArray) -> float:
         if self._exhaustive is None:

@@ -22,31 +22,38 @@ exceed a share of what was passed before, from left to right.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mbrparse.decode.best_first.search_state import (
     AGENDA,
-    BY_START,
+    BIGRAM,
+    BIGRAM_SUM,
     END,
     INSIDE,
+    LEFT,
     MERIT,
+    NEIGHBOURS,
+    NEXT_NEIGHBOURS,
     NEXT_PROPOSED,
-    NEXT_START,
     NONE,
+    PARTNERS,
     PASSED,
     PLACE,
+    PREFIX_GREW,
     PREFIX_PASSED,
     PREFIX_PENDING,
     PROPOSED_AT,
+    RULE_PARENT,
+    RULES_WITH,
     START,
     SYMBOL,
     TOTAL,
-    Control,
-    Rules,
+    TRIGRAM_SUM,
+    UNIGRAM,
+    MeritTables,
     Search,
-    log_add,
     settle,
 )
 from mbrparse.grammar.kernel import kernel
@@ -74,82 +81,47 @@ REMAINDER = 1e-15
 MAX_STEPS = 100_000
 
 
-class Span(NamedTuple):
-    """A proposed constituent: 0-based half-open positions, and how many were proposed before it."""
-
-    start: int
-    end: int
-    symbol: int
-    serial: int
-
-
-class SentenceStatistics(NamedTuple):
-    """The statistics of one sentence t_0..t_{n-1}, for kernels; all logs are natural.
-
-    log_prior      float64 [symbols]            p(N): the share of N among all constituents, tags included
-    log_left       float64 [tags + 1, symbols]  p(N | t); the last row is the boundary's
-    log_right      float64 [tags + 1, symbols]  p(t | N), by tag first
-    tags           int32 [n + 2]                t_{-1}, t_0, ..., t_n
-    log_unigram    float64 [n + 1]              p(t_m), for m = 0..n
-    log_bigram     float64 [n + 1]              p(t_m | t_{m-1})
-    bigram_sum     float64 [n + 2]              sum of log_bigram[:m]
-    trigram_sum    float64 [n + 2]              the same of p(t_m | t_{m-2}, t_{m-1})
-    """
-
-    log_prior: FloatArray
-    log_left: FloatArray
-    log_right: FloatArray
-    tags: IntArray
-    log_unigram: FloatArray
-    log_bigram: FloatArray
-    bigram_sum: FloatArray
-    trigram_sum: FloatArray
-
-
-class LeftCorners(NamedTuple):
-    """The left-corner closure in sparse rows.
-
-    first      int32 [symbols + 1]; symbol int32 and weight float64 [entries]
-    root       float64 [symbols]: log alpha_L at 0
-    """
-
-    first: IntArray
-    symbol: IntArray
-    weight: FloatArray
-    root: FloatArray
-
-
 @kernel
 def figure_of_merit(
-    factors: int, log_inside: float, statistics: SentenceStatistics, span: Span, log_prefix: FloatArray
+    factors: int,
+    log_inside: float,
+    tables: MeritTables,
+    j: int,
+    k: int,
+    symbol: int,
+    serial: int,
+    log_prefix: FloatArray,
 ) -> float:
-    """The log of a product of ``factors``; ``log_prefix`` [n, symbols] holds alpha_L where it is needed."""
-    j, k, symbol = span.start, span.end, span.symbol
+    """The log of a product of ``factors`` for a symbol over t_j..t_{k-1}.
+
+    So many constituents (``serial``) were proposed before it; ``log_prefix`` [n, symbols] holds alpha_L where
+    it is needed.
+    """
     log = 0.0
     if factors & SERIAL:
-        log += span.serial
+        log += serial
     if factors & PREFIX:
         log += log_prefix[j, symbol]
     if factors & PRIOR:
-        log += statistics.log_prior[symbol]
+        log += tables.log_prior[symbol]
     if factors & LEFT_BOUNDARY:
-        log += statistics.log_left[statistics.tags[j], symbol]
+        log += tables.log_left[tables.tags[j], symbol]
     if factors & BETA:
         log += log_inside
     if factors & TAGS:
-        tags = statistics.log_unigram[j]
+        tags = tables.tag_logs[UNIGRAM, j]
         if k > j + 1:
-            tags += statistics.log_bigram[j + 1]
-            tags += statistics.trigram_sum[k] - statistics.trigram_sum[j + 2]
+            tags += tables.tag_logs[BIGRAM, j + 1]
+            tags += tables.tag_logs[TRIGRAM_SUM, k] - tables.tag_logs[TRIGRAM_SUM, j + 2]
         log -= tags
     if factors & TAG_BIGRAMS:
-        log -= statistics.bigram_sum[k] - statistics.bigram_sum[j]
+        log -= tables.tag_logs[BIGRAM_SUM, k] - tables.tag_logs[BIGRAM_SUM, j]
     if factors & TAG_TRIGRAMS:
-        log -= statistics.trigram_sum[k] - statistics.trigram_sum[j]
+        log -= tables.tag_logs[TRIGRAM_SUM, k] - tables.tag_logs[TRIGRAM_SUM, j]
     if factors & PREFIX_TAGS:
-        log -= statistics.trigram_sum[k]
+        log -= tables.tag_logs[TRIGRAM_SUM, k]
     if factors & RIGHT_BOUNDARY:
-        log += statistics.log_right[statistics.tags[k + 1], symbol] - statistics.log_bigram[k]
+        log += tables.log_right[tables.tags[k + 1], symbol] - tables.tag_logs[BIGRAM, k]
     if factors & MEAN_OF_SPAN:
         log /= k - j
     if factors & MEAN_OF_PREFIX:
@@ -158,17 +130,19 @@ def figure_of_merit(
 
 
 @kernel
-def update_merit(search: Search, item: int, statistics: SentenceStatistics, control: Control) -> None:
+def update_merit(search: Search, tables: MeritTables, item: int) -> None:
     """Compute the merit of a constituent on the agenda, and move it to its new place."""
-    start, end, symbol = search.items[item, START], search.items[item, END], search.items[item, SYMBOL]
     search.logs[item, MERIT] = figure_of_merit(
-        control.factors,
+        search.control.factors,
         search.logs[item, INSIDE],
-        statistics,
-        Span(start, end, symbol, item),
+        tables,
+        search.items[item, START],
+        search.items[item, END],
+        search.items[item, SYMBOL],
+        item,
         search.prefix[TOTAL],
     )
-    settle(search.heap, search.items, search.logs, item, search.counts[AGENDA])
+    settle(search.items, search.logs, search.counts[AGENDA], search.items[item, PLACE])
 
 
 @kernel
@@ -196,69 +170,56 @@ def closure_row(
 
 
 @kernel
-def prefix_from(rules: Rules, search: Search, corners: LeftCorners, item: int, gain: float) -> None:
-    """Update alpha_L at the end of a chart constituent whose inside probability has grown."""
-    start = search.items[item, START]
-    extend_prefix(rules, search, corners, item, gain, search.prefix[PREFIX_PASSED, start])
-
-
-@kernel
-def extend_prefix(
-    rules: Rules, search: Search, corners: LeftCorners, item: int, gain: float, above: FloatArray
-) -> None:
+def extend_prefix(search: Search, tables: MeritTables, item: int, gain: float, above: FloatArray) -> None:
     """Add, at the end of ``item``, the sum over P of exp(above[P] + gain) p(P -> item N), closed."""
     end, symbol = search.items[item, END], search.items[item, SYMBOL]
-    first, last = rules.first_of_left[symbol], rules.first_of_left[symbol + 1]
-    if end >= len(search.prefix_dirty) or first == last:
+    first, last = search.first[LEFT, symbol], search.first[LEFT, symbol + 1]
+    if end >= search.prefix.shape[1] or first == last:
         return
+    rules, partners = search.rules[RULES_WITH + LEFT], search.rules[PARTNERS + LEFT]
+    parents = search.rules[RULE_PARENT]
     top = -np.inf
-    for rule in range(first, last):
-        top = max(top, above[rules.parent[rule]] + rules.log_prob[rule])
+    for place in range(first, last):
+        top = max(top, above[parents[rules[place]]] + search.log_prob[rules[place]])
     if top == -np.inf:
         return
     seeds, sums = np.zeros(len(above)), np.zeros(len(above))
-    for rule in range(first, last):
-        seeds[rules.right[rule]] += np.exp(above[rules.parent[rule]] + rules.log_prob[rule] - top)
+    for place in range(first, last):
+        value = above[parents[rules[place]]] + search.log_prob[rules[place]]
+        seeds[partners[place]] += np.exp(value - top)
     for seed in range(len(seeds)):
         if seeds[seed] > 0.0:
-            for entry in range(corners.first[seed], corners.first[seed + 1]):
-                sums[corners.symbol[entry]] += seeds[seed] * corners.weight[entry]
+            for entry in range(tables.corner_first[seed], tables.corner_first[seed + 1]):
+                sums[tables.corner_symbol[entry]] += seeds[seed] * tables.corner_weight[entry]
+    total, pending = search.prefix[TOTAL, end], search.prefix[PREFIX_PENDING, end]
     for below in range(len(sums)):
         if sums[below] > 0.0:
             more = np.log(sums[below]) + top + gain
-            search.prefix[TOTAL, end, below] = log_add(search.prefix[TOTAL, end, below], more)
-            search.prefix[PREFIX_PENDING, end, below] = log_add(
-                search.prefix[PREFIX_PENDING, end, below], more
-            )
-    search.prefix_dirty[end] = 1
+            total[below] = np.logaddexp(total[below], more)
+            pending[below] = np.logaddexp(pending[below], more)
+    search.heads[PREFIX_GREW, end] = 1
 
 
 @kernel
-def pass_prefix(
-    rules: Rules,
-    search: Search,
-    corners: LeftCorners,
-    statistics: SentenceStatistics,
-    control: Control,
-) -> None:
+def pass_prefix(search: Search, tables: MeritTables) -> None:
     """Pass increments of alpha_L on to the right, and update the merits on the agenda."""
-    for start in range(len(search.prefix_dirty)):
-        if search.prefix_dirty[start] == 0:
+    items, heads = search.items, search.heads
+    for start in range(search.prefix.shape[1]):
+        if heads[PREFIX_GREW, start] == NONE:
             continue
-        search.prefix_dirty[start] = 0
+        heads[PREFIX_GREW, start] = NONE
         pending, passed = search.prefix[PREFIX_PENDING, start], search.prefix[PREFIX_PASSED, start]
-        if not np.any(pending > control.log_threshold + passed):
+        if not np.any(pending > search.control.log_threshold + passed):
             continue
         gains = pending.copy()
         pending[:] = -np.inf
-        for symbol in range(len(gains)):
-            passed[symbol] = log_add(passed[symbol], gains[symbol])
-        item = search.heads[BY_START, start]
+        passed[:] = np.logaddexp(passed, gains)
+        item = heads[NEIGHBOURS + LEFT, start]
         while item != NONE:
-            extend_prefix(rules, search, corners, item, search.logs[item, PASSED], gains)
-            item = search.items[item, NEXT_START]
-        item = search.heads[PROPOSED_AT, start]
+            extend_prefix(search, tables, item, search.logs[item, PASSED], gains)
+            item = items[item, NEXT_NEIGHBOURS + LEFT]
+        item = heads[PROPOSED_AT, start]
         while item != NONE:
-            if search.items[item, PLACE] != NONE:
-                update_merit(search, item, statistics, control)
-            item = search.items[item, NEXT_PROPOSED]
+            if items[item, PLACE] != NONE:
+                update_merit(search, tables, item)
+            item = items[item, NEXT_PROPOSED]

@@ -16,50 +16,44 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mbrparse.decode.best_first.merit_kernels import (
-    PREFIX,
-    LeftCorners,
-    SentenceStatistics,
-    pass_prefix,
-    prefix_from,
-    update_merit,
-)
+from mbrparse.decode.best_first.merit_kernels import PREFIX, extend_prefix, pass_prefix, update_merit
 from mbrparse.decode.best_first.search_state import (
     AGENDA,
-    BY_END,
-    BY_START,
+    CHILDREN,
     CONSTITUENTS,
+    DRAINING,
     EDGES,
+    EDGES_ABOVE,
     END,
+    HEAP,
     INSIDE,
     LEFT,
-    LEFT_EDGES,
+    NEIGHBOURS,
+    NEXT_ABOVE,
     NEXT_DRAIN,
-    NEXT_END,
-    NEXT_LEFT,
-    NEXT_RIGHT,
-    NEXT_START,
+    NEXT_NEIGHBOURS,
     NEXT_WAITING,
     NONE,
     NOT_WAITING,
     PARENT,
     PARSES,
+    PARTNERS,
     PASSED,
     PENDING,
     PLACE,
     POPPED,
+    PREFIX_PASSED,
     RIGHT,
-    RIGHT_EDGES,
     RULE,
+    RULE_PARENT,
+    RULES_WITH,
     START,
     SYMBOL,
     WAITING,
-    Control,
-    Rules,
+    MeritTables,
     Search,
-    log_add,
     propose,
-    remove_top,
+    settle,
 )
 from mbrparse.grammar.kernel import kernel
 
@@ -76,39 +70,30 @@ WITHHELD = 0.1
 
 @kernel
 def propose_terminals(
-    terminal_ids: IntArray,
-    lexical_first: IntArray,
-    lexical_symbol: IntArray,
-    lexical_log_prob: FloatArray,
-    rules: Rules,
     search: Search,
-    statistics: SentenceStatistics,
-    control: Control,
+    tables: MeritTables,
+    terminal_ids: IntArray,
+    first: IntArray,
+    symbol: IntArray,
+    log_prob: FloatArray,
 ) -> None:
-    """Put the symbols over each terminal on the agenda, left to right; there must be room for them."""
+    """Put the symbols over each terminal on the agenda, left to right; there must be room for them.
+
+    The lexical rules of terminal t are first[t]:first[t + 1].
+    """
     for start in range(len(terminal_ids)):
-        terminal = terminal_ids[start]
-        for entry in range(lexical_first[terminal], lexical_first[terminal + 1]):
-            item = propose(search, start, start + 1, lexical_symbol[entry], len(rules.root))
-            add_inside(search, item, lexical_log_prob[entry], rules, statistics, control)
+        for entry in range(first[terminal_ids[start]], first[terminal_ids[start] + 1]):
+            item = propose(search, start, start + 1, symbol[entry])
+            add_inside(search, tables, item, log_prob[entry])
 
 
 @kernel
-def run_slice(
-    rules: Rules,
-    search: Search,
-    statistics: SentenceStatistics,
-    control: Control,
-    corners: LeftCorners,
-    steps: int,
-    stop: IntArray,
-) -> int:
+def run_slice(search: Search, tables: MeritTables, steps: int, stop: IntArray) -> int:
     """Search on, for about ``steps`` pops and edges, but not after ``stop`` (``Clock.stop``).
 
     Returns why it stopped.
     """
-    counts = search.counts
-    length = search.heads.shape[1] - 1
+    control, counts = search.control, search.counts
     last = counts[POPPED] + counts[EDGES] + steps
     while counts[POPPED] + counts[EDGES] < last:
         if control.first_parse and counts[PARSES] > 0:
@@ -119,203 +104,156 @@ def run_slice(
             return FOUND
         if search.log_mass[0] >= control.log_mass - WITHHELD and counts[EDGES] >= counts[NEXT_DRAIN]:
             counts[NEXT_DRAIN] = counts[EDGES] + counts[EDGES] // 20 + 1
-            drain(rules, search, statistics, control, corners, stop)
+            drain(search, tables, stop)
             continue
         if counts[AGENDA] == 0:
             return EXHAUSTED
-        item = search.heap[0]
+        item = search.items[0, HEAP]
         old = counts[EDGES]
-        new = list_edges(rules, search, item, min(len(search.edges), control.max_edges))
+        new = list_edges(search, item, min(len(search.edges), control.max_edges))
         if new == NONE:
             return LIMIT if len(search.edges) >= control.max_edges else FULL_EDGES
         if counts[CONSTITUENTS] + new - old > len(search.items):
             return FULL_CONSTITUENTS
-        remove_top(search.heap, search.items, search.logs, counts[AGENDA])
-        counts[AGENDA] -= 1
-        counts[POPPED] += 1
         enter_chart(search, item)
-        start, end = search.items[item, START], search.items[item, END]
-        if end - start == length and rules.root[search.items[item, SYMBOL]] > -np.inf:
-            counts[PARSES] += 1
         counts[EDGES] = new
-        for edge in range(old, new):
-            link(search, edge, rules, statistics, control)
-        pass_increments(rules, search, statistics, control, corners, stop)
+        link(search, tables, old, new)
+        pass_increments(search, tables, stop)
         if control.factors & PREFIX:
-            prefix_from(rules, search, corners, item, search.logs[item, INSIDE])
-            pass_prefix(rules, search, corners, statistics, control)
+            above = search.prefix[PREFIX_PASSED, search.items[item, START]]
+            extend_prefix(search, tables, item, search.logs[item, INSIDE], above)
+            pass_prefix(search, tables)
     return SLICE_OVER
 
 
 @kernel
-def list_edges(rules: Rules, search: Search, item: int, room: int) -> int:
+def list_edges(search: Search, item: int, room: int) -> int:
     """Write the edges of a constituent and its neighbours in the chart behind the others.
 
     Returns where they end, or NONE if they would not fit into ``room``. Nothing else changes, so that the
-    step can be taken again; ``parent`` holds the parent's symbol until the edge is linked.
+    step can be taken again; PARENT is the parent's symbol until the edge is linked.
     """
-    symbol, start, end = search.items[item, SYMBOL], search.items[item, START], search.items[item, END]
-    size = search.counts[EDGES]
-    first, last = rules.first_of_left[symbol], rules.first_of_left[symbol + 1]
-    if first < last:
-        other = search.heads[BY_START, end]
+    items, edges, rules = search.items, search.edges, search.rules
+    symbol, size = items[item, SYMBOL], search.counts[EDGES]
+    for side in range(2):
+        begin, end = search.first[side, symbol], search.first[side, symbol + 1]
+        if begin == end:
+            continue
+        # As a left child it is followed by the other one, as a right child it follows it.
+        place = items[item, END] if side == LEFT else items[item, START]
+        partners = rules[PARTNERS + side]
+        other = search.heads[NEIGHBOURS + side, place]
         while other != NONE:
-            rule = lower_bound(rules.right, first, last, search.items[other, SYMBOL])
-            while rule < last and rules.right[rule] == search.items[other, SYMBOL]:
+            wanted = items[other, SYMBOL]
+            first, last = begin, end
+            while first < last:
+                middle = (first + last) >> 1
+                if partners[middle] < wanted:
+                    first = middle + 1
+                else:
+                    last = middle
+            while first < end and partners[first] == wanted:
                 if size >= room:
                     return NONE
-                search.edges[size, RULE], search.edges[size, PARENT] = rule, rules.parent[rule]
-                search.edges[size, LEFT], search.edges[size, RIGHT] = item, other
+                rule = rules[RULES_WITH + side, first]
+                edges[size, RULE], edges[size, PARENT] = rule, rules[RULE_PARENT, rule]
+                edges[size, CHILDREN + side], edges[size, CHILDREN + 1 - side] = item, other
                 size += 1
-                rule += 1
-            other = search.items[other, NEXT_START]
-    first, last = rules.first_of_right[symbol], rules.first_of_right[symbol + 1]
-    if first < last:
-        other = search.heads[BY_END, start]
-        while other != NONE:
-            spot = lower_bound(rules.left_of, first, last, search.items[other, SYMBOL])
-            while spot < last and rules.left_of[spot] == search.items[other, SYMBOL]:
-                if size >= room:
-                    return NONE
-                rule = rules.by_right[spot]
-                search.edges[size, RULE], search.edges[size, PARENT] = rule, rules.parent[rule]
-                search.edges[size, LEFT], search.edges[size, RIGHT] = other, item
-                size += 1
-                spot += 1
-            other = search.items[other, NEXT_END]
+                first += 1
+            other = items[other, NEXT_NEIGHBOURS + side]
     return size  # type: ignore[no-any-return]
 
 
 @kernel
-def lower_bound(values: IntArray, first: int, last: int, wanted: int) -> int:
-    """The first spot in the ascending values[first:last] that is not less than ``wanted``."""
-    while first < last:
-        middle = (first + last) >> 1
-        if values[middle] < wanted:
-            first = middle + 1
-        else:
-            last = middle
-    return first
-
-
-@kernel
 def enter_chart(search: Search, item: int) -> None:
-    """List a popped constituent by its start and its end; all of its inside estimate counts as passed."""
+    """Move the best constituent from the agenda to the chart; all of its inside estimate counts as passed."""
+    search.counts[AGENDA] -= 1
+    size = search.counts[AGENDA]
+    if size:
+        search.items[0, HEAP] = search.items[size, HEAP]
+        settle(search.items, search.logs, size, 0)
+    search.items[item, PLACE] = NONE
+    search.counts[POPPED] += 1
     start, end = search.items[item, START], search.items[item, END]
+    if end - start == search.heads.shape[1] - 1 and search.root[search.items[item, SYMBOL]] > -np.inf:
+        search.counts[PARSES] += 1
     search.logs[item, PASSED] = search.logs[item, INSIDE]
-    search.items[item, NEXT_START] = search.heads[BY_START, start]
-    search.heads[BY_START, start] = item
-    search.items[item, NEXT_END] = search.heads[BY_END, end]
-    search.heads[BY_END, end] = item
+    search.items[item, NEXT_NEIGHBOURS + LEFT] = search.heads[NEIGHBOURS + LEFT, start]
+    search.heads[NEIGHBOURS + LEFT, start] = item
+    search.items[item, NEXT_NEIGHBOURS + RIGHT] = search.heads[NEIGHBOURS + RIGHT, end]
+    search.heads[NEIGHBOURS + RIGHT, end] = item
 
 
 @kernel
-def link(search: Search, edge: int, rules: Rules, statistics: SentenceStatistics, control: Control) -> None:
-    """Propose an edge's parent, hang the edge under its children, and add its inside probability."""
-    left, right = search.edges[edge, LEFT], search.edges[edge, RIGHT]
-    parent = propose(
-        search,
-        search.items[left, START],
-        search.items[right, END],
-        search.edges[edge, PARENT],
-        len(rules.root),
-    )
-    search.edges[edge, PARENT] = parent
-    search.edges[edge, NEXT_LEFT] = search.items[left, LEFT_EDGES]
-    search.items[left, LEFT_EDGES] = edge
-    search.edges[edge, NEXT_RIGHT] = search.items[right, RIGHT_EDGES]
-    search.items[right, RIGHT_EDGES] = edge
-    gain = rules.log_prob[search.edges[edge, RULE]] + search.logs[left, PASSED] + search.logs[right, PASSED]
-    add_inside(search, parent, gain, rules, statistics, control)
+def link(search: Search, tables: MeritTables, first: int, last: int) -> None:
+    """Propose the parents of edges, list the edges with their children, and add their inside probability."""
+    items, logs, edges = search.items, search.logs, search.edges
+    for edge in range(first, last):
+        left, right = edges[edge, CHILDREN + LEFT], edges[edge, CHILDREN + RIGHT]
+        parent = propose(search, items[left, START], items[right, END], edges[edge, PARENT])
+        edges[edge, PARENT] = parent
+        edges[edge, NEXT_ABOVE + LEFT] = items[left, EDGES_ABOVE + LEFT]
+        items[left, EDGES_ABOVE + LEFT] = edge
+        edges[edge, NEXT_ABOVE + RIGHT] = items[right, EDGES_ABOVE + RIGHT]
+        items[right, EDGES_ABOVE + RIGHT] = edge
+        log_rule = search.log_prob[edges[edge, RULE]]
+        add_inside(search, tables, parent, log_rule + logs[left, PASSED] + logs[right, PASSED])
 
 
 @kernel
-def add_inside(
-    search: Search,
-    item: int,
-    gain: float,
-    rules: Rules,
-    statistics: SentenceStatistics,
-    control: Control,
-) -> None:
+def add_inside(search: Search, tables: MeritTables, item: int, gain: float) -> None:
     """Add exp(gain) to an inside estimate: move it on the agenda, or note the increment."""
-    search.logs[item, INSIDE] = log_add(search.logs[item, INSIDE], gain)
-    start, end, symbol = search.items[item, START], search.items[item, END], search.items[item, SYMBOL]
-    width = end - start
-    if width == search.heads.shape[1] - 1 and rules.root[symbol] > -np.inf:
-        search.log_mass[0] = log_add(search.log_mass[0], rules.root[symbol] + gain)
+    search.logs[item, INSIDE] = np.logaddexp(search.logs[item, INSIDE], gain)
+    width = search.items[item, END] - search.items[item, START]
+    if width == search.heads.shape[1] - 1:
+        mass = search.root[search.items[item, SYMBOL]] + gain
+        search.log_mass[0] = np.logaddexp(search.log_mass[0], mass)
     if search.items[item, PLACE] != NONE:
-        update_merit(search, item, statistics, control)
+        update_merit(search, tables, item)
         return
-    search.logs[item, PENDING] = log_add(search.logs[item, PENDING], gain)
-    if (
-        search.logs[item, PENDING] > control.log_threshold + search.logs[item, PASSED]
-        and search.items[item, NEXT_WAITING] == NOT_WAITING
-    ):
+    search.logs[item, PENDING] = np.logaddexp(search.logs[item, PENDING], gain)
+    least = search.control.log_threshold + search.logs[item, PASSED]
+    if search.counts[DRAINING]:
+        least = -np.inf
+    if search.logs[item, PENDING] > least and search.items[item, NEXT_WAITING] == NOT_WAITING:
         search.items[item, NEXT_WAITING] = search.heads[WAITING, width]
         search.heads[WAITING, width] = item
 
 
 @kernel
-def pass_increments(
-    rules: Rules,
-    search: Search,
-    statistics: SentenceStatistics,
-    control: Control,
-    corners: LeftCorners,
-    stop: IntArray,
-) -> None:
+def pass_increments(search: Search, tables: MeritTables, stop: IntArray) -> None:
     """Pass the increments that wait up through the edges, narrow constituents first."""
-    for width in range(1, search.heads.shape[1]):
-        item = search.heads[WAITING, width]
-        search.heads[WAITING, width] = NONE
+    items, logs, edges, heads = search.items, search.logs, search.edges, search.heads
+    for width in range(1, heads.shape[1]):
+        item = heads[WAITING, width]
+        heads[WAITING, width] = NONE
         while item != NONE and not stop[0]:
-            following = search.items[item, NEXT_WAITING]
-            search.items[item, NEXT_WAITING] = NOT_WAITING
-            gain = search.logs[item, PENDING]
-            search.logs[item, PENDING] = -np.inf
-            search.logs[item, PASSED] = log_add(search.logs[item, PASSED], gain)
-            edge = search.items[item, LEFT_EDGES]
-            while edge != NONE:
-                log_rule = rules.log_prob[search.edges[edge, RULE]]
-                other = search.logs[search.edges[edge, RIGHT], PASSED]
-                add_inside(
-                    search, search.edges[edge, PARENT], log_rule + gain + other, rules, statistics, control
-                )
-                edge = search.edges[edge, NEXT_LEFT]
-            edge = search.items[item, RIGHT_EDGES]
-            while edge != NONE:
-                log_rule = rules.log_prob[search.edges[edge, RULE]]
-                other = search.logs[search.edges[edge, LEFT], PASSED]
-                add_inside(
-                    search, search.edges[edge, PARENT], log_rule + gain + other, rules, statistics, control
-                )
-                edge = search.edges[edge, NEXT_RIGHT]
-            if control.factors & PREFIX:
-                prefix_from(rules, search, corners, item, gain)
+            following = items[item, NEXT_WAITING]
+            items[item, NEXT_WAITING] = NOT_WAITING
+            gain = logs[item, PENDING]
+            logs[item, PENDING] = -np.inf
+            logs[item, PASSED] = np.logaddexp(logs[item, PASSED], gain)
+            for side in range(2):
+                edge = items[item, EDGES_ABOVE + side]
+                while edge != NONE:
+                    log_rule = search.log_prob[edges[edge, RULE]]
+                    other = logs[edges[edge, CHILDREN + 1 - side], PASSED]
+                    add_inside(search, tables, edges[edge, PARENT], log_rule + gain + other)
+                    edge = edges[edge, NEXT_ABOVE + side]
+            if search.control.factors & PREFIX:
+                extend_prefix(search, tables, item, gain, search.prefix[PREFIX_PASSED, items[item, START]])
             item = following
 
 
 @kernel
-def drain(
-    rules: Rules,
-    search: Search,
-    statistics: SentenceStatistics,
-    control: Control,
-    corners: LeftCorners,
-    stop: IntArray,
-) -> None:
+def drain(search: Search, tables: MeritTables, stop: IntArray) -> None:
     """Pass all increments on, however small."""
-    unlimited = Control(
-        control.factors,
-        -np.inf,
-        control.max_edges,
-        control.first_parse,
-        control.log_mass,
-    )
+    items, heads = search.items, search.heads
     for item in range(search.counts[CONSTITUENTS]):
-        if search.items[item, PLACE] == NONE and search.logs[item, PENDING] > -np.inf:
-            width = search.items[item, END] - search.items[item, START]
-            search.items[item, NEXT_WAITING] = search.heads[WAITING, width]
-            search.heads[WAITING, width] = item
-    pass_increments(rules, search, statistics, unlimited, corners, stop)
+        if items[item, PLACE] == NONE and search.logs[item, PENDING] > -np.inf:
+            width = items[item, END] - items[item, START]
+            items[item, NEXT_WAITING] = heads[WAITING, width]
+            heads[WAITING, width] = item
+    search.counts[DRAINING] = 1
+    pass_increments(search, tables, stop)
+    search.counts[DRAINING] = 0

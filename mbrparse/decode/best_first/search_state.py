@@ -4,10 +4,10 @@ All logs are natural; inside probabilities are kept as logs, so that no length u
 linked lists in arrays: a head per position (or constituent), a ``next`` per entry, -1 at the end. What
 belongs to one constituent, or to one edge, stands in one row.
 
-The agenda is a binary heap of constituent ids with the best constituent on top. The column PLACE of
-``items`` holds each constituent's position in the heap (-1: not there), so that one whose merit has changed
-is moved and never listed twice. Of equal merits the constituent that was proposed first (the smaller id) is
-taken first: the popping order is always the same.
+The agenda is a binary heap of constituent ids with the best constituent on top: the column HEAP of ``items``,
+whose other columns belong to the row's constituent. PLACE is each constituent's position in the heap (-1: not
+there), so that one whose merit has changed is moved and never listed twice. Of equal merits the constituent
+that was proposed first (the smaller id) is taken first: the popping order is always the same.
 """
 
 from __future__ import annotations
@@ -23,75 +23,33 @@ if TYPE_CHECKING:
     from mbrparse.grammar.pcfg import FloatArray, IntArray
 
 
-LongArray = npt.NDArray[np.int64]
 NONE = -1
 NOT_WAITING = -2
+# The side of a child in an edge. What is said of sides below takes two columns or rows, LEFT first.
+LEFT, RIGHT = range(2)
 
-# Columns of Search.items (int32), one row a constituent: its span and symbol; its position in the
-# agenda (-1: in the chart); chains of the chart's constituents by start and by end; of the edges that it is
-# the left, the right child of; of those whose increment is to be passed on; of all constituents by start.
-START, END, SYMBOL, PLACE, NEXT_START, NEXT_END, LEFT_EDGES, RIGHT_EDGES, NEXT_WAITING, NEXT_PROPOSED = range(
-    10
-)
+# Columns of Search.items (int32), one row a constituent: its span and symbol; its position in the agenda
+# (-1: in the chart); the agenda; chains of those whose increment is to be passed on, and of all by start; by
+# side, chains of the chart's constituents that begin or end at one position, and of the edges above a child.
+START, END, SYMBOL, PLACE, HEAP, NEXT_WAITING, NEXT_PROPOSED = range(7)
+NEXT_NEIGHBOURS, EDGES_ABOVE, ITEM_COLUMNS = 7, 9, 11
 # Columns of Search.logs (float64): the inside estimate; as much of it as was passed to the edges above (-inf:
 # not in the chart); the increment since; the figure of merit.
 INSIDE, PASSED, PENDING, MERIT = range(4)
-# Columns of Search.edges (int32): an id of Rules, the constituents, chains by left and by right child.
-RULE, PARENT, LEFT, RIGHT, NEXT_LEFT, NEXT_RIGHT = range(6)
-# Rows of Search.heads (int32): heads of the chains by start, by end, by width, and by start of all.
-BY_START, BY_END, WAITING, PROPOSED_AT = range(4)
+# Columns of Search.edges (int32): the rule, the parent; by side, the children and chains of their edges.
+RULE, PARENT, CHILDREN, NEXT_ABOVE = 0, 1, 2, 4
+EDGE_COLUMNS = 6
+# Rows of Search.heads (int32): heads of the chains, by side and position, by width, and by start of all.
+# The last row is not -1 where there are increments of alpha_L.
+NEIGHBOURS, WAITING, PROPOSED_AT, PREFIX_GREW = 0, 2, 3, 4
+# Rows of Search.rules (int32): parents by rule; by side, lists of rules and of their other children.
+RULE_PARENT, RULES_WITH, PARTNERS = 0, 1, 3
 # Entries of Search.counts.
-CONSTITUENTS, EDGES, AGENDA, POPPED, PARSES, NEXT_DRAIN = range(6)
+CONSTITUENTS, EDGES, AGENDA, POPPED, PARSES, NEXT_DRAIN, DRAINING = range(7)
 # Layers of Search.prefix: log alpha_L, as much of it as was passed on, the increment since.
 TOTAL, PREFIX_PASSED, PREFIX_PENDING = range(3)
-
-
-class Rules(NamedTuple):
-    """Binary rules in sparse rows, ids in the order of (left, right, parent).
-
-    first_of_left    int32 [symbols + 1]: rules with left child B are first_of_left[B]:first_of_left[B + 1]
-    right, parent    int32 [rules]; log_prob float64 [rules]
-    first_of_right   int32 [symbols + 1], into by_right and left_of, in the order of (right, left, parent)
-    by_right         int32 [rules]: rule ids
-    left_of          int32 [rules]: their left children
-    root             float64 [symbols]: log probability of being the root
-    """
-
-    first_of_left: IntArray
-    right: IntArray
-    parent: IntArray
-    log_prob: FloatArray
-    first_of_right: IntArray
-    by_right: IntArray
-    left_of: IntArray
-    root: FloatArray
-
-
-class Search(NamedTuple):
-    """All that changes while a sentence of n terminals is searched.
-
-    items, logs, edges   as above, rows in the order in which constituents were proposed, edges made
-    heap                 int32 [capacity of constituents]
-    heads                int32 [4, n + 1]
-    keys, values         int64, int32: open-addressing table of constituents, keys -1 where free
-    counts               int64 [6]: constituents, edges, agenda, popped, roots popped, and the number of
-                         edges at which withheld increments are passed on to judge the mass
-    log_mass             float64 [1]: log of the sentence probability that has been found
-    prefix               float64 [3, n, symbols], or [3, 0, 0] where alpha_L is not needed
-    prefix_dirty         int8 [n] or [0]: whether there are increments of alpha_L
-    """
-
-    items: IntArray
-    logs: FloatArray
-    edges: IntArray
-    heap: IntArray
-    heads: IntArray
-    keys: LongArray
-    values: IntArray
-    counts: LongArray
-    log_mass: FloatArray
-    prefix: FloatArray
-    prefix_dirty: npt.NDArray[np.int8]
+# Rows of MeritTables.tag_logs.
+UNIGRAM, BIGRAM, BIGRAM_SUM, TRIGRAM_SUM = range(4)
 
 
 class Control(NamedTuple):
@@ -111,118 +69,129 @@ class Control(NamedTuple):
     log_mass: float
 
 
-@kernel
-def log_add(one: float, two: float) -> float:
-    """log(exp(one) + exp(two)), natural logs; -inf is zero."""
-    if one < two:
-        one, two = two, one
-    if two == -np.inf:
-        return one
-    return one + np.log1p(np.exp(two - one))  # type: ignore[no-any-return]
+class MeritTables(NamedTuple):
+    """What figures of merit of one sentence t_0..t_{n-1} are made of; all logs are natural.
+
+    log_prior      float64 [symbols]            p(N): the share of N among all constituents, tags included
+    log_left       float64 [tags + 1, symbols]  p(N | t); the last row is the boundary's
+    log_right      float64 [tags + 1, symbols]  p(t | N), by tag first
+    corner_first   int32 [symbols + 1]          the rows of the left-corner closure (merit_kernels), with
+    corner_symbol  int32 [entries]              symbols
+    corner_weight  float64 [entries]            and weights
+    tags           int32 [n + 2]                t_{-1}, t_0, ..., t_n
+    tag_logs       float64 [4, n + 2]           p(t_m), and p(t_m | t_{m-1}), for m = 0..n; then for
+                                                m = 0..n+1 the sums of the latter up to m, and of
+                                                p(t_m | t_{m-2}, t_{m-1})
+    """
+
+    log_prior: FloatArray
+    log_left: FloatArray
+    log_right: FloatArray
+    corner_first: IntArray
+    corner_symbol: IntArray
+    corner_weight: FloatArray
+    tags: IntArray
+    tag_logs: FloatArray
+
+
+class Search(NamedTuple):
+    """The binary rules of a grammar, and all that changes while a sentence of n terminals is searched.
+
+    root                 float64 [symbols]: log probability of being the root
+    log_prob             float64 [rules]
+    first                int32 [2, symbols + 1]: by side, the rules with B as this child are listed in
+                         first[side, B]:first[side, B + 1], in the order of partners, then of parents
+    rules                int32 [5, rules], as above
+    items, logs, edges   as above, rows in the order in which constituents were proposed, edges made
+    heads                int32 [5, n + 1]
+    slots                int32: open-addressing table of constituents, -1 where free
+    counts               int64 [7]: constituents, edges, agenda, popped, roots popped, the number of edges at
+                         which withheld increments are passed on to judge the mass, and whether they are now
+    log_mass             float64 [1]: log of the sentence probability that has been found
+    prefix               float64 [3, n, symbols], or [3, 0, 0] where alpha_L is not needed
+    """
+
+    control: Control
+    root: FloatArray
+    log_prob: FloatArray
+    first: IntArray
+    rules: IntArray
+    items: IntArray
+    logs: FloatArray
+    edges: IntArray
+    heads: IntArray
+    slots: IntArray
+    counts: npt.NDArray[np.int64]
+    log_mass: FloatArray
+    prefix: FloatArray
 
 
 @kernel
-def rise(heap: IntArray, items: IntArray, logs: FloatArray, spot: int) -> int:
-    """Move the entry at ``spot`` up to where it belongs; returns its new spot."""
-    item = heap[spot]
+def settle(items: IntArray, logs: FloatArray, size: int, spot: int) -> None:
+    """Move the entry at ``spot`` of an agenda of ``size`` entries up or down to where it belongs."""
+    item = items[spot, HEAP]
+    merit = logs[item, MERIT]
     while spot > 0:
         above = (spot - 1) >> 1
-        other = heap[above]
-        if logs[other, MERIT] > logs[item, MERIT] or (
-            logs[other, MERIT] == logs[item, MERIT] and other < item
-        ):
+        other = items[above, HEAP]
+        if logs[other, MERIT] > merit or (logs[other, MERIT] == merit and other < item):
             break
-        heap[spot] = other
+        items[spot, HEAP] = other
         items[other, PLACE] = spot
         spot = above
-    heap[spot] = item
-    items[item, PLACE] = spot
-    return spot
-
-
-@kernel
-def sink(heap: IntArray, items: IntArray, logs: FloatArray, spot: int, size: int) -> None:
-    """Move the entry at ``spot`` down to where it belongs in a heap of ``size`` entries."""
-    item = heap[spot]
-    while True:
+    while 2 * spot + 1 < size:
         below = 2 * spot + 1
-        if below >= size:
-            break
+        other = items[below, HEAP]
         if below + 1 < size:
-            one, two = heap[below], heap[below + 1]
-            if logs[two, MERIT] > logs[one, MERIT] or (logs[two, MERIT] == logs[one, MERIT] and two < one):
+            second = items[below + 1, HEAP]
+            one, two = logs[other, MERIT], logs[second, MERIT]
+            if two > one or (two == one and second < other):
                 below += 1
-        other = heap[below]
-        if logs[item, MERIT] > logs[other, MERIT] or (
-            logs[item, MERIT] == logs[other, MERIT] and item < other
-        ):
+                other = second
+        if merit > logs[other, MERIT] or (merit == logs[other, MERIT] and item < other):
             break
-        heap[spot] = other
+        items[spot, HEAP] = other
         items[other, PLACE] = spot
         spot = below
-    heap[spot] = item
+    items[spot, HEAP] = item
     items[item, PLACE] = spot
 
 
 @kernel
-def remove_top(heap: IntArray, items: IntArray, logs: FloatArray, size: int) -> int:
-    """Take the best entry off a heap of ``size`` entries; returns the constituent."""
-    best = heap[0]
-    items[best, PLACE] = -1
-    if size > 1:
-        heap[0] = heap[size - 1]
-        sink(heap, items, logs, 0, size - 1)
-    return best  # type: ignore[no-any-return]
-
-
-@kernel
-def settle(heap: IntArray, items: IntArray, logs: FloatArray, item: int, size: int) -> None:
-    """Put a constituent whose merit has changed where it belongs."""
-    spot = rise(heap, items, logs, items[item, PLACE])
-    sink(heap, items, logs, spot, size)
-
-
-@kernel
-def propose(search: Search, start: int, end: int, symbol: int, symbols: int) -> int:
+def propose(search: Search, start: int, end: int, symbol: int) -> int:
     """The constituent, which is put on the agenda if it is new; there must be room for it."""
-    key = (np.int64(start) * search.heads.shape[1] + end) * symbols + symbol
-    slot = find_slot(search.keys, key)
-    if search.keys[slot] == key:
-        return search.values[slot]  # type: ignore[no-any-return]
+    slot = find_slot(search.slots, search.items, start, end, symbol)
+    if search.slots[slot] != NONE:
+        return search.slots[slot]  # type: ignore[no-any-return]
     item = search.counts[CONSTITUENTS]
     search.counts[CONSTITUENTS] += 1
-    search.keys[slot] = key
-    search.values[slot] = item
-    search.items[item, START], search.items[item, END] = start, end
-    search.items[item, SYMBOL] = symbol
+    search.slots[slot] = item
+    search.items[item, START], search.items[item, END], search.items[item, SYMBOL] = start, end, symbol
     search.items[item, NEXT_PROPOSED] = search.heads[PROPOSED_AT, start]
     search.heads[PROPOSED_AT, start] = item
-    spot = search.counts[AGENDA]
+    # The last on the agenda, of merit -inf, until its first edge is added.
+    search.items[search.counts[AGENDA], HEAP] = item
+    search.items[item, PLACE] = search.counts[AGENDA]
     search.counts[AGENDA] += 1
-    search.heap[spot] = item
-    search.items[item, PLACE] = spot
-    # Of merit -inf for now: its first edge is added next, and gives it its place.
-    rise(search.heap, search.items, search.logs, spot)
     return item  # type: ignore[no-any-return]
 
 
 @kernel
-def find_slot(keys: LongArray, key: int) -> int:
-    """The slot of a key in the table, or the free slot for it; the table's size is a power of two."""
-    mask = len(keys) - 1
-    mixed = np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)
-    slot = np.int64(mixed >> np.uint64(20)) & mask
-    while keys[slot] != NONE and keys[slot] != key:
+def find_slot(slots: IntArray, items: IntArray, start: int, end: int, symbol: int) -> int:
+    """The slot of a constituent in the table, or the free slot for it; their number is a power of two."""
+    mask = len(slots) - 1
+    key = np.uint64((np.int64(start) * 10_007 + end) * 10_007 + symbol)
+    slot = np.int64((key * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(20)) & mask
+    while slots[slot] != NONE:
+        item = slots[slot]
+        if items[item, START] == start and items[item, END] == end and items[item, SYMBOL] == symbol:
+            break
         slot = (slot + 1) & mask
     return int(slot)
 
 
 @kernel
-def index_all(search: Search, symbols: int) -> None:
-    """Fill a new, empty table of constituents."""
-    for item in range(search.counts[CONSTITUENTS]):
-        start, end = search.items[item, START], search.items[item, END]
-        key = (np.int64(start) * search.heads.shape[1] + end) * symbols + search.items[item, SYMBOL]
-        slot = find_slot(search.keys, key)
-        search.keys[slot] = key
-        search.values[slot] = item
+def index_all(slots: IntArray, items: IntArray, count: int) -> None:
+    """Fill a new, empty table of so many constituents."""
+    for item in range(count):
+        slots[find_slot(slots, items, items[item, START], items[item, END], items[item, SYMBOL])] = item

@@ -13,14 +13,20 @@ distribution over N.)
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from mbrparse.decode.best_first.merit_kernels import SentenceStatistics
+from mbrparse.decode.best_first.search_state import (
+    BIGRAM,
+    BIGRAM_SUM,
+    TRIGRAM_SUM,
+    UNIGRAM,
+    MeritTables,
+)
 from mbrparse.grammar.pcfg import PCFG, FloatArray, IntArray
 from mbrparse.grammar.rules import quote
 from mbrparse.grammar.training.tag_statistics import BOUNDARY, Statistics
@@ -44,43 +50,44 @@ class StatisticsTables:
                 "fit in memory",
                 remedy="train with --terminals tags, or take a merit without statistics: normalized-beta",
             )
-        self.tags = _TagModel(statistics, tags)
+        self.tags = TagModel(statistics, tags)
+        self._unigram = np.array([self.tags.prob(tag) for tag in range(len(tags))])
         left = _table(statistics.left, grammar.symbols, tags)
         right = _table(statistics.right, grammar.symbols, tags)
         per_symbol = left.sum(axis=0)
         share = witten_bell(per_symbol, np.full(len(per_symbol), 1.0 / len(per_symbol)))
         # p(N) here: how many N begin per place where one can begin.
-        occurrences = self.tags.context_counts
+        occurrences = np.array([self.tags.occurrences(tag) for tag in range(len(tags))])
         begun = per_symbol.sum() or 1.0  # where all counts are zero the prior stands
         per_tag = share * begun / max(occurrences.sum(), 1.0)
         self.log_prior = _log(share)
         self.log_left = _log(witten_bell(left, per_tag, occurrences))
-        self.log_right = _log(np.ascontiguousarray(witten_bell(right.T, self.tags.unigram).T))
+        self.log_right = _log(np.ascontiguousarray(witten_bell(right.T, self._unigram).T))
 
-    def of_sentence(self, terminal_ids: IntArray) -> SentenceStatistics:
+    def of_sentence(self, terminal_ids: IntArray) -> MeritTables:
         """The statistics of one sentence of known terminals."""
         padded = [self.boundary, self.boundary, *terminal_ids.tolist(), self.boundary]
         steps = range(2, len(padded))
-        unigram = _log(self.tags.unigram[padded[2:]])
-        bigram = np.array([self.tags.log_bigram(*padded[m - 1 : m + 1]) for m in steps])
-        trigram = np.array([self.tags.log_trigram(*padded[m - 2 : m + 1]) for m in steps])
-        return SentenceStatistics(
-            self.log_prior,
-            self.log_left,
-            self.log_right,
-            np.array(padded[1:], np.int32),
-            unigram,
-            bigram,
-            np.concatenate([[0.0], np.cumsum(bigram)]),
-            np.concatenate([[0.0], np.cumsum(trigram)]),
+        bigram = _log(np.array([self.tags.prob(*padded[m - 1 : m + 1]) for m in steps]))
+        trigram = _log(np.array([self.tags.prob(*padded[m - 2 : m + 1]) for m in steps]))
+        tag_logs = np.zeros((4, len(padded) - 1))
+        tag_logs[UNIGRAM, :-1] = _log(self._unigram[padded[2:]])
+        tag_logs[BIGRAM, :-1] = bigram
+        np.cumsum(bigram, out=tag_logs[BIGRAM_SUM, 1:])
+        np.cumsum(trigram, out=tag_logs[TRIGRAM_SUM, 1:])
+        return no_statistics()._replace(
+            log_prior=self.log_prior,
+            log_left=self.log_left,
+            log_right=self.log_right,
+            tags=np.array(padded[1:], np.int32),
+            tag_logs=tag_logs,
         )
 
 
-def no_statistics(terminal_ids: IntArray) -> SentenceStatistics:
-    """Empty statistics, for merits that need none."""
-    empty = np.zeros(0)
-    table = np.zeros((0, 0))
-    return SentenceStatistics(empty, table, table, terminal_ids, empty, empty, empty, empty)
+def no_statistics() -> MeritTables:
+    """Empty tables, for merits that need none."""
+    ids, logs, table = np.zeros(0, np.int32), np.zeros(0), np.zeros((0, 0))
+    return MeritTables(logs, table, table, ids, ids, logs, ids, table)
 
 
 def witten_bell(
@@ -103,49 +110,36 @@ def witten_bell(
     return smoothed
 
 
-class _TagModel:
-    """Tag unigrams as an array, longer n-grams on demand: words would make a cube too large."""
+class TagModel:
+    """Smoothed n-grams of up to three tags, computed on demand: words would make a cube too large."""
 
     def __init__(self, statistics: Statistics, tags: Sequence[str]) -> None:
         ids = {tag: position for position, tag in enumerate(tags)}
-        unigrams = np.zeros(len(tags))
-        self.context_counts = np.zeros(len(tags))
-        self._bigrams: dict[tuple[int, int], float] = defaultdict(float)
-        self._trigrams: dict[tuple[int, int, int], float] = {}
-        self._pair_counts: dict[tuple[int, int], float] = defaultdict(float)
-        self._pair_kinds: dict[tuple[int, int], int] = defaultdict(int)
-        self._kinds = np.zeros(len(tags))
+        self._uniform = 1.0 / len(tags)
+        self._counts: Counter[tuple[int, ...]] = Counter()
+        # By context: how often it was seen, and with how many different tags after it.
+        self._seen: Counter[tuple[int, ...]] = Counter()
+        self._kinds: Counter[tuple[int, ...]] = Counter()
         for names, count in statistics.ngrams.items():
             if count == 0 or not all(name in ids for name in names):
                 continue
-            first, second, third = (ids[name] for name in names)
-            unigrams[third] += count
-            self.context_counts[second] += count
-            self._kinds[second] += (second, third) not in self._bigrams
-            self._bigrams[second, third] += count
-            self._trigrams[first, second, third] = count
-            self._pair_counts[first, second] += count
-            self._pair_kinds[first, second] += 1
-        self.unigram = witten_bell(unigrams, np.full(len(tags), 1.0 / len(tags)))
+            trigram = tuple(ids[name] for name in names)
+            for begin in range(3):
+                gram, context = trigram[begin:], trigram[begin:-1]
+                self._kinds[context] += gram not in self._counts
+                self._counts[gram] += count  # type: ignore[assignment]
+                self._seen[context] += count  # type: ignore[assignment]
 
-    def log_bigram(self, first: int, second: int) -> float:
-        return float(_log(self._bigram(first, second)))
+    def prob(self, *gram: int) -> float:
+        """p(last tag | those before it)."""
+        if not gram:
+            return self._uniform
+        shorter, kinds = self.prob(*gram[1:]), self._kinds[gram[:-1]]
+        return (self._counts[gram] + kinds * shorter) / (self._seen[gram[:-1]] + kinds) if kinds else shorter
 
-    def log_trigram(self, first: int, second: int, third: int) -> float:
-        kinds = self._pair_kinds.get((first, second), 0)
-        shorter = self._bigram(second, third)
-        if kinds == 0:
-            return float(_log(shorter))
-        count = self._trigrams.get((first, second, third), 0.0)
-        return float(_log((count + kinds * shorter) / (self._pair_counts[first, second] + kinds)))
-
-    def _bigram(self, first: int, second: int) -> float:
-        kinds = float(self._kinds[first])
-        shorter = float(self.unigram[second])
-        if kinds == 0:
-            return shorter
-        count = self._bigrams.get((first, second), 0.0)
-        return (count + kinds * shorter) / (float(self.context_counts[first]) + kinds)
+    def occurrences(self, tag: int) -> float:
+        """How often a tag was seen before another."""
+        return self._seen[tag,]
 
 
 def _log(values: Any) -> Any:

@@ -22,7 +22,13 @@ from mbrparse.decode.base.decoders import Decoded
 from mbrparse.decode.base.objectives import Item, Objective
 from mbrparse.decode.base.span_posteriors import Posteriors, continuations
 from mbrparse.decode.free.free_decoder import best_preterminals
-from mbrparse.decode.nary.exact_f_search import Flags, inside_outside, search_trees_of_any_size
+from mbrparse.decode.nary.exact_f_search import (
+    Flags,
+    best_parts,
+    counting_inside,
+    counting_outside,
+    fill_best,
+)
 from mbrparse.decode.nary.nary_decoder import Constituents
 from mbrparse.grammar.charts.base.chart import Chart
 from mbrparse.grammar.charts.base.clock import NO_LIMIT, Clock
@@ -65,7 +71,8 @@ def size_posteriors(chart: Chart, charts: ForestCharts, counted: Flags) -> SizeP
     for power in range(n // 2 + 1):
         root = np.exp(-2j * np.pi * power / n)
         charts.clock.check()
-        inside_outside(forest, tables, counted, n, root, inside, outside, group)
+        counting_inside(forest, tables, counted, n, root, inside, group)
+        counting_outside(forest, tables, counted, n, root, inside, outside, group)
         mass = (inside * outside)[chosen]
         for part, weights in ((values.real, mass.real), (values.imag, mass.imag)):
             part[power] = np.bincount(number.reshape(-1), weights, len(distinct))
@@ -88,12 +95,42 @@ def best_of_any_size(
     >>> round(found.score, 9), found.starts.tolist(), found.ends.tolist()
     (0.6, [0, 1], [3, 3])
     """
-    # best[start, end, c]: of c constituents over a span, itself perhaps among them.
     best = np.zeros((length, length + 1, length))
-    table = np.ascontiguousarray(gains, np.float64)
-    score, starts, ends = search_trees_of_any_size(table, length, tie, best, clock.stop)
-    clock.check()
-    return Constituents(score, starts, ends)
+    gains = np.ascontiguousarray(gains, np.float64)
+    score, size = 0.0, 0
+    for count in range(1, length):
+        fill_best(gains[count - 1], count, best)
+        clock.check()
+        reached = float(best[0, length, count])
+        if not size or reached > score + tie * abs(score):
+            score, size = reached, count
+    if size:
+        fill_best(gains[size - 1], size, best)
+    spans = _read_off(gains[size - 1], best, size, tie) if size else []
+    return Constituents(score, *np.array(spans, np.int32).reshape(-1, 2).T.copy())
+
+
+def _read_off(gains: FloatArray, best: FloatArray, size: int, tie: float) -> list[tuple[int, int]]:
+    """The constituents of the best tree that has so many, in preorder."""
+    length, spans = len(best), []
+    stack = [(0, length, size)]
+    while stack:
+        start, end, count = stack.pop()
+        if not count:
+            continue
+        split, left, below = best_parts(best, start, end, count - 1, tie)
+        kept = True
+        # As many as fit are there with the span itself alone.
+        if end - start < length and count < end - start - 1:
+            other_split, other_left, without = best_parts(best, start, end, count, tie)
+            kept = below + gains[cell_of(length, start, end)] > without + tie * abs(without)
+            if not kept:
+                split, left = other_split, other_left
+        if kept:
+            spans.append((start, end))
+            count -= 1
+        stack += [(split, end, count - left), (start, split, left)]
+    return spans
 
 
 class ExactFDecoder:

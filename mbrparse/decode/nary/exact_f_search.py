@@ -1,7 +1,4 @@
-"""Kernels of exact F: inside and outside values that count constituents, and trees of a given size.
-
-Trees are searched for gains that depend on how many constituents the tree has.
-"""
+"""Kernels of exact F: inside and outside values that count constituents, and the best trees of a size."""
 
 from __future__ import annotations
 
@@ -15,7 +12,7 @@ from mbrparse.grammar.charts.base.rule_tables import SparseTables
 from mbrparse.grammar.kernel import kernel
 
 if TYPE_CHECKING:
-    from mbrparse.grammar.pcfg import FloatArray, IntArray
+    from mbrparse.grammar.pcfg import FloatArray
 
 
 Complex = npt.NDArray[np.complex128]
@@ -23,25 +20,10 @@ Flags = npt.NDArray[np.bool_]
 
 
 @kernel
-def inside_outside(
-    forest: Forest,
-    tables: SparseTables,
-    counted: Flags,
-    n: int,
-    z: complex,
-    inside: Complex,
-    outside: Complex,
-    group: Complex,
-) -> None:
-    """Inside and outside values of all nodes that have a posterior, for one z."""
-    _way_up(forest, tables, counted, n, z, inside, group)
-    _way_down(forest, tables, counted, n, z, inside, outside, group)
-
-
-@kernel
-def _way_up(
+def counting_inside(
     forest: Forest, tables: SparseTables, counted: Flags, n: int, z: complex, inside: Complex, group: Complex
 ) -> None:
+    """Inside values of all nodes that have a posterior, where each counted constituent weighs ``z``."""
     node_first, left_node, rule_prob = forest.node_first, forest.left_node, tables.rule_prob
     edge_first, edge_group, known = forest.edge_first, forest.edge_group, forest.outside
     group[:] = 0
@@ -68,7 +50,7 @@ def _way_up(
 
 
 @kernel
-def _way_down(
+def counting_outside(
     forest: Forest,
     tables: SparseTables,
     counted: Flags,
@@ -78,7 +60,7 @@ def _way_down(
     outside: Complex,
     group: Complex,
 ) -> None:
-    """``group`` has what comes down to a group's edges."""
+    """Their outside values; ``group`` gets what comes down to a group's edges."""
     node_first, left_node, rule_prob = forest.node_first, forest.left_node, tables.rule_prob
     edge_first, edge_group, known = forest.edge_first, forest.edge_group, forest.outside
     group[:] = 0
@@ -110,28 +92,13 @@ def _way_down(
 
 
 @kernel
-def search_trees_of_any_size(
-    gains: FloatArray, length: int, tie: float, best: FloatArray, stop: IntArray
-) -> tuple[float, IntArray, IntArray]:
+def fill_best(gains: FloatArray, most: int, best: FloatArray) -> None:
+    """Fill best[start, end, c], the most that c constituents gain over a span, itself perhaps among them.
+
+    There are up to ``most`` constituents; one of the whole sentence's is the root. ``gains`` are by cell.
+    """
+    length = len(best)
     below = np.zeros(length)
-    score, size = 0.0, 0
-    for count in range(1, length):
-        if stop[0]:
-            break
-        _fill(gains[count - 1], length, count, best, below)
-        reached = best[0, length, count]
-        if not size or reached > score + tie * abs(score):
-            score, size = reached, count
-    starts, ends = np.zeros(size, np.int32), np.zeros(size, np.int32)
-    if size:
-        _fill(gains[size - 1], length, size, best, below)
-        _read_off(gains[size - 1], length, size, tie, best, starts, ends)
-    return score, starts, ends
-
-
-@kernel
-def _fill(gains: FloatArray, length: int, most: int, best: FloatArray, below: FloatArray) -> None:
-    """Fill ``best`` for up to ``most`` constituents; one of the whole sentence's is the root."""
     for start in range(length - 1, -1, -1):
         row = start * length - start * (start - 1) // 2 - start - 1
         for end in range(start + 2, length + 1):
@@ -151,45 +118,8 @@ def _fill(gains: FloatArray, length: int, most: int, best: FloatArray, below: Fl
 
 
 @kernel
-def _read_off(
-    gains: FloatArray,
-    length: int,
-    size: int,
-    tie: float,
-    best: FloatArray,
-    starts: IntArray,
-    ends: IntArray,
-) -> None:
-    """The constituents of the best tree, in preorder."""
-    stack = np.zeros((length + 1, 3), np.int32)
-    stack[0, 1], stack[0, 2] = length, size
-    height, found = 1, 0
-    while height:
-        height -= 1
-        start, end, count = stack[height]
-        if not count:
-            continue
-        row = start * length - start * (start - 1) // 2 - start - 1
-        split, left, reached = _best_way(best, start, end, count - 1, tie)
-        kept = True
-        # As many as fit are there with the span itself alone.
-        if end - start < length and count < end - start - 1:
-            other_split, other_left, passed = _best_way(best, start, end, count, tie)
-            kept = reached + gains[row + end] > passed + tie * abs(passed)
-            if not kept:
-                split, left = other_split, other_left
-        if kept:
-            starts[found], ends[found] = start, end
-            found += 1
-            count -= 1
-        stack[height, 0], stack[height, 1], stack[height, 2] = split, end, count - left
-        stack[height + 1, 0], stack[height + 1, 1], stack[height + 1, 2] = start, split, left
-        height += 2
-
-
-@kernel
-def _best_way(best: FloatArray, start: int, end: int, count: int, tie: float) -> tuple[int, int, float]:
-    """Where ``count`` constituents stand best on two parts of a span: split, count on the left, sum."""
+def best_parts(best: FloatArray, start: int, end: int, count: int, tie: float) -> tuple[int, int, float]:
+    """Where ``count`` constituents gain most on two parts of a span: split, count on the left, sum."""
     best_split, best_left, most = 0, 0, -np.inf
     for split in range(start + 1, end):
         for left in range(max(0, count - (end - split - 1)), min(split - start - 1, count) + 1):

@@ -2,10 +2,10 @@
 
 A *state* fixes some brackets, which every tree of it has, and forbids others. With masses(fixed) the
 probability that the true tree agrees with all that is fixed and with one more bracket, for each bracket, no
-tree of the state is better than the largest smallest of these over a binary tree: a tree is no more
-probable than each of its spans. The state
-with the largest bound is taken first; the tree that reaches its bound is judged; then the state is parted by
-the bracket of that tree that is least probable: fixed in one part, forbidden in the other.
+tree of the state is better than the largest smallest of these over a binary tree: a tree is no more probable
+than each of its spans. The state with the largest bound is taken first; the tree that reaches its bound is
+judged; then the state is parted by the bracket of that tree that is least probable: fixed in one part,
+forbidden in the other.
 """
 
 from __future__ import annotations
@@ -14,12 +14,14 @@ import heapq
 import itertools
 import math
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from mbrparse.decode.free.free_decoder import Bracketing, best_bracketing
+from mbrparse.decode.free.free_decoder import best_bracketing
+from mbrparse.decode.whole_trees.agreements import Agreement, Bracket
 from mbrparse.decode.whole_trees.whole_tree_kernels import largest_smallest
 from mbrparse.grammar.charts.base.clock import NO_LIMIT, Clock
 from mbrparse.grammar.charts.base.span_summary import cell_of
@@ -35,48 +37,11 @@ _LEAST = 1e-300
 # Rounding may have brought a mass a little below what it was made of.
 _ROUNDING = 1e-12
 
-BracketT = TypeVar("BracketT")
-StateT = TypeVar("StateT")
 
-
-class Agreement(Protocol[BracketT, StateT]):
-    """What a sentence's derivations say of brackets (start and end, perhaps with a label)."""
-
-    length: int
-    cost: int
-    """What looking at all derivations once costs."""
-
-    def start(self) -> StateT:
-        """What is known where no bracket is fixed."""
-        ...
-
-    def within(self, known: StateT, bracket: BracketT) -> tuple[StateT, int]:
-        """What is known where one more is, and what it cost to know."""
-        ...
-
-    def masses(self, known: StateT, forbidden: frozenset[BracketT]) -> FloatArray:
-        """By cell, the probability of what is fixed and of the cell's best bracket, none of the forbidden."""
-        ...
-
-    def brackets(
-        self, known: StateT, spans: list[tuple[int, int]], forbidden: frozenset[BracketT]
-    ) -> list[BracketT]:
-        """The best brackets of these spans, in their order."""
-        ...
-
-    def bound(self, known: StateT, forbidden: frozenset[BracketT]) -> float:
-        """What no tree exceeds that has what is fixed and nothing forbidden; 1 if nothing is known."""
-        ...
-
-    def mass(self, known: StateT, tree: list[BracketT]) -> float:
-        """The probability that the true tree agrees with a binary tree, which has all that is fixed."""
-        ...
-
-
-class Found(NamedTuple, Generic[BracketT]):
+class Found(NamedTuple):
     """The best tree found, its mass, and what no tree's mass exceeds."""
 
-    tree: list[BracketT]
+    tree: list[Bracket]
     mass: float
     bound: float
 
@@ -86,21 +51,14 @@ class Found(NamedTuple, Generic[BracketT]):
         return self.mass >= self.bound * (1 - EQUAL)
 
 
-class _State(NamedTuple, Generic[BracketT, StateT]):
+class _State(NamedTuple):
     """The trees that have all fixed brackets and none of the forbidden."""
 
     order: tuple[float, int]  # the bound, negative, and a number of its own
-    fixed: tuple[BracketT, ...]
-    forbidden: frozenset[BracketT]
-    known: StateT
+    fixed: tuple[Bracket, ...]
+    forbidden: frozenset[Bracket]
+    known: Any  # of the agreement
     masses: FloatArray
-
-
-class _Tree(NamedTuple, Generic[BracketT]):
-    """A tree, and the mass of each of its brackets with what is fixed."""
-
-    brackets: list[BracketT]
-    masses: list[float]
 
 
 @dataclass(slots=True)
@@ -119,61 +77,55 @@ class Limit:
         return bool(self.clock.stop[0]) or time.monotonic() - self._began >= self.seconds
 
 
-class _Search(Generic[BracketT, StateT]):
+class _Search:
     """What has been found so far."""
 
-    def __init__(self, agreement: Agreement[BracketT, StateT], limit: Limit) -> None:
+    def __init__(self, agreement: Agreement[Any], limit: Limit) -> None:
         self._agreement = agreement
         self._limit = limit
-        self._work = 0.0
-        self._judged: set[tuple[BracketT, ...]] = set()
-        self.best: list[BracketT] = []
+        self._judged: set[tuple[Bracket, ...]] = set()
+        self.best: list[Bracket] = []
         self.most = -1.0
 
-    @property
-    def over(self) -> bool:
-        return self._limit.passed(self._work)
+    def is_over(self, bound: float) -> bool:
+        """Whether no tree can be better than the best, or the limit is reached."""
+        return self.most >= bound * (1 - EQUAL) or self._limit.passed(self._agreement.work)
 
-    def judge(self, tree: list[BracketT], known: StateT) -> None:
+    def judge(self, tree: list[Bracket], known: Any) -> None:
         """Take a tree if it is better than all before it."""
         if tuple(tree) in self._judged:
             return
         self._judged.add(tuple(tree))
         mass = self._agreement.mass(known, tree)
-        self._work += self._agreement.cost
         if mass > self.most * (1 + TIE):
             self.best, self.most = tree, mass
 
     def tree(
-        self, known: StateT, masses: FloatArray, bound: float, forbidden: frozenset[BracketT]
-    ) -> _Tree[BracketT]:
-        """The tree that reaches a bound, judged."""
-        found = bracketing_of_bound(masses, self._agreement.length, bound)
-        spans = list(zip(found.starts.tolist(), found.ends.tolist(), strict=True))
+        self, known: Any, masses: FloatArray, bound: float, forbidden: frozenset[Bracket]
+    ) -> list[tuple[float, Bracket]]:
+        """The brackets of the tree that reaches a bound, which is judged, each after its mass."""
+        length = self._agreement.length
+        # Of the trees whose spans all reach the bound, that with the largest product of masses.
+        reached = masses >= bound * (1 - _ROUNDING)
+        gains = np.where(reached, np.log(np.maximum(masses, _LEAST)), _FORBIDDEN)
+        found = best_bracketing(gains, length)
+        spans = zip(found.starts.tolist(), found.ends.tolist(), strict=True)
         brackets = self._agreement.brackets(known, spans, forbidden)
         self.judge(brackets, known)
-        cells = cell_of(self._agreement.length, found.starts, found.ends)
-        return _Tree(brackets, masses[cells].tolist())
+        return list(zip(masses[cell_of(length, found.starts, found.ends)].tolist(), brackets, strict=True))
 
-    def within(self, known: StateT, bracket: BracketT) -> StateT:
-        """What is known where one more bracket is fixed."""
-        known, cost = self._agreement.within(known, bracket)
-        self._work += cost
-        return known
-
-    def dive(self, known: StateT) -> None:
+    def dive(self, known: Any) -> None:
         """Fix what is most probable given what is fixed already, bracket by bracket, up to a whole tree."""
-        fixed: set[BracketT] = set()
-        while not self.over:
+        fixed: set[Bracket] = set()
+        while not self.is_over(math.inf):
             tree = self.tree(known, self._agreement.masses(known, frozenset()), 0.0, frozenset())
-            whole = max(tree.masses)
-            rows = zip(tree.masses, tree.brackets, strict=True)
-            doubtful = [row for row in rows if row[0] < whole * (1 - EQUAL) and row[1] not in fixed]
+            whole = max(mass for mass, _ in tree)
+            doubtful = [row for row in tree if row[0] < whole * (1 - EQUAL) and row[1] not in fixed]
             if not doubtful:
                 return
-            chosen = max(doubtful, key=lambda row: row[0])[1]
+            _, chosen = max(doubtful, key=lambda row: row[0])
             fixed.add(chosen)
-            known = self.within(known, chosen)
+            known = self._agreement.within(known, chosen)
 
 
 def best_bound(masses: FloatArray, length: int) -> float:
@@ -183,16 +135,7 @@ def best_bound(masses: FloatArray, length: int) -> float:
     return float(largest_smallest(masses, length, np.zeros((length, length + 1))))
 
 
-def bracketing_of_bound(masses: FloatArray, length: int, bound: float) -> Bracketing:
-    """Of the trees whose spans all reach the bound, that with the largest product of masses."""
-    reached = masses >= bound * (1 - _ROUNDING)
-    gains = np.where(reached, np.log(np.maximum(masses, _LEAST)), _FORBIDDEN)
-    return best_bracketing(gains, length)
-
-
-def best_tree(
-    agreement: Agreement[BracketT, StateT], candidates: list[list[BracketT]], limit: Limit
-) -> Found[BracketT]:
+def best_tree(agreement: Agreement[Any], candidates: Sequence[list[Bracket]], limit: Limit) -> Found:
     """The best tree of all that are judged; there is one candidate at least."""
     length, search = agreement.length, _Search(agreement, limit)
     known = agreement.start()
@@ -200,34 +143,32 @@ def best_tree(
     bound = min(best_bound(masses, length), agreement.bound(known, frozenset()))
     for candidate in candidates:
         search.judge(candidate, known)
-        if search.most >= bound * (1 - EQUAL) or search.over:
+        if search.is_over(bound):
             return Found(search.best, search.most, max(bound, search.most))
     search.dive(known)
     number = itertools.count()
-    heap: list[_State[BracketT, StateT]] = []
+    heap: list[_State] = []
 
-    def push(state: _State[BracketT, StateT]) -> None:
+    def push(state: _State) -> None:
         nested = agreement.bound(state.known, state.forbidden)
         reached = min(best_bound(state.masses, length), nested, bound)
         heapq.heappush(heap, state._replace(order=(-reached, next(number))))
 
     push(_State((0.0, 0), (), frozenset(), known, masses))
     while heap:
-        state = heap[0]
-        bound = min(bound, -state.order[0])
-        if search.most >= bound * (1 - EQUAL) or search.over:
+        bound = min(bound, -heap[0].order[0])
+        if search.is_over(bound):
             return Found(search.best, search.most, max(bound, search.most))
-        heapq.heappop(heap)
+        state = heapq.heappop(heap)
         least = best_bound(state.masses, length)
         tree = search.tree(state.known, state.masses, least, state.forbidden)
-        rows = zip(tree.masses, tree.brackets, strict=True)
-        free = [row for row in rows if row[1] not in state.fixed]
+        free = [row for row in tree if row[1] not in state.fixed]
         if not free:
             continue  # the one tree that is left has been judged
-        chosen = min(free, key=lambda row: row[0])[1]
+        _, chosen = min(free, key=lambda row: row[0])
         without = state.forbidden | {chosen}
         push(state._replace(forbidden=without, masses=agreement.masses(state.known, without)))
-        known = search.within(state.known, chosen)
+        known = agreement.within(state.known, chosen)
         masses = agreement.masses(known, state.forbidden)
         push(state._replace(fixed=(*state.fixed, chosen), known=known, masses=masses))
     return Found(search.best, search.most, search.most)

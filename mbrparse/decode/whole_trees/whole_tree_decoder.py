@@ -9,7 +9,7 @@ trees begins.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 
@@ -25,8 +25,9 @@ from mbrparse.decode.free.free_decoder import (
     best_preterminals,
     labelled,
 )
-from mbrparse.decode.whole_trees.agreements import SameTree, Span, Uncrossed, crossing_table
+from mbrparse.decode.whole_trees.agreements import Bracket, SameTree, Uncrossed, crossing_table
 from mbrparse.decode.whole_trees.branch_and_bound import Found, Limit, best_tree
+from mbrparse.grammar.charts.base.chart import Chart
 from mbrparse.grammar.charts.base.clock import NO_LIMIT, Clock
 from mbrparse.grammar.charts.base.span_summary import cell_of
 from mbrparse.grammar.charts.crossing.consistency import Consistency
@@ -43,11 +44,11 @@ _CROSSED = -1e6
 class Completion(NamedTuple):
     """A binary tree, and how many of the samples cross nothing of it."""
 
-    tree: list[Span]
+    tree: list[Bracket]
     uncrossed: float
 
 
-def bracketing(gains: FloatArray, length: int) -> list[Span]:
+def bracketing(gains: FloatArray, length: int) -> list[Bracket]:
     """The binary tree with the largest sum of gains, which are by cell."""
     found = best_bracketing(gains, length)
     return list(zip(found.starts.tolist(), found.ends.tolist(), strict=True))
@@ -70,10 +71,10 @@ def completions(trees: list[SampledTree], gains: FloatArray, length: int) -> lis
     return [Completion(list(map(tuple, spans[place].tolist())), float(estimate[place])) for place in order]
 
 
-def spans_of(tree: list[Span], length: int, posteriors: Posteriors) -> LabelledSpans:
+def spans_of(tree: Sequence[Bracket], length: int, posteriors: Posteriors) -> LabelledSpans:
     """The tree with the most probable label on each span."""
     chosen = np.zeros(length * (length + 1) // 2)
-    chosen[[cell_of(length, *span) for span in tree]] = 1.0
+    chosen[[cell_of(length, start, end) for start, end, *_ in tree]] = 1.0
     return labelled(BracketingSearch().best([chosen], [length]), posteriors)
 
 
@@ -81,13 +82,6 @@ SAMPLES = 1000
 SEED = 0
 # Edges that may be looked at without a limit of time: some tenths of a second.
 WORK = 3e7
-
-
-class WholeTreeChart(Protocol):
-    """A chart of which whole trees can be judged."""
-
-    length: int
-    terminal_ids: IntArray
 
 
 class WholeTreeDecoder:
@@ -118,7 +112,7 @@ class WholeTreeDecoder:
         self._bracket = np.zeros(len(grammar.symbols), np.int32)
         self._label = grammar.label_ids
 
-    def decode(self, chart: WholeTreeChart, posteriors: Posteriors) -> list[Decoded]:
+    def decode(self, chart: Chart, posteriors: Posteriors) -> list[Decoded]:
         """The best trees found."""
         preterminals = best_preterminals(posteriors)
         samples = self._sampler.samples(chart.terminal_ids, SAMPLES, SEED) if chart.length > 2 else None
@@ -126,38 +120,36 @@ class WholeTreeDecoder:
         for objective in self._objectives:
             share = (self._clock.seconds or 0.0) / len(self._objectives)
             limit = Limit(WORK, self._clock, share)
-            spans, found = self._found(objective, chart, samples, posteriors, limit)
+            if objective.weight(Item.CONSISTENT_TREE):
+                found = self._uncrossed(chart, samples, limit)
+            else:
+                label = self._label if objective.weight(Item.PROJECTED_TREE) else self._bracket
+                found = self._same(chart, samples, label, limit)
+            if objective.weight(Item.PROJECTED_TREE):
+                spans: LabelledSpans = [(start, end, self._labels[shown]) for start, end, shown in found.tree]
+            else:
+                spans = spans_of(found.tree, chart.length, posteriors)
             certificate = Certificate(found.bound, found.certified)
             decoded.append(Decoded(spans, preterminals, found.mass, certificate=certificate))
         return decoded
 
-    def _found(
-        self,
-        objective: Objective,
-        chart: WholeTreeChart,
-        samples: Samples | None,
-        posteriors: Posteriors,
-        limit: Limit,
-    ) -> tuple[LabelledSpans, Found[Any]]:
-        length = chart.length
-        if objective.weight(Item.CONSISTENT_TREE):
-            forest = self._of_constituents.forest(self._forests, chart.terminal_ids)
-            agreement = Uncrossed(self._of_constituents, forest)
-            gains = np.log(np.maximum(agreement.start().masses, LEAST))
-            candidates = [bracketing(gains, length)]
-            if samples is not None:
-                completed = completions(samples.trees(self._constituent), gains, length)
-                candidates += [completion.tree for completion in completed]
-            crossed = best_tree(agreement, candidates, limit)
-            return spans_of(crossed.tree, length, posteriors), crossed
-        label = self._label if objective.weight(Item.PROJECTED_TREE) else self._bracket
+    def _uncrossed(self, chart: Chart, samples: Samples | None, limit: Limit) -> Found:
+        """The tree that the true one most probably does not cross."""
+        forest = self._of_constituents.forest(self._forests, chart.terminal_ids)
+        agreement = Uncrossed(self._of_constituents, forest)
+        gains = np.log(np.maximum(agreement.start().joint, LEAST))
+        candidates = [bracketing(gains, chart.length)]
+        if samples is not None:
+            completed = completions(samples.trees(self._constituent), gains, chart.length)
+            candidates += [completion.tree for completion in completed]
+        return best_tree(agreement, candidates, limit)
+
+    def _same(self, chart: Chart, samples: Samples | None, label: IntArray, limit: Limit) -> Found:
+        """The most probable tree, of which ``label`` [symbol] is seen."""
         same = SameTree(self._of_nodes.forest(self._forests, chart.terminal_ids), label)
         start = same.start()
         gains = np.log(np.maximum(same.masses(start, frozenset()), LEAST))
-        trees = [same.brackets(start, bracketing(gains, length), frozenset())]
+        candidates = [same.brackets(start, bracketing(gains, chart.length), frozenset())]
         if samples is not None:
-            trees += [list(map(tuple, tree.nodes.tolist())) for tree in samples.trees(label)[:JUDGED]]
-        found = best_tree(same, trees, limit)
-        if label is self._bracket:
-            return spans_of([(start, end) for start, end, _ in found.tree], length, posteriors), found
-        return [(start, end, self._labels[shown]) for start, end, shown in found.tree], found
+            candidates += [list(map(tuple, tree.nodes.tolist())) for tree in samples.trees(label)[:JUDGED]]
+        return best_tree(same, candidates, limit)

@@ -36,62 +36,45 @@ from mbrparse.treebank.tree import Tree
 
 
 @dataclass(frozen=True)
-class Selection:
-    """Which sentences are parsed: at most so many of the held-out part, by length (of both parts)."""
+class Comparison:
+    """What is compared, and on which sentences.
 
+    The ``merits`` search for a share of each sentence's probability, ``mass``. At most so many sentences of
+    the held-out part are parsed; both parts are chosen by length. A grammar and statistics may come from
+    files; None stands for what can be counted.
+    """
+
+    merits: tuple[str, ...] = tuple(MERITS)
+    mass: float = 0.95
+    beta_threshold: float = 0.01
     sentences: int = 300
     min_length: int = 3
     max_length: int = 30
     test_fraction: str = "0.1"
     encoding: str = "utf-8"
-
-
-@dataclass(frozen=True)
-class Model:
-    """What is parsed with: a grammar's and its statistics' file, or None, for what can be counted."""
-
     grammar: str | None = None
     statistics: str | None = None
 
 
-@dataclass(frozen=True)
-class Search:
-    """The merits that are compared, the share of the probability to be found, and Beta's threshold."""
-
-    merits: tuple[str, ...] = tuple(MERITS)
-    mass: float = 0.95
-    beta_threshold: float = 0.01
-
-
-def compare_merits(
-    spec: str,
-    folder: Path,
-    selection: Selection,
-    model: Model,
-    search: Search,
-    jobs: Jobs = 1,
-    log: Log = no_log,
-) -> str:
+def compare_merits(spec: str, folder: Path, how: Comparison, jobs: Jobs = 1, log: Log = no_log) -> str:
     """Run the comparison on a treebank; return what people read of it.
 
     The folder gets a result for each sentence, tables and plots. Raises CorpusError where no sentence is
     left to parse, or none can be parsed.
     """
-    train, test = _parts(spec, selection, log)
-    gold = test[: selection.sentences]
+    train, test = _parts(spec, how, log)
+    gold = test[: how.sentences]
     if not gold:
         raise CorpusError(
             "no sentence of the lengths asked for is held out",
             remedy="raise --test-fraction or --max-length, or give a larger treebank",
         )
-    rules, counts = _rules_and_statistics(train, model)
-    trial = MeritTrial(
-        PCFG.from_rules(rules), counts, gold, search.merits, search.mass, search.beta_threshold
-    )
+    rules, counts = _rules_and_statistics(train, how)
+    trial = MeritTrial(PCFG.from_rules(rules), counts, gold, how.merits, how.mass, how.beta_threshold)
     settings = {
-        "merits": list(search.merits),
-        "mass": search.mass,
-        "beta threshold": search.beta_threshold,
+        "merits": list(how.merits),
+        "mass": how.mass,
+        "beta threshold": how.beta_threshold,
         "grammar": _digest((rules.start, sorted(rules.rules.items()))),
         "statistics": _digest([sorted(part.items()) for part in (counts.ngrams, counts.left, counts.right)]),
         # Of all that are held out: --sentences may grow from run to run.
@@ -107,30 +90,30 @@ def compare_merits(
     if not parsed:
         raise CorpusError("the grammar parses none of the sentences", remedy="give its own kind of text")
     title = f"{spec}: {len(parsed)} sentences, {len(rows) - len(parsed)} unparsable"
-    return _report(parsed, search.merits, folder, title)
+    return _report(parsed, how.merits, folder, title)
 
 
-def _parts(spec: str, selection: Selection, log: Log) -> tuple[list[Tree], list[Tree]]:
+def _parts(spec: str, how: Comparison, log: Log) -> tuple[list[Tree], list[Tree]]:
     """Cleaned n-ary trees to train on and to parse."""
     statistics = PreparationStatistics()
-    how = Preparation(max_length=selection.max_length)
-    found = prepare_corpora([spec], how, statistics, encoding=selection.encoding, on_error="skip")
+    longest = Preparation(max_length=how.max_length)
+    found = prepare_corpora([spec], longest, statistics, encoding=how.encoding, on_error="skip")
     trees = [debinarize(tree) for tree in found]
     log(str(statistics))
-    parts = split_fraction(len(trees), selection.test_fraction)
-    test = [trees[place] for place in parts.test if len(trees[place].leaves()) >= selection.min_length]
+    parts = split_fraction(len(trees), how.test_fraction)
+    test = [trees[place] for place in parts.test if len(trees[place].leaves()) >= how.min_length]
     return [trees[place] for place in parts.train], test
 
 
-def _rules_and_statistics(train: Sequence[Tree], model: Model) -> tuple[RuleSet, Statistics]:
-    if model.grammar is None:
+def _rules_and_statistics(train: Sequence[Tree], how: Comparison) -> tuple[RuleSet, Statistics]:
+    if how.grammar is None:
         sources = [SourceTree("training", place, binarize(tree)) for place, tree in enumerate(train, start=1)]
         return induce(sources, "tags"), count_statistics(sources, "tags")
-    rules = read_rules_with_tagger(model.grammar)
+    rules = read_rules_with_tagger(how.grammar)
     pcfg = PCFG.from_rules(rules)
-    refuse_unary_rules(pcfg, model.grammar)
-    if model.statistics is not None:
-        return rules, read_statistics(model.statistics)
+    refuse_unary_rules(pcfg, how.grammar)
+    if how.statistics is not None:
+        return rules, read_statistics(how.statistics)
     words = rules.terminal_kind == "words"
     sentences = [pcfg.terminals_of(tree.words()) if words else tree.tags() for tree in train]
     return rules, expect_statistics(pcfg, sentences)

@@ -57,9 +57,8 @@ class MeritTrial:
         tree = self.gold[number - 1]
         ids = self.grammar.encode(tree.tags() if self.grammar.terminal_kind == "tags" else tree.words())
         exhaustive, searches = self._charts
-        if not len(ids) or ids.min() < 0:
-            return {"length": len(ids), "parsed": False}
-        log_prob = exhaustive.charts([ids])[0].log_prob
+        known = len(ids) > 0 and ids.min() >= 0
+        log_prob = exhaustive.charts([ids])[0].log_prob if known else -math.inf
         if log_prob == -math.inf:
             return {"length": len(ids), "parsed": False}
         spans = {(start, end) for start, end, _ in constituents(tree) if end - start > 1}
@@ -107,10 +106,9 @@ class MeritTrial:
         """
         points: list[list[int]] = []
         for edges in CHECKPOINTS:
-            last = edges >= chart.edge_count
-            guess = self._spans(chart.viterbi() if last else chart.viterbi_within(edges))
+            guess = self._spans(chart.viterbi_within(min(edges, chart.edge_count)))
             points.append([len(guess & gold), len(guess)])
-            if last:
+            if edges >= chart.edge_count:
                 break
         return points
 

@@ -31,16 +31,17 @@ skipped.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from mbrparse.grammar.charts.factory import ChartFactory
 from mbrparse.grammar.fields_file import FieldsReader, format_number, is_whole
-from mbrparse.grammar.pcfg import PCFG, FloatArray, IntArray
+from mbrparse.grammar.pcfg import PCFG, FloatArray
 from mbrparse.grammar.rules import TerminalKind, is_terminal, quote
 from mbrparse.io.errors import GrammarError
 from mbrparse.io.files import open_output, read_lines, source_name
@@ -111,15 +112,17 @@ def expect_statistics(grammar: PCFG, sentences: Iterable[Sequence[str]]) -> Stat
     none can be parsed.
     """
     ngrams: Counter[Trigram] = Counter()
-    count = len(grammar.symbols)
     contexts = [*map(quote, grammar.terminals), BOUNDARY]
     boundary = len(grammar.terminals)
-    left = np.zeros((count, len(contexts)))
-    right = np.zeros((count, len(contexts)))
+    left, right = np.zeros((2, len(grammar.symbols), len(contexts)))
     charts = ChartFactory(_by_symbol(grammar))
-    for batch in _batches(grammar, sentences, ngrams):
-        for chart in charts.charts(batch):
-            if chart.log_prob == -np.inf:
+    stream = iter(sentences)
+    while batch := list(islice(stream, BATCH)):
+        for sentence in batch:
+            _count_ngrams([quote(terminal) for terminal in sentence], ngrams)
+        encoded = [grammar.encode(sentence) for sentence in batch]
+        for chart in charts.charts([ids for ids in encoded if len(ids) and ids.min() >= 0]):
+            if not chart.has_parse:
                 continue
             padded = np.concatenate([[boundary], chart.terminal_ids, [boundary]])
             starts, ends, symbols, g, _ = chart.span_posteriors()
@@ -130,27 +133,8 @@ def expect_statistics(grammar: PCFG, sentences: Iterable[Sequence[str]]) -> Stat
             "the grammar parses none of the sentences that statistics are to come from",
             remedy="give sentences of the grammar's own corpus",
         )
-    return Statistics(
-        grammar.terminal_kind,
-        dict(ngrams),
-        _entries(grammar.symbols, contexts, left),
-        _entries(grammar.symbols, contexts, right),
-    )
-
-
-def _batches(
-    grammar: PCFG, sentences: Iterable[Sequence[str]], ngrams: Counter[Trigram]
-) -> Iterator[list[IntArray]]:
-    """Encode sentences in batches, counting their n-grams on the way."""
-    stream = iter(sentences)
-    while batch := list(islice(stream, BATCH)):
-        encoded = []
-        for sentence in batch:
-            _count_ngrams([quote(terminal) for terminal in sentence], ngrams)
-            ids = grammar.encode(sentence)
-            if len(ids) and ids.min() >= 0:
-                encoded.append(ids)
-        yield encoded
+    found = (_entries(grammar.symbols, contexts, table) for table in (left, right))
+    return Statistics(grammar.terminal_kind, dict(ngrams), *found)
 
 
 def _entries(symbols: Sequence[str], contexts: Sequence[str], table: FloatArray) -> dict[SymbolTag, float]:
@@ -201,10 +185,15 @@ def _by_symbol(grammar: PCFG) -> PCFG:
 
 def write_statistics(statistics: Statistics, path: str | Path) -> None:
     """Write a file of statistics (``-``: standard output), complete or not at all."""
+    parts: dict[str, Mapping[Any, float]] = {
+        "ngram": statistics.ngrams,
+        "left": statistics.left,
+        "right": statistics.right,
+    }
     lines = [
-        *(f"{format_number(n)} ngram {' '.join(key)}\n" for key, n in sorted(statistics.ngrams.items())),
-        *(f"{format_number(n)} left {' '.join(key)}\n" for key, n in sorted(statistics.left.items())),
-        *(f"{format_number(n)} right {' '.join(key)}\n" for key, n in sorted(statistics.right.items())),
+        f"{format_number(count)} {name} {' '.join(key)}\n"
+        for name, counts in parts.items()
+        for key, count in sorted(counts.items())
     ]
     with open_output(path) as stream:
         stream.write(f"{MAGIC} {VERSION}\nterminals {statistics.terminal_kind}\ncounts {len(lines)}\n")
@@ -226,9 +215,8 @@ class _Reading(FieldsReader):
         kind: TerminalKind | None = None
         announced: int | None = None
         found = 0
-        ngrams: dict[Trigram, float] = {}
-        left: dict[SymbolTag, float] = {}
-        right: dict[SymbolTag, float] = {}
+        ngrams: Counter[Trigram] = Counter()
+        sides: dict[str, Counter[SymbolTag]] = {"left": Counter(), "right": Counter()}
         for fields in rows:
             match fields:
                 case ["terminals", name] if name in _KINDS:
@@ -237,12 +225,10 @@ class _Reading(FieldsReader):
                     announced = int(number)
                 case [count, "ngram", first, second, third]:
                     trigram = (self._tag(first), self._tag(second), self._tag(third))
-                    ngrams[trigram] = ngrams.get(trigram, 0) + self.number(count)
+                    ngrams[trigram] += self.number(count)  # type: ignore[assignment]
                     found += 1
                 case [count, ("left" | "right") as side, symbol, tag]:
-                    counts = left if side == "left" else right
-                    key = (symbol, self._tag(tag))
-                    counts[key] = counts.get(key, 0) + self.number(count)
+                    sides[side][symbol, self._tag(tag)] += self.number(count)  # type: ignore[assignment]
                     found += 1
                 case _:
                     raise self.error(
@@ -252,7 +238,7 @@ class _Reading(FieldsReader):
         if kind is None or announced is None:
             raise self.error("the header lacks 'terminals' or 'counts'")
         self.check_announced(announced, found, "counts")
-        return Statistics(kind, ngrams, left, right)
+        return Statistics(kind, dict(ngrams), dict(sides["left"]), dict(sides["right"]))
 
     def _magic(self, fields: list[str]) -> None:
         if fields[:1] != [MAGIC]:
