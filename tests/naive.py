@@ -206,24 +206,16 @@ def _refuse_cycles(grammar: Grammar) -> None:
         raise ValueError("unary rules form a cycle: not all derivations can be listed")
 
 
-def sentence_probability(grammar: Grammar, sentence: Sequence[str], longest_chain: int | None = None) -> P:
-    """The sum over all derivations, or over those whose chains have at most so many rules."""
-    if longest_chain is None:
-        _refuse_cycles(grammar)
-    return sum(p for _, p in derivations(grammar, sentence, longest_chain))
+def sentence_probability(grammar: Grammar, sentence: Sequence[str]) -> P:
+    """The sum over all derivations."""
+    _refuse_cycles(grammar)
+    return sum(p for _, p in derivations(grammar, sentence))
 
 
-def inside(
-    grammar: Grammar, sentence: Sequence[str], longest_chain: int | None = None
-) -> dict[tuple[int, int, str], P]:
-    """For each (start, end, symbol) the sum of the probabilities of its subtrees.
-
-    All of them, or those whose chains of unary rules have at most `longest_chain` rules.
-    """
-    if longest_chain is None:
-        _refuse_cycles(grammar)
-    listed = subtrees(grammar, sentence, longest_chain)
-    return {key: sum(p for _, p in trees) for key, trees in listed.items()}
+def inside(grammar: Grammar, sentence: Sequence[str]) -> dict[tuple[int, int, str], P]:
+    """For each (start, end, symbol) the sum of the probabilities of its subtrees."""
+    _refuse_cycles(grammar)
+    return {key: sum(p for _, p in trees) for key, trees in subtrees(grammar, sentence).items()}
 
 
 def outside(grammar: Grammar, sentence: Sequence[str]) -> dict[tuple[int, int, str], P]:

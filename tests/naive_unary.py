@@ -69,27 +69,6 @@ def _subtract(row: dict[str, Fraction], other: Mapping[str, Fraction], factor: F
         row[b] = row.get(b, Fraction(0)) - factor * v
 
 
-def truncated_closure(grammar: Grammar, longest_chain: int) -> Matrix:
-    """The sum of the powers of U up to this one: chains of at most so many rules.
-
-    Tends to `closure` from below as chains get longer; equals it, where the rules form no
-    cycle, from the number of symbols on.
-    """
-    symbols = grammar.symbols()
-    power = {(a, a): Fraction(1) for a in symbols}
-    total = dict(power)
-    for _ in range(longest_chain):
-        longer: Matrix = defaultdict(Fraction)
-        for (a, b), p in power.items():
-            for (parent, child), q in grammar.unary.items():
-                if parent == b and q > 0:
-                    longer[a, child] += p * Fraction(q)
-        power = dict(longer)
-        for pair, p in power.items():
-            total[pair] = total.get(pair, Fraction(0)) + p
-    return total
-
-
 # --- inside and outside ----------------------------------------------------------------
 
 
@@ -98,8 +77,12 @@ def _spans(n: int) -> list[tuple[int, int]]:
     return [(i, i + width) for width in range(1, n + 1) for i in range(n - width + 1)]
 
 
-def _inside(grammar: Grammar, sentence: Sequence[str], chains: Matrix) -> Chart:
-    """Inside probabilities with these totals over chains."""
+def inside(grammar: Grammar, sentence: Sequence[str]) -> Chart:
+    """For each (start, end, symbol) the total probability of its subtrees: e = U* b.
+
+    b is the probability of those whose root has no unary child.
+    """
+    chains = closure(grammar)
     result: Chart = defaultdict(Fraction)
     for start, end in _spans(len(sentence)):
         base: dict[str, Fraction] = defaultdict(Fraction)
@@ -118,16 +101,6 @@ def _inside(grammar: Grammar, sentence: Sequence[str], chains: Matrix) -> Chart:
     return dict(result)
 
 
-def inside(grammar: Grammar, sentence: Sequence[str], longest_chain: int | None = None) -> Chart:
-    """For each (start, end, symbol) the total probability of its subtrees: e = U* b.
-
-    b is the probability of those whose root has no unary child. With `longest_chain`, of the
-    subtrees whose chains have at most so many rules only.
-    """
-    chains = closure(grammar) if longest_chain is None else truncated_closure(grammar, longest_chain)
-    return _inside(grammar, sentence, chains)
-
-
 def outside(grammar: Grammar, sentence: Sequence[str]) -> Chart:
     """For each (start, end, symbol) the total probability of what may stand around it: f = c U*.
 
@@ -137,7 +110,7 @@ def outside(grammar: Grammar, sentence: Sequence[str]) -> Chart:
     derive nothing over the span.
     """
     chains = closure(grammar)
-    e = _inside(grammar, sentence, chains)
+    e = inside(grammar, sentence)
     n = len(sentence)
     top: Chart = defaultdict(Fraction)
     for a, p in grammar.start.items():

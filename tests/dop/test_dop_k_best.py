@@ -5,7 +5,6 @@ Of short sentences: of eight words there are too many derivations to list.
 
 import math
 from collections import Counter
-from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
 
@@ -121,13 +120,3 @@ def _written(tree: Node) -> str:
     if isinstance(tree, str):
         return f"({tree} w)"
     return f"({tree[0]} {' '.join(map(_written, tree[1]))})"
-
-
-def test_sums_of_derivations_are_the_trees() -> None:
-    """The twin's own sums agree."""
-    naive = NaiveDop(AMBIGUOUS, "plain")
-    words = ("x",) * 4
-    by_tree: Counter[Node] = Counter()
-    for tree, p in naive.derivations(words):
-        by_tree[tree] += p  # type: ignore[assignment]
-    assert dict(by_tree) == {tree: Fraction(p) for tree, p in naive.trees(words).items()}
