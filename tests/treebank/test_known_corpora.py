@@ -30,8 +30,13 @@ def prepared(spec: str) -> tuple[list[Tree], PreparationStatistics]:
     return list(prepare_corpora([spec], Preparation(), statistics, on_error="skip")), statistics
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("corpus", CORPORA, ids=lambda corpus: corpus.name)
+@pytest.mark.parametrize(
+    "corpus",
+    [
+        pytest.param(corpus, id=corpus.name, marks=() if corpus.name == "nltk:treebank" else pytest.mark.long)
+        for corpus in CORPORA
+    ],
+)
 def test_every_corpus_that_is_here_is_sane(corpus: Corpus) -> None:
     _, statistics = prepared(spec_of(corpus))
     sanity = statistics.sanity
