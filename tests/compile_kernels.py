@@ -17,7 +17,7 @@ from mbrparse.grammar import kernel
 # Of equal lengths, so that they are parsed side by side, and another one alone.
 TREES = "(S (NP DT NN) (VP VB (NP (NP DT NN) (PP IN NN))))\n" * 9 + "(S (NP DT NN) (VP VB NN))\n"
 CHAINS = "(S (NP (NN NN)) (VP VB (NP (NP DT NN) (PP IN (NP (NN NN))))))\n(S (VP VB (NP DT NN)))\n"
-# Each stage needs what the one before it has made.
+# Each stage needs what the one before it has made. What shares much is one command.
 STAGES = (
     """train trees -o grammar --statistics statistics
     train chains -o unary
@@ -25,12 +25,9 @@ STAGES = (
     """parse -g grammar trees --objective labelled-tree --objective labelled-recall
     parse -g unary chains --objective labelled-tree --objective labelled-recall
     train trees --method inside-outside --nonterminals 3 --iterations 1 -o trained""",
-    """parse -g unary chains --objective productions
-    parse -g unary chains --objective max-rule-product
+    """parse -g unary chains --objective productions --objective max-rule-product
     parse -g grammar trees --objective labelled-tree --objective labelled-recall --precision single
-    parse -g unary chains --objective labelled-tree --objective labelled-recall --precision single
-    parse -g dop trees --objective labelled-recall --objective labelled-tree
-    parse -g dop trees --objective most-probable-tree --prune 0.01
+    parse -g dop trees --objective labelled-tree --objective most-probable-tree --prune 0.01
     parse -g grammar trees --engine best-first --statistics statistics --until exhausted
     parse -g grammar trees --objective consistent-brackets --objective bracketed-tree --objective labelled-f
     parse -g grammar trees --objective labelled-f --exact
