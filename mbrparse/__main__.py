@@ -5,7 +5,7 @@ from typing import NoReturn
 
 
 def main() -> NoReturn:
-    """Run the command line, and hear Ctrl-C from the first moment on."""
+    """Run the command line, and react to Ctrl-C from the first moment on."""
     from mbrparse.cli.interrupts import end_at_once
 
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:

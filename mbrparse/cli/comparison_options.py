@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from mbrparse.cli.options import count_option, encoding_option, option
+from mbrparse.cli.options import Named, count_option, encoding_option, option
+from mbrparse.io.files import STANDARD
 
 if TYPE_CHECKING:
     from mbrparse.evaluate.evalb.parameters import EvalbParameters
@@ -68,6 +70,18 @@ class ComparisonOptions:
     )
     seed: int = count_option(help="Seed of the resamples.", default=0, least=0)
     encoding: str = encoding_option()
+
+    def inputs(
+        self, gold: str, parses: Sequence[str], details: Sequence[str], runs: Sequence[str] = ()
+    ) -> list[Named]:
+        """What is read, with ``details`` and ``runs`` of the command; raises UsageError for wrong numbers."""
+        if [gold, *parses, *runs].count(STANDARD) > 1:
+            raise click.UsageError("standard input (-) can be read only once.")
+        if len(details) not in (0, 1, len(parses)):
+            raise click.UsageError("--details is given once for all PARSES, or once for each of them.")
+        several = {"PARSES": parses, "--runs": runs, "--details": details}
+        named = [(name, path) for name, paths in several.items() for path in paths]
+        return [("GOLD", gold), ("--evalb", self.evalb), *named]
 
     def check(self, context: click.Context, by: str | None = None) -> None:
         """Raise UsageError where options do not go together; ``by`` is the breakdown that is asked for."""

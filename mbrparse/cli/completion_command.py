@@ -17,11 +17,6 @@ _PROGRAM = "mbrparse"
 _VARIABLE = "_MBRPARSE_COMPLETE"
 
 
-def script(shell: str, command: click.Command) -> str:
-    """What a shell is to read so that it asks mbrparse for completions."""
-    return _completion(shell, command).source()
-
-
 def answer(command: click.Command) -> int:
     """Print what a shell has asked for; the exit code."""
     shell, _, question = os.environ[_VARIABLE].partition("_")
@@ -60,4 +55,4 @@ def completion(context: click.Context, shell: str) -> None:
     bash: eval "$(mbrparse completion bash)" in ~/.bashrc. zsh: the same with zsh, in ~/.zshrc behind
     compinit. fish: mbrparse completion fish > ~/.config/fish/completions/mbrparse.fish
     """
-    click.echo(script(shell, context.find_root().command))
+    click.echo(_completion(shell, context.find_root().command).source())

@@ -64,22 +64,7 @@ WEIGHTINGS: Any = ("plain", "equal", "bonnema")
     jobs_option(),
     encoding_option(),
 )
-def dop(
-    inputs: tuple[str, ...],
-    output: str,
-    train: str,
-    test: str,
-    max_length: int,
-    seed: int,
-    weightings: Any,
-    max_depth: int | None,
-    prune: float,
-    samples: int,
-    speed: bool,
-    fragments: int,
-    sentences: int,
-    **others: Any,
-) -> None:
+def dop(inputs: tuple[str, ...], output: str, weightings: Any, speed: bool, **others: Any) -> None:
     """Compare DOP by each decoder and weighting with the treebank's PCFG, on random splits.
 
     INPUT is a treebank, as mbrparse binarize reads it; terminals are tags. The tables have the rates of all
@@ -93,9 +78,9 @@ def dop(
     from mbrparse.experiments.dop.model_comparison import Parts, SpeedLimits, compare_models
     from mbrparse.experiments.dop.model_trial import Search
 
-    parts = Parts(train, test, max_length, seed)
-    search = Search(max_depth, prune, samples)
-    bod = SpeedLimits(fragments, sentences) if speed else None
+    parts = Parts(*map(others.pop, ("train", "test", "max_length", "seed")))
+    search = Search(*map(others.pop, ("max_depth", "prune", "samples")))
+    limits = SpeedLimits(*map(others.pop, ("fragments", "sentences")))
     with compilation_noted():
         text = compare_models(
             inputs,
@@ -103,7 +88,7 @@ def dop(
             parts,
             search,
             weightings or WEIGHTINGS,
-            speed=bod,
+            speed=limits if speed else None,
             log=note,
             progress=with_progress,
             **others,

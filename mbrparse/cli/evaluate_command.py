@@ -19,7 +19,7 @@ from mbrparse.cli.options import (
     scheduler_option,
     with_progress,
 )
-from mbrparse.io.files import STANDARD, atomic_outputs, open_output
+from mbrparse.io.files import atomic_outputs, open_output
 
 if TYPE_CHECKING:
     from mbrparse.evaluate.evalb.parameters import EvalbParameters
@@ -189,17 +189,9 @@ def _check(
         for name in ("by", "details", "strict"):
             if getattr(tables, name):
                 raise click.UsageError(f"--{name} cannot be combined with --runs.")
-    if [gold, *parses, *several].count(STANDARD) > 1:
-        raise click.UsageError("standard input (-) can be read only once.")
     comparison.check(context, tables.by)
-    check_outputs(
-        [("--output", tables.output), ("--per-sentence", tables.per_sentence)],
-        [("GOLD", gold), *(("PARSES", path) for path in parses), ("--evalb", comparison.evalb)]
-        + [("--runs", path) for path in several]
-        + [("--details", path) for path in tables.details],
-    )
-    if len(tables.details) not in (0, 1, len(parses)):
-        raise click.UsageError("--details is given once for all PARSES, or once for each of them.")
+    read = comparison.inputs(gold, parses, tables.details, several)
+    check_outputs([("--output", tables.output), ("--per-sentence", tables.per_sentence)], read)
     if comparison.criterion is not None and tables.all_tests:
         raise click.UsageError("--significance prints differences by all criteria: leave --criterion out.")
     if tables.strict and comparison.evalb is None:

@@ -146,7 +146,7 @@ def _run() -> tuple[int, Exception | None]:
         return _interrupted(interruption), None
     except BrokenPipeError:
         # The reader of our output has left (| head): it has what it wanted, and nothing is printed.
-        # If files were to be written too, FileError says that they are not (``together``).
+        # If files were to be written too, FileError says that they are not (``atomic_outputs``).
         return 0, None
     except OSError as error:
         # Errors of named files are FileErrors already: this one is of standard output, or unforeseen.

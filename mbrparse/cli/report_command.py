@@ -108,17 +108,9 @@ def _check(
     page: PageOptions,
     comparison: ComparisonOptions,
 ) -> None:
-    if [gold, *parses].count(STANDARD) > 1:
-        raise click.UsageError("standard input (-) can be read only once.")
     comparison.check(context)
+    read = comparison.inputs(gold, parses, page.details)
     if STANDARD in page.details:
         raise click.UsageError("--details is read twice: give a file, not standard input.")
-    if len(page.details) not in (0, 1, len(parses)):
-        raise click.UsageError("--details is given once for all PARSES, or once for each of them.")
     if output.lower().endswith((".html", ".htm")) or output == STANDARD:
-        check_outputs(
-            [("--output", output)],
-            [("GOLD", gold), *(("PARSES", path) for path in parses), ("--evalb", comparison.evalb)]
-            + [("--details", path) for path in page.details]
-            + [("--posteriors", page.posteriors)],
-        )
+        check_outputs([("--output", output)], [*read, ("--posteriors", page.posteriors)])

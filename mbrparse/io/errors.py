@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import Any
 
 # What ends a line somewhere, steers a terminal, or is no character: C0, DEL, C1, U+2028/9, surrogates.
@@ -51,17 +52,8 @@ class MbrparseError(ValueError):
 
     def __reduce__(self) -> tuple[object, ...]:
         """Errors are pickled between processes (``--jobs``) with their keyword arguments."""
-        return (_rebuild, (type(self), self.message, self.source, self.line, self.remedy))
-
-
-def _rebuild(
-    kind: type[MbrparseError],
-    message: str,
-    source: str | None,
-    line: int | None,
-    remedy: str | None,
-) -> MbrparseError:
-    return kind(message, source=source, line=line, remedy=remedy)
+        place: dict[str, Any] = {"source": self.source, "line": self.line, "remedy": self.remedy}
+        return partial(type(self), **place), (self.message,)
 
 
 class FileError(MbrparseError):

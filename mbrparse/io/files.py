@@ -170,7 +170,7 @@ def open_output(path: str | Path) -> Iterator[TextIO]:
 
     Raises FileError where it cannot be opened or written.
     """
-    with _as_file_errors(path):
+    with as_file_errors(path):
         if str(path) == STANDARD:
             # Whatever the terminal speaks, data are UTF-8.
             if isinstance(sys.stdout, io.TextIOWrapper):
@@ -188,19 +188,20 @@ def open_output(path: str | Path) -> Iterator[TextIO]:
 @contextmanager
 def open_output_bytes(path: str | Path) -> Iterator[BinaryIO]:
     """Open a file for bytes, complete or absent as ``open_output`` has it; raises FileError."""
-    with _as_file_errors(path), _descriptor(path) as handle, open(handle, "wb", closefd=False) as stream:
+    with as_file_errors(path), _descriptor(path) as handle, open(handle, "wb", closefd=False) as stream:
         yield stream
 
 
 def check_output(path: str | Path) -> None:
     """Raise FileError where an output could not be opened: before work is done for it."""
     if is_file(path):
-        with _as_file_errors(path):
+        with as_file_errors(path):
             Replacement(path)
 
 
 @contextmanager
-def _as_file_errors(path: str | Path) -> Iterator[None]:
+def as_file_errors(path: str | Path) -> Iterator[None]:
+    """Raise FileError where an output cannot be opened or written."""
     try:
         yield
     except BrokenPipeError:

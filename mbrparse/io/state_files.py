@@ -17,7 +17,7 @@ from typing import Any
 from mbrparse.io.errors import FileError
 from mbrparse.io.files import open_input, open_output
 
-#: Raises MisfitError for a value that does not fit.
+#: Raises SchemaError for a value that does not fit.
 Schema = Callable[[Any], None]
 
 DIGEST = "digest"
@@ -47,7 +47,7 @@ def read_state(path: str | Path, schema: Schema, kind: str, remedy: str) -> dict
 
 
 def state_of(text: str, schema: Schema) -> dict[str, Any]:
-    """The object that a text holds, its digest left out; raises MisfitError."""
+    """The object that a text holds, its digest left out; raises SchemaError."""
     try:
         content = json.loads(text, object_pairs_hook=_object)
     except SchemaError:

@@ -10,13 +10,10 @@ import hashlib
 import os
 import zlib
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
-from mbrparse.io.errors import FileError
-from mbrparse.io.files import open_input
-from mbrparse.io.replacements import unwritable
+from mbrparse.io.files import as_file_errors, open_input
 from mbrparse.io.state_files import SchemaError, record, state_of, state_text, text, whole
 
 _HEAD = {"block": whole(), "sentences": whole(), "read": text, "bytes": whole(), "content": text}
@@ -26,13 +23,23 @@ _LONGEST = 1000
 
 
 class Block(NamedTuple):
-    """A finished block: its number in the input, from 0, and the digest of the input up to its end."""
+    """A finished block: its number in the input, from 0, and the digest of the input up to its end.
+
+    ``end`` is where its record ends in the file, ``data`` its rows, compressed.
+    """
 
     number: int
     sentences: int
     read: str
-    offset: int
-    size: int
+    end: int
+    data: bytes
+
+    def rows(self) -> list[str]:
+        """The rows, one for each sentence; raises ValueError or zlib.error if they were not written here."""
+        rows = zlib.decompress(self.data).decode("utf-8").split("\n") if self.sentences else []
+        if len(rows) != self.sentences:
+            raise ValueError
+        return rows
 
 
 class End(NamedTuple):
@@ -52,43 +59,20 @@ class BlocksFile:
         self.path = path
         self.good = 0
 
-    def records(self) -> Iterator[Block | End]:
-        """Yield the whole records from the beginning, none if there is no file; raises FileError."""
-        self.good = 0
+    def records(self, offset: int = 0) -> Iterator[Block | End]:
+        """Yield the whole records from an offset on, none if there is no file; raises FileError."""
+        self.good = offset
         if not self.path.exists():
             return
         with open_input(self.path) as stream:
-            while (found := _next(stream, self.good)) is not None:
-                one, self.good = found
-                yield one
-
-    def at(self, offset: int) -> Block | End | None:
-        """The record that begins there (None: there is no whole one); raises FileError."""
-        with open_input(self.path) as stream:
-            found = _next(stream, offset)
-        return None if found is None else found[0]
-
-    def rows(self, block: Block) -> list[str]:
-        """The rows of a block, one for each sentence; raises FileError if it is damaged."""
-        with open_input(self.path) as stream:
-            stream.seek(block.offset)
-            data = stream.read(block.size)
-        try:
-            rows = zlib.decompress(data).decode("utf-8").split("\n") if block.sentences else []
-        except (zlib.error, ValueError):
-            raise self.damaged(block) from None
-        if len(rows) != block.sentences:
-            raise self.damaged(block)
-        return rows
-
-    def damaged(self, block: Block) -> FileError:
-        """The error for a block that cannot be read."""
-        message = f"block {block.number} is damaged"
-        return FileError(message, source=str(self.path), remedy="parse this shard again")
+            stream.seek(offset)
+            while (found := _next(stream)) is not None:
+                self.good = stream.tell()
+                yield found
 
     def truncate(self) -> bool:
         """Cut off what is not whole, after ``records``; whether there was any."""
-        with _as_file_errors(self.path):
+        with as_file_errors(self.path):
             size = os.path.getsize(self.path) if self.path.exists() else 0
             if size > self.good:
                 os.truncate(self.path, self.good)
@@ -105,38 +89,30 @@ class BlocksFile:
         self._append(end._asdict(), b"")
 
     def _append(self, head: dict[str, Any], data: bytes) -> None:
-        with _as_file_errors(self.path), open(self.path, "ab") as stream:
+        with as_file_errors(self.path), open(self.path, "ab") as stream:
             stream.write(state_text(head).encode() + data)
 
 
-def _next(stream: BinaryIO, offset: int) -> tuple[Block | End, int] | None:
-    """The record at an offset, and where it ends; None if there is no whole one."""
-    stream.seek(offset)
+def _head(value: Any) -> None:
+    record(_END if "blocks" in value else _HEAD)(value)
+
+
+def _next(stream: BinaryIO) -> Block | End | None:
+    """The next record; None if there is no whole one."""
     line = stream.readline(_LONGEST)
-    if not line.endswith(b"\n"):
-        return None
-    offset += len(line)
     try:
-        head = state_of(
-            line.decode("utf-8"), lambda value: record(_END if "blocks" in value else _HEAD)(value)
-        )
+        head = state_of(line.decode("utf-8"), _head)
     except (SchemaError, UnicodeDecodeError):
         return None
+    if not line.endswith(b"\n"):
+        return None
     if "blocks" in head:
-        return End(**head), offset
+        return End(**head)
     data = stream.read(head["bytes"])
     if len(data) != head["bytes"] or _digest(data) != head["content"]:
         return None
-    return Block(head["block"], head["sentences"], head["read"], offset, len(data)), offset + len(data)
+    return Block(head["block"], head["sentences"], head["read"], stream.tell(), data)
 
 
 def _digest(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()[:16]
-
-
-@contextmanager
-def _as_file_errors(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise unwritable(path, error) from None

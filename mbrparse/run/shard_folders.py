@@ -61,10 +61,10 @@ class ShardFolders(Generic[Line]):
         offsets = [0] * len(files)
         for number in range(self._parts[0].end.blocks):
             place = number % len(files)
-            block = files[place].at(offsets[place])
+            block = next(files[place].records(offsets[place]), None)
             if not isinstance(block, Block) or block.number != number:
                 raise _unfinished(self._parts[place].folder, self._parts[place].shard, number // len(files))
-            offsets[place] = block.offset + block.size
+            offsets[place] = block.end
             yield from self._codec.read(files[place], block)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import fcntl
 import hashlib
+import zlib
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -34,13 +35,12 @@ class Codec(NamedTuple, Generic[Line]):
     decode: Callable[[str], Line]
 
     def read(self, file: BlocksFile, block: Block) -> list[Line]:
-        """The results of a block; raises FileError if it is damaged."""
+        """The results of a block of a file; raises FileError if it is damaged."""
         try:
-            return list(map(self.decode, file.rows(block)))
-        except FileError:
-            raise
-        except (ValueError, KeyError, TypeError, AttributeError):
-            raise file.damaged(block) from None
+            return list(map(self.decode, block.rows()))
+        except (zlib.error, ValueError, KeyError, TypeError, AttributeError):
+            message = f"block {block.number} is damaged"
+            raise FileError(message, source=str(file.path), remedy="parse this shard again") from None
 
 
 @contextmanager
