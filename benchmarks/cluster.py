@@ -22,6 +22,7 @@ import tempfile
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from functools import partial
 from itertools import cycle, islice
 from pathlib import Path
@@ -37,7 +38,7 @@ from distributed import LocalCluster
 from mbrparse.decode.parser.sentences import sentence_ends
 from mbrparse.run.in_order import Chunk, Part, in_order
 from mbrparse.run.jobs import open_pool
-from mbrparse.run.pool import CallerDrivenPool, PoolFuture, Scheduler, TaskFunction
+from mbrparse.run.pool import CallerRunFuture, Pool, Scheduler, TaskFunction
 from mbrparse.run.task_sizes import Packer
 
 #: Workers, and how many sentences they have at most.
@@ -102,16 +103,16 @@ def on_one_machine(sentences: int, corpus: str) -> None:
         print(f"| {way} | {seconds:.1f} | {seconds / found['--jobs 2'][0]:.3f} | {clock:.1f} |")
 
 
-class Simulated(CallerDrivenPool):
+class Simulated(Pool):
     """Workers that take the time of their sentences, by a clock of their own."""
 
-    far = True
+    remote = True
 
     def __init__(self, workers: int, noise: random.Random) -> None:
         self._workers = workers
         self._noise = noise
-        self._queue: deque[tuple[float, Any, PoolFuture[Any]]] = deque()
-        self._running: list[tuple[float, int, float, Any, PoolFuture[Any]]] = []
+        self._queue: deque[SimulatedFuture] = deque()
+        self._running: list[tuple[float, int, SimulatedFuture]] = []
         self.clock = self.work = 0.0
         self.tasks = 0
 
@@ -123,20 +124,37 @@ class Simulated(CallerDrivenPool):
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Nothing is there to end."""
 
-    def _enqueue(self, fn: Callable[..., Any], args: Any, kwargs: Any, future: PoolFuture[Any]) -> None:
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> SimulatedFuture:
+        """Queue a task."""
         lengths = [[length for _, length in sentence_ends(part.chunk)] for part in args[0]]
         cost = sum(n**3 for part in lengths for n in part) * CUBIC * self._noise.lognormvariate(0.0, 0.1)
         self.tasks += 1
-        self._queue.append((cost, [[None] * len(part) for part in lengths], future))
+        self._queue.append(SimulatedFuture(self, cost, [[None] * len(part) for part in lengths]))
+        return self._queue[-1]
 
-    def _step(self, seconds: float | None) -> None:
+    def step(self) -> None:
+        """Begin queued tasks, and end the one that is done first."""
         while self._queue and len(self._running) < self._workers:
-            cost, lines, future = self._queue.popleft()
-            self.work += cost
-            heapq.heappush(self._running, (self.clock + cost, self.tasks + id(future), cost, lines, future))
-        self.clock, _, cost, lines, future = heapq.heappop(self._running)
-        future.seconds = cost
-        future.set_result(lines)
+            future = self._queue.popleft()
+            self.work += future.cost
+            heapq.heappush(self._running, (self.clock + future.cost, id(future), future))
+        self.clock, _, future = heapq.heappop(self._running)
+        future.seconds = future.cost
+        future.set_result(future.lines)
+
+
+class SimulatedFuture(CallerRunFuture[Any]):
+    """A task whose caller moves the clock on."""
+
+    def __init__(self, pool: Simulated, cost: float, lines: list[list[None]]) -> None:
+        super().__init__()
+        self._pool = pool
+        self.cost, self.lines = cost, lines
+
+    def finish(self, timeout: float | None) -> None:
+        """Let time pass until the task is done."""
+        while not self.done():
+            self._pool.step()
 
 
 def chunks(sentences: int, seed: int) -> Iterator[Chunk]:
@@ -201,7 +219,7 @@ def of_a_task(tasks: int, size: int = 20_000) -> None:
             pool.submit(work, b"").result()
             other = psutil.Process(child.pid)
             mine, theirs = time.process_time(), sum(other.cpu_times()[:2])
-            waiting = deque[PoolFuture[bytes]]()
+            waiting = deque[Future[bytes]]()
             for number in range(tasks):
                 waiting.append(pool.submit(work, os.urandom(size // 2) + bytes(size // 2)))
                 if len(waiting) > 50 or number == tasks - 1:

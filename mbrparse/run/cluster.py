@@ -8,45 +8,32 @@ scheduler itself was gone.
 from __future__ import annotations
 
 import time
-import uuid
-from collections import deque
-from collections.abc import Callable, Sequence
-from concurrent.futures import Future
-from dataclasses import dataclass, replace
-from queue import Empty
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import CancelledError, Future
+from contextlib import suppress
+from typing import Any, TypeVar, cast
 
 from mbrparse.io.log import Log
-from mbrparse.run.cluster_client import ClusterClient, Event
-from mbrparse.run.pool import CallerDrivenPool, PoolFuture, Scheduler, TaskFunction, WorkerDied, WorkersError
+from mbrparse.run.cluster_client import ClusterClient, KilledWorker
+from mbrparse.run.pool import CallerRunFuture, Pool, Scheduler, TaskFunction, WorkerDied, WorkersError
 from mbrparse.run.remote_task import Answer, OutOfMemory, Packed, VersionMismatch, pack, unpack
+
+Result = TypeVar("Result")
 
 #: Seconds to wait for a scheduler that is gone, and between two attempts to reach it.
 RECONNECT_TIMEOUT = 600.0
 RECONNECT_EVERY = 1.0
 #: ``group`` makes this many tasks for each worker: with fewer, all would wait for the last.
 TASKS_PER_WORKER = 4
+#: Seconds between two looks at a task, and between two counts of the workers.
+_TICK, _COUNT_EVERY = 1.0, 2.0
 #: A task is given up after the deaths of this many workers that had no other task.
 _MAX_DEATHS = 2
 #: The scheduler may be lost this often without an answer in between.
 _MAX_LOSSES = 5
 
 
-@dataclass(eq=False)
-class _Call:
-    """A task that is not done."""
-
-    number: int
-    function: Packed | None  #: what makes the function, where the worker is to make it
-    packed: bytes
-    shared: list[Packed]
-    future: PoolFuture[Any]
-    deaths_alone: int = 0  #: deaths of workers that had only this task
-    deaths_shared: int = 0  #: deaths of workers that had others, too
-    alone: bool = False  #: to be run while no other task runs
-
-
-class Cluster(CallerDrivenPool):
+class Cluster(Pool):
     """The workers of a scheduler."""
 
     remote = True
@@ -56,18 +43,41 @@ class Cluster(CallerDrivenPool):
         self._scheduler = scheduler
         self._log = log
         self._last_number = 0
-        self._queue: deque[_Call] = deque()  # not submitted yet
-        self._running: dict[int, _Call] = {}
-        self._suspects: deque[_Call] = deque()
-        self._packed: dict[TaskFunction[..., Any], Packed] = {}
+        self._running: dict[int, _ClusterFuture] = {}
+        self._made: dict[TaskFunction[..., Any], Packed] = {}
         self._warned = False
-        self._losses = 0
-        self._connect()
+        self._losses = self._threads = 0
+        self._counted = -_COUNT_EVERY
+        self._client = ClusterClient(scheduler.address(), self._worker_lost)
 
     @property
     def size(self) -> int:
         """The number of threads of all workers, as far as is known."""
-        return self._client.threads
+        if time.monotonic() > self._counted + _COUNT_EVERY:
+            with suppress(Exception):  # the scheduler may be gone
+                self._threads = self._client.threads()
+            self._counted = time.monotonic()
+        return self._threads
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """Return the future of a call; it raises what the function raises, WorkerDied, or WorkersError."""
+        shared = {place: value for place, value in enumerate(args) if isinstance(value, Packed)}
+        rest = [None if place in shared else value for place, value in enumerate(args)]
+        made = None
+        if isinstance(fn, TaskFunction):
+            made = self._made.get(fn) or self._made.setdefault(fn, Packed.of(fn.make))
+        call = pack((list(shared), None if made is not None else fn, rest, kwargs))
+        future = _ClusterFuture(self, made, call, list(shared.values()))
+        self._send(future)
+        return future
+
+    def completed(self, futures: list[Future[Result]]) -> Iterator[Future[Result]]:
+        """Yield futures of this pool as they are done; the list may grow meanwhile."""
+        while futures:
+            for future in [one for one in futures if cast("_ClusterFuture", one).content.done()]:
+                futures.remove(future)
+                yield future
+            time.sleep(_TICK / 10)
 
     def share(self, value: Any) -> Any:
         """Pack a value that the scheduler keeps for all tasks."""
@@ -87,142 +97,108 @@ class Cluster(CallerDrivenPool):
 
     def abandon(self, future: Future[Any], why: str) -> None:
         """Restart the worker of a task, if it has a nanny; the task raises WorkerDied."""
-        for call in [call for call in self._running.values() if call.future is future]:
-            self._client.restart_worker_of(call.number)
-            self._finish(call)
-            call.future.set_exception(WorkerDied(why))
+        self._client.restart_worker_of(cast("_ClusterFuture", future).number)
+        self._remove(cast("_ClusterFuture", future)).set_exception(WorkerDied(why))
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Close the connection; the workers stay."""
-        if cancel_futures:
-            self._queue.clear()
-        while wait and (self._queue or self._suspects or self._running):
-            self._step(None)
+        while wait and not cancel_futures and self._running:
+            next(iter(self._running.values())).exception()
         self._client.close()
 
-    def _enqueue(self, fn: Callable[..., Any], args: Any, kwargs: Any, future: PoolFuture[Any]) -> None:
-        shared = {place: value for place, value in enumerate(args) if isinstance(value, Packed)}
-        rest = [None if place in shared else value for place, value in enumerate(args)]
-        function = None
-        if isinstance(fn, TaskFunction):
-            function = self._packed.get(fn) or self._packed.setdefault(fn, Packed.of(fn.make))
-        packed = pack((list(shared), None if function is not None else fn, rest, kwargs))
-        self._last_number += 1
-        self._queue.append(_Call(self._last_number, function, packed, list(shared.values()), future))
-        self._submit_queued()
+    def finish(self, future: _ClusterFuture, timeout: float | None) -> None:
+        """Wait for a task, as the caller of its future; raises TimeoutError."""
+        end = time.monotonic() + (float("inf") if timeout is None else timeout)
+        while not future.done():
+            try:
+                content = future.content.result(min(_TICK, max(0.0, end - time.monotonic())))
+            except (CancelledError, KilledWorker) as error:
+                if isinstance(error, KilledWorker) or future.deaths >= _MAX_DEATHS:
+                    self._suspect(future)
+                else:
+                    self._reconnect()
+            except TimeoutError:
+                if self._client.closed:
+                    self._reconnect()
+                if self.size == 0 and not self._warned:
+                    self._log(f"{self._scheduler} has no workers yet; waiting for some")
+                    self._warned = True
+                if time.monotonic() >= end:
+                    raise
+            except Exception as error:
+                raise self._error(f"{type(error).__name__}: {error}".splitlines()[0]) from None
+            else:
+                self._losses = 0
+                self._set(self._remove(future), unpack(content))
 
-    def _submit_queued(self) -> None:
-        alone = any(call.alone for call in self._running.values())
-        while not alone and self._queue and not self._suspects:
-            call = self._queue.popleft()
-            if call.future.running() or call.future.set_running_or_notify_cancel():
-                self._submit(call)
-        if self._suspects and not self._running:
-            self._submit(self._suspects.popleft())
-
-    def _submit(self, call: _Call) -> None:
-        self._running[call.number] = call
-        try:
-            key, make = "", None
-            if call.function is not None:
-                key = call.function.key
-                make = self._kept_functions.get(key) or self._client.keep(call.function, as_value=False)
-                self._kept_functions[key] = make
-            for one in call.shared:
-                if one.key not in self._kept_values:
-                    self._kept_values.clear()  # values of an earlier step are not needed any more
-                    self._kept_values[one.key] = self._client.keep(one, as_value=True)
-            shared = [self._kept_values[one.key] for one in call.shared]
-            self._client.submit(call.number, key, make, call.packed, shared)
-        except Exception:
-            # The client has closed itself, since the scheduler did not come back in time.
-            self._client.events.put(Event("lost", (call.number,)))
-
-    def _step(self, seconds: float | None) -> None:
-        self._submit_queued()
-        try:
-            event = self._client.events.get(timeout=1.0 if seconds is None else min(1.0, seconds))
-        except Empty:
-            if self.size == 0 and not self._warned:
-                self._log(f"{self._scheduler} has no workers yet; waiting for some")
-                self._warned = True
-            return
-        getattr(self, f"_on_{event.kind}")(event)
-        self._submit_queued()
-
-    def _on_answer(self, event: Event) -> None:
-        call = self._running.get(event.numbers[0])
-        if call is None:
-            return
-        self._losses = 0
-        answer: Answer = unpack(event.content)
-        self._finish(call)
-        call.future.seconds = answer.seconds
+    def _set(self, future: _ClusterFuture, answer: Answer) -> None:
+        future.seconds = answer.seconds
         error = answer.error
         if error is None:
-            call.future.set_result(answer.result)
+            future.set_result(answer.result)
         elif isinstance(error, VersionMismatch):
             raise WorkersError(
                 f"a worker of {self._scheduler} has {error}",
                 remedy="install the same versions on this machine and on all workers",
             )
         else:
-            call.future.set_exception(WorkerDied(str(error)) if isinstance(error, OutOfMemory) else error)
+            future.set_exception(WorkerDied(str(error)) if isinstance(error, OutOfMemory) else error)
 
-    def _on_killed(self, event: Event) -> None:
-        """Dask has given the task up."""
-        call = self._running.get(event.numbers[0])
-        if call is not None and call.alone:
-            self._give_up(call)
-        elif call is not None:
-            self._suspect(call)
-
-    def _on_failed(self, event: Event) -> None:
-        raise WorkersError(
-            f"the cluster cannot run tasks of mbrparse ({event.text})",
-            source=str(self._scheduler),
-            remedy="is the same mbrparse installed where the scheduler and the workers run?",
-        )
-
-    def _on_gone(self, event: Event) -> None:
-        """Dask repeats the tasks of a lost worker; those that lost two are taken from it."""
-        calls = [self._running[number] for number in event.numbers if number in self._running]
-        if not calls:
-            return
-        self.retries += len(calls)
-        self._log(f"worker {event.text} was lost; its tasks ({len(calls)}) are retried")
-        for call in calls:
-            call.deaths_shared += event.other_tasks
-            call.deaths_alone += not event.other_tasks
-            if call.deaths_alone >= _MAX_DEATHS:
-                self._give_up(call)
-            elif call.deaths_shared >= _MAX_DEATHS:
-                self._suspect(call)
-
-    def _suspect(self, call: _Call) -> None:
-        """Workers that died had several tasks: each of them is run alone, which shows the one that kills."""
-        self._finish(call)
+    def _send(self, future: _ClusterFuture) -> None:
         self._last_number += 1
-        self._suspects.append(
-            replace(call, number=self._last_number, deaths_alone=0, deaths_shared=0, alone=True)
-        )
+        future.number = self._last_number
+        self._running[future.number] = future
+        try:
+            future.remote, future.content = self._client.submit(*future.task)
+        except Exception:
+            # The client has closed itself, since the scheduler did not come back in time.
+            future.content = Future()
+            future.content.cancel()
 
-    def _give_up(self, call: _Call) -> None:
-        self._finish(call)
-        call.future.set_exception(WorkerDied("on the cluster", deaths=_MAX_DEATHS))
+    def _remove(self, future: _ClusterFuture) -> _ClusterFuture:
+        """Forget a task that no longer runs."""
+        del self._running[future.number]
+        with suppress(Exception):  # if the scheduler is gone, so is the task
+            future.remote.release()
+        return future
 
-    def _on_lost(self, event: Event) -> None:
+    def _worker_lost(self, address: str, numbers: list[int], alone: bool) -> None:
+        """Dask repeats the tasks of a lost worker; those that lost two are taken from it."""
+        futures = [self._running[number] for number in numbers if number in self._running]
+        if not futures:
+            return
+        self.retries += len(futures)
+        self._log(f"worker {address} was lost; its tasks ({len(futures)}) are retried")
+        for future in futures:
+            future.deaths += 1
+            future.deaths_alone += alone
+            if future.deaths >= _MAX_DEATHS:
+                future.remote.release()  # or it would go on killing until its caller waits for it
+                future.content.cancel()
+
+    def _suspect(self, future: _ClusterFuture) -> None:
+        """Give up a task that workers died of; or run it alone, where these had other tasks as well."""
+        self._remove(future)
+        if future.alone or future.deaths_alone >= _MAX_DEATHS:
+            future.set_exception(WorkerDied("on the cluster", deaths=_MAX_DEATHS))
+            return
+        future.alone, future.deaths = True, 0
+        while not all(other.content.done() for other in self._running.values()):
+            time.sleep(_TICK / 10)
+        self._send(future)
+
+    def _reconnect(self) -> None:
         """The scheduler is gone; when it is back, it knows no task."""
         self._losses += 1
         if self._losses > _MAX_LOSSES:
-            self._on_failed(event._replace(text=f"lost {self._losses} times in a row"))
-        waiting = [*self._running.values()]
+            raise self._error(f"lost {self._losses} times in a row")
+        waiting = [future for future in self._running.values() if not future.is_answered]
         self._log(f"lost the scheduler {self._scheduler}; {len(waiting)} tasks wait until it is back")
         self._client.close()
         until = time.monotonic() + RECONNECT_TIMEOUT
         while True:
             try:
-                self._connect()
+                self._client = ClusterClient(self._scheduler.address(), self._worker_lost)
                 break
             except (WorkersError, OSError) as error:
                 if time.monotonic() > until:
@@ -234,16 +210,41 @@ class Cluster(CallerDrivenPool):
                 time.sleep(RECONNECT_EVERY)
         self._log(f"the scheduler {self._scheduler} is back")
         self.retries += len(waiting)
-        self._running.clear()
-        self._queue.extendleft(reversed([call for call in waiting if not call.alone]))
-        self._suspects.extendleft(call for call in waiting if call.alone)
+        for future in waiting:
+            self._send(self._remove(future))
 
-    def _finish(self, call: _Call) -> None:
-        del self._running[call.number]
-        self._client.forget(call.number)
+    def _error(self, why: str) -> WorkersError:
+        return WorkersError(
+            f"the cluster cannot run tasks of mbrparse ({why})",
+            source=str(self._scheduler),
+            remedy="is the same mbrparse installed where the scheduler and the workers run?",
+        )
 
-    def _connect(self) -> None:
-        self._client = ClusterClient(self._scheduler.address(), f"mbrparse:{uuid.uuid4().hex[:12]}")
-        # Futures of what the cluster keeps for tasks, by key.
-        self._kept_functions: dict[str, Any] = {}
-        self._kept_values: dict[str, Any] = {}
+
+class _ClusterFuture(CallerRunFuture[Any]):
+    """A task of a cluster, and what its caller finds out while waiting for it."""
+
+    def __init__(self, pool: Cluster, made: Packed | None, call: bytes, shared: list[Packed]) -> None:
+        super().__init__()
+        self._pool = pool
+        self._task = made, call, shared
+        self.number = 0  #: which changes when the task is sent again
+        self.remote: Any = None  #: Dask's future
+        self.content: Future[bytes] = Future()  #: of the packed Answer
+        self.deaths = 0  #: of workers that had the task
+        self.deaths_alone = 0  #: of workers that had no other
+        self.alone = False  #: whether it runs while no other task does
+
+    @property
+    def task(self) -> tuple[int, Packed | None, bytes, list[Packed]]:
+        """The arguments of ``ClusterClient.submit``."""
+        return self.number, *self._task
+
+    @property
+    def is_answered(self) -> bool:
+        """Whether the answer is here."""
+        content = self.content
+        return content.done() and not content.cancelled() and content.exception() is None
+
+    def finish(self, timeout: float | None) -> None:
+        self._pool.finish(self, timeout)

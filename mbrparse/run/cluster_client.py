@@ -1,17 +1,17 @@
-"""A client of a Dask scheduler, whose thread queues events of tasks; Dask is imported here alone."""
+"""The connection to a Dask scheduler; Dask is imported here alone."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 import threading
+import uuid
 import warnings
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from functools import partial
-from queue import SimpleQueue
-from typing import Any, Literal, NamedTuple
+from typing import Any
 
 from mbrparse.run.pool import WorkersError
 from mbrparse.run.remote_task import Packed, identity, perform, unpack, versions
@@ -25,11 +25,11 @@ except ImportError:
         "--scheduler needs Dask, which is not installed", remedy="pip install 'mbrparse[cluster]'"
     ) from None
 
+__all__ = ["ClusterClient", "KilledWorker"]
+
 #: Seconds within which a scheduler must answer, and those allowed for closing the connection.
 CONNECT_TIMEOUT = 10.0
 CLOSE_TIMEOUT = 2.0
-#: Seconds between two counts of the workers.
-_COUNT_EVERY = 2.0
 VERSIONS_NEEDED = versions()
 _LOGGERS = (
     "distributed",
@@ -40,30 +40,20 @@ _LOGGERS = (
 )
 
 
-class Event(NamedTuple):
-    """What happened to tasks.
-
-    answer: a task was done; ``content`` is its Answer, packed. killed: too many workers died with a task.
-    failed: Dask could not run a task, for the reason in ``text``. lost: the scheduler is gone. gone: the
-    worker with the address in ``text`` is gone, which had these tasks of ours.
-    """
-
-    kind: Literal["answer", "killed", "failed", "lost", "gone"]
-    numbers: tuple[int, ...] = ()
-    text: str = ""
-    content: bytes = b""
-    other_tasks: bool = False  #: whether the worker that is gone had more than one task
-
-
 class ClusterClient:
     """A connection that lasts until the scheduler, or the client, goes."""
 
-    def __init__(self, address: str, name: str) -> None:
-        """Raises WorkersError where no scheduler answers at the address."""
-        self.events: SimpleQueue[Event] = SimpleQueue()
-        self.threads = 0
-        self._name = name
-        self._futures: dict[int, Any] = {}
+    def __init__(self, address: str, worker_lost: Callable[[str, list[int], bool], None]) -> None:
+        """``worker_lost`` is called, in the client's thread, for each worker that is gone.
+
+        It gets the worker's address, the numbers of our tasks that it had, and whether it had one task alone.
+        Raises WorkersError where no scheduler answers at the address.
+        """
+        self._name = f"mbrparse:{uuid.uuid4().hex[:12]}"
+        self._worker_lost = worker_lost
+        #: Dask's futures of what workers get once, by key: what makes functions, and values of many tasks.
+        self._functions: dict[str, Any] = {}
+        self._values: dict[str, Any] = {}
         _silence()
         _check_credentials(address)
         try:
@@ -78,32 +68,41 @@ class ClusterClient:
                 source=address,
                 remedy="does it run, can this machine reach it, and do the TLS settings of Dask fit?",
             ) from None
-        self._counting: Any = None
         try:
-            self._client.sync(self._count)
-            self._client.subscribe_topic("all", self._worker_event)
-            self._client.loop.add_callback(self._keep_counting)
+            self._client.subscribe_topic("all", self._event)
         except BaseException:
             self.close()
             raise
 
-    def keep(self, packed: Packed, as_value: bool) -> Any:
-        """Send data once to each worker that needs it, for as long as the returned future is kept."""
-        kind, function = ("value", unpack) if as_value else ("data", identity)
-        return self._submit(function, packed.data, key=f"mbrparse-{kind}-{packed.key}")
+    @property
+    def closed(self) -> bool:
+        """Whether the client has closed itself, since the scheduler did not come back in time."""
+        return str(self._client.status) == "closed"
 
-    def submit(self, number: int, key: str, make: Any, call: bytes, shared: Sequence[Any]) -> None:
-        """Submit a task; its events carry its number."""
-        future = self._submit(perform, VERSIONS_NEEDED, key, make, call, *shared, key=(self._name, number))
-        self._futures[number] = future
-        self._client.loop.add_callback(self._watch, number, future)
+    def threads(self) -> int:
+        """The number of threads of all workers."""
+        return sum(self._client.nthreads(callback_timeout=CONNECT_TIMEOUT).values())
 
-    def forget(self, number: int) -> None:
-        """Release a task."""
-        future = self._futures.pop(number, None)
-        if future is not None:
-            with suppress(Exception):  # if the scheduler is gone, so is the task
-                future.release()
+    def submit(
+        self, number: int, made: Packed | None, call: bytes, shared: Sequence[Packed]
+    ) -> tuple[Any, Future[bytes]]:
+        """Submit a task; return Dask's future and one of the packed Answer.
+
+        ``made`` makes the function, where the worker is to make it. Each worker gets that, and ``shared``,
+        once.
+        """
+        key, make = "", None
+        if made is not None:
+            key, name = made.key, f"mbrparse-data-{made.key}"
+            make = self._functions.get(key) or self._submit(identity, made.data, key=name)
+            self._functions[key] = make
+        for one in shared:
+            if one.key not in self._values:
+                self._values.clear()  # values of an earlier step are not needed any more
+                self._values[one.key] = self._submit(unpack, one.data, key=f"mbrparse-value-{one.key}")
+        values = [self._values[one.key] for one in shared]
+        remote = self._submit(perform, VERSIONS_NEEDED, key, make, call, *values, key=(self._name, number))
+        return remote, asyncio.run_coroutine_threadsafe(_awaited(remote), self._client.loop.asyncio_loop)
 
     def restart_worker_of(self, number: int) -> None:
         """Restart the worker that has a task, if it has a nanny."""
@@ -114,9 +113,7 @@ class ClusterClient:
 
     def close(self) -> None:
         """Close the connection; tasks under way are dropped."""
-        self._futures.clear()
         with suppress(Exception):
-            self._client.loop.add_callback(self._stop_counting)
             self._client.unsubscribe_topic("all")
             self._client.close(timeout=CLOSE_TIMEOUT)
 
@@ -125,42 +122,18 @@ class ClusterClient:
             warnings.simplefilter("ignore")  # of a large graph: a grammar is large, and is sent once
             return self._client.submit(function, *arguments, key=key, pure=False)
 
-    # The methods below run in the client's thread.
-
-    async def _watch(self, number: int, future: Any) -> None:
-        event = Event("lost", (number,))
-        with suppress(Exception, asyncio.CancelledError):
-            found = await future._result(raiseit=False)
-            if future.status == "finished":
-                event = Event("answer", (number,), content=found)
-            elif future.status == "error":
-                error = found[1]
-                kind: Literal["killed", "failed"] = "killed" if isinstance(error, KilledWorker) else "failed"
-                event = Event(kind, (number,), f"{type(error).__name__}: {error}".splitlines()[0])
-        if self._futures.get(number) is future:
-            self.events.put(event)
-
-    def _worker_event(self, event: tuple[float, Any]) -> None:
+    def _event(self, event: tuple[float, Any]) -> None:
         what = event[1]
-        if not isinstance(what, dict) or what.get("action") != "remove-worker" or what.get("expected"):
-            return
-        tasks = {key for key in what.get("processing-tasks", ()) if not str(key).startswith("mbrparse-")}
-        mine = tuple(key[1] for key in tasks if isinstance(key, tuple) and key[0] == self._name)
-        self.events.put(Event("gone", mine, str(what.get("worker")), other_tasks=len(tasks) > 1))
+        if isinstance(what, dict) and what.get("action") == "remove-worker" and not what.get("expected"):
+            tasks = {key for key in what.get("processing-tasks", ()) if not str(key).startswith("mbrparse-")}
+            mine = [key[1] for key in tasks if isinstance(key, tuple) and key[0] == self._name]
+            if mine:
+                self._worker_lost(str(what.get("worker")), mine, len(tasks) == 1)
 
-    async def _count(self) -> None:
-        self.threads = sum((await self._client.scheduler.ncores(workers=None)).values())
 
-    async def _keep_counting(self) -> None:
-        self._counting = asyncio.current_task()
-        while True:
-            await asyncio.sleep(_COUNT_EVERY)
-            with suppress(Exception):
-                await self._count()
-
-    def _stop_counting(self) -> None:
-        if self._counting is not None:
-            self._counting.cancel()
+async def _awaited(remote: Any) -> bytes:
+    content: bytes = await remote
+    return content
 
 
 def _in_daemon_thread(make: Callable[[], Any]) -> Any:

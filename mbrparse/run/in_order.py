@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import Literal, NamedTuple, TypeAlias, TypeVar
 
 from mbrparse.io.log import Log
-from mbrparse.run.pool import Pool, PoolFuture, TaskFunction, WorkerDied
+from mbrparse.run.pool import CallerRunFuture, Pool, TaskFunction, WorkerDied
 
 Line = TypeVar("Line")
 Result = TypeVar("Result")
@@ -104,7 +104,7 @@ def in_order(
                     for one, before in reversed(again)
                 )
                 continue
-        if task.learn is not None and isinstance(future, PoolFuture) and future.seconds is not None:
+        if task.learn is not None and isinstance(future, CallerRunFuture) and future.seconds is not None:
             task.learn(future.seconds)
         for part, more in zip(parts, found, strict=True):
             done += len(more)

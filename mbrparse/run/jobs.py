@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from typing import Any, TypeAlias, TypeVar
 
 from mbrparse.io.log import Log, no_log
-from mbrparse.run.pool import CallerDrivenPool, Pool, PoolFuture, Scheduler, TaskFunction
+from mbrparse.run.pool import CallerRunFuture, Pool, Scheduler, TaskFunction
 
 Result = TypeVar("Result")
 
@@ -34,55 +34,48 @@ def open_pool(jobs: Jobs, function: TaskFunction[..., Any] | None = None, log: L
     return Processes(function, jobs)
 
 
-class InProcess(CallerDrivenPool):
-    """This process: a task runs when its result, or a later task's, is waited for."""
-
-    def __init__(self) -> None:
-        self._queue: deque[tuple[Callable[..., Any], Any, Any, PoolFuture[Any]]] = deque()
+class InProcess(Pool):
+    """This process: a task runs when its result is waited for."""
 
     @property
     def size(self) -> int:
         """One."""
         return 1
 
-    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Run the remaining tasks, or drop them."""
-        if cancel_futures:
-            self._queue.clear()
-        while wait and self._queue:
-            self._step(None)
+    def submit(self, fn: Callable[..., Result], /, *args: Any, **kwargs: Any) -> Future[Result]:
+        """Return the future of a call."""
+        return _LocalFuture(partial(fn, *args, **kwargs))
 
-    def _enqueue(self, fn: Callable[..., Any], args: Any, kwargs: Any, future: PoolFuture[Any]) -> None:
-        self._queue.append((fn, args, kwargs, future))
+    def completed(self, futures: list[Future[Result]]) -> Iterator[Future[Result]]:
+        """Yield the futures, which run when their results are waited for; the list may grow meanwhile."""
+        while futures:
+            yield futures.pop(0)
 
-    def _step(self, seconds: float | None) -> None:
-        fn, args, kwargs, future = self._queue.popleft()
-        if not future.set_running_or_notify_cancel():
-            return
+
+class _LocalFuture(CallerRunFuture[Result]):
+    """A call that its caller runs."""
+
+    def __init__(self, call: Callable[[], Result]) -> None:
+        super().__init__()
+        self._call = call
+
+    def finish(self, timeout: float | None) -> None:
         try:
-            result = fn(*args, **kwargs)
+            result = self._call()
         except Exception as error:
-            future.set_exception(error)
+            self.set_exception(error)
         else:
-            future.set_result(result)
+            self.set_result(result)
 
 
-class Threads(Pool):
+class Threads(ThreadPoolExecutor, Pool):
     """Threads of this process, for kernels, which release the interpreter lock."""
 
     def __init__(self, jobs: int) -> None:
+        super().__init__(jobs)
         self._jobs = jobs
-        self._executor = ThreadPoolExecutor(jobs)
 
     @property
     def size(self) -> int:
         """The number of threads."""
         return self._jobs
-
-    def submit(self, fn: Callable[..., Result], /, *args: Any, **kwargs: Any) -> Future[Result]:
-        """Return the future of a call."""
-        return self._executor.submit(fn, *args, **kwargs)
-
-    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """End the threads."""
-        self._executor.shutdown(wait, cancel_futures=cancel_futures)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import re
-import time
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
@@ -74,8 +73,8 @@ class Pool(Executor):
     def size(self) -> int:
         """How many tasks can run at once just now."""
 
-    def completed(self, futures: set[Future[Result]]) -> Iterator[Future[Result]]:
-        """Yield futures of this pool as they are done; the set may grow meanwhile."""
+    def completed(self, futures: list[Future[Result]]) -> Iterator[Future[Result]]:
+        """Yield futures of this pool as they are done; the list may grow meanwhile."""
         while futures:
             for future in wait(futures, return_when=FIRST_COMPLETED).done:
                 futures.remove(future)
@@ -96,66 +95,29 @@ class Pool(Executor):
         self.shutdown(wait=False, cancel_futures=True)
 
 
-class CallerDrivenPool(Pool):
-    """A pool that works only while its caller waits for a future (``result``) or for several (``completed``).
-
-    There is no background thread: processes can be forked safely, messages are logged by the caller's
-    thread, and Ctrl-C interrupts the wait.
-    """
-
-    def submit(self, fn: Callable[..., Result], /, *args: Any, **kwargs: Any) -> PoolFuture[Result]:
-        """Return the future of a call; it raises what the function raises, or WorkerDied."""
-        future = PoolFuture[Result](self)
-        self._enqueue(fn, args, kwargs, future)
-        return future
-
-    def completed(self, futures: set[Future[Result]]) -> Iterator[Future[Result]]:
-        """Yield futures of this pool as they are done; the set may grow meanwhile."""
-        while futures:
-            for future in [future for future in futures if future.done()]:
-                futures.remove(future)
-                yield future
-            if futures:
-                self._step(None)
-
-    @abstractmethod
-    def _enqueue(self, fn: Callable[..., Any], args: Any, kwargs: Any, future: PoolFuture[Any]) -> None:
-        """Queue a call."""
-
-    @abstractmethod
-    def _step(self, seconds: float | None) -> None:
-        """Start queued tasks and wait for an answer, at most so many seconds."""
-
-
-class PoolFuture(Future[Result]):
-    """A future whose caller drives the pool while it waits.
+class CallerRunFuture(Future[Result]):
+    """A future whose caller does what is to be done for it while waiting.
 
     ``seconds`` is how long the task took, where that was measured.
     """
 
     seconds: float | None = None
 
-    def __init__(self, pool: CallerDrivenPool) -> None:
-        super().__init__()
-        self._pool = pool
+    @abstractmethod
+    def finish(self, timeout: float | None) -> None:
+        """Wait for the result and set it, or an exception; raises TimeoutError, or WorkersError."""
 
     def result(self, timeout: float | None = None) -> Result:
         """Wait for the result; raises what the task raised, TimeoutError, or WorkersError."""
-        self._wait(timeout)
+        if not self.done():
+            self.finish(timeout)
         return super().result(0)
 
     def exception(self, timeout: float | None = None) -> BaseException | None:
         """Wait for the task's exception, if there is one."""
-        self._wait(timeout)
+        if not self.done():
+            self.finish(timeout)
         return super().exception(0)
-
-    def _wait(self, timeout: float | None) -> None:
-        end = None if timeout is None else time.monotonic() + timeout
-        while not self.done():
-            left = None if end is None else end - time.monotonic()
-            if left is not None and left <= 0:
-                raise TimeoutError
-            self._pool._step(left)
 
 
 _ADDRESS = re.compile(r"[a-z]+://.+|[\w.-]+:[0-9]+|\[[0-9a-f:]+\]:[0-9]+")

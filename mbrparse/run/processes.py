@@ -10,144 +10,147 @@ import multiprocessing
 import os
 import signal
 import threading
-from collections import deque
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from multiprocessing.connection import Connection, wait
-from typing import Any, TypeAlias
+from typing import Any, TypeVar
 
-from mbrparse.run.pool import CallerDrivenPool, PoolFuture, TaskFunction, WorkerDied, WorkersError
+from mbrparse.run.pool import Pool, TaskFunction, WorkerDied, WorkersError
 
-#: After so many processes in a row that died as they started, the pool gives up.
+Result = TypeVar("Result")
+
+#: After so many processes in a row that died as they started, a task is given up.
 MAX_FAILED_STARTS = 2
 _OUT_OF_MEMORY = 77
 _REMEDY = "is there memory for so many --jobs? --jobs 1 starts none"
 
-#: A function (None: the pool's own), its arguments and keyword arguments.
-_Call: TypeAlias = tuple[Callable[..., Any] | None, tuple[Any, ...], dict[str, Any]]
 
+class Processes(Pool):
+    """Up to ``jobs`` processes, started as tasks need them; each makes the pool's function once.
 
-class Processes(CallerDrivenPool):
-    """Up to ``jobs`` processes, started as tasks need them; each makes the pool's function once."""
+    As many threads send them tasks and wait for the answers.
+    """
 
     def __init__(self, function: TaskFunction[..., Any], jobs: int) -> None:
         self._function = function
         self._jobs = jobs
-        self._queue: deque[tuple[_Call, PoolFuture[Any]]] = deque()
+        self._threads = ThreadPoolExecutor(jobs, initializer=_block_sigint)
+        # Held while a process starts, so that no other inherits its connection, and while one is waited for.
+        self._lock = threading.Lock()
         self._workers: list[_Worker] = []
-        self._failed_starts = 0
-        self._prepared = False
+        self._idle: list[_Worker] = []
+        self._prepared = self._ended = False
 
     @property
     def size(self) -> int:
         """The largest number of processes."""
         return self._jobs
 
-    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """End the processes; tasks under way are waited for, or lost."""
-        if cancel_futures:
-            self._queue.clear()
-        while wait and (self._queue or any(worker.future is not None for worker in self._workers)):
-            self._step(None)
-        for worker in self._workers:
-            worker.process.kill()
-        for worker in self._workers:
-            worker.process.join()
-
-    def _enqueue(self, fn: Callable[..., Any], args: Any, kwargs: Any, future: PoolFuture[Any]) -> None:
-        self._queue.append(((None if fn is self._function else fn, args, kwargs), future))
-
-    def _step(self, seconds: float | None) -> None:
-        for worker in [worker for worker in self._workers if worker.idle]:
-            while self._queue and worker.idle:
-                call, future = self._queue.popleft()
-                if future.set_running_or_notify_cancel():
-                    worker.send(call, future)
-        starting = sum(not worker.ready for worker in self._workers)
-        for _ in range(min(self._jobs - len(self._workers), len(self._queue) - starting)):
-            self._start()
-        workers: dict[object, _Worker] = {worker.connection: worker for worker in self._workers}
-        for connection in wait([w.connection for w in self._workers if not w.idle], seconds):
-            self._receive(workers[connection])
-
-    def _start(self) -> None:
+    def submit(self, fn: Callable[..., Result], /, *args: Any, **kwargs: Any) -> Future[Result]:
+        """Return the future of a call; it raises what the function raises, WorkerDied, or WorkersError."""
         if not self._prepared and self._function.prepare is not None:
             self._function.prepare()
         self._prepared = True
-        with _sigint_blocked():
-            try:
-                self._workers.append(_Worker(self._function.make))
-            except OSError as error:
-                raise WorkersError(f"no process can be started ({error.strerror})", remedy=_REMEDY) from None
+        return self._threads.submit(self._perform, None if fn is self._function else fn, args, kwargs)
 
-    def _receive(self, worker: _Worker) -> None:
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """End the processes; tasks under way are waited for, or lost."""
+        self._threads.shutdown(wait, cancel_futures=cancel_futures)
+        with self._lock:
+            self._ended = True
+            for worker in self._workers:
+                worker.process.kill()
+            for worker in self._workers:
+                worker.process.join()
+
+    # The methods below run in the threads.
+
+    def _perform(self, *call: Any) -> Any:
+        """Have a process do a task."""
         try:
-            result, error = worker.connection.recv()
-        except (EOFError, OSError):
-            self._remove(worker)
-            return
-        if not worker.ready:
-            if error is not None:
-                raise error
-            worker.ready = True
-            self._failed_starts = 0
-        elif worker.future is not None:
-            future, worker.future = worker.future, None
-            if error is None:
-                future.set_result(result)
-            else:
-                future.set_exception(error)
-
-    def _remove(self, worker: _Worker) -> None:
-        """Remove a process that died."""
-        self._workers.remove(worker)
-        worker.connection.close()
-        worker.process.join()
-        cause = _cause(worker.process.exitcode)
-        if worker.future is not None:
+            worker = self._idle.pop()
+        except IndexError:
+            worker = self._start()
+        try:
+            return worker.perform(call)
+        except _WorkerEnded:
             self.retries += 1
-            worker.future.set_exception(WorkerDied(cause))
-            return
-        self._failed_starts += 1
-        if self._failed_starts == MAX_FAILED_STARTS:
-            raise WorkersError(
-                f"{MAX_FAILED_STARTS} processes in a row ended as they started ({cause})", remedy=_REMEDY
-            )
+            raise WorkerDied(self._cause(worker)) from None
+        finally:
+            if worker in self._workers:
+                self._idle.append(worker)
+
+    def _start(self) -> _Worker:
+        cause = "the pool was shut down"
+        for _ in range(MAX_FAILED_STARTS):
+            with self._lock:
+                if self._ended:
+                    break
+                try:
+                    worker = _Worker(self._function.make)
+                except OSError as error:
+                    message = f"no process can be started ({error.strerror})"
+                    raise WorkersError(message, remedy=_REMEDY) from None
+                self._workers.append(worker)
+            try:
+                worker.answer()
+            except _WorkerEnded:
+                cause = self._cause(worker)
+            else:
+                return worker
+        message = f"{MAX_FAILED_STARTS} processes in a row ended as they started ({cause})"
+        raise WorkersError(message, remedy=_REMEDY)
+
+    def _cause(self, worker: _Worker) -> str:
+        """Remove a process that ended; why it did."""
+        with self._lock:
+            self._workers.remove(worker)
+            worker.connection.close()
+            worker.process.join()
+        code = worker.process.exitcode
+        if code == _OUT_OF_MEMORY:
+            return "out of memory"
+        if code is not None and code < 0:
+            name = signal.Signals(-code).name if -code in set(signal.Signals) else str(-code)
+            return f"killed by {name}" + (", out of memory?" if name == "SIGKILL" else "")
+        return f"exit code {code}"
+
+
+class _WorkerEnded(Exception):  # noqa: N818
+    """A process ended before it answered."""
 
 
 class _Worker:
-    """A process as its parent sees it, and the future of the task that it has."""
+    """A process as its parent sees it."""
 
     def __init__(self, make: Callable[[], Callable[..., Any]]) -> None:
-        self.ready = False
-        self.future: PoolFuture[Any] | None = None
         self.connection, child = multiprocessing.Pipe()
         self.process = multiprocessing.Process(target=_serve, args=(make, child), daemon=True)
         self.process.start()
         child.close()  # so that the connection ends when the process does
 
-    @property
-    def idle(self) -> bool:
-        return self.ready and self.future is None
-
-    def send(self, call: _Call, future: PoolFuture[Any]) -> None:
-        self.future = future
-        # If the process has died meanwhile, waiting for its answer shows it.
-        with suppress(OSError):
+    def perform(self, call: tuple[Any, ...]) -> Any:
+        """Send a function (None: the pool's own) and its arguments; return what it returns."""
+        with suppress(OSError):  # if the process has ended, waiting for its answer shows that
             self.connection.send(call)
+        return self.answer()
+
+    def answer(self) -> Any:
+        """Wait for an answer; raises what the function raised."""
+        try:
+            result, error = self.connection.recv()
+        except (EOFError, OSError):
+            raise _WorkerEnded from None
+        if error is not None:
+            raise error
+        return result
 
 
-@contextmanager
-def _sigint_blocked() -> Iterator[None]:
-    """No Ctrl-C between the start of a process and its entry in the list, nor in it before it is set up."""
-    if not hasattr(signal, "pthread_sigmask"):
-        yield
-        return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+def _block_sigint() -> None:
+    """Processes inherit this from the thread that starts them: Ctrl-C does not reach them."""
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
 
 
 def _serve(make: Callable[[], Callable[..., Any]], connection: Connection) -> None:
@@ -194,12 +197,3 @@ def _exit_with_parent() -> None:
     if parent is not None:
         wait([parent.sentinel])
         os._exit(1)
-
-
-def _cause(exit_code: int | None) -> str:
-    if exit_code == _OUT_OF_MEMORY:
-        return "out of memory"
-    if exit_code is not None and exit_code < 0:
-        name = signal.Signals(-exit_code).name if -exit_code in set(signal.Signals) else str(-exit_code)
-        return f"killed by {name}" + (", out of memory?" if name == "SIGKILL" else "")
-    return f"exit code {exit_code}"

@@ -161,7 +161,7 @@ def _finished(
     function = TaskFunction(partial(_identity, trial), trial)
     with open_pool(jobs, function, log) as pool:
         under_way: dict[Future[Result], int] = {pool.submit(function, run): run for run in runs}
-        waiting = set(under_way)
+        waiting = list(under_way)
         for future in pool.completed(waiting):
             run = under_way[future]
             try:
@@ -173,7 +173,7 @@ def _finished(
                     retried.add(run)
                     again = pool.submit(function, run)
                     under_way[again] = run
-                    waiting.add(again)
+                    waiting.append(again)
                 continue
             yield run, result
     if lost:

@@ -190,9 +190,13 @@ def test_a_task_without_an_answer_is_taken_for_dead(monkeypatch: pytest.MonkeyPa
     class Stuck(Far):
         """Does nothing, however long one waits."""
 
-        def _step(self, seconds: float | None) -> None:
-            if self.abandoned:
-                super()._step(seconds)
+        def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Future[Any]:
+            self.future = Future[Any]()
+            return self.future
+
+        def abandon(self, future: Future[Any], why: str) -> None:
+            super().abandon(future, why)
+            future.set_result([["line"]])
 
     monkeypatch.setattr("mbrparse.run.in_order._TICK", 0.001)
     pool = Stuck(1)

@@ -1,51 +1,53 @@
-"""Which task a worker died of, where it had several: told by a connection that does as it is bid."""
+"""Which task workers died of, where they had several: with a client that gives all tasks to one worker."""
 
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
-from queue import SimpleQueue
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
 from mbrparse.run import cluster as clusters
 from mbrparse.run import remote_task
 from mbrparse.run.cluster import Cluster
-from mbrparse.run.cluster_client import Event
 from mbrparse.run.pool import Scheduler, WorkerDied
 
 KILLER = 3
 
 
 class Company:
-    """A scheduler that gives all tasks to one worker, which a certain task kills each time."""
+    """A scheduler whose worker dies of a certain task each time."""
 
-    threads = 2
+    closed = False
 
-    def __init__(self, *_: str) -> None:
-        self.events: SimpleQueue[Event] = SimpleQueue()
-        self.tasks: dict[int, bytes] = {}
+    def __init__(self, _: str, worker_lost: Callable[[str, list[int], bool], None]) -> None:
+        self.worker_lost = worker_lost
+        self.tasks: dict[int, tuple[bytes, Future[bytes]]] = {}
         self.handed_out: list[list[int]] = []
 
-    def submit(self, number: int, key: str, begin: Any, call: bytes, shared: Any) -> None:
-        self.tasks[number] = call
+    def submit(self, number: int, made: Any, call: bytes, shared: Any) -> tuple[Any, Future[bytes]]:
+        content = Future[bytes]()
+        self.tasks[number] = call, content
+        return Mock(), content
 
-    def forget(self, number: int) -> None:
-        self.tasks.pop(number, None)
+    def threads(self) -> int:
+        return 2
 
     def close(self) -> None:
-        self.tasks.clear()
+        self.closed = True
 
     def run(self) -> None:
-        """One death, or one answer for each task."""
-        arguments = {number: remote_task.unpack(call)[2][0] for number, call in self.tasks.items()}
-        self.handed_out.append(sorted(arguments.values()))
-        numbers = tuple(arguments)
-        if KILLER in arguments.values():
-            self.events.put(Event("gone", numbers, "worker", other_tasks=len(numbers) > 1))
-            return
-        for number in numbers:
-            answer = remote_task.perform(remote_task.versions(), "", None, self.tasks[number])
-            self.events.put(Event("answer", (number,), content=answer))
+        """One death, or one answer for each task, and so on."""
+        while not self.closed:
+            tasks = {number: task for number, task in list(self.tasks.items()) if not task[1].done()}
+            arguments = [remote_task.unpack(call)[2][0] for call, _ in tasks.values()]
+            self.handed_out += [arguments] if arguments else []
+            if KILLER in arguments:
+                self.worker_lost("worker", list(tasks), len(tasks) == 1)
+                continue
+            for call, content in tasks.values():
+                content.set_result(remote_task.perform(remote_task.versions(), "", None, call))
 
 
 @pytest.fixture
@@ -58,10 +60,7 @@ def pool(monkeypatch: pytest.MonkeyPatch) -> Iterator[Cluster]:
 def test_company_of_a_killer_is_innocent(pool: Cluster) -> None:
     futures: dict[int, Future[int]] = {number: pool.submit(abs, number) for number in range(1, 5)}
     company: Any = pool._client
-    while not all(future.done() for future in futures.values()):
-        company.run()
-        while not company.events.empty():
-            pool._step(0.01)
+    threading.Thread(target=company.run, daemon=True).start()
     for number, future in futures.items():
         if number == KILLER:
             assert isinstance(future.exception(), WorkerDied)
