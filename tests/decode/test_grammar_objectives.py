@@ -21,14 +21,12 @@ from unary_strategies import FEW_LABELS, unary_cases
 from mbrparse.decode.base.objectives import OBJECTIVES, Item, Objective, Space
 from mbrparse.decode.base.parser_options import Items
 from mbrparse.decode.base.span_posteriors import Posteriors
-from mbrparse.decode.derivations import forest_decoder, objective_search, search_memory
-from mbrparse.decode.derivations.bounds import survey
+from mbrparse.decode.derivations import objective_search, search_memory
 from mbrparse.decode.derivations.forest_decoder import ForestDecoder
 from mbrparse.decode.derivations.gains import LANES
 from mbrparse.decode.derivations.item_posteriors import item_nodes
 from mbrparse.decode.derivations.items import ITEM_KINDS, ItemKind, item_kinds
 from mbrparse.decode.derivations.objective_search import GrammarTree
-from mbrparse.decode.derivations.pruned_forest import Selection
 from mbrparse.decode.free.free_decoder import best_preterminals
 from mbrparse.decode.parser.parser import Parser
 from mbrparse.grammar.charts.base.chart import TOO_LARGE, Chart
@@ -270,110 +268,6 @@ GROWING = naive.Grammar(
 )
 
 
-MIXTURES = (
-    Objective("cost", Space.GRAMMAR, ((Item.SPAN, 1.0),), -0.3),
-    Objective("gain", Space.GRAMMAR, ((Item.PRODUCTION, 1.0),), 0.1),
-    Objective("rules", Space.GRAMMAR, ((Item.RULE, 0.2), (Item.LABELLED_SPAN, 1.0))),
-    Objective("pairs", Space.GRAMMAR, ((Item.PARENT_CHILD, 0.5), (Item.SPAN, 1.0))),
-    Objective("against", Space.GRAMMAR, ((Item.PRODUCTION, -0.5), (Item.SPAN, 1.0))),
-)
-
-
-def everything(*given: Any) -> None:
-    """Search first, in place of what is likely, all that there is."""
-    survey(*given)
-    [chosen] = (one for one in given if isinstance(one, Selection))
-    chosen.items[:], chosen.least_mass[:] = 1, 0
-    chosen.least[:], chosen.least_label[:] = 0, 0
-
-
-def check_what_is_left_out(
-    grammar: PCFG, words: Sequence[str], items: Items, rows: Sequence[Objective] = (*ROWS, *MIXTURES)
-) -> None:
-    """Trees and scores are those of a search that leaves nothing out, ties included."""
-    if not known(grammar, words):
-        return
-    found = decode(grammar, words, items, rows)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(forest_decoder, "survey", everything)
-        whole = decode(grammar, words, items, rows)
-    check_same(rows, found, whole)
-
-
-def test_a_cost_may_be_what_an_item_earns() -> None:
-    """Then a cell earns nothing, though more than rules is weighed."""
-    half = Fraction(1, 2)
-    grammar = to_pcfg(naive.Grammar({"S": Fraction(1)}, {("S", "S", "S"): half}, {("S", "x"): half}))
-    [chart] = ForestCharts(grammar).charts([grammar.encode(["x"] * 7)])
-    costs = set(chart.span_posteriors().g.tolist())
-    assert len(costs) > 5
-    for cost in costs:
-        gains = (Item.LABELLED_SPAN, 1.0), (Item.RULE, 0.2)
-        row = Objective("costly", Space.GRAMMAR, gains, -cost)
-        check_what_is_left_out(grammar, ["x"] * 7, "projected", [row])
-
-
-def test_what_nearly_cancels_is_bounded_as_closely_as_it_counts() -> None:
-    """Equal trees differ by a share of what nodes earn, which may be far more than a whole tree earns."""
-    close = 2e-10
-    rules: dict[tuple[str, str, str], float | Fraction] = {("S", "T", "T"): 0.3, ("T", "U", "V"): 0.5}
-    words: dict[tuple[str, str], float | Fraction] = {}
-    words |= {("T", "x"): 0.25, ("T", "z"): 0.25, ("V", "y"): 0.5, ("V", "z"): 0.5}
-    words |= {("U", "x"): 0.5 + close, ("U", "y"): 0.5 - close}
-    for name in ("P0", "P1", "P2", "P3"):
-        rules["S", name, "V"] = 0.175
-        rules[name, "U", "V"] = 0.25 / (0.5 + close)
-        words[name, "w"] = 1 - rules[name, "U", "V"]
-    costly = Objective("costly", Space.GRAMMAR, ((Item.PRODUCTION, 1e6),), -2.25e5)
-    rows = [costly, Objective("small", Space.GRAMMAR, (), -1.0)]
-    check_what_is_left_out(
-        to_pcfg(naive.Grammar({"S": 1.0}, rules, words)), ["x", "y", "z"], "projected", rows
-    )
-
-
-def test_equal_derivations_are_equal_whatever_values_are_scaled_by() -> None:
-    """All probabilities are powers of two, and sums of scaled logarithms come to nearly zero."""
-    powers = {
-        "S": "y A 2, y B 4, y y 3, y C 3, C A 3, B C 4",
-        "A": "S S 2, S y 3, S B 2, A S 3",
-        "C": "A y 3, C A 1, B A 3, A S 3",
-    }
-    binary: dict[tuple[str, str, str], float | Fraction] = {}
-    for parent, rows in powers.items():
-        for left, right, power in map(str.split, rows.split(",")):
-            binary[parent, left, right] = 2.0 ** -int(power)
-    words = "y y 0, S x 3, S y 3, A y 2, B y 1, B x 1, C y 3"
-    lexical: dict[tuple[str, str], float | Fraction] = {
-        (tag, word): 2.0 ** -int(power) for tag, word, power in map(str.split, words.split(","))
-    }
-    grammar = to_pcfg(naive.Grammar({"A": 0.5, "C": 0.5}, binary, lexical))
-    check_what_is_left_out(grammar, list("yyxxyyyyyyy"), "projected")
-
-
-def check_same(rows: Sequence[Objective], found: Searched, whole: Searched) -> None:
-    """Trees are the same, and scores but for rounding."""
-    assert len(found.trees) == len(whole.trees)
-    for row, one, other in zip(rows, found.trees, whole.trees, strict=False):
-        assert (one is None) == (other is None)
-        if one is not None and other is not None:
-            assert nodes_of_tree(one) == nodes_of_tree(other), row.name
-            assert one.score == pytest.approx(other.score, rel=1e-11, abs=1e-11)
-
-
-@pytest.mark.parametrize("cases", [unary_cases(), drawn(12)], ids=["unary", "binary"])
-@given(data=st.data(), items=st.sampled_from(["projected", "symbol"]))
-def test_what_a_search_leaves_out_is_never_best(cases: Cases, data: st.DataObject, items: Items) -> None:
-    grammar, words = data.draw(cases)
-    check_what_is_left_out(to_pcfg(grammar), words, items)
-
-
-def test_nor_is_it_among_many_equals() -> None:
-    """Trees of equal words are equally good very often."""
-    for length in (2, 5, 9, 14):
-        for items in ("projected", "symbol"):
-            check_what_is_left_out(to_pcfg(GROWING), ["x"] * length, items)
-
-
 def test_long_sentences_neither_underflow_nor_depend_on_those_before() -> None:
     grammar = to_pcfg(GROWING)
     sentences = [grammar.encode(["x"] * n) for n in (3, 120, 3, 1)]
@@ -434,7 +328,7 @@ def test_a_sentence_that_memory_did_not_suffice_for_may_come_again(
 
     def fail_at_the_first_long_one(*arguments: Any) -> Any:
         first = arguments[0]
-        lengths.append(first if isinstance(first, int) else len(first.forest.node_first))
+        lengths.append(first if isinstance(first, int) else len(first.node_first))
         if lengths[-1] > lengths[0] and lengths.count(lengths[-1]) == 1:
             raise MemoryError
         return allocate(*arguments)
@@ -564,12 +458,10 @@ def test_rows_that_the_search_would_get_wrong_are_refused() -> None:
             Objective("row", space, gains_of, constant)
 
 
-def test_an_item_without_a_bound_or_a_row_is_refused() -> None:
-    """A search that knew no bound of a gain would leave out what the best tree needs."""
-    with pytest.raises(TypeError, match="bounds"):
-        ItemKind((0,))  # type: ignore[call-arg]
-    with pytest.raises(ValueError, match="what bounds it"):
-        ItemKind((0,), ())
+def test_an_item_without_a_gain_or_a_row_is_refused() -> None:
+    """A search that knew no gain of an item would leave it out."""
+    with pytest.raises(ValueError, match="what it earns"):
+        ItemKind(())
     without = dict(ITEM_KINDS)
     del without[Item.PRODUCTION]
     with pytest.raises(ValueError, match="no row for PRODUCTION"):

@@ -21,7 +21,7 @@ from mbrparse.decode.best_first.best_first_charts import BestFirstCharts
 from mbrparse.decode.best_first.search_kernels import TIME_UP, run_slice
 from mbrparse.decode.derivations import objective_search, search_memory
 from mbrparse.decode.derivations.forest_decoder import ForestDecoder
-from mbrparse.decode.derivations.forest_search import search_forest
+from mbrparse.decode.derivations.forest_search import search_derivations
 from mbrparse.decode.free.free_decoder import FreeDecoder, best_bracketing
 from mbrparse.decode.nary.nary_decoder import NaryDecoder, best_constituents
 from mbrparse.decode.parser.parser import Parser
@@ -222,7 +222,7 @@ def test_searches_of_spans_stop(search: Any) -> None:
 def test_the_search_of_a_forest_stops(monkeypatch: pytest.MonkeyPatch) -> None:
     parser = Parser(GRAMMAR, "parent-child", max_seconds=AGES)
     expected = str(parser.parse([SENTENCES[1]])[0].tree)
-    kernel, seen = search_forest, []
+    kernel, seen = search_derivations, []
 
     def late(state: Any, *others: Any) -> None:
         parser.source.clock.stop[0] = 1
@@ -231,7 +231,7 @@ def test_the_search_of_a_forest_stops(monkeypatch: pytest.MonkeyPatch) -> None:
         seen.append(bool(np.isnan(state.values.own).all()))
 
     with monkeypatch.context() as patch:
-        patch.setattr(objective_search, "search_forest", late)
+        patch.setattr(objective_search, "search_derivations", late)
         assert parser.parse([SENTENCES[1]])[0].reason == REASON
     assert seen == [True]
     assert str(parser.parse([SENTENCES[1]])[0].tree) == expected

@@ -8,20 +8,14 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from mbrparse.decode.derivations.gains import (
-    NO_ITEM,
-    ItemForest,
-    ItemTables,
-    item_mass,
-    lexical_mass,
-    split_mass,
-)
-from mbrparse.grammar.charts.base.rule_tables import Ints
+from mbrparse.decode.derivations.gains import ItemTables
+from mbrparse.grammar.charts.base.rule_tables import Floats, Indices, Ints
 from mbrparse.grammar.charts.forest.forests import Forests
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.grammar.rules import is_terminal
 
 LEFT, RIGHT, ONLY = 0, 1, 2
+NO_ITEM = -1
 
 
 def item_tables(grammar: PCFG, forests: Forests, label: Ints) -> ItemTables:
@@ -45,7 +39,7 @@ def item_tables(grammar: PCFG, forests: Forests, label: Ints) -> ItemTables:
         ]
     )
     child, child_labels = _numbered(children)
-    child[~nonterminal[np.concatenate([left, right, below])]] = NO_ITEM
+    child[~nonterminal[np.concatenate([left, right, below])]] = len(child_labels)
     productions = np.concatenate(
         [
             _rows(label[parent], label[left], label[right]),
@@ -60,19 +54,19 @@ def item_tables(grammar: PCFG, forests: Forests, label: Ints) -> ItemTables:
         rule_log_prob, unary_log_prob = np.log(tables.rule_prob), np.log(unaries.rule_prob)
     return ItemTables(
         label=label.astype(np.int32),
+        terminal=terminal,
+        root=tables.root,
+        rule_prob=tables.rule_prob,
+        rule_log_prob=rule_log_prob,
         production=production[:rules],
         left_child=child[:rules],
         right_child=child[rules : 2 * rules],
+        unary_prob=unaries.rule_prob,
+        unary_log_prob=unary_log_prob,
         unary_production=production[rules:],
         only_child=child[2 * rules :],
-        rule_log_prob=rule_log_prob,
-        unary_log_prob=unary_log_prob,
-        terminal=terminal,
         production_labels=production_labels,
         child_labels=child_labels,
-        n_labels=int(label.max(initial=-1)) + 1,
-        n_productions=len(production_labels),
-        n_children=len(child_labels),
     )
 
 
@@ -85,10 +79,10 @@ def _rows(*columns: npt.NDArray[np.integer]) -> npt.NDArray[np.int64]:
     return np.column_stack([column.astype(np.int64) for column in columns])
 
 
-def _numbered(rows: npt.NDArray[np.int64]) -> tuple[Ints, Ints]:
+def _numbered(rows: npt.NDArray[np.int64]) -> tuple[Indices, Ints]:
     """Number rows from 0 on, equal ones alike; also the distinct rows."""
     distinct, number = np.unique(rows, axis=0, return_inverse=True)
-    return number.reshape(-1).astype(np.int32), distinct.astype(np.int32)
+    return number.reshape(-1).astype(np.uint32), distinct.astype(np.int32)
 
 
 class ItemNode(NamedTuple):
@@ -139,29 +133,57 @@ class ItemPosteriors:
     def child(self, cell: int, item: int) -> float:
         """The posterior of a parent-child item."""
         items = self.tables
-        return self._mass((items.left_child, items.right_child), items.only_child, cell, item)
+        return self._mass(cell, item, (items.left_child, items.right_child), items.only_child)
 
     def production(self, cell: int, item: int) -> float:
         """The posterior of a production, wherever its split."""
         items = self.tables
-        return self._mass((items.production, items.production), items.unary_production, cell, item)
+        return self._mass(cell, item, (items.production,), items.unary_production)
 
     def split_production(self, cell: int, item: int, right_cell: int) -> float:
         """The posterior of a production whose right child is in a cell (NO_ITEM: it has none)."""
         if right_cell == NO_ITEM:
             return self.production(cell, item)
-        first = self._forests.forest.node_first
-        if first[cell] == first[cell + 1]:  # a tree from elsewhere may have spans that no derivation has
-            return 0.0
-        return float(split_mass(self._source(), cell, item, right_cell))
+        forest = self._forests.forest
+        first, last = forest.node_first[right_cell], forest.node_first[right_cell + 1]
+        edge_first = forest.edge_first[first : last + 1]
+        groups = forest.edge_group[edge_first[0] : edge_first[-1]]
+        places, weights = self._productions(cell, item, (self.tables.production,))
+        mass = 0.0
+        for group, weight in zip(forest.production_group[places], weights, strict=True):
+            edges = np.flatnonzero(groups == group) + edge_first[0]
+            right = np.searchsorted(edge_first, edges, "right") - 1 + first
+            left = forest.left_node[forest.left_first[right] + edges - forest.edge_first[right]]
+            mass += weight * float((forest.inside[left] * forest.inside[right]).sum())
+        return mass
 
     def lexical(self, cell: int, label: int) -> float:
         """The posterior of a label that is rewritten as the word."""
-        return float(lexical_mass(self._source(), cell, label))
+        forest = self._forests.forest
+        nodes = slice(forest.node_first[cell], forest.node_first[cell + 1])
+        has_label = self.tables.label[forest.node_symbol[nodes]] == label
+        return float((forest.lexical[nodes] * forest.outside[nodes])[has_label].sum())
 
-    def _mass(self, of_rule: tuple[Ints, Ints], of_unary: Ints, cell: int, item: int) -> float:
-        return float(item_mass(self._source(), of_rule, of_unary, cell, item))
+    def _mass(self, cell: int, item: int, of_rule: tuple[Indices, ...], of_unary: Indices) -> float:
+        """The posterior of an item that binary rules and unary rules have."""
+        forest = self._forests.forest
+        places, weights = self._productions(cell, item, of_rule)
+        mass = (weights * forest.group_sum[forest.production_group[places]]).sum()
+        unaries = slice(forest.unary_first[cell], forest.unary_first[cell + 1])
+        rules = forest.unary_rule[unaries]
+        outside, inside = (
+            forest.outside[forest.unary_parent[unaries]],
+            forest.inside[forest.unary_child[unaries]],
+        )
+        masses = self.tables.unary_prob[rules] * outside * inside
+        return float(mass + masses[of_unary[rules] == item].sum())
 
-    def _source(self) -> ItemForest:
-        forests = self._forests
-        return ItemForest(forests.forest, forests.tables, forests.unaries, self.tables)
+    def _productions(
+        self, cell: int, item: int, of_rule: tuple[Indices, ...]
+    ) -> tuple[npt.NDArray[np.intp], Floats]:
+        """A cell's productions by rules that have an item, and their outside * probability."""
+        forest, first = self._forests.forest, self._forests.forest.cell_production[cell]
+        rules = forest.production_rule[first : forest.cell_production[cell + 1]]
+        found = np.logical_or.reduce([numbers[rules] == item for numbers in of_rule])
+        places = first + np.flatnonzero(found)
+        return places, self.tables.rule_prob[rules[found]] * forest.outside[forest.production_parent[places]]

@@ -1,9 +1,9 @@
 """The kinds of items that the search among derivations knows: all that is said of each stands here.
 
-A kind says which rows of the kernels' weights (``gains``) its weight goes to, what bounds its gain
-(``bounds``), and how many of a tree's are expected to be right. A new kind is a member of
-``decode.base.objectives.Item``, a row here, its gain in ``gains``, and its naive twin in
-tests/naive_objectives.py. A row without a bound, or an item without a row, is an error at import.
+A kind says which rows of the kernels' weights (``gains``) its weight goes to, and how many of a tree's are
+expected to be right. A new kind is a member of ``decode.base.objectives.Item``, a row here, its gain in
+``gains``, and its naive twin in tests/naive_objectives.py. A row without a gain, or an item without a row, is
+an error at import.
 """
 
 from __future__ import annotations
@@ -15,22 +15,12 @@ import numpy as np
 
 from mbrparse.decode.base.objectives import Item, Kind, Objective, Space
 from mbrparse.decode.base.trees import LabelledSpans
-from mbrparse.decode.derivations.bounds import (
-    BOUNDS,
-    BY_LABEL,
-    BY_NODE,
-    BY_PRODUCT,
-    BY_RULE,
-    BY_SPAN,
-    BY_SPLIT,
-)
 from mbrparse.decode.derivations.gains import (
     CHILD,
     CONSTANT,
     LABELLED,
     LANES,
     LOG_NODE,
-    NO_ITEM,
     PRODUCTION,
     RULE,
     SPAN,
@@ -39,6 +29,7 @@ from mbrparse.decode.derivations.gains import (
 )
 from mbrparse.decode.derivations.item_posteriors import (
     LEFT,
+    NO_ITEM,
     ONLY,
     RIGHT,
     ItemNode,
@@ -107,21 +98,16 @@ def _right_cell(node: ItemNode, nodes: Nodes) -> int:
 
 @dataclass(frozen=True)
 class ItemKind:
-    """What the search and ``--details`` know of a kind of item.
-
-    ``bounds`` say what its gain does not exceed, so many times: for each of them a row of
-    ``bounds.Lanes.weights``, and a factor.
-    """
+    """What the search and ``--details`` know of a kind of item."""
 
     weights: tuple[int, ...]  #: rows of the kernels' weights
-    bounds: tuple[tuple[int, float], ...]
     name: str | None = None  #: of its expectation in ``--details``
     expected: Callable[[Nodes, ItemPosteriors], float] | None = None
 
     def __post_init__(self) -> None:
-        """Raise ValueError for a kind without gain or bound: a search would leave out what it needs."""
-        if not self.weights or not any(factor > 0 for _, factor in self.bounds):
-            raise ValueError("an item needs what it earns and what bounds it")
+        """Raise ValueError for a kind without gain, which a search would not know."""
+        if not self.weights:
+            raise ValueError("an item needs what it earns")
 
 
 def item_kinds(kinds: Mapping[Item, ItemKind]) -> dict[Item, ItemKind]:
@@ -144,15 +130,14 @@ def _is_searched(item: Item) -> bool:
 
 ITEM_KINDS = item_kinds(
     {
-        Item.LABELLED_SPAN: ItemKind((LABELLED,), ((BY_LABEL, 1.0),)),
-        Item.SPAN: ItemKind((SPAN,), ((BY_SPAN, 1.0),)),
-        # A production has two children.
-        Item.PARENT_CHILD: ItemKind((CHILD,), ((BY_LABEL, 2.0),), "parent_child", parent_child),
-        Item.PRODUCTION: ItemKind((PRODUCTION,), ((BY_LABEL, 1.0),), "productions", productions),
-        Item.RULE: ItemKind((RULE,), ((BY_RULE, 1.0),)),
-        Item.SPLIT_PRODUCTION: ItemKind((SPLIT,), ((BY_SPLIT, 1.0),), "split_productions", split_productions),
+        Item.LABELLED_SPAN: ItemKind((LABELLED,)),
+        Item.SPAN: ItemKind((SPAN,)),
+        Item.PARENT_CHILD: ItemKind((CHILD,), "parent_child", parent_child),
+        Item.PRODUCTION: ItemKind((PRODUCTION,), "productions", productions),
+        Item.RULE: ItemKind((RULE,)),
+        Item.SPLIT_PRODUCTION: ItemKind((SPLIT,), "split_productions", split_productions),
         # The product of a tree's posteriors telescopes to rules and inverse posteriors of its nodes.
-        Item.LOG_SPLIT_PRODUCTION: ItemKind((RULE, LOG_NODE), ((BY_PRODUCT, 1.0),)),
+        Item.LOG_SPLIT_PRODUCTION: ItemKind((RULE, LOG_NODE)),
     }
 )
 
@@ -165,22 +150,6 @@ def gain_weights(objectives: Sequence[Objective]) -> Floats:
             weights[list(ITEM_KINDS[item].weights), lane] += weight
         weights[CONSTANT, lane] = objective.node_constant
     return weights
-
-
-def bound_weights(objectives: Sequence[Objective]) -> Floats:
-    """Weights of what bounds gains [row of bounds, lane]."""
-    weights = np.zeros((BOUNDS, LANES))
-    for lane, objective in enumerate(objectives):
-        for item, weight in objective.gains:
-            for row, factor in ITEM_KINDS[item].bounds:
-                weights[row, lane] += factor * weight
-        weights[BY_NODE, lane] = objective.node_constant
-    return weights
-
-
-def can_be_bounded(objectives: Sequence[Objective]) -> bool:
-    """Whether the bounds hold: what counts against a tree has none, but for a constant."""
-    return all(weight >= 0 for objective in objectives for _, weight in objective.gains)
 
 
 def expected_items(nodes: Nodes, posteriors: ItemPosteriors) -> dict[str, float]:

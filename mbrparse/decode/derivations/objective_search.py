@@ -2,39 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from mbrparse.decode.base.objectives import Objective
-from mbrparse.decode.derivations.best_trees import BestValues, SearchState
-from mbrparse.decode.derivations.bounds import Cells, Lanes
-from mbrparse.decode.derivations.forest_search import Round, SearchTables, search_forest
-from mbrparse.decode.derivations.gains import (
-    LANES,
-    LOG_NODE,
-    RULE,
-    SPLIT,
-    EdgeGains,
-    ItemTables,
-)
-from mbrparse.decode.derivations.items import bound_weights, can_be_bounded, gain_weights
-from mbrparse.decode.derivations.pruned_forest import PrunedForest
+from mbrparse.decode.derivations.best_trees import BestTrees, SearchState
+from mbrparse.decode.derivations.forest_search import search_derivations, search_labels
+from mbrparse.decode.derivations.gains import LANES, LOG_NODE, RULE, SPLIT, EdgeGains, ItemTables
+from mbrparse.decode.derivations.items import gain_weights
 from mbrparse.decode.derivations.search_memory import (
-    ProjectedForests,
+    LabelForests,
     new_chains,
     new_gains,
     new_sums,
+    new_trees,
     new_values,
 )
-from mbrparse.grammar.charts.base.columns import SYMBOL_IDS, Spans, columns_of
-from mbrparse.grammar.charts.base.packed_forest import Forest, forest_cell
+from mbrparse.grammar.charts.base.columns import SYMBOL_IDS, Spans
+from mbrparse.grammar.charts.base.packed_forest import Forest
 from mbrparse.grammar.charts.base.rule_tables import Floats, Ints
 from mbrparse.grammar.charts.forest.forests import Forests
 from mbrparse.grammar.pcfg import PCFG
 
-_SMALL = 1e-300  # in place of zero, whose logarithm would only be in the way
+_NO_NUMBERS: Floats = np.zeros(0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +37,7 @@ class GrammarTree:
     """
 
     score: float
-    nodes: Sequence[tuple[int, int, int]]
+    nodes: Spans[int]
     preterminals: Ints
 
 
@@ -70,161 +62,79 @@ class ObjectiveSearch:
 
         ``chain_label`` [symbol] is what comes once in a chain of unary rules.
         """
-        rows = list(objectives.values())
-        self._places, self._items, self._clock, self._tie = list(objectives), items, forests.clock, tie
-        self._bounded, self._projected = can_be_bounded(rows), projected
-        weights = gain_weights(rows)
+        self._places, self._forests, self._items, self._tie = list(objectives), forests, items, tie
+        weights, stop = gain_weights(list(objectives.values())), forests.clock.stop
         if projected:
             weights[RULE] = 0  # posteriors of productions with their split are there as they are
-        logarithms, total = np.abs(weights[[RULE, LOG_NODE]]).sum(axis=0), np.abs(weights).sum(axis=0)
-        self._unit = np.where(logarithms > 0, total, 0.0)
-        self._lanes = Lanes(
-            weights=bound_weights(rows),
-            magnitude=np.maximum(1.0, total + 16 * logarithms),
-            lower=np.zeros(LANES),
-            in_use=len(rows),
-            log_total=0.0,
-            projected=projected,
-            chains=grammar.has_unaries,
-        )
-        self._roots = _roots(grammar, weights)
-        self._by_log = weights[LOG_NODE]
-        self._given = SearchTables(forests.tables, forests.unaries, items, new_sums(items))
-        stop = forests.clock.stop
+        logarithms = np.abs(weights[[RULE, LOG_NODE]]).sum(axis=0)
+        self._unit = np.where(logarithms > 0, np.abs(weights).sum(axis=0), 0.0)
+        self._labels: LabelForests | None = None
         if projected:
-            self._labels = ProjectedForests(forests, items)
+            self._labels = LabelForests(items, forests.clock)
             self._edge_weights, self._weights = weights[[SPLIT, LOG_NODE]], np.zeros_like(weights)
             self._share_lane = -1
-            self._rule_log_prob: Floats = np.zeros(1)
             # A label's symbols share a label by nature: each is its own item.
-            names: Ints = np.arange(items.n_labels, dtype=np.int32)
+            names: Ints = np.arange(len(items.terminal), dtype=np.int32)
+            self._roots: Floats = np.zeros((len(names), LANES))
             self._chains = new_chains(names, *_unary_labels(forests, items), stop)
             self._symbol_of = _representatives(items.label)
         else:
             split_lanes = np.flatnonzero(weights[SPLIT])
             self._share_lane = int(split_lanes[0]) if len(split_lanes) else -1
             self._edge_weights, self._weights = np.zeros((2, LANES)), weights
-            self._rule_log_prob = items.rule_log_prob
+            self._roots = _roots(grammar, weights)
+            self._sums = new_sums(items)
             self._chains = new_chains(chain_label, grammar.unary_parent, grammar.unary_child, stop)
-        self._searched: tuple[PrunedForest, SearchState] | None = None
+        self._state: SearchState | None = None
 
-    def narrow(self, pruned: PrunedForest, cells: Cells, log_total: float, length: int) -> None:
-        """Select what the best trees may need, by what is found in a core.
-
-        ``log_total`` is the sentence's log probability, as inside values are scaled. Raises
-        ChartOverflowError where memory does not suffice, TimeLimitError.
-        """
-        if not self._bounded:
-            selection = cells.selection
-            selection.items[:], selection.least_mass[:] = 1, 0
-            selection.least[:], selection.least_label[:] = np.inf, np.inf
-            return
-        lanes = self._lanes._replace(log_total=0.0 if self._projected else log_total)
-        self._run(pruned, cells, length, lanes, Round(narrows=True, searched=False))
-
-    def trees(
-        self, pruned: PrunedForest, cells: Cells, length: int, searched: bool
-    ) -> dict[int, GrammarTree | None]:
+    def trees(self, forest: Forest, length: int) -> dict[int, GrammarTree | None]:
         """By the objective's position, the best tree of a forest, or None.
 
-        ``searched``: it is the one that was searched last, to ``narrow``. Raises as ``narrow`` does.
+        The forest is the one that was filled last. Raises ChartOverflowError or MemoryError where memory does
+        not suffice, and TimeLimitError.
         """
-        wanted = Round(narrows=False, searched=searched and self._bounded)
-        state = self._run(pruned, cells, length, self._lanes, wanted)
-        self._clock.check()
-        found = list(_read_trees(state.values, len(self._places)))
-        if self._projected:
-            found = [tree and self._of_symbols(tree) for tree in found]
-        return dict(zip(self._places, found, strict=True))
-
-    def _run(
-        self, pruned: PrunedForest, cells: Cells, length: int, lanes: Lanes, wanted: Round
-    ) -> SearchState:
-        if wanted.searched:
-            assert self._searched is not None
-            searched, state = self._searched
+        forests, lanes, stop = self._forests, len(self._places), self._forests.clock.stop
+        if self._labels is None:
+            state = self._state_of(forest, _NO_NUMBERS)
+            search_derivations(state, self._items, self._sums, lanes, forests.groups, length, stop)
         else:
-            searched = self._labels.project(pruned.forest, length) if self._projected else pruned
-            state = self._state(searched)
-            self._searched = searched, state
-        if self._projected:
-            root_gains = self._label_roots(pruned.forest, searched.forest, length)
-        else:
-            root_gains = self._root_gains(pruned.forest, length)
-        search_forest(state, searched, self._given, wanted, lanes, cells, root_gains, length)
-        return state
+            labels = self._labels.project(forest, length)
+            state = self._state_of(labels.forest, labels.edge_mass)
+            search_labels(state, labels, self._items, lanes, length, stop)
+        forests.clock.check()
+        return dict(zip(self._places, self._read(state.trees, lanes, length), strict=True))
 
-    def _state(self, pruned: PrunedForest) -> SearchState:
-        """What is searched; in the same memory as long as the same forest is filled."""
-        known = self._searched[1] if self._searched is not None else None
-        if known is not None and known.forest is pruned.forest:
-            return known
-        self._searched = None  # the old one makes way first
-        gains = new_gains(pruned, self._rule_log_prob, self._weights)
-        edge_gains = EdgeGains(pruned.edge_mass, pruned.log_edge_mass, self._edge_weights, self._share_lane)
-        return SearchState(
-            pruned.forest,
-            gains,
-            edge_gains,
-            self._chains,
-            new_values(pruned),
-            self._tie,
-            self._unit,
-            self._clock.stop,
-        )
+    def _state_of(self, forest: Forest, edge_mass: Floats) -> SearchState:
+        """What is searched, in the same memory as long as forests are filled in the same memory."""
+        if self._state is None or self._state.forest is not forest:
+            self._state = None  # the old one makes way first
+            log_edge_mass, group_weight = np.zeros_like(edge_mass), self._forests.weight
+            self._state = SearchState(
+                forest,
+                new_gains(forest, self._weights, self._roots, self._items.rule_log_prob),
+                EdgeGains(edge_mass, log_edge_mass, self._edge_weights, self._share_lane, group_weight),
+                self._chains,
+                new_values(forest),
+                new_trees(forest),
+                self._tie,
+                self._unit,
+            )
+        return self._state
 
-    def _root_gains(self, forest: Forest, length: int) -> Floats:
-        """What the nodes of the root cell earn as roots [node, lane]."""
-        nodes = _root_nodes(forest, length)
-        gains = self._roots[forest.node_symbol[nodes]]
-        if self._by_log.any():
-            # What the factors of a product telescope to but for the root's inside value.
-            gains -= np.outer(np.log(np.maximum(forest.inside[nodes], _SMALL)), self._by_log)
-        return gains
-
-    def _label_roots(self, forest: Forest, labels: Forest, length: int) -> Floats:
-        """The same of a projected forest: 0 for labels of symbols that are the root of some derivation."""
-        symbols = forest.node_symbol[_root_nodes(forest, length)]
-        names = labels.node_symbol[_root_nodes(labels, length)]
-        roots: Floats = np.full((len(names), LANES), -np.inf)
-        roots[np.isin(names, self._items.label[symbols[self._roots[symbols, 0] > -np.inf]])] = 0.0
-        return roots
-
-    def _of_symbols(self, tree: GrammarTree) -> GrammarTree:
-        """A tree of labels, as symbols that have them."""
-        nodes = columns_of(tree.nodes)
-        spans = Spans(nodes.starts, nodes.ends, self._symbol_of[nodes.ids], SYMBOL_IDS)
-        return GrammarTree(tree.score, spans, self._symbol_of[tree.preterminals])
-
-
-def _root_nodes(forest: Forest, length: int) -> slice:
-    cell = forest_cell(0, length)
-    return slice(forest.node_first[cell], forest.node_first[cell + 1])
-
-
-def _read_trees(values: BestValues, lanes: int) -> Sequence[GrammarTree | None]:
-    """The best trees of the first lanes; None where no tree has a value."""
-    ends = values.tree_end[:lanes]
-    starts, stops, symbols = values.tree_nodes[:, : ends[-1]]
-    # Of the nodes over a single terminal the lowest is the preterminal.
-    inner = stops - starts > 1
-    inner[:-1] |= (starts[1:] == starts[:-1]) & (stops[1:] == stops[:-1])
-    inner[ends[ends > 0] - 1] = False
-    inner_ends = np.append(0, inner.cumsum())[ends]
-    tags, leaf_ends = symbols[~inner], (ends - inner_ends).tolist()
-    starts, stops, symbols = starts[inner], stops[inner], symbols[inner]
-    found: list[GrammarTree | None] = []
-    begin = leaf = 0
-    for end, leaf_end, score in zip(
-        inner_ends.tolist(), leaf_ends, values.tree_value[:lanes].tolist(), strict=True
-    ):
-        if leaf_end == leaf:
-            found.append(None)
-            continue
-        spans = Spans(starts[begin:end], stops[begin:end], symbols[begin:end], SYMBOL_IDS)
-        found.append(GrammarTree(score, spans, tags[leaf:leaf_end]))
-        begin, leaf = end, leaf_end
-    return found
+    def _read(self, trees: BestTrees, lanes: int, length: int) -> list[GrammarTree | None]:
+        """The best trees of the first lanes; None where no tree has a value."""
+        ends = trees.end[:lanes].tolist()
+        starts, stops, symbols = trees.nodes[:, : ends[-1]].copy()
+        preterminals = trees.preterminals[:lanes, :length].copy()
+        if self._labels is not None:
+            symbols, preterminals = self._symbol_of[symbols], self._symbol_of[preterminals]
+        found: list[GrammarTree | None] = []
+        for begin, end, score, tags in zip(
+            [0, *ends], ends, trees.value[:lanes].tolist(), preterminals, strict=False
+        ):
+            nodes = Spans(starts[begin:end], stops[begin:end], symbols[begin:end], SYMBOL_IDS)
+            found.append(GrammarTree(score, nodes, tags) if score > -np.inf else None)
+        return found
 
 
 def _roots(grammar: PCFG, weights: Floats) -> Floats:
