@@ -115,7 +115,7 @@ class ObjectiveSearch:
                 EdgeGains(edge_mass, log_edge_mass, self._edge_weights, self._share_lane, group_weight),
                 self._chains,
                 new_values(forest),
-                new_trees(forest),
+                new_trees(forest, len(self._chains.path)),
                 self._tie,
                 self._unit,
             )

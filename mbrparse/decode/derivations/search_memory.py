@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from mbrparse.decode.derivations.best_trees import BestTrees, BestValues
@@ -98,15 +100,16 @@ def new_values(forest: Forest) -> BestValues:
     )
 
 
-def new_trees(forest: Forest) -> BestTrees:
-    """Room for the best trees of a forest, which have a node no more than once."""
-    nodes = len(forest.node_start)
+def new_trees(forest: Forest, chain: int) -> BestTrees:
+    """Room for the best trees of a forest whose chains have so many nodes at most."""
+    length = math.isqrt(2 * len(forest.node_first))
+    nodes = min(len(forest.node_start), 2 * length * max(chain, 1))  # a tree has a node no more than once
     return BestTrees(
         nodes=new_ints(3, LANES * nodes),
-        preterminals=new_ints(LANES, len(forest.node_first)),
+        preterminals=new_ints(LANES, length),
         end=np.zeros(LANES, np.int32),
         value=np.zeros(LANES),
-        stack=new_ints(nodes + 1, 2),
+        stack=new_ints(length + 1, 2),
     )
 
 

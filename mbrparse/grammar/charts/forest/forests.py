@@ -123,11 +123,6 @@ class Forests:
         return self._state.forest
 
     @property
-    def partner_value(self) -> Floats:
-        """The inside values of its left nodes, in the order of ``left_node``."""
-        return self._state.partners.value
-
-    @property
     def weight(self) -> Floats:
         """By group, the sum of outside * probability over its productions."""
         return self._state.weight
