@@ -35,12 +35,12 @@ class ProjectionScratch(NamedTuple):
     node_of_label: Ints
     group_of_production: Ints
     label_node: Ints  # [node of the forest] its node of the forest of labels, or -1
+    inside: Floats  # [node of the forest] its inside value if it has a label node, else 0
     next_node: Ints  # [node of the forest] the next one of its label node, or -1
     first_node: Ints  # [node] the first node of the forest that it is made of
     # What edges of the forest's groups become edges of: label groups, each with the outside * probability of
     # the productions that go there.
-    share_first: Ints  # [group of the forest] its shares are share_first[g] .. share_last[g]
-    share_last: Ints
+    shares: Ints  # [group of the forest, 2]: where its shares begin, and end
     share_group: Ints
     share_weight: Floats
     entry_of_group: Ints  # [group] the edge that a right node made with it last
@@ -76,14 +76,14 @@ def _project_nodes(
         scratch.node_of_label,
         scratch.label_node,
     )
-    next_node, first_node = scratch.next_node, scratch.first_node
+    kept_inside, next_node, first_node = scratch.inside, scratch.next_node, scratch.first_node
     count = 0
     into_first[0] = 0
     for cell in range(cells):
         begin = count
         # Lists of nodes come out in ascending order.
         for node in range(node_first[cell + 1] - 1, node_first[cell] - 1, -1):
-            label_node[node] = -1
+            label_node[node], kept_inside[node] = -1, 0
             if not outside[node] * inside[node] > 0:
                 continue
             symbol = node_symbol[node]
@@ -95,7 +95,7 @@ def _project_nodes(
                 into_symbol[projected], into_start[projected] = label[symbol], node_start[node]
                 into_inside[projected], into_lexical[projected] = 0, 0
                 first_node[projected] = -1
-            label_node[node] = projected
+            label_node[node], kept_inside[node] = projected, inside[node]
             next_node[node], first_node[projected] = first_node[projected], node
             into_lexical[projected] += outside[node] * lexical[node]
             if root[symbol] > 0:
@@ -113,8 +113,7 @@ def _project_productions(
     outside, rule_prob, production_labels = forest.outside, items.rule_prob, items.production_labels
     parent_of, rule_of, item = forest.production_parent, forest.production_rule, items.production
     label_node, known = scratch.label_node, scratch.group_of_production
-    share_first, share_last = scratch.share_first, scratch.share_last
-    share_group, share_weight = scratch.share_group, scratch.share_weight
+    shares_of, share_group, share_weight = scratch.shares, scratch.share_group, scratch.share_weight
     into_pair, into_right, into_cell = into.group_pair, into.group_right, into.cell_production
     into_parent, into_group = into.production_parent, into.production_group
     count, shares = 0, 0
@@ -123,7 +122,7 @@ def _project_productions(
         begin = count
         group = forest.cell_group[cell]
         while group >= 0:
-            share_first[group] = shares
+            first_share = shares
             for place in range(forest.production_first[group], forest.production_last[group]):
                 parent, rule = parent_of[place], rule_of[place]
                 weight = rule_prob[rule] * outside[parent]
@@ -136,14 +135,14 @@ def _project_productions(
                     known[item[rule]] = chosen
                     into_pair[chosen], into_right[chosen] = item[rule], production_labels[item[rule], 2]
                     into_parent[chosen], into_group[chosen] = label_node[parent], chosen
-                share = share_first[group]
+                share = first_share
                 while share < shares and share_group[share] != chosen:
                     share += 1
                 if share == shares:
                     shares += 1
                     share_group[share], share_weight[share] = chosen, 0
                 share_weight[share] += weight
-            share_last[group] = shares
+            shares_of[group, 0], shares_of[group, 1] = first_share, shares
             group = forest.group_next[group]
         for production in range(begin, count):
             known[into_pair[production]] = -1
@@ -187,11 +186,11 @@ def _project_edges(
     forest: Forest, labels: LabelForest, scratch: ProjectionScratch, cells: int, stop: Ints
 ) -> bool:
     """The edges of all cells, cell by cell of their right nodes; false if they do not fit, or at ``stop``."""
-    inside, edge_first, edge_group = forest.inside, forest.edge_first, forest.edge_group
+    edge_first, edge_group = forest.edge_first, forest.edge_group
     left_first, left_node = forest.left_first, forest.left_node
-    label_node, next_node, first_node = scratch.label_node, scratch.next_node, scratch.first_node
-    share_first, share_last = scratch.share_first, scratch.share_last
-    share_group, share_weight, entry_of = scratch.share_group, scratch.share_weight, scratch.entry_of_group
+    inside, next_node, first_node = scratch.inside, scratch.next_node, scratch.first_node
+    shares_of, share_group, share_weight = scratch.shares, scratch.share_group, scratch.share_weight
+    label_node, entry_of = scratch.label_node, scratch.entry_of_group
     into, mass_of = labels.forest, labels.edge_mass
     into_node_first, into_first, into_left_first = into.node_first, into.edge_first, into.left_first
     into_group, into_left = into.edge_group, into.left_node
@@ -203,26 +202,27 @@ def _project_edges(
             into_first[right], into_left_first[right] = edges, edges
             begin, node = edges, first_node[right]
             while node >= 0:
-                partner = Index(left_first[node])
+                value, partner = inside[node], Index(left_first[node])
                 for edge in range(Index(edge_first[node]), Index(edge_first[node + 1])):
                     left = Index(left_node[partner])
                     partner = Index(partner + ONE)
-                    if label_node[left] < 0:
+                    below = inside[left] * value
+                    if not below > 0:
                         continue
-                    group, below = Index(edge_group[edge]), inside[left] * inside[node]
-                    for share in range(Index(share_first[group]), Index(share_last[group])):
+                    group = Index(edge_group[edge])
+                    for share in range(Index(shares_of[group, 0]), Index(shares_of[group, 1])):
                         mass = share_weight[share] * below
                         if not mass > 0:
                             continue
-                        entry = entry_of[Index(share_group[share])]
+                        chosen = Index(share_group[share])
+                        entry = entry_of[chosen]
                         if entry < begin:
                             if edges == capacity:
                                 return False
                             entry = edges
                             edges += 1
-                            entry_of[Index(share_group[share])] = entry
-                            into_group[entry], into_left[entry] = share_group[share], label_node[left]
-                            mass_of[entry] = 0
+                            entry_of[chosen], mass_of[entry] = entry, 0
+                            into_group[entry], into_left[entry] = chosen, label_node[left]
                         mass_of[Index(entry)] += mass
                 node = next_node[node]
     into_first[into_node_first[cells]] = edges
