@@ -22,6 +22,19 @@ class Outcome:
     err: str
 
     @property
+    def output(self) -> str:
+        """What a command printed that must have ended with exit code 0."""
+        assert self.code == 0, self
+        return self.out
+
+    @property
+    def usage_error(self) -> str:
+        """The message of a command that must have refused its options, with exit code 2; blanks as one."""
+        assert (self.code, self.out) == (2, ""), self
+        assert self.err.startswith("Usage: mbrparse"), self
+        return " ".join(self.err.split())
+
+    @property
     def error(self) -> str:
         """The message of a command that must have ended with exit code 1, one line and no output."""
         assert self.code == 1, self
@@ -31,19 +44,31 @@ class Outcome:
         assert self.err.count("\n") == 1, self.err
         return self.err.removeprefix("mbrparse: ").removesuffix("\n")
 
+    @property
+    def last_error(self) -> str:
+        """The last line on stderr of a command that must have ended with exit code 1 and no output."""
+        assert (self.code, self.out) == (1, ""), self
+        return self.err.splitlines()[-1]
+
 
 class Command(Protocol):
-    """Runs ``mbrparse`` with these arguments."""
+    """Runs ``mbrparse`` with these arguments, of which the first may be several, with blanks between."""
 
     def __call__(self, *arguments: object, stdin: str | bytes = "") -> Outcome: ...
 
 
+def words(*arguments: object) -> list[str]:
+    """The words of a command line: the first argument may be several words, with blanks between."""
+    first, *others = map(str, arguments or [""])
+    return [*(word for word in first.split(" ") if word), *others]
+
+
 def run(*arguments: object, stdin: str | bytes = "") -> Outcome:
-    """Run ``mbrparse`` with standard streams of its own."""
+    """Run ``mbrparse`` with standard streams of its own: ``run("parse -g g.txt", path, stdin="x y")``."""
     data = stdin.encode() if isinstance(stdin, str) else stdin
     out, err = io.BytesIO(), io.BytesIO()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sys, "argv", ["mbrparse", *map(str, arguments)])
+        patch.setattr(sys, "argv", ["mbrparse", *words(*arguments)])
         patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data), encoding="utf-8"))
         patch.setattr(sys, "stdout", io.TextIOWrapper(out, encoding="utf-8", write_through=True))
         patch.setattr(sys, "stderr", io.TextIOWrapper(err, encoding="utf-8", write_through=True))

@@ -54,18 +54,31 @@ def sinica_sample() -> tuple[Tree, ...]:
 
 @pytest.fixture(scope="session")
 def command() -> Command:
-    """Run ``mbrparse`` in this process: ``command("split", path, "--test-last", 3, stdin="...")``."""
+    """Run ``mbrparse`` in this process: ``command("split --test-last 3", path, stdin="...")``."""
     return run
 
 
 @pytest.fixture
-def toy_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The working folder: ``grammar.txt``, counted from six trees, and ``tags.txt``, half of it parsable."""
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The working folder, empty."""
     monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture(autouse=True)
+def working_folder(request: pytest.FixtureRequest) -> None:
+    """Tests of commands run in working folders of their own."""
+    if request.path.parent.name in ("cli", "evaluate", "treebank"):
+        request.getfixturevalue("folder")
+
+
+@pytest.fixture
+def toy_folder(folder: Path) -> Path:
+    """The working folder: ``grammar.txt``, counted from six trees, and ``tags.txt``, half of it parsable."""
     trees = ["(S (NP DT JJ NN) (VP V (NP DT NN)))", "(S (NP DT NN) (VP V (NP DT JJ JJ NN) (PP P NN)))"] * 2
     trees += ["(S (NP DT JJ NN NN) (VP V (NP DT NN (PP P NN))))", "(S (NP DT NN) (VP V DT NN))"]
-    (tmp_path / "trees.mrg").write_text("\n".join(trees) + "\n")
-    assert run("binarize", "trees.mrg", "-o", "train.mrg").code == 0
-    assert run("train", "train.mrg", "-o", "grammar.txt").code == 0
-    (tmp_path / "tags.txt").write_text("DT JJ NN V DT JJ NN P NN\n\nQQ DT\nDT NN V DT NN\n")
-    return tmp_path
+    (folder / "trees.mrg").write_text("\n".join(trees) + "\n")
+    assert run("binarize trees.mrg -o train.mrg").code == 0
+    assert run("train train.mrg -o grammar.txt").code == 0
+    (folder / "tags.txt").write_text("DT JJ NN V DT JJ NN P NN\n\nQQ DT\nDT NN V DT NN\n")
+    return folder

@@ -1,12 +1,11 @@
 """Lines of text in any encoding: decoded as a stream, split at newlines alone, errors with their line."""
 
 import io
-import subprocess
 import tempfile
 from pathlib import Path
 
 import pytest
-from children import LIMIT
+from children import finished
 from commandline import Command
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -15,10 +14,9 @@ from mbrparse.io.errors import FileError
 from mbrparse.io.files import read_lines
 
 TREES = "(S (NN café) x)\n(S (NN 東京) y)\r\n(S a\u2028b \x85)\n\n(S \u0a0a c\rd)"
-ENCODINGS = ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-be"]
-ENCODINGS += ["utf-7", "gb18030"]
+UNICODE = ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-be"]
+ENCODINGS = [*UNICODE, "utf-7", "gb18030"]
 BYTES = [b"a", b"\n", b"\r", b"\xe6\x9d\xb1", b"\xc3", b"\xa9", b"\xff", b"\xf0"]
-GRAMMAR = "mbrparse-grammar 1\nterminals words\nstart S 1 -\nrules 1\n1 - S -> 'é' 'x'\nend\n"
 # Bytes read at a time are fewer than this.
 PADDING = 2**17
 
@@ -109,24 +107,17 @@ def test_what_is_no_text_encoding(encoding: str, data: bytes) -> None:
     assert str(error) == f"there is no encoding {encoding!r}; e.g. --encoding latin-1"
 
 
-@pytest.mark.parametrize(
-    "words", [["binarize"], ["debinarize"], ["split", "--test-last", "2", "--test-output", "-"]]
-)
-def test_commands_read_utf_16(words: list[str], command: Command) -> None:
+@pytest.mark.parametrize("line", ["binarize", "debinarize", "split --test-last 2 --test-output -"])
+def test_commands_read_utf_16(line: str, command: Command) -> None:
     text = "(S (NN café) x)\n(S (NN 東京) y)\n"
-    done = command(words[0], "-", *words[1:], "--encoding", "utf-16", stdin=text.encode("utf-16"))
-    assert (done.code, done.out) == (0, text)
+    assert command(f"{line} - --encoding utf-16", stdin=text.encode("utf-16")).output == text
 
 
-def test_a_kind_of_file_in_no_other_encoding(command: Command, tmp_path: Path) -> None:
+def test_a_kind_of_file_in_no_other_encoding(command: Command, folder: Path) -> None:
     """Grammars are in UTF-8: no option reads another encoding, so that none is named."""
-    path, text = tmp_path / "grammar", GRAMMAR.encode("latin-1")
-    path.write_bytes(text)
-    assert command("grammar", "info", path).error == (
-        f"{path}:5: bytes that are not utf-8; convert it: iconv -f latin1 -t utf-8"
-    )
-    converted = subprocess.run(
-        ["iconv", "-f", "latin1", "-t", "utf-8"], input=text, capture_output=True, check=True, timeout=LIMIT
-    )
-    path.write_bytes(converted.stdout)
-    assert command("grammar", "info", path).code == 0
+    text = "mbrparse-grammar 1\nterminals words\nstart S 1 -\nrules 1\n1 - S -> 'é' 'x'\nend\n"
+    (folder / "grammar").write_text(text, "latin-1")
+    error = command("grammar info grammar").error
+    assert error == "grammar:5: bytes that are not utf-8; convert it: iconv -f latin1 -t utf-8"
+    converted = finished("bash", "-c", f"{error.rpartition(': ')[2]} < grammar > converted")
+    assert (converted.returncode, command("grammar info converted").code) == (0, 0)

@@ -1,122 +1,71 @@
-"""``mbrparse binarize`` and ``mbrparse debinarize``."""
+"""``mbrparse binarize`` and ``mbrparse debinarize``; options are compared with the library's in treebank/."""
 
 from pathlib import Path
 
 import pytest
 from commandline import Command
 
-TREES = """\
-( (S (NP-SBJ (DT the) (JJ old) (NN dog)) (VP (VBZ barks) (ADVP-MNR (RB loudly)))) )
-(())
-(FRAG (NP (NN dog)))
-(S (NP (-NONE- *)))
-(S (VP (VB go) (NP (NN home))))
-"""
-
-
-@pytest.mark.parametrize(
-    ("options", "expected"),
-    [
-        (
-            [],
-            [
-                "(S (NP (DT the) (NP_Cont (JJ old) (NN dog))) (VP (VBZ barks) (RB loudly)))",
-                "(S (VB go) (NN home))",
-            ],
-        ),
-        (
-            ["--direction", "left", "--functions", "keep", "--unary", "bottom"],
-            [
-                "(S (NP-SBJ (NP-SBJ_Cont (DT the) (JJ old)) (NN dog)) (VP (VBZ barks) (RB loudly)))",
-                "(VP (VB go) (NN home))",
-            ],
-        ),
-        (
-            ["--hmarkov", "1", "--vmarkov", "2", "--unary", "join"],
-            [
-                "(S (NP^S (DT the) (NP_Cont>JJ^S (JJ old) (NN dog))) (VP^S (VBZ barks) (RB loudly)))",
-                "(S+VP (VB go) (NN home))",
-            ],
-        ),
-        (
-            ["--hmarkov", "inf", "--max-length", "2"],
-            ["(S (VB go) (NN home))"],
-        ),
-    ],
-    ids=" ".join,
-)
-def test_options(options: list[str], expected: list[str], command: Command) -> None:
-    outcome = command("binarize", "-", *options, stdin=TREES)
-    assert outcome.code == 0
-    assert outcome.out.splitlines() == expected
+SIMAAN = ["--head-rules", "collins", "--annotate", "parent,head-tag", "--subcat"]
 
 
 def test_account(command: Command) -> None:
-    outcome = command("binarize", "-", "--max-length", "2", stdin=TREES)
+    trees = "(S (A a) (B b) (C c))\n(())\n(FRAG (NP (NN dog)))\n(S (NP (-NONE- *)))\n(S (VB go) (NN home))\n"
+    outcome = command("binarize - --max-length 2", stdin=trees)
+    assert outcome.output == "(S (VB go) (NN home))\n"
     assert outcome.err == (
         "mbrparse: read 4 trees, kept 1, dropped 3 (longer than 2: 1, single terminal: 1, empty: 1)\n"
     )
 
 
-def test_malformed_trees_are_skipped_on_demand(command: Command, tmp_path: Path) -> None:
-    (tmp_path / "bad.mrg").write_text("(S x y)\n(S (A x y)\n(S y z)\n(S))\n")
-    (tmp_path / "good.mrg").write_text("(S a b)\n")
-    outcome = command("binarize", tmp_path / "bad.mrg", tmp_path / "good.mrg", "--on-error", "skip")
-    assert (outcome.code, outcome.out) == (0, "(S x y)\n(S y z)\n(S a b)\n")
+def test_malformed_trees_are_skipped_on_demand(command: Command) -> None:
+    Path("bad.mrg").write_text("(S x y)\n(S (A x y)\n(S y z)\n(S))\n")
+    Path("good.mrg").write_text("(S a b)\n")
+    outcome = command("binarize bad.mrg good.mrg --on-error skip")
+    assert outcome.output == "(S x y)\n(S y z)\n(S a b)\n"
     assert outcome.err.startswith(
-        f"mbrparse: read 5 trees, kept 3, dropped 2 (malformed: 2); first: {tmp_path}/bad.mrg:2: unbalanced"
+        "mbrparse: read 5 trees, kept 3, dropped 2 (malformed: 2); first: bad.mrg:2: unbalanced"
     )
     assert outcome.err.count("\n") == 1
-    stopped = command("binarize", tmp_path / "bad.mrg", tmp_path / "good.mrg", "-o", tmp_path / "out")
-    assert stopped.error.startswith(f"{tmp_path}/bad.mrg:2: unbalanced brackets")
-    assert not (tmp_path / "out").exists()
+    assert command("binarize bad.mrg good.mrg -o out").error.startswith("bad.mrg:2: unbalanced brackets")
+    assert not Path("out").exists()
 
 
-def test_sections_of_the_journal(command: Command, tmp_path: Path) -> None:
+def test_sections_of_the_journal(command: Command) -> None:
     for section in ("02", "23"):
-        path = tmp_path / section / f"wsj_{section}00.mrg"
+        path = Path(section, f"wsj_{section}00.mrg")
         path.parent.mkdir()
         path.write_text(f"( (S {section} x) )\n")
-    assert command("binarize", f"wsj:{tmp_path}", "--sections", "02-03").error.endswith(
-        "section 03 holds no .mrg file"
+    assert command("binarize wsj:. --sections 02-03").error.endswith("section 03 holds no .mrg file")
+    assert command("binarize wsj:. --sections 23").output == "(S 23 x)\n"
+
+
+def test_head_rules_of_a_file(command: Command) -> None:
+    trees = "(S (NP (PRP he)) (VP (VBD saw) (NP (DT the) (NN dog)) (NP (NN today))) (. .))\n"
+    Path("my.headrules").write_text("% mine\ns right-to-left np\nvp left-to-right np\n")
+    assert command("binarize - --head-rules my.headrules", stdin=trees).output == (
+        "(S (S_Cont (PRP he) (VP (VBD saw) (VP_Cont (NP (DT the) (NN dog)) (NN today)))) (. .))\n"
     )
-    assert command("binarize", f"wsj:{tmp_path}", "--sections", "23").out == "(S 23 x)\n"
-    outcome = command("binarize", tmp_path, "--sections", "23")
-    assert (outcome.code, outcome.out) == (2, "")
-    assert "--sections goes with wsj:DIR." in outcome.err
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (["--hmarkov", "-1"], "'-1' is neither 0, 1, 2, ... nor inf"),
-        (["--hmarkov", "²"], "--hmarkov"),
-        (["--vmarkov", "0"], "0 is not in the range x>=1"),
-        (["--max-length", "0"], "0 is not in the range x>=1"),
-    ],
-    ids=str,
-)
-def test_impossible_numbers(options: list[str], message: str, command: Command) -> None:
-    outcome = command("binarize", "-", *options, stdin=TREES)
-    assert (outcome.code, outcome.out) == (2, "")
-    assert message in outcome.err
+    Path("my.headrules").write_text("S LEFT VP\nNP UP NN\n")
+    error = command("binarize - --head-rules my.headrules -o out", stdin=trees).error
+    assert error.startswith("my.headrules:2: no direction 'UP'")
+    assert not Path("out").exists()
 
 
 def test_debinarize_a_parsers_output(command: Command) -> None:
     text = "(S_Cont x (NP_Cont y z))\n(())\n\n(S+VP^X x (VP_Cont>NP y z))\n"
-    outcome = command("debinarize", "-", stdin=text)
-    assert (outcome.code, outcome.err) == (0, "")
-    assert outcome.out == "(S x y z)\n(())\n(())\n(S (VP x y z))\n"
+    outcome = command("debinarize -", stdin=text)
+    assert (outcome.output, outcome.err) == ("(S x y z)\n(())\n(())\n(S (VP x y z))\n", "")
 
 
-def test_there_and_back(command: Command) -> None:
-    for options in (
-        [],
-        ["--unary", "join", "--functions", "keep", "--direction", "left", "--hmarkov", "inf"],
-    ):
-        binarized = command("binarize", "embedded:flights", *options)
-        assert binarized.code == 0
-        again = command("debinarize", "-", stdin=binarized.out)
-        assert command("binarize", "-", *options, stdin=again.out).out == binarized.out
-        assert "_Cont" in binarized.out
-        assert "_Cont" not in again.out
+@pytest.mark.parametrize("unary", ["top", "bottom", "join", "keep"])
+@pytest.mark.parametrize(
+    "how", [[], SIMAAN[:2], SIMAAN, ["--direction", "left", "--hmarkov", "inf"]], ids=" ".join
+)
+def test_there_and_back(how: list[str], unary: str, command: Command) -> None:
+    binarized = command("binarize embedded:flights --unary", unary, *how).output
+    again = command("debinarize -", stdin=binarized).output
+    plain = command("binarize embedded:flights --unary", unary).output
+    assert command("binarize - --unary", unary, stdin=again).output == plain
+    assert "_Cont" in binarized
+    assert not set("^@&>") & set(again)
+    assert "_Cont" not in again

@@ -1,4 +1,4 @@
-"""``mbrparse parse --posteriors``: round trips, inputs that do not belong to the file, and wrong usage."""
+"""``mbrparse parse --posteriors``: round trips, and inputs that do not belong to the file."""
 
 import json
 from pathlib import Path
@@ -8,79 +8,59 @@ import numpy as np
 import pytest
 from commandline import Command
 
-from mbrparse.decode.base.objectives import OBJECTIVES, Kind
-
-BOTH = [f"--objective={name}" for name in ("labelled-recall", "bracketed-recall")]
+TEXT = "the dog barks\ndogs bark\n"
 
 
-@pytest.fixture
-def given(tmp_path: Path) -> Path:
+@pytest.fixture(autouse=True)
+def given(folder: Path) -> None:
     """Posteriors of "the dog barks" and "dogs bark"."""
     np.savez(
-        tmp_path / "given.npz",
-        lengths=[3, 2],
-        labels=["S", "NP", "DT", "NN"],
-        sentence=[0, 0, 0, 0, 1],
-        start=[0, 0, 0, 1, 0],
-        end=[3, 2, 1, 2, 2],
-        label=[0, 1, 2, 3, 0],
-        g=[1.0, 0.75, 1.0, 0.5, 0.5],
-    )
-    return tmp_path / "given.npz"
-
-
-def details(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text().splitlines()]
-
-
-def test_posteriors_of_our_charts_give_the_trees_of_our_parser(command: Command, tmp_path: Path) -> None:
-    binarized, train, test, grammar = (tmp_path / name for name in ("flights", "train", "test", "grammar"))
-    command("binarize", "embedded:flights", "-o", binarized)
-    command(
-        "split", binarized, "--test-fraction", "0.1", "--train-output", train, "--test-output", test
+        folder / "given.npz", lengths=[3, 2], labels=["S", "NP", "DT", "NN"], sentence=[0, 0, 0, 0, 1],
+        start=[0, 0, 0, 1, 0], end=[3, 2, 1, 2, 2], label=[0, 1, 2, 3, 0], g=[1.0, 0.75, 1.0, 0.5, 0.5],
     )  # fmt: skip
-    command("train", train, "-o", grammar)
-    writing = f"--write-posteriors={tmp_path}/charts.npz"
-    for sources, name in (
-        ((f"--grammar={grammar}", writing), "ours"),
-        ((f"--posteriors={tmp_path}/charts.npz",), "given"),
+
+
+def details(name: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in Path(name).read_text().splitlines()]
+
+
+def test_posteriors_of_our_charts_give_the_trees_of_our_parser(command: Command) -> None:
+    names = ("labelled-recall", "bracketed-recall")
+    command("binarize embedded:flights -o flights")
+    command("split flights --test-fraction 0.1 --train-output train --test-output test")
+    command("train train -o grammar")
+    for source, name, reason in (
+        ("--grammar grammar --write-posteriors charts.npz", "ours", "no parse"),
+        ("--posteriors charts.npz", "theirs", "no posteriors"),
     ):
-        outcome = command(
-            "parse", *sources, test, *BOTH, "-o", tmp_path / f"{name}-{{objective}}",
-            "--details", tmp_path / f"{name}.jsonl",
-        )  # fmt: skip
-        assert outcome.code == 0
-        reason = "no parse" if name == "ours" else "no posteriors"
-        assert outcome.err.endswith(f"mbrparse: 149 sentences, 2 fell back ({reason}: 2)\n")
-    for objective in ("labelled-recall", "bracketed-recall"):
-        lines = (tmp_path / f"ours-{objective}").read_text()
-        assert lines == (tmp_path / f"given-{objective}").read_text()
-        assert lines.count("\n") == 149
-    for our_row, their_row in zip(
-        details(tmp_path / "ours.jsonl"), details(tmp_path / "given.jsonl"), strict=True
-    ):
+        chosen = [f"--objective={objective}" for objective in names]
+        done = command(f"parse {source} test -o {name}-{{objective}} --details {name}", *chosen)
+        assert done.code == 0
+        assert done.err.endswith(f"mbrparse: 149 sentences, 2 fell back ({reason}: 2)\n")
+    for objective in names:
+        assert Path(f"ours-{objective}").read_text() == Path(f"theirs-{objective}").read_text()
+        assert Path(f"ours-{objective}").read_text().count("\n") == 149
+    for our_row, their_row in zip(details("ours"), details("theirs"), strict=True):
         assert their_row["log_probability"] is None
         for objective, tree in their_row["trees"].items():
             ours = our_row["trees"][objective]
-            if ours is None:
-                assert tree is None
-            else:
+            assert (ours is None) == (tree is None)
+            if tree is not None:
                 assert (ours.pop("posterior") >= 0, tree.pop("posterior")) == (True, None)
                 for our_node, node in zip(ours.pop("nodes"), tree.pop("nodes"), strict=True):
-                    assert our_node[:3] == node[:3]
-                    assert our_node[3] == pytest.approx(node[3], rel=1e-9)
+                    assert our_node == [*node[:3], pytest.approx(node[3], rel=1e-9)]
                 assert tree == pytest.approx(ours, rel=1e-9)
 
 
-def test_trees_keep_their_tags_and_tokens_get_some(command: Command, given: Path) -> None:
-    outcome = command("parse", "--posteriors", given, stdin="the dog barks\ndogs bark\n")
-    assert (outcome.code, outcome.out) == (0, "(S (NP (DT the) (NN dog)) barks)\n(S dogs bark)\n")
+def test_trees_keep_their_tags_and_tokens_get_some(command: Command) -> None:
+    outcome = command("parse --posteriors given.npz", stdin=TEXT)
+    assert outcome.output == "(S (NP (DT the) (NN dog)) barks)\n(S dogs bark)\n"
     assert outcome.err.endswith("mbrparse: 2 sentences, 0 fell back\n")
     trees = "(X (A the) (B (-NONE- *) (C dog)) (D barks))\n(X dogs bark)\n"
-    outcome = command("parse", "--posteriors", given, stdin=trees)
-    assert outcome.out == "(S (NP (A the) (C dog)) (D barks))\n(S dogs bark)\n"
-    outcome = command("parse", "--posteriors", given, "--input", "tokens", stdin="a ( c\n(d) e\n")
-    assert outcome.out == "(S (NP (DT a) (NN -LRB-)) c)\n(S -LRB-d-RRB- e)\n"
+    outcome = command("parse --posteriors given.npz", stdin=trees)
+    assert outcome.output == "(S (NP (A the) (C dog)) (D barks))\n(S dogs bark)\n"
+    outcome = command("parse --posteriors given.npz --input tokens", stdin="a ( c\n(d) e\n")
+    assert outcome.output == "(S (NP (DT a) (NN -LRB-)) c)\n(S -LRB-d-RRB- e)\n"
 
 
 @pytest.mark.parametrize(
@@ -93,86 +73,41 @@ def test_trees_keep_their_tags_and_tokens_get_some(command: Command, given: Path
         ("", "no sentences in the input"),
     ],
 )
-def test_sentences_of_another_input(command: Command, given: Path, stdin: str, message: str) -> None:
-    target = given.parent / "out.mrg"
-    outcome = command("parse", "--posteriors", given, "-o", target, stdin=stdin)
-    assert message in outcome.error
-    assert outcome.error.startswith(f"{given}: " if stdin else "<stdin>: ")
-    assert not target.exists()
+def test_sentences_of_another_input(command: Command, stdin: str, message: str) -> None:
+    error = command("parse --posteriors given.npz -o out", stdin=stdin).error
+    assert message in error
+    assert error.startswith("given.npz: " if stdin else "<stdin>: ")
+    assert not Path("out").exists()
 
 
-def test_files_that_are_not_there_or_wrong(command: Command, given: Path) -> None:
-    outcome = command("parse", "--posteriors", given.parent / "none.npz", stdin="x\n")
-    assert outcome.error == f"{given.parent}/none.npz: no such file"
-    np.savez(given, **{**np.load(given), "g": [1.0, 0.75, 1.0, 0.5, 1.5]})
-    outcome = command("parse", "--posteriors", given, stdin="the dog barks\ndogs bark\n")
-    assert "sentence 2: span (0, 2) 'S' has g 1.5, above one" in outcome.error
+def test_files_that_are_not_there_or_wrong(command: Command) -> None:
+    assert command("parse --posteriors none.npz", stdin="x\n").error == "none.npz: no such file"
+    np.savez("wrong.npz", **{**np.load("given.npz"), "g": [1.0, 0.75, 1.0, 0.5, 1.5]})
+    error = command("parse --posteriors wrong.npz", stdin=TEXT).error
+    assert "sentence 2: span (0, 2) 'S' has g 1.5, above one" in error
+    np.savez("more.npz", **np.load("given.npz"), epoch=3)
+    noted = command("parse --posteriors more.npz", stdin=TEXT)
+    assert (noted.code, "mbrparse: more.npz: ignored the arrays 'epoch'\n" in noted.err) == (0, True)
 
 
-def test_arrays_without_meaning_are_noted(command: Command, given: Path) -> None:
-    np.savez(given, **np.load(given), epoch=3)
-    outcome = command("parse", "--posteriors", given, stdin="the dog barks\ndogs bark\n")
-    assert outcome.code == 0
-    assert f"mbrparse: {given}: ignored the arrays 'epoch'\n" in outcome.err
+def test_posteriors_from_standard_input(command: Command) -> None:
+    Path("text").write_text(TEXT)
+    outcome = command("parse text --posteriors -", stdin=Path("given.npz").read_bytes())
+    assert outcome.output.count("\n") == 2
 
 
-def test_posteriors_from_standard_input(command: Command, given: Path) -> None:
-    (given.parent / "in.txt").write_text("the dog barks\ndogs bark\n")
-    outcome = command("parse", given.parent / "in.txt", "--posteriors", "-", stdin=given.read_bytes())
-    assert (outcome.code, outcome.out.count("\n")) == (0, 2)
-    outcome = command("parse", "--posteriors", "-", stdin=given.read_bytes())
-    assert outcome.code == 2
-    assert "both be standard input" in outcome.err
-
-
-GRAMMAR_OBJECTIVES = [row.name for row in OBJECTIVES.values() if row.kind in (Kind.DERIVATION, Kind.FOREST)]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "text"),
-    [
-        (["--grammar", "g.txt"], "give one of them"),
-        (["--precision", "single"], "--precision needs --grammar"),
-        (["--jobs", "2"], "--jobs needs --grammar"),
-        (["--engine", "best-first"], "--engine needs --grammar"),
-        (["--beta-threshold", "0.5"], "--beta-threshold needs --grammar"),
-        *((["--objective", name], f"--objective {name} needs --grammar") for name in GRAMMAR_OBJECTIVES),
-        ([*BOTH], "{objective}"),
-        (["--labels", "none"], "--labels none needs"),
-    ],
-)
-def test_wrong_usage(command: Command, given: Path, arguments: list[str], text: str) -> None:
-    outcome = command("parse", "--posteriors", given, *arguments, stdin="the dog barks\ndogs bark\n")
-    assert (outcome.code, outcome.out) == (2, "")
-    assert text in outcome.err
-
-
-def test_neither_grammar_nor_posteriors(command: Command) -> None:
-    outcome = command("parse", stdin="x\n")
-    assert (outcome.code, outcome.out) == (2, "")
-    assert "Missing option '-g' / '--grammar' (or '--posteriors')" in outcome.err
-
-
-def test_what_write_posteriors_cannot_say(command: Command, tmp_path: Path) -> None:
-    grammar, unary = tmp_path / "grammar", tmp_path / "unary"
+def test_what_write_posteriors_cannot_say(command: Command) -> None:
     head = "mbrparse-grammar 1\nterminals tags\nstart S 1 -\n"
-    grammar.write_text(f"{head}rules 1\n1 - S -> 'x' 'x'\nend\n")
-    unary.write_text(f"{head}rules 2\n1 - S -> A\n1 - A -> 'x' 'x'\nend\n")
-    out = tmp_path / "out.npz"
-    refused = command("parse", "-g", unary, "--write-posteriors", out, stdin="x x\n")
-    assert (refused.code, refused.out) == (1, "")
-    assert "a grammar with unary rules expects some labels more than once" in refused.err
-    assert command("parse", "-g", grammar, "--write-posteriors", "-", stdin="x x\n").code == 2
-    symbols = ("--items", "symbol", "--write-posteriors", out)
-    assert command("parse", "-g", grammar, *symbols, stdin="x x\n").code == 2
-    missing = tmp_path / "nowhere" / "out.npz"
-    failed = command("parse", "-g", grammar, "--write-posteriors", missing, stdin="x x\n")
-    assert failed.code == 1
-    assert "cannot be written" in failed.err
-    assert not out.exists()
+    Path("grammar").write_text(f"{head}rules 1\n1 - S -> 'x' 'x'\nend\n")
+    Path("unary").write_text(f"{head}rules 2\n1 - S -> A\n1 - A -> 'x' 'x'\nend\n")
+    for line, message in (
+        ("-g unary --write-posteriors out", "a grammar with unary rules expects some labels more than once"),
+        ("-g grammar --write-posteriors nowhere/out", "cannot be written"),
+    ):
+        assert message in command(f"parse {line}", stdin="x x\n").error
+    assert not Path("out").exists()
     # Of sentences without a parse nothing is known.
-    done = command("parse", "-g", grammar, "--write-posteriors", out, "--jobs", "2", stdin="x x\n\ny\n")
-    assert done.code == 0
-    with np.load(out) as arrays:
+    assert command("parse -g grammar --write-posteriors out --jobs 2", stdin="x x\n\ny\n").code == 0
+    with np.load("out") as arrays:
         assert arrays["lengths"].tolist() == [2, 0, 1]
         assert set(arrays["sentence"].tolist()) == {0}

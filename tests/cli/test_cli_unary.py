@@ -24,46 +24,45 @@ rules 3
 end
 """
 
+# A handful of trees says nothing of unknown words.
+of_both_kinds = pytest.mark.parametrize(
+    "grammar", ["--terminals tags", "--terminals words --unknown none"], indirect=True
+)
+
 
 @pytest.fixture
-def trees(tmp_path: Path) -> Path:
-    path = tmp_path / "trees.mrg"
-    path.write_text(TREES)
-    return path
+def grammar(command: Command, folder: Path, request: pytest.FixtureRequest) -> str:
+    """How ``g`` was counted from ``trees``, with the statistics ``s``."""
+    how: str = request.param
+    (folder / "trees").write_text(TREES)
+    assert command(f"train trees {how} -o g --statistics s").code == 0
+    return how
 
 
-# A handful of trees says nothing of unknown words.
-TERMINALS = {"tags": ["--terminals", "tags"], "words": ["--terminals", "words", "--unknown", "none"]}
-
-
-@pytest.mark.parametrize("kind", ["tags", "words"])
-def test_trees_with_unary_nodes_there_and_back(command: Command, trees: Path, kind: str) -> None:
+@of_both_kinds
+@pytest.mark.usefixtures("grammar")
+def test_trees_with_unary_nodes_there_and_back(command: Command) -> None:
     """The most probable derivations are the trees that the grammar was counted from, chains and all."""
-    grammar = trees.with_name("grammar.txt")
-    assert command("train", trees, *TERMINALS[kind], "-o", grammar).code == 0
-    assert "  unary                6\n" in command("grammar", "info", grammar).out
-    details = trees.with_name("details.jsonl")
-    arguments = ("parse", "-g", grammar, trees, "--objective", "labelled-tree")
-    assert command(*arguments, "--details", details).out == TREES
-    rows = [json.loads(line) for line in details.read_text().splitlines()]
+    assert "  unary                6\n" in command("grammar info g").out
+    parse = "parse -g g trees --objective labelled-tree"
+    assert command(f"{parse} --details details").output == TREES
+    rows = [json.loads(line) for line in Path("details").read_text().splitlines()]
     for row, line in zip(rows, TREES.splitlines(), strict=True):
         found = row["trees"]["labelled-tree"]
         # Each sentence has this one parse.
         assert found["posterior"] == pytest.approx(1.0)
         constituents = line.count("(") - row["length"]
-        assert found["constituents"] == pytest.approx(constituents)
-        assert found["expected_labelled"] == pytest.approx(constituents)
-        assert found["expected_bracketed"] == pytest.approx(constituents)
+        for name in ("constituents", "expected_labelled", "expected_bracketed"):
+            assert found[name] == pytest.approx(constituents)
         assert found["expected_labelled_recall"] == pytest.approx(1.0)
-    assert command(*arguments, "--jobs", 2, "--precision", "single").out == TREES
+    assert command(f"{parse} --jobs 2 --precision single").output == TREES
 
 
+@of_both_kinds
 @pytest.mark.parametrize("objective", ["labelled-recall", "bracketed-recall"])
-@pytest.mark.parametrize("kind", ["tags", "words"])
-def test_free_trees_are_binary(command: Command, trees: Path, kind: str, objective: str) -> None:
-    grammar = trees.with_name("grammar.txt")
-    command("train", trees, *TERMINALS[kind], "-o", grammar)
-    assert command("parse", "-g", grammar, trees, "--objective", objective).out == (
+@pytest.mark.usefixtures("grammar")
+def test_free_trees_are_binary(command: Command, objective: str) -> None:
+    assert command(f"parse -g g trees --objective {objective}").output == (
         "(S (PRP he) (VBD slept))\n"
         "(S (NP (DT the) (NN dog)) (VP (VBD saw) (PRP it)))\n"
         "(S (VB go))\n"
@@ -71,69 +70,48 @@ def test_free_trees_are_binary(command: Command, trees: Path, kind: str, objecti
     )
 
 
-def test_what_is_expected_under_a_cycle(command: Command, tmp_path: Path) -> None:
+@of_both_kinds
+def test_sampled_trees_can_be_trained_on(command: Command, grammar: str) -> None:
+    assert command("sample g -n 200 --seed 1 -o sample").code == 0
+    assert command(f"train sample {grammar} -o again").code == 0
+
+    def rules(path: str) -> set[str]:
+        return {line.split(" ", 2)[2] for line in Path(path).read_text().splitlines() if " -> " in line}
+
+    assert rules("again") == rules("g")
+
+
+@of_both_kinds
+@pytest.mark.usefixtures("grammar")
+def test_what_takes_no_unary_rules_says_so(command: Command) -> None:
+    for line, message in (
+        (
+            "parse -g g --engine best-first --statistics s trees",
+            "best-first search takes no grammar with unary rules",
+        ),
+        (
+            "experiment figures-of-merit trees --grammar g --min-length 1 --test-fraction 0.5 -o build",
+            "best-first search takes no grammar with unary rules",
+        ),
+        (
+            "train trees --method inside-outside --init g --iterations 1",
+            "inside-outside training takes no initial grammar with unary rules",
+        ),
+    ):
+        assert message in command(line).last_error
+
+
+def test_what_is_expected_under_a_cycle(command: Command) -> None:
     """S -> S comes once on average, but the tree without it is the most probable one."""
-    grammar, details = tmp_path / "grammar.txt", tmp_path / "details.jsonl"
-    grammar.write_text(CYCLE)
-    outcome = command(
-        "parse", "-g", grammar, "--objective", "labelled-tree", "--details", details, stdin="x x\n"
-    )
-    assert outcome.out == "(S (X x) (X x))\n"
-    row = json.loads(details.read_text())
+    Path("g").write_text(CYCLE)
+    outcome = command("parse -g g --objective labelled-tree --details details", stdin="x x\n")
+    assert outcome.output == "(S (X x) (X x))\n"
+    row = json.loads(Path("details").read_text())
     assert math.exp(row["log_probability"]) == pytest.approx(1.0)
     tree = row["trees"]["labelled-tree"]
     assert tree["posterior"] == pytest.approx(0.5)
     assert tree["constituents"] == pytest.approx(2.0)
     assert tree["expected_labelled"] == tree["expected_bracketed"] == 1.0
-
-
-@pytest.mark.parametrize("kind", ["tags", "words"])
-def test_sampled_trees_can_be_trained_on(command: Command, trees: Path, kind: str) -> None:
-    grammar, sample = trees.with_name("grammar.txt"), trees.with_name("sample.mrg")
-    command("train", trees, *TERMINALS[kind], "-o", grammar)
-    assert command("sample", grammar, "-n", 200, "--seed", 1, "-o", sample).code == 0
-    again = trees.with_name("again.txt")
-    assert command("train", sample, *TERMINALS[kind], "-o", again).code == 0
-
-    def rules(path: Path) -> set[str]:
-        return {line.split(" ", 2)[2] for line in path.read_text().splitlines() if " -> " in line}
-
-    assert rules(again) == rules(grammar)
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ("parse", "-g", "bad.txt", "trees.mrg"),
-        ("grammar", "info", "bad.txt"),
-        ("sample", "bad.txt", "-n", "1"),
-        ("train", "trees.mrg", "--method", "inside-outside", "--init", "bad.txt"),
-    ],
-)
-def test_a_cycle_of_probability_one_is_one_line(
-    command: Command, trees: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...]
-) -> None:
-    monkeypatch.chdir(trees.parent)
-    Path("bad.txt").write_text(CYCLE.replace("0.5 - S -> S", "1 - S -> S").replace("0.5", "0"))
-    assert command(*arguments).error.startswith(
-        "bad.txt: the unary rules S -> S are a cycle of probability one"
-    )
-
-
-@pytest.mark.parametrize("kind", ["tags", "words"])
-def test_what_takes_no_unary_rules_says_so(
-    command: Command, trees: Path, monkeypatch: pytest.MonkeyPatch, kind: str
-) -> None:
-    monkeypatch.chdir(trees.parent)
-    trained = command("train", trees, *TERMINALS[kind], "-o", "g.txt", "--statistics", "s.txt")
-    assert trained.code == 0
-    for arguments in (
-        ("parse", "-g", "g.txt", "--engine", "best-first", "--statistics", "s.txt", "trees.mrg"),
-        ("experiment", "figures-of-merit", "trees.mrg", "--grammar", "g.txt", "--min-length", "1",
-         "--test-fraction", "0.5", "-o", "build"),
-    ):  # fmt: skip
-        outcome = command(*arguments)
-        assert outcome.code == 1
-        assert "best-first search takes no grammar with unary rules" in outcome.err
-    outcome = command("train", trees, "--method", "inside-outside", "--init", "g.txt", "--iterations", 1)
-    assert "inside-outside training takes no initial grammar with unary rules" in outcome.error
+    Path("bad").write_text(CYCLE.replace("0.5 - S -> S", "1 - S -> S").replace("0.5", "0"))
+    error = command("parse -g bad", stdin="x x\n").error
+    assert error.startswith("bad: the unary rules S -> S are a cycle of probability one")

@@ -1,54 +1,59 @@
-"""``--by length|label|confusions``, for the paper's criteria and EVALB's."""
+"""``--by length|label|confusions|depth|width|attachment``, and ``frames``: against their definitions."""
 
 import csv
 import json
+from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
+import naive_spans
+import naive_tables
 import pytest
 from commandline import Command
-from evaluation_cases import GOLD, PARSE, write
+from evaluation_cases import GOLD, ORIGINAL_GOLD, PARSE, bracketed_pairs, write
+from hypothesis import given
+from hypothesis import strategies as st
+
+import mbrparse as mp
 
 DATA = Path(__file__).parent.parent / "data" / "evalb"
 SAMPLE = ["--evalb", DATA / "sample.prm", DATA / "sample.gld", DATA / "sample.tst"]
+PAIRS = bracketed_pairs(["NN", "CC", "IN"], ["S", "NP", "PP", "VP", "NX", "<b>", '"'], longest=12, cuts=3)
 
 
 def read(text: str) -> list[dict[str, str]]:
     return list(csv.DictReader(text.splitlines()))
 
 
-def test_by_label(command: Command, tmp_path: Path) -> None:
+def test_by_label(command: Command) -> None:
     """The worked example of test_counts.py: S (0,5), A (0,2) right; B as A; two S_Cont missed."""
-    paths = write(tmp_path, gold=GOLD, viterbi=PARSE)
-    rows = read(command("evaluate", "--by", "label", "--format", "csv", *paths).out)
-    found = {row["label"]: [row[key] for key in ("gold", "guess", "matched")] for row in rows}
-    assert found == {
-        "S": ["3", "2", "2"],
-        "A": ["1", "2", "1"],
-        "S_Cont": ["2", "1", "0"],
-        "B": ["1", "1", "0"],
+    write(gold=GOLD, viterbi=PARSE)
+    rows = read(command("evaluate --by label --format csv gold.mrg viterbi.mrg").output)
+    assert {row["label"]: " ".join(row[key] for key in ("gold", "guess", "matched")) for row in rows} == {
+        "S": "3 2 2",
+        "A": "1 2 1",
+        "S_Cont": "2 1 0",
+        "B": "1 1 0",
     }
     assert (rows[0]["label"], rows[0]["precision"], rows[0]["f"]) == ("S", "1.0", "0.8")
-    rows = read(command("evaluate", "--by", "confusions", "--format", "csv", *paths).out)
+    rows = read(command("evaluate --by confusions --format csv gold.mrg viterbi.mrg").output)
     assert rows == [{"name": "viterbi", "gold": "B", "guess": "A", "count": "1"}]
 
 
 def test_by_label_of_evalb(command: Command) -> None:
     """Sums over labels are EVALB's totals; the sample's PRT-less labels are never equal to others."""
-    rows = read(command("evaluate", "--by", "label", "--format", "csv", *SAMPLE).out)
+    rows = read(command("evaluate --by label --format csv", *SAMPLE).output)
     assert [sum(int(row[key]) for row in rows) for key in ("matched", "gold", "guess")] == [86, 98, 95]
-    report = json.loads(command("evaluate", "--by", "label", "--format", "json", *SAMPLE).out)
+    report = json.loads(command("evaluate --by label --format json", *SAMPLE).output)
     assert set(report) == {"by_label", "confusions", "signature"}
     assert {"name": "sample", "gold": "A", "guess": "C", "count": 2} in report["confusions"]
     assert "|evalb:sample.prm|labels:yes|" in report["signature"]
 
 
-def test_equal_labels_of_evalb(command: Command, tmp_path: Path) -> None:
-    gold, test = write(tmp_path, gold="(S (ADVP (RB a)) (X (RB b)))\n", test="(S (PRT (RB a)) (Y (RB b)))\n")
-    done = command(
-        "evaluate", "--by", "label", "--format", "csv", "--evalb", DATA / "COLLINS.prm", gold, test
-    )
-    found = {row["label"]: (row["precision"], row["recall"]) for row in read(done.out)}
-    assert found == {
+def test_equal_labels_of_evalb(command: Command) -> None:
+    write(gold="(S (ADVP (RB a)) (X (RB b)))\n", test="(S (PRT (RB a)) (Y (RB b)))\n")
+    done = command("evaluate --by label --format csv --evalb COLLINS.prm gold.mrg test.mrg")
+    assert {row["label"]: (row["precision"], row["recall"]) for row in read(done.output)} == {
         "S": ("1.0", "1.0"),
         "ADVP": ("", "1.0"),
         "PRT": ("1.0", ""),
@@ -58,78 +63,128 @@ def test_equal_labels_of_evalb(command: Command, tmp_path: Path) -> None:
 
 
 def test_by_length(command: Command) -> None:
-    rows = read(command("evaluate", "--by", "length", "--format", "csv", *SAMPLE).out)
+    rows = read(command("evaluate --by length --format csv", *SAMPLE).output)
     assert [(row["length"], row["sentences"]) for row in rows] == [("1-10", "23"), ("41+", "1")]
     assert float(rows[0]["bracketing_recall"]) == pytest.approx(0.8125)
     assert float(rows[0]["coverage"]) == pytest.approx(16 / 23)
 
 
-@pytest.mark.parametrize("by", ["length", "label", "confusions"])
-@pytest.mark.parametrize("format", ["text", "markdown", "latex", "csv", "json"])
-def test_every_format(command: Command, tmp_path: Path, by: str, format: str) -> None:
-    paths = write(tmp_path, gold=GOLD, one=PARSE, two=GOLD)
-    done = command("evaluate", "--by", by, "--format", format, *paths)
-    assert done.code == 0
-    assert "criteria:labelled_tree" in (done.err if format == "csv" else done.out)
-
-
-def test_evalb_in_tables(command: Command) -> None:
-    report = json.loads(command("evaluate", "--format", "json", *SAMPLE).out)
-    [row] = report["rows"]
-    assert row["rates"] == pytest.approx(
-        {
-            "bracketing_recall": 86 / 98,
-            "bracketing_precision": 86 / 95,
-            "bracketing_f": 2 * 86 / (98 + 95),
-            "complete_match": 9 / 17,
-            "average_crossing": 1 / 17,
-            "no_crossing": 16 / 17,
-            "two_or_less_crossing": 1.0,
-            "tagging_accuracy": 106 / 108,
-        }
+def test_continuations_are_left_out(command: Command) -> None:
+    """A binarized gold's words have the lineages of the n-ary tree, and its PPs the mothers."""
+    write(
+        binarized="(VP (VB a) (VP_Cont (NP b c) (PP d e)))\n",
+        original="(VP (VB a) (NP b c) (PP d e))\n",
+        parse="(VP (VP_Cont (VB a) (NP b c)) (PP d e))\n",
     )
-    assert row["coverage"] == pytest.approx(17 / 24)
-    assert {key: row["counts"][key] for key in ("sentences", "error", "skipped", "words")} == {
-        "sentences": 24,
-        "error": 5,
-        "skipped": 2,
-        "words": 108,
-    }
-    text = command("evaluate", "--format", "text", *SAMPLE).out.splitlines()
-    assert text[1].split() == [
-        "sample",
-        "87.76",
-        "90.53",
-        "89.12",
-        "52.94",
-        "0.06",
-        "94.12",
-        "100.00",
-        "98.15",
-        "70.83",
-    ]
+    for form in ("binarized", "original"):
+        evaluate = f"evaluate --form {form} --format csv {form}.mrg parse.mrg"
+        words = command(f"{evaluate} --criteria leaf-ancestor").output
+        assert words.splitlines()[1].split(",")[1] == "1.0"
+        attached = command(f"{evaluate} --by attachment").output
+        assert attached.splitlines()[1] == "parse,PP,VP,1,1,1,1.0,1.0"
 
 
-def test_counts_of_evalb(command: Command, tmp_path: Path) -> None:
-    counts = tmp_path / "counts.csv"
-    literal = command("evaluate", "--per-sentence", counts, *SAMPLE)
-    assert literal.out == (DATA / "sample.rsl").read_text()
-    rows = read(counts.read_text())
-    assert [row["status"] for row in rows].count("1") == 5
-    assert rows[5] == {
-        "name": "sample",
-        "sentence": "6",
-        "gold_line": "6",
-        "parse_line": "6",
-        "status": "0",
-        "length": "4",
-        "parsed": "1",
-        "matched": "2",
-        "gold": "4",
-        "test": "3",
-        "crossing": "1",
-        "words": "4",
-        "correct_tags": "4",
+def test_coordination_and_attachment(command: Command) -> None:
+    gold_np, parse_np = "(NP (NP (D a) (N b)) (CC or) (NP (N c)))", "(NP (NP (D a) (N b)) (CC or) (N c))"
+    write(
+        gold=f"(S (CC and) {gold_np} (VP (V d) (NP (N e) (PP-LOC (P f) (N g)))))\n",
+        parse=f"(S (CC and) {parse_np} (VP (V d) (NP (N e)) (PP-TMP (P f) (N g))))\n",
+    )
+    Path("empty.prm").touch()
+    for how, attached in (("--form original", "0,0,0.0,0.0"), ("--evalb empty.prm", "1,0,1.0,0.0")):
+        done = command(f"evaluate {how} --by attachment --format csv gold.mrg parse.mrg")
+        assert done.output.splitlines()[1:] == [
+            f"parse,PP,NP,1,{attached}",
+            "parse,coordination,NP,1,1,0,1.0,0.0",
+        ]
+
+
+@given(pairs=st.lists(PAIRS, min_size=1, max_size=3))
+def test_tables_are_the_naive_ones(pairs: list[tuple[str, str | None]]) -> None:
+    found = mp.compare(
+        [mp.read_tree(gold) for gold, _ in pairs],
+        [mp.read_tree(parse) if parse else None for _, parse in pairs],
+        form="original",
+        frames=["depth", "width", "attachment", "label", "length"],
+        criteria=["leaf_ancestor", "tagging_accuracy"],
+    )
+    counts: dict[str, Counter[tuple[str, str]]] = {"depth": Counter(), "width": Counter(), "label": Counter()}
+    attached: Counter[tuple[str, str, str]] = Counter()
+    groups: dict[str, Callable[[naive_tables.Node], str]] = {
+        "depth": naive_tables.depth_group,
+        "width": naive_tables.width_group,
+        "label": lambda node: node.label,
     }
-    command("evaluate", "--per-sentence", tmp_path / "again.csv", "--format", "csv", *SAMPLE)
-    assert read((tmp_path / "again.csv").read_text()) == rows
+    words, alike, right = 0, 0.0, 0
+    for gold_text, parse_text in pairs:
+        correct = naive_spans.read(gold_text)
+        guess = naive_spans.read(parse_text) if parse_text else None
+        sides = naive_tables.nodes(correct), naive_tables.nodes(guess) if guess else []
+        attached.update(naive_tables.attachments(correct, guess))
+        for key, group in groups.items():
+            counts[key].update((group(node), "gold") for node in sides[0])
+            counts[key].update((group(node), "guess") for node in sides[1])
+            counts[key].update((group(node), "matched") for node, _ in naive_tables.matched(*sides))
+            counts[key].update((group(node), "right") for _, node in naive_tables.matched(*sides))
+        tags = naive_spans.tags(correct)
+        words += len(tags)
+        if guess:
+            right += sum(map(str.__eq__, tags, naive_spans.tags(guess)))
+            for place in range(len(tags)):
+                ways = naive_tables.lineage(correct, place), naive_tables.lineage(guess, place)
+                alike += naive_tables.similarity(*ways)
+    for key in groups:
+        table = found.frames[f"by_{key}"]
+        assert set(table[key]) == {name for name, _ in counts[key]}
+        for row in table.to_dict("records"):
+            gold, guessed, matched, exact = (
+                counts[key][row[key], column] for column in ("gold", "guess", "matched", "right")
+            )
+            assert [row["gold"], row["guess"], row["matched"]] == [gold, guessed, matched]
+            precision = exact / guessed if guessed else float("nan")
+            assert row["precision"] == pytest.approx(precision, nan_ok=True)
+    counted = {
+        (row["attachment"], row["label"], column): row[column]
+        for row in found.frames["by_attachment"].to_dict("records")
+        for column in ("gold", "found", "right")
+    }
+    assert {key: count for key, count in counted.items() if count} == +attached
+    rates = found.frame.loc["parses"]
+    assert rates["leaf_ancestor"] == pytest.approx(alike / words)
+    assert rates["tagging_accuracy"] == pytest.approx(right / words)
+
+
+def test_the_example_of_the_paper(command: Command) -> None:
+    """Sampson & Babarczy 2003, section 2: .917 .583 .583 .917 1 1 1, on the average .857."""
+    write(
+        gold="(S (N1 (a two) (N1 (a tax) (a revision)) (a bills)) (a were) (a passed) (a .))\n",
+        parse="(S (NP (a two) (a tax) (a revision) (a bills)) (a were) (a passed) (a .))\n",
+    )
+    evaluate = "evaluate --form original --criteria leaf-ancestor,tagging-accuracy --format json"
+    [row] = json.loads(command(f"{evaluate} gold.mrg parse.mrg").output)["rows"]
+    assert row["rates"]["leaf_ancestor"] == pytest.approx((2 * 5.5 / 6 + 2 * 3.5 / 6 + 3) / 7)
+    assert f"{row['rates']['leaf_ancestor']:.3f}" == "0.857"
+    assert row["rates"]["tagging_accuracy"] == 1
+    assert row["counts"]["lineages"] == pytest.approx(6)
+    assert row["counts"]["correct_tags"] == 7
+
+
+def test_frames_beside_the_table() -> None:
+    trees = [mp.read_tree(text) for text in ORIGINAL_GOLD.splitlines()]
+    found = mp.compare(trees, {"a": trees, "b": trees}, form="original", frames=["label"], resamples=50)
+    assert list(found.frames) == ["by_label", "confusions"]
+    assert found.summary.significance is not None
+    assert str(found) == str(mp.compare(trees, {"a": trees, "b": trees}, form="original", resamples=50))
+    with pytest.raises(mp.MbrparseError, match="breakdown by 'colour'"):
+        mp.compare(trees, trees, form="original", frames=["colour"])  # type: ignore[list-item]
+    with pytest.raises(mp.MbrparseError, match="goes by labels"):
+        mp.compare(trees, trees, profile="prpn", by="attachment")
+
+
+def test_criteria_by_name(command: Command) -> None:
+    write(gold=GOLD, one=PARSE)
+    evaluate = "evaluate gold.mrg one.mrg --criteria"
+    table = command(f"{evaluate} bracketed-f,labelled-f --format csv").output
+    assert table.splitlines()[0].startswith("name,bracketed_f,labelled_f,coverage,sentences")
+    assert "there are labelled_tree" in command(f"{evaluate} colour").error
+    assert "there are bracketing_recall" in command(f"{evaluate} leaf-ancestor --profile evalb").error

@@ -1,5 +1,6 @@
 """``compare``: trees in memory are compared as files are, and the result shows itself."""
 
+import re
 from collections.abc import Mapping, Sequence
 from io import StringIO
 from pathlib import Path
@@ -16,7 +17,7 @@ from mbrparse.evaluate.evalb.evalb_counts import EvalbCounts
 from mbrparse.evaluate.profiles.leaf_ancestor import LEAF_ANCESTOR
 from mbrparse.evaluate.tables.criteria import MORE
 from mbrparse.io.errors import MbrparseError
-from mbrparse.treebank.brackets import read_trees
+from mbrparse.treebank.brackets import read_tree, read_trees
 from mbrparse.treebank.tree import Tree
 
 DATA = Path(__file__).parent.parent / "data" / "evalb"
@@ -42,34 +43,35 @@ class Answers:
 @pytest.mark.parametrize(
     ("options", "arguments"),
     [
-        ((), {}),
-        (("--all", "--average", "sentence"), {"criteria": "all", "average": "sentence"}),
-        (("--crossing-reference", "binarized"), {"crossing_reference": "binarized"}),
-        (("--unaries", "--seed", 3), {"unaries": True, "seed": 3}),
-        (("--baseline", "two", "--resamples", 50), {"baseline": "two", "resamples": 50}),
-        (("--criterion", "labelled-tree"), {"criterion": "labelled_tree"}),
-        (("--significance",), {"significance": True}),
-        (("--by", "length"), {"by": "length"}),
-        (("--by", "label"), {"by": "label"}),
-        (("--by", "confusions"), {"by": "confusions"}),
+        ("", {}),
+        ("--all --average sentence", {"criteria": "all", "average": "sentence"}),
+        ("--crossing-reference binarized", {"crossing_reference": "binarized"}),
+        ("--unaries --seed 3", {"unaries": True, "seed": 3}),
+        ("--baseline two --resamples 50", {"baseline": "two", "resamples": 50}),
+        ("--criterion labelled-tree", {"criterion": "labelled_tree"}),
+        ("--significance", {"significance": True}),
+        *(
+            (f"--by {by}", {"by": by})
+            for by in ("length", "label", "confusions", "depth", "width", "attachment")
+        ),
     ],
 )
 @pytest.mark.parametrize("several", [False, True])
 def test_the_command_lines_table(
-    command: Command, tmp_path: Path, several: bool, options: tuple[Any, ...], arguments: dict[str, Any]
+    command: Command, several: bool, options: str, arguments: dict[str, Any]
 ) -> None:
     texts = {"two": PARSE, "one": GOLD, "other": PARSE} if several else {"two": PARSE}
-    gold, *files = write(tmp_path, memory=GOLD, **texts)
+    files = write(memory=GOLD, **texts)
     found = compare(trees(GOLD), {name: parses(text) for name, text in texts.items()}, **arguments)
     for form in ("text", "markdown", "latex", "csv", "json"):
-        printed = command("evaluate", *options, "--format", form, gold, *files).out
+        printed = command(f"evaluate {options} --format {form}", *files).output
         assert found.render(form).replace("gold:memory|", "gold:memory.mrg|") == printed
     assert f"{found}\n" == f"{found!r}\n" == found.render("text")
 
 
-def test_the_command_lines_table_of_original_trees(command: Command, tmp_path: Path) -> None:
-    gold, file = write(tmp_path, memory=ORIGINAL_GOLD, parses=ORIGINAL_GOLD)
-    printed = command("evaluate", "--form", "original", gold, file).out
+def test_the_command_lines_table_of_original_trees(command: Command) -> None:
+    write(memory=ORIGINAL_GOLD, parses=ORIGINAL_GOLD)
+    printed = command("evaluate --form original memory.mrg parses.mrg").output
     found = compare(trees(ORIGINAL_GOLD), trees(ORIGINAL_GOLD), form="original")
     assert f"{found}\n".replace("gold:memory|", "gold:memory.mrg|") == printed
 
@@ -77,16 +79,9 @@ def test_the_command_lines_table_of_original_trees(command: Command, tmp_path: P
 def test_original_forms_are_one_table_whatever_was_binarized() -> None:
     heard: list[str] = []
     gold = trees(ORIGINAL_GOLD)
-    binarized: dict[str, list[Tree | None]] = {
-        "binary": parses(GOLD),
-        "nary": parses(ORIGINAL_GOLD),
-        "parse": parses(PARSE),
-    }
-    original = {
-        "binary": parses(ORIGINAL_GOLD),
-        "nary": parses(ORIGINAL_GOLD),
-        "parse": parses("(S (A a b) c (A d e))\n(S (B x y) z)\n(())\n"),
-    }
+    unbinarized = parses("(S (A a b) c (A d e))\n(S (B x y) z)\n(())\n")
+    binarized = {"binary": parses(GOLD), "nary": parses(ORIGINAL_GOLD), "parse": parses(PARSE)}
+    original = {"binary": parses(ORIGINAL_GOLD), "nary": parses(ORIGINAL_GOLD), "parse": unbinarized}
     tables = [
         compare(one, several, form="original", criteria="all", resamples=0, log=heard.append)
         for one in (gold, trees(GOLD))
@@ -105,21 +100,22 @@ def test_original_forms_are_one_table_whatever_was_binarized() -> None:
     assert len(heard) == 4
 
 
-def test_evalbs_table(command: Command, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    gold, one, two = write(tmp_path, memory=WORDS, one=OTHERS, two=WORDS)
+def test_evalbs_table(command: Command, capsys: pytest.CaptureFixture[str]) -> None:
+    files = write(memory=WORDS, one=OTHERS, two=WORDS)
     prm = DATA / "sample.prm"
-    done = command("evaluate", "--evalb", prm, gold, one, two)
+    done = command("evaluate --evalb", prm, *files)
     found = compare(trees(WORDS), {"one": parses(OTHERS), "two": parses(WORDS)}, evalb=prm)
-    assert f"{found}\n".replace("gold:memory", "gold:memory.mrg") == done.out
+    assert f"{found}\n".replace("gold:memory", "gold:memory.mrg") == done.output
     assert list(found.counts.columns) == list(EvalbCounts._fields)
     assert found.frame["coverage"].to_dict() == {"one": 0.5, "two": 1.0}
     capsys.readouterr()
-    wrong = trees("(S (NP (DT the) (NN cat)) (VB eats))\n" + WORDS[WORDS.index("\n") + 1 :])
+    first, second = trees(WORDS)
+    wrong = [read_tree("(S (NP (DT the) (NN cat)) (VB eats))"), second]
     heard: list[str] = []
-    compare(trees(WORDS), wrong, evalb=prm, log=heard.append)
+    compare([first, second], wrong, evalb=prm, log=heard.append)
     assert heard == ["1 : Words unmatch (dog|cat)"]
     assert capsys.readouterr() == ("", "")
-    compare(trees(WORDS), wrong, evalb=prm)
+    compare([first, second], wrong, evalb=prm)
     assert capsys.readouterr() == ("", heard[0] + "\n")
 
 
@@ -204,82 +200,67 @@ def test_a_breakdown_in_a_notebook() -> None:
     assert [cell.text for cell in page.iter() if cell.tag in ("th", "td")][5:7] == ["<b", 'i"']
 
 
-ONE = "(S a (S_Cont b c))\n"
+ONE = trees("(S a (S_Cont b c))\n")
+GOLDS, ORIGINALS = trees(GOLD), trees(ORIGINAL_GOLD)
+TOO_FEW = (
+    "mine, sentence 2: 2 parses, the last of them here, but the gold holds 3 trees: "
+    "that of the gold, sentence 3 has no parse"
+)
+OTHER_WORDS = "parses, sentence 1: not the sentence of the gold, sentence 1: terminal 2 is d, in the gold b"
 
-BAD: dict[str, tuple[Sequence[Any], Any, dict[str, Any], str]] = {
-    "no gold": ([], [], {}, "the gold: holds no trees"),
-    "no parsers": (trees(GOLD), {}, {}, "no parses to compare"),
-    "no parses": (trees(GOLD), {"mine": []}, {}, "mine: holds no trees"),
-    "a gap in the gold": (parses(PARSE), trees(GOLD), {}, "the gold, sentence 3: an empty tree in the gold"),
-    "too few": (
-        trees(GOLD),
-        {"mine": trees(GOLD)[:2]},
-        {},
-        "mine, sentence 2: 2 parses, the last of them here, but the gold holds 3 trees: that of the gold, "
-        "sentence 3 has no parse",
+#: Trees that cannot be compared: gold, parses and message.
+BAD_TREES: dict[str, tuple[Any, Any, str]] = {
+    "no gold": ([], [], "the gold: holds no trees"),
+    "no parsers": (GOLDS, {}, "no parses to compare"),
+    "no parses": (GOLDS, {"mine": []}, "mine: holds no trees"),
+    "a gap in the gold": (parses(PARSE), GOLDS, "the gold, sentence 3: an empty tree in the gold"),
+    "too few": (GOLDS, {"mine": GOLDS[:2]}, TOO_FEW),
+    "too many": (GOLDS, GOLDS + ONE, "parses, sentence 4: 4 parses, but the gold holds 3"),
+    "another sentence": (ONE, trees("(S a (S_Cont d c))\n"), OTHER_WORDS),
+    "an n-ary gold": (
+        ORIGINALS,
+        GOLDS,
+        "the gold, sentence 1: the gold is not binarized: 'S' has 3 children",
     ),
-    "too many": (trees(GOLD), trees(GOLD + ONE), {}, "parses, sentence 4: 4 parses, but the gold holds 3"),
-    "another sentence": (
-        trees(ONE),
-        trees(ONE.replace("b", "d")),
-        {},
-        "parses, sentence 1: not the sentence of the gold, sentence 1: terminal 2 is d, in the gold b",
-    ),
-    "an n-ary gold": (trees(ORIGINAL_GOLD), trees(GOLD), {}, "the gold, sentence 1: the gold is not binariz"),
-    "n-ary parses": (trees(GOLD), trees(ORIGINAL_GOLD), {}, "parses, sentence 1: the parses are in original"),
-    "a label": (trees(ONE), trees("(S a (^S b c))\n"), {}, "parses, sentence 1: label '^S' has no base"),
-    "no tree": (trees(GOLD), ["(S a b)"], {}, "parses, sentence 1: a str, not a Tree"),
-    "a gold of text": ("(S a b)", trees(GOLD), {}, "the gold, sentence 1: a str, not a Tree"),
-    "EVALB's end": (
-        trees(GOLD),
-        trees(GOLD),
+    "n-ary parses": (GOLDS, ORIGINALS, "parses, sentence 1: the parses are in original form ('S' has 3 "),
+    "a label": (ONE, trees("(S a (^S b c))\n"), "parses, sentence 1: label '^S' has no base"),
+    "no tree": (GOLDS, ["(S a b)"], "parses, sentence 1: a str, not a Tree"),
+    "a gold of text": ("(S a b)", GOLDS, "the gold, sentence 1: a str, not a Tree"),
+}
+
+#: Arguments without meaning, whatever the trees are.
+BAD_ARGUMENTS: list[tuple[dict[str, Any], str]] = [
+    (
         {"evalb": DATA / "sample.prm", "log": [].append},
         "parses, sentence 1: text outside of brackets in the gold",
     ),
-    "baseline": (
-        trees(GOLD),
-        trees(GOLD),
-        {"baseline": "x"},
-        "no parses are called 'x'; the baseline is one",
-    ),
-    "form": (trees(GOLD), trees(GOLD), {"form": "orig"}, "trees in form 'orig'"),
-    "unaries": (trees(GOLD), trees(GOLD), {"form": "original", "unaries": True}, "apply to binarized trees"),
-    "average": (trees(GOLD), trees(GOLD), {"average": "mean"}, "no average is called 'mean'"),
-    "by": (trees(GOLD), trees(GOLD), {"by": "labels"}, "no breakdown by 'labels'"),
-    "seed": (trees(GOLD), trees(GOLD), {"seed": -1}, "are not negative"),
-    "criterion": (trees(GOLD), trees(GOLD), {"criteria": ["recall"]}, "no criterion is called 'recall'"),
-    "criterion told": (
-        trees(GOLD),
-        trees(GOLD),
-        {"criterion": "f"},
-        "no criterion of this table is called 'f'",
-    ),
-    "criteria": (trees(GOLD), trees(GOLD), {"criteria": "most"}, "criteria are paper, all or a list"),
-    "no criteria": (trees(GOLD), trees(GOLD), {"criteria": []}, "no criteria to compare by"),
-    "criteria of words": (
-        trees(GOLD),
-        trees(GOLD),
-        {"profile": "prpn", "criteria": [LEAF_ANCESTOR]},
-        "are not among this profile's criteria",
-    ),
-    "labels that do not count": (
-        trees(GOLD),
-        trees(GOLD),
+    ({"baseline": "x"}, "no parses are called 'x'; the baseline is one"),
+    ({"form": "orig"}, "trees in form 'orig'"),
+    ({"form": "original", "unaries": True}, "apply to binarized trees"),
+    ({"average": "mean"}, "no average is called 'mean'"),
+    ({"by": "labels"}, "no breakdown by 'labels'"),
+    ({"seed": -1}, "are not negative"),
+    ({"criteria": ["recall"]}, "no criterion is called 'recall'"),
+    ({"criterion": "f"}, "no criterion of this table is called 'f'"),
+    ({"criteria": "most"}, "criteria are paper, all or a list"),
+    ({"criteria": []}, "no criteria to compare by"),
+    ({"profile": "prpn", "criteria": [LEAF_ANCESTOR]}, "are not among this profile's criteria"),
+    (
         {"profile": "prpn", "by": "confusions"},
         "by confusions goes by labels, which this profile does not compare; by one of length",
     ),
-    "form of EVALB": (
-        trees(GOLD),
-        trees(GOLD),
-        {"evalb": DATA / "sample.prm", "unaries": True},
-        "mean nothing with evalb",
-    ),
-}
+    ({"evalb": DATA / "sample.prm", "unaries": True}, "mean nothing with evalb"),
+]
 
 
-@pytest.mark.parametrize("case", BAD)
-def test_what_cannot_be_compared(case: str) -> None:
-    gold, guesses, arguments, message = BAD[case]
-    with pytest.raises(MbrparseError) as caught:
-        compare(gold, guesses, **arguments)
-    assert message in str(caught.value)
+@pytest.mark.parametrize("case", BAD_TREES)
+def test_trees_that_cannot_be_compared(case: str) -> None:
+    gold, guesses, message = BAD_TREES[case]
+    with pytest.raises(MbrparseError, match=re.escape(message)):
+        compare(gold, guesses)
+
+
+@pytest.mark.parametrize(("arguments", "message"), BAD_ARGUMENTS)
+def test_arguments_without_meaning(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(MbrparseError, match=re.escape(message)):
+        compare(GOLDS, GOLDS, **arguments)

@@ -5,6 +5,7 @@ A, B counts (3,5) too, and (0,3) crosses (2,5) alone, which is a continuation. S
 S_Cont(1,3), guess S(0,3) B(0,2), which crosses the continuation alone. Sentence 3 has no parse.
 """
 
+import math
 import tracemalloc
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,30 +13,29 @@ from typing import get_args
 
 import pandas as pd
 import pytest
+from commandline import Command
 from evaluation_cases import GOLD, ORIGINAL_GOLD, PARSE, write
 
 from mbrparse.evaluate.drawing import read_sentences
 from mbrparse.evaluate.profiles.counts import SentenceCounts, count_matches, counts_table
 from mbrparse.evaluate.tables.count_table import Columns
-from mbrparse.evaluate.tables.criteria import (
-    COVERAGE,
-    MORE,
-    PAPER,
-    Average,
-    Criterion,
-    rates,
-    totals,
-)
+from mbrparse.evaluate.tables.criteria import COVERAGE, MORE, PAPER, Average, Criterion, rates, totals
 from mbrparse.evaluate.trees.gold import Comparison
 from mbrparse.evaluate.trees.sources import distinct_names, gold_file, parse_files
 from mbrparse.io.errors import CorpusError, InputMismatchError
 
 CRITERIA = PAPER + MORE
+PRM = Path(__file__).parent.parent / "data" / "evalb" / "sample.prm"
 
 
-def table(folder: Path, gold: str, parse: str, how: Comparison | None = None) -> Columns:
-    paths = write(folder, gold=gold, parse=parse)
+def table(gold: str, parse: str, how: Comparison | None = None) -> Columns:
+    paths = write(gold=gold, parse=parse)
     return counts_table(count_matches(gold_file(paths[0]), parse_files([paths[1]]), how or Comparison()))
+
+
+def columns(counts: Columns, *names: str) -> list[list[int]]:
+    found: list[list[int]] = counts.to_frame()[list(names)].to_numpy().tolist()
+    return found
 
 
 def rate(counts: Columns, criteria: Sequence[Criterion] = PAPER, average: Average = "pooled") -> pd.Series:
@@ -43,8 +43,8 @@ def rate(counts: Columns, criteria: Sequence[Criterion] = PAPER, average: Averag
     return rates(counts, criteria, average).to_frame("name").T["parse"]
 
 
-def test_counts(tmp_path: Path) -> None:
-    counts = table(tmp_path, GOLD, PARSE)
+def test_counts() -> None:
+    counts = table(GOLD, PARSE)
     assert counts.names == SentenceCounts._fields
     assert list(map(list, counts.rows())) == [
         ["parse", 1, 1, 1, 5, 1, 4, 4, 2, 3, 4],
@@ -53,25 +53,20 @@ def test_counts(tmp_path: Path) -> None:
     ]
 
 
-def test_binarized_crossing_reference(tmp_path: Path) -> None:
-    counts = table(tmp_path, GOLD, PARSE, Comparison(crossing_reference="binarized"))
+def test_binarized_crossing_reference() -> None:
+    counts = table(GOLD, PARSE, Comparison(crossing_reference="binarized"))
     assert counts["consistent"].tolist() == [3, 1, 0]
 
 
-def test_original_form(tmp_path: Path) -> None:
+def test_original_form() -> None:
     parse = "(S (A a b) c d e)\n(S (B x y) z)\n(())\n"
-    counts = table(tmp_path, ORIGINAL_GOLD, parse, Comparison("original"))
-    assert counts.to_frame()[
-        ["gold", "guess", "labelled", "bracketed", "consistent"]
-    ].to_numpy().tolist() == [
-        [3, 2, 2, 2, 2],
-        [1, 2, 1, 1, 2],
-        [1, 0, 0, 0, 0],
-    ]
+    counts = table(ORIGINAL_GOLD, parse, Comparison("original"))
+    expected = [[3, 2, 2, 2, 2], [1, 2, 1, 1, 2], [1, 0, 0, 0, 0]]
+    assert columns(counts, "gold", "guess", "labelled", "bracketed", "consistent") == expected
 
 
-def test_pooled_rates(tmp_path: Path) -> None:
-    counts = table(tmp_path, GOLD, PARSE)
+def test_pooled_rates() -> None:
+    counts = table(GOLD, PARSE)
     assert rate(counts, CRITERIA).to_dict() == pytest.approx(
         {
             "labelled_tree": 0,
@@ -99,92 +94,92 @@ def test_pooled_rates(tmp_path: Path) -> None:
     }
 
 
-def test_sentence_average_leaves_out_what_has_no_rate(tmp_path: Path) -> None:
-    found = rate(table(tmp_path, GOLD, PARSE), CRITERIA, "sentence")
+def test_sentence_average_leaves_out_what_has_no_rate() -> None:
+    found = rate(table(GOLD, PARSE), CRITERIA, "sentence")
     assert found["labelled_recall"] == pytest.approx((2 / 4 + 1 / 2 + 0) / 3)
     assert found["labelled_precision"] == pytest.approx((2 / 4 + 1 / 2) / 2)  # no guess, no precision
     assert found["consistent_brackets_recall"] == 1
     assert found["consistent_brackets_tree"] == pytest.approx(2 / 3)
 
 
-def test_a_perfect_parse(tmp_path: Path) -> None:
-    counts = table(tmp_path, GOLD, GOLD)
+def test_a_perfect_parse() -> None:
+    counts = table(GOLD, GOLD)
     for average in get_args(Average):
         assert (rate(counts, CRITERIA, average) == 1).all()
 
 
-def test_nothing_parsed(tmp_path: Path) -> None:
-    found = rate(table(tmp_path, GOLD, "(())\n(())\n(())\n"), CRITERIA)
+def test_nothing_parsed() -> None:
+    found = rate(table(GOLD, "(())\n(())\n(())\n"), CRITERIA)
     assert found[["labelled_tree", "consistent_brackets_tree", "labelled_recall", "labelled_f"]].eq(0).all()
     assert found[["labelled_precision", "consistent_brackets_recall"]].isna().all()
 
 
-def test_an_exact_match_has_no_constituent_too_many(tmp_path: Path) -> None:
-    counts = table(tmp_path, "(S a b c)\n", "(S (A a b) c)\n", Comparison("original"))
+def test_an_exact_match_has_no_constituent_too_many() -> None:
+    counts = table("(S a b c)\n", "(S (A a b) c)\n", Comparison("original"))
     found = rate(counts, CRITERIA)
     assert found["labelled_recall"] == found["consistent_brackets_tree"] == 1
     assert found["labelled_tree"] == found["bracketed_tree"] == 0
 
 
-def test_a_single_terminal_has_no_constituents(tmp_path: Path) -> None:
-    counts = table(tmp_path, "(NN a)\n(S a b)\n", "(NN a)\n(S a b)\n")
+def test_a_single_terminal_has_no_constituents() -> None:
+    counts = table("(NN a)\n(S a b)\n", "(NN a)\n(S a b)\n")
     assert counts["gold"].tolist() == [0, 1]
     assert rate(counts).eq(1).all()
     assert rate(counts, average="sentence").eq(1).all()
 
 
-def test_annotations_are_projected_away_and_continuations_are_not(tmp_path: Path) -> None:
-    counts = table(tmp_path, "(S^TOP a (S_Cont>B>C b c))\n", "(S a (S b c))\n")
-    assert counts.to_frame()[["labelled", "bracketed"]].to_numpy().tolist() == [[1, 2]]
+def test_annotations_are_projected_away_and_continuations_are_not() -> None:
+    counts = table("(S^TOP a (S_Cont>B>C b c))\n", "(S a (S b c))\n")
+    assert columns(counts, "labelled", "bracketed") == [[1, 2]]
 
 
-def test_several_files_stand_in_order(tmp_path: Path) -> None:
-    gold, second, first = write(tmp_path, gold=GOLD, second=PARSE, first=GOLD)
+def test_several_files_stand_in_order() -> None:
+    gold, second, first = write(gold=GOLD, second=PARSE, first=GOLD)
     counts = counts_table(count_matches(gold_file(gold), parse_files([second, first])))
     assert counts["name"].tolist() == ["second"] * 3 + ["first"] * 3
     assert rates(counts)["name"].tolist() == totals(counts)["name"].tolist() == ["second", "first"]
 
 
-def test_a_parser_may_retag_and_write_bare_terminals(tmp_path: Path) -> None:
+def test_a_parser_may_retag_and_write_bare_terminals() -> None:
     gold = "(S (NN dog) (VB eats))\n" * 3
     parses = "(S (XX dog) (YY eats))\n(S NN VB)\n(S dog eats)\n"
-    assert table(tmp_path, gold, parses)["labelled"].tolist() == [1, 1, 1]
+    assert table(gold, parses)["labelled"].tolist() == [1, 1, 1]
 
 
-def test_a_flat_fall_back_may_stand_among_binarized_parses(tmp_path: Path) -> None:
+def test_a_flat_fall_back_may_stand_among_binarized_parses() -> None:
     gold = "(S a (S_Cont b c))\n(S x (S_Cont y z))\n"
-    counts = table(tmp_path, gold, "(S a b c)\n(S x (S_Cont y z))\n")
+    counts = table(gold, "(S a b c)\n(S x (S_Cont y z))\n")
     assert counts["labelled"].tolist() == [1, 2]
 
 
-def test_empty_lines_are_empty_parses(tmp_path: Path) -> None:
-    counts = table(tmp_path, GOLD, "\n(S (B x y) z)\n\n")
+def test_empty_lines_are_empty_parses() -> None:
+    counts = table(GOLD, "\n(S (B x y) z)\n\n")
     assert counts["parsed"].tolist() == [0, 1, 0]
 
 
-def test_indented_gold(tmp_path: Path) -> None:
-    counts = table(tmp_path, "( (S a\n   (S_Cont b c)) )\n\n(S p q)\n", "(S a (S_Cont b c))\n(S p q)\n")
-    assert counts.to_frame()[["gold_line", "parse_line"]].to_numpy().tolist() == [[1, 1], [4, 2]]
+def test_indented_gold() -> None:
+    counts = table("( (S a\n   (S_Cont b c)) )\n\n(S p q)\n", "(S a (S_Cont b c))\n(S p q)\n")
+    assert columns(counts, "gold_line", "parse_line") == [[1, 1], [4, 2]]
 
 
-def test_an_empty_gold_line_counts_as_in_a_parse_file_and_in_show(tmp_path: Path) -> None:
+def test_an_empty_gold_line_counts_as_in_a_parse_file_and_in_show() -> None:
     gold = "(S p q)\n\n(S r s)\n"
     with pytest.raises(CorpusError, match=r"gold.mrg:2: an empty tree in the gold"):
-        table(tmp_path, gold, gold)
-    assert next(read_sentences([tmp_path / "gold.mrg"], 2)).trees[0].tree is None
+        table(gold, gold)
+    assert next(read_sentences(["gold.mrg"], 2)).trees[0].tree is None
 
 
-def test_unary_constituents_may_be_kept(tmp_path: Path) -> None:
+def test_unary_constituents_may_be_kept() -> None:
     gold, parse = "(S (A (B p q)))\n", "(S (B (B p q)))\n"
     with pytest.raises(InputMismatchError, match="the gold is not binarized"):
-        table(tmp_path, gold, parse)
-    counts = table(tmp_path, gold, parse, Comparison(unaries=True))
-    assert counts.to_frame()[["gold", "guess", "labelled", "bracketed"]].to_numpy().tolist() == [[3, 3, 2, 3]]
+        table(gold, parse)
+    counts = table(gold, parse, Comparison(unaries=True))
+    assert columns(counts, "gold", "guess", "labelled", "bracketed") == [[3, 3, 2, 3]]
 
 
-def test_memory_holds_no_trees(tmp_path: Path) -> None:
+def test_memory_holds_no_trees() -> None:
     tree = "(S a (S_Cont b (A (B c d) (B e f))))\n"
-    gold, parse = write(tmp_path, gold=tree * 1000, parse=tree * 1000)
+    gold, parse = write(gold=tree * 1000, parse=tree * 1000)
     tracemalloc.start()
     rows = sum(len(row) for row in count_matches(gold_file(gold), parse_files([parse])))
     peak = tracemalloc.get_traced_memory()[1]
@@ -193,9 +188,33 @@ def test_memory_holds_no_trees(tmp_path: Path) -> None:
     assert peak < 2**19  # the trees of one file would take twice as much
 
 
-def test_names() -> None:
-    assert distinct_names(["x/a.mrg", "y/b.mrg"]) == ["a", "b"]
-    assert distinct_names(["x/a.mrg", "y/a.mrg", "y/b.mrg"]) == ["x/a", "y/a", "b"]
-    assert distinct_names(["p/x/a.mrg", "q/x/a.mrg"]) == ["p/x/a.mrg", "q/x/a.mrg"]
-    assert distinct_names(["a.mrg", "a.ptb"]) == ["a.mrg", "a.ptb"]
-    assert distinct_names(["a.mrg", "a.mrg"]) == ["a.mrg", "a.mrg#2"]
+@pytest.mark.parametrize(
+    ("paths", "names"),
+    [
+        ("x/a.mrg y/b.mrg", "a b"),
+        ("x/a.mrg y/a.mrg y/b.mrg", "x/a y/a b"),
+        ("p/x/a.mrg q/x/a.mrg", "p/x/a.mrg q/x/a.mrg"),
+        ("a.mrg a.ptb", "a.mrg a.ptb"),
+        ("a.mrg a.mrg", "a.mrg a.mrg#2"),
+    ],
+)
+def test_names(paths: str, names: str) -> None:
+    assert distinct_names(paths.split()) == names.split()
+
+
+@pytest.mark.parametrize(
+    ("rate", "shown"),
+    [(-0.00004, "0.00"), (-0.0, "0.00"), (-0.00006, "-0.01"), (0.5, "50.00"), (math.nan, "-")],
+)
+def test_rates_have_two_decimals(rate: float, shown: str) -> None:
+    assert PAPER[0].show(rate) == shown
+
+
+@pytest.mark.parametrize("format", ["text", "markdown", "latex"])
+def test_no_negative_zero(command: Command, format: str) -> None:
+    """One crossing bracket less in 300 sentences: a difference of -1/300, and of its interval."""
+    tree, crossing = "(S (A (x a) (x b)) (x c))\n", "(S (x a) (A (x b) (x c)))\n"
+    files = write(gold=tree * 300, one=crossing + tree * 299, two=tree * 300)
+    printed = command(f"evaluate --significance --evalb {PRM} --format {format}", *files).output
+    assert "-0.01..0.00" in printed
+    assert "-0.00" not in printed

@@ -5,19 +5,18 @@ from collections.abc import Callable, Sequence
 from evaluation_cases import nary_trees, trees
 from hypothesis import given
 from hypothesis import strategies as st
+from naive_judgements import crosses
 
 from mbrparse.evaluate.trees.gold import Comparison, GoldSentence
 from mbrparse.evaluate.trees.matches import Matches, outline
 from mbrparse.treebank.binarize import binarize, debinarize
+from mbrparse.treebank.clean import clean
+from mbrparse.treebank.corpora import SourceTree
 from mbrparse.treebank.labels import project
+from mbrparse.treebank.prepare import Preparation, PreparationStatistics, prepare
 from mbrparse.treebank.tree import Tree, constituents
 
 LENGTHS = st.integers(2, 9)
-
-
-def crosses(one: tuple[int, int], other: tuple[int, int]) -> bool:
-    (s, t), (q, r) = one, other
-    return s < q < t < r or q < s < r < t
 
 
 def in_common(gold: Sequence[object], guess: Sequence[object]) -> int:
@@ -33,12 +32,11 @@ def in_common(gold: Sequence[object], guess: Sequence[object]) -> int:
 def naive_matches(gold: Tree, guess: Tree, reference: Tree, label: Callable[[str], str]) -> Matches:
     of_gold = [(start, end, label(name)) for start, end, name in constituents(gold)]
     of_guess = [(start, end, label(name)) for start, end, name in constituents(guess)]
-    spans = [c[:2] for c in of_guess]
-    right = [c[:2] for c in constituents(reference)]
+    right = constituents(reference)
     return Matches(
         in_common(of_gold, of_guess),
-        in_common([c[:2] for c in of_gold], spans),
-        sum(not any(crosses(span, other) for other in right) for span in spans),
+        in_common([c[:2] for c in of_gold], [c[:2] for c in of_guess]),
+        sum(not any(crosses(one, other) for other in right) for one in of_guess),
     )
 
 
@@ -101,3 +99,15 @@ def test_deep_trees() -> None:
         right, left = Tree("A", [Tree("x"), right]), Tree("A", [left, Tree("x")])
     assert matches(right, left, Comparison()) == (1, 1, 1)
     assert matches(right, right, Comparison()) == (5000, 5000, 5000)
+
+
+def test_kept_unaries_of_the_sample(treebank_sample: tuple[Tree, ...]) -> None:
+    """Every constituent of the cleaned tree counts, and with the continuations those of the binarized."""
+    how = Comparison(unaries=True)
+    raw = [SourceTree("", number, tree) for number, tree in enumerate(treebank_sample[:500])]
+    binarized = list(prepare(raw, Preparation("keep"), PreparationStatistics()))
+    assert any(len(node.children) == 1 for tree in binarized for node in tree.preorder())
+    for number, (source, tree) in enumerate(zip(raw, binarized, strict=True)):
+        gold = GoldSentence(number, 1, tree, how, "gold")
+        assert gold.constituents == len(constituents(tree))
+        assert debinarize(tree) == clean(source.tree, "keep")

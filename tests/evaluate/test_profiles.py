@@ -8,6 +8,7 @@ import click
 import naive_spans
 import pytest
 from commandline import Command
+from evaluation_cases import bracketed_pairs, write
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -63,17 +64,16 @@ def test_figures_of_the_published_scripts(name: str) -> None:
 def test_figures_of_the_evaluator_of_spmrl(command: Command) -> None:
     """evalb_spmrl2013 (in nikitakit/self-attentive-parser 24435a1), compiled, with -X and spmrl.prm."""
     paths = DATA / "spmrl-gold.txt", DATA / "spmrl-parse.txt"
-    table = command("evaluate", "--profile", "spmrl", *paths).out.splitlines()
+    table = command("evaluate --profile spmrl", *paths).output.splitlines()
     figures = ["15.82", "47.25", "23.71", "30.00", "1.43", "62.50", "72.50", "70.59", "80.00"]
     assert table[1].split()[1:] == figures
     assert "|profile:spmrl|evalb:spmrl.prm|labels:yes|label-ends:-=#|tags:cut|terminals:stay|" in table[3]
 
 
 def test_goodman_and_evalb_are_what_they_were(command: Command) -> None:
-    for profile, options in (("goodman", ["--form", "original"]), ("evalb", [])):
-        asked = command("evaluate", "--profile", profile, *options, "--format", "csv", *FILES)
-        usual = ["--evalb", "COLLINS.prm"] if profile == "evalb" else []
-        before = command("evaluate", *usual, *options, "--format", "csv", *FILES)
+    for profile, options, usual in (("goodman", "--form original", ""), ("evalb", "", "--evalb COLLINS.prm")):
+        asked = command(f"evaluate --profile {profile} {options} --format csv", *FILES)
+        before = command(f"evaluate {usual} {options} --format csv", *FILES)
         assert asked.out == before.out
         assert asked.err.replace(f"profile:{profile}|", "") == before.err
         assert asked.err != before.err
@@ -87,32 +87,12 @@ NAIVE: dict[str, tuple[Callable[[Any], naive_spans.Spans], int, int]] = {
 }
 LABELS = ["S", "NP-SBJ", "ROOT", "S1", "TOP", "-X", "=", "<script>", '"', "a|b", "NN", "é"]
 TAGS = ["NN", "DT", ".", ",", "-NONE-", "NN|JJ", "$"]
-
-
-@st.composite
-def sentences(draw: st.DrawFn) -> tuple[str, str]:
-    """A gold tree and a parse of up to 13 terminals in brackets; a parse may be empty."""
-    tags = draw(st.lists(st.sampled_from(TAGS), min_size=1, max_size=13))
-
-    def tree(start: int, end: int, tags: list[str], top: bool) -> str:
-        if end - start == 1:
-            text = f"({tags[start]} w{start})"
-        else:
-            split = draw(st.integers(start + 1, end - 1))
-            parts = tree(start, split, tags, top=False), tree(split, end, tags, top=False)
-            text = f"({draw(st.sampled_from(LABELS))} {parts[0]} {parts[1]})"
-        for _ in range(draw(st.sampled_from([0, 0, 0, 1, 2])) + (top and end - start == 1)):
-            text = f"({draw(st.sampled_from(LABELS))} {text})"
-        return text
-
-    gold = tree(0, len(tags), tags, top=True)
-    others = draw(st.lists(st.sampled_from(TAGS), min_size=len(tags), max_size=len(tags)))
-    return gold, draw(st.sampled_from(["(())", gold, tree(0, len(tags), others, top=True)]))
+PAIRS = bracketed_pairs(TAGS, LABELS, longest=13, cuts=1)
 
 
 @pytest.mark.parametrize("name", NAIVE)
-@given(pairs=st.lists(sentences(), min_size=1, max_size=4))
-def test_counts_are_the_naive_ones(name: str, pairs: list[tuple[str, str]]) -> None:
+@given(pairs=st.lists(PAIRS, min_size=1, max_size=4))
+def test_counts_are_the_naive_ones(name: str, pairs: list[tuple[str, str | None]]) -> None:
     spans_of, shortest, longest = NAIVE[name]
     rows, rates = [], []
     for gold, parse in pairs:
@@ -123,7 +103,7 @@ def test_counts_are_the_naive_ones(name: str, pairs: list[tuple[str, str]]) -> N
             rows.append((words, 0, 0, 0, 0, 0))
             continue
         spans = spans_of(correct)
-        if parse == "(())":
+        if parse is None:
             rows.append((words, 1, 0, len(spans), 0, 0))
             rates.append((0.0, 0.0, 0.0))
             continue
@@ -131,7 +111,7 @@ def test_counts_are_the_naive_ones(name: str, pairs: list[tuple[str, str]]) -> N
         rows.append((words, 1, 1, len(spans), len(guess), naive_spans.common(spans, guess)))
         rates.append(naive_spans.sentence(spans, guess))
     trees = [mp.read_tree(gold) for gold, _ in pairs]
-    parses = [None if parse == "(())" else mp.read_tree(parse) for _, parse in pairs]
+    parses = [mp.read_tree(parse) if parse else None for _, parse in pairs]
     if not rates:
         with pytest.raises(mp.MbrparseError, match="no sentence counts"):
             mp.compare(trees, parses, profile=name)
@@ -147,68 +127,41 @@ def test_counts_are_the_naive_ones(name: str, pairs: list[tuple[str, str]]) -> N
         assert frame["corpus_f"] == pytest.approx(2 * matched / (gold_spans + guessed))
 
 
-def test_a_bare_word_is_a_constituent_for_diora(command: Command, tmp_path: Path) -> None:
+def test_a_bare_word_is_a_constituent_for_diora(command: Command) -> None:
     """Its parser's one word becomes (S (DT word)) in get_ptb_format_from_nltk_tree."""
-    gold, parse = tmp_path / "gold", tmp_path / "parse"
-    gold.write_text("(NP (NN w))\n(S (NP (DT a)) (. .))\n")
-    parse.write_text("(NN w)\n(DT a)\n")
-    assert "terminals" in command("evaluate", "--profile", "diora", gold, parse).error
-    parse.write_text("(NN w)\n(X (DT a) (. .))\n")
-    done = command("evaluate", "--profile", "diora", "--format", "csv", gold, parse)
-    assert done.out.splitlines()[1].startswith(f"parse,0.8,1.0,{2 / 3},0.5,")
+    evaluate = "evaluate --profile diora gold.mrg parse.mrg"
+    write(gold="(NP (NN w))\n(S (NP (DT a)) (. .))\n", parse="(NN w)\n(DT a)\n")
+    assert "terminals" in command(evaluate).error
+    write(parse="(NN w)\n(X (DT a) (. .))\n")
+    done = command(f"{evaluate} --format csv").output
+    assert done.splitlines()[1].startswith(f"parse,0.8,1.0,{2 / 3},0.5,")
 
 
-def test_keep_punctuation(command: Command, tmp_path: Path) -> None:
-    gold, parse = tmp_path / "gold", tmp_path / "parse"
-    gold.write_text("(S (NP (DT a) (NN b)) (. .))\n")
-    parse.write_text("(X (DT a) (X (NN b) (. .)))\n")
-    without = command("evaluate", "--profile", "on-lstm", gold, parse)
-    assert without.out.splitlines()[1].split()[1:4] == ["100.00"] * 3
-    kept = command("evaluate", "--profile", "on-lstm", "--keep-punctuation", gold, parse)
-    assert kept.out.splitlines()[1].split()[1:4] == ["0.00"] * 3
-    assert "|words:all|" in kept.out
-    gold.write_text("(S (NP (art a) (n b)) (punc .))\n")
-    parse.write_text("(X (art a) (X (n b) (punc .)))\n")
-    assert "keep punctuation" in command("evaluate", "--profile", "on-lstm", gold, parse).error
+def test_keep_punctuation(command: Command) -> None:
+    evaluate = "evaluate --profile on-lstm gold.mrg parse.mrg"
+    write(gold="(S (NP (DT a) (NN b)) (. .))\n", parse="(X (DT a) (X (NN b) (. .)))\n")
+    assert command(evaluate).output.splitlines()[1].split()[1:4] == ["100.00"] * 3
+    kept = command(f"{evaluate} --keep-punctuation").output
+    assert kept.splitlines()[1].split()[1:4] == ["0.00"] * 3
+    assert "|words:all|" in kept
+    write(gold="(S (NP (art a) (n b)) (punc .))\n", parse="(X (art a) (X (n b) (punc .)))\n")
+    assert "keep punctuation" in command(evaluate).error
 
 
-def test_binarized_files_are_unbinarized(command: Command, tmp_path: Path) -> None:
-    gold, parse = tmp_path / "gold", tmp_path / "parse"
-    gold.write_text("(S (DT a) (S_Cont (NN b) (NN c)))\n")
-    parse.write_text("(X (X (DT a) (NN b)) (NN c))\n")
-    found = command("evaluate", "--profile", "prpn", "--per-sentence", tmp_path / "counts.csv", gold, parse)
-    assert found.code == 0
-    assert (tmp_path / "counts.csv").read_text().splitlines()[1] == "parse,1,1,1,3,1,1,0,1,0"
+def test_binarized_files_are_unbinarized(command: Command) -> None:
+    write(gold="(S (DT a) (S_Cont (NN b) (NN c)))\n", parse="(X (X (DT a) (NN b)) (NN c))\n")
+    assert command("evaluate --profile prpn --per-sentence counts.csv gold.mrg parse.mrg").code == 0
+    assert Path("counts.csv").read_text().splitlines()[1] == "parse,1,1,1,3,1,1,0,1,0"
 
 
 def test_significance_and_breakdowns_are_there(command: Command) -> None:
-    gold = FILES[0]
-    done = command("evaluate", "--profile", "compound-pcfg", "--resamples", 200, gold, FILES[1], gold)
-    assert done.out.splitlines()[2].split()[:5] == ["gold", "b", "100.00", "a", "100.00"]
-    rows = command("evaluate", "--profile", "prpn", "--by", "label", "--format", "csv", *FILES).out
-    assert rows.splitlines()[0] == "name,label,gold,guess,matched,precision,recall,f"
-    assert "Confusions" not in command("evaluate", "--profile", "prpn", "--by", "label", *FILES).out
-    lengths = command("evaluate", "--profile", "prpn", "--by", "length", "--format", "csv", *FILES).out
+    lines = command("evaluate --profile compound-pcfg --resamples 200", *FILES, FILES[0]).output.splitlines()
+    assert lines[2].split()[:5] == ["gold", "b", "100.00", "a", "100.00"]
+    by_label = command("evaluate --profile prpn --by label --format csv", *FILES).output
+    assert by_label.splitlines()[0] == "name,label,gold,guess,matched,precision,recall,f"
+    assert "Confusions" not in command("evaluate --profile prpn --by label", *FILES).output
+    lengths = command("evaluate --profile prpn --by length --format csv", *FILES).output
     assert {line.split(",")[1] for line in lengths.splitlines()[1:]} >= {"1-10"}
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        ["--profile", "prpn", "--form", "original"],
-        ["--profile", "evalb", "--unaries"],
-        ["--profile", "spmrl", "--all"],
-        ["--profile", "diora", "--average", "sentence"],
-        ["--profile", "evalb", "--evalb", "COLLINS.prm"],
-        ["--profile", "spmrl", "--keep-punctuation"],
-        ["--keep-punctuation"],
-        ["--profile", "nobody"],
-        ["--profile", "prpn", "--by", "attachment"],
-        ["--profile", "compound-pcfg", "--by", "confusions"],
-    ],
-)
-def test_what_does_not_go_together(command: Command, options: list[str]) -> None:
-    assert command("evaluate", *options, *FILES).code == 2
 
 
 def test_the_command_knows_every_profile() -> None:
@@ -219,11 +172,13 @@ def test_the_command_knows_every_profile() -> None:
 
 def test_in_memory() -> None:
     trees = [mp.read_tree("(S (NP (DT a) (NN b)) (VB c))")]
-    for wrong in ({"profile": "nobody"}, {"profile": "prpn", "form": "original"}):
-        with pytest.raises(mp.MbrparseError):
+    for wrong, message in (
+        ({"profile": "nobody"}, "nobody"),
+        ({"profile": "prpn", "form": "original"}, "form"),
+        ({"profile": "prpn", "average": "sentence"}, "average"),
+    ):
+        with pytest.raises(mp.MbrparseError, match=message):
             mp.compare(trees, trees, **wrong)  # type: ignore[arg-type]
-    with pytest.raises(mp.MbrparseError, match="average"):
-        mp.compare(trees, trees, profile="prpn", average="sentence")
     with pytest.raises(mp.MbrparseError, match="no word"):
         PROFILES["evalb"].with_punctuation()
     kept = PROFILES["prpn"].with_punctuation()

@@ -1,5 +1,6 @@
 """The profiles on NLTK's Penn sample: the page's figures, and the published scripts' on the same files."""
 
+import contextlib
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,7 @@ RECORDED = {
     "balanced": (0.31861495, 0.22130835, 25.16, 23.58, 20.33746987, 21.91513094),
     "random": (0.34703523, 0.19175712, 21.82, 20.44, 16.74832962, 18.88391212),
 }
+KINDS = ("right", "left", "balanced")
 FIGURES = {
     "labelled F": "labelled_f",
     "bracketed F": "bracketed_f",
@@ -36,20 +38,19 @@ def files(
 ) -> Path:
     """A folder with the gold, the labelled-recall parse, and baselines."""
     folder = tmp_path_factory.mktemp("sample")
-    raw = folder / "raw"
-    raw.write_text("".join(f"{tree}\n" for tree in treebank_sample), "utf-8")
-    command("binarize", raw, "--max-length", 40, "-o", folder / "all")
-    parts = ["--train-output", folder / "train", "--test-output", folder / "test"]
-    command("split", folder / "all", "--test-fraction", "0.1", *parts)
-    command("train", folder / "train", "-o", folder / "grammar")
-    options = ["-g", folder / "grammar", "--objective", "labelled-recall"]
-    command("parse", *options, folder / "test", "-o", folder / "parsed")
-    for binarized, name in (("test", "gold"), ("parsed", "labelled-recall")):
-        command("debinarize", folder / binarized, "-o", folder / name)
-    for kind in ("left", "right", "balanced"):
-        command("baseline", "--kind", kind, "--frequent-labels", folder / "gold", "-o", folder / kind)
-    many = ["--kind", "random", "--runs", 5, "--frequent-labels"]
-    command("baseline", *many, folder / "gold", "-o", folder / "random-{seed}")
+    (folder / "raw").write_text("".join(f"{tree}\n" for tree in treebank_sample), "utf-8")
+    with contextlib.chdir(folder):
+        for line in (
+            "binarize raw --max-length 40 -o all",
+            "split all --test-fraction 0.1 --train-output train --test-output test",
+            "train train -o grammar",
+            "parse -g grammar --objective labelled-recall test -o parsed",
+            "debinarize test -o gold",
+            "debinarize parsed -o labelled-recall",
+            *(f"baseline --kind {kind} --frequent-labels gold -o {kind}" for kind in KINDS),
+            "baseline --kind random --runs 5 --frequent-labels gold -o random-{seed}",
+        ):
+            assert command(line).code == 0
     return folder
 
 
@@ -76,7 +77,7 @@ def test_the_scripts_figures(files: Path) -> None:
 @pytest.mark.long
 def test_the_table_of_the_page(files: Path) -> None:
     gold = [tree for tree in mp.read_parses(files / "gold") if tree is not None]
-    one = {name: mp.read_parses(files / name) for name in ("labelled-recall", "right", "left", "balanced")}
+    one = {name: mp.read_parses(files / name) for name in ("labelled-recall", *KINDS)}
     random = [mp.read_parses(files / f"random-{seed}") for seed in range(5)]
     page = PAGE.read_text("utf-8")
     _, _, *table = page[page.index("| profile | figure |") :].partition("\n\n")[0].splitlines()

@@ -1,6 +1,7 @@
 """The page in a real browser: what it says, where its figures lead, and who can read it."""
 
 import base64
+import contextlib
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -29,6 +30,7 @@ ODD_PARSE = """\
 """
 TO = "\N{EN DASH}"
 PARSES = ("labelled-tree", "labelled-recall", "bracketed-recall")
+FILES = " ".join(f"{name}.mrg" for name in ("test", *PARSES))
 
 
 @pytest.fixture(scope="session")
@@ -38,26 +40,21 @@ def driver() -> Iterator[webdriver.Chrome]:
     browser.quit()
 
 
-def quiet(*arguments: object) -> None:
-    outcome = run(*arguments)
-    assert outcome.code == 0, outcome.err
-
-
 @pytest.fixture(scope="session")
 def flights(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with parses of flights for three objectives, details, posteriors and a page of them."""
     folder = tmp_path_factory.mktemp("flights")
-    quiet("binarize", "embedded:flights", "-o", folder / "all.mrg")
-    trees = ["--train-output", folder / "train.mrg", "--test-output", folder / "test.mrg"]
-    quiet("split", folder / "all.mrg", "--test-last", 60, *trees)
-    quiet("train", folder / "train.mrg", "-o", folder / "grammar.txt")
-    wanted = [word for name in PARSES for word in ("--objective", name)]
-    more = ["--details", folder / "details.jsonl", "--write-posteriors", folder / "posteriors.npz"]
-    grammar = ["-g", folder / "grammar.txt", folder / "test.mrg"]
-    quiet("parse", *grammar, *wanted, "-o", folder / "{objective}.mrg", *more)
-    files = [folder / f"{name}.mrg" for name in ("test", *PARSES)]
-    given = ["--details", folder / "details.jsonl", "--posteriors", folder / "posteriors.npz"]
-    quiet("report", *files, *given, "-o", folder / "report.html", "--all")
+    objectives = " ".join(f"--objective {name}" for name in PARSES)
+    with contextlib.chdir(folder):
+        for line in (
+            "binarize embedded:flights -o all",
+            "split all --test-last 60 --train-output train --test-output test.mrg",
+            "train train -o g",
+            f"parse -g g test.mrg {objectives} -o {{objective}}.mrg --details d --write-posteriors p.npz",
+            f"report {FILES} --details d --posteriors p.npz -o report.html --all",
+            f"report {FILES} -o page",
+        ):
+            assert run(line).code == 0
     return folder
 
 
@@ -74,9 +71,9 @@ def odd(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("odd")
     (folder / "gold.mrg").write_text(ODD_GOLD, "utf-8")
     (folder / "<i>one<i>.mrg").write_text(ODD_PARSE, "utf-8")
-    files = [folder / "gold.mrg", folder / "<i>one<i>.mrg"]
     about = ["--title", "</title><script>alert(1)</script>", "--about", "corpus=<b>עברית</b>"]
-    quiet("report", *files, "--form", "original", *about, "-o", folder / "report.html")
+    with contextlib.chdir(folder):
+        assert run("report gold.mrg <i>one<i>.mrg --form original -o report.html", *about).code == 0
     return folder
 
 
@@ -87,9 +84,8 @@ def test_nothing_is_complained_of(page: Page) -> None:
 
 
 def test_the_table_is_that_of_evaluate(page: Page, flights: Path) -> None:
-    files = [flights / f"{name}.mrg" for name in ("test", *PARSES)]
-    details = ["--details", flights / "details.jsonl"]
-    table = json.loads(run("evaluate", *files, *details, "--all", "--format", "json").out)
+    with contextlib.chdir(flights):
+        table = json.loads(run(f"evaluate {FILES} --details d --all --format json").output)
     page.open()
     assert json.loads(page.all("#table-json")[0].get_attribute("textContent")) == table
     rows = page.all("#results tbody tr")
@@ -230,9 +226,7 @@ def test_by_keyboard_alone(page: Page) -> None:
 
 
 def test_the_chart_says_the_file_s_posteriors(page: Page, flights: Path) -> None:
-    listed = run(
-        "posteriors", "--posteriors", flights / "posteriors.npz", "--line", 3, "--format", "tsv"
-    ).out.splitlines()[1:]
+    listed = run("posteriors --line 3 --format tsv --posteriors", flights / "p.npz").output.splitlines()[1:]
     page.open("#view=sentence&sentence=3")
     length = len(page.one("article .text").text.split())
     [root] = [line.split("\t") for line in listed if line.startswith(f"0\t{length}\t")]
@@ -331,10 +325,8 @@ def test_what_is_wrong_is_named(driver: webdriver.Chrome, odd: Path) -> None:
 
 
 def test_a_folder_opens_from_its_index(driver: webdriver.Chrome, flights: Path) -> None:
-    folder = flights / "page"
-    quiet("report", *(flights / f"{name}.mrg" for name in ("test", *PARSES)), "-o", folder)
-    assert (folder / "data" / "chunk-0.js").exists()
-    page = Page(driver, folder / "index.html")
+    assert (flights / "page" / "data" / "chunk-0.js").exists()
+    page = Page(driver, flights / "page" / "index.html")
     page.open("#view=sentences&text=boston")
     assert page.all("#list tbody tr")
     page.click("#list tbody a")
@@ -342,15 +334,13 @@ def test_a_folder_opens_from_its_index(driver: webdriver.Chrome, flights: Path) 
     assert page.messages() == []
 
 
-def test_two_thousand_sentences(driver: webdriver.Chrome, flights: Path, tmp_path: Path) -> None:
+def test_two_thousand_sentences(driver: webdriver.Chrome, flights: Path, folder: Path) -> None:
     """They open and can be listed; how quickly, benchmarks/report_page.py measures."""
-    for name in ("test", *PARSES):
-        text = (flights / f"{name}.mrg").read_text("utf-8")
-        (tmp_path / f"{name}.mrg").write_text(text * 34, "utf-8")
-    files = [tmp_path / f"{name}.mrg" for name in ("test", *PARSES)]
-    quiet("report", *files, "--resamples", 100, "-o", tmp_path / "report.html")
-    assert (tmp_path / "report.html").stat().st_size < 2_000_000
-    page = Page(driver, tmp_path / "report.html")
+    for name in FILES.split():
+        Path(name).write_text((flights / name).read_text("utf-8") * 34, "utf-8")
+    assert run(f"report {FILES} --resamples 100 -o report.html").code == 0
+    assert Path("report.html").stat().st_size < 2_000_000
+    page = Page(driver, folder / "report.html")
     page.open("#view=sentences")
     assert page.one("#listed").text.startswith("2,040 sentences")
     assert len(page.all("#list tbody tr")) == 50

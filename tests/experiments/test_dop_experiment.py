@@ -16,22 +16,21 @@ from mbrparse.experiments.dop.model_tables import Row, comparisons, judge, paire
 from mbrparse.experiments.dop.model_trial import Design, Model
 from mbrparse.experiments.trial_runs import paired_test
 from mbrparse.io.errors import ChartOverflowError
-from mbrparse.treebank.brackets import write_tree
 from mbrparse.treebank.corpora import SourceTree, read_corpus
 from mbrparse.treebank.prepare import Preparation, PreparationStatistics, prepare
 
-SMALL = ("--train", 100, "--test", "0.01", "--samples", 20, "--resamples", 50, "--fragments", 3000)
+SMALL = "--train 100 --test 0.01 --samples 20 --resamples 50 --fragments 3000"
 MODELS = ("PCFG", "DOP-plain", "DOP-equal", "DOP-bonnema")
 
 
-def experiment(command: Command, folder: Path, *more: object) -> Outcome:
-    return command("experiment", "dop", "embedded:flights", *SMALL, "-o", folder, *more)
+def experiment(command: Command, folder: Path, options: str) -> Outcome:
+    return command(f"experiment dop embedded:flights {SMALL} {options} -o", folder)
 
 
 @pytest.fixture(scope="module")
 def finished(command: Command, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Outcome]:
     folder = tmp_path_factory.mktemp("dop")
-    done = experiment(command, folder, "--runs", 2)
+    done = experiment(command, folder, "--runs 2")
     assert done.code == 0, done.err
     return folder, done
 
@@ -51,25 +50,22 @@ def split(run: int) -> tuple[list[SourceTree], list[SourceTree]]:
 
 
 @pytest.mark.parametrize("model", ["PCFG", "DOP-plain", "DOP-bonnema"])
+@pytest.mark.usefixtures("folder")
 def test_rates_are_those_of_the_commands(
-    command: Command, finished: tuple[Path, Outcome], tmp_path: Path, model: str
+    command: Command, finished: tuple[Path, Outcome], model: str
 ) -> None:
     for name, part in zip(("train.mrg", "test.mrg"), split(2), strict=True):
-        with (tmp_path / name).open("w", encoding="utf-8") as stream:
-            for tree in part:
-                write_tree(tree.tree, stream)
-    grammar = tmp_path / "grammar"
+        Path(name).write_text("".join(f"{source.tree}\n" for source in part), "utf-8")
     _, of_fragments, weights = model.partition("-")
-    how = ("--method", "dop", "--weights", weights) if of_fragments else ()
-    assert command("train", tmp_path / "train.mrg", *how, "-o", grammar).code == 0
+    how = f"--method dop --weights {weights}" if of_fragments else ""
+    assert command(f"train train.mrg {how} -o grammar").code == 0
     decoders = ["labelled-recall", "labelled-tree", *["most-probable-tree"] * bool(of_fragments)]
-    objectives = [word for name in decoders for word in ("--objective", name)]
+    options = " ".join(f"--objective {name}" for name in decoders)
     if of_fragments:
-        objectives += ["--max-samples", "20", "--max-error", "0"]
-    files = tmp_path / "{objective}.mrg"
-    assert command("parse", "-g", grammar, tmp_path / "test.mrg", *objectives, "-o", files).code == 0
-    parses = [tmp_path / f"{name}.mrg" for name in decoders]
-    told = json.loads(command("evaluate", tmp_path / "test.mrg", *parses, "--format", "json").out)
+        options += " --max-samples 20 --max-error 0"
+    assert command(f"parse -g grammar test.mrg {options} -o {{objective}}.mrg").code == 0
+    parses = " ".join(f"{name}.mrg" for name in decoders)
+    told = json.loads(command(f"evaluate test.mrg {parses} --format json").output)
     found = {
         row["decoder"]: row
         for row in rows(finished[0] / "splits.csv")
@@ -124,10 +120,10 @@ def test_results_do_not_depend_on_jobs_and_are_not_made_again(
     made = sorted(folder.glob("**/run-*.json"))
     assert len(made) == 2 * len(MODELS) + 2 * len(MODELS) + 1
     before = [path.stat().st_mtime_ns for path in made]
-    assert experiment(command, folder, "--runs", 2).out == done.out
+    assert experiment(command, folder, "--runs 2").out == done.out
     assert [path.stat().st_mtime_ns for path in made] == before
-    options = ("--runs", 2, "--jobs", 2, "--weights", "equal", "--no-curves", "--no-speed")
-    assert experiment(command, tmp_path, *options).code == 0
+    options = "--runs 2 --jobs 2 --weights equal --no-curves --no-speed"
+    assert experiment(command, tmp_path, options).code == 0
     assert {path.name for path in tmp_path.iterdir() if path.is_dir()} == {"PCFG", "DOP-equal"}
     for name in ("PCFG", "DOP-equal"):
         for run in ("run-01.json", "run-02.json"):
@@ -143,29 +139,11 @@ def parsed(path: Path) -> dict[str, Any]:
 
 
 def test_results_of_other_settings_are_refused(command: Command, finished: tuple[Path, Outcome]) -> None:
-    folder, _ = finished
-    done = experiment(command, folder, "--runs", 2, "--prune", "1e-3")
-    assert (done.code, done.out) == (1, "")
-    assert "DOP-plain/run-01.json: made with other settings (prune: 0.0, now 0.001)" in done.err
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (("--train", 1490), "1490 training and 14 test sentences asked for, but there are 1498 sentences; "),
-        (("--test", 0), "100 training and 0 test sentences asked for"),
-        (
-            ("--test", "1.5"),
-            "sentences, or a fraction that lies between 0 and 1, not 1.5",
-        ),
-    ],
-)
-def test_parts_that_cannot_be(
-    command: Command, tmp_path: Path, options: tuple[object, ...], message: str
-) -> None:
-    done = experiment(command, tmp_path, *options)
-    assert (done.code, done.out) == (1, "")
-    assert message in done.err.splitlines()[-1]
+    for options, message in (
+        ("--prune 1e-3", "DOP-plain/run-01.json: made with other settings (prune: 0.0, now 0.001)"),
+        ("--test 20", "PCFG/run-01.json: made with other settings (test: 14, now 20)"),
+    ):
+        assert message in experiment(command, finished[0], f"--runs 2 {options}").last_error
 
 
 def test_fragments_that_leave_memory_are_an_error_with_a_remedy(
@@ -175,17 +153,16 @@ def test_fragments_that_leave_memory_are_an_error_with_a_remedy(
         raise ChartOverflowError("a forest too large for memory")
 
     monkeypatch.setattr(Sampler, "samples", full)
-    done = experiment(command, tmp_path, "--runs", 1, "--no-curves", "--weights", "plain")
-    assert (done.code, done.out) == (1, "")
-    assert "explicit fragments: a forest too large for memory; lower --fragments" in done.err
+    error = experiment(command, tmp_path, "--runs 1 --no-curves --weights plain").last_error
+    assert "explicit fragments: a forest too large for memory; lower --fragments" in error
 
 
 def test_an_experiment_goes_on_with_another_weighting(command: Command, tmp_path: Path) -> None:
-    first = experiment(command, tmp_path, "--runs", 1, "--weights", "equal")
+    first = experiment(command, tmp_path, "--runs 1 --weights equal")
     assert first.code == 0, first.err
     made = sorted(tmp_path.glob("**/run-*.json"))
     before = [path.stat().st_mtime_ns for path in made]
-    both = experiment(command, tmp_path, "--runs", 1, "--weights", "equal", "--weights", "bonnema")
+    both = experiment(command, tmp_path, "--runs 1 --weights equal --weights bonnema")
     assert both.code == 0, both.err
     assert [path.stat().st_mtime_ns for path in made] == before
     new = set(tmp_path.glob("**/run-*.json")) - set(made)
@@ -194,15 +171,6 @@ def test_an_experiment_goes_on_with_another_weighting(command: Command, tmp_path
         "curves/DOP-bonnema",
     }
     assert {row["model"] for row in rows(tmp_path / "curves.csv")} == {"PCFG", "DOP-equal", "DOP-bonnema"}
-
-
-def test_a_result_of_other_parts_is_one_of_other_settings(
-    command: Command, finished: tuple[Path, Outcome]
-) -> None:
-    """Though it has another number of sentences."""
-    done = experiment(command, finished[0], "--runs", 2, "--test", 20)
-    assert (done.code, done.out) == (1, "")
-    assert "PCFG/run-01.json: made with other settings (test: 14, now 20)" in done.err
 
 
 @pytest.mark.parametrize("values", [[0.02] * 3, [0.48 - 0.46, 0.5 - 0.48, 0.44 - 0.42]])

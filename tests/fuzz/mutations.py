@@ -13,111 +13,20 @@ from typing import Any
 import numpy as np
 from seeds import arrays_of
 
+_PLAIN = (
+    "( ) () (()) (( ' '' \" -> | - # % [ ] [0.5] ; = / _Cont X_Cont ^ + S+ @NN %28 % %zz && ~ > "
+    "/u28/ /u110000/ /ud800/ -NONE- -LRB- ROOT TOP end boundary (UNKNOWN/NN) '(UNKNOWN/lower)' "
+    "DELETE_LABEL LIKE LEFT unknown ngram left rules start terminals S NP dog"
+)
+_CONTROLS = "\t\v\f\r\0\x85\xa0\u2028\u3000\ufeff\U0001f600\x1c"
 NUMBERS = (
     *("-1", "0", "1", "2", "1e400", "nan", "inf", "-0.0", "1e-320", "0.3333333", "0.9999999999", "9" * 5000),
     *("²", "٣", "0x10", "1_000", "+1", "1.", "18446744073709551616", "2147483648", "-", "1/0", "½"),
 )
-WORDS = (
-    *(
-        "(",
-        ")",
-        "()",
-        "(())",
-        "((",
-        "'",
-        "''",
-        '"',
-        "->",
-        "|",
-        "-",
-        "#",
-        "%",
-        "[",
-        "]",
-        "[0.5]",
-        ";",
-        "=",
-        "/",
-    ),
-    *(
-        "_Cont",
-        "X_Cont",
-        "^",
-        "+",
-        "S+",
-        "@NN",
-        "%28",
-        "%",
-        "%zz",
-        "&&",
-        "~",
-        ">",
-        "/u28/",
-        "/u110000/",
-        "/ud800/",
-    ),
-    *(
-        "-NONE-",
-        "-LRB-",
-        "ROOT",
-        "TOP",
-        "end",
-        "boundary",
-        "(UNKNOWN/NN)",
-        "'(UNKNOWN/lower)'",
-        "DELETE_LABEL",
-    ),
-    *(
-        "\t",
-        "\v",
-        "\f",
-        "\r",
-        "\0",
-        "\x1b[31m",
-        "\x85",
-        "\xa0",
-        "\u2028",
-        "\u3000",
-        "\ufeff",
-        "\U0001f600",
-        "e\u0301",
-    ),
-    *(
-        "\x1c",
-        "LIKE",
-        "LEFT",
-        "unknown",
-        "ngram",
-        "left",
-        "rules",
-        "start",
-        "terminals",
-        "S",
-        "NP",
-        "dog",
-        "",
-    ),
-)
-ODD_VALUES: tuple[Any, ...] = (
-    *(
-        None,
-        True,
-        "",
-        "x",
-        -1,
-        0,
-        1,
-        2.5,
-        10**30,
-        float("nan"),
-        float("inf"),
-        [],
-        {},
-        [[]],
-        [1, "a"],
-        {"a": 1},
-    ),
-)
+WORDS: tuple[str, ...] = (*_PLAIN.split(" "), *_CONTROLS, "\x1b[31m", "e\u0301", "")
+_NOT_NUMBERS: tuple[Any, ...] = (None, True, "", "x", [], {}, [[]], [1, "a"], {"a": 1})
+ODD_VALUES = (*_NOT_NUMBERS, -1, 0, 1, 2.5, 10**30, float("nan"), float("inf"))
+_ODD_BYTES = (b"\0", b"\xff\xfe", b"\xef\xbb\xbf", b"\x80", b"\r\n")
 LONGEST = 200_000  # characters or bytes of a mutated file
 
 
@@ -149,11 +58,7 @@ def _bytes(rng: Random, data: bytes, other: bytes) -> bytes:
             case 5:
                 data = data[:at] + other[rng.randrange(len(other) + 1) :]
             case 6:
-                data = (
-                    data[:at]
-                    + rng.choice((b"\0", b"\xff\xfe", b"\xef\xbb\xbf", b"\x80", b"\r\n"))
-                    + data[at:]
-                )
+                data = data[:at] + rng.choice(_ODD_BYTES) + data[at:]
             case 7 if data:
                 at = min(at, len(data) - 1)
                 data = data[:at] + bytes([data[at] ^ 1 << rng.randrange(8)]) + data[at + 1 :]
@@ -212,9 +117,8 @@ def _shape(rng: Random, text: str) -> str:
     at = rng.randrange(len(lines))
     match rng.randrange(6):
         case 0:
-            lines[at] = (
-                rng.choice(("(S ", "(", "(S x ", "[")) * many + lines[at] + ")" * rng.choice((many, many, 1))
-            )
+            opening = rng.choice(("(S ", "(", "(S x ", "["))
+            lines[at] = opening * many + lines[at] + ")" * rng.choice((many, many, 1))
         case 1:
             lines[at] = " ".join([lines[at]] * min(many, 60))
         case 2:

@@ -129,11 +129,8 @@ def _lay_out(trial: Trial, place: Path) -> None:
 
 
 def _outcome(trial: Trial, place: Path, code: int | None, outlived: bool) -> Outcome:
-    left = [
-        path
-        for path in (place / "files").rglob(".*")
-        if str(path.relative_to(place / "files")) not in trial.files
-    ]
+    files = place / "files"
+    left = [path for path in files.rglob(".*") if str(path.relative_to(files)) not in trial.files]
     left += (place / "tmp").iterdir()
     err = (place / "err").read_text("utf-8", "backslashreplace")
     code = None if code == -signal.SIGXCPU else code

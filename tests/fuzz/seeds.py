@@ -5,13 +5,10 @@ from __future__ import annotations
 import io
 import os
 import re
-import sys
-import traceback
 from pathlib import Path
 
 import numpy as np
-
-from mbrparse.cli.main import main
+from commandline import run
 
 TREES = """
 ( (S (NP-SBJ (DT The) (NN dog)) (VP (VBD saw)
@@ -37,8 +34,11 @@ EVALB = (
     "DELETE_LABEL_FOR_LENGTH -NONE-\nQUOTE_LABEL ``\nQUOTE_LABEL ''\nEQ_LABEL ADVP PRT\nEQ_WORD dog cat\n"
 )
 
+PALINDROMES = (
+    "experiment palindromes --runs 2 --train 4 --test 3 --nonterminals 2 --iterations 2 -o palindromes"
+)
 #: What makes the files, in this order; each line is a command.
-RECIPES = """
+RECIPES = f"""
 binarize trees.mrg -o bin.mrg
 binarize trees.mrg --head-rules collins --subcat --annotate parent,head-tag -o head.mrg
 binarize trees.mrg --unary keep -o unary.mrg
@@ -56,87 +56,79 @@ parse bin.mrg -g tags.txt --objective bracketed-recall --write-posteriors poster
 parse bin.mrg -g tags.txt --objective labelled-recall --details out --shard 1/1 --work work
 debinarize one.mrg -o one.orig
 debinarize bin.mrg -o gold.orig
-experiment palindromes --runs 2 --train 4 --test 3 --nonterminals 2 --iterations 2 -o palindromes
+{PALINDROMES}
 experiment pereira-schabes trees.mrg --runs 1 --train 3 --test 2 --nonterminals 2 --iterations 2 -o brackets
 experiment figures-of-merit trees.mrg --sentences 2 --test-fraction 0.2 --merit boundary-trigram -o merits
 experiment dop trees.mrg --runs 1 --train 0.7 --test 0.3 --samples 5 --resamples 20 --no-speed -o dop
 experiment simaan trees.mrg --test-fraction 0.3 --resamples 20 --unknown signature -o simaan
-"""
+""".strip().splitlines()
+
+
+def _weighed(text: str) -> list[tuple[int, str]]:
+    """Lines of a number and a command."""
+    return [(int(line.split()[0]), line.split(maxsplit=1)[1]) for line in text.strip().splitlines()]
+
 
 #: Commands to try, and how often: a name of a file or folder of the seeds is the (mutated) file.
-COMMANDS: tuple[tuple[int, str], ...] = (
-    (6, "binarize trees.mrg -o out"),
-    (4, "binarize trees.mrg --head-rules heads.txt --on-error skip -o out"),
-    (3, "binarize trees.mrg --head-rules collins --subcat --annotate parent,head-tag -o out"),
-    (4, "debinarize head.mrg -o out"),
-    (2, "debinarize join.mrg"),
-    (3, "split bin.mrg --test-fraction 0.3 --train-output out.train --test-output out.test"),
-    (2, "split bin.mrg --test-random 2 --seed 1 --train-output out.train --test-output out.test"),
-    (4, "train bin.mrg --statistics out.stat -o out"),
-    (4, "train bin.mrg --terminals words -o out"),
-    (2, "train bin.mrg --terminals words --unknown collins --rare 2 -o out"),
-    (3, "train trees.mrg --method inside-outside --nonterminals 2 --iterations 2 --curve out.csv -o out"),
-    (6, "train bin.mrg --method inside-outside --nonterminals 3 --iterations 3 --resume -o io.txt"),
-    (3, "train bin.mrg --method inside-outside --init tags.txt --iterations 1 --heldout two.mrg -o out"),
-    (4, "grammar info tags.txt"),
-    (4, "grammar convert collins.txt"),
-    (6, "grammar convert rules.bitpar --from bitpar --lexicon lexicon.bitpar -o out"),
-    (6, "grammar convert words.nltk --from nltk --terminals words -o out"),
-    (3, "grammar convert unary.txt --to bitpar -o out --lexicon-output out.lex"),
-    (3, "grammar convert head.txt --to nltk -o out"),
-    (5, "sample unary.txt -n 3 --seed 1 -o out"),
-    (8, "parse tokens.txt -g tags.txt --details out.json -o out"),
-    (
-        6,
-        "parse bin.mrg -g tags.txt --objective labelled-tree --objective bracketed-recall -o out.{objective}",
-    ),
-    (8, "parse words.tokens -g words.txt -o out"),
-    (5, "parse words.tokens -g collins.txt -o out"),
-    (6, "parse bin.mrg -g unary.txt --objective labelled-tree --details out.json -o out"),
-    (4, "parse bin.mrg -g unary.txt --objective parent-child --space grammar -o out"),
-    (4, "parse bin.mrg -g head.txt --objective productions --debinarize -o out"),
-    (3, "parse bin.mrg -g tags.txt --write-posteriors out.npz -o out"),
-    (1, "parse bin.mrg -g tags.txt --jobs 2 -o out"),
-    (6, "parse bin.mrg -g tags.txt --work work --resume --details out.json -o out"),
-    (6, "merge work --details out.json -o out"),
-    (10, "parse bin.mrg --posteriors posteriors.npz --details out.json -o out"),
-    (4, "parse bin.tokens --posteriors posteriors.npz --debinarize"),
-    (6, "parse bin.mrg -g tags.txt --engine best-first --statistics bin.stat -o out"),
-    (3, "parse bin.mrg -g words.txt --engine best-first --merit prefix --until mass:0.9 -o out"),
-    (5, "score bin.mrg -g tags.txt -o out"),
-    (4, "score gold.orig -g unary.txt --format tsv"),
-    (3, "score bin.mrg -g collins.txt --no-items"),
-    (3, "posteriors tokens.txt -g tags.txt --line 2 --svg out.svg"),
-    (4, "posteriors bin.mrg --posteriors posteriors.npz --format tsv"),
-    (6, "evaluate bin.mrg one.mrg two.mrg --resamples 20 --format json --per-sentence out.csv"),
-    (4, "evaluate bin.mrg one.mrg --by confusions --format json"),
-    (3, "evaluate bin.mrg one.mrg --by label --format csv"),
-    (3, "evaluate gold.orig one.orig --form original --all"),
-    (6, "evaluate --evalb rules.prm gold.orig one.orig"),
-    (3, "evaluate --evalb rules.prm gold.orig one.orig two.mrg --format csv --resamples 10"),
-    (4, "report bin.mrg one.mrg two.mrg --resamples 10 --posteriors posteriors.npz -o out.html"),
-    (2, "report gold.orig one.orig --form original -o out.html"),
-    (4, "show bin.mrg one.mrg two.mrg --line 2 --svg out.svg"),
-    (3, "show bin.mrg one.mrg two.mrg --differing --png out.png"),
-    (3, "show trees.mrg"),
-    (3, "experiment palindromes --runs 2 --train 4 --test 3 --nonterminals 2 --iterations 2 -o palindromes"),
-)
-
+COMMANDS = _weighed(f"""
+6 binarize trees.mrg -o out
+4 binarize trees.mrg --head-rules heads.txt --on-error skip -o out
+3 binarize trees.mrg --head-rules collins --subcat --annotate parent,head-tag -o out
+4 debinarize head.mrg -o out
+2 debinarize join.mrg
+3 split bin.mrg --test-fraction 0.3 --train-output out.train --test-output out.test
+2 split bin.mrg --test-random 2 --seed 1 --train-output out.train --test-output out.test
+4 train bin.mrg --statistics out.stat -o out
+4 train bin.mrg --terminals words -o out
+2 train bin.mrg --terminals words --unknown collins --rare 2 -o out
+3 train trees.mrg --method inside-outside --nonterminals 2 --iterations 2 --curve out.csv -o out
+6 train bin.mrg --method inside-outside --nonterminals 3 --iterations 3 --resume -o io.txt
+3 train bin.mrg --method inside-outside --init tags.txt --iterations 1 --heldout two.mrg -o out
+4 grammar info tags.txt
+4 grammar convert collins.txt
+6 grammar convert rules.bitpar --from bitpar --lexicon lexicon.bitpar -o out
+6 grammar convert words.nltk --from nltk --terminals words -o out
+3 grammar convert unary.txt --to bitpar -o out --lexicon-output out.lex
+3 grammar convert head.txt --to nltk -o out
+5 sample unary.txt -n 3 --seed 1 -o out
+8 parse tokens.txt -g tags.txt --details out.json -o out
+6 parse bin.mrg -g tags.txt --objective labelled-tree --objective bracketed-recall -o out.{{objective}}
+8 parse words.tokens -g words.txt -o out
+5 parse words.tokens -g collins.txt -o out
+6 parse bin.mrg -g unary.txt --objective labelled-tree --details out.json -o out
+4 parse bin.mrg -g unary.txt --objective parent-child --space grammar -o out
+4 parse bin.mrg -g head.txt --objective productions --debinarize -o out
+3 parse bin.mrg -g tags.txt --write-posteriors out.npz -o out
+1 parse bin.mrg -g tags.txt --jobs 2 -o out
+6 parse bin.mrg -g tags.txt --work work --resume --details out.json -o out
+6 merge work --details out.json -o out
+10 parse bin.mrg --posteriors posteriors.npz --details out.json -o out
+4 parse bin.tokens --posteriors posteriors.npz --debinarize
+6 parse bin.mrg -g tags.txt --engine best-first --statistics bin.stat -o out
+3 parse bin.mrg -g words.txt --engine best-first --merit prefix --until mass:0.9 -o out
+5 score bin.mrg -g tags.txt -o out
+4 score gold.orig -g unary.txt --format tsv
+3 score bin.mrg -g collins.txt --no-items
+3 posteriors tokens.txt -g tags.txt --line 2 --svg out.svg
+4 posteriors bin.mrg --posteriors posteriors.npz --format tsv
+6 evaluate bin.mrg one.mrg two.mrg --resamples 20 --format json --per-sentence out.csv
+4 evaluate bin.mrg one.mrg --by confusions --format json
+3 evaluate bin.mrg one.mrg --by label --format csv
+3 evaluate gold.orig one.orig --form original --all
+6 evaluate --evalb rules.prm gold.orig one.orig
+3 evaluate --evalb rules.prm gold.orig one.orig two.mrg --format csv --resamples 10
+4 report bin.mrg one.mrg two.mrg --resamples 10 --posteriors posteriors.npz -o out.html
+2 report gold.orig one.orig --form original -o out.html
+4 show bin.mrg one.mrg two.mrg --line 2 --svg out.svg
+3 show bin.mrg one.mrg two.mrg --differing --png out.png
+3 show trees.mrg
+3 {PALINDROMES}
+""")
 #: The same for commands that take a second each.
-SLOW_COMMANDS: tuple[tuple[int, str], ...] = (
-    (
-        2,
-        "experiment pereira-schabes trees.mrg --runs 1 --train 3 --test 2 --nonterminals 2 --iterations 2 "
-        "-o brackets",
-    ),
-    (
-        2,
-        "experiment figures-of-merit trees.mrg --sentences 2 --test-fraction 0.2 --merit boundary-trigram "
-        "-o merits",
-    ),
-    (2, "experiment simaan trees.mrg --test-fraction 0.3 --resamples 20 --unknown signature -o simaan"),
+SLOW_COMMANDS = [
+    *((2, line) for line in RECIPES if line.split()[1] in ("pereira-schabes", "figures-of-merit", "simaan")),
     (1, "experiment calibration trees.mrg --samples 5 --test-fraction 0.2 -o out"),
-)
+]
 
 Files = dict[str, bytes]
 
@@ -152,7 +144,7 @@ def make_seeds(folder: Path) -> Files:
         Path(name).write_text(text, "utf-8")
     Path("tokens.txt").write_text("DT NN VBD DT NN .\nPRP VBZ VBN VBN .\n\nNN VBZ\nXX DT NN\n")
     Path("words.tokens").write_text("The dog saw the bird .\nShe barks\ndog\nthe (old) cat has 1,200\n")
-    for line in RECIPES.split("\n"):
+    for line in RECIPES:
         _run(line)
     binarized = Path("bin.mrg").read_text("utf-8").splitlines()
     sentences = (" ".join(re.findall(r" ([^() ]+)\)", line)) for line in binarized)
@@ -165,27 +157,9 @@ def make_seeds(folder: Path) -> Files:
 
 def _run(line: str) -> None:
     """Run a command in this process, its streams in memory."""
-    if not line:
-        return
-    before = sys.argv, sys.stdin, sys.stdout, sys.stderr
-    errors = io.BytesIO()
-    sys.argv = ["mbrparse", *line.split()]
-    sys.stdin, sys.stdout, sys.stderr = (
-        io.TextIOWrapper(stream, "utf-8", write_through=True)
-        for stream in (io.BytesIO(), io.BytesIO(), errors)
-    )
-    code: object = 1
-    try:
-        main()
-    except SystemExit as leaving:
-        code = leaving.code
-    except Exception:
-        traceback.print_exc()
-    finally:
-        said = errors.getvalue().decode()
-        sys.argv, sys.stdin, sys.stdout, sys.stderr = before
-    if code != 0:
-        raise SeedError(f"mbrparse {line}\n{said}")
+    done = run(line)
+    if done.code != 0:
+        raise SeedError(f"mbrparse {line}\n{done.err}")
 
 
 def arrays_of(data: bytes) -> dict[str, np.ndarray]:

@@ -29,13 +29,11 @@ ROOT = Path(__file__).resolve().parents[2]
 LIMIT = 240  # seconds, for any command
 GRACE = 5  # seconds, for what a killed process leaves behind to end
 TEMPORARY = re.compile(r"\..+\.[a-z0-9_]{8}")
-#: Figures of the clock are all that may differ between two runs.
-# What the clock says, and digests of results that hold it.
+#: What the clock says, and digests of results that hold it: all that may differ between two runs.
 CLOCK = re.compile(rb'"seconds": [0-9.e-]+|"digest": "\w+"')
 #: The last line of an interrupted command; training says how far it came.
 INTERRUPTED = re.compile("mbrparse: interrupted( after|$)")
 OLD = b"old\n"
-STATE = (".checkpoint",)
 # The shots begin when the command line is loaded: before, an interrupt is Python's to answer.
 _PROGRAM = """
 import os, signal, sys
@@ -58,73 +56,49 @@ parse test.mrg -g grammar.txt --objective labelled-tree --objective bracketed-re
 class Task(NamedTuple):
     """A long command; ``outputs`` are the files that it replaces at its end, all at once.
 
-    The files ``timed`` are full of the clock's figures: that they are there is all that is compared.
+    The files ``timed`` are full of the clock's figures: that they are there is all that is compared. ``IN/``
+    stands for the folder of the inputs.
     """
 
     name: str
     command: str
-    outputs: tuple[str, ...] = ()
-    timed: tuple[str, ...] = ()
+    outputs: str = ""
+    timed: str = ""
 
     def again(self, folder: Path) -> str:
         """What goes on where an interrupted run stopped."""
         return self.command + " --resume" * (folder / "out.checkpoint").exists()
 
 
-_IN = "../../seeds/"
-_EM = f"train {_IN}small.mrg --method inside-outside --nonterminals 10 --iterations 25 --curve out.csv -o out"
+_EM = "train IN/small.mrg --method inside-outside --nonterminals 10 --iterations 25 --curve out.csv -o out"
+_PARSE = "parse IN/some.mrg -g IN/grammar.txt --details out.jsonl -o out"
+_PARSES = "IN/test.mrg IN/labelled-tree.mrg IN/bracketed-recall.mrg"
+_BEST_FIRST = "parse IN/test.mrg -g IN/grammar.txt --engine best-first --statistics IN/train.stat -o out"
+_BRACKETED = "--runs 3 --train 40 --test 10 --nonterminals 5 --iterations 8 -o out"
+_SHARES = "sentences.csv shares.csv shares.md shares.txt"
+_SIMAAN = "experiment simaan IN/test.mrg --resamples 500 --unknown signature --jobs 2 -o out"
 TASKS = (
-    Task("binarize", f"binarize {_IN}many.mrg --unary keep -o out", ("out",)),
-    Task("train counting", f"train {_IN}many.mrg --statistics out.stat -o out", ("out", "out.stat")),
-    Task("train words", f"train {_IN}many.mrg --terminals words -o out", ("out",)),
-    Task("train collins", f"train {_IN}train.mrg --terminals words --unknown collins -o out"),
+    Task("binarize", "binarize IN/many.mrg --unary keep -o out", "out"),
+    Task("train counting", "train IN/many.mrg --statistics out.stat -o out", "out out.stat"),
+    Task("train words", "train IN/many.mrg --terminals words -o out", "out"),
+    Task("train collins", "train IN/train.mrg --terminals words --unknown collins -o out"),
     Task("inside-outside", _EM),
     Task("inside-outside, 2 jobs", f"{_EM} --jobs 2"),
-    Task(
-        "parse", f"parse {_IN}some.mrg -g {_IN}grammar.txt --details out.jsonl -o out", ("out", "out.jsonl")
-    ),
-    Task(
-        "parse, 2 jobs",
-        f"parse {_IN}some.mrg -g {_IN}grammar.txt --jobs 2 --details out.jsonl -o out",
-        ("out",),
-    ),
-    Task(
-        "parse, resumed",
-        f"parse {_IN}some.mrg -g {_IN}grammar.txt --jobs 2 --work work --resume --details out.jsonl -o out",
-        ("out", "out.jsonl"),
-    ),
-    Task(
-        "parse best-first",
-        f"parse {_IN}test.mrg -g {_IN}grammar.txt --engine best-first --statistics {_IN}train.stat -o out",
-        ("out",),
-    ),
-    Task(
-        "evaluate",
-        f"evaluate {_IN}test.mrg {_IN}labelled-tree.mrg {_IN}bracketed-recall.mrg --resamples 30000 -o out",
-        ("out",),
-    ),
-    Task(
-        "report",
-        f"report {_IN}test.mrg {_IN}labelled-tree.mrg {_IN}bracketed-recall.mrg -o out.html",
-        ("out.html",),
-        ("out.html",),
-    ),
+    Task("parse", _PARSE, "out out.jsonl"),
+    Task("parse, 2 jobs", f"{_PARSE} --jobs 2", "out"),
+    Task("parse, resumed", f"{_PARSE} --jobs 2 --work work --resume", "out out.jsonl"),
+    Task("parse best-first", _BEST_FIRST, "out"),
+    Task("evaluate", f"evaluate {_PARSES} --resamples 30000 -o out", "out"),
+    Task("report", f"report {_PARSES} -o out.html", "out.html", "out.html"),
     Task("palindromes", "experiment palindromes --runs 6 --iterations 40 --jobs 2 -o out"),
-    Task(
-        "pereira-schabes",
-        f"experiment pereira-schabes {_IN}small.mrg --runs 3 --train 40 --test 10 --nonterminals 5 "
-        "--iterations 8 -o out",
-    ),
+    Task("pereira-schabes", f"experiment pereira-schabes IN/small.mrg {_BRACKETED}"),
     Task(
         "figures-of-merit",
-        f"experiment figures-of-merit {_IN}small.mrg --sentences 12 --jobs 2 -o out",
-        timed=("sentences.csv", "shares.csv", "shares.md", "shares.txt"),
+        "experiment figures-of-merit IN/small.mrg --sentences 12 --jobs 2 -o out",
+        "",
+        _SHARES,
     ),
-    Task(
-        "simaan",
-        f"experiment simaan {_IN}test.mrg --resamples 500 --unknown signature --jobs 2 -o out",
-        timed=("table2.txt", "table2.md"),
-    ),
+    Task("simaan", _SIMAAN, "", "table2.txt table2.md"),
 )
 
 
@@ -139,7 +113,7 @@ def run(
     reading, writing = os.pipe()
     with open(folder.parent / "err", "w+b") as err:
         process = subprocess.Popen(
-            [sys.executable, "-c", _PROGRAM, str(writing), *line.split()],
+            [sys.executable, "-c", _PROGRAM, str(writing), *line.replace("IN/", "../../seeds/").split()],
             cwd=folder,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
@@ -184,11 +158,13 @@ def _group_ends(group: int) -> bool:
 def contents(folder: Path, task: Task) -> dict[str, bytes]:
     """What a folder's files hold, by path; temporary files and states to resume from apart."""
     return {
-        str(path.relative_to(folder)): b"" if path.name in task.timed else CLOCK.sub(b"", path.read_bytes())
+        str(path.relative_to(folder)): b""
+        if path.name in task.timed.split()
+        else CLOCK.sub(b"", path.read_bytes())
         for path in sorted(folder.rglob("*"))
         if path.is_file()
         and not TEMPORARY.fullmatch(path.name)
-        and path.suffix not in STATE
+        and path.suffix != ".checkpoint"
         and path.parent.name != "work"
     }
 
@@ -221,7 +197,7 @@ def shoot(
     """What was wrong after one shot, and what the command had said."""
     folder = new_folder(work / "shot")
     if old:
-        for name in task.outputs:
+        for name in task.outputs.split():
             (folder / name).write_bytes(OLD)
     code, err, outlived, _ = run(task.command, folder, (number, after))
     ends = {signal.SIGKILL: (0, -9), signal.SIGINT: (0, 130), signal.SIGTERM: (0, -15, 143)}
@@ -233,7 +209,7 @@ def shoot(
         wrong += ["left over"] * any(TEMPORARY.fullmatch(path.name) for path in folder.rglob(".*"))
     half_done = code in (130, 143) and (folder / "out.checkpoint").exists()
     for name, data in contents(folder, task).items():
-        whole = data == good.get(name) or (old and data == OLD and name in task.outputs)
+        whole = data == good.get(name) or (old and data == OLD and name in task.outputs.split())
         wrong += [f"half a file: {name}"] * (not whole and not half_done)
     code, said, _, _ = run(task.again(folder), folder)
     wrong += [f"run again: exit code {code}"] * (code != 0)

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from children import LIMIT
+from children import finished
 from processes import Outcome
 from seeds import Files
 from trials import Trial, make_trial
@@ -23,13 +23,7 @@ ValueError: bad
 
 
 def fuzz(*arguments: object) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, HARNESS, *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=LIMIT,
-    )
+    return finished(sys.executable, HARNESS, *map(str, arguments))
 
 
 def test_some_inputs_are_tried(tmp_path: Path) -> None:

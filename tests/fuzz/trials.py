@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import re
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 
@@ -17,47 +16,13 @@ from mbrparse.cli.main import cli
 
 SLOW_SHARE = 0.002
 #: Their time or memory grows with the number, so that a large one is no mistake of the program.
-COSTLY = {
-    "count",
-    "samples",
-    "resamples",
-    "iterations",
-    "runs",
-    "nonterminals",
-    "jobs",
-    "train",
-    "test",
-    "sentences",
-}
-ENCODINGS = (
-    "utf-8",
-    "latin-1",
-    "utf-16",
-    "rot13",
-    "base64",
-    "idna",
-    "unicode_escape",
-    "none",
-    "",
-    "utf-7",
-    "cp037",
-)
-OUTPUTS = (
-    "out",
-    "out2",
-    "-",
-    "/dev/null",
-    "/dev/full",
-    ".",
-    "none/out",
-    "./out",
-    "{objective}",
-    "x" * 250,
-    "out\n2",
-)
+COSTLY = "count samples resamples iterations runs nonterminals jobs train test sentences"
+ENCODINGS = "utf-8 latin-1 utf-16 rot13 base64 idna unicode_escape none utf-7 cp037"
+OUTPUTS = "out out2 - /dev/null /dev/full . none/out ./out {objective}"
 #: Options that name an output; --details may be given several times where it is read.
 WRITTEN = ("curve", "svg", "png", "details", "per_sentence", "candidates")
 STREAMS = ("", "stdin closed", "stdout closed", "stderr closed", "stdout full", "stderr full", "ascii")
+ODD = "- . none collins first-parse exhausted mass:0.5 mass:2 inf 0.5"
 
 
 @dataclass
@@ -75,10 +40,6 @@ class Trial:
             path = folder / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(data)
-
-    def as_json(self) -> str:
-        """All but the files."""
-        return json.dumps({name: value for name, value in asdict(self).items() if name != "files"}, indent=1)
 
 
 def make_trial(seeds: Files, seed: str) -> Trial:
@@ -138,25 +99,13 @@ def _option(rng: Random, arguments: list[str], files: list[str]) -> list[str]:
         values = (*kind.choices,) * 5 + ("x", "")
     elif isinstance(kind, (click.IntRange, click.FloatRange)) or kind in (click.INT, click.FLOAT):
         values = ("0", "1", "2", "3", "0.5", "5", "-1", "x", "nan", "²", "9" * 5000, *NUMBERS)
-        if parameter.name in COSTLY:
+        if parameter.name in COSTLY.split():
             values = ("0", "1", "2", "3", "-1", "x", "²")
     elif parameter.name == "encoding":
-        values = ENCODINGS
+        values = (*ENCODINGS.split(), "")
     elif "output" in str(parameter.name) or (parameter.name in WRITTEN and not parameter.multiple):
-        values = (*OUTPUTS, *files)
+        values = (*OUTPUTS.split(), "x" * 250, "out\n2", *files)
     elif rng.random() < 0.5:
-        values = (
-            *files,
-            "-",
-            ".",
-            "none",
-            "collins",
-            "first-parse",
-            "exhausted",
-            "mass:0.5",
-            "mass:2",
-            "inf",
-            "0.5",
-        )
+        values = (*files, *ODD.split())
     # What the system's calls cannot take as an argument, no shell can hand over.
     return [name, rng.choice(values).replace("\0", "")]

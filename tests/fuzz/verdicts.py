@@ -7,6 +7,7 @@ import csv
 import io
 import json
 import re
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -32,9 +33,7 @@ def failure(trial: Trial, outcome: Outcome, folder: Path) -> str | None:
         what = "hang" if outcome.code is None else f"signal {-outcome.code}"
         return f"{what} {command}{_where(err)}"
     if "Traceback (most recent" in err:
-        names = [
-            found[1] for line in err.splitlines() if (found := _RAISED.match(line)) and ":" in line + ":"
-        ]
+        names = [found[1] for line in err.splitlines() if (found := _RAISED.match(line))]
         name = names[-1] if names else "Exception"
         return f"{trial.streams}: {name} {command}" if trial.streams else f"{name}{_where(err)}"
     if "Warning:" in err or "Exception ignored" in err:
@@ -81,23 +80,36 @@ def _of_streams(trial: Trial, outcome: Outcome, command: str) -> str | None:
 
 
 def _of_output(trial: Trial, outcome: Outcome, folder: Path, command: str) -> str | None:
-    if outcome.code != 0:
+    if outcome.code != 0 or {"--help", "-h"} & set(trial.arguments):
         return None
-    if trial.arguments[0] == "parse" and "--help" not in trial.arguments and "-h" not in trial.arguments:
+    if trial.arguments[0] == "parse":
         return _of_parses(trial, outcome, folder)
-    if trial.arguments[0] == "evaluate" and not {"-o", "--output", "--help", "-h"} & set(trial.arguments):
+    if trial.arguments[0] == "evaluate" and not {"-o", "--output"} & set(trial.arguments):
         forms = [trial.arguments[at + 1] for at, word in enumerate(trial.arguments) if word == "--format"]
         text = outcome.out.decode("utf-8")
         try:
             if forms[-1:] == ["json"]:
-                json.loads(text, parse_constant=_refuse)
+                _check_json(text)
             if forms[-1:] == ["csv"]:
                 rows = list(csv.reader(io.StringIO(text, newline=""), strict=True))
                 if len({len(row) for row in rows}) != 1:
                     return f"ragged csv {command}"
         except (ValueError, csv.Error) as error:
-            return f"not {forms[-1]} {command}: {re.sub(r'[0-9]+', 'N', str(error))[:60]}"
+            return f"not {forms[-1]} {command}: {_without_numbers(error)}"
     return None
+
+
+def _check_json(text: str) -> None:
+    """Raise ValueError for a text that is no JSON, such as one with NaN."""
+
+    def refuse(name: str) -> NoReturn:
+        raise ValueError(f"{name} is no JSON")
+
+    json.loads(text, parse_constant=refuse)
+
+
+def _without_numbers(error: Exception) -> str:
+    return re.sub(r"[0-9]+", "N", str(error))[:60]
 
 
 def _of_parses(trial: Trial, outcome: Outcome, folder: Path) -> str | None:
@@ -122,11 +134,11 @@ def _of_parses(trial: Trial, outcome: Outcome, folder: Path) -> str | None:
             return f"lost line parse: {what} of {'trees' if trees else 'tokens'}"
         written = found.decode("utf-8").split("\n")[:-1]
         if path == options["details"]:
-            for line in written:
-                try:
-                    json.loads(line, parse_constant=_refuse)
-                except ValueError as error:
-                    return f"details are no JSON: {re.sub(r'[0-9]+', 'N', str(error))[:40]}"
+            try:
+                for line in written:
+                    _check_json(line)
+            except ValueError as error:
+                return f"details are no JSON: {_without_numbers(error)}"
         elif not trees and options["fallback"] != "empty":
             words = text.removesuffix("\n").split("\n")
             if any(_leaves(line) != _words(one) for line, one in zip(written, words, strict=True)):
@@ -136,14 +148,10 @@ def _of_parses(trial: Trial, outcome: Outcome, folder: Path) -> str | None:
 
 def _decoded(data: bytes) -> str:
     """The text of an input: UTF-8, if no mark at its beginning says otherwise."""
-    for mark, encoding in (
-        (codecs.BOM_UTF32_LE, "utf-32"),
-        (codecs.BOM_UTF32_BE, "utf-32"),
-        (codecs.BOM_UTF16_LE, "utf-16"),
-        (codecs.BOM_UTF16_BE, "utf-16"),
-    ):
-        if data.startswith(mark):
-            return data.decode(encoding)
+    if data.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
+        return data.decode("utf-32")
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return data.decode("utf-16")
     return data.decode("utf-8-sig")
 
 
@@ -171,13 +179,5 @@ def _words(line: str) -> list[str]:
 
 
 def _leaves(line: str) -> list[str]:
-    tokens = _TOKEN.findall(line)
-    return [
-        word
-        for before, word in zip(["", *tokens], tokens, strict=False)
-        if before != "(" and word not in "()"
-    ]
-
-
-def _refuse(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no JSON")
+    tokens = ["", *_TOKEN.findall(line)]
+    return [word for before, word in pairwise(tokens) if before != "(" and word not in "()"]

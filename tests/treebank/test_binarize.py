@@ -1,6 +1,8 @@
 """Binarizing by hand, and back again whatever the labels."""
 
+import itertools
 import math
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -8,13 +10,15 @@ from hypothesis import strategies as st
 from tree_strategies import labels, trees
 
 from mbrparse.io.errors import LabelError
-from mbrparse.treebank.binarize import Binarization, binarize, debinarize
+from mbrparse.treebank.binarize import Binarization, Direction, binarize, debinarize
 from mbrparse.treebank.brackets import read_tree
-from mbrparse.treebank.clean import clean
+from mbrparse.treebank.clean import UnaryPolicy, clean
 from mbrparse.treebank.tree import Tree, constituents, is_binary
 
 INF = math.inf
 
+UNARY_POLICIES: list[UnaryPolicy] = ["top", "bottom", "join", "keep"]
+KEEP = Binarization(chains="keep")
 binarizations = st.builds(
     Binarization, st.sampled_from(["right", "left"]), st.sampled_from([0, 1, 2, INF]), st.integers(1, 3)
 )
@@ -79,15 +83,37 @@ def test_impossible_orders(hmarkov: float, vmarkov: int) -> None:
         Binarization(hmarkov=hmarkov, vmarkov=vmarkov)
 
 
-@given(trees(labels), st.sampled_from(["top", "bottom", "join"]), binarizations)
-def test_debinarize_inverts(tree: Tree, unary: str, how: Binarization) -> None:
-    cleaned = clean(tree, unary, "keep")  # type: ignore[arg-type]
-    if cleaned is not None:
-        result = binarize(cleaned, how)
-        assert is_binary(result)
-        assert debinarize(result) == cleaned
-        if not cleaned.is_leaf:
-            assert read_tree(str(result)) == result
+@pytest.mark.parametrize(
+    ("how", "expected"),
+    [
+        (KEEP, "(S (S (NP (PRP he)) (S_Cont (VP (VP (VB go))) (. .))))"),
+        (replace(KEEP, direction="left"), "(S (S (S_Cont (NP (PRP he)) (VP (VP (VB go)))) (. .)))"),
+        (
+            replace(KEEP, hmarkov=1, vmarkov=2),
+            "(S (S^S (NP^S (PRP he)) (S_Cont>VP^S (VP^S (VP^VP (VB go))) (. .))))",
+        ),
+        (replace(KEEP, chains="join"), "(S+S (NP (PRP he)) (S+S_Cont (VP+VP (VB go)) (. .)))"),
+    ],
+    ids=str,
+)
+def test_unary_productions_that_stay(how: Binarization, expected: str) -> None:
+    assert binarized("(S (S (NP (PRP he)) (VP (VP (VB go))) (. .)))", how) == expected
+
+
+@given(trees(labels), st.sampled_from(UNARY_POLICIES), binarizations)
+def test_debinarize_inverts(tree: Tree, unary: UnaryPolicy, how: Binarization) -> None:
+    cleaned = clean(tree, unary, "keep")
+    if cleaned is None:
+        return
+    how = replace(how, chains="keep" if unary == "keep" else "join")
+    result = binarize(cleaned, how)
+    assert debinarize(result) == cleaned
+    assert is_binary(result) or unary == "keep"
+    assert all(len(node.children) <= 2 for node in result.preorder())
+    # A lone bare leaf cannot be written in brackets.
+    alone = [node.children[0] for node in result.preorder() if len(node.children) == 1]
+    if not cleaned.is_leaf and all(child.word or child.children for child in alone):
+        assert read_tree(str(result)) == result
 
 
 def test_debinarize_inverts_at_any_depth() -> None:
@@ -95,6 +121,31 @@ def test_debinarize_inverts_at_any_depth() -> None:
     for _ in range(5_000):
         tree = Tree("S", [Tree("S", [Tree("x"), Tree("x"), tree])])
     assert debinarize(binarize(tree, Binarization("left", INF, 2))) == tree
+
+
+@pytest.mark.parametrize("chains", ["join", "keep"])
+def test_chains_of_any_depth(chains: str) -> None:
+    tree = Tree("NN", word="x")
+    for _ in range(5_000):
+        tree = Tree("X", [Tree("X", [tree])])
+    how = Binarization(vmarkov=2, chains=chains)  # type: ignore[arg-type]
+    assert debinarize(binarize(tree, how)) == tree
+
+
+@pytest.mark.parametrize("direction", ["right", "left"])
+@pytest.mark.parametrize("unary", ["top", "bottom", "join"])
+def test_round_trip_of_the_sample(
+    unary: UnaryPolicy, direction: Direction, treebank_sample: tuple[Tree, ...]
+) -> None:
+    """Each tree meets one of the twelve combinations of the other options, and each of these 326 trees."""
+    assert len(treebank_sample) == 3914
+    orders = itertools.product(("strip", "keep"), (0, 1, INF), (1, 2))
+    for tree, (functions, hmarkov, vmarkov) in zip(treebank_sample, itertools.cycle(orders), strict=False):
+        cleaned = clean(tree, unary, functions)
+        assert cleaned is not None
+        binary = binarize(cleaned, Binarization(direction, hmarkov, vmarkov))
+        assert is_binary(binary)
+        assert debinarize(binary) == cleaned
 
 
 @pytest.mark.parametrize(

@@ -53,17 +53,15 @@ def test_what_is_kept_and_cut_is_the_label(label: str, convention: str) -> None:
 
 
 MAP = LabelMap(
-    [
-        "# comment",
-        "",
-        "grup.*.?? *",
-        "S.*.* \\*-*-*",
-        "sn* NP",
-        "\\*0\\* zero",
-        "\\# HASH",
-        "a-b whole",
-        "a cut",
-    ]
+    """# comment
+
+grup.*.?? *
+S.*.* \\*-*-*
+sn* NP
+\\*0\\* zero
+\\# HASH
+a-b whole
+a cut""".splitlines()
 )
 
 
@@ -92,10 +90,9 @@ def test_a_map_is_asked_for_the_whole_label_first() -> None:
     assert strip.tag("a-c") == "a-c"
 
 
-def test_lines_that_fit_no_label_are_known(tmp_path: Path) -> None:
-    path = tmp_path / "map"
-    path.write_text("NP  nominal\nNP never\nVP verbal\n")
-    table = read_label_map(path)
+def test_lines_that_fit_no_label_are_known() -> None:
+    Path("map").write_text("NP  nominal\nNP never\nVP verbal\n")
+    table = read_label_map("map")
     tree = relabel(read_tree("(S (NP-SBJ x w) (NP y z))"), categories("strip", label_map=table))
     assert str(tree) == "(S (nominal x w) (nominal y z))"
     assert table.unused() == [2, 3]
@@ -118,7 +115,4 @@ def test_heads_are_chosen_by_mapped_categories() -> None:
     tree = read_tree("(STA+fcl (SUBJ+np (H+n a)) (P+vp (H+v b) (ACC+np (H+n c))))")
     how = categories("before:+", label_map=LabelMap(["fcl S", "np NP", "vp VP", "v VBZ"]))
     choices = choose_heads(tree, head_rules("collins"), how)
-    assert [(choice.head, choice.complements) for choice in choices] == [
-        (1, ("NP", None)),
-        (0, (None, "NP")),
-    ]
+    assert [(one.head, one.complements) for one in choices] == [(1, ("NP", None)), (0, (None, "NP"))]

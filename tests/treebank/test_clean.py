@@ -7,6 +7,8 @@ from tree_strategies import tokens, trees
 from mbrparse.treebank.brackets import read_tree
 from mbrparse.treebank.categories import PENN_CATEGORIES
 from mbrparse.treebank.clean import UnaryPolicy, clean
+from mbrparse.treebank.corpora import SourceTree
+from mbrparse.treebank.prepare import Preparation, PreparationStatistics, prepare
 from mbrparse.treebank.tree import Tree
 
 
@@ -14,20 +16,10 @@ def cleaned(text: str, unary: UnaryPolicy = "top", functions: str = "strip") -> 
     return str(clean(read_tree(text), unary, functions))
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "( (S a b))",
-        "(TOP (S a b))",
-        "(ROOT (S a b))",
-        "(S1 (S a b))",
-        "(VROOT (S a b))",
-        "(TOP ( (ROOT (S a b))))",
-        "(TOP (S a b) (-NONE- *))",
-    ],
-)
-def test_wrapper_is_removed(text: str) -> None:
-    assert cleaned(text, "join") == "(S a b)"
+@pytest.mark.parametrize("label", ["", "TOP", "ROOT", "S1", "VROOT"])
+def test_wrapper_is_removed(label: str) -> None:
+    for inside in ("(S a b)", "(S a b) (-NONE- *)", "( (ROOT (S a b)))"):
+        assert cleaned(f"({label} {inside})", "join") == "(S a b)"
 
 
 @pytest.mark.parametrize("text", ["(TOP (S a b) c)", "(S (TOP a b) c)", "(S (ROOT (A b c)) d)"])
@@ -55,20 +47,11 @@ def test_function_tags_of_constituents_only() -> None:
     assert cleaned(text, functions="keep") == text
 
 
-@pytest.mark.parametrize(
-    ("label", "stripped"),
-    [
-        ("NP-SBJ", "NP"),
-        ("NP=1-SBJ", "NP"),
-        ("NP-", "NP"),
-        ("-LRB-", "-LRB-"),
-        ("=", "="),
-        ("", ""),
-        ("S", "S"),
-    ],
-)
-def test_function_tag(label: str, stripped: str) -> None:
-    assert PENN_CATEGORIES.category(label) == stripped
+def test_function_tag() -> None:
+    for label in ("NP-SBJ", "NP=1-SBJ", "NP-"):
+        assert PENN_CATEGORIES.category(label) == "NP"
+    for label in ("-LRB-", "=", "", "S"):
+        assert PENN_CATEGORIES.category(label) == label
 
 
 def test_functions_are_cut_after_the_wrapper_was_looked_for() -> None:
@@ -89,6 +72,27 @@ def test_unary_policies(unary: UnaryPolicy, expected: str) -> None:
     assert cleaned(text, unary) == expected
 
 
+def test_unary_productions_may_stay() -> None:
+    text = "(S (NP (PRP he)) (VP (VP (VP (VBZ sleeps)))))"
+    assert cleaned(text, "keep") == text
+    text = "( (S-1 (NP-SBJ (NP (-NONE- *)) (NP-TTL (NN a))) (VP (VB go) (SBAR (-NONE- 0)))) )"
+    assert cleaned(text, "keep") == "(S (NP (NP (NN a))) (VP (VB go)))"
+    assert cleaned("(TOP (TOP (S (TOP a b))))", "keep") == "(S (TOP a b))"
+    assert clean(read_tree("(S (NP (-NONE- *)))"), "keep") is None
+
+
+def test_a_constituent_over_one_terminal_is_a_tree() -> None:
+    """Without kept unaries nothing would be left but a terminal, and the tree dropped."""
+    raw = [SourceTree("", 1, read_tree(text)) for text in ("( (NP (NN dogs)) )", "( (NN dogs) )")]
+    for how, kept, dropped in (
+        (Preparation("keep"), ["(NP (NN dogs))"], 1),
+        (Preparation("join"), [], 2),
+    ):
+        statistics = PreparationStatistics()
+        assert [str(tree) for tree in prepare(raw, how, statistics)] == kept
+        assert statistics.dropped == {"single terminal": dropped}
+
+
 @pytest.mark.parametrize("unary", ["top", "bottom", "join"])
 def test_a_chain_over_one_terminal_is_that_terminal(unary: UnaryPolicy) -> None:
     assert cleaned("(TOP (S (NP (N dogs))))", unary) == "(N dogs)"
@@ -96,10 +100,17 @@ def test_a_chain_over_one_terminal_is_that_terminal(unary: UnaryPolicy) -> None:
 
 @given(trees(tokens))
 def test_the_policies_differ_in_chains_only(tree: Tree) -> None:
-    top, bottom, join = (clean(tree, unary, "keep") for unary in ("top", "bottom", "join"))
-    assert (top is None) == (bottom is None) == (join is None)
-    if top is not None and bottom is not None and join is not None:
-        assert top.leaves() == bottom.leaves() == join.leaves()
-        assert all(len(node.children) != 1 for node in [*top.preorder(), *bottom.preorder()])
-        assert clean(join, "top", "keep") == top
-        assert clean(join, "bottom", "keep") == bottom
+    keep = clean(tree, "keep", "keep")
+    if keep is None:
+        assert not any(clean(tree, unary, "keep") for unary in ("top", "bottom", "join"))
+        return
+    for unary in ("top", "bottom", "join"):
+        found = clean(tree, unary, "keep")
+        assert found is not None
+        assert found == clean(keep, unary, "keep")
+        assert found.leaves() == keep.leaves()
+        assert unary == "join" or all(len(node.children) != 1 for node in found.preorder())
+    join = clean(tree, "join", "keep")
+    assert join is not None
+    assert clean(join, "top", "keep") == clean(tree, "top", "keep")
+    assert clean(join, "bottom", "keep") == clean(tree, "bottom", "keep")

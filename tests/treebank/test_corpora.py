@@ -21,62 +21,48 @@ def texts(spec: str, sections: str | None = None) -> list[str]:
     return [str(tree) for _, _, tree in read_corpus(spec, sections=sections)]
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """Trees in files; where some have names of treebank files, those named .txt and .prd are none."""
-    for name in ("b/2.mrg", "b/10.mrg", "a.ptb", "notes.txt", "a.prd"):
-        path = tmp_path / name
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(f"(S {path.stem} x)\n(())\n")
-    return tmp_path
+def test_a_file_and_where_its_trees_stand() -> None:
+    Path("gold.txt").write_text("(S a x)\n\n()\n( (S\n  b x))\n")
+    found = [(source, line, str(tree)) for source, line, tree in read_corpus("gold.txt")]
+    assert found == [("gold.txt", 1, "(S a x)"), ("gold.txt", 4, "( (S b x))")]
 
 
-def test_a_file_and_where_its_trees_stand(tmp_path: Path) -> None:
-    path = tmp_path / "gold.txt"
-    path.write_text("(S a x)\n\n()\n( (S\n  b x))\n")
-    found = [(source, line, str(tree)) for source, line, tree in read_corpus(str(path))]
-    assert found == [(str(path), 1, "(S a x)"), (str(path), 4, "( (S b x))")]
-
-
-def test_a_folder(folder: Path) -> None:
-    assert texts(str(folder)) == ["(S a x)", "(S 10 x)", "(S 2 x)"]
-
-
-def test_a_glob(folder: Path) -> None:
-    assert texts(f"{folder}/**/*.mrg") == ["(S 10 x)", "(S 2 x)"]
-    assert texts(f"{folder}/a.p??") == ["(S a x)", "(S a x)"]
-
-
-def test_a_file_named_like_a_glob(tmp_path: Path) -> None:
-    (tmp_path / "a[1].mrg").write_text("(S x y)")
-    assert texts(f"{tmp_path}/a[1].mrg") == ["(S x y)"]
+def test_folders_and_globs() -> None:
+    """Where some files have names of treebank files, those named .txt and .prd are none."""
+    Path("b").mkdir()
+    for name in ("b/2.mrg", "b/10.mrg", "a.ptb", "notes.txt", "a.prd", "b/c[1].mrg"):
+        Path(name).write_text(f"(S {Path(name).stem} x)\n(())\n")
+    assert texts(".") == ["(S a x)", "(S 10 x)", "(S 2 x)", "(S c[1] x)"]
+    assert texts("**/*.mrg") == ["(S 10 x)", "(S 2 x)", "(S c[1] x)"]
+    assert texts("a.p??") == ["(S a x)", "(S a x)"]
+    assert texts("b/c[1].mrg") == ["(S c[1] x)"]
 
 
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
-        ("{}/none.mrg", "none.mrg: no such file"),
-        ("{}/*.xml", "xml: no file matches"),
-        ("{}", "folder holds no file of trees"),
-        ("wsj:{}", "no sections .folders named 00 to 24. found"),
-        ("wsj:{}/none", "no sections .folders named 00 to 24. found"),
+        ("none.mrg", "none.mrg: no such file"),
+        ("*.xml", "xml: no file matches"),
+        (".", "folder holds no file of trees"),
+        ("wsj:.", "no sections .folders named 00 to 24. found"),
+        ("wsj:none", "no sections .folders named 00 to 24. found"),
         ("embedded:trains", "no embedded treebank 'trains'; there is: flights"),
         ("nltk:trains", "NLTK has no treebank 'trains'"),
         ("nltk:stopwords", "no treebank|not installed"),
     ],
 )
-def test_what_is_not_there(spec: str, message: str, tmp_path: Path) -> None:
+def test_what_is_not_there(spec: str, message: str) -> None:
     with pytest.raises((CorpusError, FileError), match=message):
-        texts(spec.format(tmp_path))
+        texts(spec)
 
 
-def test_malformed_trees_go_to_the_handler_across_files(tmp_path: Path) -> None:
-    (tmp_path / "1.mrg").write_text("(S a x)\n(S b\n")
-    (tmp_path / "2.mrg").write_text("(S c x))\n(S d x)\n")
+def test_malformed_trees_go_to_the_handler_across_files() -> None:
+    Path("1.mrg").write_text("(S a x)\n(S b\n")
+    Path("2.mrg").write_text("(S c x))\n(S d x)\n")
     with pytest.raises(BracketError, match=r"1\.mrg:2: unbalanced"):
-        texts(str(tmp_path))
+        texts(".")
     errors: list[MbrparseError] = []
-    found = [str(tree) for _, _, tree in read_corpus(str(tmp_path), on_error=errors.append)]
+    found = [str(tree) for _, _, tree in read_corpus(".", on_error=errors.append)]
     assert found == ["(S a x)", "(S d x)"]
     assert [error.line for error in errors] == [2, 1]
 
@@ -84,30 +70,25 @@ def test_malformed_trees_go_to_the_handler_across_files(tmp_path: Path) -> None:
 # --- the Wall Street Journal -------------------------------------------------------------
 
 
-@pytest.fixture(params=["", "parsed/mrg/wsj", "combined/wsj", "wsj"])
-def journal(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+@pytest.mark.parametrize("place", ["", "parsed/mrg/wsj", "combined/wsj", "wsj"])
+def test_sections(place: str) -> None:
     """The LDC's layout: sections 00, 02, 03 and 23, two files each."""
     for section in ("00", "02", "03", "23"):
+        Path(place, section).mkdir(parents=True)
         for number in ("01", "00"):
-            path = tmp_path / request.param / section / f"wsj_{section}{number}.mrg"
-            path.parent.mkdir(parents=True, exist_ok=True)
+            path = Path(place, section, f"wsj_{section}{number}.mrg")
             path.write_text(f"\n( (S {section} {number}))\n")
             path.with_suffix(".prd").write_text("(")
-    return tmp_path
-
-
-@pytest.mark.parametrize(
-    ("sections", "expected"),
-    [(None, ["00", "02", "03", "23"]), ("02-03", ["02", "03"]), ("23", ["23"]), ("23, 2-2", ["23", "02"])],
-)
-def test_sections(journal: Path, sections: str | None, expected: list[str]) -> None:
-    files = [f"( (S {section} {number}))" for section in expected for number in ("00", "01")]
-    assert texts(f"wsj:{journal}", sections) == files
-
-
-def test_a_section_that_is_not_there(journal: Path) -> None:
+    for sections, expected in (
+        (None, ["00", "02", "03", "23"]),
+        ("02-03", ["02", "03"]),
+        ("23", ["23"]),
+        ("23, 2-2", ["23", "02"]),
+    ):
+        files = [f"( (S {section} {number}))" for section in expected for number in ("00", "01")]
+        assert texts("wsj:.", sections) == files
     with pytest.raises(CorpusError, match=r"section 04 holds no \.mrg file"):
-        texts(f"wsj:{journal}", "02-04")
+        texts("wsj:.", "02-04")
 
 
 @pytest.mark.parametrize("text", ["", "2-", "a", "021", "21-02"])
@@ -146,12 +127,8 @@ def nltk_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Nlt
 
 @pytest.mark.parametrize("zipped", [True, False])
 def test_an_nltk_corpus_zipped_or_not(nltk_folder: NltkFolder, zipped: bool) -> None:
-    files = {
-        "wsj_0002.mrg": "( (S a x) )\n",
-        "wsj_0001.mrg": "\n( (S\n  (N b) x) )\n( (S c x) )\n",
-        "README": "",
-    }
-    nltk_folder(files, zipped=zipped)
+    first, second = "\n( (S\n  (N b) x) )\n( (S c x) )\n", "( (S a x) )\n"
+    nltk_folder({"wsj_0002.mrg": second, "wsj_0001.mrg": first, "README": ""}, zipped=zipped)
     found = [(source, line, str(tree)) for source, line, tree in read_corpus("nltk:treebank")]
     assert found == [
         ("nltk:treebank/wsj_0001.mrg", 2, "( (S (N b) x))"),
@@ -225,8 +202,7 @@ def test_flights_is_frozen() -> None:
 def test_flights_is_read() -> None:
     found = list(read_corpus("embedded:flights"))
     assert len(found) == 1500
-    assert found[-1].source == "embedded:flights"
-    assert found[-1].line == 1500
+    assert (found[-1].source, found[-1].line) == ("embedded:flights", 1500)
 
 
 def test_the_grammar_of_an_embedded_treebank_or_the_path_itself() -> None:

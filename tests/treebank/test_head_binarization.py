@@ -89,10 +89,7 @@ def test_frames_of_the_left() -> None:
         ("top", "(SBAR@VBZ (PRP he) (SBAR_Cont@VBZ&& (VBZ is) (JJ old)))"),
         ("bottom", "(S@VBZ (PRP he) (S_Cont@VBZ&& (VBZ is) (JJ old)))"),
         ("join", "(SBAR+S@VBZ (PRP he) (SBAR+S_Cont@VBZ&& (VBZ is) (JJ old)))"),
-        (
-            "keep",
-            "(SBAR@VBZ (S@VBZ (NP@PRP (PRP he)) (S_Cont@VBZ&& (VP@VBZ (VBZ is)) (ADJP@JJ (JJ old)))))",
-        ),
+        ("keep", "(SBAR@VBZ (S@VBZ (NP@PRP (PRP he)) (S_Cont@VBZ&& (VP@VBZ (VBZ is)) (ADJP@JJ (JJ old)))))"),
     ],
 )
 def test_a_collapsed_constituent_has_the_head_that_it_had(unary: UnaryPolicy, expected: str) -> None:

@@ -14,19 +14,16 @@ from mbrparse.io.errors import BracketError
 from mbrparse.io.files import read_lines
 from mbrparse.treebank.brackets import read_parse_file, read_trees
 
-TREES = "(S (NP (DT the) (NN dog)) (VP (VB eats) (NN meat)))\n(S (A a) (B b))\n"
-
 
 def trees(text: str) -> list[str]:
     return [str(tree) for _, tree in read_trees(text.split("\n"))]
 
 
-def test_comments_between_trees_are_skipped(tmp_path: Path) -> None:
+def test_comments_between_trees_are_skipped() -> None:
     text = "# from (the web\n\n(S a\n b)\n  # two )\n(S c d)\n#\n"
     assert trees(text) == ["(S a b)", "(S c d)"]
-    path = tmp_path / "parses.mrg"
-    path.write_text("# a comment is no parse\n(S a b)\n# (S x y)\n\n(S c d)\n")
-    assert [str(tree) for _, tree in read_parse_file(path)] == ["(S a b)", "None", "(S c d)"]
+    Path("parses").write_text("# a comment is no parse\n(S a b)\n# (S x y)\n\n(S c d)\n")
+    assert [str(tree) for _, tree in read_parse_file("parses")] == ["(S a b)", "None", "(S c d)"]
 
 
 def test_a_tag_is_no_comment() -> None:
@@ -34,33 +31,24 @@ def test_a_tag_is_no_comment() -> None:
     assert trees("(# #)") == ["(# #)"]
 
 
-def test_comments_among_sentences(command: Command, tmp_path: Path) -> None:
-    grammar, text = tmp_path / "grammar.txt", tmp_path / "input.txt"
-    assert command("train", "-", "-o", grammar, stdin="# from the web (\n(S a b)\n").code == 0
-    text.write_text("# trees (\n(S a b)\n# )\n(S a b)\n")
-    assert command("parse", "-g", grammar, text).out == "(S a b)\n" * 2
+def test_comments_among_sentences(command: Command) -> None:
+    assert command("train - -o g", stdin="# from the web (\n(S a b)\n").code == 0
+    assert command("parse -g g", stdin="# trees (\n(S a b)\n# )\n(S a b)\n").output == "(S a b)\n" * 2
     # Lines of tokens have no comments: each is a sentence.
-    text.write_text("# b\na b\n")
-    assert command("parse", "-g", grammar, text).out.splitlines()[1] == "(S a b)"
-    assert command("parse", "-g", grammar, "-", stdin="# b\n").out.count("\n") == 1
-    assert "no sentences" in command("parse", "-g", grammar, "--input", "trees", "-", stdin="# b\n").error
+    assert command("parse -g g", stdin="# b\na b\n").output.splitlines()[1] == "(S a b)"
+    assert command("parse -g g", stdin="# b\n").output.count("\n") == 1
+    assert "no sentences" in command("parse -g g --input trees", stdin="# b\n").error
 
 
-MARKED = ("utf-8-sig", "utf-16", "utf-32")
-
-
-@pytest.mark.parametrize("encoding", [*MARKED, "utf-16-be", "utf-32-be"])
-@pytest.mark.parametrize("said", [None, "same"])
-def test_byte_order_marks(command: Command, tmp_path: Path, encoding: str, said: str | None) -> None:
-    """A mark is heeded whether or not the encoding is named, in trees, sentences and parses."""
-    text = TREES.replace("dog", "Hündchen")
-    mark = "" if encoding in MARKED else "\ufeff"
-    path = tmp_path / "trees.mrg"
-    path.write_bytes((mark + text).encode(encoding))
-    options = () if said is None else ("--encoding", encoding)
-    done = command("binarize", *options, path)
-    assert done.out == "(S (NP (DT the) (NN Hündchen)) (VP (VB eats) (NN meat)))\n(S (A a) (B b))\n"
-    assert list(read_lines(path)) == text.splitlines(keepends=True)
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-32", "utf-16-be", "utf-32-be"])
+def test_byte_order_marks(command: Command, encoding: str) -> None:
+    """A mark is heeded whether or not the encoding is named."""
+    text = "(S (NP (DT the) (NN Hündchen)) (VP (VB eats) (NN meat)))\n(S (A a) (B b))\n"
+    mark = "\ufeff" * encoding.endswith("-be")
+    Path("trees").write_bytes((mark + text).encode(encoding))
+    assert list(read_lines("trees")) == text.splitlines(keepends=True)
+    for options in ("", f"--encoding {encoding}"):
+        assert command(f"binarize trees {options}").output == text
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"]), max_size=5), st.sampled_from(["utf-16", "utf-32"]))
@@ -92,24 +80,21 @@ def test_other_encodings_have_no_marks() -> None:
         assert list(read_lines("-", "latin-1")) == ["ÿþa"]
 
 
-COMMANDS = [
-    ("binarize",),
-    ("train", "-o", "grammar.txt"),
-    ("train", "--method", "inside-outside", "-o", "grammar.txt"),
-    ("split", "--test-fraction", "0.5", "--test-output", "-"),
-    ("debinarize",),
-    ("show",),
-    ("experiment", "calibration"),
-]
-
-
-@pytest.mark.parametrize("arguments", COMMANDS, ids=" ".join)
-def test_an_empty_input_is_named(
-    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "nothing.mrg").write_text("# no trees yet\n")
-    assert command(*arguments, "nothing.mrg").error.startswith("nothing.mrg: ")
+@pytest.mark.parametrize(
+    "line",
+    [
+        "binarize",
+        "train -o g",
+        "train --method inside-outside -o g",
+        "split --test-fraction 0.5 --test-output -",
+        "debinarize",
+        "show",
+        "experiment calibration",
+    ],
+)
+def test_an_empty_input_is_named(command: Command, line: str) -> None:
+    Path("nothing.mrg").write_text("# no trees yet\n")
+    assert command(f"{line} nothing.mrg").error.startswith("nothing.mrg: ")
 
 
 EARLY = """(S (NP (DT the) (NN dog)))
@@ -126,7 +111,7 @@ def test_pieces_of_a_malformed_tree_are_counted(command: Command) -> None:
     kept = [str(tree) for _, tree in read_trees(EARLY.split("\n"), on_error=found.append)]
     assert kept == ["(S (NP (DT the) (NN dog)))", "(VP (VB eats) (NP (NN meat)))", "(S (A a) (B b))"]
     assert [error.fragments for error in found] == [2]
-    done = command("binarize", "--on-error", "skip", "-", stdin=EARLY)
+    done = command("binarize --on-error skip -", stdin=EARLY)
     assert "dropped 1 (malformed: 1); 2 more are likely pieces of malformed ones; first: " in done.err
 
 
@@ -145,3 +130,28 @@ def test_which_pieces_are_counted(text: str, expected: int) -> None:
     found: list[BracketError] = []
     list(read_trees(text.split("\n"), on_error=found.append))
     assert Counter(error.fragments for error in found)[expected] == 1
+
+
+def test_a_folder_without_the_usual_files(command: Command) -> None:
+    Path("trees/00.txt").mkdir(parents=True)
+    assert command("binarize trees").error.endswith("it holds no file at all: name another")
+    Path("trees/run.sh").write_text("#!/bin/sh\n")
+    assert "none of its files (*.sh) begins with a bracket" in command("binarize trees").error
+    for place in ("trees/a.txt", "trees/00.txt/a.txt"):
+        Path(place).write_text("(S a b)\n")
+    assert command("binarize trees").output == command("binarize trees/**/*.txt").output == "(S a b)\n" * 2
+    assert "** stands for folders" in command("binarize trees/*.mrg").error
+
+
+@pytest.mark.parametrize(
+    "line", ["parse -g g", "train", "evaluate good", "split --test-last 1 --test-output t", "debinarize"]
+)
+def test_the_remedy_for_malformed_trees(command: Command, line: str) -> None:
+    """What the error says is to be done, done: also for commands that have no --on-error of their own."""
+    Path("good").write_text("(S a b)\n" * 2)
+    Path("bad").write_text("(S a b)\n(S (A x y)\n(S a b)\n")
+    assert command("train good -o g").code == 0
+    remedy = command(f"{line} bad").err.strip().rpartition("mbrparse ")[2]
+    assert command(f"{remedy} bad -o mended").code == 0
+    assert Path("mended").read_text() == Path("good").read_text()
+    assert command(f"{line} mended").code == 0

@@ -1,5 +1,6 @@
 """Treebanks as lists: the same trees as the commands', and exact splits."""
 
+import math
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mbrparse.io.errors import BracketError, CorpusError, FileError, MbrparseError
-from mbrparse.treebank.binarize import Binarization
+from mbrparse.treebank.binarize import Binarization, HeadDriven
+from mbrparse.treebank.heads import head_rules
 from mbrparse.treebank.prepare import PreparationStatistics
 from mbrparse.treebank.tree import Tree
 from mbrparse.treebank.tree_lists import read_parses, read_trees, split
@@ -29,40 +31,47 @@ def written(trees: list[Tree]) -> str:
     return "".join(f"{tree}\n" for tree in trees)
 
 
-@pytest.fixture
-def corpus(tmp_path: Path) -> Path:
-    path = tmp_path / "corpus.mrg"
-    path.write_text(TREES)
-    return path
+@pytest.fixture(autouse=True)
+def corpus() -> None:
+    Path("corpus.mrg").write_text(TREES)
+
+
+COLLINS = head_rules("collins")
 
 
 @pytest.mark.parametrize(
     ("options", "arguments"),
     [
-        ([], {}),
-        (["--unary", "bottom", "--functions", "keep"], {"unary": "bottom", "functions": "keep"}),
-        (["--unary", "keep"], {"unary": "keep"}),
-        (["--max-length", "4"], {"max_length": 4}),
+        ("", {}),
+        ("--unary bottom --functions keep", {"unary": "bottom", "functions": "keep"}),
+        ("--unary keep", {"unary": "keep"}),
+        ("--unary join --hmarkov inf", {"unary": "join", "binarize": Binarization(hmarkov=math.inf)}),
+        ("--max-length 4", {"max_length": 4}),
+        ("--direction left --hmarkov 1 --vmarkov 2", {"binarize": Binarization("left", 1, 2)}),
+        ("--annotate parent --hmarkov 1", {"binarize": Binarization("right", 1, 2)}),
+        ("--head-rules collins", {"binarize": Binarization(heads=HeadDriven(COLLINS))}),
         (
-            ["--direction", "left", "--hmarkov", "1", "--vmarkov", "2"],
-            {"binarize": Binarization("left", 1, 2)},
+            "--head-rules collins --annotate parent,head-tag --subcat",
+            {"binarize": Binarization(vmarkov=2, heads=HeadDriven(COLLINS, tags=True, frames=True))},
+        ),
+        (
+            "--head-rules collins --annotate head-tag --vmarkov 3 --functions keep",
+            {"binarize": Binarization(vmarkov=3, heads=HeadDriven(COLLINS, tags=True)), "functions": "keep"},
         ),
     ],
 )
-def test_what_binarize_does(
-    options: list[str], arguments: dict[str, Any], corpus: Path, command: Command
-) -> None:
-    for spec in (str(corpus), "embedded:flights"):
+def test_what_binarize_does(options: str, arguments: dict[str, Any], command: Command) -> None:
+    for spec in ("corpus.mrg", "embedded:flights"):
         statistics = PreparationStatistics()
-        done = command("binarize", spec, *options)
-        assert written(read_trees(spec, statistics=statistics, **arguments)) == done.out
+        done = command(f"binarize {spec} {options}")
+        assert written(read_trees(spec, statistics=statistics, **arguments)) == done.output
         assert f"mbrparse: {statistics}\n" == done.err
-    assert read_trees(corpus, **arguments) == read_trees(str(corpus), **arguments)
+    assert read_trees(Path("corpus.mrg"), **arguments) == read_trees("corpus.mrg", **arguments)
 
 
-def test_trees_as_they_stand(tmp_path: Path) -> None:
+def test_trees_as_they_stand() -> None:
     text = "(S^TOP (NP-SBJ (A x)) (S_Cont y z))\n(S x y)\n"
-    path = tmp_path / "trees.mrg"
+    path = Path("trees.mrg")
     path.write_text(text)
     assert written(read_trees(path, binarize=False)) == text
     statistics = PreparationStatistics()
@@ -70,15 +79,15 @@ def test_trees_as_they_stand(tmp_path: Path) -> None:
     assert str(statistics) == "read 2 trees, kept 1, dropped 1 (longer than 2: 1)"
 
 
-def test_an_empty_parse_is_not_overlooked(corpus: Path) -> None:
+def test_an_empty_parse_is_not_overlooked() -> None:
     with pytest.raises(CorpusError) as caught:
-        read_trees(corpus, binarize=False)
-    assert (caught.value.source, caught.value.line) == (str(corpus), 2)
-    assert [tree is None for tree in read_parses(corpus)] == [False, True, False, False, False]
+        read_trees("corpus.mrg", binarize=False)
+    assert (caught.value.source, caught.value.line) == ("corpus.mrg", 2)
+    assert [tree is None for tree in read_parses("corpus.mrg")] == [False, True, False, False, False]
 
 
-def test_malformed_trees(tmp_path: Path) -> None:
-    path = tmp_path / "trees.mrg"
+def test_malformed_trees() -> None:
+    path = Path("trees.mrg")
     path.write_text("(S x y)\n(S (A x y)\n(S y z)\n")
     for binarize in (True, False):
         with pytest.raises(BracketError, match=":2: unbalanced"):
@@ -89,8 +98,8 @@ def test_malformed_trees(tmp_path: Path) -> None:
         assert statistics.dropped == {"malformed": 1}
 
 
-def test_encodings(tmp_path: Path) -> None:
-    path = tmp_path / "trees.mrg"
+def test_encodings() -> None:
+    path = Path("trees.mrg")
     path.write_bytes("(S café y)\n(())\n".encode("utf-16"))
     assert written(read_trees(path, encoding="utf-16")) == "(S café y)\n"
     assert read_parses(path, encoding="utf-16")[1] is None
@@ -101,14 +110,15 @@ def test_encodings(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("binarize", [True, False])
-def test_no_corpus(tmp_path: Path, binarize: bool) -> None:
-    (tmp_path / "empty").write_text("")
-    with pytest.raises(CorpusError, match="no trees in the input"):
-        read_trees(tmp_path / "empty", binarize=binarize)
-    with pytest.raises(FileError, match="no such file"):
-        read_trees(tmp_path / "nothing", binarize=binarize)
-    with pytest.raises(CorpusError, match="no embedded treebank 'trains'"):
-        read_trees("embedded:trains", binarize=binarize)
+def test_no_corpus(binarize: bool) -> None:
+    Path("empty").touch()
+    for name, message in (
+        ("empty", "no trees in the input"),
+        ("nothing", "no such file"),
+        ("embedded:trains", "no embedded treebank 'trains'"),
+    ):
+        with pytest.raises(MbrparseError, match=message):
+            read_trees(name, binarize=binarize)
 
 
 @pytest.mark.parametrize(
@@ -117,17 +127,13 @@ def test_no_corpus(tmp_path: Path, binarize: bool) -> None:
         ({"sections": "02-21"}, "sections of embedded:flights; only wsj:DIR has them"),
         ({"on_error": "ignore"}, "on_error is stop or skip, not 'ignore'"),
         ({"unary": "none"}, "unary is one of top, bottom, join, keep, not 'none'"),
-        (
-            {"functions": True},
-            "functions are strip, keep, after:CHARACTERS or before:CHARACTERS, not True; "
-            "after:-= cuts NP-SBJ to NP, before:+ cuts UTT+np to np",
-        ),
+        ({"functions": True}, "functions are strip, keep, after:CHARACTERS or before:CHARACTERS, not True; "),
     ],
 )
 def test_arguments_that_mean_nothing(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(MbrparseError) as caught:
         read_trees("embedded:flights", **arguments)
-    assert str(caught.value) == message
+    assert str(caught.value).startswith(message)
 
 
 @given(st.integers(1, 3000), st.integers(1, 999))
@@ -144,40 +150,34 @@ def test_a_number_of_trees() -> None:
     assert split("abc", 3) == split("abc", np.int64(3)) == ([], ["a", "b", "c"])
 
 
-def test_the_commands_splits(command: Command, tmp_path: Path) -> None:
+def test_the_commands_splits(command: Command) -> None:
     trees = read_trees("embedded:flights")
-    path = tmp_path / "trees"
-    path.write_text(written(trees))
-    for options, arguments, seed in (
-        (["--test-fraction", "0.1"], 0.1, None),
-        (["--test-last", 7], 7, None),
-        (["--test-random", 150, "--seed", 3], 150, 3),
+    Path("trees").write_text(written(trees))
+    for options, size, seed in (
+        ("--test-fraction 0.1", 0.1, None),
+        ("--test-last 7", 7, None),
+        ("--test-random 150 --seed 3", 150, 3),
     ):
-        done = command("split", path, *options, "--train-output", "-", "--test-output", tmp_path / "test")
-        train, test = split(trees, arguments, seed=seed)
-        assert (done.out, (tmp_path / "test").read_text()) == (written(train), written(test))
+        done = command(f"split trees {options} --train-output - --test-output test")
+        train, test = split(trees, size, seed=seed)
+        assert (done.output, Path("test").read_text()) == (written(train), written(test))
 
 
 @pytest.mark.parametrize("fraction", [0.0, 1.0, -0.1, float("nan"), float("inf"), "ten", 4, -1])
 def test_what_is_no_share(fraction: float | str) -> None:
-    with pytest.raises(CorpusError):
-        split("abc", fraction)
-    with pytest.raises(CorpusError):
-        split("abc", fraction, seed=1)
-
-
-def test_nothing_to_split() -> None:
+    for seed in (None, 1):
+        with pytest.raises(CorpusError):
+            split("abc", fraction, seed=seed)
     with pytest.raises(CorpusError, match="no trees to split"):
         split([], 0.5)
 
 
-def test_labels_and_leaves_of_other_traditions(tmp_path: Path) -> None:
-    trees, names = tmp_path / "a.psd", tmp_path / "names"
-    trees.write_text("( (IP-MAT (NP-SBJ (N-N hestar-hestur) (D x-y)) (V 0) (V er-vera)) (ID A,.1))\n")
-    names.write_text("NP-* nominal\nN-? N\n")
-    spec = f"penn-historical:{trees}"
-    statistics = PreparationStatistics()
-    [tree] = read_trees(spec, leaves="lemma", label_map=names, statistics=statistics)
+def test_labels_and_leaves_of_other_traditions() -> None:
+    text = "( (IP-MAT (NP-SBJ (N-N hestar-hestur) (D x-y)) (V 0) (V er-vera)) (ID A,.1))\n"
+    Path("a.psd").write_text(text)
+    Path("names").write_text("NP-* nominal\nN-? N\n")
+    spec, statistics = "penn-historical:a.psd", PreparationStatistics()
+    [tree] = read_trees(spec, leaves="lemma", label_map="names", statistics=statistics)
     assert str(tree) == "(IP (nominal (N hestur) (D y)) (V vera))"
     assert statistics.removed == {"(ID)": 1, "wrapper": 1, "0": 1}
     [tree] = read_trees(spec, functions="after:P", leaves="word")

@@ -1,0 +1,232 @@
+"""Command lines that are refused with exit code 2, before anything is read or written."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from commandline import Command
+
+from mbrparse.decode.base.objectives import OBJECTIVES, Kind
+
+GRAMMAR_OBJECTIVES = [row.name for row in OBJECTIVES.values() if row.kind in (Kind.DERIVATION, Kind.FOREST)]
+
+MISSPELT = [
+    ("binarise", "No such command 'binarise'. Did you mean 'binarize'?"),
+    ("--hepl", "Did you mean '--help'?"),
+    ("binarize t --unari top", "'--unari'. Did you mean '--unary'?"),
+    ("binarize t --unary botom", "Did you mean 'bottom'?"),
+    ("binarize t --annotate parents", "Did you mean 'parent'?"),
+    ("split t --test-fracton 0.1", "'--test-fraction'"),
+    ("train t --terminals words --unknown collin", "Did you mean 'collins'?"),
+    ("grammar convert g --to bitbar", "Did you mean 'bitpar'?"),
+    ("grammar convrt", "Did you mean 'convert'?"),
+    ("parse -g g t --objective labelled-tre", "labelled-tree"),
+    ("parse -g g t --objective max-rule", "Did you mean 'max-rule-sum'?"),
+    ("parse -g g t --space gramar", "Did you mean 'grammar'?"),
+    ("evaluate t t --format markdwn", "Did you mean 'markdown'"),
+    ("experiment simaan t --unknown collin -o x", "Did you mean 'collins'?"),
+]
+
+NUMBERS = [
+    ("binarize t --hmarkov -1", "'-1' is neither 0, 1, 2, ... nor inf"),
+    ("binarize t --vmarkov 0", "0 is not in the range x>=1"),
+    ("binarize t --max-length 0", "0 is not in the range x>=1"),
+    ("split t --test-last -1 --test-output -", "-1 is not in the range x>=0"),
+    ("train t --terminals words --rare 1", "'--rare'"),
+    *(
+        (f"train t --method inside-outside --tolerance {number}", "Invalid value for '--tolerance'")
+        for number in ("nan", "inf", "-inf", "-1", "1e999")
+    ),
+    ("sample g", "-n"),
+    ("sample g -n -1", "-n"),
+    ("sample g -n many", "-n"),
+    ("parse -g g t --jobs 0", "jobs"),
+    ("parse -g g t --shard 3/2 --work w", "--shard is I/N, the I-th of N from 1/N to N/N, not '3/2'."),
+    ("show t --line 0", "--line"),
+]
+
+TREEBANKS = [
+    ("binarize t --sections 23", "--sections goes with wsj:DIR."),
+    ("binarize t --functions cut", "Invalid value for '--functions'"),
+    ("binarize t --subcat", "--subcat and --annotate head-tag go with --head-rules."),
+    ("binarize t --annotate parent,head-tag", "--subcat and --annotate head-tag go with --head-rules."),
+    ("binarize t --head-rules collins --hmarkov 0", "cannot be combined with --head-rules."),
+    ("binarize t --head-rules collins --direction right", "cannot be combined with --head-rules."),
+    ("binarize t --annotate parent --vmarkov 3", "--annotate parent is --vmarkov 2, not 3."),
+    ("binarize t --annotate parent,", "'' is not one of 'parent', 'head-tag'."),
+    ("split t --test-output -", "Give one of --test-fraction, --test-last and --test-random."),
+    ("split t --test-last 1 --test-fraction 0.1 --test-output -", "Give one of --test-fraction,"),
+    ("split t --test-random 1 --test-output -", "--test-random needs --seed."),
+    ("split t --test-last 1 --seed 1 --test-output -", "--seed goes with --test-fraction and --test-random."),
+    ("split t --test-last 1", "--train-output"),
+    ("baseline t", "--kind"),
+    ("baseline t --kind middle", "--kind"),
+    ("baseline t --kind left --seed 1", "--seed"),
+    ("baseline t --kind random --runs 2", "{seed}"),
+    ("baseline t --kind left --label (", "label"),
+    ("baseline t --kind left --frequent-labels --label A", "--frequent-labels"),
+    ("baseline t --kind left -o t", "--output would overwrite"),
+]
+
+GRAMMARS = [
+    ("grammar convert g --from bitpar", "--from bitpar and --lexicon go together."),
+    ("grammar convert g --lexicon x", "--from bitpar and --lexicon go together."),
+    ("grammar convert g --to bitpar", "--to bitpar and --lexicon-output go together."),
+    ("grammar convert g --lexicon-output x", "--to bitpar and --lexicon-output go together."),
+    ("train t --unknown collins", "--unknown needs --terminals words."),
+    ("train t --terminals tags --rare 3", "--rare needs --terminals words."),
+    (
+        "train t --terminals words --method inside-outside --unknown signature",
+        "--unknown needs --method counting or dop.",
+    ),
+    ("train t --method inside-outside --rare 3", "--rare needs --method counting or dop."),
+    ("train t --terminals words --unknown none --rare 3", "--rare needs --unknown"),
+    ("train t --terminals words --unknown collins", "--unknown collins needs --output FILE"),
+    ("train t --scheduler x", "--method inside-outside"),
+]
+
+PARSING = [
+    ("parse t", "Missing option '-g' / '--grammar' (or '--posteriors')"),
+    ("posteriors t", "--grammar"),
+    ("posteriors t -g g --posteriors p.npz", "--posteriors"),
+    ("parse -g g t --objective labelled-tree --objective labelled-recall", "{objective}"),
+    ("parse -g g t --jobs 2 --scheduler x", "Give --jobs or --scheduler, not both."),
+    ("parse -g g t --write-posteriors -", "--write-posteriors"),
+    ("parse -g g t --items symbol --write-posteriors x", "--write-posteriors"),
+    ("parse -g g t --resume", "--resume needs --work FOLDER."),
+    ("parse -g g t --shard 1/2", "--shard needs --work FOLDER."),
+    (
+        "parse -g g t --shard 1/2 --work w --pooled --objective labelled-f",
+        "--pooled looks at all sentences, of which a --shard has some",
+    ),
+    ("merge", "PART"),
+    # Objectives, spaces and items.
+    *(
+        (f"parse -g g t --objective {name} --space free", f"{name} has no meaning in the space free")
+        for name in ("parent-child", "productions", "labelled-tree", "max-rule-sum", "minimum-risk")
+    ),
+    ("parse -g g t --objective labelled-f --space grammar", "no meaning in the space grammar"),
+    ("parse -g g t --objective parent-child --space nary", "no meaning in the space nary"),
+    ("parse -g g t --objective labelled-tree --items symbol", "--items symbol needs another objective"),
+    ("parse -g g t --objective parent-child --engine best-first", "needs --engine exhaustive"),
+    ("parse -g g t --objective parent-child --precision single", "needs --precision double"),
+    ("parse -g g t --items symbol --engine best-first", "--items symbol needs --engine exhaustive"),
+    ("parse -g g t --labels none --objective bracketed-recall --space grammar", "in the free space"),
+    ("parse -g g t --labels none --objective labelled-tree", "bracketed-recall"),
+    ("parse -g g t --objective mbr", "Choose labelled-recall for constituents with their labels"),
+    # N-ary objectives.
+    ("parse -g g t --objective labelled-f --node-cost 1", "labelled-f does not add up posteriors"),
+    ("parse -g g t --objective labelled-f --pooled --node-cost 1", "labelled-f does not add up posteriors"),
+    ("parse -g g t --objective labelled-recall --weight labelled=1", "goes with --objective general-recall"),
+    ("parse -g g t --objective general-recall --weight labels=1", "none of labelled=W, bracketed=W"),
+    ("parse -g g t --objective general-recall --weight labelled=x", "none of labelled=W, bracketed=W"),
+    ("parse -g g t --objective general-recall --weight labelled=nan", "a weight that is no number"),
+    ("parse -g g t --pooled", "--pooled goes with --objective labelled-f or bracketed-f"),
+    ("parse -g g t --exact", "--exact goes with --objective labelled-f or bracketed-f"),
+    ("parse -g g t --objective labelled-f --exact --pooled", "give one of them"),
+    ("parse -g g t --objective labelled-f --exact --engine best-first", "needs --engine exhaustive"),
+    ("parse -g g t --objective labelled-f --exact --precision single", "needs --precision double"),
+    ("parse --posteriors p.npz t --objective labelled-f --exact", "exact F of labelled-f needs --grammar"),
+    # Candidates.
+    ("parse -g g t --candidates c.tsv", "--candidates needs --k-best or --samples"),
+    ("parse -g g t --k-best 2 --samples 2", "give one"),
+    ("parse -g g t --k-best 2 --seed 1", "--seed goes with --samples, and with"),
+    ("parse -g g t --k-best 2 --engine best-first", "exhaustive"),
+    ("parse -g g t --objective minimum-risk", "needs candidates"),
+    ("parse -g g t --objective minimum-risk --k-best 2", "go together"),
+    ("parse -g g t --k-best 2 --risk labelled-f", "go together"),
+    ("parse -g g t --k-best 2 --objective minimum-risk --risk beauty", "no criterion"),
+    ("parse --posteriors p.npz t --k-best 2", "--k-best needs --grammar"),
+    # Posteriors from elsewhere.
+    ("parse --posteriors p.npz t --grammar g", "give one of them"),
+    ("parse --posteriors p.npz t --precision single", "--precision needs --grammar"),
+    ("parse --posteriors p.npz t --jobs 2", "--jobs needs --grammar"),
+    ("parse --posteriors p.npz t --engine best-first", "--engine needs --grammar"),
+    ("parse --posteriors p.npz t --beta-threshold 0.5", "--beta-threshold needs --grammar"),
+    ("parse --posteriors p.npz t --labels none", "--labels none needs"),
+    ("parse --posteriors -", "both be standard input"),
+    *(
+        (f"parse --posteriors p.npz t --objective {name}", f"--objective {name} needs --grammar")
+        for name in GRAMMAR_OBJECTIVES
+    ),
+]
+
+EVALUATION = [
+    ("evaluate t", "PARSES"),
+    ("evaluate - -", "standard input"),
+    ("evaluate t t --form original --crossing-reference binarized", "--crossing-reference"),
+    ("evaluate t t --form original --unaries", "--unaries"),
+    ("evaluate t t --per-sentence -", "--per-sentence"),
+    ("evaluate t t --criteria labelled-f --all", "--all"),
+    ("evaluate t t t --criterion labelled-tree --significance", "--significance"),
+    *(
+        (f"evaluate --evalb COLLINS.prm t t {option}", f"{option.split()[0]} cannot be combined with --evalb")
+        for option in ("--form original", "--all", "--crossing-reference binarized")
+    ),
+    ("evaluate --strict t t", "--strict"),
+    ("evaluate t t --profile prpn --form original", "--profile"),
+    ("evaluate t t --profile evalb --unaries", "--profile"),
+    ("evaluate t t --profile spmrl --all", "--profile"),
+    ("evaluate t t --profile diora --average sentence", "--profile"),
+    ("evaluate t t --profile evalb --evalb COLLINS.prm", "--profile"),
+    ("evaluate t t --profile spmrl --keep-punctuation", "--keep-punctuation"),
+    ("evaluate t t --keep-punctuation", "--keep-punctuation"),
+    ("evaluate t t --profile nobody", "--profile"),
+    ("evaluate t t --profile prpn --by attachment", "--by"),
+    ("evaluate t t --profile compound-pcfg --by confusions", "--by"),
+    ("evaluate t --runs t", "--runs"),
+    ("evaluate t --runs =t", "--runs"),
+    ("evaluate t --runs a=", "--runs"),
+    ("evaluate t --runs a=t,", "--runs"),
+    ("evaluate t --runs a=t --runs a=g", "--runs"),
+    ("evaluate t --runs a=t --by label", "--runs"),
+    ("evaluate t --runs a=t --details d.jsonl", "--runs"),
+    ("evaluate t --runs a=-,-", "standard input"),
+    ("evaluate t --runs a=t -o t", "--output would overwrite"),
+    ("show t t --svg t.pdf", "--svg writes an image of that kind, and t.pdf does not end in .svg"),
+    ("show t t --png t.svg", "t.svg does not end in .png: name it so, or give the other"),
+    ("show t t --png -", "--png needs a file"),
+    ("show t --differing", "--differing"),
+    ("report t t -o x.html --details -", "--details"),
+    ("report t t -o x.html --about corpus", "--about"),
+    ("report t t -o x.html --details a --details b --details c", "--details"),
+    ("report t t -o x.html --profile goodmann", "--profile"),
+    ("report t t -o x.html --criteria labelled-f --all", "--all"),
+    ("report t t -o x.html --evalb COLLINS.prm --form original", "--evalb"),
+    ("report t t -o x.html --evalb COLLINS.prm --all", "--evalb"),
+    ("report t t -o x.html --form original --unaries", "--unaries"),
+    ("report t t -o x.html --profile prpn --unaries", "--profile"),
+    ("report t t -o x.html --profile prpn --average sentence", "--profile"),
+    ("report t t -o x.html --profile evalb --all", "--profile"),
+    ("report t t -o x.html --keep-punctuation", "--keep-punctuation"),
+    ("reproduce t -o x --sections 02", "--sections"),
+    ("experiment simaan t --train-sections 02 -o x", "--train-sections"),
+    ("experiment simaan t --unknown none --rare 2 -o x", "--rare"),
+    ("experiment simaan wsj:. --test-fraction 0.2 -o x", "--test-fraction"),
+    ("completion tcsh", "tcsh"),
+]
+
+
+@pytest.fixture(scope="module")
+def files(command: Command, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with trees ``t``, their grammar ``g`` and posteriors ``p.npz``."""
+    folder = tmp_path_factory.mktemp("usage")
+    (folder / "t").write_text("(S (A x y) z)\n")
+    assert command("train", folder / "t", "-o", folder / "g").code == 0
+    none = np.zeros(0, np.int32)
+    np.savez(
+        folder / "p.npz", lengths=[3], labels=["S"], sentence=none, start=none, end=none, label=none, g=[]
+    )
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("line", "message"), [*MISSPELT, *NUMBERS, *TREEBANKS, *GRAMMARS, *PARSING, *EVALUATION]
+)
+def test_usage_errors(
+    line: str, message: str, command: Command, files: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(files)
+    before = {path.name: path.read_bytes() for path in files.iterdir()}
+    assert message in command(line).usage_error
+    assert {path.name: path.read_bytes() for path in files.iterdir()} == before
