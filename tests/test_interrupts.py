@@ -109,9 +109,8 @@ def script(tmp_path: Path, text: str) -> Iterator[subprocess.Popen[str]]:
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         f"with interruptible():\n{text}"
     )
-    with subprocess.Popen(
-        [sys.executable, path], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
+    pipe = subprocess.PIPE
+    with subprocess.Popen([sys.executable, path], stdout=pipe, stderr=pipe, text=True) as process:
         assert process.stdout is not None
         limit = threading.Timer(LIMIT, process.kill)
         limit.start()
@@ -160,36 +159,32 @@ def test_an_import_is_not_torn_apart(tmp_path: Path, sign: str) -> None:
 
 
 @pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.long)])
-def test_training_in_the_midst_of_a_long_sentence(command: Command, tmp_path: Path, jobs: int) -> None:
-    trees, long, output = tmp_path / "t", tmp_path / "long", tmp_path / "g"
-    trees.write_text("(S (A a) (B b))\n")
-    long.write_text(f"(S {'(A a) (B b) ' * 150})\n")
-    how = ["train", trees, "--method", "inside-outside", "--heldout", long, "--iterations", 1]
-    how += ["--nonterminals", 8, "-o", output, "--jobs", jobs]
-    with started(*how) as process:
+def test_training_in_the_midst_of_a_long_sentence(command: Command, folder: Path, jobs: int) -> None:
+    (folder / "trees").write_text("(S (A a) (B b))\n")
+    (folder / "long").write_text(f"(S {'(A a) (B b) ' * 150})\n")
+    train = "train trees --method inside-outside --heldout long --iterations 1 --nonterminals 8 -o g"
+    with started(f"{train} --jobs {jobs}") as process:
         assert process.stderr is not None
         # It is written between the training text and the other.
-        while not Path(f"{output}.checkpoint").exists():
+        while not Path("g.checkpoint").exists():
             assert process.poll() is None
             time.sleep(0.01)
         time.sleep(0.1)
         process.send_signal(signal.SIGINT)
-        assert process.stderr.read() == (
-            f"mbrparse: interrupted after 0 iterations: {output} keeps the last, --resume goes on\n"
-        )
+        last = "mbrparse: interrupted after 0 iterations: g keeps the last, --resume goes on\n"
+        assert process.stderr.read() == last
     assert process.returncode == 130
-    read_rules(output)
-    assert command(*how, "--resume").code == 0
-    resumed = output.read_bytes()
-    assert command(*how).code == 0
-    assert output.read_bytes() == resumed
+    read_rules("g")
+    assert command(f"{train} --jobs {jobs} --resume").code == 0
+    resumed = Path("g").read_bytes()
+    assert command(f"{train} --jobs {jobs}").code == 0
+    assert Path("g").read_bytes() == resumed
 
 
 @pytest.mark.parametrize("shot", range(4))
-def test_training_at_any_moment(tmp_path: Path, shot: int) -> None:
-    trees = tmp_path / "t"
-    trees.write_text(f"(S {'(A a) (B b) ' * 20})\n" * 64)
-    with started("train", trees, "--method", "inside-outside", "-o", tmp_path / "g") as process:
+def test_training_at_any_moment(folder: Path, shot: int) -> None:
+    (folder / "trees").write_text(f"(S {'(A a) (B b) ' * 20})\n" * 64)
+    with started("train trees --method inside-outside -o g") as process:
         assert process.stderr is not None
         process.stderr.readline()
         time.sleep(0.05 * shot)
@@ -201,9 +196,9 @@ def test_training_at_any_moment(tmp_path: Path, shot: int) -> None:
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
-def test_experiments_keep_what_is_finished(command: Command, tmp_path: Path, jobs: int) -> None:
-    size = ["--train", 20, "--test", 20, "--iterations", 60, "--jobs", jobs]
-    with started("experiment", "palindromes", "-o", tmp_path / "p", *size, "--runs", 50) as process:
+def test_experiments_keep_what_is_finished(command: Command, folder: Path, jobs: int) -> None:
+    experiment = f"experiment palindromes -o p --train 20 --test 20 --iterations 60 --jobs {jobs} --runs"
+    with started(f"{experiment} 50") as process:
         assert process.stderr is not None
         assert "of 50" in process.stderr.readline()
         process.send_signal(signal.SIGINT)
@@ -211,27 +206,21 @@ def test_experiments_keep_what_is_finished(command: Command, tmp_path: Path, job
     assert process.returncode == 130
     assert rest.endswith(LINE)
     assert rest.count("interrupted") == 1
-    kept = {path.name: path.read_bytes() for path in (tmp_path / "p").iterdir()}
+    kept = {path: path.read_bytes() for path in (folder / "p").iterdir()}
     assert kept
-    runs = len(kept) + 1
-    assert command("experiment", "palindromes", "-o", tmp_path / "p", *size, "--runs", runs).code == 0
-    again = {name: (tmp_path / "p" / name).read_bytes() for name in kept}
-    assert again == kept
+    assert command(f"{experiment} {len(kept) + 1}").code == 0
+    assert {path: path.read_bytes() for path in kept} == kept
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
-def test_parsing_leaves_nothing_half_written(command: Command, tmp_path: Path, jobs: int) -> None:
-    trees = tmp_path / "t"
-    trees.write_text("(S (A a) (S_Cont (B b) (S_Cont (A a) (S_Cont (A a) (B b)))))\n" * 100)
-    assert command("train", trees, "-o", tmp_path / "g").code == 0
-    text = tmp_path / "text"
-    text.write_text(f"{'A B ' * 20}\n" * 40000)
-    folder = tmp_path / "out"
-    folder.mkdir()
-    arguments = ["-g", tmp_path / "g", text, "--input", "tokens", "-o", folder / "p", "--jobs", jobs]
-    with started("parse", *arguments) as process:
+def test_parsing_leaves_nothing_half_written(command: Command, folder: Path, jobs: int) -> None:
+    (folder / "trees").write_text("(S (A a) (S_Cont (B b) (S_Cont (A a) (S_Cont (A a) (B b)))))\n" * 100)
+    (folder / "text").write_text(f"{'A B ' * 20}\n" * 40000)
+    (folder / "out").mkdir()
+    assert command("train trees -o g").code == 0
+    with started(f"parse -g g text --input tokens -o out/p --jobs {jobs}") as process:
         assert process.stderr is not None
-        while not list(folder.iterdir()):
+        while not os.listdir("out"):
             assert process.poll() is None
             time.sleep(0.01)
         time.sleep(0.2)
@@ -239,4 +228,4 @@ def test_parsing_leaves_nothing_half_written(command: Command, tmp_path: Path, j
         err = process.stderr.read()
     assert (process.returncode, err.splitlines()[-1] + "\n") == (130, LINE)
     assert "Traceback" not in err
-    assert not list(folder.iterdir())
+    assert not os.listdir("out")

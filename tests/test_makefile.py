@@ -1,11 +1,9 @@
 """What the Makefile calls; the environment is there already, and is left as it is."""
 
-import os
-import subprocess
 from pathlib import Path
 
 import pytest
-from children import LIMIT
+from children import finished
 
 ROOT = Path(__file__).resolve().parent.parent
 ENVIRONMENT = ROOT / ".venv"
@@ -13,26 +11,18 @@ ENVIRONMENT = ROOT / ".venv"
 pytestmark = pytest.mark.skipif(not ENVIRONMENT.exists(), reason="make has set up no environment")
 
 
-def make(*words: str, stdin: str = "", env: dict[str, str] | None = None) -> str:
+def make(*words: str, stdin: str = "") -> str:
     # The tests may be a target of make themselves, which would speak of its folders.
-    inherited = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MAKELEVEL")}
-    done = subprocess.run(
-        ["make", "-o", ".venv/installed", "-o", ".venv/bin/python", *words],
-        cwd=ROOT,
-        input=stdin,
-        env={**inherited, **(env or {})},
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=LIMIT,
-    )
+    plain = ["env", "-u", "MAKEFLAGS", "-u", "MAKELEVEL", "SHELL=/bin/sh", "make"]
+    done = finished(*plain, "-o", ".venv/installed", "-o", ".venv/bin/python", *words, cwd=ROOT, stdin=stdin)
+    assert done.returncode == 0, done
     return done.stdout
 
 
 def test_a_shell_in_the_environment() -> None:
     """Both are the environment's: mbrparse, and the python that NLTK's downloader runs with."""
     script = "command -v mbrparse\ncommand -v python\npython -c 'import nltk.downloader'\n"
-    found = make("shell", stdin=script, env={"SHELL": "/bin/sh"}).splitlines()
+    found = make("shell", stdin=script).splitlines()
     assert [Path(line).parent.resolve() for line in found] == [(ENVIRONMENT / "bin").resolve()] * 2
 
 

@@ -1,6 +1,5 @@
 """What is shipped: wheel and source distribution hold each file of the package once."""
 
-import subprocess
 import sys
 import tarfile
 import zipfile
@@ -8,7 +7,7 @@ from collections import Counter
 from pathlib import Path, PurePosixPath
 
 import pytest
-from children import LIMIT
+from children import finished
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -16,9 +15,8 @@ ROOT = Path(__file__).resolve().parent.parent
 @pytest.fixture(scope="module")
 def distributions(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("dist")
-    command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(folder), str(ROOT)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=LIMIT)
-    assert done.returncode == 0, done.stdout + done.stderr
+    done = finished(sys.executable, "-m", "build", "--no-isolation", "--outdir", folder, ROOT)
+    assert done.returncode == 0, done
     return folder
 
 

@@ -4,39 +4,10 @@ from hypothesis import strategies as st
 
 from mbrparse.treebank.tree import Tree
 
-HOSTILE_LABELS = (
-    "",
-    "_Cont",
-    "X_Cont",
-    "X_Cont_Cont",
-    "_Con",
-    "%",
-    "%5FCont",
-    "%00",
-    "^",
-    "S^NP",
-    ">",
-    "S>",
-    "~&@",
-    "+",
-    "S+VP",
-    "'",
-    "''",
-    "'NN'",
-    "'a\nb'",
-    "'a",
-    "b'",
-    "->",
-    "#",
-    "end",
-    "(",
-    "a b",
-    "\t",
-    "\u3000",
-    "\u0085",
-    "-NONE-",
-    "NP-SBJ=1",
+_MARKS = (
+    "_Cont X_Cont X_Cont_Cont _Con % %5FCont %00 ^ S^NP > S> ~&@ + S+VP ' '' 'NN' 'a b' -> # end ( -NONE-"
 )
+HOSTILE_LABELS = ("", *_MARKS.split(" "), "'a\nb'", "a b", "\t", "\u3000", "\u0085", "NP-SBJ=1")
 ASCII_BLANKS = " \t\r\n\f\v"
 
 labels = st.sampled_from(HOSTILE_LABELS) | st.text(max_size=5)

@@ -5,9 +5,11 @@ import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +29,8 @@ from mbrparse.run.in_order import in_order
 from mbrparse.run.jobs import open_pool
 from mbrparse.run.pool import Scheduler, TaskFunction, WorkersError
 from mbrparse.run.task_sizes import Packer
+
+PARSE = "parse -g grammar.txt tags.txt"
 
 
 @pytest.fixture(scope="module")
@@ -57,68 +61,68 @@ def files(folder: Path) -> dict[str, str]:
 
 
 @pytest.fixture
-def treebank(tmp_path: Path, command: Command) -> Path:
-    """Trees of the embedded grammar, and one counted from them."""
-    assert command("sample", "embedded:flights", "-n", 150, "--seed", 4, "-o", tmp_path / "trees").code == 0
-    assert command("binarize", tmp_path / "trees", "-o", tmp_path / "binary").code == 0
-    assert command("train", tmp_path / "binary", "-o", tmp_path / "grammar").code == 0
-    return tmp_path
+def treebank(folder: Path, command: Command) -> Path:
+    """The working folder: ``trees`` of the embedded grammar, ``binary`` ones, and a ``grammar`` of these."""
+    for line in (
+        "sample embedded:flights -n 150 --seed 4 -o trees",
+        "binarize trees -o binary",
+        "train binary -o grammar",
+    ):
+        assert command(line).code == 0
+    return folder
 
 
-def both(treebank: Path, address: str, act: Callable[[Path, tuple[object, ...]], None]) -> dict[str, str]:
+def both(address: str, act: Callable[[str, str], None]) -> dict[str, str]:
     """What is left by a command in one process; the same must be left by workers."""
     left = []
-    for name, how in (("alone", ()), ("cluster", ("--scheduler", address))):
-        folder = treebank / name
-        folder.mkdir()
-        act(folder, how)
-        left.append(files(folder))
+    for name, how in (("alone", ""), ("cluster", f"--scheduler {address}")):
+        Path(name).mkdir()
+        act(name, how)
+        left.append(files(Path(name)))
     assert left[0] == left[1]
     return left[0]
 
 
-def test_parses_are_the_same(treebank: Path, address: str, command: Command) -> None:
-    def parse(folder: Path, how: tuple[object, ...]) -> None:
-        arguments = ("-g", treebank / "grammar", "--details", folder / "d.jsonl", "-o", folder / "parses")
-        done = command("parse", treebank / "binary", *arguments, *how)
+@pytest.mark.usefixtures("treebank")
+def test_parses_are_the_same(address: str, command: Command) -> None:
+    def parse(to: str, how: str) -> None:
+        done = command(f"parse binary -g grammar --details {to}/d.jsonl -o {to}/parses {how}")
         assert (done.code, done.err) == (0, "mbrparse: 150 sentences, 0 fell back\n"), done
 
-    assert len(both(treebank, address, parse)["parses"].splitlines()) == 150
+    assert len(both(address, parse)["parses"].splitlines()) == 150
 
 
-def test_trained_grammars_are_the_same(treebank: Path, address: str, command: Command) -> None:
-    def train(folder: Path, how: tuple[object, ...]) -> None:
-        arguments = ("--nonterminals", 3, "--iterations", 2, "--heldout", treebank / "binary")
-        method = ("train", "--method", "inside-outside", treebank / "trees", "--curve", folder / "curve")
-        assert command(*method, *arguments, "-o", folder / "trained", *how).code == 0
+@pytest.mark.usefixtures("treebank")
+def test_trained_grammars_are_the_same(address: str, command: Command) -> None:
+    def train(to: str, how: str) -> None:
+        options = "--method inside-outside --nonterminals 3 --iterations 2 --heldout binary"
+        assert command(f"train trees {options} --curve {to}/curve -o {to}/trained {how}").code == 0
 
-    assert both(treebank, address, train).keys() == {"curve", "trained", "trained.checkpoint"}
-
-
-def test_resamples_are_the_same(treebank: Path, address: str, command: Command) -> None:
-    parses = treebank / "parses-{objective}"
-    objectives = ("--objective", "labelled-tree", "--objective", "bracketed-recall")
-    assert (
-        command("parse", treebank / "binary", "-g", treebank / "grammar", *objectives, "-o", parses).code == 0
-    )
-
-    def compare(folder: Path, how: tuple[object, ...]) -> None:
-        two = [str(parses).format(objective=name) for name in ("labelled-tree", "bracketed-recall")]
-        arguments = ("--significance", "--resamples", 2000, "-o", folder / "table")
-        done = command("evaluate", treebank / "binary", *two, *arguments, *how)
-        assert done.code == 0, done
-        runs = ("--runs", f"both={two[0]},{two[1]}", "--resamples", 50, "-o", folder / "runs")
-        assert command("evaluate", treebank / "binary", *runs, *how).code == 0
-
-    assert "randomization" in both(treebank, address, compare)["table"]
+    assert both(address, train).keys() == {"curve", "trained", "trained.checkpoint"}
 
 
-def test_experiments_are_the_same(tmp_path: Path, address: str, command: Command) -> None:
-    def run(folder: Path, how: tuple[object, ...]) -> None:
-        size = ("--train", 10, "--test", 5, "--iterations", 2, "--nonterminals", 2, "--runs", 3)
-        assert command("experiment", "palindromes", *size, "-o", folder / "p", *how).code == 0
+@pytest.mark.usefixtures("treebank")
+def test_resamples_are_the_same(address: str, command: Command) -> None:
+    objectives = "--objective labelled-tree --objective bracketed-recall"
+    assert command(f"parse binary -g grammar {objectives} -o {{objective}}").code == 0
 
-    assert "p/run-03.json" in both(tmp_path, address, run)
+    def compare(to: str, how: str) -> None:
+        for options in (
+            f"labelled-tree bracketed-recall --significance --resamples 2000 -o {to}/table",
+            f"--runs both=labelled-tree,bracketed-recall --resamples 50 -o {to}/runs",
+        ):
+            assert command(f"evaluate binary {options} {how}").code == 0
+
+    assert "randomization" in both(address, compare)["table"]
+
+
+@pytest.mark.usefixtures("folder")
+def test_experiments_are_the_same(address: str, command: Command) -> None:
+    def run(to: str, how: str) -> None:
+        size = "--train 10 --test 5 --iterations 2 --nonterminals 2 --runs 3"
+        assert command(f"experiment palindromes {size} -o {to}/p {how}").code == 0
+
+    assert "p/run-03.json" in both(address, run)
 
 
 WORDS = ["ant", "bee", "cat", "dog", "eel", "fox"]
@@ -129,11 +133,7 @@ def lines(path: Path, place: str, begin: Callable[..., Any], log: Log = no_log) 
     work = TaskFunction(begin)
     with open_pool(Scheduler(place), work, log) as pool:
         tasks = Packer(pool, read_chunks(path, "tokens"), sentence_ends)
-        return [
-            line
-            for found in in_order(pool, work, tasks, toy_work.count, toy_work.refused, log)
-            for line in found
-        ]
+        return list(chain.from_iterable(in_order(pool, work, tasks, toy_work.count, toy_work.refused, log)))
 
 
 @pytest.fixture
@@ -168,14 +168,8 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def in_process() -> LocalCluster:
     """A cluster of one thread of this process, which sees what tests set."""
-    return LocalCluster(
-        n_workers=1,
-        threads_per_worker=1,
-        processes=False,
-        protocol="tcp",
-        dashboard_address=None,
-        silence_logs=50,
-    )
+    threads = {"processes": False, "protocol": "tcp", "dashboard_address": None}
+    return LocalCluster(n_workers=1, threads_per_worker=1, silence_logs=50, **threads)
 
 
 def ended(cluster: LocalCluster) -> None:
@@ -235,10 +229,8 @@ def test_the_scheduler_may_come_back(
         thread.join()
         for one in (*made, first):
             ended(one)
-    assert told == [
-        f"lost the scheduler {file}; 1 tasks wait until it is back",
-        f"the scheduler {file} is back",
-    ]
+    lost = f"lost the scheduler {file}; 1 tasks wait until it is back"
+    assert told == [lost, f"the scheduler {file} is back"]
 
 
 @pytest.mark.usefixtures("quick")
@@ -274,8 +266,7 @@ def test_what_is_no_scheduler_is_one_line(toy_folder: Path, command: Command) ->
         "carrier://pigeon:1": "carrier://pigeon:1: no scheduler answers (",
         "tls://127.0.0.1:9": "tls://127.0.0.1:9: a scheduler with TLS, for which Dask has no certificate",
     }.items():
-        done = command("parse", "-g", "grammar.txt", "tags.txt", "--scheduler", place)
-        assert done.error.startswith(error), done
+        assert command(f"{PARSE} --scheduler {place}").error.startswith(error)
 
 
 @pytest.mark.usefixtures("toy_folder")
@@ -283,7 +274,7 @@ def test_without_dask_one_line_says_so(command: Command, monkeypatch: pytest.Mon
     for name in ("mbrparse.run.cluster_client", "mbrparse.run.cluster"):
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "dask", None)
-    done = command("parse", "-g", "grammar.txt", "tags.txt", "--scheduler", "tcp://127.0.0.1:9")
+    done = command(f"{PARSE} --scheduler tcp://127.0.0.1:9")
     assert done.error == "--scheduler needs Dask, which is not installed; pip install 'mbrparse[cluster]'"
 
 
@@ -293,78 +284,55 @@ def test_workers_of_another_version_are_refused(
 ) -> None:
     newer = {**cluster_client.VERSIONS_NEEDED, "mbrparse": "0.0.1"}
     monkeypatch.setattr(cluster_client, "VERSIONS_NEEDED", newer)
-    done = command("parse", "-g", "grammar.txt", "tags.txt", "--scheduler", address)
-    assert f"a worker of {address} has mbrparse" in done.error
-    assert ", not 0.0.1; install the same versions" in done.error
+    error = command(f"{PARSE} --scheduler {address}").error
+    assert f"a worker of {address} has mbrparse" in error
+    assert ", not 0.0.1; install the same versions" in error
 
 
-def test_jobs_or_a_scheduler(toy_folder: Path, command: Command) -> None:
-    arguments = ("parse", "-g", "grammar.txt", "tags.txt")
-    done = command(*arguments, "--jobs", 2, "--scheduler", "x")
-    assert done.code == 2
-    assert "Give --jobs or --scheduler, not both." in done.err
-    # The command line is nearer than a file of settings.
+def test_jobs_of_the_command_line_and_a_scheduler_of_a_file(toy_folder: Path, command: Command) -> None:
+    """The command line is nearer than a file of settings."""
     (toy_folder / "mbrparse.toml").write_text('[parse]\nscheduler = "nowhere"\n')
-    assert command(*arguments, "--jobs", 1).code == 0
-    assert "nowhere: neither a scheduler's address" in command(*arguments).err
-    assert "--method inside-outside" in command("train", "train.mrg", "--scheduler", "x").err
+    assert command(f"{PARSE} --jobs 1").code == 0
+    assert "nowhere: neither a scheduler's address" in command(PARSE).err
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT")
 def test_ctrl_c_ends_with_one_line(treebank: Path, cluster: LocalCluster) -> None:
-    pipe = treebank / "pipe"
-    os.mkfifo(pipe)
-    text = (treebank / "binary").read_text()
+    os.mkfifo("pipe")
     seen = set(cluster.scheduler.clients)
-    with started(
-        "parse",
-        pipe,
-        "-g",
-        treebank / "grammar",
-        "-o",
-        treebank / "o",
-        "--scheduler",
-        cluster.scheduler_address,
-    ) as child:
-        with pipe.open("w") as stream:
-            stream.write(text)
+    with started(f"parse pipe -g grammar -o out --scheduler {cluster.scheduler_address}") as child:
+        with open("pipe", "w") as stream:
+            stream.write((treebank / "binary").read_text())
             stream.flush()
             while not any("mbrparse" in name for name in set(cluster.scheduler.clients) - seen):
                 assert child.poll() is None, child.stderr and child.stderr.read()
-                threading.Event().wait(0.05)
+                time.sleep(0.05)
             child.send_signal(signal.SIGINT)
             assert child.wait() == 130
         assert child.stderr is not None
         assert child.stderr.read() == "mbrparse: interrupted\n"
-    assert not (treebank / "o").exists()
+    assert not Path("out").exists()
 
 
-def test_a_client_that_is_killed_goes_on(tmp_path: Path, address: str, command: Command) -> None:
+def test_a_client_that_is_killed_goes_on(treebank: Path, address: str, command: Command) -> None:
     """Its input does not end before it is dead, so that it is in the middle of its work.
 
     It holds all tasks of the first round, and what the second takes is known only from the first.
     """
-    for arguments in (
-        ("sample", "embedded:flights", "-n", 150, "--seed", 4, "-o", tmp_path / "trees"),
-        ("binarize", tmp_path / "trees", "-o", tmp_path / "binary"),
-        ("train", tmp_path / "binary", "-o", tmp_path / "grammar"),
-    ):
-        assert command(*arguments).code == 0
-    (tmp_path / "input").write_text((tmp_path / "binary").read_text() * 14)
-    os.mkfifo(tmp_path / "pipe")
-    parse = ("parse", "-g", tmp_path / "grammar", "-o")
-    work = (tmp_path / "out", "--work", tmp_path / "work", "--scheduler", address)
-    blocks = BlocksFile(tmp_path / "work" / "blocks")
-    with started(*parse, *work, tmp_path / "pipe") as child, (tmp_path / "pipe").open("w") as stream:
-        stream.write((tmp_path / "input").read_text())
+    Path("input").write_text((treebank / "binary").read_text() * 14)
+    os.mkfifo("pipe")
+    parse = f"parse -g grammar -o out --work work --scheduler {address}"
+    blocks = BlocksFile(Path("work/blocks"))
+    with started(f"{parse} pipe") as child, open("pipe", "w") as stream:
+        stream.write(Path("input").read_text())
         stream.flush()
         while not list(blocks.records()):
             assert child.poll() is None, child.stderr and child.stderr.read()
-            threading.Event().wait(0.05)
+            time.sleep(0.05)
         child.kill()
         child.wait()
-    assert not (tmp_path / "out").exists()
-    alone = command(*parse, tmp_path / "alone", tmp_path / "input")
-    resumed = command(*parse, *work, "--resume", tmp_path / "input")
+    assert not Path("out").exists()
+    alone = command("parse -g grammar -o alone input")
+    resumed = command(f"{parse} --resume input")
     assert (resumed.code, resumed.err) == (0, alone.err)
-    assert (tmp_path / "out").read_bytes() == (tmp_path / "alone").read_bytes()
+    assert Path("out").read_bytes() == Path("alone").read_bytes()

@@ -77,13 +77,12 @@ def packs(texts: list[list[str]], form: InputForm, workers: int, linear: float) 
     packer.costs.learn(Moments(1.0, 1.0), linear)  # so that tasks end early
     tasks = list(packer)
     parts = [part for task in tasks for part in task.parts]
-    assert [line for part in parts for line in part.chunk.lines] == [line for text in texts for line in text]
+    all_lines = [line for text in texts for line in text]
+    assert [line for part in parts for line in part.chunk.lines] == all_lines
     assert sum(part.ends for part in parts) == len(texts)
     for part in parts:
-        assert (
-            part.chunk.lines
-            == [line for text in texts for line in text][part.chunk.first_line - 1 :][: len(part.chunk.lines)]
-        )
+        first = part.chunk.first_line - 1
+        assert part.chunk.lines == all_lines[first : first + len(part.chunk.lines)]
     whole = [list(sentences_of(chunk)) for chunk in chunks]
     pool = Far(workers)
     work = TaskFunction[[tuple[Part, ...]], Any](
@@ -122,19 +121,21 @@ def chunks(count: int, size: int = 500) -> list[Chunk]:
     return [Chunk("here", 1 + size * number, "tokens", ["a"] * size) for number in range(count)]
 
 
+def within(seconds: float) -> float:
+    """What a task takes at least and at most."""
+    return max(MIN_SECONDS, min(MAX_SECONDS, seconds))
+
+
 def test_tasks_grow_to_a_minute_and_there_are_some_for_each_worker() -> None:
     workers, second = 3, 0.1
     found = sizes(Packer(Far(workers), chunks(100), sentence_ends), second)
     seconds = [second * size for size in found[1:]]  # the first is a guess
-    assert seconds[0] == pytest.approx(
-        max(MIN_SECONDS, second * found[0] / (TASKS_BEFORE_GROWTH * workers)), abs=second
-    )
+    least = within(second * found[0] / (TASKS_BEFORE_GROWTH * workers))
+    assert seconds[0] == pytest.approx(least, abs=second)
     assert max(seconds) == pytest.approx(MAX_SECONDS, abs=2 * second)
     for place, one in enumerate(seconds[:-1], start=1):
         before = second * sum(found[:place])
-        assert one == pytest.approx(
-            min(MAX_SECONDS, max(MIN_SECONDS, before / (TASKS_BEFORE_GROWTH * workers))), abs=2 * second
-        )
+        assert one == pytest.approx(within(before / (TASKS_BEFORE_GROWTH * workers)), abs=2 * second)
 
 
 def test_tasks_shrink_towards_an_end_that_is_known() -> None:
@@ -147,22 +148,19 @@ def test_tasks_shrink_towards_an_end_that_is_known() -> None:
             taken += len(chunk.lines)
             yield chunk
 
+    def share_left() -> float | None:
+        return total / taken - 1 if taken else None
+
     total = sum(len(chunk.lines) for chunk in made)
-    found = sizes(
-        Packer(Far(workers), counted(), sentence_ends, lambda: total / taken - 1 if taken else None), second
-    )
+    found = sizes(Packer(Far(workers), counted(), sentence_ends, share_left), second)
     seconds = [second * size for size in found[1:]]
     assert sum(found) == total
     assert max(seconds) == pytest.approx(MAX_SECONDS, abs=2 * second)
     for place, one in enumerate(seconds[:-2], start=1):
         # The chunk that is being cut counts as handed out.
         left = second * (total - sum(found[:place]))
-        least, most = ((left - second * 500) / (TASKS_LEFT * workers), left / (TASKS_LEFT * workers))
-        assert (
-            max(MIN_SECONDS, min(MAX_SECONDS, least)) - 2 * second
-            <= one
-            <= max(MIN_SECONDS, min(MAX_SECONDS, most)) + 2 * second
-        )
+        least, most = ((left - second * cut) / (TASKS_LEFT * workers) for cut in (500, 0))
+        assert within(least) - 2 * second <= one <= within(most) + 2 * second
     assert seconds[-2] <= 500 * second / (TASKS_LEFT * workers) + 2 * second
 
 

@@ -130,11 +130,8 @@ def test_kernels_of_batches_are_made_before_workers_start(
 def test_two_killers_of_one_chunk(sentences: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     expected = parsed(sentences, 1)
     monkeypatch.setattr(parse_input, "_begin", killed_by(die, lambda length: length == 10))
-    found = parsed(sentences, 2)
-    assert [line.reason for line in found] == [
-        "worker died" if length == 10 else reason.reason
-        for length, reason in zip(LENGTHS, expected, strict=True)
-    ]
+    for length, line, found in zip(LENGTHS, expected, parsed(sentences, 2), strict=True):
+        assert found.reason == ("worker died" if length == 10 else line.reason)
 
 
 def test_a_worker_killed_by_chance_costs_nothing(

@@ -1,9 +1,9 @@
-"""Work in blocks: whatever is killed when, and however many shards there are, the lines of all sentences come
-out once and in order."""
+"""Work in blocks: whatever is killed, and however many the shards, each sentence comes out once, in order."""
 
 import random
+import re
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import chain
 from pathlib import Path
 
@@ -20,13 +20,8 @@ from mbrparse.run.shard_folders import ShardFolders
 from mbrparse.run.work_folder import WorkFolder, work_folder
 
 SIZE = 3
-SETTINGS = {
-    "sentences a block": SIZE,
-    "objectives": ["labelled-recall"],
-    "details": False,
-    "candidates": False,
-    "posteriors written": None,
-}
+OUTPUTS = {"details": False, "candidates": False, "posteriors written": None}
+SETTINGS = {"sentences a block": SIZE, "objectives": ["labelled-recall"], **OUTPUTS}
 
 
 class Killed(Exception):  # noqa: N818  # it is no mistake
@@ -106,22 +101,24 @@ def test_killed_resumed_and_merged(count: int, of: int, limits: list[int], chanc
         assert trees(parts.lines()) == sentences
 
 
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    path = tmp_path / "input"
-    path.write_text("".join(f"w{number}\n" for number in range(20)))
-    return path
+INPUT = Path("input")
+WORK = Path("work")
 
 
-def work(folder: Path, path: Path, shard: Shard = WHOLE, limit: int | None = None, **changed: object) -> None:
+@pytest.fixture(autouse=True)
+def twenty_words(folder: Path) -> None:
+    (folder / "input").write_text("".join(f"w{number}\n" for number in range(20)))
+
+
+def work(folder: Path = WORK, shard: Shard = WHOLE, limit: int | None = None, **changed: object) -> None:
     manifest = Manifest({**SETTINGS, **changed}, shard)
     with work_folder(folder, manifest, CODEC, resume=True) as opened:
-        list(parsed(opened, path, limit))
+        list(parsed(opened, INPUT, limit))
 
 
-def begun(folder: Path, path: Path, limit: int = 3) -> None:
+def begun(limit: int = 3) -> None:
     with pytest.raises(Killed):
-        work(folder, path, limit=limit)
+        work(limit=limit)
 
 
 @pytest.mark.parametrize(
@@ -134,60 +131,54 @@ def begun(folder: Path, path: Path, limit: int = 3) -> None:
     ],
 )
 def test_another_input_is_told_before_anything_is_parsed(
-    tmp_path: Path, path: Path, change: object, where: str
+    change: Callable[[list[str]], list[str]], where: str
 ) -> None:
-    begun(tmp_path / "work", path)
-    lines = path.read_text().splitlines(keepends=True)
-    path.write_text("".join(change(lines)))  # type: ignore[operator]
+    begun()
+    INPUT.write_text("".join(change(INPUT.read_text().splitlines(keepends=True))))
     with pytest.raises(InputMismatchError, match=where):
-        work(tmp_path / "work", path, limit=0)
+        work(limit=0)
 
 
 @pytest.mark.parametrize("more", ["w20\n", "w20\nw21\nw22\nw23\nw24\n"])
-def test_an_input_that_has_grown(tmp_path: Path, path: Path, more: str) -> None:
-    work(tmp_path / "work", path)
-    path.write_text(path.read_text() + more)
+def test_an_input_that_has_grown(more: str) -> None:
+    work()
+    INPUT.write_text(INPUT.read_text() + more)
     with pytest.raises(InputMismatchError, match="the input is not the one"):
-        work(tmp_path / "work", path)
+        work()
 
 
-def test_an_input_that_differs_in_another_shards_block(tmp_path: Path, path: Path) -> None:
+def test_an_input_that_differs_in_another_shards_block() -> None:
     """A shard's digests speak of what is not its own, too."""
     with pytest.raises(Killed):
-        work(tmp_path / "work", path, Shard(2, 2), limit=1)
-    path.write_text("W" + path.read_text()[1:])
+        work(shard=Shard(2, 2), limit=1)
+    INPUT.write_text("W" + INPUT.read_text()[1:])
     with pytest.raises(InputMismatchError, match="before line 7"):
-        work(tmp_path / "work", path, Shard(2, 2))
+        work(shard=Shard(2, 2))
 
 
-def test_folders_that_cannot_be_gone_on_with(tmp_path: Path, path: Path) -> None:
-    folder = tmp_path / "work"
-    begun(folder, path)
+def test_folders_that_cannot_be_gone_on_with() -> None:
+    begun()
     for changed, message in (
         ({"fallback": "flat"}, 'work: made with other settings (fallback: null, now "flat"); give'),
         ({"a": 1, "b": 2, "c": 3, "d": 4}, "(a: null, now 1; b: null, now 2; c: null, now 3; ...)"),
         ({"details": True}, "(details: false, now true)"),
+        ({"shard": Shard(2, 3)}, "this folder is shard 1/1's, not 2/3's"),
     ):
-        with pytest.raises(InputMismatchError) as raised:
-            work(folder, path, **changed)
-        assert message in str(raised.value)
-    with pytest.raises(InputMismatchError, match="this folder is shard 1/1's, not 2/3's"):
-        work(folder, path, Shard(2, 3))
-    again = work_folder(folder, Manifest(SETTINGS), CODEC)
+        with pytest.raises(InputMismatchError, match=re.escape(message)):
+            work(**changed)
     with (
         pytest.raises(FileError, match="there is work in this folder already; --resume goes on with it"),
-        again,
+        work_folder(WORK, Manifest(SETTINGS), CODEC),
     ):
         pass
-    (tmp_path / "file").touch()
-    with pytest.raises(FileError, match="file: folder cannot be made or used"):
-        work(tmp_path / "file", path)
+    with pytest.raises(FileError, match="input: folder cannot be made or used"):
+        work(INPUT)
 
 
-def test_a_folder_in_which_nothing_is_finished_is_as_good_as_new(tmp_path: Path, path: Path) -> None:
-    begun(tmp_path / "work", path, 0)
-    with work_folder(tmp_path / "work", Manifest({**SETTINGS, "fallback": "flat"}), CODEC) as folder:
-        assert len(trees(parsed(folder, path))) == 20
+def test_a_folder_in_which_nothing_is_finished_is_as_good_as_new() -> None:
+    begun(0)
+    with work_folder(WORK, Manifest({**SETTINGS, "fallback": "flat"}), CODEC) as folder:
+        assert len(trees(parsed(folder, INPUT))) == 20
 
 
 @pytest.mark.parametrize(
@@ -201,30 +192,28 @@ def test_a_folder_in_which_nothing_is_finished_is_as_good_as_new(tmp_path: Path,
         ('{"format": 1, "shard": "9/1", "settings": 1}', "settings: 1, where an object is wanted"),
     ],
 )
-def test_manifests_that_are_none(tmp_path: Path, path: Path, text: str, message: str) -> None:
-    begun(tmp_path / "work", path)
-    (tmp_path / "work" / "manifest.json").write_text(text)
-    with pytest.raises(FileError) as raised:
-        work(tmp_path / "work", path)
-    assert message in str(raised.value)
+def test_manifests_that_are_none(text: str, message: str) -> None:
+    begun()
+    Path("work/manifest.json").write_text(text)
+    with pytest.raises(FileError, match=re.escape(message)):
+        work()
 
 
-def test_what_was_cut_off_is_parsed_again(tmp_path: Path, path: Path) -> None:
-    folder, told = tmp_path / "work", list[str]()
-    begun(folder, path)
-    blocks = folder / "blocks"
+def test_what_was_cut_off_is_parsed_again() -> None:
+    begun()
+    blocks, told = WORK / "blocks", list[str]()
     blocks.write_bytes(blocks.read_bytes()[:-1])
-    with work_folder(folder, Manifest(SETTINGS), CODEC, resume=True, log=told.append) as opened:
+    with work_folder(WORK, Manifest(SETTINGS), CODEC, resume=True, log=told.append) as opened:
         assert opened.sentences == 6
-        assert len(trees(parsed(opened, path))) == 20
-    assert told == [f"{blocks}: damaged after 2 blocks; the rest is parsed again"]
-    assert ShardFolders([folder], CODEC).sentences == 20
+        assert len(trees(parsed(opened, INPUT))) == 20
+    assert told == ["work/blocks: damaged after 2 blocks; the rest is parsed again"]
+    assert ShardFolders([WORK], CODEC).sentences == 20
 
 
-def parts(tmp_path: Path, path: Path, of: int = 3) -> list[Path]:
-    folders = [tmp_path / f"part-{number}" for number in range(1, of + 1)]
+def parts() -> list[Path]:
+    folders = [Path(f"part-{number}") for number in range(1, 4)]
     for number, folder in enumerate(folders, start=1):
-        work(folder, path, Shard(number, of))
+        work(folder, Shard(number, 3))
     return folders
 
 
@@ -235,45 +224,41 @@ def refused(folders: list[Path], *messages: str) -> None:
         assert message in str(raised.value)
 
 
-def test_parts_that_are_not_all_of_one_run(tmp_path: Path, path: Path) -> None:
-    one, two, three = parts(tmp_path, path)
+def test_parts_that_are_not_all_of_one_run() -> None:
+    one, two, three = parts()
     refused([one, two], "1 of 3 shards is missing: 3; parse them (--shard 3/3)")
     refused([two], "2 of 3 shards are missing: 1, 3")
     refused([one, two, three, two], "shard 2/3 is there twice, here and in", "part-2; give one")
-    work(tmp_path / "other", path, Shard(2, 4))
-    refused([one, two, three, tmp_path / "other"], "other: this is shard 2/4, but", "part-1 is 1/3")
-    work(tmp_path / "flat", path, Shard(2, 3), fallback="flat")
-    refused(
-        [one, tmp_path / "flat", three],
-        "flat: parsed with other settings than",
-        '(fallback: null, here "flat")',
-    )
-    path.write_text(path.read_text() + "more\n")
-    work(tmp_path / "more", path, Shard(2, 3))
-    refused([one, tmp_path / "more", three], "more: parsed from another input than", "parse shard 2/3 again")
-    refused([one, tmp_path / "none"], "none: not a part: no such folder; a part is")
-    refused([one, tmp_path], "not a part: there is no manifest.json")
+    other, flat, more = Path("other"), Path("flat"), Path("more")
+    work(other, Shard(2, 4))
+    refused([one, two, three, other], "other: this is shard 2/4, but", "part-1 is 1/3")
+    work(flat, Shard(2, 3), fallback="flat")
+    refused([one, flat, three], "flat: parsed with other settings than", '(fallback: null, here "flat")')
+    INPUT.write_text(INPUT.read_text() + "more\n")
+    work(more, Shard(2, 3))
+    refused([one, more, three], "more: parsed from another input than", "parse shard 2/3 again")
+    refused([one, Path("none")], "none: not a part: no such folder; a part is")
+    refused([one, Path()], "not a part: there is no manifest.json")
     assert ShardFolders([three, one, two], CODEC).sentences == 20
 
 
-def test_parts_that_are_not_whole(tmp_path: Path, path: Path) -> None:
-    one, two, three = parts(tmp_path, path)
+def test_parts_that_are_not_whole() -> None:
+    one, two, three = parts()
+    unfinished = "part-2: shard 2/3 is not finished, or was damaged, after"
     blocks = two / "blocks"
     data = blocks.read_bytes()
     blocks.write_bytes(data[:-1])
-    refused(
-        [one, two, three], "part-2: shard 2/3 is not finished, or was damaged, after 2 blocks", "--resume"
-    )
+    refused([one, two, three], f"{unfinished} 2 blocks", "--resume")
     middle = bytearray(data)
     middle[len(data) // 2] ^= 1
     blocks.write_bytes(middle)
-    refused([one, two, three], "part-2: shard 2/3 is not finished, or was damaged, after")
+    refused([one, two, three], unfinished)
     blocks.unlink()
-    refused([one, two, three], "part-2: shard 2/3 is not finished, or was damaged, after 0 blocks")
-    work(two, path, Shard(2, 3))
+    refused([one, two, three], f"{unfinished} 0 blocks")
+    work(two, Shard(2, 3))
     # Another shard's blocks under this one's manifest.
-    (two / "blocks").write_bytes((three / "blocks").read_bytes())
-    refused([one, two, three], "part-2: shard 2/3 is not finished, or was damaged, after 0 blocks")
+    blocks.write_bytes((three / "blocks").read_bytes())
+    refused([one, two, three], f"{unfinished} 0 blocks")
     blocks.write_bytes(data)
     merged = ShardFolders([one, two, three], CODEC)
     blocks.write_bytes(data[:20])
