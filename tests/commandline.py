@@ -57,6 +57,13 @@ class Command(Protocol):
     def __call__(self, *arguments: object, stdin: str | bytes = "") -> Outcome: ...
 
 
+def grammar_text(rules: str, *, start: str = "S 1 -", terminals: str = "tags") -> str:
+    """A grammar file of rules such as ``0.5 - S -> A 'x'``, with semicolons between."""
+    lines = [rule.strip() for rule in rules.split(";")]
+    head = ["mbrparse-grammar 1", f"terminals {terminals}", f"start {start}", f"rules {len(lines)}"]
+    return "\n".join([*head, *lines, "end\n"])
+
+
 def words(*arguments: object) -> list[str]:
     """The words of a command line: the first argument may be several words, with blanks between."""
     first, *others = map(str, arguments or [""])

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from children import finished
-from commandline import Command
+from commandline import Command, grammar_text
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -115,8 +115,7 @@ def test_commands_read_utf_16(line: str, command: Command) -> None:
 
 def test_a_kind_of_file_in_no_other_encoding(command: Command, folder: Path) -> None:
     """Grammars are in UTF-8: no option reads another encoding, so that none is named."""
-    text = "mbrparse-grammar 1\nterminals words\nstart S 1 -\nrules 1\n1 - S -> 'é' 'x'\nend\n"
-    (folder / "grammar").write_text(text, "latin-1")
+    (folder / "grammar").write_text(grammar_text("1 - S -> 'é' 'x'", terminals="words"), "latin-1")
     error = command("grammar info grammar").error
     assert error == "grammar:5: bytes that are not utf-8; convert it: iconv -f latin1 -t utf-8"
     converted = finished("bash", "-c", f"{error.rpartition(': ')[2]} < grammar > converted")

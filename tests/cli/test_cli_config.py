@@ -99,34 +99,21 @@ def test_a_table_is_checked_when_its_command_runs(command: Command) -> None:
     assert command("--config no.toml parse x").error == "no.toml: no such file"
 
 
-def completed(words: str, *, shell: str = "bash") -> list[str]:
-    """What is offered for the last of some words."""
-    asked = {"_MBRPARSE_COMPLETE": f"{shell}_complete", "COMP_WORDS": words}
-    asked["COMP_CWORD"] = str(words.count(" "))
-    return finished(sys.executable, "-m", "mbrparse", environment=asked).stdout.splitlines()
-
-
-def test_completions() -> None:
-    assert completed("mbrparse sc") == ["plain,score"]
-    assert "plain,max-rule-sum" in completed("mbrparse parse --objective max")
-    # Arguments are mostly files.
-    assert completed("mbrparse evaluate tes") == ["file,tes"]
-    assert completed("mbrparse experiment pal", shell="zsh")[1] == "palindromes"
-
-
 def test_scripts_for_shells(command: Command) -> None:
     for shell in SHELLS:
         assert f"_MBRPARSE_COMPLETE={shell}_complete" in command(f"completion {shell}").output
 
 
 def test_bash_completes(folder: Path) -> None:
-    """The script in a bash, asked as Tab asks it."""
+    """The script in a bash, asked as Tab asks it: for a command, an option, a choice and an experiment."""
     (folder / "mbrparse").write_text(f'#!/bin/sh\nexec {sys.executable} -m mbrparse "$@"\n')
     (folder / "mbrparse").chmod(0o755)
-    line = (
-        'eval "$(mbrparse completion bash)"; COMP_WORDS=(mbrparse spl); COMP_CWORD=1; '
-        "_mbrparse_completion mbrparse; echo ${COMPREPLY[@]}"
-    )
+    complete = "_mbrparse_completion mbrparse; echo ${COMPREPLY[@]}"
+    lines = [f"COMP_WORDS=(mbrparse {words}); COMP_CWORD={words.count(' ') + 1}; COMPREPLY=(); {complete}" for words in (
+        "spl", "parse --obj", "parse --objective max", "experiment pal"
+    )]  # fmt: skip
     path = {"PATH": f"{folder}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
-    done = finished("bash", "-c", line, environment=path)
-    assert done.stdout == "split\n", done
+    script = "\n".join(['eval "$(mbrparse completion bash)"', *lines])
+    split, option, choices, experiment = finished("bash", "-c", script, environment=path).stdout.splitlines()
+    assert (split, option, experiment) == ("split", "--objective", "palindromes")
+    assert "max-rule-sum" in choices.split()

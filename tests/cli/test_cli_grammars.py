@@ -5,34 +5,16 @@ from importlib.resources import files
 from pathlib import Path
 
 import pytest
-from commandline import Command
+from commandline import Command, grammar_text
 
 TREES = "(S (NP (DT the) (NN dog)) (VB barks))\n(S (NN dogs) (VB bark))\n"
-TAGS = """\
-mbrparse-grammar 1
-terminals tags
-start S 1 2
-rules 3
-1 1 NP -> 'DT' 'NN'
-0.5 1 S -> 'NN' 'VB'
-0.5 1 S -> NP 'VB'
-end
-"""
-WORDS = """\
-mbrparse-grammar 1
-terminals words
-start S 1 2
-rules 8
-1 1 DT -> 'the'
-0.5 1 NN -> 'dog'
-0.5 1 NN -> 'dogs'
-1 1 NP -> DT NN
-0.5 1 S -> NN VB
-0.5 1 S -> NP VB
-0.5 1 VB -> 'bark'
-0.5 1 VB -> 'barks'
-end
-"""
+TAGS = grammar_text("1 1 NP -> 'DT' 'NN'; 0.5 1 S -> 'NN' 'VB'; 0.5 1 S -> NP 'VB'", start="S 1 2")
+WORDS = grammar_text(
+    "1 1 DT -> 'the'; 0.5 1 NN -> 'dog'; 0.5 1 NN -> 'dogs'; 1 1 NP -> DT NN; 0.5 1 S -> NN VB; "
+    "0.5 1 S -> NP VB; 0.5 1 VB -> 'bark'; 0.5 1 VB -> 'barks'",
+    start="S 1 2",
+    terminals="words",
+)
 
 
 @pytest.mark.parametrize(("options", "expected"), [("", TAGS), ("--terminals words --unknown none", WORDS)])

@@ -6,23 +6,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from commandline import Command
+from commandline import Command, grammar_text
 
 from mbrparse.decode.base.objectives import OBJECTIVES
 
 # Sima'an's (2003) counter-example, counts of twenty for S: 500 parses of eight terminals.
-SIMAAN = """mbrparse-grammar 1
-terminals tags
-start S 1 1
-rules 6
-- 2 S -> 'x' 'x'
-- 6 S -> 'x' S
-- 6 S -> S 'x'
-- 2 S -> S S
-- 4 S -> A A
-- 8 A -> 'x' 'x'
-end
-"""
+SIMAAN = grammar_text(
+    "- 2 S -> 'x' 'x'; - 6 S -> 'x' S; - 6 S -> S 'x'; - 2 S -> S S; - 4 S -> A A; - 8 A -> 'x' 'x'",
+    start="S 1 1",
+)
 EIGHT = "x x x x x x x x\n"
 
 
@@ -87,10 +79,8 @@ def test_items_of_symbols_or_of_labels(command: Command) -> None:
 
 def test_a_chain_of_max_rule_holds_no_label_twice(command: Command) -> None:
     """The chain that visits A through two symbols would score 7/3."""
-    Path("chain").write_text(
-        "mbrparse-grammar 1\nterminals tags\nstart S 1 1\nrules 5\n- 1 S -> 'y' A^B\n- 1 A^B -> A^S\n"
-        "- 1 A^B -> 'y'\n- 1 A^S -> 'y'\n- 1 A^S -> 'y' 'y'\nend\n"
-    )
+    rules = "- 1 S -> 'y' A^B; - 1 A^B -> A^S; - 1 A^B -> 'y'; - 1 A^S -> 'y'; - 1 A^S -> 'y' 'y'"
+    Path("chain").write_text(grammar_text(rules, start="S 1 1"))
     outcome = command("parse -g chain --objective max-rule-sum --details details", stdin="y y\n")
     assert outcome.output == "(S y y)\n"
     row = json.loads(Path("details").read_text())["trees"]["max-rule-sum"]

@@ -20,6 +20,7 @@ from mbrparse.io.errors import FileError
 from mbrparse.io.files import atomic_outputs, open_output, open_output_bytes
 
 TREES = "(S (A x y) z)\n(S x (A y z))\n(S (A x y) z)\n"
+TWO = "--objective labelled-recall --objective labelled-tree"
 INSIDE_OUTSIDE = "--method inside-outside --iterations 1 --nonterminals 2"
 
 
@@ -140,7 +141,7 @@ def test_statistics_of_a_grammar_that_goes_to_standard_output(command: Command) 
         ("train t --method inside-outside -o d --statistics ./d.checkpoint", "OUTPUT.checkpoint and --stat"),
         (
             "train t --terminals words --unknown collins -o d --statistics d.tagger.json",
-            "OUTPUT.tagger.json and --statistics both go to d.tagger.json.",
+            "OUTPUT.tagger.json and",
         ),
         ("grammar convert g --to bitpar -o x --lexicon-output x", "--output and --lexicon-output both"),
         (
@@ -154,8 +155,8 @@ def test_statistics_of_a_grammar_that_goes_to_standard_output(command: Command) 
         ("parse -g g t -o x --write-posteriors x", "--output and --write-posteriors both go to x."),
         ("parse -g g t --details /dev/fd/1", "--output and --details both go to one place"),
         (
-            "parse -g g t --objective labelled-recall --objective labelled-tree -o to-{objective}",
-            "--output and --output both go to one place: to-labelled-recall and to-labelled-tree.",
+            f"parse -g g t {TWO} -o to-{{objective}}",
+            "both go to one place: to-labelled-recall and to-labelled-",
         ),
         # What is read is not written, but where a file is rewritten in its own form.
         ("train t -o t", "--output would overwrite INPUT, which is read: t."),
@@ -166,8 +167,8 @@ def test_statistics_of_a_grammar_that_goes_to_standard_output(command: Command) 
         ("parse -g g t -o g", "--output would overwrite --grammar, which is read: g."),
         ("parse -g g t -o x --details t", "--details would overwrite INPUT, which is read: t."),
         (
-            "grammar convert r --from bitpar --lexicon there -o x --to bitpar --lexicon-output hard",
-            "--lexicon-output would overwrite --lexicon",
+            "grammar convert r --from bitpar --lexicon g -o x --to bitpar --lexicon-output g",
+            "overwrite --lexicon",
         ),
         ("evaluate t there -o hard", "--output would overwrite PARSES, which is read: there."),
         ("split t --test-last 1 --train-output t", "--train-output would overwrite INPUT"),

@@ -6,68 +6,31 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from commandline import Command
+from commandline import Command, grammar_text
 
 from mbrparse.treebank.brackets import read_tree
 
-FOUR_TREES = """mbrparse-grammar 1
-terminals tags
-start S 1 -
-rules 10
-0.25 - S -> A C
-0.25 - S -> A D
-0.25 - S -> E B
-0.25 - S -> F B
-1 - A -> 'x' 'x'
-1 - B -> 'x' 'x'
-1 - C -> 'x' 'x'
-1 - D -> 'x' 'x'
-1 - E -> 'x' 'x'
-1 - F -> 'x' 'x'
-end
-"""
-WORDS = """mbrparse-grammar 1
-terminals words
-start S 1 -
-rules 7
-1 - S -> NP VP
-0.5 - NP -> DT NN
-0.5 - NP -> 'dogs'
-1 - VP -> 'bark'
-1 - DT -> 'the'
-0.75 - NN -> 'dog'
-0.25 - NN -> 'bark'
-end
-"""
-
-# Two symbols of one label: over "y y y" the one derives y (y y), the other only its own split.
-SYMBOLS = """mbrparse-grammar 1
-terminals tags
-start S 1 -
-rules 4
-0.6 - S -> A^S 'y'
-0.4 - S -> A^B 'y'
-1 - A^S -> 'y' 'y'
-1 - A^B -> 'y' 'y'
-end
-"""
-
-# Over one word A is a preterminal in seven of ten derivations, a constituent in the others.
-ONE_WORD = """mbrparse-grammar 1
-terminals tags
-start S 1 -
-rules 4
-1 - S -> 'y' A
-0.7 - A -> 'y'
-0.3 - A -> B
-1 - B -> 'y'
-end
-"""
+GRAMMARS = {
+    "four": grammar_text(
+        "0.25 - S -> A C; 0.25 - S -> A D; 0.25 - S -> E B; 0.25 - S -> F B; 1 - A -> 'x' 'x'; "
+        "1 - B -> 'x' 'x'; 1 - C -> 'x' 'x'; 1 - D -> 'x' 'x'; 1 - E -> 'x' 'x'; 1 - F -> 'x' 'x'"
+    ),
+    "words": grammar_text(
+        "1 - S -> NP VP; 0.5 - NP -> DT NN; 0.5 - NP -> 'dogs'; 1 - VP -> 'bark'; 1 - DT -> 'the'; "
+        "0.75 - NN -> 'dog'; 0.25 - NN -> 'bark'",
+        terminals="words",
+    ),
+    # Two symbols of one label: over "y y y" the one derives y (y y), the other only its own split.
+    "symbols": grammar_text("0.6 - S -> A^S 'y'; 0.4 - S -> A^B 'y'; 1 - A^S -> 'y' 'y'; 1 - A^B -> 'y' 'y'"),
+    # Over one word A is a preterminal in seven of ten derivations, a constituent in the others.
+    "one": grammar_text("1 - S -> 'y' A; 0.7 - A -> 'y'; 0.3 - A -> B; 1 - B -> 'y'"),
+    "rare": grammar_text("0.001 - S -> 'x' S; 0.001 - S -> 'x' 'x'; 0.998 - S -> 'y' S"),
+}
 
 
 @pytest.fixture(autouse=True)
 def grammars(folder: Path) -> None:
-    for name, text in {"four": FOUR_TREES, "words": WORDS, "symbols": SYMBOLS, "one": ONE_WORD}.items():
+    for name, text in GRAMMARS.items():
         (folder / name).write_text(text)
 
 
@@ -157,11 +120,7 @@ def test_input_that_cannot_be_parsed(command: Command, line: str, stdin: str, me
 
 
 def test_three_hundred_tokens_do_not_underflow(command: Command) -> None:
-    Path("g").write_text(
-        "mbrparse-grammar 1\nterminals tags\nstart S 1 -\nrules 3\n"
-        "0.001 - S -> 'x' S\n0.001 - S -> 'x' 'x'\n0.998 - S -> 'y' S\nend\n"
-    )
-    [row] = details(command, "-g g -o out", "x " * 300)
+    [row] = details(command, "-g rare -o out", "x " * 300)
     assert len(read_tree(Path("out").read_text()).leaves()) == 300
     assert row["log_probability"] == pytest.approx(299 * math.log(0.001), rel=1e-9)
     assert row["trees"]["labelled-recall"]["expected_labelled"] == pytest.approx(299)

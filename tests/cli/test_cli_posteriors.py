@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from commandline import Command
+from commandline import Command, grammar_text
 
 TEXT = "the dog barks\ndogs bark\n"
 
@@ -97,9 +97,8 @@ def test_posteriors_from_standard_input(command: Command) -> None:
 
 
 def test_what_write_posteriors_cannot_say(command: Command) -> None:
-    head = "mbrparse-grammar 1\nterminals tags\nstart S 1 -\n"
-    Path("grammar").write_text(f"{head}rules 1\n1 - S -> 'x' 'x'\nend\n")
-    Path("unary").write_text(f"{head}rules 2\n1 - S -> A\n1 - A -> 'x' 'x'\nend\n")
+    Path("grammar").write_text(grammar_text("1 - S -> 'x' 'x'"))
+    Path("unary").write_text(grammar_text("1 - S -> A; 1 - A -> 'x' 'x'"))
     for line, message in (
         ("-g unary --write-posteriors out", "a grammar with unary rules expects some labels more than once"),
         ("-g grammar --write-posteriors nowhere/out", "cannot be written"),

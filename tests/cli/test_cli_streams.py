@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 from children import finished
-from commandline import Command
+from commandline import Command, grammar_text
 
 from mbrparse.treebank import brackets
 from mbrparse.treebank.tree import Tree
 
-GRAMMAR = "mbrparse-grammar 1\nterminals tags\nstart S 1 2\nrules 1\n1 2 S -> 'x' 'y'\nend\n"
+GRAMMAR = grammar_text("1 2 S -> 'x' 'y'", start="S 1 2")
 
 # each command, reading a file of one kind and writing to -o
 ON_TREES = ["binarize", "debinarize", "train"]

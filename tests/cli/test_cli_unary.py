@@ -5,7 +5,7 @@ import math
 from pathlib import Path
 
 import pytest
-from commandline import Command
+from commandline import Command, grammar_text
 
 TREES = """\
 (S (NP (PRP he)) (VP (VBD slept)))
@@ -13,16 +13,7 @@ TREES = """\
 (S (VP (VB go)))
 (FRAG (NP (NN dog)))
 """
-CYCLE = """\
-mbrparse-grammar 1
-terminals words
-start S 1 -
-rules 3
-0.5 - S -> S
-0.5 - S -> X X
-1 - X -> 'x'
-end
-"""
+CYCLE = grammar_text("0.5 - S -> S; 0.5 - S -> X X; 1 - X -> 'x'", terminals="words")
 
 # A handful of trees says nothing of unknown words.
 of_both_kinds = pytest.mark.parametrize(

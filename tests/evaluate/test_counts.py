@@ -128,11 +128,6 @@ def test_a_single_terminal_has_no_constituents() -> None:
     assert rate(counts, average="sentence").eq(1).all()
 
 
-def test_annotations_are_projected_away_and_continuations_are_not() -> None:
-    counts = table("(S^TOP a (S_Cont>B>C b c))\n", "(S a (S b c))\n")
-    assert columns(counts, "labelled", "bracketed") == [[1, 2]]
-
-
 def test_several_files_stand_in_order() -> None:
     gold, second, first = write(gold=GOLD, second=PARSE, first=GOLD)
     counts = counts_table(count_matches(gold_file(gold), parse_files([second, first])))
@@ -140,26 +135,27 @@ def test_several_files_stand_in_order() -> None:
     assert rates(counts)["name"].tolist() == totals(counts)["name"].tolist() == ["second", "first"]
 
 
-def test_a_parser_may_retag_and_write_bare_terminals() -> None:
-    gold = "(S (NN dog) (VB eats))\n" * 3
-    parses = "(S (XX dog) (YY eats))\n(S NN VB)\n(S dog eats)\n"
-    assert table(gold, parses)["labelled"].tolist() == [1, 1, 1]
+NOUN_VERB = "(S (NN dog) (VB eats))\n" * 3
+INDENTED = "( (S a\n   (S_Cont b c)) )\n\n(S p q)\n"
 
 
-def test_a_flat_fall_back_may_stand_among_binarized_parses() -> None:
-    gold = "(S a (S_Cont b c))\n(S x (S_Cont y z))\n"
-    counts = table(gold, "(S a b c)\n(S x (S_Cont y z))\n")
-    assert counts["labelled"].tolist() == [1, 2]
-
-
-def test_empty_lines_are_empty_parses() -> None:
-    counts = table(GOLD, "\n(S (B x y) z)\n\n")
-    assert counts["parsed"].tolist() == [0, 1, 0]
-
-
-def test_indented_gold() -> None:
-    counts = table("( (S a\n   (S_Cont b c)) )\n\n(S p q)\n", "(S a (S_Cont b c))\n(S p q)\n")
-    assert columns(counts, "gold_line", "parse_line") == [[1, 1], [4, 2]]
+@pytest.mark.parametrize(
+    ("gold", "parse", "names", "expected"),
+    [
+        # Annotations are projected away, and continuations are not.
+        ("(S^TOP a (S_Cont>B>C b c))\n", "(S a (S b c))\n", "labelled bracketed", [[1, 2]]),
+        # A parser may retag and write bare terminals.
+        (NOUN_VERB, "(S (XX dog) (YY eats))\n(S NN VB)\n(S dog eats)\n", "labelled", [[1], [1], [1]]),
+        # A flat fall-back may stand among binarized parses.
+        ("(S a (S_Cont b c))\n" * 2, "(S a b c)\n(S a (S_Cont b c))\n", "labelled", [[1], [2]]),
+        # Empty lines are empty parses.
+        (GOLD, "\n(S (B x y) z)\n\n", "parsed", [[0], [1], [0]]),
+        # Gold trees may be indented.
+        (INDENTED, "(S a (S_Cont b c))\n(S p q)\n", "gold_line parse_line", [[1, 1], [4, 2]]),
+    ],
+)
+def test_counts_of_some_columns(gold: str, parse: str, names: str, expected: list[list[int]]) -> None:
+    assert columns(table(gold, parse), *names.split()) == expected
 
 
 def test_an_empty_gold_line_counts_as_in_a_parse_file_and_in_show() -> None:

@@ -19,6 +19,7 @@ from mbrparse.io.errors import ChartOverflowError
 from mbrparse.treebank.corpora import SourceTree, read_corpus
 from mbrparse.treebank.prepare import Preparation, PreparationStatistics, prepare
 
+Finished = tuple[Path, Outcome]
 SMALL = "--train 100 --test 0.01 --samples 20 --resamples 50 --fragments 3000"
 MODELS = ("PCFG", "DOP-plain", "DOP-equal", "DOP-bonnema")
 
@@ -28,7 +29,7 @@ def experiment(command: Command, folder: Path, options: str) -> Outcome:
 
 
 @pytest.fixture(scope="module")
-def finished(command: Command, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Outcome]:
+def finished(command: Command, tmp_path_factory: pytest.TempPathFactory) -> Finished:
     folder = tmp_path_factory.mktemp("dop")
     done = experiment(command, folder, "--runs 2")
     assert done.code == 0, done.err
@@ -51,9 +52,7 @@ def split(run: int) -> tuple[list[SourceTree], list[SourceTree]]:
 
 @pytest.mark.parametrize("model", ["PCFG", "DOP-plain", "DOP-bonnema"])
 @pytest.mark.usefixtures("folder")
-def test_rates_are_those_of_the_commands(
-    command: Command, finished: tuple[Path, Outcome], model: str
-) -> None:
+def test_rates_are_those_of_the_commands(command: Command, finished: Finished, model: str) -> None:
     for name, part in zip(("train.mrg", "test.mrg"), split(2), strict=True):
         Path(name).write_text("".join(f"{source.tree}\n" for source in part), "utf-8")
     _, of_fragments, weights = model.partition("-")
@@ -76,7 +75,7 @@ def test_rates_are_those_of_the_commands(
             assert float(found[name][criterion]) == pytest.approx(rate, abs=1e-12)
 
 
-def test_what_is_printed_is_what_the_folder_holds(finished: tuple[Path, Outcome]) -> None:
+def test_what_is_printed_is_what_the_folder_holds(finished: Finished) -> None:
     folder, done = finished
     assert done.out.startswith("embedded:flights: 2 splits of 100 and 14 sentences\n")
     for table in ("models", "tests", "curve-sizes", "curve-depths", "speed"):
@@ -89,7 +88,7 @@ def test_what_is_printed_is_what_the_folder_holds(finished: tuple[Path, Outcome]
         assert float(row["seconds"]) > 0
 
 
-def test_curves_begin_at_the_pcfg_and_end_at_the_models(finished: tuple[Path, Outcome]) -> None:
+def test_curves_begin_at_the_pcfg_and_end_at_the_models(finished: Finished) -> None:
     """Fragments of a depth of one are the PCFG's rules; the last size is that of the split."""
     folder, _ = finished
     points = [row for row in rows(folder / "curves.csv") if row["criterion"] == "labelled_recall"]
@@ -103,7 +102,7 @@ def test_curves_begin_at_the_pcfg_and_end_at_the_models(finished: tuple[Path, Ou
             assert at["depths", model, 1] != at["depths", model, 6]
 
 
-def test_all_charts_of_the_fragments_say_the_same(finished: tuple[Path, Outcome]) -> None:
+def test_all_charts_of_the_fragments_say_the_same(finished: Finished) -> None:
     folder, _ = finished
     result = json.loads((folder / "speed" / "run-01.json").read_text())["result"]
     assert result["difference"] < 1e-9
@@ -114,7 +113,7 @@ def test_all_charts_of_the_fragments_say_the_same(finished: tuple[Path, Outcome]
 
 
 def test_results_do_not_depend_on_jobs_and_are_not_made_again(
-    command: Command, finished: tuple[Path, Outcome], tmp_path: Path
+    command: Command, finished: Finished, tmp_path: Path
 ) -> None:
     folder, done = finished
     made = sorted(folder.glob("**/run-*.json"))
@@ -138,7 +137,7 @@ def parsed(path: Path) -> dict[str, Any]:
     return result
 
 
-def test_results_of_other_settings_are_refused(command: Command, finished: tuple[Path, Outcome]) -> None:
+def test_results_of_other_settings_are_refused(command: Command, finished: Finished) -> None:
     for options, message in (
         ("--prune 1e-3", "DOP-plain/run-01.json: made with other settings (prune: 0.0, now 0.001)"),
         ("--test 20", "PCFG/run-01.json: made with other settings (test: 14, now 20)"),

@@ -22,6 +22,7 @@ from mbrparse.treebank.brackets import read_tree_file
 from mbrparse.treebank.corpora import read_corpus
 
 EVALB_FILES = Path(__file__).parent.parent / "data" / "evalb"
+Finished = tuple[Path, Outcome]
 SMALL = "--train-trees 200 --test-trees 30 --resamples 200"
 PARSERS = ("M_RL-keep", "M_RL-top", "M_H")
 
@@ -33,7 +34,7 @@ def experiment(
 
 
 @pytest.fixture(scope="module")
-def finished(command: Command, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Outcome]:
+def finished(command: Command, tmp_path_factory: pytest.TempPathFactory) -> Finished:
     folder = tmp_path_factory.mktemp("simaan")
     done = experiment(command, folder)
     assert done.code == 0, done.err
@@ -55,9 +56,7 @@ def tables_aside(found: dict[str, int]) -> dict[str, int]:
     return {name: time for name, time in found.items() if "table" not in name and "COLLINS" not in name}
 
 
-def test_the_tables_say_what_evaluate_says_of_the_files(
-    command: Command, finished: tuple[Path, Outcome]
-) -> None:
+def test_the_tables_say_what_evaluate_says_of_the_files(command: Command, finished: Finished) -> None:
     folder, done = finished
     assert len(rows(folder)) == len(PARSERS) * len(ALGORITHMS) * 2
     for row in rows(folder):
@@ -79,7 +78,7 @@ def test_the_tables_say_what_evaluate_says_of_the_files(
     assert done.out == (folder / "table2.txt").read_text()
 
 
-def test_significance_is_what_evaluate_gives(command: Command, finished: tuple[Path, Outcome]) -> None:
+def test_significance_is_what_evaluate_gives(command: Command, finished: Finished) -> None:
     folder, _ = finished
     files = [folder / "M_H" / f"{name}.mrg" for name in ("gold", *ALGORITHMS)]
     found = command("evaluate --resamples 200 --evalb", folder / "COLLINS.prm", *files)
@@ -95,7 +94,7 @@ def test_significance_is_what_evaluate_gives(command: Command, finished: tuple[P
 
 
 def test_algorithms_are_compared_on_the_sentences_that_evalb_scores_for_all(
-    command: Command, finished: tuple[Path, Outcome], tmp_path: Path
+    command: Command, finished: Finished, tmp_path: Path
 ) -> None:
     folder, done = finished
     assert "scores for all four" not in done.out
@@ -125,7 +124,7 @@ def test_algorithms_are_compared_on_the_sentences_that_evalb_scores_for_all(
             assert ours[name] == row[name]
 
 
-def test_published_figures_stand_beside_ours(finished: tuple[Path, Outcome]) -> None:
+def test_published_figures_stand_beside_ours(finished: Finished) -> None:
     folder, done = finished
     published = [float(row["bracketing_f_published"]) for row in rows(folder) if row["group"] == "all"]
     right_linear = [0.6144, 0.6284, 0.6310, 0.6340]
@@ -138,7 +137,7 @@ def test_published_figures_stand_beside_ours(finished: tuple[Path, Outcome]) -> 
 
 
 @pytest.mark.usefixtures("folder")
-def test_parses_are_those_of_the_commands(command: Command, finished: tuple[Path, Outcome]) -> None:
+def test_parses_are_those_of_the_commands(command: Command, finished: Finished) -> None:
     folder, _ = finished
     corpus = [str(tree) for _, _, tree in read_corpus("embedded:flights")]
     Path("train.mrg").write_text("\n".join(corpus[:200]))
@@ -165,7 +164,7 @@ def test_parses_are_those_of_the_commands(command: Command, finished: tuple[Path
         assert trees(Path(f"{name}.mrg")) == trees(folder / "M_H" / f"{name}.mrg")
 
 
-def test_what_is_there_is_not_done_again(command: Command, finished: tuple[Path, Outcome]) -> None:
+def test_what_is_there_is_not_done_again(command: Command, finished: Finished) -> None:
     folder, done = finished
     before = tables_aside(files(folder))
     again = experiment(command, folder)
@@ -190,9 +189,7 @@ def test_what_is_there_is_not_done_again(command: Command, finished: tuple[Path,
         ("--test-fraction 0.2", 'test trees: "30 '),
     ],
 )
-def test_other_settings_are_refused(
-    command: Command, finished: tuple[Path, Outcome], more: str, name: str
-) -> None:
+def test_other_settings_are_refused(command: Command, finished: Finished, more: str, name: str) -> None:
     folder, _ = finished
     before = files(folder)
     error = experiment(command, folder, more).error
@@ -202,7 +199,7 @@ def test_other_settings_are_refused(
 
 
 def test_an_interrupted_run_leaves_no_half_written_file(
-    command: Command, finished: tuple[Path, Outcome], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    command: Command, finished: Finished, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def interrupted(*arguments: Any) -> Iterator[Any]:
         for number, lines in enumerate(parse_all(*arguments)):
@@ -230,7 +227,7 @@ def test_an_interrupted_run_leaves_no_half_written_file(
 
 
 def test_a_cost_of_nodes_keeps_unary_chains_short(
-    command: Command, finished: tuple[Path, Outcome], tmp_path: Path
+    command: Command, finished: Finished, tmp_path: Path
 ) -> None:
     folder, _ = finished
     assert experiment(command, tmp_path, "--node-cost 0.5 --unknown collins").code == 0

@@ -8,8 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 from commandline import Command
-from hypothesis import given
-from hypothesis import strategies as st
 
 from mbrparse.io.errors import BracketError, CorpusError, FileError, MbrparseError
 from mbrparse.treebank.binarize import Binarization, HeadDriven
@@ -136,16 +134,12 @@ def test_arguments_that_mean_nothing(arguments: dict[str, Any], message: str) ->
     assert str(caught.value).startswith(message)
 
 
-@given(st.integers(1, 3000), st.integers(1, 999))
-def test_a_fraction_is_exact_as_a_number(count: int, thousandths: int) -> None:
-    expected = count * thousandths // 1000
-    for fraction in (thousandths / 1000, np.float64(thousandths / 1000), Fraction(thousandths, 1000)):
-        train, test = split(range(count), fraction)
-        assert len(test) == expected
-        assert [*train, *test] == list(range(count))
-
-
-def test_a_number_of_trees() -> None:
+def test_shares_and_numbers_of_trees() -> None:
+    """A share is exact as a number of any type."""
+    for thousandths in range(1, 1000):
+        for share in (thousandths / 1000, np.float64(thousandths / 1000), Fraction(thousandths, 1000)):
+            train, test = split(range(1000), share)
+            assert (len(test), [*train, *test]) == (thousandths, list(range(1000)))
     assert split("abc", 0) == (["a", "b", "c"], [])
     assert split("abc", 3) == split("abc", np.int64(3)) == ([], ["a", "b", "c"])
 
