@@ -108,12 +108,11 @@ def test_bash_completes(folder: Path) -> None:
     """The script in a bash, asked as Tab asks it: for a command, an option, a choice and an experiment."""
     (folder / "mbrparse").write_text(f'#!/bin/sh\nexec {sys.executable} -m mbrparse "$@"\n')
     (folder / "mbrparse").chmod(0o755)
-    complete = "_mbrparse_completion mbrparse; echo ${COMPREPLY[@]}"
-    lines = [f"COMP_WORDS=(mbrparse {words}); COMP_CWORD={words.count(' ') + 1}; COMPREPLY=(); {complete}" for words in (
-        "spl", "parse --obj", "parse --objective max", "experiment pal"
-    )]  # fmt: skip
+    script = 'eval "$(mbrparse completion bash)"'
+    for words in ("spl", "parse --obj", "parse --objective max", "experiment pal"):
+        script += f"\nCOMP_WORDS=(mbrparse {words}); COMP_CWORD={words.count(' ') + 1}; COMPREPLY=()"
+        script += "; _mbrparse_completion mbrparse; echo ${COMPREPLY[@]}"
     path = {"PATH": f"{folder}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
-    script = "\n".join(['eval "$(mbrparse completion bash)"', *lines])
     split, option, choices, experiment = finished("bash", "-c", script, environment=path).stdout.splitlines()
     assert (split, option, experiment) == ("split", "--objective", "palindromes")
     assert "max-rule-sum" in choices.split()
