@@ -132,6 +132,7 @@ def test_chains_of_any_depth(chains: str) -> None:
     assert debinarize(binarize(tree, how)) == tree
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("direction", ["right", "left"])
 @pytest.mark.parametrize("unary", ["top", "bottom", "join"])
 def test_round_trip_of_the_sample(
