@@ -80,8 +80,12 @@ def dense(monkeypatch: pytest.MonkeyPatch) -> Counted:
 
     def tables(rules: Any, dtype: Any) -> DenseTables:
         real = dense_tables(rules, dtype)
-        watched = counts.watch(left_prob=real.narrow.left_prob, right_prob=real.narrow.right_prob)
-        return real._replace(narrow=real.narrow._replace(**watched))
+        left, right = real.narrow_left, real.narrow_right
+        watched = counts.watch(left_prob=left.prob, right_prob=right.prob)
+        return real._replace(
+            narrow_left=left._replace(prob=watched["left_prob"]),
+            narrow_right=right._replace(prob=watched["right_prob"]),
+        )
 
     monkeypatch.setattr(dense_charts, "dense_tables", tables)
     for module in (dense_charts, dense_readings, diagonal_charts):
@@ -128,40 +132,36 @@ def wide_cells() -> int:
 def test_dense_tables_are_as_small_as_they_can_be() -> None:
     tables = dense_tables(chart_rules(flights()[0]))
     pairs = {
-        (int(tables.tile_left[slot // TILE]), int(tables.tile_right[slot]))
-        for slot in tables.sum_pair.tolist()
+        (int(tables.tiles.left[slot // TILE]), int(tables.tiles.right[slot]))
+        for slot in tables.by_parent.other.tolist()
     }
     lefts = Counter(left for left, _ in pairs)
     # Each pair of children has one place, and only the last tile of a left child has idle ones.
-    assert len(set(tables.sum_pair.tolist())) == len(pairs)
-    assert len(tables.tile_left) == sum(math.ceil(count / TILE) for count in lefts.values())
+    assert len(set(tables.by_parent.other.tolist())) == len(pairs)
+    assert len(tables.tiles.left) == sum(math.ceil(count / TILE) for count in lefts.values())
     # Tags are no wide symbols, and rules with a tag stay out of the tables of wide ones.
     assert len(tables.symbol) == len(set(flights()[0].parent.tolist()))
-    assert len(tables.sum_pair) + len(tables.narrow.left_prob) + len(tables.narrow.right_prob) + len(
-        tables.narrow.both_prob
-    ) == len(flights()[0].parent)
+    kinds = tables.by_parent, tables.narrow_left, tables.narrow_right, tables.narrow_both
+    assert sum(len(rules.prob) for rules in kinds) == len(flights()[0].parent)
 
 
 def test_dense_kernels_multiply_once_a_split_and_apply_each_rule_once_a_cell(dense: Counted) -> None:
     grammar, sentences = flights()
     tables = dense_tables(chart_rules(grammar))
-    pairs, rules = TILE * len(tables.tile_left), len(tables.sum_pair)
+    pairs, rules = TILE * len(tables.tiles.left), len(tables.by_parent.prob)
     ChartFactory(grammar, wanted=EVERYTHING, kernel="dense").charts(sentences[:8])
     products, applications = pairs * splits_between_wide(), rules * wide_cells()
-    inside, outside, viterbi, summary = (
-        dense.work[f"dense_{name}"] for name in ("inside", "outside", "viterbi", "summary")
-    )
-    assert 0 < inside["multiply_add"] <= products + applications
-    assert 0 < outside["multiply_add"] <= 2 * products + applications
-    assert 0 < viterbi["multiply"] <= products + applications
-    # Five loads feed four products.
-    assert inside["load"] <= products * (TILE + 1) // TILE + applications + len(tables.symbol) * wide_cells()
+    posteriors, best = dense.work["dense_posteriors"], dense.work["dense_derivations"]
     # A posterior takes one product an item.
-    assert summary["multiply_add"] <= len(tables.symbol) * LENGTH * (LENGTH - 1) // 2
+    summary = len(tables.symbol) * LENGTH * (LENGTH - 1) // 2
+    assert 0 < posteriors["multiply_add"] <= 3 * products + 2 * applications + summary
+    assert 0 < best["multiply"] <= products + applications
+    # Five loads feed four products.
+    assert best["load"] <= products * (TILE + 1) // TILE + applications + len(tables.symbol) * wide_cells()
     # In figures, for this grammar:
     assert pairs <= 64
     assert rules <= 58
-    assert inside["multiply_add"] <= 7000
+    assert best["multiply"] <= 7000
 
 
 def test_rules_with_a_tag_are_read_once_a_word_or_once_a_cell(dense: Counted) -> None:
@@ -169,12 +169,13 @@ def test_rules_with_a_tag_are_read_once_a_word_or_once_a_cell(dense: Counted) ->
     tables = dense_tables(chart_rules(grammar))
     ChartFactory(grammar, kernel="dense").charts(sentences[:8])
     symbols = [symbol for sentence in sentences[:8] for symbol in tag_symbols(grammar, sentence)]
-    on_the_left = np.diff(tables.narrow.left_start.astype(np.int64))[symbols]
-    on_the_right = np.diff(tables.narrow.right_start.astype(np.int64))[symbols]
-    assert dense.work["dense_inside"]["left_prob"] <= on_the_left.sum()
+    on_the_left = np.diff(tables.narrow_left.start.astype(np.int64))[symbols]
+    on_the_right = np.diff(tables.narrow_right.start.astype(np.int64))[symbols]
+    # Twice by the posteriors: on the way up and on the way down.
+    assert dense.work["dense_posteriors"]["left_prob"] <= 2 * on_the_left.sum()
     ends = np.tile(np.arange(1, LENGTH + 1), 8)
     starts_before = np.maximum(ends - 2, 0)  # those that leave two tags before the last
-    assert dense.work["dense_inside"]["right_prob"] <= (on_the_right * starts_before).sum()
+    assert dense.work["dense_posteriors"]["right_prob"] <= 2 * (on_the_right * starts_before).sum()
 
 
 def test_eight_sentences_take_the_operations_of_five(dense: Counted) -> None:
@@ -182,15 +183,15 @@ def test_eight_sentences_take_the_operations_of_five(dense: Counted) -> None:
     work = []
     for count in (5, 8):
         dense.work.clear()
-        ChartFactory(grammar, kernel="dense").charts(sentences[:count])
-        work.append(dense.work["dense_inside"]["multiply_add"])
+        ChartFactory(grammar, wanted=EVERYTHING, kernel="dense").charts(sentences[:count])
+        work.append(dense.work["dense_derivations"]["multiply"])
     assert work[0] == work[1] > 0
 
 
 def test_a_sentence_alone_takes_one_operation_for_eight_cells_of_a_diagonal(dense: Counted) -> None:
     grammar, sentences = flights()
     tables = dense_tables(chart_rules(grammar))
-    pairs, rules = TILE * len(tables.tile_left), len(tables.sum_pair)
+    pairs, rules = TILE * len(tables.tiles.left), len(tables.by_parent.prob)
     ChartFactory(grammar, wanted=EVERYTHING, kernel="dense").charts(sentences[:1])
     vectors = {width: math.ceil((LENGTH - width + 1) / 8) for width in range(2, LENGTH + 1)}
     products = pairs * sum((width - 3) * count for width, count in vectors.items() if width > 3)

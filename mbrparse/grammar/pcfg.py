@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import repeat
 from typing import Any, Literal
 
 import numpy as np
@@ -115,8 +116,7 @@ class PCFG:
 
     def encode(self, sentence: Sequence[str]) -> IntArray:
         """The ids of a sentence's terminals, UNKNOWN_TERMINAL (-1) for those the grammar lacks."""
-        ids = self._terminal_ids
-        return np.array([ids.get(terminal, UNKNOWN_TERMINAL) for terminal in sentence], np.int32)
+        return np.array(list(map(self._terminal_ids.get, sentence, repeat(UNKNOWN_TERMINAL))), np.int32)
 
     def __repr__(self) -> str:
         rules = len(self.parent) + len(self.unary_parent) + len(self.lexical_symbol)

@@ -35,6 +35,7 @@ from mbrparse.grammar.charts.factory import ChartFactory
 from mbrparse.grammar.charts.forest import forests
 from mbrparse.grammar.charts.forest.forests import Forests
 from mbrparse.grammar.charts.lanes import dense_charts, diagonal_charts
+from mbrparse.grammar.charts.lanes.dense_passes import dense_derivations, dense_outside, dense_posteriors
 from mbrparse.grammar.grammar_file import write_rules
 from mbrparse.grammar.kernel import kernel, seconds_of_making
 from mbrparse.grammar.pcfg import PCFG
@@ -170,27 +171,28 @@ def test_kernels_say_that_they_stopped(
     assert str(parser.parse([text])[0].tree) == expected
 
 
-@pytest.mark.parametrize(
-    ("wanted", "name", "which", "entered"),
-    [
-        (Wanted(), "dense_inside", 1, 2),  # the last two words
-        (Wanted(False, True), "dense_viterbi", 1, 2),
-        (Wanted(), "dense_outside", 2, 1),  # the root
-    ],
-)
-def test_dense_kernels_stop_at_the_first_cell(
-    wanted: Wanted, name: str, which: int, entered: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    kernel, found = getattr(dense_charts, name), []
+def test_dense_kernels_stop_at_the_first_cell(monkeypatch: pytest.MonkeyPatch) -> None:
+    found, stop = [], np.ones(1, np.int32)
 
-    def late(*arguments: Any) -> None:
-        kernel(*arguments[:-1], np.ones(1, np.int32))
-        found.append(int(np.count_nonzero(arguments[which])))
+    def posteriors(state: Any, labels: Any, charts: Any, summary: Any, flag: Any) -> Any:
+        dense_posteriors(state, labels, charts, summary, stop)
+        found.append(int(np.count_nonzero(charts.inside)))
+        charts.inside[:], charts.outside[:] = 0, 0
+        total = dense_posteriors(state, labels, charts, summary, flag)
+        charts.outside[:] = 0
+        dense_outside(state, charts.inside, charts.outside, total, charts.peak, stop)
+        found.append(int(np.count_nonzero(charts.outside)))
+        return total
 
-    monkeypatch.setattr(dense_charts, name, late)
+    def derivations(state: Any, best: Any, tolerance: Any, stack: Any, nodes: Any, _: Any) -> None:
+        dense_derivations(state, best, tolerance, stack, nodes, stop)
+        found.append(int(np.count_nonzero(best)))
+
+    monkeypatch.setattr(dense_charts, "dense_posteriors", posteriors)
+    monkeypatch.setattr(dense_charts, "dense_derivations", derivations)
     group = [GRAMMAR.encode(["x"] * 6)] * 8
-    ChartFactory(GRAMMAR, wanted=wanted, kernel="dense").charts(group)
-    assert found == [8 * entered]
+    ChartFactory(GRAMMAR, wanted=Wanted(derivations=True), kernel="dense").charts(group)
+    assert found == [8 * 2, 8 * 1, 8 * 2]  # the last two words; the root
 
 
 def test_the_kernel_of_a_sentence_alone_stops_at_the_first_cell(monkeypatch: pytest.MonkeyPatch) -> None:

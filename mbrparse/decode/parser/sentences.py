@@ -96,17 +96,21 @@ def batch_of_sentences(sentences: Tree | str | Iterable[Tree | str | Sequence[st
     elif isinstance(sentences, str):
         sentences = sentences.removesuffix("\n").split("\n") if sentences else []
     listed = list(sentences)
-    tokens = bool(listed) and not any(
-        isinstance(one, Tree) or any(isinstance(part, Tree) for part in one) for one in listed
-    )
+    tokens = bool(listed) and not any(isinstance(one, Tree) or _has_trees(one) for one in listed)
     return Batch([_sentence(one) for one in listed], tokens=tokens)
+
+
+def _has_trees(parts: Sequence[str | Tree]) -> bool:
+    return any(issubclass(kind, Tree) for kind in set(map(type, parts)))
 
 
 def _sentence(one: Tree | str | Sequence[str | Tree]) -> Sentence:
     if isinstance(one, Tree):
         return tuple(leaf for leaf in one.leaves() if leaf.label != TRACE)
     parts = _tokens(one.replace("\n", " ")) if isinstance(one, str) else one
-    return tuple([part if isinstance(part, Tree) else Tree(part) for part in parts])
+    if _has_trees(parts):
+        return tuple([part if isinstance(part, Tree) else Tree(part) for part in parts])
+    return tuple(map(Tree, parts))
 
 
 def _tokens(line: str) -> list[str]:

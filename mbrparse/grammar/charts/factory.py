@@ -143,20 +143,23 @@ class ChartFactory:
     def _groups(self, charts: Sequence[Chart]) -> Iterator[list[Chart]]:
         """The charts that are filled together, all by one backend."""
         for row in self._rows:
-            mine = [chart for chart in charts if self._rows_of(chart)[0] is row]
+            mine = [chart for chart in charts if chart.length >= row.least_length]
             if mine:
                 yield from self._backend(row).groups(mine)
+                charts = [chart for chart in charts if chart.length < row.least_length]
 
     def _rows_of(self, chart: Chart) -> list[BackendRow]:
         """The backends of a chart, each of which takes over what those before it have no range for."""
         return [row for row in self._rows if row.least_length <= chart.length]
 
     def _fill(self, group: Sequence[Chart], wanted: Wanted) -> None:
-        for row in self._rows_of(group[0]):
-            backend = self._backend(row)
-            group = [left for part in backend.groups(group) for left in backend.fill(part, wanted)]
-            if not group:
+        first, *others = self._rows_of(group[0])
+        left = self._backend(first).fill(group, wanted)
+        for row in others:
+            if not left:
                 return
+            backend = self._backend(row)
+            left = [chart for part in backend.groups(left) for chart in backend.fill(part, wanted)]
 
     def _fill_in_time(self, group: Sequence[Chart]) -> Sequence[Chart]:
         """Fill charts, and return them; where the time of one does not suffice for all, each has its own."""

@@ -21,15 +21,13 @@ from mbrparse.grammar.charts.base.span_summary import (
     no_entries,
 )
 from mbrparse.grammar.charts.base.vector import VECTOR_BYTES, aligned_rows
-from mbrparse.grammar.charts.lanes.dense_derivation import dense_derivations, room_for_nodes
 from mbrparse.grammar.charts.lanes.dense_passes import (
-    dense_inside,
-    dense_outside,
-    dense_roots,
-    dense_viterbi,
+    GroupCharts,
+    dense_derivations,
+    dense_posteriors,
     enter_words,
 )
-from mbrparse.grammar.charts.lanes.dense_readings import DenseReadings, Filled
+from mbrparse.grammar.charts.lanes.dense_readings import DenseReadings, Filled, wide_labels
 from mbrparse.grammar.charts.lanes.dense_state import (
     DenseState,
     Entries,
@@ -38,8 +36,7 @@ from mbrparse.grammar.charts.lanes.dense_state import (
     dense_tables,
     room_for_group,
 )
-from mbrparse.grammar.charts.lanes.dense_summary import wide_labels
-from mbrparse.grammar.charts.lanes.diagonal_charts import DiagonalCharts, Recognition
+from mbrparse.grammar.charts.lanes.diagonal_charts import DiagonalCharts, Recognition, room_for_nodes
 from mbrparse.grammar.charts.lanes.number_range import NumberRange
 from mbrparse.grammar.pcfg import PCFG, IntArray
 
@@ -74,10 +71,11 @@ class DenseCharts:
         self._rooms: dict[int, Group] = {}
         self._states: dict[tuple[int, int, bool], DenseState] = {}
         self._range = NumberRange(rules, words, dtype)
-        labels = wide_labels(grammar.label_ids, self._tables.symbol, tie, self.dtype)
-        self._scratch = aligned_rows(max(len(self._tables.tile_right), 4), self.dtype)
-        self._readings = DenseReadings(self._tables, labels, tie)
-        self._diagonals = DiagonalCharts(labels, self._scratch, clock)
+        self._labels = wide_labels(grammar.label_ids, self._tables.symbol, tie, self.dtype)
+        self._scratch = aligned_rows(max(len(self._tables.tiles.right), 4), self.dtype)
+        self._rows, self._peak = aligned_rows(3, self.dtype), aligned_rows(1, self.dtype)
+        self._readings = DenseReadings(self._tables, self._labels, tie, self._rows)
+        self._diagonals = DiagonalCharts(self._labels, self._scratch, clock)
         # Made for the first sentence that asks: its tables are as many as all others.
         self._recognition = cache(partial(Recognition, rules, words, self.dtype, self._diagonals))
         self._charts = [aligned_rows(0, self.dtype), aligned_rows(0, self.dtype)]
@@ -199,16 +197,15 @@ class DenseCharts:
         if len(joint.best) == 1:
             return self._alone(state, sentences, joint, with_cells)
         inside, outside = self._chart(0, n_cells), self._chart(1, n_cells + state.longest + 1)
-        dense_inside(state, inside, self._clock.stop)
+        peak = self._peak
+        peak[:] = 0
+        charts = GroupCharts(inside, outside, peak, self._rows)
+        total = dense_posteriors(state, self._labels, charts, joint, self._clock.stop)
         self._clock.check()
-        total = dense_roots(state, inside)
-        peak = aligned_rows(1, self.dtype)
-        dense_outside(state, inside, outside, total, peak, self._clock.stop)
-        self._clock.check()
-        self._readings.summarize(state, inside, outside, joint)
         log_prob, sound = self._judged(state.group, total.tolist(), peak[0].tolist())
-        for lane, tokens in enumerate(sentences):
-            sound[lane] = sound[lane] and self._is_exact(tokens, state, inside[:, lane])
+        if not self._is_exact_for_any(state):
+            for lane, tokens in enumerate(sentences):
+                sound[lane] = sound[lane] and self._is_exact(tokens, state, inside[:, lane])
         return Filled(state, inside, outside, joint, total, log_prob, sound)
 
     def _alone(
@@ -248,6 +245,10 @@ class DenseCharts:
         # The range was left, or may have been.
         return not self._recognition().derives(tokens, self._arrange([tokens]))
 
+    def _is_exact_for_any(self, state: DenseState) -> bool:
+        """Whether no inside value is lost to zero in sentences of that length, whatever their words are."""
+        return not self._long(state) and self._range.holds_for_any(state.longest)
+
     def _is_exact(self, tokens: IntArray, state: DenseState, values: Floats | None) -> bool:
         """Whether no inside value of a sentence was lost to zero; ``values`` None: those of diagonals."""
         if not self._long(state) and self._range.holds(tokens):
@@ -270,10 +271,9 @@ class DenseCharts:
                 return [_no_derivation() if self._has_no_tree(sentences[0], math.nan) else None]
         else:
             best = self._chart(0, state.longest * (state.longest + 1) // 2)
-            dense_viterbi(state, best, self._clock.stop)
-            self._clock.check()
             nodes, stack = room_for_nodes(self.lanes, state.longest)
-            dense_derivations(state, best, self._tie, stack, nodes)
+            dense_derivations(state, best, self._tie, stack, nodes, self._clock.stop)
+            self._clock.check()
         powers = state.group.power.tolist()
         found: list[Derivation | None] = []
         for lane, (tokens, prob) in enumerate(zip(sentences, nodes.top.tolist(), strict=False)):
@@ -282,7 +282,8 @@ class DenseCharts:
                 found.append(_no_derivation())
                 continue
             values = None if len(sentences) == 1 else best[:, lane]
-            if not 0 < prob < math.inf or not self._is_exact(tokens, state, values):
+            exact = self._is_exact_for_any(state) or self._is_exact(tokens, state, values)
+            if not 0 < prob < math.inf or not exact:
                 found.append(None)
                 continue
             log_prob = math.log(prob) - float(powers[lane]) * math.log(2.0)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from mbrparse.grammar.charts.base.rule_tables import Floats
+from mbrparse.grammar.charts.base.rule_tables import Floats, Ints
 from mbrparse.grammar.charts.base.span_summary import SpanEntries, SpanSummary, cell_of
-from mbrparse.grammar.charts.base.vector import VECTOR_BYTES
 from mbrparse.grammar.charts.lanes.dense_state import DenseState, DenseTables, Group
 from mbrparse.grammar.charts.lanes.dense_summary import (
     EntryRoom,
@@ -16,15 +15,36 @@ from mbrparse.grammar.charts.lanes.dense_summary import (
     WordEntries,
     dense_entries,
     dense_entries_alone,
-    dense_summary,
     dense_words,
-    entry_room,
 )
 
 WordMasses = list[list[dict[int, float]]]  # [lane][position]: posteriors of preterminals' labels
 
 # So many labels of a cell, in the mean, have room for their posteriors at once.
 _LIKELY_LABELS = 16
+
+
+def wide_labels(label_ids: Ints, wide: Ints, tie: float, dtype: Any) -> WideLabels:
+    """The labels of ``wide`` symbols; ``label_ids`` are those of all."""
+    label = label_ids[wide]
+    order = np.argsort(label, kind="stable")
+    names = np.unique(label)
+    start = np.searchsorted(label[order], np.append(names, names[-1] + 1 if len(names) else 0))
+    number = np.append(np.arange(len(names)), 1 + tie)
+    return WideLabels(
+        start.astype(np.int32),
+        order.astype(np.int32),
+        names.astype(np.int32),
+        number.astype(dtype),
+        label_ids,
+    )
+
+
+def entry_room(lanes: int, size: int) -> EntryRoom:
+    """Room for so many entries of each lane."""
+    starts, ends, label_ids = np.empty((3, lanes, size), np.int32)
+    g, lexical = np.empty((2, lanes, size))
+    return EntryRoom(starts, ends, label_ids, g, lexical, np.zeros(lanes, np.int32))
 
 
 class Filled(NamedTuple):
@@ -42,14 +62,9 @@ class Filled(NamedTuple):
 class DenseReadings:
     """Reads off charts of one grammar in one precision."""
 
-    def __init__(self, tables: DenseTables, labels: WideLabels, tie: float) -> None:
+    def __init__(self, tables: DenseTables, labels: WideLabels, tie: float, rows: Floats) -> None:
         self._tables, self._labels, self._tie = tables, labels, tie
-        dtype = labels.number.dtype
-        self._rows = np.zeros((3, VECTOR_BYTES // dtype.itemsize), dtype)
-
-    def summarize(self, state: DenseState, inside: Floats, outside: Floats, joint: SpanSummary) -> None:
-        """Summarize a group's cells of width two and more, and certain words."""
-        dense_summary(state, self._labels, inside, outside, joint, self._rows)
+        self._rows = rows  # scratch
 
     def summaries(self, filled: Filled, words: WordMasses | None) -> list[SpanSummary]:
         """Of each lane, what stands in ``joint``, with that of the words (None: they are certain)."""

@@ -27,7 +27,7 @@ from mbrparse.grammar.charts.base.vector import (
     store_to,
     zeros,
 )
-from mbrparse.grammar.charts.lanes.dense_state import DenseTables
+from mbrparse.grammar.charts.lanes.dense_state import Tiles, WideRules
 from mbrparse.grammar.kernel import kernel
 
 
@@ -65,16 +65,17 @@ def plus(total: float, value: float, maximize: bool | None) -> float:
 
 @kernel
 def sum_splits(
-    tables: DenseTables, scratch: Floats, lefts: Floats, rights: Floats, splits: Splits, maximize: bool | None
+    tiles: Tiles, scratch: Floats, lefts: Floats, rights: Floats, splits: Splits, maximize: bool | None
 ) -> None:
     """Sum the products of each pair of children over the splits, into ``scratch``."""
-    for tile in range(len(tables.tile_left)):
+    tile_left, tile_right = tiles
+    for tile in range(len(tile_left)):
         slot = 4 * tile
-        left = splits.left + tables.tile_left[tile] * splits.left_pitch
-        right0 = tables.tile_right[slot] * splits.right_pitch
-        right1 = tables.tile_right[slot + 1] * splits.right_pitch
-        right2 = tables.tile_right[slot + 2] * splits.right_pitch
-        right3 = tables.tile_right[slot + 3] * splits.right_pitch
+        left = splits.left + tile_left[tile] * splits.left_pitch
+        right0 = tile_right[slot] * splits.right_pitch
+        right1 = tile_right[slot + 1] * splits.right_pitch
+        right2 = tile_right[slot + 2] * splits.right_pitch
+        right3 = tile_right[slot + 3] * splits.right_pitch
         sum0 = zeros(scratch)
         sum1 = sum0
         sum2 = sum0
@@ -96,11 +97,11 @@ def sum_splits(
 
 
 @kernel
-def apply_rules(tables: DenseTables, scratch: Floats, parent: int, total: Any, maximize: bool | None) -> Any:
+def apply_rules(rules: WideRules, scratch: Floats, parent: int, total: Any, maximize: bool | None) -> Any:
     """``total`` plus what the pairs in ``scratch`` give to a parent."""
-    for rule in range(tables.sum_start[parent], tables.sum_start[parent + 1]):
-        pair = load(scratch, 0, tables.sum_pair[rule])
-        total = plus_product(spread(tables.sum_prob, rule), pair, total, maximize)
+    start, pairs, prob = rules
+    for rule in range(start[parent], start[parent + 1]):
+        total = plus_product(spread(prob, rule), load(scratch, 0, pairs[rule]), total, maximize)
     return total
 
 
@@ -119,27 +120,34 @@ class Families(NamedTuple):
 
 @kernel
 def pass_splits(
-    tables: DenseTables, family: Families, outside: Floats, base: int, pitch: int, splits: Splits
+    tiles: Tiles,
+    rules: WideRules,
+    family: Families,
+    outside: Floats,
+    base: int,
+    pitch: int,
+    splits: Splits,
 ) -> None:
     """Pass to all pairs of wide children what a cell's nodes have.
 
     Those are in ``outside``, from ``base`` on, ``pitch`` apart.
     """
     lefts, rights, to_lefts, to_rights, left_shift = family
-    for tile in range(len(tables.tile_left)):
+    tile_left, tile_right = tiles
+    for tile in range(len(tile_left)):
         slot = 4 * tile
-        weight0 = _receive(tables, outside, base, pitch, slot)
-        weight1 = _receive(tables, outside, base, pitch, slot + 1)
-        weight2 = _receive(tables, outside, base, pitch, slot + 2)
-        weight3 = _receive(tables, outside, base, pitch, slot + 3)
+        weight0 = _receive(rules, outside, base, pitch, slot)
+        weight1 = _receive(rules, outside, base, pitch, slot + 1)
+        weight2 = _receive(rules, outside, base, pitch, slot + 2)
+        weight3 = _receive(rules, outside, base, pitch, slot + 3)
         if not any_positive(add(add(weight0, weight1), add(weight2, weight3))):
             continue
-        left = splits.left + tables.tile_left[tile] * splits.left_pitch
+        left = splits.left + tile_left[tile] * splits.left_pitch
         to_left = left + left_shift
-        right0 = tables.tile_right[slot] * splits.right_pitch
-        right1 = tables.tile_right[slot + 1] * splits.right_pitch
-        right2 = tables.tile_right[slot + 2] * splits.right_pitch
-        right3 = tables.tile_right[slot + 3] * splits.right_pitch
+        right0 = tile_right[slot] * splits.right_pitch
+        right1 = tile_right[slot + 1] * splits.right_pitch
+        right2 = tile_right[slot + 2] * splits.right_pitch
+        right3 = tile_right[slot + 3] * splits.right_pitch
         here, there, step = 0, splits.right, splits.right_step
         for _ in range(splits.number):
             value = load_from(lefts, here, left)
@@ -164,10 +172,11 @@ def _add_product(array: Floats, place: int, offset: int, weight: Any, value: Any
 
 
 @kernel
-def _receive(tables: DenseTables, outside: Floats, base: int, pitch: int, pair: int) -> Any:
+def _receive(rules: WideRules, outside: Floats, base: int, pitch: int, pair: int) -> Any:
     """What a pair of children receives from its parents in this cell."""
+    start, parents, prob = rules
     total = zeros(outside)
-    for rule in range(tables.pair_start[pair], tables.pair_start[pair + 1]):
-        parent = load_from(outside, base, tables.pair_parent[rule] * pitch)
-        total = multiply_add(spread(tables.pair_prob, rule), parent, total)
+    for rule in range(start[pair], start[pair + 1]):
+        parent = load_from(outside, base, parents[rule] * pitch)
+        total = multiply_add(spread(prob, rule), parent, total)
     return total

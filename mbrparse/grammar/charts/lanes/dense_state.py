@@ -8,6 +8,7 @@ of all loops over wider cells.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -30,35 +31,39 @@ TILE = 4  # pairs with the same left child that are summed side by side
 class DenseTables(NamedTuple):
     """Rules for the kernels that hold every wide symbol in every cell."""
 
-    tile_left: Indices  # wide id of the left child of tile q
-    tile_right: Indices  # wide ids of its TILE right children (some idle)
-    sum_start: Indices  # rules between wide children, by parent: rows sum_start[A]..
-    sum_pair: Indices
-    sum_prob: Floats
-    pair_start: Indices  # the same rules by pair, for the way down
-    pair_parent: Indices
-    pair_prob: Floats
-    narrow: NarrowRules
+    tiles: Tiles
+    by_parent: WideRules  # which have the pair of each rule
+    by_pair: WideRules  # the same rules, for the way down; they have its parent
+    narrow_left: NarrowRules  # narrow left child, wide right one
+    narrow_right: NarrowRules  # wide left child, narrow right one
+    narrow_both: NarrowRules  # two narrow children, by the left one
     root: Floats  # by wide id
     symbol: Ints  # symbol id of each wide id
     wide_at_one: bool  # whether some wide symbol is lexical too
 
 
-class NarrowRules(NamedTuple):
-    """Rules with a narrow child; each group is indexed by its narrow child."""
+class Tiles(NamedTuple):
+    """Pairs of wide children by number: pair p has the left child left[p // TILE]."""
 
-    left_start: Indices  # narrow left, wide right
-    left_parent: Indices
-    left_other: Indices
-    left_prob: Floats
-    right_start: Indices  # wide left, narrow right
-    right_parent: Indices
-    right_other: Indices
-    right_prob: Floats
-    both_start: Indices  # two narrow children, by the left one
-    both_parent: Indices
-    both_other: Indices
-    both_prob: Floats
+    left: Indices  # wide ids
+    right: Indices  # some are idle
+
+
+class WideRules(NamedTuple):
+    """Rules with two wide children: those of one parent, or pair, are start[number] .. start[number + 1]."""
+
+    start: Indices
+    other: Indices  # the pair, or the parent
+    prob: Floats
+
+
+class NarrowRules(NamedTuple):
+    """Rules with a narrow child: those of symbol id s are start[s] .. start[s + 1]."""
+
+    start: Indices
+    parent: Indices
+    other: Indices  # the wide id of the other child, its symbol id where that is narrow
+    prob: Floats
 
 
 def dense_tables(rules: Rules, dtype: Any = np.float64) -> DenseTables:
@@ -74,15 +79,12 @@ def dense_tables(rules: Rules, dtype: Any = np.float64) -> DenseTables:
     prob = rules.prob[inner].astype(dtype)
     lexical_wide = wide_id[rules.lexical_symbol] >= 0
     return DenseTables(
-        tile_left=tile_left,
-        tile_right=tile_right,
-        sum_start=starts(parent[inner][order], len(symbol)),
-        sum_pair=slot[order].astype(np.uint32),
-        sum_prob=prob[order],
-        pair_start=starts(slot[by_pair], len(tile_right)),
-        pair_parent=parent[inner][by_pair].astype(np.uint32),
-        pair_prob=prob[by_pair],
-        narrow=_narrow_rules(rules, wide_id, dtype),
+        Tiles(tile_left, tile_right),
+        WideRules(starts(parent[inner][order], len(symbol)), slot[order].astype(np.uint32), prob[order]),
+        WideRules(
+            starts(slot[by_pair], len(tile_right)), parent[inner][by_pair].astype(np.uint32), prob[by_pair]
+        ),
+        *_narrow_rules(rules, wide_id, dtype),
         root=rules.root_prob[symbol].astype(dtype),
         symbol=symbol,
         wide_at_one=bool(lexical_wide.any()),
@@ -110,9 +112,9 @@ def _tiles(
     return np.array(tile_left, np.uint32), np.array(tile_right, np.uint32), slot[rule_pair]
 
 
-def _narrow_rules(rules: Rules, wide_id: NDArray[np.int64], dtype: Any) -> NarrowRules:
+def _narrow_rules(rules: Rules, wide_id: NDArray[np.int64], dtype: Any) -> Iterator[NarrowRules]:
+    """Rules whose narrow child is the left one, the right one, and rules of two."""
     left_wide, right_wide = wide_id[rules.left] >= 0, wide_id[rules.right] >= 0
-    groups: list[NDArray[Any]] = []
     for chosen, key, other, other_ids in (
         (~left_wide & right_wide, rules.left, rules.right, wide_id),
         (left_wide & ~right_wide, rules.right, rules.left, wide_id),
@@ -121,13 +123,12 @@ def _narrow_rules(rules: Rules, wide_id: NDArray[np.int64], dtype: Any) -> Narro
         picked = np.flatnonzero(chosen)
         # Neighbouring rules have different parents where possible: their sums can overlap in time.
         picked = picked[np.lexsort((rules.parent[picked], other[picked], key[picked]))]
-        groups += [
+        yield NarrowRules(
             starts(key[picked], rules.n_symbols),
             wide_id[rules.parent[picked]].astype(np.uint32),
             other_ids[other[picked]].astype(np.uint32),
             rules.prob[picked].astype(dtype),
-        ]
-    return NarrowRules(*groups)
+        )
 
 
 class Entries(NamedTuple):

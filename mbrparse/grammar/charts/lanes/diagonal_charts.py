@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from mbrparse.grammar.charts.base.clock import Clock
-from mbrparse.grammar.charts.base.rule_tables import Floats, Lexicon, Rules, lexical_entries
+from mbrparse.grammar.charts.base.rule_tables import Floats, Ints, Lexicon, Rules, lexical_entries
 from mbrparse.grammar.charts.base.span_summary import SpanSummary
 from mbrparse.grammar.charts.base.vector import aligned_rows
-from mbrparse.grammar.charts.lanes.dense_derivation import LaneNodes, room_for_nodes
+from mbrparse.grammar.charts.lanes.dense_derivation import LaneNodes
 from mbrparse.grammar.charts.lanes.dense_state import DenseState, dense_tables
 from mbrparse.grammar.charts.lanes.dense_summary import WideLabels
 from mbrparse.grammar.charts.lanes.diagonal_passes import (
@@ -25,6 +25,12 @@ from mbrparse.grammar.charts.lanes.diagonal_passes import (
 from mbrparse.grammar.charts.lanes.diagonal_state import Diagonals
 from mbrparse.grammar.charts.lanes.number_range import PRODUCT_POWER
 from mbrparse.grammar.pcfg import IntArray
+
+
+def room_for_nodes(lanes: int, longest: int) -> tuple[LaneNodes, Ints]:
+    """Room for the derivations of a group, and the scratch for reading them off."""
+    start, end, symbol, tag = np.empty((4, lanes, longest), np.int32)
+    return LaneNodes(start, end, symbol, tag, np.zeros(lanes)), np.empty((longest + 1, 3), np.int32)
 
 
 class DiagonalCharts:
@@ -96,6 +102,7 @@ class DiagonalCharts:
             blocks * self._lanes - 1 - n,
             pitch,
             (n + 1) * pitch,
+            n + 1,
             self._columns[0],
             self._columns[1],
             self._rows,

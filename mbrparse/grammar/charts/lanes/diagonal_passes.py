@@ -22,7 +22,7 @@ from mbrparse.grammar.charts.base.vector import (
 )
 from mbrparse.grammar.charts.lanes.dense_derivation import LaneNodes, Places, read_derivations
 from mbrparse.grammar.charts.lanes.dense_splits import Families, apply_rules, pass_splits, plus, sum_splits
-from mbrparse.grammar.charts.lanes.dense_state import DenseState
+from mbrparse.grammar.charts.lanes.dense_state import DenseState, DenseTables, Group, NarrowRules
 from mbrparse.grammar.charts.lanes.dense_summary import WideLabels, certain_words, summarize
 from mbrparse.grammar.charts.lanes.diagonal_state import Diagonals, clear, diagonal_splits, rescale, set_pace
 from mbrparse.grammar.kernel import kernel
@@ -36,7 +36,14 @@ def diagonal_inside(
 
     It ends where ``stop`` (``Clock.stop``) is set. False where values may have left the numbers' range.
     """
-    tables, column, scratch, least = state.tables, layout.inside, state.scratch, state.least
+    tables, group, column, scratch, least = (
+        state.tables,
+        state.group,
+        layout.inside,
+        state.scratch,
+        state.least,
+    )
+    tiles, rules = tables.tiles, tables.by_parent
     height, lanes, nothing = state.longest + 1, scratch.shape[1], zeros(scratch)
     clear(state, layout, chart)
     drift = 0
@@ -48,19 +55,19 @@ def diagonal_inside(
         if layout.bound:
             drift = set_pace(state, layout, block, drift)
         if least == 1:
-            _enter_words(state, layout, chart, first)
+            _enter_words(group, layout, chart, first, height)
         for width in range(2, first + lanes):
             if stop[0]:
                 return False
-            _join_narrow(state, layout, chart, first, width, maximize)
+            _join_narrow(tables, group, layout, chart, first, width, maximize)
             inner = width >= 2 * least
             if inner:
-                splits = diagonal_splits(state, layout, block, width)
-                sum_splits(tables, scratch, chart, column, splits, maximize)
+                splits = diagonal_splits(layout, least, block, width)
+                sum_splits(tiles, scratch, chart, column, splits, maximize)
             for parent in range(state.n_wide):
                 total = load(column, parent * height, width)
                 if inner:
-                    total = apply_rules(tables, scratch, parent, total, maximize)
+                    total = apply_rules(rules, scratch, parent, total, maximize)
                     store(column, parent * height, width, total)
                 store_to(chart, parent * layout.plane + width * layout.pitch, block * lanes, total)
         if layout.bound:
@@ -72,61 +79,72 @@ def diagonal_inside(
 
 
 @kernel
-def _enter_words(state: DenseState, layout: Diagonals, chart: Floats, first: int) -> None:
+def _enter_words(group: Group, layout: Diagonals, chart: Floats, first: int, height: int) -> None:
     """Enter the symbols that a word may have and that also have binary rules."""
-    group, height = state.group, state.longest + 1
-    for lane in range(state.scratch.shape[1]):
+    _, entry_start, _, entry_prob, entry_wide, _, _ = group
+    column, pitch, plane = layout.inside, layout.pitch, layout.plane
+    for lane in range(column.shape[1]):
         end = first + lane
         if end < 1:
             continue
-        for entry in range(group.entry_start[0, end - 1], group.entry_start[0, end]):
-            wide = group.entry_wide[entry]
+        for entry in range(entry_start[0, end - 1], entry_start[0, end]):
+            wide = entry_wide[entry]
             if wide >= 0:
-                layout.inside[wide * height + 1, lane] = group.entry_prob[entry]
-                chart[wide * layout.plane + layout.pitch + layout.pad + end] = group.entry_prob[entry]
+                column[wide * height + 1, lane] = entry_prob[entry]
+                chart[wide * plane + pitch + layout.pad + end] = entry_prob[entry]
 
 
 @kernel
 def _join_narrow(
-    state: DenseState, layout: Diagonals, chart: Floats, first: int, width: int, maximize: bool | None
+    tables: DenseTables,
+    group: Group,
+    layout: Diagonals,
+    chart: Floats,
+    first: int,
+    width: int,
+    maximize: bool | None,
 ) -> None:
     """Combine the cells' first words with what follows them, and their last ones with what goes before."""
-    narrow, group, column, least = state.tables.narrow, state.group, layout.inside, state.least
-    height, plane = np.uint64(state.longest + 1), np.uint64(layout.plane)
+    _, entry_start, entry_symbol, entry_prob, entry_wide, _, _ = group
+    left_start, left_parent, left_other, left_prob = tables.narrow_left
+    right_start, right_parent, right_other, right_prob = tables.narrow_right
+    both_start, both_parent, both_other, both_prob = tables.narrow_both
+    column, pitch, least = layout.inside, layout.pitch, 1 if tables.wide_at_one else 2
+    height, plane = np.uint64(layout.height), np.uint64(layout.plane)
     row = np.uint64(width)
-    for lane in range(state.scratch.shape[1]):
+    for lane in range(column.shape[1]):
         end = first + lane
         start = end - width
         if start < 0:
             continue
         place = np.uint64(lane)
-        for entry in range(group.entry_start[0, start], group.entry_start[0, start + 1]):
-            if group.entry_wide[entry] >= 0:
+        for entry in range(entry_start[0, start], entry_start[0, start + 1]):
+            if entry_wide[entry] >= 0:
                 continue
-            symbol, prob = group.entry_symbol[entry], group.entry_prob[entry]
+            symbol, prob = entry_symbol[entry], entry_prob[entry]
             if width > least:
-                for rule in range(narrow.left_start[symbol], narrow.left_start[symbol + 1]):
-                    weight = prob * narrow.left_prob[rule]
-                    here = narrow.left_parent[rule] * height + row
-                    value = weight * column[narrow.left_other[rule] * height + row - np.uint64(1), place]
+                for rule in range(left_start[symbol], left_start[symbol + 1]):
+                    weight = prob * left_prob[rule]
+                    here = left_parent[rule] * height + row
+                    value = weight * column[left_other[rule] * height + row - np.uint64(1), place]
                     column[here, place] = plus(column[here, place], value, maximize)
             if width == 2:
-                for rule in range(narrow.both_start[symbol], narrow.both_start[symbol + 1]):
-                    here = narrow.both_parent[rule] * height + row
-                    for other in range(group.entry_start[0, start + 1], group.entry_start[0, end]):
-                        if group.entry_symbol[other] == narrow.both_other[rule]:
-                            value = prob * (narrow.both_prob[rule] * group.entry_prob[other])
+                for rule in range(both_start[symbol], both_start[symbol + 1]):
+                    here = both_parent[rule] * height + row
+                    for other in range(entry_start[0, start + 1], entry_start[0, end]):
+                        if entry_symbol[other] == both_other[rule]:
+                            value = prob * (both_prob[rule] * entry_prob[other])
                             column[here, place] = plus(column[here, place], value, maximize)
         if width > least:
-            front = np.uint64((width - 1) * layout.pitch + layout.pad + end - 1)
-            for entry in range(group.entry_start[0, end - 1], group.entry_start[0, end]):
-                if group.entry_wide[entry] >= 0:
+            front = np.uint64((width - 1) * pitch + layout.pad + end - 1)
+            for entry in range(entry_start[0, end - 1], entry_start[0, end]):
+                if entry_wide[entry] >= 0:
                     continue
-                symbol, prob = group.entry_symbol[entry], group.entry_prob[entry]
-                for rule in range(narrow.right_start[symbol], narrow.right_start[symbol + 1]):
-                    weight = prob * narrow.right_prob[rule]
-                    here = narrow.right_parent[rule] * height + row
-                    value = weight * chart[narrow.right_other[rule] * plane + front]
+                symbol, prob = entry_symbol[entry], entry_prob[entry]
+                for rule in range(right_start[symbol], right_start[symbol + 1]):
+                    weight = prob * right_prob[rule]
+                    here = right_parent[rule] * height + row
+                    value = weight * chart[right_other[rule] * plane + front]
                     column[here, place] = plus(column[here, place], value, maximize)
 
 
@@ -145,8 +163,9 @@ def diagonal_outside(
     row takes the largest outside value of each lane. What nodes have as left
     children is summed up in the chart, what they have as right ones in a column.
     """
-    tables, column, above, n = state.tables, layout.inside, layout.outside, state.longest
-    lanes, height = state.scratch.shape[1], n + 1
+    tables, group, column, above, n = state.tables, state.group, layout.inside, layout.outside, state.longest
+    tiles, rules, left, right = tables.tiles, tables.by_pair, tables.narrow_left, tables.narrow_right
+    root, least, lanes, height = tables.root, state.least, state.scratch.shape[1], n + 1
     family = Families(inside, column, outside, above, 0)
     nothing = zeros(state.scratch)
     clear(state, layout, outside)
@@ -159,32 +178,33 @@ def diagonal_outside(
                 store(above, symbol * height, width, nothing)
         if first + lanes - 1 == n:
             for symbol in range(state.n_wide):
-                above[symbol * height + n, lanes - 1] = tables.root[symbol] / figures[0, 0]
-        for width in range(first + lanes - 1, state.least - 1, -1):
+                above[symbol * height + n, lanes - 1] = root[symbol] / figures[0, 0]
+        for width in range(first + lanes - 1, least - 1, -1):
             if stop[0]:
                 return
-            live = _complete(state, layout, outside, figures, block, width)
+            live = _complete(state.n_wide, layout, outside, figures, block, width)
             if width == 1:
                 continue
-            if live and width >= 2 * state.least:
-                splits = diagonal_splits(state, layout, block, width)
-                pass_splits(tables, family, above, width * lanes, height * lanes, splits)
-            _pass_narrow(state, layout, outside, first, width)
+            if live and width >= 2 * least:
+                splits = diagonal_splits(layout, least, block, width)
+                pass_splits(tiles, rules, family, above, width * lanes, height * lanes, splits)
+            if width > least:
+                _pass_narrow(left, right, group, layout, outside, first, width)
 
 
 @kernel
 def _complete(
-    state: DenseState, layout: Diagonals, outside: Floats, figures: Floats, block: int, width: int
+    n_wide: int, layout: Diagonals, outside: Floats, figures: Floats, block: int, width: int
 ) -> bool:
     """Add what nodes have as left children; returns whether some node is part of a parse."""
-    column, above, height = layout.inside, layout.outside, state.longest + 1
+    column, above, plane, height = layout.inside, layout.outside, layout.plane, layout.height
     live = False
     largest = load(figures, 0, 1)
     place = width * layout.pitch + block * above.shape[1]
-    for symbol in range(state.n_wide):
-        value = add(load(above, symbol * height, width), load_from(outside, symbol * layout.plane, place))
+    for symbol in range(n_wide):
+        value = add(load(above, symbol * height, width), load_from(outside, symbol * plane, place))
         store(above, symbol * height, width, value)
-        store_to(outside, symbol * layout.plane, place, value)
+        store_to(outside, symbol * plane, place, value)
         largest = maximum(largest, value)
         if any_positive(multiply(value, load(column, symbol * height, width))):
             live = True
@@ -193,36 +213,42 @@ def _complete(
 
 
 @kernel
-def _pass_narrow(state: DenseState, layout: Diagonals, outside: Floats, first: int, width: int) -> None:
+def _pass_narrow(
+    left: NarrowRules,
+    right: NarrowRules,
+    group: Group,
+    layout: Diagonals,
+    outside: Floats,
+    first: int,
+    width: int,
+) -> None:
     """Pass to the children beside a last word, and beside a first one, what the cells' nodes have."""
-    narrow, group, above = state.tables.narrow, state.group, layout.outside
-    if width <= state.least:
-        return
-    height = state.longest + 1
+    _, entry_start, entry_symbol, entry_prob, entry_wide, _, _ = group
+    left_start, left_parent, left_other, left_prob = left
+    right_start, right_parent, right_other, right_prob = right
+    above, pitch, plane, height = layout.outside, layout.pitch, layout.plane, layout.height
     for lane in range(above.shape[1]):
         end = first + lane
         start = end - width
         if start < 0:
             continue
-        front = (width - 1) * layout.pitch + layout.pad + end - 1
-        for entry in range(group.entry_start[0, end - 1], group.entry_start[0, end]):
-            if group.entry_wide[entry] >= 0:
+        front = (width - 1) * pitch + layout.pad + end - 1
+        for entry in range(entry_start[0, end - 1], entry_start[0, end]):
+            if entry_wide[entry] >= 0:
                 continue
-            symbol = group.entry_symbol[entry]
-            for rule in range(narrow.right_start[symbol], narrow.right_start[symbol + 1]):
-                outside[narrow.right_other[rule] * layout.plane + front] += (
-                    group.entry_prob[entry]
-                    * narrow.right_prob[rule]
-                    * above[narrow.right_parent[rule] * height + width, lane]
+            symbol = entry_symbol[entry]
+            for rule in range(right_start[symbol], right_start[symbol + 1]):
+                outside[right_other[rule] * plane + front] += (
+                    entry_prob[entry] * right_prob[rule] * above[right_parent[rule] * height + width, lane]
                 )
-        for entry in range(group.entry_start[0, start], group.entry_start[0, start + 1]):
-            if group.entry_wide[entry] >= 0:
+        for entry in range(entry_start[0, start], entry_start[0, start + 1]):
+            if entry_wide[entry] >= 0:
                 continue
-            symbol = group.entry_symbol[entry]
-            for rule in range(narrow.left_start[symbol], narrow.left_start[symbol + 1]):
-                weight = group.entry_prob[entry] * narrow.left_prob[rule]
-                there = narrow.left_other[rule] * height + width - 1
-                above[there, lane] += weight * above[narrow.left_parent[rule] * height + width, lane]
+            symbol = entry_symbol[entry]
+            for rule in range(left_start[symbol], left_start[symbol + 1]):
+                weight = entry_prob[entry] * left_prob[rule]
+                there = left_other[rule] * height + width - 1
+                above[there, lane] += weight * above[left_parent[rule] * height + width, lane]
 
 
 class InsideOutside(NamedTuple):
@@ -298,7 +324,8 @@ def _summarize(
     state: DenseState, layout: Diagonals, labels: WideLabels, charts: InsideOutside, summary: SpanSummary
 ) -> None:
     inside, outside, _ = charts
-    n, rows, lanes = state.longest, layout.rows, layout.rows.shape[1]
+    label, posterior, total = summary
+    n, names, rows, lanes = state.longest, labels.label, layout.rows, layout.rows.shape[1]
     for width in range(2, n + 1):
         for block in range((layout.pad + width) // lanes, (layout.pad + n) // lanes + 1):
             base = width * layout.pitch + block * lanes
@@ -307,9 +334,8 @@ def _summarize(
                 start = block * lanes + lane - layout.pad - width
                 if start >= 0:
                     cell = start * n - start * (start - 1) // 2 + width - 1
-                    summary.best[0, cell] = rows[0, lane]
-                    summary.total[0, cell] = rows[1, lane]
-                    summary.label[0, cell] = labels.label[int(rows[2, lane])] if rows[0, lane] > 0 else -1
+                    posterior[0, cell], total[0, cell] = rows[0, lane], rows[1, lane]
+                    label[0, cell] = names[int(rows[2, lane])] if rows[0, lane] > 0 else -1
 
 
 @kernel

@@ -46,6 +46,7 @@ class Diagonals(NamedTuple):
     pad: int
     pitch: int
     plane: int
+    height: int  # a symbol's rows in a column
     inside: Floats  # a column
     outside: Floats  # another
     rows: Floats  # scratch of three rows
@@ -54,10 +55,10 @@ class Diagonals(NamedTuple):
 
 
 @kernel
-def diagonal_splits(state: DenseState, layout: Diagonals, block: int, width: int) -> Splits:
+def diagonal_splits(layout: Diagonals, least: int, block: int, width: int) -> Splits:
     """The splits of the cells of one width that end in one block; left children in the chart, right ones in
     the column."""
-    lanes, least = state.scratch.shape[1], state.least
+    lanes = layout.rows.shape[1]
     return Splits(
         width - 2 * least + 1,
         block * lanes - width + least + least * layout.pitch,
@@ -66,7 +67,7 @@ def diagonal_splits(state: DenseState, layout: Diagonals, block: int, width: int
         (width - least) * lanes,
         -lanes,
         0,
-        (state.longest + 1) * lanes,
+        layout.height * lanes,
     )
 
 

@@ -40,6 +40,15 @@ class NumberRange:
         self._log_smallest = np.finfo(dtype).minexp + 16
         self._log_largest = np.finfo(dtype).maxexp - 16
         self._power = PRODUCT_POWER[np.dtype(dtype).name]
+        least, most = self._log_least_entry.min(initial=0.0), self._log_most.max(initial=0.0)
+        self._length_of_any = min(
+            (self._log_smallest - self._log_least_root) / min(least + self._log_least_rule, -1e-9),
+            self._log_largest / max(most, 1e-9),
+        )
+
+    def holds_for_any(self, length: int) -> bool:
+        """Whether no value of a sentence of so many words leaves the range, whatever the words are."""
+        return length < self._length_of_any
 
     def holds(self, tokens: IntArray) -> bool:
         """Whether no value of the sentence leaves the range; two tokens or more, in the words' own scale."""
