@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from mbrparse.grammar.charts.base import prediction
 from mbrparse.grammar.charts.base.rule_tables import Ints, Rules
+from mbrparse.grammar.charts.forest.forest_inside import predict
 
 NONE = np.zeros(0, np.int32)
 SYMBOLS = 200  # some words of bits, and more than twice as many as the rules speak of
@@ -50,7 +51,7 @@ def said(
     ending = np.cumsum([0, *(int(symbol in before) for symbol in lefts.tolist())]).astype(np.int32)
     flags = np.full((2, SYMBOLS), 7, np.uint8)
     row = np.full_like(made.first, 7)
-    prediction.predict(flags, made, row, ending, position)
+    predict(flags, made, row, ending, position)
     assert (flags[1 - position] == 7).all()
     assert set(np.unique(flags[position])) <= {0, 1}
     return set(np.flatnonzero(flags[position]).tolist())

@@ -31,17 +31,14 @@ class SpanTable(NamedTuple):
     score_by_end: FloatArray  # the mirror image keeps both factors of the inner loop contiguous
     split: IntArray
 
+    @classmethod
+    def of_length(cls, length: int) -> SpanTable:
+        """An empty table for so many terminals.
 
-def span_table(length: int) -> SpanTable:
-    """An empty table for so many terminals.
-
-    Made outside of kernels: one that fails for want of memory would keep all that it has taken.
-    """
-    return SpanTable(
-        np.zeros((length, length + 1)),
-        np.zeros((length + 1, length + 1)),
-        np.zeros((length, length + 1), np.int32),
-    )
+        Made outside of kernels: one that fails for want of memory would keep all that it has taken.
+        """
+        square = length, length + 1
+        return cls(np.zeros(square), np.zeros(square[::-1]), np.zeros(square, np.int32))
 
 
 @kernel

@@ -11,7 +11,8 @@ from mbrparse.decode.derivations.gains import LANES, Gains, ItemSums, ItemTables
 from mbrparse.decode.derivations.label_forest import LabelForest, ProjectionScratch, project_forest
 from mbrparse.decode.derivations.unary_chains import ChainScratch
 from mbrparse.grammar.charts.base.clock import Clock
-from mbrparse.grammar.charts.base.packed_forest import EDGES, Forest, empty_forest, new_floats, new_ints
+from mbrparse.grammar.charts.base.memory import empty_forest, new_floats, new_ints
+from mbrparse.grammar.charts.base.packed_forest import EDGES, Forest
 from mbrparse.grammar.charts.base.rule_tables import Floats, Ints
 from mbrparse.grammar.charts.forest.forests import MAX_SIZE
 from mbrparse.grammar.unary_cycles import components

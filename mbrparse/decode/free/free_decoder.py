@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbrparse.decode.base.bracketing import Bracketings, BracketingTables, search_bracketings, span_table
+from mbrparse.decode.base.bracketing import Bracketings, BracketingTables, SpanTable, search_bracketings
 from mbrparse.decode.base.decoders import Decoded
 from mbrparse.decode.base.objectives import Item, Objective
 from mbrparse.decode.base.span_posteriors import Posteriors
@@ -44,7 +44,7 @@ class BracketingSearch:
 
     def __init__(self, tie: float = 1e-9, clock: Clock = NO_LIMIT) -> None:
         self._tie, self._clock = tie, clock
-        self._tables = BracketingTables(span_table(0), np.empty((1, 3), np.int32))
+        self._tables = BracketingTables(SpanTable.of_length(0), np.empty((1, 3), np.int32))
 
     def best(self, gains: Sequence[FloatArray], lengths: Sequence[int]) -> Bracketings:
         """For each kind of gains the bracketing of each sentence with the largest sum.
@@ -57,7 +57,9 @@ class BracketingSearch:
         scores = np.empty(len(gains) * len(lengths))
         found = Bracketings(scores, starts, ends, parents, np.empty(count, np.int64))
         if len(self._tables.stack) <= (longest := max(lengths)):
-            self._tables = BracketingTables(span_table(longest), np.empty((longest + 1, 3), np.int32))
+            self._tables = BracketingTables(
+                SpanTable.of_length(longest), np.empty((longest + 1, 3), np.int32)
+            )
         stop = self._clock.stop
         search_bracketings(
             np.array(gains, np.float64), np.array(lengths), self._tie, self._tables, found, stop

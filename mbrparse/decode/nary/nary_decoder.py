@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbrparse.decode.base.bracketing import search_constituents, span_table
+from mbrparse.decode.base.bracketing import SpanTable, search_constituents
 from mbrparse.decode.base.decoders import Decoded
 from mbrparse.decode.base.objectives import Item, Objective
 from mbrparse.decode.base.span_posteriors import Posteriors
@@ -51,7 +51,7 @@ def best_constituents(
     >>> round(found.score, 9), found.starts.tolist(), found.ends.tolist()
     (0.4, [0, 0], [3, 2])
     """
-    table, kept = span_table(length), np.zeros((length, length + 1), np.bool_)
+    table, kept = SpanTable.of_length(length), np.zeros((length, length + 1), np.bool_)
     gains = gains.astype(np.float64, copy=False)
     found = search_constituents(gains, length, tie, table, kept, clock.stop)
     clock.check()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, cast
 
 from mbrparse.decode.base.span_posteriors import Posteriors, SentenceChart
 from mbrparse.grammar.pcfg import IntArray
@@ -110,7 +110,7 @@ def _sentence(one: Tree | str | Sequence[str | Tree]) -> Sentence:
     parts = _tokens(one.replace("\n", " ")) if isinstance(one, str) else one
     if _has_trees(parts):
         return tuple([part if isinstance(part, Tree) else Tree(part) for part in parts])
-    return tuple(map(Tree, parts))
+    return tuple(map(Tree, cast("Sequence[str]", parts)))
 
 
 def _tokens(line: str) -> list[str]:

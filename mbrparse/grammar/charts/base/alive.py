@@ -9,7 +9,6 @@ import numpy.typing as npt
 
 from mbrparse.grammar.charts.base.rule_tables import Ints, Words
 from mbrparse.grammar.charts.base.span_summary import SpanEntries
-from mbrparse.grammar.kernel import kernel
 
 
 class Alive(NamedTuple):
@@ -28,17 +27,11 @@ def alive_labels(length: int, entries: SpanEntries, threshold: float, label: Int
     [0, 64]
     """
     bits = np.zeros((length + 1, length, (n_labels + 63) // 64), np.uint64)
-    _mark(bits, entries, threshold)
+    starts, ends, label_ids, g, _ = entries
+    kept = np.flatnonzero(g > threshold)
+    marks = np.uint64(1) << (label_ids[kept] & 63).astype(np.uint64)
+    np.bitwise_or.at(bits, (ends[kept], starts[kept], label_ids[kept] >> 6), marks)
     return Alive(bits, label)
-
-
-@kernel
-def _mark(bits: npt.NDArray[np.uint64], entries: SpanEntries, threshold: float) -> None:
-    for entry in range(len(entries.g)):
-        if entries.g[entry] > threshold:
-            label = entries.label_ids[entry]
-            word = np.uint64(1) << np.uint64(label & 63)
-            bits[entries.ends[entry], entries.starts[entry], label >> 6] |= word
 
 
 def alive_words(words: Words, alive: Alive) -> Words:
@@ -49,11 +42,3 @@ def alive_words(words: Words, alive: Alive) -> Words:
     kept = np.flatnonzero(bits & np.uint64(1))
     first = np.searchsorted(kept, words.entry_start).astype(np.int32)
     return Words(first, words.entry_symbol[kept], words.entry_prob[kept])
-
-
-@kernel
-def is_alive(alive: Alive, start: int, end: int, symbol: int) -> bool:
-    """Whether a symbol may stand over a span."""
-    label = alive.label[symbol]
-    word: np.uint64 = alive.bits[end, start, label >> 6] >> np.uint64(label & 63)
-    return bool(word & np.uint64(1))

@@ -10,49 +10,20 @@ cell.
 
 Inside values are multiplied by a power of two for each position (``Columns.shift``), the same for all cells
 that end there, so that no factor stands between a node and its parts.
-
-Sparse charts and forests are twins that stay two. A sparse chart makes a product for each rule and split, a
-forest one for each pair of children and split, and so takes less time. But it keeps every edge, of which
-there are many times more than nodes, in double precision only.
-
-What is freed by ``malloc`` and was large makes it take as large a piece from its own heap the next time. That
-heap has holes and is not given back, and zeros there are written, which makes them resident. So memory for
-what grows (``room``) is given back to the system as soon as nobody holds it.
 """
 
 from __future__ import annotations
 
-import math
-import mmap
-from typing import NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from mbrparse.grammar.charts.base.closure import UnaryTables
-from mbrparse.grammar.charts.base.prediction import Bits, Flags, Prediction
-from mbrparse.grammar.charts.base.rule_tables import Floats, Ints, SparseTables
 from mbrparse.grammar.kernel import kernel
 
-_LARGE = 1 << 17  # bytes
-
-
-def room(shape: tuple[int, ...], kind: npt.DTypeLike) -> npt.NDArray[np.generic]:
-    """Zeros, which take memory when they are written.
-
-    Raises MemoryError where there is none.
-
-    >>> room((2, 3), np.int32).tolist()
-    [[0, 0, 0], [0, 0, 0]]
-    """
-    count, size = math.prod(shape), math.prod(shape) * np.dtype(kind).itemsize
-    if size < _LARGE:
-        return np.zeros(shape, kind)
-    try:
-        memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-    except OSError as error:
-        raise MemoryError(f"no {size} bytes") from error
-    return np.frombuffer(memory, kind, count).reshape(shape)
+if TYPE_CHECKING:
+    from mbrparse.grammar.charts.base.closure import UnaryTables
+    from mbrparse.grammar.charts.base.prediction import Bits, Flags, Prediction
+    from mbrparse.grammar.charts.base.rule_tables import Floats, Ints, SparseTables
 
 
 class Forest(NamedTuple):
@@ -122,7 +93,6 @@ class Columns(NamedTuple):
     node_slot: Ints  # [symbol]: the node of the cell at work, or -1; all -1 between cells
     bucket_first: Ints  # [position, left symbol]: nodes that end there
     bucket_node: Ints
-    bucket_place: Ints  # scratch by left symbol
     base: Floats  # by node of the cell
     predicted: Flags  # [position, symbol]: whether it may begin there (``prediction``)
     row: Bits  # scratch of a prediction
@@ -163,47 +133,3 @@ STOPPED = 6
 def forest_cell(start: int, end: int) -> int:
     """The number of a cell in the order in which cells are completed."""
     return end * (end - 1) // 2 + end - 1 - start
-
-
-def empty_forest(
-    cells: int, nodes: int, groups: int, edges: int, lefts: int, productions: int, unaries: int
-) -> Forest:
-    """A forest with room for so many of each."""
-    return Forest(
-        node_first=new_ints(cells),
-        node_start=new_ints(nodes),
-        node_symbol=new_ints(nodes),
-        inside=new_floats(nodes),
-        outside=new_floats(nodes),
-        lexical=new_floats(nodes),
-        cell_group=new_ints(cells),
-        group_next=new_ints(groups),
-        group_start=new_ints(groups),
-        group_pair=new_ints(groups),
-        group_right=new_ints(groups),
-        group_sum=new_floats(groups),
-        edge_first=new_ints(nodes + 1),
-        edge_group=new_ints(edges),
-        left_first=new_ints(nodes),
-        left_node=new_ints(lefts),
-        production_first=new_ints(groups),
-        production_last=new_ints(groups),
-        cell_production=new_ints(cells),
-        production_parent=new_ints(productions),
-        production_group=new_ints(productions),
-        production_rule=new_ints(productions),
-        unary_first=new_ints(cells),
-        unary_parent=new_ints(unaries),
-        unary_child=new_ints(unaries),
-        unary_rule=new_ints(unaries),
-    )
-
-
-def new_ints(*shape: int) -> Ints:
-    """Zeros."""
-    return cast("Ints", room(shape, np.int32))
-
-
-def new_floats(*shape: int) -> Floats:
-    """Zeros in double precision."""
-    return cast("Floats", room(shape, np.float64))

@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mbrparse.grammar.charts.base.rule_tables import Ints, Rules
-from mbrparse.grammar.kernel import kernel
 
 Bits = NDArray[np.uint64]
 Flags = NDArray[np.uint8]
@@ -56,7 +55,8 @@ def prediction(
     )
     after = np.zeros((max((n_left - 1 >> left_shift) + 1, 1), corners.shape[1]), np.uint64)
     siblings = _different(left_index[rules.left] >> left_shift, rules.right >> shift)
-    _fill(corners, _different(parent, child), after, siblings)
+    _close(corners, _different(parent, child))
+    _add_sets(after, corners, siblings)
     first = np.bitwise_or.reduce(corners[np.flatnonzero(rules.root_prob > 0) >> shift], axis=0)
     # A small grammar predicts nearly all of its symbols; to look at each takes longer.
     is_selective = bool(np.bitwise_count(after).sum() < len(after) * count / 2)
@@ -69,47 +69,20 @@ def _different(first: Ints, second: Ints) -> tuple[Ints, Ints]:
     return (pairs >> 32).astype(np.int32), (pairs & 0xFFFFFFFF).astype(np.int32)
 
 
-@kernel
-def _fill(corners: Bits, children: tuple[Ints, Ints], after: Bits, siblings: tuple[Ints, Ints]) -> None:
-    """Close the rows of left corners, and add up those of right siblings."""
-    grows = True
-    while grows:
-        grows = _add_rows(corners, corners, children)
-    _add_rows(after, corners, siblings)
+def _close(corners: Bits, children: tuple[Ints, Ints]) -> None:
+    """Add to the set of each parent those of its children, until nothing is new."""
+    before = np.zeros_like(corners)
+    while not np.array_equal(before, corners):
+        before = corners.copy()
+        _add_sets(corners, corners, children)
 
 
-@kernel
-def _add_rows(into: Bits, rows: Bits, pairs: tuple[Ints, Ints]) -> bool:
-    """Add to the first row of each pair the second; returns whether that brought anything new."""
+def _add_sets(into: Bits, sets: Bits, pairs: tuple[Ints, Ints]) -> None:
+    """Add to the set of the first of each pair that of the second; pairs are in order of the first."""
     to, taken = pairs
-    grows = False
-    for place in range(len(to)):
-        for word in range(rows.shape[1]):
-            before = into[to[place], word]
-            both = before | rows[taken[place], word]
-            into[to[place], word] = both
-            grows |= both != before
-    return grows
-
-
-@kernel
-def predict(predicted: Flags, prediction: Prediction, row: Bits, ending: Ints, position: int) -> None:
-    """Say of each symbol if it may begin at a position; ``row`` is scratch, a set.
-
-    ``ending`` [left child + 1] says where the nodes that end there begin, by symbol.
-    """
-    if not prediction.is_selective:
-        predicted[position] = 1
-        return
-    row[:] = 0
-    if position == 0:
-        for word in range(len(row)):
-            row[word] = prediction.first[word]
-    for left in range(len(ending) - 1):
-        if ending[left + 1] > ending[left]:
-            after = prediction.after[left >> prediction.left_shift]
-            for word in range(len(row)):
-                row[word] |= after[word]
-    for symbol in range(predicted.shape[1]):
-        bit = symbol >> prediction.shift
-        predicted[position, symbol] = row[bit >> 6] >> np.uint64(bit & 63) & np.uint64(1)
+    # So many pairs at once take some megabytes.
+    step = max((1 << 20) // sets.shape[1], 1)
+    for begin in range(0, len(to), step):
+        chosen = slice(begin, begin + step)
+        rows, first = np.unique(to[chosen], return_index=True)
+        into[rows] |= np.bitwise_or.reduceat(sets[taken[chosen]], first, axis=0)

@@ -13,7 +13,6 @@ import numpy as np
 import numpy.typing as npt
 
 from mbrparse.grammar.charts.base.rule_tables import Floats, Ints, Offsets
-from mbrparse.grammar.kernel import kernel
 
 Position = TypeVar("Position", int, npt.NDArray[np.int_], npt.NDArray[np.int32])
 
@@ -92,19 +91,14 @@ def empty_summary(n: int, dtype: npt.DTypeLike = np.float64) -> SpanSummary:
 
 
 def summarize_entries(n: int, entries: SpanEntries, tolerance: float) -> SpanSummary:
-    """The summary of a list of posteriors, from whatever model."""
-    summary = empty_summary(n)
-    _summarize_entries(n, entries, tolerance, summary)
-    return summary
+    """The summary of a list of posteriors, from whatever model.
 
-
-@kernel
-def _summarize_entries(n: int, entries: SpanEntries, tolerance: float, summary: SpanSummary) -> None:
-    for entry in range(len(entries.g)):
-        start = entries.starts[entry]
-        cell = start * n - start * (start - 1) // 2 + entries.ends[entry] - start - 1
-        value = entries.g[entry]
-        summary.total[cell] += value
-        if value > summary.best[cell] * (1 + tolerance):
-            summary.best[cell] = value
-            summary.label[cell] = entries.label_ids[entry]
+    The best label of a span is the first within ``tolerance`` (relative) of the largest.
+    """
+    label, best, total = empty_summary(n)
+    cell = cell_of(n, entries.starts, entries.ends)
+    np.add.at(total, cell, entries.g)
+    np.maximum.at(best, cell, entries.g)
+    chosen = np.flatnonzero((entries.g > 0) & (entries.g * (1 + tolerance) >= best[cell]))[::-1]
+    label[cell[chosen]], best[cell[chosen]] = entries.label_ids[chosen], entries.g[chosen]
+    return SpanSummary(label, best, total)

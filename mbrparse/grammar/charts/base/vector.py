@@ -16,12 +16,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 from llvmlite import ir
 from numba.core import cgutils, types
 from numba.core.datamodel import models
 from numba.extending import register_model
-from numpy.typing import NDArray
 
 from mbrparse.grammar.kernel import intrinsic
 
@@ -51,15 +49,6 @@ class _VectorModel(models.PrimitiveModel):
 def _vector(dtype: Any) -> Vector:
     """The type of a vector that fills a row."""
     return Vector(dtype, VECTOR_BYTES * 8 // dtype.bitwidth)
-
-
-def aligned_rows(rows: int, dtype: Any) -> NDArray[Any]:
-    """Zeros [rows, lanes], each row on a cache line of its own."""
-    raw = np.zeros((rows + 1) * VECTOR_BYTES, np.uint8)
-    offset = -raw.ctypes.data % VECTOR_BYTES
-    lanes = VECTOR_BYTES // np.dtype(dtype).itemsize
-    aligned: NDArray[Any] = raw[offset : offset + rows * VECTOR_BYTES].view(dtype).reshape(rows, lanes)
-    return aligned
 
 
 def _pointer(

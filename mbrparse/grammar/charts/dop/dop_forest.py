@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
+from mbrparse.grammar.charts.base.memory import aligned_rows
 from mbrparse.grammar.charts.base.rule_tables import Ints
-from mbrparse.grammar.charts.base.vector import aligned_rows
 from mbrparse.grammar.charts.dop.dop_forest_kernels import (
     BITS,
     Alive,

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from mbrparse.grammar.charts.base.memory import aligned_rows
 from mbrparse.grammar.charts.base.rule_tables import Floats, Indices, Ints, Offsets
-from mbrparse.grammar.charts.base.vector import VECTOR_BYTES, aligned_rows
+from mbrparse.grammar.charts.base.vector import VECTOR_BYTES
 
 if TYPE_CHECKING:
     from mbrparse.grammar.dop.dop_grammar import DopGrammar

@@ -34,28 +34,19 @@ class BestPaths(NamedTuple):
 
 
 @kernel
-def improve_node(
-    forest: Forest, best: BestPaths, values: Floats, node: int, group: int, value: float
-) -> None:
-    """Take in a production of a node: its group, and the value of the derivation that begins with it."""
-    if value < values[node] * best.least_share:
-        return
-    old = best.node_group[node]
-    if old >= 0 and value * best.least_share <= values[node]:
-        # As good as the one before: the first in order of split, left and right symbol.
-        mine = _children(forest, best, group)
-        if _children(forest, best, old) < mine:
-            values[node] = max(values[node], value)
-            return
-    values[node] = max(values[node], value)
-    best.node_group[node] = group
+def comes_before(
+    node_start: Ints, node_symbol: Ints, lefts: Ints, rights: Ints, group: int, other: int
+) -> bool:
+    """Whether the best edge of a group comes before another's: in order of splits, left and right symbols.
 
-
-@kernel
-def _children(forest: Forest, best: BestPaths, group: int) -> tuple[int, int, int]:
-    """Where the children of a group's best edge meet, and their symbols."""
-    left, right = best.group_left[group], best.group_right[group]
-    return forest.node_start[right], forest.node_symbol[left], forest.node_symbol[right]
+    ``lefts`` and ``rights`` are the children of groups' best edges.
+    """
+    left, right, other_left, other_right = lefts[group], rights[group], lefts[other], rights[other]
+    if node_start[right] != node_start[other_right]:
+        return bool(node_start[right] < node_start[other_right])
+    if node_symbol[left] != node_symbol[other_left]:
+        return bool(node_symbol[left] < node_symbol[other_left])
+    return bool(node_symbol[right] < node_symbol[other_right])
 
 
 @kernel
@@ -107,6 +98,8 @@ def best_of_forest(state: ForestState, best: BestPaths, bound: float, n: int, st
     """
     tables, forest, columns = state.tables, state.forest, state.columns
     value, group_value, node_group = best.value, best.group_value, best.node_group
+    production_first, production_last = forest.production_first, forest.production_last
+    cell_group, node_start, node_symbol = forest.cell_group, forest.node_start, forest.node_symbol
     group_left, group_right, least_share = best.group_left, best.group_right, best.least_share
     inside, outside, lexical, rule_prob = forest.inside, forest.outside, forest.lexical, tables.rule_prob
     production_parent, production_rule = forest.production_parent, forest.production_rule
@@ -124,19 +117,23 @@ def best_of_forest(state: ForestState, best: BestPaths, bound: float, n: int, st
                 # Others have a value below zero, which nothing improves.
                 value[node] = lexical[node] if reached else -1.0
                 node_group[node] = -1
-            group = forest.cell_group[cell]
+            group = cell_group[cell]
             while group >= 0:
                 if group_value[group] > 0:
-                    for place in range(forest.production_first[group], forest.production_last[group]):
+                    for place in range(production_first[group], production_last[group]):
                         parent = production_parent[place]
                         if value[parent] >= 0:
                             found = rule_prob[production_rule[place]] * group_value[group]
                             if found * least_share > value[parent]:
                                 value[parent], node_group[parent] = found, group
                             elif found >= value[parent] * least_share:
-                                improve_node(forest, best, value, parent, group, found)
+                                value[parent], old = max(value[parent], found), node_group[parent]
+                                if old < 0 or not comes_before(
+                                    node_start, node_symbol, group_left, group_right, old, group
+                                ):
+                                    node_group[parent] = group
                 group = group_next[group]
-            if len(state.unary.rule_parent):
+            if begin < last and len(state.unary.rule_parent):
                 _close_best(state, best, begin, last)
             for right in range(Index(begin), Index(last)):
                 if not value[right] > 0:
@@ -152,7 +149,7 @@ def best_of_forest(state: ForestState, best: BestPaths, bound: float, n: int, st
                         if product >= group_value[group] * least_share:
                             group_value[group] = max(group_value[group], product)
                             group_left[group], group_right[group] = left, right
-    root = best_root(state, value, n, least_share)
+    root = best_root(state, value, n, least_share)[1]
     return 0.0 if root < 0 else tables.root[forest.node_symbol[root]] * value[root]
 
 
@@ -178,8 +175,8 @@ def _close_best(state: ForestState, best: BestPaths, begin: int, last: int) -> N
 
 
 @kernel
-def best_root(state: ForestState, values: Floats, n: int, least_share: float) -> int:
-    """The root of the best derivation, the first in order of symbols; -1 where there is none."""
+def best_root(state: ForestState, values: Floats, n: int, least_share: float) -> tuple[float, int]:
+    """The value of the best derivation, and its root: the first in order of symbols, or -1."""
     root_prob, symbols, first = state.tables.root, state.forest.node_symbol, state.forest.node_first
     cell = forest_cell(0, n)
     top, root = 0.0, -1
@@ -189,17 +186,25 @@ def best_root(state: ForestState, values: Floats, n: int, least_share: float) ->
         value = root_prob[symbols[node]] * values[node]
         if value > 0 and value >= top * least_share:
             root = node if root < 0 or symbols[node] < symbols[root] else root
-    return root
+    return top, root
 
 
 @kernel
-def read_derivation(state: ForestState, best: BestPaths, root: int, stack: Ints, nodes: Nodes) -> int:
-    """List the nodes of the best derivation from ``root`` down, in preorder; returns how many there are.
+def read_derivation(
+    state: ForestState, best: BestPaths, values: Floats, root: int, stack: Ints, nodes: Nodes
+) -> tuple[float, int]:
+    """List the nodes of the best derivation from ``root`` down (-1: from the best root), in preorder.
 
-    Of several nodes over one span the upper ones come first. ``stack`` [length + 1, 2] is scratch. What does
-    not fit into ``nodes`` is counted, but not listed.
+    Returns the value of the best root and how many nodes there are; none where there is no root. Of several
+    nodes over one span the upper ones come first. ``stack`` [length + 1, 2] is scratch. What does not fit
+    into ``nodes`` is counted, but not listed.
     """
     unary, forest, chains = state.unary, state.forest, best.chains
+    top, found = best_root(state, values, len(stack) - 1, best.least_share)
+    if root < 0:
+        root = found
+    if root < 0:
+        return top, 0
     stack[0, 0], stack[0, 1] = root, len(stack) - 1
     depth, count = 1, 0
     while depth > 0:
@@ -221,7 +226,7 @@ def read_derivation(state: ForestState, best: BestPaths, root: int, stack: Ints,
             stack[depth, 0], stack[depth, 1] = right, end
             stack[depth + 1, 0], stack[depth + 1, 1] = best.group_left[group], forest.node_start[right]
             depth += 2
-    return count
+    return top, count
 
 
 @kernel

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from mbrparse.grammar.charts.base.closure import UnaryTables
@@ -15,8 +17,10 @@ from mbrparse.grammar.charts.base.packed_forest import (
     forest_cell,
 )
 from mbrparse.grammar.charts.base.rule_tables import Ints
-from mbrparse.grammar.charts.base.span_summary import SpanEntries, SpanSummary
 from mbrparse.grammar.kernel import kernel
+
+if TYPE_CHECKING:
+    from mbrparse.grammar.charts.base.span_summary import SpanEntries, SpanSummary
 
 
 @kernel
@@ -72,29 +76,31 @@ def forest_outside(state: ForestState, n: int, stop: Ints) -> float:
 def _pass_to_left(forest: Forest, partners: Partners, position: int) -> None:
     """Give to the nodes that end at a position what their right partners have for them."""
     outside, left_node, passed = forest.outside, forest.left_node, partners.passed
+    first, older = partners.first, partners.older
     chosen = partners.head[position]
     while chosen >= 0:
-        for partner in range(Index(partners.first[chosen]), Index(partners.first[chosen + 1])):
+        for partner in range(Index(first[chosen]), Index(first[chosen + 1])):
             outside[Index(left_node[partner])] += passed[partner]
-        chosen = partners.older[chosen]
+        chosen = older[chosen]
 
 
 @kernel
 def _close_outside(unary: UnaryTables, forest: Forest, columns: Columns, cell: int) -> None:
     """Pass on to a cell's nodes what comes from above through unary rules."""
     first, last = forest.node_first[cell], forest.node_first[cell + 1]
+    node_symbol, outside, slot, base = forest.node_symbol, forest.outside, columns.node_slot, columns.base
+    start, top, share = unary.closure_start, unary.closure_top, unary.closure_value
     for node in range(first, last):
-        columns.node_slot[forest.node_symbol[node]] = node
-        columns.base[node - first] = forest.outside[node]
+        slot[node_symbol[node]] = node
+        base[node - first] = outside[node]
     for node in range(first, last):
-        symbol = forest.node_symbol[node]
+        symbol = node_symbol[node]
         received = 0.0
-        for place in range(unary.closure_start[symbol], unary.closure_start[symbol + 1]):
-            above = columns.node_slot[unary.closure_top[place]]
-            received += unary.closure_value[place] * columns.base[above - first]
-        forest.outside[node] = received
+        for place in range(start[symbol], start[symbol + 1]):
+            received += share[place] * base[slot[top[place]] - first]
+        outside[node] = received
     for node in range(first, last):
-        columns.node_slot[forest.node_symbol[node]] = -1
+        slot[node_symbol[node]] = -1
 
 
 @kernel
@@ -103,12 +109,14 @@ def summarize_forest(
 ) -> None:
     mass = np.zeros(n_labels)
     inside, outside, node_symbol = forest.inside, forest.outside, forest.node_symbol
+    lexical, node_first = forest.lexical, forest.node_first
+    best_label, best, totals = summary
     for start in range(n):
         for end in range(start + 1, n + 1):
             place = start * n - start * (start - 1) // 2 + end - start - 1
             cell = forest_cell(start, end)
-            nodes = range(forest.node_first[cell], forest.node_first[cell + 1])
-            values = forest.lexical if end - start == 1 else inside
+            nodes = range(node_first[cell], node_first[cell + 1])
+            values = lexical if end - start == 1 else inside
             largest, total = 0.0, 0.0
             for node in nodes:
                 value = values[node] * outside[node]
@@ -116,14 +124,13 @@ def summarize_forest(
                 total += value
             for node in nodes:
                 largest = max(largest, mass[label[node_symbol[node]]])
-            summary.total[place] = total
+            totals[place] = total
             for node in nodes:
                 name = label[node_symbol[node]]
                 # The first label within tolerance of the largest.
                 if mass[name] > 0 and mass[name] >= largest * (1 - tolerance):
-                    if summary.label[place] < 0 or name < summary.label[place]:
-                        summary.label[place] = name
-                        summary.best[place] = mass[name]
+                    if best_label[place] < 0 or name < best_label[place]:
+                        best_label[place], best[place] = name, mass[name]
             for node in nodes:
                 mass[label[node_symbol[node]]] = 0
 
@@ -133,6 +140,7 @@ def list_forest_entries(forest: Forest, label: Ints, n_labels: int, n: int, room
     """Enter them into arrays with room for one of each node; returns how many there are."""
     starts, ends, label_ids, g, lexical = room
     inside, outside, node_symbol = forest.inside, forest.outside, forest.node_symbol
+    lexical_part, node_first = forest.lexical, forest.node_first
     mass, own = np.zeros(n_labels), np.zeros(n_labels)
     seen = np.zeros(n_labels, np.bool_)
     names = np.empty(n_labels, np.int32)
@@ -140,7 +148,7 @@ def list_forest_entries(forest: Forest, label: Ints, n_labels: int, n: int, room
     for start in range(n):
         for end in range(start + 1, n + 1):
             cell, found = forest_cell(start, end), 0
-            for node in range(forest.node_first[cell], forest.node_first[cell + 1]):
+            for node in range(node_first[cell], node_first[cell + 1]):
                 value, name = inside[node] * outside[node], label[node_symbol[node]]
                 if value > 0 and not seen[name]:
                     seen[name] = True
@@ -148,7 +156,7 @@ def list_forest_entries(forest: Forest, label: Ints, n_labels: int, n: int, room
                     found += 1
                 mass[name] += value
                 if end - start == 1:
-                    own[name] += forest.lexical[node] * outside[node]
+                    own[name] += lexical_part[node] * outside[node]
             for name in np.sort(names[:found]):
                 starts[place], ends[place], label_ids[place] = start, end, name
                 g[place] = mass[name]

@@ -13,6 +13,11 @@ from mbrparse.grammar.charts.base.chart import Derivation
 from mbrparse.grammar.charts.base.clock import NO_LIMIT, Clock
 from mbrparse.grammar.charts.base.closure import BestChains, best_chains, unary_tables
 from mbrparse.grammar.charts.base.columns import Nodes, derivation_of
+from mbrparse.grammar.charts.base.memory import (
+    empty_forest,
+    new_floats,
+    new_ints,
+)
 from mbrparse.grammar.charts.base.packed_forest import (
     EDGES,
     GROUPS,
@@ -25,10 +30,7 @@ from mbrparse.grammar.charts.base.packed_forest import (
     Forest,
     ForestState,
     Partners,
-    empty_forest,
     forest_cell,
-    new_floats,
-    new_ints,
 )
 from mbrparse.grammar.charts.base.prediction import prediction
 from mbrparse.grammar.charts.base.rule_tables import (
@@ -43,7 +45,6 @@ from mbrparse.grammar.charts.base.rule_tables import (
 from mbrparse.grammar.charts.forest.forest_derivation import (
     BestPaths,
     best_of_forest,
-    best_root,
     read_derivation,
 )
 from mbrparse.grammar.charts.forest.forest_inside import forest_inside
@@ -178,13 +179,13 @@ class Forests:
         length = len(terminal_ids)
         if not self._holds_tree(length):
             return Derivation(-math.inf, [], [])
-        values = self.forest.inside
-        if self._state.columns.counts[OUT_OF_RANGE] or best_root(self._state, values, length, 1.0) < 0:
-            self._inside(terminal_ids, alive, None)  # the pass of maxima lists no edges
-            self.has_sums = False
-            root, log_prob = self._in_logarithms(terminal_ids, alive).best_root(self._best(self._chains))
-            return self._derivation_of(root, length, log_prob)
-        return self._read_off(terminal_ids, values)
+        if not self._state.columns.counts[OUT_OF_RANGE]:
+            found = self._read_off(terminal_ids, self.forest.inside)
+            if found is not None:
+                return found
+        self._inside(terminal_ids, alive, None)  # the pass of maxima lists no edges
+        self.has_sums = False
+        return self._by_logarithms(length, self._in_logarithms(terminal_ids, alive))
 
     def _in_logarithms(self, terminal_ids: IntArray, alive: Alive | None) -> LogForest:
         return LogForest(self._state, self._words(terminal_ids, alive, scaled=False), self.clock)
@@ -196,8 +197,7 @@ class Forests:
         """
         best = self._best(self._chains)
         if self.logarithms is not None:
-            root, log_prob = self.logarithms.best_root(best)
-            return self._derivation_of(root, len(terminal_ids), log_prob)
+            return self._by_logarithms(len(terminal_ids), self.logarithms)
         for bound in _BOUNDS:
             reached = self._reached(terminal_ids, best, bound)
             # If the bound was too high, what was found is a bound that is not, for it and better derivations.
@@ -205,7 +205,8 @@ class Forests:
             if again:
                 self._reached(terminal_ids, best, reached)
             if again or reached >= bound:
-                return self._read_off(terminal_ids, best.value)
+                found = self._read_off(terminal_ids, best.value)
+                return found or Derivation(-math.inf, [], [])
         return self.viterbi(terminal_ids, alive)
 
     def _reached(self, terminal_ids: IntArray, best: BestPaths, bound: float) -> float:
@@ -214,28 +215,28 @@ class Forests:
         self.clock.check()
         return float(top / math.exp(self.log_total) * (1 - _SLACK))
 
-    def _read_off(self, terminal_ids: IntArray, values: Floats) -> Derivation:
+    def _read_off(self, terminal_ids: IntArray, values: Floats) -> Derivation | None:
         """The best derivation, by the values of nodes and what is kept of their best derivations."""
-        n = len(terminal_ids)
-        root = best_root(self._state, values, n, self._best(self._chains).least_share)
-        if root < 0:
-            return Derivation(-math.inf, [], [])
-        cell = forest_cell(0, n)
-        roots = slice(self.forest.node_first[cell], self.forest.node_first[cell + 1])
-        top = float((self.tables.root[self.forest.node_symbol[roots]] * values[roots]).max())
+        top, nodes = self._listed(len(terminal_ids), values, -1)
+        if not len(nodes.start):
+            return None
         self._scale(terminal_ids)
-        return self._derivation_of(root, n, math.log(top) - self.log_scale)
+        return derivation_of(*nodes, math.log(top) - self.log_scale)
 
-    def _derivation_of(self, root: int, n: int, log_prob: float) -> Derivation:
-        """What is kept of the best derivation of a root."""
+    def _by_logarithms(self, n: int, logarithms: LogForest) -> Derivation:
+        root, log_prob = logarithms.best_root(self._best(self._chains))
+        return derivation_of(*self._listed(n, self.forest.inside, root)[1], log_prob)
+
+    def _listed(self, n: int, values: Floats, root: int) -> tuple[float, Nodes]:
+        """The value of the best derivation, and its nodes from ``root`` down (``read_derivation``)."""
         best, stack, room = self._best(self._chains), np.empty((n + 1, 2), np.int32), 2 * n - 1
         while True:
             start, end, symbol = np.empty((3, room), np.int32)
-            count = read_derivation(self._state, best, root, stack, Nodes(start, end, symbol))
+            nodes = Nodes(start, end, symbol)
+            top, count = read_derivation(self._state, best, values, root, stack, nodes)
             if count <= room:
-                break
+                return top, Nodes(start[:count], end[:count], symbol[:count])
             room = count
-        return derivation_of(start[:count], end[:count], symbol[:count], log_prob)
 
     def _inside(
         self,
@@ -347,7 +348,6 @@ class Forests:
             node_slot=np.full(self._n_symbols, -1, np.int32),
             bucket_first=new_ints(length + 1, self.tables.n_left + 1),
             bucket_node=new_ints(size[NODES]),
-            bucket_place=new_ints(self.tables.n_left + 1),
             base=new_floats(self._n_symbols),
             predicted=np.zeros((length, self._n_symbols), np.uint8),
             row=np.zeros_like(self._prediction.first),

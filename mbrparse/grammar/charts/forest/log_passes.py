@@ -8,7 +8,7 @@ import numpy as np
 
 from mbrparse.grammar.charts.base.packed_forest import Forest, ForestState, forest_cell
 from mbrparse.grammar.charts.base.rule_tables import Floats, Ints, Words
-from mbrparse.grammar.charts.forest.forest_derivation import BestPaths, improve_node, split_of
+from mbrparse.grammar.charts.forest.forest_derivation import BestPaths, comes_before, split_of
 from mbrparse.grammar.kernel import kernel
 
 
@@ -168,6 +168,7 @@ def log_best(state: ForestState, values: LogValues, best: BestPaths, n: int) -> 
     largest.
     """
     forest, share = state.forest, best.value
+    node_start, node_symbol = forest.node_start, forest.node_symbol
     for end in range(1, n + 1):
         for start in range(end - 1, -1, -1):
             cell = forest_cell(start, end)
@@ -182,8 +183,17 @@ def log_best(state: ForestState, values: LogValues, best: BestPaths, n: int) -> 
                     parent = forest.production_parent[place]
                     rule = np.log(state.tables.rule_prob[forest.production_rule[place]])
                     found = _share(rule + values.group[group], values.own[parent])
-                    if found > 0:
-                        improve_node(forest, best, share, parent, group, found)
+                    if found > 0 and found >= share[parent] * best.least_share:
+                        old = best.node_group[parent]
+                        if (
+                            found * best.least_share > share[parent]
+                            or old < 0
+                            or not comes_before(
+                                node_start, node_symbol, best.group_left, best.group_right, old, group
+                            )
+                        ):
+                            best.node_group[parent] = group
+                        share[parent] = max(share[parent], found)
                 group = forest.group_next[group]
             if len(state.unary.rule_parent):
                 _keep_log_chains(state, values, best, first, last)

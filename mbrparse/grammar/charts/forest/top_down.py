@@ -11,7 +11,8 @@ from typing import Protocol
 
 import numpy as np
 
-from mbrparse.grammar.charts.base.packed_forest import Forest, new_floats, new_ints
+from mbrparse.grammar.charts.base.memory import new_floats, new_ints
+from mbrparse.grammar.charts.base.packed_forest import Forest
 from mbrparse.grammar.charts.forest.forests import Forests
 from mbrparse.grammar.charts.forest.top_down_kernels import TopDownForest, sort_edges, sort_ways
 from mbrparse.grammar.pcfg import IntArray

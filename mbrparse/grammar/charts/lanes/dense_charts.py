@@ -13,6 +13,7 @@ import numpy.typing as npt
 from mbrparse.grammar.charts.base.chart import Chart, Derivation, Wanted
 from mbrparse.grammar.charts.base.clock import Clock
 from mbrparse.grammar.charts.base.columns import SYMBOL_IDS, Spans
+from mbrparse.grammar.charts.base.memory import aligned_rows
 from mbrparse.grammar.charts.base.rule_tables import Floats, chart_rules, lexicon, scaled_entries
 from mbrparse.grammar.charts.base.span_summary import (
     SpanSummary,
@@ -20,7 +21,7 @@ from mbrparse.grammar.charts.base.span_summary import (
     empty_summary,
     no_entries,
 )
-from mbrparse.grammar.charts.base.vector import VECTOR_BYTES, aligned_rows
+from mbrparse.grammar.charts.base.vector import VECTOR_BYTES
 from mbrparse.grammar.charts.lanes.dense_passes import (
     GroupCharts,
     dense_derivations,

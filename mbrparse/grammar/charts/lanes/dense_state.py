@@ -77,6 +77,7 @@ def dense_tables(rules: Rules, dtype: Any = np.float64) -> DenseTables:
     order = np.lexsort((slot, parent[inner]))
     by_pair = np.lexsort((parent[inner], slot))
     prob = rules.prob[inner].astype(dtype)
+    narrow_left, narrow_right, narrow_both = _narrow_rules(rules, wide_id, dtype)
     lexical_wide = wide_id[rules.lexical_symbol] >= 0
     return DenseTables(
         Tiles(tile_left, tile_right),
@@ -84,10 +85,12 @@ def dense_tables(rules: Rules, dtype: Any = np.float64) -> DenseTables:
         WideRules(
             starts(slot[by_pair], len(tile_right)), parent[inner][by_pair].astype(np.uint32), prob[by_pair]
         ),
-        *_narrow_rules(rules, wide_id, dtype),
-        root=rules.root_prob[symbol].astype(dtype),
-        symbol=symbol,
-        wide_at_one=bool(lexical_wide.any()),
+        narrow_left,
+        narrow_right,
+        narrow_both,
+        rules.root_prob[symbol].astype(dtype),
+        symbol,
+        bool(lexical_wide.any()),
     )
 
 

@@ -6,12 +6,11 @@ own; a word that has one tag needs none.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from mbrparse.grammar.charts.base.rule_tables import Floats, Ints
-from mbrparse.grammar.charts.base.span_summary import SpanSummary
 from mbrparse.grammar.charts.base.vector import (
     add,
     any_positive,
@@ -26,6 +25,9 @@ from mbrparse.grammar.charts.base.vector import (
 )
 from mbrparse.grammar.charts.lanes.dense_state import DenseState
 from mbrparse.grammar.kernel import kernel
+
+if TYPE_CHECKING:
+    from mbrparse.grammar.charts.base.span_summary import SpanSummary
 
 
 class WideLabels(NamedTuple):

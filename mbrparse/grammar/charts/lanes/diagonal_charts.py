@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from mbrparse.grammar.charts.base.clock import Clock
+from mbrparse.grammar.charts.base.memory import aligned_rows
 from mbrparse.grammar.charts.base.rule_tables import Floats, Ints, Lexicon, Rules, lexical_entries
 from mbrparse.grammar.charts.base.span_summary import SpanSummary
-from mbrparse.grammar.charts.base.vector import aligned_rows
 from mbrparse.grammar.charts.lanes.dense_derivation import LaneNodes
 from mbrparse.grammar.charts.lanes.dense_state import DenseState, dense_tables
 from mbrparse.grammar.charts.lanes.dense_summary import WideLabels

@@ -48,7 +48,7 @@ class NumberRange:
 
     def holds_for_any(self, length: int) -> bool:
         """Whether no value of a sentence of so many words leaves the range, whatever the words are."""
-        return length < self._length_of_any
+        return bool(length < self._length_of_any)
 
     def holds(self, tokens: IntArray) -> bool:
         """Whether no value of the sentence leaves the range; two tokens or more, in the words' own scale."""
