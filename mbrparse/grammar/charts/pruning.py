@@ -6,9 +6,10 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from mbrparse.grammar.charts.base.alive import Alive, alive_labels
+from mbrparse.grammar.charts.base.alive import alive_labels
 from mbrparse.grammar.charts.base.chart import Chart, Pruned, Wanted
 from mbrparse.grammar.charts.base.clock import NO_LIMIT, Clock
+from mbrparse.grammar.charts.base.packed_forest import Alive
 from mbrparse.grammar.charts.base.rule_tables import Ints
 from mbrparse.grammar.charts.factory import ChartFactory, Precision
 from mbrparse.grammar.pcfg import PCFG, IntArray

@@ -2,20 +2,11 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
-import numpy.typing as npt
 
+from mbrparse.grammar.charts.base.packed_forest import Alive
 from mbrparse.grammar.charts.base.rule_tables import Ints, Words
 from mbrparse.grammar.charts.base.span_summary import SpanEntries
-
-
-class Alive(NamedTuple):
-    """The labels as bits of each cell, and each symbol's label."""
-
-    bits: npt.NDArray[np.uint64]  # [end, start, label // 64]
-    label: Ints
 
 
 def alive_labels(length: int, entries: SpanEntries, threshold: float, label: Ints, n_labels: int) -> Alive:

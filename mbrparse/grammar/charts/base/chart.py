@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from mbrparse.grammar.charts.base.span_summary import SpanEntries, SpanSummary
 
 if TYPE_CHECKING:
-    from mbrparse.grammar.charts.base.alive import Alive
-    from mbrparse.grammar.charts.base.packed_forest import Forest
+    from mbrparse.grammar.charts.base.packed_forest import Alive, Forest
     from mbrparse.grammar.pcfg import FloatArray, IntArray
 
 TOO_LARGE = "chart too large for memory"

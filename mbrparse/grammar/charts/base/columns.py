@@ -1,13 +1,12 @@
 """Spans and labels as columns of ids, as kernels find them: what they stand for is listed where one looks.
 
-A batch of sentences has very many of them, and most are only written (decode.parser.parse_files). ``Nodes``
-are those of a derivation.
+A batch of sentences has very many of them, and most are only written (decode.parser.parse_files).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Generic, NamedTuple, TypeVar, overload
+from typing import Any, Generic, TypeVar, overload
 
 import numpy as np
 
@@ -118,14 +117,6 @@ class Labels(_Listed[str | None]):
 
 #: Each id is its own name.
 SYMBOL_IDS = range(1 << 31)
-
-
-class Nodes(NamedTuple):
-    """Nodes in pre-order, preterminals included; none when there is no parse."""
-
-    start: Ints
-    end: Ints
-    symbol: Ints
 
 
 def derivation_of(start: Ints, end: Ints, symbol: Ints, log_prob: float) -> Derivation:

@@ -14,16 +14,17 @@ that end there, so that no factor stands between a node and its parts.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from mbrparse.grammar.charts.base.closure import UnaryTables
+from mbrparse.grammar.charts.base.rule_tables import Floats, Ints, SparseTables
 from mbrparse.grammar.kernel import kernel
 
-if TYPE_CHECKING:
-    from mbrparse.grammar.charts.base.closure import UnaryTables
-    from mbrparse.grammar.charts.base.prediction import Bits, Flags, Prediction
-    from mbrparse.grammar.charts.base.rule_tables import Floats, Ints, SparseTables
+Bits = NDArray[np.uint64]
+Flags = NDArray[np.uint8]
 
 
 class Forest(NamedTuple):
@@ -98,6 +99,23 @@ class Columns(NamedTuple):
     row: Bits  # scratch of a prediction
     shift: Ints  # by end: powers of two that the column was divided by
     counts: Ints  # of productions, partner lists, groups and places; last, whether values left the range
+
+
+class Prediction(NamedTuple):
+    """Symbols that may come next, in words of bits: symbol s is bit ``s >> shift``."""
+
+    is_selective: bool  # else everything is predicted
+    shift: int
+    left_shift: int
+    first: Bits  # [words] those that begin a sentence
+    after: Bits  # [left >> left_shift, words] those that begin where such a left child ends (``left_index``)
+
+
+class Alive(NamedTuple):
+    """The labels that may stand over the spans of a sentence, and each symbol's label."""
+
+    bits: Bits  # [end, start, label // 64]
+    label: Ints
 
 
 class ForestState(NamedTuple):

@@ -8,28 +8,13 @@ neighbours share one: more is predicted then, and nothing lost.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
-from numpy.typing import NDArray
 
+from mbrparse.grammar.charts.base.packed_forest import Bits, Prediction
 from mbrparse.grammar.charts.base.rule_tables import Ints, Rules
-
-Bits = NDArray[np.uint64]
-Flags = NDArray[np.uint8]
 
 # A set of symbols has so many bits at most, and so many left children have sets of their own: 4 MB.
 _MOST_SYMBOLS, _MOST_LEFTS = 1 << 13, 1 << 12
-
-
-class Prediction(NamedTuple):
-    """Symbols that may come next, in words of bits: symbol s is bit ``s >> shift``."""
-
-    is_selective: bool  # else everything is predicted
-    shift: int
-    left_shift: int
-    first: Bits  # [words] those that begin a sentence
-    after: Bits  # [left >> left_shift, words] those that begin where such a left child ends (``left_index``)
 
 
 def prediction(

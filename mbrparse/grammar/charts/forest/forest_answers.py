@@ -9,10 +9,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from mbrparse.grammar.charts.base.alive import Alive
 from mbrparse.grammar.charts.base.chart import TOO_IMPROBABLE, TOO_LARGE, Chart, Derivation, Wanted
 from mbrparse.grammar.charts.base.clock import Clock
-from mbrparse.grammar.charts.base.packed_forest import Forest, forest_cell
+from mbrparse.grammar.charts.base.packed_forest import Alive, Forest, forest_cell
 from mbrparse.grammar.charts.base.rule_tables import Ints
 from mbrparse.grammar.charts.base.span_summary import SpanEntries, SpanSummary, empty_summary, no_entries
 from mbrparse.grammar.charts.forest.forest_outside import list_forest_entries, summarize_forest

@@ -9,10 +9,17 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from mbrparse.grammar.charts.base.closure import BestChains
-from mbrparse.grammar.charts.base.columns import Nodes
 from mbrparse.grammar.charts.base.packed_forest import ONE, Forest, ForestState, Index, forest_cell
 from mbrparse.grammar.charts.base.rule_tables import Floats, Ints
 from mbrparse.grammar.kernel import kernel
+
+
+class Nodes(NamedTuple):
+    """Nodes in pre-order, preterminals included; none when there is no parse."""
+
+    start: Ints
+    end: Ints
+    symbol: Ints
 
 
 class BestPaths(NamedTuple):

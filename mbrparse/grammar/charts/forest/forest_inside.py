@@ -10,8 +10,6 @@ list is made when its symbol comes first at a position, and serves all right chi
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from mbrparse.grammar.charts.base.closure import UnaryTables
@@ -27,19 +25,19 @@ from mbrparse.grammar.charts.base.packed_forest import (
     PRODUCTIONS,
     STOPPED,
     UNARIES,
+    Alive,
+    Bits,
     Columns,
+    Flags,
     Forest,
     ForestState,
     Index,
+    Prediction,
     forest_cell,
 )
 from mbrparse.grammar.charts.base.rule_tables import Ints, SparseTables, Words
 from mbrparse.grammar.charts.forest.forest_derivation import BestPaths, comes_before, keep_chains
 from mbrparse.grammar.kernel import kernel
-
-if TYPE_CHECKING:
-    from mbrparse.grammar.charts.base.alive import Alive
-    from mbrparse.grammar.charts.base.prediction import Bits, Flags, Prediction
 
 
 @kernel

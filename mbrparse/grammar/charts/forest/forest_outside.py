@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from mbrparse.grammar.charts.base.closure import UnaryTables
@@ -17,10 +15,8 @@ from mbrparse.grammar.charts.base.packed_forest import (
     forest_cell,
 )
 from mbrparse.grammar.charts.base.rule_tables import Ints
+from mbrparse.grammar.charts.base.span_summary import SpanEntries, SpanSummary
 from mbrparse.grammar.kernel import kernel
-
-if TYPE_CHECKING:
-    from mbrparse.grammar.charts.base.span_summary import SpanEntries, SpanSummary
 
 
 @kernel

@@ -8,11 +8,11 @@ from functools import cached_property
 
 import numpy as np
 
-from mbrparse.grammar.charts.base.alive import Alive, alive_words
+from mbrparse.grammar.charts.base.alive import alive_words
 from mbrparse.grammar.charts.base.chart import Derivation
 from mbrparse.grammar.charts.base.clock import NO_LIMIT, Clock
 from mbrparse.grammar.charts.base.closure import BestChains, best_chains, unary_tables
-from mbrparse.grammar.charts.base.columns import Nodes, derivation_of
+from mbrparse.grammar.charts.base.columns import derivation_of
 from mbrparse.grammar.charts.base.memory import (
     empty_forest,
     new_floats,
@@ -26,6 +26,7 @@ from mbrparse.grammar.charts.base.packed_forest import (
     PARTNERS,
     PRODUCTIONS,
     UNARIES,
+    Alive,
     Columns,
     Forest,
     ForestState,
@@ -44,6 +45,7 @@ from mbrparse.grammar.charts.base.rule_tables import (
 )
 from mbrparse.grammar.charts.forest.forest_derivation import (
     BestPaths,
+    Nodes,
     best_of_forest,
     read_derivation,
 )

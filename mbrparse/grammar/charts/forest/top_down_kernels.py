@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from mbrparse.grammar.charts.base.packed_forest import ONE, Forest, Index
+from mbrparse.grammar.charts.base.packed_forest import ONE, Flags, Forest, Index
 from mbrparse.grammar.charts.base.rule_tables import Floats, Ints
 from mbrparse.grammar.kernel import kernel
-
-if TYPE_CHECKING:
-    from mbrparse.grammar.charts.base.prediction import Flags
 
 # What a way leads to: a group (its number), nothing (a lexical rule), or a node by a unary rule (UNARY less
 # its number).

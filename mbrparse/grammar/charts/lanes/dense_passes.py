@@ -9,11 +9,12 @@ references at every call.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from mbrparse.grammar.charts.base.rule_tables import Floats, Ints, Offsets
+from mbrparse.grammar.charts.base.span_summary import SpanSummary
 from mbrparse.grammar.charts.base.vector import add, any_positive, load, maximum, multiply, store, zeros
 from mbrparse.grammar.charts.lanes.dense_derivation import LaneNodes, Places, read_derivations
 from mbrparse.grammar.charts.lanes.dense_splits import (
@@ -27,9 +28,6 @@ from mbrparse.grammar.charts.lanes.dense_splits import (
 from mbrparse.grammar.charts.lanes.dense_state import DenseState, Entries, Group, NarrowRules
 from mbrparse.grammar.charts.lanes.dense_summary import WideLabels, dense_summary
 from mbrparse.grammar.kernel import kernel
-
-if TYPE_CHECKING:
-    from mbrparse.grammar.charts.base.span_summary import SpanSummary
 
 
 class Cells(NamedTuple):

@@ -6,11 +6,12 @@ own; a word that has one tag needs none.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from mbrparse.grammar.charts.base.rule_tables import Floats, Ints
+from mbrparse.grammar.charts.base.span_summary import SpanSummary
 from mbrparse.grammar.charts.base.vector import (
     add,
     any_positive,
@@ -25,9 +26,6 @@ from mbrparse.grammar.charts.base.vector import (
 )
 from mbrparse.grammar.charts.lanes.dense_state import DenseState
 from mbrparse.grammar.kernel import kernel
-
-if TYPE_CHECKING:
-    from mbrparse.grammar.charts.base.span_summary import SpanSummary
 
 
 class WideLabels(NamedTuple):

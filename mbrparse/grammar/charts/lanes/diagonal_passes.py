@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from mbrparse.grammar.charts.base.rule_tables import Floats, Ints
+from mbrparse.grammar.charts.base.span_summary import SpanSummary
 from mbrparse.grammar.charts.base.vector import (
     add,
     any_positive,
@@ -25,9 +26,6 @@ from mbrparse.grammar.charts.lanes.dense_state import DenseState, DenseTables, G
 from mbrparse.grammar.charts.lanes.dense_summary import WideLabels, certain_words, summarize
 from mbrparse.grammar.charts.lanes.diagonal_state import Diagonals, clear, diagonal_splits, rescale, set_pace
 from mbrparse.grammar.kernel import kernel
-
-if TYPE_CHECKING:
-    from mbrparse.grammar.charts.base.span_summary import SpanSummary
 
 
 @kernel
