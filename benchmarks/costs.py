@@ -126,12 +126,12 @@ def against_size(corpus: str, repetitions: int, samples: int) -> list[Point]:
         sentences = encoded(Sample(grammar, known))
         symbols = len(wide_symbols(chart_rules(grammar)))
         works = {"plain kernel": plainly(grammar, sentences)}
-        works["sparse kernel"] = filling(grammar, sentences, INSIDE_OUTSIDE, "sparse")
+        works["forest kernel"] = filling(grammar, sentences, INSIDE_OUTSIDE, "forest")
         if symbols <= DENSE_LIMIT:
             works["dense kernel"] = filling(grammar, sentences, INSIDE_OUTSIDE, "dense")
         figures = medians(works, repetitions)
         rules = len(grammar.parent)
-        chosen = "dense" if suits_dense(chart_rules(grammar)) else "sparse"
+        chosen = "dense" if suits_dense(chart_rules(grammar)) else "forest"
         shown = ", ".join(f"{curve} {1e3 * value / len(sentences):.2f}" for curve, value in figures.items())
         print(f"  {symbols:>6}{rules:>7}  {shown} (chosen: {chosen})", flush=True)
         for curve, seconds in figures.items():

@@ -1,4 +1,4 @@
-"""How fast DOP charts are, beside the plain reduction in the sparse charts of any grammar.
+"""How fast DOP charts are, beside the plain reduction in the forests of any grammar.
 
 Both compute inside, outside and posteriors of the same sentences, and search them for Labelled Recall, in one
 process: of a noisy machine the ratio can be trusted, not the seconds (which are those of this process alone).

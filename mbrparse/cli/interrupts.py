@@ -31,6 +31,8 @@ _TIMED = hasattr(signal, "setitimer")
 _IMPORT = "<frozen importlib._bootstrap"
 # What compiled code calls to make named tuples and to find the types of arrays; it looks for no errors then.
 _CALLED_BY_KERNELS = ("namedtuple_", "numba.core.serialize")
+# Functions out of which no exception gets: of objects that go, and llvmlite's, called while code is loaded.
+_CALLBACKS = ("__del__", "_raw_object_cache_notify", "_raw_object_cache_getbuffer")
 # Held by the thread that ends the process, to its end.
 _ending = threading.Lock()
 _received: list[int] = []
@@ -142,7 +144,7 @@ def _swallows(frame: FrameType | None) -> bool:
         return True
     while frame is not None:
         code = frame.f_code
-        if code.co_name == "__del__" or code.co_filename.startswith(_IMPORT):
+        if code.co_name in _CALLBACKS or code.co_filename.startswith(_IMPORT):
             return True
         frame = frame.f_back
     return False

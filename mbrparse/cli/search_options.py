@@ -34,9 +34,7 @@ class LimitOptions:
         help="Fall back on a sentence that takes longer; best-first search returns the best tree found "
         "by then. The output then depends on the machine.",
     )
-    precision: Any = option(
-        choices=["double", "single"], default="double", help="The numbers of the charts; single is faster."
-    )
+    precision: Any = option(choices=["double", "single"], default="double", help="The numbers of the charts.")
     prune: float = prune_option()
 
 

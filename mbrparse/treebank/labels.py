@@ -132,6 +132,14 @@ def is_continuation(text: str) -> bool:
     return parse_label(text).continuation
 
 
+def is_continuation_label(label: str) -> bool:
+    """Whether any label is a continuation's: one that breaks the rules for labels, as a tag may, is none."""
+    try:
+        return is_continuation(label)
+    except LabelError:
+        return False
+
+
 def join_chain(labels: tuple[str, ...]) -> str:
     """The base that stands for a chain of treebank labels, the topmost first.
 

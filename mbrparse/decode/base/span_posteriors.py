@@ -12,8 +12,8 @@ import numpy.typing as npt
 
 from mbrparse.grammar.charts.base.span_summary import SpanEntries, SpanSummary, cell_of, summarize_entries
 from mbrparse.grammar.pcfg import FloatArray, IntArray
-from mbrparse.io.errors import LabelError, PosteriorsError
-from mbrparse.treebank.labels import is_continuation
+from mbrparse.io.errors import PosteriorsError
+from mbrparse.treebank.labels import is_continuation_label
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -254,11 +254,3 @@ class Posteriors:
 def continuations(labels: tuple[str, ...]) -> npt.NDArray[np.bool_]:
     """Which labels are continuations."""
     return np.array([is_continuation_label(label) for label in labels], np.bool_)
-
-
-def is_continuation_label(label: str) -> bool:
-    """Whether a label of a grammar is a continuation's: a tag is none, however it is written."""
-    try:
-        return is_continuation(label)
-    except LabelError:
-        return False

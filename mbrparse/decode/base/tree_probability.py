@@ -6,10 +6,10 @@ import math
 from collections import defaultdict
 from typing import Any, Protocol, cast
 
-from mbrparse.decode.base.span_posteriors import is_continuation_label
 from mbrparse.decode.base.trees import LabelledSpans
 from mbrparse.grammar.grammar_kinds import Grammar
 from mbrparse.grammar.pcfg import PCFG, IntArray
+from mbrparse.treebank.labels import is_continuation_label
 
 #: By symbol, the logarithm of its inside probability: whatever the sizes, none is lost.
 Weights = dict[int, float]

@@ -9,7 +9,7 @@ import numpy as np
 
 from mbrparse.decode.base.decoders import Decoded
 from mbrparse.decode.base.parser_options import ParserOptions, Risk
-from mbrparse.decode.base.span_posteriors import Posteriors, SentenceChart, is_continuation_label
+from mbrparse.decode.base.span_posteriors import Posteriors, SentenceChart
 from mbrparse.decode.base.tree_probability import Probability, TreeProbability
 from mbrparse.decode.base.trees import LabelledSpans, build_tree, nary_tree
 from mbrparse.decode.candidates.k_best import KBest, KBestSearch
@@ -17,6 +17,7 @@ from mbrparse.decode.candidates.samples import Sampler, Samples
 from mbrparse.grammar.charts.base.clock import NO_LIMIT, Clock
 from mbrparse.grammar.charts.forest_charts import ForestCharts
 from mbrparse.grammar.pcfg import PCFG, IntArray
+from mbrparse.treebank.labels import is_continuation_label
 from mbrparse.treebank.tree import Tree
 
 

@@ -10,11 +10,10 @@ import itertools
 from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
-from mbrparse.decode.base.span_posteriors import is_continuation_label
 from mbrparse.decode.base.trees import LabelledSpans
 from mbrparse.io.errors import InputMismatchError, LabelError
 from mbrparse.treebank.clean import TRACE
-from mbrparse.treebank.labels import escape, join_chain, project
+from mbrparse.treebank.labels import escape, is_continuation_label, join_chain, project
 from mbrparse.treebank.tree import Constituent, Tree, constituents
 
 Form = Literal["binarized", "original"]

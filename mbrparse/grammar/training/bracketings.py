@@ -15,10 +15,10 @@ import numpy as np
 from mbrparse.grammar.pcfg import PCFG, IntArray
 from mbrparse.grammar.rules import TerminalKind
 from mbrparse.grammar.training.expectation_kernels import BracketedCorpus
-from mbrparse.io.errors import BracketError, LabelError
+from mbrparse.io.errors import BracketError
 from mbrparse.treebank.clean import clean
 from mbrparse.treebank.corpora import SourceTree
-from mbrparse.treebank.labels import is_continuation
+from mbrparse.treebank.labels import is_continuation_label
 from mbrparse.treebank.tree import Tree, constituents
 
 Span = tuple[int, int]
@@ -65,7 +65,7 @@ def brackets_of(tree: Tree) -> frozenset[Span]:
     return frozenset(
         (start, end)
         for start, end, label in constituents(tree)
-        if end - start > 1 and not _is_continuation(label)
+        if end - start > 1 and not is_continuation_label(label)
     )
 
 
@@ -114,13 +114,6 @@ def local_charts(sentence: BracketedSentence) -> list[tuple[int, list[int]]]:
     while opened:
         close()
     return charts
-
-
-def _is_continuation(label: str) -> bool:
-    try:
-        return is_continuation(label)
-    except LabelError:  # a bracket may have any label
-        return False
 
 
 def _error(sentence: BracketedSentence, message: str) -> BracketError:

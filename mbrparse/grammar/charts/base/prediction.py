@@ -1,8 +1,8 @@
 """What may begin where, in view of what ends there: the step of Earley's algorithm that predicts.
 
 A symbol begins at a position only if it is a left corner of the right sibling of some node that ends there,
-or at the sentence's begin a left corner of a root. Others are of no tree, and sparse charts and forests leave
-them out, which among the symbols of large grammars are most. Sets of symbols are bits. In very large grammars
+or at the sentence's begin a left corner of a root. Others are of no tree, and forests leave them
+out, which among the symbols of large grammars are most. Sets of symbols are bits. In very large grammars
 neighbours share one: more is predicted then, and nothing lost.
 """
 
