@@ -294,7 +294,12 @@ def test_a_group_of_dense_charts_is_filled_again_one_by_one() -> None:
         ("parent-child", Forests, "fill", lambda _, ids, *__: len(ids) == 5),
         ("max-rule-product", Forests, "fill", lambda _, ids, *__: len(ids) == 5),
         # With a limit of time sentences come one by one.
-        ("labelled-recall", FreeDecoder, "decode_all", lambda _, __, given: given[0].length == 5),
+        (
+            "labelled-recall",
+            FreeDecoder,
+            "decode_all",
+            lambda _, __, given: any(x.length == 5 for x in given),
+        ),
         ("labelled-f", NaryDecoder, "decode", lambda _, __, given: given.length == 5),
         ("parent-child", ForestDecoder, "decode", lambda _, __, given: given.length == 5),
         ("max-rule-sum", ForestDecoder, "decode", lambda _, __, given: given.length == 5),
