@@ -55,6 +55,11 @@ class TreeParts(NamedTuple):
             return nary_tree(self.spans, leaves, form.root)
         return build_tree(self.constituents, leaves)
 
+    def listed(self) -> TreeParts:
+        """The same with spans and tags as tuples."""
+        tags = None if self.tags is None else tuple(self.tags)
+        return TreeParts(tuple(self.spans), self.leaves, tags, self.form)
+
 
 def build_tree(spans: LabelledSpans, leaves: Sequence[Tree]) -> Tree:
     """The tree of nested (start, end, label) in preorder over ``leaves``.

@@ -55,7 +55,19 @@ class Parse:
     @cached_property
     def trees(self) -> tuple[Tree | None, ...]:
         """The tree of each objective as it is written (None: the empty parse), built on first access."""
-        return tuple(None if parts is None else parts.build() for parts in self.parts)
+        # Objectives often have the same tree, which is built once.
+        built: dict[object, Tree] = {}
+        trees: list[Tree | None] = []
+        for parts in self.parts:
+            if parts is None:
+                trees.append(None)
+                continue
+            listed = parts.listed()
+            key = listed.form, id(listed.leaves), listed.spans, listed.tags
+            if key not in built:
+                built[key] = listed.build()
+            trees.append(built[key])
+        return tuple(trees)
 
     @property
     def length(self) -> int:
