@@ -2,10 +2,9 @@
 
 Right-linear word grammars without unary rules and with, and a head-driven one, trained on the first nine
 tenths of the corpus and run on part of the rest; words that come once stand for unknown ones. Printed are
-the kernels of a sentence and the Python around them, sentences a second for each set of objectives, all in
-CPU time of the process, and the most memory that a process takes which parses the same for the first set, its
-kernels compiled before. Sentences are parsed together, and each call counts with the fastest of its
-repetitions.
+sentences a second of CPU time for each set of objectives, of the fastest repetition, and the most memory that
+a process takes which parses the same for the first set, its kernels compiled before. Sentences are parsed
+together.
 """
 
 # ruff: noqa: I001 (threads are pinned before numpy is imported)
@@ -17,9 +16,8 @@ import pickle
 import subprocess
 import sys
 import time
-from collections import Counter, defaultdict
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from collections import Counter
+from typing import NamedTuple
 
 import pinned
 from peak_memory import peak_memory
@@ -28,7 +26,6 @@ from mbrparse.decode.parser.parse_files import BracketText
 from mbrparse.decode.base.objectives import OBJECTIVES, Objective, Space
 from mbrparse.decode.parser.parser import Parser
 from mbrparse.decode.parser.sentences import Sentence
-from mbrparse.grammar import kernel
 from mbrparse.grammar.training.induce import induce
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.treebank.binarize import Binarization, HeadDriven
@@ -104,46 +101,20 @@ def sample(corpus: str, how: Preparation, count: int) -> Sample:
     return Sample(grammar, fit[:count])
 
 
-def observe(times: dict[str, list[float]]) -> None:
-    """Note the CPU time of each kernel that Python calls, its arguments' way in and out included."""
-    plain = vars(kernel)["aside"]
-
-    def timed(called: Callable[..., Any], *arguments: Any) -> Any:
-        def run(*arguments: Any) -> Any:
-            began = time.process_time()
-            result = called(*arguments)
-            times[called.__name__].append(time.process_time() - began)
-            return result
-
-        return plain(run, *arguments)
-
-    vars(kernel)["aside"] = timed
-
-
-def report(chosen: Sample, repetitions: int, times: dict[str, list[float]]) -> None:
-    """Print CPU milliseconds a sentence by stage, sentences a second and their ratio to the first set's."""
+def report(chosen: Sample, repetitions: int) -> None:
+    """Print sentences a second of each set of objectives, and their ratio to the first set's."""
     first = 0.0
     for title, objectives in objective_sets().items():
         parser, text = Parser(chosen.grammar, *objectives), BracketText()
-        fastest: dict[str, list[float]] = {}
-        for repetition in range(repetitions + 1):
-            times.clear()
+        seconds = []
+        for _ in range(repetitions + 1):  # the first one compiles
             began = time.process_time()
             for parse in parser.parse(chosen.sentences):
                 text.lines(parse.parts)
-            times["in all"].append(time.process_time() - began)
-            if repetition:  # the first one compiles
-                for name, values in times.items():
-                    known = fastest.get(name, values)
-                    fastest[name] = [min(pair) for pair in zip(known, values, strict=True)]
-        count = len(chosen.sentences)
-        total = sum(fastest["in all"])
-        first = first or total
-        print(f"  {title}: {count / total:.0f} sentences/s ({first / total:.2f} of the first set's rate)")
-        spent = {name: sum(values) / count * 1e3 for name, values in fastest.items()}
-        spent["Python"] = 2 * spent["in all"] - sum(spent.values())
-        stages = (f"{name} {spent[name]:.2f}" for name in sorted(spent, key=lambda name: -spent[name]))
-        print(f"    ms a sentence: {', '.join(stages)}", flush=True)
+            seconds.append(time.process_time() - began)
+        count, fastest = len(chosen.sentences), min(seconds[1:])
+        first = first or fastest
+        print(f"  {title}: {count / fastest:.0f} sentences/s ({first / fastest:.2f} of the first set's rate)")
 
 
 def peak(chosen: Sample) -> int:
@@ -178,8 +149,6 @@ def main() -> None:
         return
     corpus = options.corpus or default_corpus()
     print(pinned.machine())
-    times: dict[str, list[float]] = defaultdict(list)
-    observe(times)
     for name, how in settings().items():
         if name not in options.only:
             continue
@@ -189,7 +158,7 @@ def main() -> None:
             f"{name}: {len(chosen.grammar.symbols)} symbols, {rules} rules over symbols; "
             f"{len(chosen.sentences)} sentences"
         )
-        report(chosen, options.repetitions, times)
+        report(chosen, options.repetitions)
         most = peak_of_another(chosen)
         print(f"  first set, kernels compiled before: {most} at most")
 
