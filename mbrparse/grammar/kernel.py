@@ -7,8 +7,9 @@ numpy's, Python's, the processor. Nothing in it is ever stale. The folder is
 
     $XDG_CACHE_HOME/mbrparse/kernels/<digest>     (~/.cache, or the platform's equivalent)
 
-or lies in the same way under NUMBA_CACHE_DIR where that is set. ``python -m mbrparse.grammar.kernel`` prints
-its path.
+or lies in the same way under NUMBA_CACHE_DIR where that is set. Relative paths in these variables are
+ignored, and a folder that others may write to, or replace, is not used. ``python -m mbrparse.grammar.kernel``
+prints its path.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import stat
 import sys
 import threading
 import time
@@ -49,7 +51,12 @@ def kernel(function: Function) -> Function:
     same trees. Dividing by zero gives infinity or NaN, as in numpy.
     """
     with _cache_folder(function) as kept:
-        return cast("Function", numba.njit(nogil=True, cache=kept, error_model="numpy")(function))
+        made: Any = numba.njit(nogil=True, cache=kept, error_model="numpy")(function)
+    if kept and not Path(made.stats.cache_path).is_relative_to(folder()):
+        # numba could not use the folder, and chose another one, which nobody has checked.
+        _warn_once(f"{folder()}: numba cannot use it")
+        made = numba.njit(nogil=True, error_model="numpy")(function)
+    return cast("Function", made)
 
 
 def intrinsic(definition: Callable[..., Any]) -> Callable[..., Any]:
@@ -93,16 +100,16 @@ def folder() -> Path:
 
 
 def _root() -> Path:
-    if given := os.environ.get("NUMBA_CACHE_DIR"):
-        return Path(given, _NAME).absolute()
+    # A relative path would be another folder, and perhaps another user's, wherever the program is called.
+    if os.path.isabs(given := os.environ.get("NUMBA_CACHE_DIR", "")):
+        return Path(given).resolve() / _NAME
     if sys.platform == "win32":
         local = os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local"
         return Path(local, _NAME, "Cache")
     if sys.platform == "darwin":
         return Path.home() / "Library" / "Caches" / _NAME
     given = os.environ.get("XDG_CACHE_HOME", "")
-    # A relative path is to be ignored, says the specification: it would be another in each folder.
-    return Path(given if os.path.isabs(given) else Path.home() / ".cache", _NAME)
+    return Path(given if os.path.isabs(given) else Path.home() / ".cache").resolve() / _NAME
 
 
 @cache
@@ -113,18 +120,19 @@ def _ready() -> bool:
         for path in (folder().parents[1], folder().parent, folder()):
             path.parent.mkdir(parents=True, exist_ok=True)
             path.mkdir(mode=0o700, exist_ok=True)
-            _check_owner(path)
+            _check_own(path)
+        for path in folder().parents[1].parents:
+            _check_parent(path)
         os.utime(folder())  # when its kernels were used last
         if new:
             _remove_old_folders()
     except (OSError, RuntimeError) as error:  # RuntimeError: there is no home folder
-        where = f"{error.filename}: {error.strerror}" if isinstance(error, OSError) else str(error)
-        event.register("numba:compile", _Once(lambda: _warn(where)))
+        _warn_once(f"{error.filename}: {error.strerror}" if isinstance(error, OSError) else str(error))
         return False
     return True
 
 
-def _check_owner(path: Path) -> None:
+def _check_own(path: Path) -> None:
     """Raise PermissionError where others may write: machine code is run unseen."""
     found, link = path.stat(), path.lstat()  # a link of another user's could be turned later
     if hasattr(os, "geteuid") and not found.st_uid == link.st_uid == os.geteuid():
@@ -133,10 +141,28 @@ def _check_owner(path: Path) -> None:
         raise PermissionError(None, "others may write to it", str(path))
 
 
+def _check_parent(path: Path) -> None:
+    """Raise PermissionError where others may put a folder of theirs in the place of ours, at any time."""
+    if os.name != "posix":
+        return
+    found = path.stat()
+    if found.st_uid not in (os.geteuid(), 0, os.stat("/").st_uid):  # in containers "/" need not be root's
+        raise PermissionError(None, "belongs to another user", str(path))
+    others = stat.S_IWOTH | (0 if found.st_gid in (os.getegid(), 0) else stat.S_IWGRP)
+    if found.st_mode & others and not found.st_mode & stat.S_ISVTX:
+        raise PermissionError(None, "others may write to it", str(path))
+
+
+@cache
+def _warn_once(reason: str) -> None:
+    """Print why kernels are not kept, when the first of them is compiled."""
+    event.register("numba:compile", _Once(lambda: _warn(reason)))
+
+
 def _warn(reason: str) -> None:
     print(
         f"mbrparse: kernels are compiled in memory, anew in each run, as they cannot be kept ({reason});"
-        " set NUMBA_CACHE_DIR to a folder for them",
+        " set NUMBA_CACHE_DIR to a folder that only you can write to",
         file=sys.stderr,
     )
 

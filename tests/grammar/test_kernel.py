@@ -1,6 +1,7 @@
 """Machine code of kernels is kept, and never stale: a little package with the real decorator."""
 
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -176,11 +177,48 @@ def test_folders_of_others_and_those_that_others_may_write_to_are_not_used(littl
     assert show(little, cache) == ("4", "")
 
 
-def test_a_relative_xdg_cache_home_is_ignored(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
+@pytest.mark.skipif(os.name != "posix", reason="owners and modes are POSIX's")
+def test_folders_that_others_may_replace_are_not_used(little: Path, cache: Path) -> None:
+    """Whoever may rename the folders above puts machine code of his own there after they were looked at."""
+    above = cache.parent / "above"
+    inner = above / "inner"
+    inner.mkdir(parents=True)
+    for folder in (inner, above):
+        folder.chmod(0o777)
+        out, err = show(little, inner)
+        assert out == "compiled 4"
+        assert f"({folder}: others may write to it)" in err
+        folder.chmod(0o1777)  # as /tmp has it: only the owner renames
+    assert show(little, inner) == ("compiled 4", "")
+    if os.geteuid() == 0:
+        os.chown(above, 65534, 65534)
+        out, err = show(little, inner)
+        assert (out, f"({above}: belongs to another user)" in err) == ("compiled 4", True)
+
+
+def test_no_other_folder_that_numba_may_choose_is_used(little: Path, cache: Path) -> None:
+    assert show(little, cache) == ("compiled 4", "")
+    [folder] = folders(cache)
+    for kept in folder.iterdir():
+        shutil.rmtree(kept)
+        kept.touch()
+    out, err = show(little, cache)
+    assert out == "compiled 4"
+    assert err.count(f"({folder}: numba cannot use it)") == 1
+    assert not list(little.rglob("*.nb?"))
+
+
+def test_relative_folders_are_ignored(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     command = [sys.executable, "-m", "mbrparse.grammar.kernel"]
-    for given, root in (("here", tmp_path / ".cache"), (str(tmp_path / "there"), tmp_path / "there")):
+    there, home = tmp_path / "there", tmp_path / ".cache"
+    for numbas, given, root in (
+        ("", "here", home),
+        ("here", "", home),
+        ("here", str(there), there),
+        (str(there), "here", there),
+    ):
+        monkeypatch.setenv("NUMBA_CACHE_DIR", numbas)
         monkeypatch.setenv("XDG_CACHE_HOME", given)
         out = subprocess.run(command, capture_output=True, text=True, check=True, timeout=LIMIT).stdout
         assert Path(out.strip()).parent == root / "mbrparse" / "kernels"
