@@ -11,6 +11,7 @@ from click.core import ParameterSource
 
 from mbrparse.cli.commands import option_group, options
 from mbrparse.cli.file_options import continuation_option, joiner_option, label_marks
+from mbrparse.cli.option_types import InputFile, Text
 from mbrparse.cli.options import (
     NearestChoice,
     check_outputs,
@@ -72,8 +73,7 @@ class BinarizeOptions:
         choices=["right", "left"], default="right", help="The direction in which continuations branch."
     )
     hmarkov: float = option(
-        type=_sibling_count,
-        metavar="N|inf",
+        type=Text("N|inf", _sibling_count),
         default="0",
         help="Horizontal Markovization: how many of the siblings to come a continuation names.",
     )
@@ -82,12 +82,11 @@ class BinarizeOptions:
         help="Vertical Markovization: how many levels a label names, its own included (1: no parents).",
     )
     head_rules: str | None = option(
-        metavar="collins|FILE",
+        type=InputFile("collins|FILE"),
         help="Binarize around the head child, by Collins's rules or those of a file (in disco-dop's format).",
     )
     annotate: frozenset[str] | None = option(
-        type=_annotations,
-        metavar="parent,head-tag",
+        type=Text("parent,head-tag", _annotations),
         help="Annotate labels of constituents with their parent (as --vmarkov 2), the tag of their head word "
         "(with --head-rules), or both.",
     )
@@ -125,7 +124,7 @@ class BinarizeOptions:
 @options(output_option())
 @option_group("how", BinarizeOptions)
 @options(
-    option("--sections", metavar="02-21", help="Sections of wsj:DIR."),
+    option("--sections", type=Text("02-21"), help="Sections of wsj:DIR."),
     encoding_option(),
     on_error_option("At a malformed tree, stop with an error, or skip and count it."),
 )

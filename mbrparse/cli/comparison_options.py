@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from mbrparse.cli.option_types import InputFile, Text
 from mbrparse.cli.options import Named, count_option, encoding_option, option
 from mbrparse.io.files import STANDARD
 
@@ -28,7 +29,7 @@ class ComparisonOptions:
         is_flag=True, help="With the profiles of unsupervised parsing: count all terminals as words."
     )
     evalb: str | None = option(
-        metavar="PRM",
+        type=InputFile("PRM"),
         help="Compare as EVALB does, with this parameter file: a file, or EVALB's own COLLINS.prm, "
         "new.prm or sample.prm.",
     )
@@ -52,16 +53,16 @@ class ComparisonOptions:
         "--all", "everything", is_flag=True, help="Add the bracketed tree rate, precisions and F scores."
     )
     criteria: str | None = option(
-        metavar="NAME,...",
+        type=Text("NAME,..."),
         help="Use these columns instead, such as labelled-f,leaf-ancestor,tagging-accuracy.",
     )
     criterion: str | None = option(
-        metavar="NAME",
+        type=Text("NAME"),
         help="The criterion of differences and breakdowns, such as labelled-tree (default: "
         "labelled-recall; with --evalb bracketing-f).",
     )
     baseline: str | None = option(
-        metavar="NAME", help="Compare the others with this one (default: the first of PARSES)."
+        type=Text("NAME"), help="Compare the others with this one (default: the first of PARSES)."
     )
     resamples: int | None = count_option(
         least=0,

@@ -1,12 +1,15 @@
 """Options from a file: ``mbrparse.toml``, or the table ``[tool.mbrparse]`` of ``pyproject.toml``.
 
 Only the folder that a command is called in is looked at, and a line says what was taken from where. A table
-is a command, a key a long option without its dashes; what the command line says wins.
+is a command, a key a long option without its dashes; what the command line says wins. Whoever made the folder
+made the file: unless the command line names it, it sets no outputs and no addresses, and reads files of the
+folder only.
 """
 
 from __future__ import annotations
 
 import difflib
+import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -14,11 +17,20 @@ from typing import Any
 
 import click
 
+from mbrparse.cli.option_types import InputFile, Text
 from mbrparse.io.errors import FileError
 from mbrparse.io.files import open_input, source_name
 
 OWN, SHARED = "mbrparse.toml", "pyproject.toml"
 _TOOL = "tool.mbrparse"
+# The types of options that name neither files nor addresses.
+_HARMLESS = (
+    click.types.BoolParamType,
+    click.types.IntParamType,
+    click.types.FloatParamType,
+    click.Choice,
+    Text,
+)
 
 
 def config_in(folder: Path) -> tuple[str, dict[str, Any]] | None:
@@ -50,11 +62,17 @@ def read_config(path: str | Path) -> dict[str, Any]:
 
 
 def defaults_of(
-    group: click.Group, context: click.Context, tables: Mapping[str, Any], name: str, source: str
+    group: click.Group,
+    context: click.Context,
+    tables: Mapping[str, Any],
+    name: str,
+    source: str,
+    named: bool = True,
 ) -> dict[str, Any]:
     """click's default_map for a command (or a group of commands) from a file's tables.
 
-    Raises FileError for tables that are no commands, and for what the command's own table says wrong.
+    ``named``: whether the command line names the file. Raises FileError for tables that are no commands, and
+    for what the command's own table says wrong, or may not say.
     """
     commands = group.list_commands(context)
     for table, value in tables.items():
@@ -71,13 +89,18 @@ def defaults_of(
     assert command is not None
     if isinstance(command, click.Group):
         inner = click.Context(command, parent=context, info_name=name)
-        found = {sub: defaults_of(command, inner, tables[name], sub, source) for sub in tables[name]}
+        found = {sub: defaults_of(command, inner, tables[name], sub, source, named) for sub in tables[name]}
         return {name: {sub: values[sub] for sub, values in found.items() if values}}
-    return {name: _options(command, context, tables[name], f"[{name}]", source)}
+    return {name: _options(command, context, tables[name], f"[{name}]", source, named)}
 
 
 def _options(
-    command: click.Command, context: click.Context, table: Mapping[str, Any], where: str, source: str
+    command: click.Command,
+    context: click.Context,
+    table: Mapping[str, Any],
+    where: str,
+    source: str,
+    named: bool,
 ) -> dict[str, Any]:
     known = {
         name.removeprefix("--"): option
@@ -94,6 +117,12 @@ def _options(
         several = value if option.multiple and isinstance(value, list) else [value]
         for one in several:
             _check(option, one, f"{where} {key}", source)
+            if not named and (wrong := _unsafe(option, str(one))):
+                raise FileError(
+                    f"{where} {key}: only a file that --config names may set {wrong}",
+                    source=source,
+                    remedy=f"give --{key} on the command line, or: mbrparse --config {source} ...",
+                )
         texts = [one if option.is_flag else str(one) for one in several]
         try:
             option.type_cast_value(context, texts if option.multiple else texts[0])
@@ -116,6 +145,17 @@ def _check(option: click.Option, value: Any, where: str, source: str) -> None:
     if not right:
         kind = f"a list of such ({wanted})" if option.multiple else wanted
         raise FileError(f"{where} is {value!r}, where {kind} is wanted", source=source)
+
+
+def _unsafe(option: click.Option, text: str) -> str:
+    """What an option's value is that a file may set only if it is named; empty for what any file may set."""
+    if isinstance(option.type, _HARMLESS):
+        return ""
+    if not isinstance(option.type, InputFile):
+        return "outputs and schedulers"
+    here = Path().resolve()
+    paths = [here / part for part in (text, *re.split("[=,:]", text))]
+    return "" if all(path.resolve().is_relative_to(here) for path in paths) else "paths outside of its folder"
 
 
 def _error(source: str, message: str, wrong: str, known: Iterable[str]) -> FileError:

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from mbrparse.cli.commands import options
+from mbrparse.cli.option_types import Text
 from mbrparse.cli.options import (
     Finite,
     compilation_noted,
@@ -30,8 +31,8 @@ WEIGHTINGS: Any = ("plain", "equal", "bonnema")
 @options(
     folder_option("Folder for results, tables and the plot."),
     count_option("--runs", help="Random splits.", default=10),
-    option("--train", default="700", metavar="N|F", help="Sentences trained on, or their share."),
-    option("--test", default="88", metavar="N|F", help="Sentences parsed, or their share."),
+    option("--train", default="700", type=Text("N|F"), help="Sentences trained on, or their share."),
+    option("--test", default="88", type=Text("N|F"), help="Sentences parsed, or their share."),
     count_option("--max-length", help="Leave out longer sentences.", default=30, least=2),
     option(
         "--weights",
@@ -121,9 +122,9 @@ WSJ_ONLY = ("train_sections", "test_sections")
         default=0.0,
         help="Taken off the gains for each node (not MPP's): unary chains no longer grow for their own sake.",
     ),
-    option("--train-sections", default="02-21", metavar="N-M", help="Sections of wsj:DIR."),
-    option("--test-sections", default="23", metavar="N", help="Sections of wsj:DIR."),
-    option("--test-fraction", default="0.1", metavar="F", help="The last part, to hold out of others."),
+    option("--train-sections", default="02-21", type=Text("N-M"), help="Sections of wsj:DIR."),
+    option("--test-sections", default="23", type=Text("N"), help="Sections of wsj:DIR."),
+    option("--test-fraction", default="0.1", type=Text("F"), help="The last part, to hold out of others."),
     count_option("--train-trees", help="Use only the first N.", metavar="N"),
     count_option("--test-trees", help="Only the first.", default=1000),
     count_option("--resamples", help="Resamples for significance.", default=10_000),

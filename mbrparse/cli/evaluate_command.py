@@ -10,6 +10,7 @@ import click
 from mbrparse.cli.commands import SectionedCommand, option_group, options
 from mbrparse.cli.comparison_options import ComparisonOptions
 from mbrparse.cli.evalb_output import evalb_parameters, print_as_evalb, write_counts
+from mbrparse.cli.option_types import InputFile
 from mbrparse.cli.options import (
     check_outputs,
     log,
@@ -36,7 +37,7 @@ class TableOptions:
         "constituent's depth or width; attachment of PPs and coordinations; labels confused.",
     )
     details: tuple[str, ...] = option(
-        metavar="FILE",
+        type=InputFile(),
         multiple=True,
         help="The file that parse --details wrote, once for all PARSES or once for each: adds how many fell "
         "back.",
@@ -62,7 +63,7 @@ class TableOptions:
 @options(
     option(
         "--runs",
-        metavar="NAME=FILE,FILE,...",
+        type=InputFile("NAME=FILE,FILE,..."),
         multiple=True,
         help="Parse files of several runs of one system (other seeds, say): their mean, spread and tests "
         "over sentences and runs. PARSES beside them are systems of one run.",

@@ -13,6 +13,7 @@ from typing import Any
 import click
 
 from mbrparse.cli.commands import LazyGroup, options
+from mbrparse.cli.option_types import InputFile, Text
 from mbrparse.cli.options import (
     Finite,
     check_outputs,
@@ -56,7 +57,7 @@ def experiment() -> None:
 @options(
     count_option("--samples", help="Trees to sample.", default=5000, least=2),
     option("--seed", type=int, default=1996, help="Seed of the sampling."),
-    option("--test-fraction", default="0.1", metavar="F", help="The last part, to hold out."),
+    option("--test-fraction", default="0.1", type=Text("F"), help="The last part, to hold out."),
     count_option("--max-length", help="Leave out longer sentences.", default=40, least=2),
     option("--format", choices=["text", "markdown", "csv"], default="text"),
     output_option(),
@@ -148,13 +149,13 @@ def pereira_schabes(
 @click.argument("input")
 @options(
     folder_option("Folder for figures, tables and plots."),
-    option("--grammar", metavar="GRAMMAR", help="Parse with this grammar instead of counting one."),
-    option("--statistics", metavar="FILE", help="Its statistics (default: by expectation)."),
-    option("--merit", "merits", metavar="NAME", multiple=True, help="Only these (repeatable)."),
+    option("--grammar", type=InputFile("GRAMMAR"), help="Parse with this grammar instead of counting one."),
+    option("--statistics", type=InputFile(), help="Its statistics (default: by expectation)."),
+    option("--merit", "merits", type=Text("NAME"), multiple=True, help="Only these (repeatable)."),
     count_option("--sentences", help="Parse at most so many.", default=300),
     count_option("--min-length", default=3),
     count_option("--max-length", help="Leave longer out of both parts.", default=30, least=2),
-    option("--test-fraction", default="0.1", metavar="F", help="The last part, to hold out."),
+    option("--test-fraction", default="0.1", type=Text("F"), help="The last part, to hold out."),
     option("--mass", type=Finite(0, 1, True, True), default=0.95),
     option("--beta-threshold", type=Finite(min=0, max=1), default=0.01),
     jobs_option(),
@@ -186,7 +187,7 @@ def figures_of_merit(input: str, output: str, merits: tuple[str, ...], jobs: Any
 @click.argument("input")
 @options(
     folder_option("Folder for parses, tables and the plot."),
-    option("--test-fraction", default="0.1", metavar="F", help="The last part, to hold out."),
+    option("--test-fraction", default="0.1", type=Text("F"), help="The last part, to hold out."),
     count_option("--max-length", help="Leave out longer sentences.", default=40, least=2),
     count_option("--resamples", help="Resamples for significance.", default=10_000),
     count_option("--seed", help="Seed of the resamples.", default=0, least=0),
@@ -214,9 +215,9 @@ def beyond_recall(input: str, output: str, **options: Any) -> None:
 @options(
     folder_option("Folder for all files."),
     count_option("--max-length", help="Drop trees with more terminals.", default=40),
-    option("--test-fraction", default="0.1", metavar="F", help="Parse the last floor(N*F) trees."),
+    option("--test-fraction", default="0.1", type=Text("F"), help="Parse the last floor(N*F) trees."),
     option("--seed", type=int, help="Draw the trees to parse at random instead."),
-    option("--sections", metavar="02-21", help="Sections of wsj:DIR."),
+    option("--sections", type=Text("02-21"), help="Sections of wsj:DIR."),
     jobs_option(),
     encoding_option(),
     on_error_option("At a malformed tree: end with an error, or leave it out and count it."),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from mbrparse.cli.option_types import InputFile, Text
 from mbrparse.cli.options import encoding_option, note, option, output_option, refuse_options
 from mbrparse.io.files import STANDARD
 
@@ -28,7 +29,7 @@ CHART_OPTIONS = (
 def continuation_option() -> Any:
     """``--continuation``, of labels of another program (``label_marks``)."""
     return option(
-        "--continuation", metavar="TEXT", help="The ending of another program's continuations, such as '|<'."
+        "--continuation", type=Text(), help="The ending of another program's continuations, such as '|<'."
     )
 
 
@@ -36,7 +37,7 @@ def joiner_option() -> Any:
     """``--joiner``, of labels of another program (``label_marks``)."""
     return option(
         "--joiner",
-        metavar="TEXT",
+        type=Text(),
         help="What joins unary chains in another program's labels, such as :: ('': nothing).",
     )
 
@@ -45,9 +46,12 @@ def joiner_option() -> Any:
 class InputOptions:
     """What is parsed with, and how the input is read."""
 
-    grammar: str | None = option("-g", "--grammar", metavar="GRAMMAR", help="A grammar of mbrparse train.")
+    grammar: str | None = option(
+        "-g", "--grammar", type=InputFile("GRAMMAR"), help="A grammar of mbrparse train."
+    )
     posteriors: str | None = option(
-        metavar="FILE.npz", help="Instead of a grammar: the posteriors of another model (docs/posteriors.md)."
+        type=InputFile("FILE.npz"),
+        help="Instead of a grammar: the posteriors of another model (docs/posteriors.md).",
     )
     continuation: str | None = continuation_option()
     joiner: str | None = joiner_option()

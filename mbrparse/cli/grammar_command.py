@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mbrparse.cli.commands import options
+from mbrparse.cli.option_types import InputFile, Text
 from mbrparse.cli.options import check_outputs, note, option, output_option
 from mbrparse.io.errors import visible
 
@@ -40,9 +41,9 @@ def info(file: str) -> None:
     output_option(),
     option("--from", "source", choices=FORMATS, default="mbrparse"),
     option("--to", "target", choices=FORMATS, default="mbrparse"),
-    option("--lexicon", metavar="PATH", help="The lexicon to read, in bitpar's format."),
+    option("--lexicon", type=InputFile("PATH"), help="The lexicon to read, in bitpar's format."),
     option("--lexicon-output", metavar="PATH", help="The lexicon to write, in bitpar's format."),
-    option("--root", default="ROOT", help="The symbol above the start symbols."),
+    option("--root", type=Text(), default="ROOT", help="The symbol above the start symbols."),
     option("--terminals", choices=["tags", "words"], help="The terminals of a grammar in NLTK's format."),
 )
 def convert(

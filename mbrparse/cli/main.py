@@ -64,7 +64,7 @@ CONFIG_FILES = ("mbrparse.toml", "pyproject.toml")
 @click.option(
     "--config",
     metavar="FILE",
-    help="Read options from this file (default: ./mbrparse.toml, see docs/formats.md).",
+    help="Read options from this file (default: ./mbrparse.toml, which sets no outputs; docs/formats.md).",
 )
 @click.option("--no-config", is_flag=True, help="Read options from no file.")
 @click.pass_context
@@ -92,7 +92,9 @@ def _configure(context: click.Context, config: str | None) -> None:
         return
     source, tables = found
     assert isinstance(context.command, click.Group)
-    context.default_map = defaults_of(context.command, context, tables, name, source)
+    context.default_map = defaults_of(
+        context.command, context, tables, name, source, named=config is not None
+    )
     if context.default_map.get(name):
         note(f"options of {name} from {source} (--no-config ignores them)")
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from mbrparse.cli.option_types import Text
 from mbrparse.cli.options import NearestChoice, option
 from mbrparse.decode.base.objectives import OBJECTIVES, FScore, Item, Objective, Space
 from mbrparse.io.errors import ObjectiveError, OptionsError
@@ -52,7 +53,7 @@ class ObjectiveOptions:
     weights: tuple[str, ...] = option(
         "--weight",
         "weights",
-        metavar="ITEM=W",
+        type=Text("ITEM=W"),
         multiple=True,
         help="The gains of general-recall: labelled=W, bracketed=W (repeatable).  [default: labelled=1]",
     )

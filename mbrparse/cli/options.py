@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 import click
 
+from mbrparse.cli.option_types import InputFile, Text
 from mbrparse.io.errors import MbrparseError, visible
 from mbrparse.io.files import STANDARD, check_output
 from mbrparse.io.path_kinds import input_identity, is_written_in_place, output_identity
@@ -108,7 +109,7 @@ def _scheduler_counts() -> bool:
 
 def encoding_option() -> Any:
     """``--encoding NAME`` of the inputs."""
-    return option("--encoding", default="utf-8", help="Encoding of the input.")
+    return option("--encoding", type=Text(), default="utf-8", help="Encoding of the input.")
 
 
 def on_error_option(help: str) -> Any:
@@ -143,8 +144,7 @@ def functions_option() -> Any:
     """``--functions``: how categories are cut from a corpus's labels."""
     return option(
         "--functions",
-        type=_functions,
-        metavar="strip|keep|after:CHARS|before:CHARS",
+        type=Text("strip|keep|after:CHARS|before:CHARS", _functions),
         default="strip",
         help="Cut labels to categories, or keep them whole. strip follows the corpus; in files it cuts at "
         "the first - or =, as after:-= does (before:+ cuts UTT+np to np).",
@@ -155,7 +155,7 @@ def label_map_option() -> Any:
     """``--label-map FILE``."""
     return option(
         "--label-map",
-        metavar="FILE",
+        type=InputFile(),
         help="New names for categories and tags: an old and a new one a line, with * and ? in the old.",
     )
 

@@ -10,6 +10,7 @@ import click
 
 from mbrparse.cli.commands import SectionedCommand, option_group, options
 from mbrparse.cli.comparison_options import ComparisonOptions
+from mbrparse.cli.option_types import InputFile, Text
 from mbrparse.cli.options import check_outputs, log, note, option, with_progress
 from mbrparse.io.files import STANDARD
 
@@ -29,18 +30,18 @@ class PageOptions:
     """What a page shows beside the comparison."""
 
     details: tuple[str, ...] = option(
-        metavar="FILE",
+        type=InputFile(),
         multiple=True,
         help="The file that parse --details wrote, once for all PARSES or once for each: adds expected "
         "scores and calibration.",
     )
     posteriors: str | None = option(
-        metavar="FILE.npz",
+        type=InputFile("FILE.npz"),
         help="The posteriors of the sentences' spans (docs/posteriors.md), drawn as a chart.",
     )
-    title: str | None = option(metavar="TEXT", help="The page's heading.")
+    title: str | None = option(type=Text(), help="The page's heading.")
     about: dict[str, str] = option(
-        metavar="NAME=TEXT",
+        type=Text("NAME=TEXT"),
         multiple=True,
         callback=lambda _context, _parameter, texts: _named(texts),
         help="What was run, shown on top: --about corpus=... --about split=... --about grammar=...",

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mbrparse.cli.commands import options
+from mbrparse.cli.option_types import InputFile
 from mbrparse.cli.options import (
     check_outputs,
     compilation_noted,
@@ -31,7 +32,7 @@ _TOGETHER = 200  # trees whose charts are made together
 @click.command()
 @click.argument("trees", default="-")
 @options(
-    option("-g", "--grammar", metavar="GRAMMAR", required=True, help="A grammar of mbrparse train."),
+    option("-g", "--grammar", type=InputFile("GRAMMAR"), required=True, help="A grammar of mbrparse train."),
     option(
         "--form",
         choices=["binarized", "original"],

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from mbrparse.cli.option_types import InputFile, Text
 from mbrparse.cli.options import (
     Finite,
     NearestChoice,
@@ -54,7 +55,7 @@ class CandidateOptions:
         help="Write the candidates: number of the sentence, log probability and tree, tab-separated.",
     )
     risk: str | None = option(
-        metavar="CRITERION",
+        type=Text("CRITERION"),
         help="The criterion that minimum-risk maximizes the expectation of, as evaluate names it "
         "(labelled_f), counted on trees as they are written.",
     )
@@ -112,14 +113,14 @@ class BestFirstOptions:
         help="Fill the whole chart, or only as much as --until asks for. The options below need best-first.",
     )
     merit: str = option(
-        metavar="NAME",
+        type=Text("NAME"),
         default="boundary-trigram",
         help="The figure of merit that orders the agenda (an unknown name is answered with all of them).",
     )
     edges: int | None = count_option(help="Make at most so many edges.", metavar="N")
     until: str = option(
         default="first-parse",
-        metavar="WHEN",
+        type=Text("WHEN"),
         help="first-parse, exhausted, or mass:0.95, a share of the sentence's probability, for which "
         "there is an exhaustive inside pass first.",
     )
@@ -129,7 +130,8 @@ class BestFirstOptions:
         help="Propagate the growth of an inside estimate when it exceeds this share.",
     )
     statistics: str | None = option(
-        metavar="FILE", help="The file that mbrparse train --statistics wrote; most figures of merit need it."
+        type=InputFile(),
+        help="The file that mbrparse train --statistics wrote; most figures of merit need it.",
     )
 
     def search(self) -> Any:

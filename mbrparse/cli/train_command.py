@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mbrparse.cli.commands import SectionedCommand, option_group, options
+from mbrparse.cli.option_types import InputFile
 from mbrparse.cli.options import (
     Finite,
     check_outputs,
@@ -96,7 +97,7 @@ class EstimationOptions:
     nonterminals: int = option(default=15, help="Nonterminals of the random first grammar.")
     seed: int = option(default=0, help="Seed of the random first grammar.")
     init: str | None = option(
-        metavar="GRAMMAR", help="Start from this grammar instead, one without unary rules."
+        type=InputFile("GRAMMAR"), help="Start from this grammar instead, one without unary rules."
     )
     iterations: int = count_option(help="At most so many.", default=75, least=0)
     tolerance: float | None = option(
@@ -108,7 +109,7 @@ class EstimationOptions:
     max_length: int | None = count_option(
         help="Leave longer sentences out (default: those whose charts would take more than 2 GB)."
     )
-    heldout: str | None = option(metavar="FILE", help="Report the cross-entropy of these trees' strings.")
+    heldout: str | None = option(type=InputFile(), help="Report the cross-entropy of these trees' strings.")
     curve: str | None = option(metavar="CSV", help="Write a row of figures for each iteration.")
     resume: bool = option(is_flag=True, help="Go on from OUTPUT.checkpoint; the result is identical.")
     jobs: Any = jobs_option("Threads.")

@@ -8,6 +8,7 @@ from contextlib import ExitStack
 import click
 
 from mbrparse.cli.commands import options
+from mbrparse.cli.option_types import Text
 from mbrparse.cli.options import (
     NearestChoice,
     check_outputs,
@@ -65,7 +66,7 @@ def _check(spec: str) -> None:
 @click.argument("input", default="-")
 @click.option(
     "--test-fraction",
-    metavar="F",
+    type=Text("F"),
     help="Test on the last floor(N*F) trees, or with --seed on as many random ones.",
 )
 @options(
@@ -148,7 +149,7 @@ PLACEHOLDER = "{seed}"
     show_default=True,
     help="Write so many files of random trees, with --seed and the seeds after it.",
 )
-@click.option("--label", default="X", show_default=True, help="The label of all constituents.")
+@click.option("--label", type=Text(), default="X", show_default=True, help="The label of all constituents.")
 @click.option(
     "--frequent-labels",
     is_flag=True,

@@ -17,6 +17,7 @@ from typing import IO, TYPE_CHECKING, Any, TypeVar
 import click
 
 from mbrparse.cli.objective_options import combinations_checked
+from mbrparse.cli.option_types import Text
 from mbrparse.cli.options import jobs_option, note, option
 from mbrparse.io.errors import FileError
 from mbrparse.io.files import STANDARD
@@ -146,7 +147,7 @@ class WorkOptions:
         is_flag=True, help="Go on with what is in the --work folder, if anything is, to the same output."
     )
     shard: str | None = option(
-        metavar="I/N",
+        type=Text("I/N"),
         help="Parse the I-th of N parts of the input into the --work folder; when all parts are there, "
         "mbrparse merge writes --output and the other files.",
     )

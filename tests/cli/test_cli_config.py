@@ -1,14 +1,22 @@
 """Options from a file, and completions for shells."""
 
 import os
+import re
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import click
 import pytest
 from children import finished
 from commandline import Command
 
 from mbrparse.cli.completion_command import SHELLS
+from mbrparse.cli.config_file import defaults_of
+from mbrparse.cli.main import cli
+from mbrparse.cli.option_types import Text
+from mbrparse.io.errors import FileError
 
 ROOT = Path(__file__).resolve().parents[2]
 TREES = "(S (NP a b) c)\n(S a (S_Cont b c))\n"
@@ -21,23 +29,25 @@ def trees(folder: Path) -> None:
 
 def test_options_of_the_folder(command: Command) -> None:
     Path("mbrparse.toml").write_text(
-        '[split]\ntest-last = 1\ntest-output = "-"\n[train]\nterminals = "tags"\n'
+        '[split]\ntest-last = 1\nencoding = "ascii"\n[train]\nterminals = "tags"\n'
     )
-    outcome = command("split trees.mrg")
+    split = "split trees.mrg --test-output -"
+    outcome = command(split)
     assert outcome.output == "(S a (S_Cont b c))\n"
     assert outcome.err.startswith(
         "mbrparse: options of split from mbrparse.toml (--no-config ignores them)\n"
     )
     # The command line wins, and options may be left out.
-    assert command("split trees.mrg --test-last 2").output == TREES
-    assert command("--no-config split trees.mrg").code == 2
+    assert command(f"{split} --test-last 2").output == TREES
+    assert command(f"--no-config {split}").code == 2
     assert "mbrparse.toml" not in command("debinarize trees.mrg").err
     assert "[default: 1]" not in command("split --help").out
     # Another folder's file is not read.
     Path("below").mkdir()
     os.chdir("below")
-    assert command("split ../trees.mrg").code == 2
-    assert command("--config ../mbrparse.toml split ../trees.mrg").code == 0
+    split = "split ../trees.mrg --test-output -"
+    assert command(split).code == 2
+    assert command(f"--config ../mbrparse.toml {split}").code == 0
 
 
 def test_options_of_a_project(command: Command) -> None:
@@ -58,12 +68,13 @@ def test_lists_flags_and_experiments(command: Command) -> None:
         "[experiment.palindromes]\nruns = 1\ntrain = 3\ntest = 2\nnonterminals = 2\niterations = 1\n"
         'output = "p"\n'
     )
-    assert command("train trees.mrg").code == 0
-    assert command("parse trees.mrg").code == 0
+    named = "--config mbrparse.toml"
+    assert command(f"{named} train trees.mrg").code == 0
+    assert command(f"{named} parse trees.mrg").code == 0
     assert Path("labelled-tree.mrg").read_text() == "(S a b c)\n" * 2
     assert Path("bracketed-recall.mrg").exists()
-    assert command("parse trees.mrg --objective labelled-recall -o -").output.count("\n") == 2
-    outcome = command("experiment palindromes")
+    assert command(f"{named} parse trees.mrg --objective labelled-recall -o -").output.count("\n") == 2
+    outcome = command(f"{named} experiment palindromes")
     assert (outcome.code, Path("p").is_dir()) == (0, True), outcome.err
 
 
@@ -97,6 +108,91 @@ def test_a_table_is_checked_when_its_command_runs(command: Command) -> None:
     assert error.startswith("mbrparse.toml: [parse] objective: 'labelled-tre' is not one of")
     assert error.endswith("Did you mean 'labelled-tree'?")
     assert command("--config no.toml parse x").error == "no.toml: no such file"
+
+
+@pytest.mark.parametrize("file", ["mbrparse.toml", "pyproject.toml"])
+def test_a_file_that_nobody_named_writes_nothing_and_connects_nowhere(command: Command, file: str) -> None:
+    assert command("train trees.mrg -o g.txt").code == 0
+    Path("kept").write_text("kept")
+    table = "parse" if file == "mbrparse.toml" else "tool.mbrparse.parse"
+    for key, value, refused in (
+        ("scheduler", "tcp://127.0.0.1:9", "outputs and schedulers"),
+        ("details", "kept", "outputs and schedulers"),
+        ("work", "kept", "outputs and schedulers"),
+        ("grammar", f"{Path.cwd()}/../g.txt", "paths outside of its folder"),
+    ):
+        Path(file).write_text(f'[{table}]\n{key} = "{value}"\n')
+        assert command("parse -g g.txt trees.mrg").error == (
+            f"{file}: [parse] {key}: only a file that --config names may set {refused}; "
+            f"give --{key} on the command line, or: mbrparse --config {file} ..."
+        )
+        assert command("--no-config parse -g g.txt trees.mrg").code == 0
+    assert Path("kept").read_text() == "kept"
+    Path(file).write_text(f'[{table}]\ndetails = "kept"\ngrammar = "g.txt"\n')
+    assert command(f"--config {file} parse trees.mrg").code == 0
+    assert Path("kept").read_text().startswith("{")
+    Path(file).write_text(f'[{table}]\ngrammar = "g.txt"\n')
+    assert command("parse trees.mrg").err.startswith(f"mbrparse: options of parse from {file} (")
+
+
+def every_option(
+    group: click.Group, names: tuple[str, ...] = ()
+) -> Iterator[tuple[tuple[str, ...], click.Option]]:
+    """The options of all commands, each with the names of its command."""
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        assert command is not None
+        if isinstance(command, click.Group):
+            yield from every_option(command, (*names, name))
+        else:
+            options = (one for one in command.params if isinstance(one, click.Option))
+            yield from ((((*names, name)), one) for one in options)
+
+
+def may_be_set(names: tuple[str, ...], key: str, value: str) -> bool:
+    """Whether a file that nobody named may set an option to this."""
+    tables: dict[str, Any] = {key: value}
+    for name in reversed(names):
+        tables = {name: tables}
+    try:
+        defaults_of(cli, click.Context(cli), tables, names[0], "file", named=False)
+    except FileError as error:
+        return "only a file that --config names may set" not in str(error)
+    return True
+
+
+WRITES = (
+    "(Also )?(Write|Draw|Keep|Add)|Where to|Folder for"
+    "|The page:|The scheduler of|The file of the|.* to write,"
+)
+
+
+def test_no_option_of_any_command_reaches_out_of_the_folder() -> None:
+    """Options that read take files of the folder; those that write, connect or have no known type, none."""
+    Path("link").symlink_to("/etc/hostname")
+    outside = ("/etc/hostname", "../x", "a=../x", "a=b,/etc/hostname", "nltk:../../x", "link", "here/../../x")
+    kinds: dict[str, list[str]] = {"text": [], "input": [], "output": []}
+    for names, option in every_option(cli):
+        key = max(option.opts, key=len).removeprefix("--")
+        if isinstance(option.type, (Text, click.types.StringParamType)):
+            inner = {
+                may_be_set(names, key, value) for value in ("kept", "here/kept", "-", "embedded:flights")
+            }
+            outer = {may_be_set(names, key, value) for value in outside}
+            assert len(inner) == len(outer) == 1, (names, key)
+            kind = "text" if outer == {True} else "input" if inner == {True} else "output"
+            kinds[kind].append(f"{names[-1]} {key}")
+            # The help says the same, whatever the type.
+            assert (kind == "output") == bool(re.match(WRITES, option.help or "", re.IGNORECASE)), (
+                names,
+                key,
+            )
+            named = option.make_metavar(click.Context(cli))
+            assert (kind == "text") != bool(re.search("FILE|PATH|DIR|FOLDER|CSV|PRM|GRAMMAR", named)), key
+    assert {"parse scheduler", "train statistics", "dop output", "evaluate scheduler"} <= {*kinds["output"]}
+    assert {"parse statistics", "evaluate runs", "evaluate details", "report details"} <= {*kinds["input"]}
+    assert {"parse encoding", "report title", "binarize functions"} <= {*kinds["text"]}
 
 
 def test_scripts_for_shells(command: Command) -> None:

@@ -292,8 +292,9 @@ def test_workers_of_another_version_are_refused(
 def test_jobs_of_the_command_line_and_a_scheduler_of_a_file(toy_folder: Path, command: Command) -> None:
     """The command line is nearer than a file of settings."""
     (toy_folder / "mbrparse.toml").write_text('[parse]\nscheduler = "nowhere"\n')
-    assert command(f"{PARSE} --jobs 1").code == 0
-    assert "nowhere: neither a scheduler's address" in command(PARSE).err
+    named = "--config mbrparse.toml"
+    assert command(f"{named} {PARSE} --jobs 1").code == 0
+    assert "nowhere: neither a scheduler's address" in command(f"{named} {PARSE}").err
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT")

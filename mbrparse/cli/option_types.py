@@ -1,0 +1,40 @@
+"""What the text of an option is: just text, or the name of a file to read.
+
+Text of any other type may name what is written, or connected to. A configuration file that nobody named sets
+no such option (``config_file``): one whose type was forgotten is refused, not obeyed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+
+class _Named(click.types.StringParamType):
+    """Text that the help calls ``metavar``."""
+
+    def __init__(self, metavar: str) -> None:
+        self._metavar = metavar
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:
+        return self._metavar
+
+
+class Text(_Named):
+    """Text that names no file and no address; ``read`` makes the option's value of it."""
+
+    def __init__(self, metavar: str = "TEXT", read: Callable[[str], Any] = str) -> None:
+        super().__init__(metavar)
+        self._read = read
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        return self._read(super().convert(value, param, ctx))
+
+
+class InputFile(_Named):
+    """A file to read, or several: ``NAME=FILE,FILE``; also ``-``, and names such as ``embedded:flights``."""
+
+    def __init__(self, metavar: str = "FILE") -> None:
+        super().__init__(metavar)
