@@ -29,7 +29,9 @@ from mbrparse.grammar.training.iterations import Training, train
 from mbrparse.grammar.training.tag_statistics import count_statistics, read_statistics, write_statistics
 from mbrparse.grammar.words.tagger import Tagger, tagger_path
 from mbrparse.io.errors import MbrparseError
+from mbrparse.io.program import program
 from mbrparse.io.state_files import DIGEST
+from mbrparse.run.manifest import PROGRAM
 from mbrparse.run.results import run_all, write_result
 from mbrparse.treebank.brackets import read_tree
 from mbrparse.treebank.corpora import SourceTree
@@ -218,7 +220,7 @@ def test_damaged_results(
 ) -> None:
     folder = tmp_path_factory.mktemp("runs")
     path = folder / "run-01.json"
-    depends = {"seed": 0, "merits": ["stack"]}
+    depends = {PROGRAM: program(), "seed": 0, "merits": ["stack"]}
     write_result(path, depends, result)
     assert list(run_all(trial, folder, 1, depends, 1)) == [(1, result)]
     path.write_bytes(data.draw(damaged(path.read_text())))
@@ -231,16 +233,17 @@ def test_damaged_results(
 
 
 @pytest.mark.parametrize(("trial", "result"), RESULTS)
-def test_results_of_earlier_versions_are_of_their_shape(tmp_path: Path, trial: Any, result: Any) -> None:
+def test_results_are_of_their_shape(tmp_path: Path, trial: Any, result: Any) -> None:
     """Without a digest: no part may be missing, or of another type."""
     path = tmp_path / "run-01.json"
-    path.write_text(json.dumps({"settings": {}, "result": result}))
+    settings = {PROGRAM: program()}
+    path.write_text(json.dumps({"settings": settings, "result": result}))
     assert list(run_all(trial, tmp_path, 1, {}, 1)) == [(1, result)]
     for way, junk in product(places(result), ("x", {}, None, "gone")):
         if junk == "gone" and not (way and isinstance(way[-1], str)):
             continue  # a list may be shorter
         bad = changed(result, way, junk, "gone" if junk == "gone" else "part")
-        path.write_text(json.dumps({"settings": {}, "result": bad}))
+        path.write_text(json.dumps({"settings": settings, "result": bad}))
         with pytest.raises(MbrparseError, match="not a result of this experiment"):
             list(run_all(trial, tmp_path, 1, {}, 1))
 

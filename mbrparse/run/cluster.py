@@ -139,7 +139,7 @@ class Cluster(Pool):
         elif isinstance(error, VersionMismatch):
             raise WorkersError(
                 f"a worker of {self._scheduler} has {error}",
-                remedy="install the same versions on this machine and on all workers",
+                remedy="install the same on this machine and on all workers, and restart the workers",
             )
         else:
             future.set_exception(WorkerDied(str(error)) if isinstance(error, OutOfMemory) else error)

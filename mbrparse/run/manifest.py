@@ -34,6 +34,8 @@ from mbrparse.io.state_files import (
 #: What a result depends on, by the name that messages use; values are as JSON has them.
 Settings = dict[str, Any]
 _SHOWN = 3
+#: The setting that holds ``program()``.
+PROGRAM = "mbrparse"
 
 
 def differences(kept: Settings, now: Settings, word: str = "now") -> str:
@@ -47,9 +49,15 @@ def differences(kept: Settings, now: Settings, word: str = "now") -> str:
     return "; ".join((*shown[:_SHOWN], *(["..."] if len(names) > _SHOWN else [])))
 
 
-def check_settings(source: object, kept: Settings, now: Settings, remedy: str) -> None:
-    """Raise InputMismatchError where what is kept in ``source`` was made with other settings."""
+def check_settings(source: object, kept: Settings, now: Settings, same: str, another: str) -> None:
+    """Raise InputMismatchError where what is kept in ``source`` was made with other settings.
+
+    The remedy is to give the ``same`` options, the program that began, or ``another`` place.
+    """
     if differing := differences(kept, now):
+        if kept.get(PROGRAM) != now.get(PROGRAM):
+            same = "go on with the mbrparse that began it"
+        remedy = f"{same}, or {another}"
         raise InputMismatchError(f"made with other settings ({differing})", source=str(source), remedy=remedy)
 
 

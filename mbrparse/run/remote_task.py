@@ -12,7 +12,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any, NamedTuple
 
-from mbrparse.io.version import __version__
+from mbrparse.io.program import program
 
 #: How many functions a thread keeps: training has two, one for each of its texts.
 KEPT = 4
@@ -62,7 +62,7 @@ def versions() -> dict[str, str]:
     """The versions that the bytes of a result may depend on."""
     from importlib.metadata import PackageNotFoundError, version
 
-    found = {"mbrparse": __version__, "Python": ".".join(platform.python_version_tuple()[:2])}
+    found = {"mbrparse": program(), "Python": ".".join(platform.python_version_tuple()[:2])}
     for package in ("numpy", "numba"):
         try:
             found[package] = version(package)

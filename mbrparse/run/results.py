@@ -19,9 +19,10 @@ from typing import Any, Protocol
 from mbrparse.io.errors import FileError
 from mbrparse.io.files import open_output
 from mbrparse.io.log import Log, no_log
+from mbrparse.io.program import program
 from mbrparse.io.state_files import Schema, anything, mapping, read_state, record, write_state
 from mbrparse.run.jobs import Jobs, open_pool
-from mbrparse.run.manifest import Settings, check_settings
+from mbrparse.run.manifest import PROGRAM, Settings, check_settings
 from mbrparse.run.pool import TaskFunction, WorkerDied, WorkersError
 
 #: A result, as JSON has it.
@@ -71,11 +72,11 @@ def clear_left_overs(folder: Path, names: Container[str]) -> None:
 
 
 def claim_folder(folder: Path, settings: Settings, parts: Iterable[str]) -> None:
-    """Write the settings into a new folder; raise InputMismatchError if one has others.
+    """Write the settings, with the program's, into a new folder; raise InputMismatchError if one has others.
 
     ``parts`` are the names of the files that the settings are about: without settings, none may be there.
     """
-    path = folder / "settings.json"
+    path, settings = folder / "settings.json", {PROGRAM: program(), **settings}
     if path.exists():
         _check(path, read_json(path, mapping(anything)), settings)
         return
@@ -136,6 +137,7 @@ def run_all(
     schema, WorkersError for runs that workers died of.
     """
     make_folder(folder)
+    settings = {PROGRAM: program(), **settings}
     files = {run: folder / f"run-{run:02}.json" for run in range(1, runs + 1)}
     clear_left_overs(folder, {path.name for path in files.values()})
     kept = {run: read_result(path, settings, trial.schema) for run, path in files.items()}
@@ -147,7 +149,7 @@ def run_all(
 
 
 def _check(path: Path, kept: Settings, now: Settings) -> None:
-    check_settings(path, kept, now, f"give the same input and options, or {_ANOTHER}")
+    check_settings(path, kept, now, "give the same input and options", _ANOTHER)
 
 
 def _finished(

@@ -24,7 +24,7 @@ from mbrparse.run.in_order import Chunk
 from mbrparse.run.manifest import Manifest, check_settings
 
 BLOCKS = "blocks"
-_ANOTHER = "or another --work FOLDER"
+_ANOTHER = "another --work FOLDER"
 Line = TypeVar("Line")
 
 
@@ -136,7 +136,7 @@ class WorkFolder(Generic[Line]):
         return InputMismatchError(
             f"the input is not the one that this work was begun with: it differs {where}",
             source=str(self.folder),
-            remedy=f"give the same input, {_ANOTHER}",
+            remedy=f"give the same input, or {_ANOTHER}",
         )
 
 
@@ -149,16 +149,16 @@ def _claim(folder: Path, manifest: Manifest, resume: bool) -> None:
         raise FileError(
             "there is work in this folder already",
             source=str(folder),
-            remedy=f"--resume goes on with it; {_ANOTHER}",
+            remedy=f"--resume goes on with it, or give {_ANOTHER}",
         )
     kept = Manifest.read(folder)
     if kept.shard != manifest.shard:
         raise InputMismatchError(
             f"this folder is shard {kept.shard}'s, not {manifest.shard}'s",
             source=str(folder),
-            remedy=f"give the same --shard, {_ANOTHER}",
+            remedy=f"give the same --shard, or {_ANOTHER}",
         )
-    check_settings(folder, kept.settings, manifest.settings, f"give the same grammar and options, {_ANOTHER}")
+    check_settings(folder, kept.settings, manifest.settings, "give the same grammar and options", _ANOTHER)
 
 
 @contextmanager
@@ -176,7 +176,7 @@ def _locked(folder: Path) -> Iterator[None]:
             raise FileError(
                 "another process is at work in this folder",
                 source=str(folder),
-                remedy=f"wait for it, {_ANOTHER}",
+                remedy=f"wait for it, or {_ANOTHER}",
             ) from None
         except OSError:
             pass  # a file system without locks

@@ -286,7 +286,7 @@ def test_workers_of_another_version_are_refused(
     monkeypatch.setattr(cluster_client, "VERSIONS_NEEDED", newer)
     error = command(f"{PARSE} --scheduler {address}").error
     assert f"a worker of {address} has mbrparse" in error
-    assert ", not 0.0.1; install the same versions" in error
+    assert ", not 0.0.1; install the same on this machine and on all workers, and restart" in error
 
 
 def test_jobs_of_the_command_line_and_a_scheduler_of_a_file(toy_folder: Path, command: Command) -> None:

@@ -21,8 +21,8 @@ from mbrparse.decode.parser.parse_input import Job
 from mbrparse.decode.posteriors.posteriors_file import GivenPosteriors
 from mbrparse.decode.posteriors.posteriors_writer import PosteriorsWriter
 from mbrparse.grammar.charts.base.span_summary import SpanEntries, SpanSummary
-from mbrparse.io.version import __version__
-from mbrparse.run.manifest import Manifest, Settings, content_digest
+from mbrparse.io.program import program
+from mbrparse.run.manifest import PROGRAM, Manifest, Settings, content_digest
 from mbrparse.run.work_folder import Codec
 
 #: Sentences of a block: enough for the kernels of batches, few enough that shards are alike.
@@ -43,7 +43,7 @@ def settings_of(job: Job, candidates: bool) -> Settings:
     else:
         origin = {"grammar": content_digest(source.content)}
     settings: dict[str, Any] = {
-        "mbrparse": __version__,
+        PROGRAM: program(),
         "sentences a block": BLOCK,
         **origin,
         **_plain(options),

@@ -155,7 +155,7 @@ class Reproduction:
         settings, path = self.corpus.settings(), self._file("settings.json")
         # A run that left nothing, of a misspelt corpus perhaps, has claimed nothing.
         empty = path.exists() and not any(file.exists() for file in files)
-        if empty and read_json(path, mapping(anything)).keys() == settings.keys():
+        if empty and read_json(path, mapping(anything)).keys() >= settings.keys():
             path.unlink()
         claim_folder(self.folder, settings, [file.name for file in files])
 

@@ -27,8 +27,9 @@ from mbrparse.io.errors import GrammarError, InputMismatchError
 from mbrparse.io.files import atomic_outputs
 from mbrparse.io.log import Log, Progress, no_log, no_progress
 from mbrparse.io.path_kinds import is_file
+from mbrparse.io.program import program
 from mbrparse.run.jobs import Jobs
-from mbrparse.run.manifest import Settings
+from mbrparse.run.manifest import PROGRAM, Settings
 from mbrparse.treebank.corpora import read_inputs
 
 
@@ -100,6 +101,7 @@ def train_files(
         heldout,
         checkpoint_path(output),
         {
+            PROGRAM: program(),
             **begun,
             "terminals": kind,
             "brackets": how.brackets,

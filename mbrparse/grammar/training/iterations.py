@@ -91,7 +91,7 @@ def read_checkpoint(path: Path, settings: Settings, grammar: PCFG) -> tuple[list
 
     def same_settings(found: Any) -> None:
         mapping(scalar)(found)
-        check_settings(path, found, settings, f"give the same options and texts, or {remedy}")
+        check_settings(path, found, settings, "give the same options and texts", remedy)
 
     content = read_state(path, _shape(same_settings, grammar), "a checkpoint of this program", remedy)
     counts = None if content["counts"] is None else _values(content["counts"])
