@@ -104,17 +104,18 @@ class ObjectiveOptions:
         return tuple(self._row(name, f_score if name in fs else None) for name in names)
 
     def _row(self, name: str, f_score: FScore | None) -> Objective:
-        row = OBJECTIVES[name]
+        row, option = OBJECTIVES[name], "--weight"
         try:
             if name == GENERAL and self.weights:
                 row = replace(row, gains=_gains(self.weights))
+            option = "--space"
             if self.space is not None:
                 row = row.within(Space[self.space.upper()])
             if f_score is not None:
                 row = row.with_f(f_score)
+            option = "--node-cost"
             return row if self.node_cost is None else row.with_node_cost(self.node_cost)
         except ObjectiveError as error:
-            option = "--space" if self.space is not None else "--weight" if self.weights else "--node-cost"
             raise click.UsageError(f"{option}: {error}.") from None
 
 

@@ -117,6 +117,18 @@ PARSING = [
     # N-ary objectives.
     ("parse -g g t --objective labelled-f --node-cost 1", "labelled-f does not add up posteriors"),
     ("parse -g g t --objective labelled-f --pooled --node-cost 1", "labelled-f does not add up posteriors"),
+    (
+        "parse -g g t --objective max-rule-sum --space grammar --node-cost 1",
+        "--node-cost: max-rule-sum does not add up posteriors",
+    ),
+    (
+        "parse -g g t --objective general-recall --weight labelled=1 --space nary --node-cost inf",
+        "--node-cost: general-recall: a weight that is no number",
+    ),
+    (
+        "parse -g g t --objective general-recall --weight labelled=-1 --space grammar",
+        "--weight: general-recall: a negative weight",
+    ),
     ("parse -g g t --objective labelled-recall --weight labelled=1", "goes with --objective general-recall"),
     ("parse -g g t --objective general-recall --weight labels=1", "none of labelled=W, bracketed=W"),
     ("parse -g g t --objective general-recall --weight labelled=x", "none of labelled=W, bracketed=W"),

@@ -8,7 +8,7 @@ from typing import Any
 import naive
 import numpy as np
 import pytest
-from conversion import to_pcfg
+from conversion import rules_of, to_pcfg
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from naive_objectives import projection_of
@@ -22,7 +22,7 @@ from mbrparse.decode.candidates.candidate_trees import Candidate, CandidateTrees
 from mbrparse.decode.parser.parser import Parser
 from mbrparse.evaluate.risk import TreeRates
 from mbrparse.grammar.charts.forest_charts import ForestCharts
-from mbrparse.grammar.pcfg import FloatArray
+from mbrparse.grammar.pcfg import PCFG, FloatArray
 from mbrparse.io.errors import OptionsError
 from mbrparse.treebank.tree import Tree, constituents
 
@@ -47,6 +47,8 @@ def masses(
         shown = [
             node for place, node in enumerate(nodes) if not (nary and place and node[2].endswith("_Cont"))
         ]
+        if nary and shown:
+            shown[0] = (*shown[0][:2], shown[0][2].removesuffix("_Cont"))
         found[tuple(shown)] += float(p)
     return found
 
@@ -86,6 +88,18 @@ def test_unary_rules(case: tuple[naive.Grammar, list[str]], nary: bool) -> None:
     listed = best.of_sentence(grammar.encode(case[1]))
     assert {tuple(one.spans) for one in listed} == expected.keys()
     check(listed, expected)
+
+
+def test_a_root_that_may_be_a_continuation_is_one_candidate() -> None:
+    """S over S and S_Cont over S_Cont are written as one tree, which has both probabilities."""
+    rules = {"S -> x S_Cont": 0.5, "S -> x x": 0.5}
+    rules |= {"S_Cont -> x S_Cont": 0.5, "S_Cont -> x S": 0.3, "S_Cont -> x x": 0.2}
+    parser = Parser(PCFG.from_rules(rules_of(rules, "S S_Cont")), k_best=9, debinarized=True)
+    [parse] = parser.parse(["x x x"])
+    assert [(str(one.tree), round(math.exp(one.log_prob), 9)) for one in parse.candidates] == [
+        ("(S x x x)", 0.1),
+        ("(S x (S x x))", 0.075),
+    ]
 
 
 def shared(trees: Sequence[Tree]) -> FloatArray:

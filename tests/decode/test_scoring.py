@@ -8,7 +8,7 @@ from typing import Any
 import naive
 import naive_objectives
 import pytest
-from conversion import to_pcfg
+from conversion import rules_of, to_pcfg
 from hypothesis import given
 from hypothesis import strategies as st
 from naive_crossing import consistent, n_ary_trees
@@ -17,8 +17,10 @@ from strategies import grammars, sentences
 from unary_strategies import unary_cases
 
 from mbrparse.decode.parser.given_trees import GivenTree, find_form
+from mbrparse.decode.parser.parser import Parser
 from mbrparse.decode.parser.scoring import score
 from mbrparse.grammar.files.grammars import train
+from mbrparse.grammar.pcfg import PCFG
 from mbrparse.io.errors import InputMismatchError, LabelError
 from mbrparse.treebank.brackets import read_tree
 from mbrparse.treebank.tree import Tree
@@ -54,12 +56,13 @@ def as_tree(looks: Shape) -> Tree:
 def looks_of(
     grammar: naive.Grammar, words: Sequence[str], labels: Mapping[str, str], nary: bool
 ) -> dict[Shape, list[tuple[naive.Node, naive.P]]]:
-    """All derivations, by how they look; none whose root is a continuation."""
+    """All derivations, by how they look; a root that is a continuation is written as its base."""
     found = defaultdict(list)
     for tree, p in naive.derivations(grammar, words):
         looks = shape(tree, words, labels, nary)
-        if len(looks) == 1 or not looks[0].endswith("_Cont"):
-            found[looks].append((tree, p))
+        if nary and len(looks) > 1:
+            looks = (looks[0].removesuffix("_Cont"), *looks[1:])
+        found[looks].append((tree, p))
     return found
 
 
@@ -80,6 +83,8 @@ def test_probabilities_and_matches(data: st.DataObject, grammar: naive.Grammar, 
         assert row["tree_log_probability"] == pytest.approx(math.log(p))
         assert row["posterior"] == pytest.approx(p / total)
         spans = seen(same[0][0], nary)
+        if nary and len(words) > 1:  # the root, whatever it is
+            spans |= {(0, len(words), PROJECTION[same[0][0].symbol].removesuffix("_Cont"))}
         true = [(seen(tree, nary), p / total) for tree, p in listed]
         size = sum(len(other) * p for other, p in true)
         assert row["constituents"] == pytest.approx(size if nary else len(words) - 1)
@@ -167,6 +172,16 @@ def test_continuations_over_one_child_cannot_be_summed() -> None:
     grammar = train([read_tree("(S a (S_Cont (NP b c)))")])
     [reason] = score(grammar, read_tree("(S a (NP b c))"), form="original")["tree_reason"]
     assert reason == "the grammar has unary rules of continuations"
+
+
+@pytest.mark.parametrize("tag", ["S_Cont", "S%5FCont", "N^S"])
+def test_preterminals_of_any_name_have_items(tag: str) -> None:
+    """As trees show them: a continuation, a treebank's label that looks like one, and one with its parent."""
+    grammar = PCFG.from_rules(rules_of({f"S -> A {tag}": 1.0, "A -> x": 1.0, f"{tag} -> y": 1.0}))
+    [parse] = Parser(grammar, "productions").parse(["x y"])
+    assert parse.tree is not None
+    row = score(grammar, parse.tree).iloc[0]
+    assert [row[name] for name in ITEMS] == [2.0, 1.0, 3.0]
 
 
 def test_trees_tell_their_form() -> None:

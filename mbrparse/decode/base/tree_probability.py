@@ -9,7 +9,7 @@ from typing import Any, Protocol, cast
 from mbrparse.decode.base.trees import LabelledSpans
 from mbrparse.grammar.grammar_kinds import Grammar
 from mbrparse.grammar.pcfg import PCFG, IntArray
-from mbrparse.treebank.labels import is_continuation_label
+from mbrparse.treebank.labels import continuation_of, is_continuation_label
 
 #: By symbol, the logarithm of its inside probability: whatever the sizes, none is lost.
 Weights = dict[int, float]
@@ -37,7 +37,7 @@ class TreeProbability:
 
     The sum over all derivations that have the tree's bracketing and, projected, its labels. A tree's
     unary nodes are those that it shows: no others stand between them. An n-ary tree's derivations are all
-    that it is left of when their continuations are spliced out.
+    that it is left of when their continuations are spliced out; a root that is one is written as its base.
     """
 
     def __init__(self, grammar: PCFG) -> None:
@@ -88,15 +88,17 @@ class TreeProbability:
         tops = [self._lexicon.get(terminal, {}) for terminal in terminal_ids.tolist()]
         ends = list(range(1, len(tops) + 1))
         for start, end, label in reversed(spans):
-            label_id = self._label_ids.get(label, -1)
+            label_ids = {self._label_ids.get(label, -1)}
+            if nary and end - start == len(tops):
+                label_ids.add(self._label_ids.get(continuation_of(label), -1))
             children, position = [tops[start]], ends[start]
             while position < end:
                 children.append(tops[position])
                 position = ends[position]
             if len(children) == 1:
-                weights = self._above(tops[start], label_id)
+                weights = self._above(tops[start], label_ids)
             elif len(children) == 2 or nary:
-                weights = self._over(children, label_id)
+                weights = self._over(children, label_ids)
             else:
                 return -math.inf
             if not weights:
@@ -107,8 +109,8 @@ class TreeProbability:
             total = _log_add(total, self._root[symbol] + weight)
         return total if ends[0] == len(tops) else -math.inf
 
-    def _over(self, children: list[Weights], label_id: int) -> Weights:
-        """Of symbols with this label over two children or more, with continuations between them."""
+    def _over(self, children: list[Weights], label_ids: set[int]) -> Weights:
+        """Of symbols with these labels over two children or more, with continuations between them."""
         count = len(children)
         part = {(place, place + 1): child for place, child in enumerate(children)}
         for width in range(2, count + 1):
@@ -117,25 +119,25 @@ class TreeProbability:
                 weights: Weights = {}
                 for split in range(start + 1, end):
                     pair = part[start, split], part[split, end]
-                    self._combine(*pair, weights, label_id if width == count else None)
+                    self._combine(*pair, weights, label_ids if width == count else None)
                 part[start, end] = weights
         return part[0, count]
 
-    def _above(self, below: Weights, label_id: int) -> Weights:
+    def _above(self, below: Weights, label_ids: set[int]) -> Weights:
         weights: Weights = {}
         for child_id, child_weight in below.items():
             for parent, prob in self._unary_rules.get(child_id, ()):
-                if self._label_of[parent] == label_id:
+                if self._label_of[parent] in label_ids:
                     weights[parent] = _log_add(weights.get(parent, -math.inf), prob + child_weight)
         return weights
 
-    def _combine(self, left: Weights, right: Weights, weights: Weights, label_id: int | None) -> None:
-        """Add to the weights of parents with this label (None: of continuations)."""
+    def _combine(self, left: Weights, right: Weights, weights: Weights, label_ids: set[int] | None) -> None:
+        """Add to the weights of parents with these labels (None: of continuations)."""
         for left_id, left_weight in left.items():
             for right_id, right_weight in right.items():
                 for parent, prob in self._rules.get((left_id, right_id), ()):
                     label = self._label_of[parent]
-                    if self._continues[label] if label_id is None else label == label_id:
+                    if self._continues[label] if label_ids is None else label in label_ids:
                         weight = prob + left_weight + right_weight
                         weights[parent] = _log_add(weights.get(parent, -math.inf), weight)
 

@@ -17,14 +17,15 @@ from mbrparse.decode.candidates.samples import Sampler, Samples
 from mbrparse.grammar.charts.base.clock import NO_LIMIT, Clock
 from mbrparse.grammar.charts.forest_charts import ForestCharts
 from mbrparse.grammar.pcfg import PCFG, IntArray
-from mbrparse.treebank.labels import is_continuation_label
+from mbrparse.treebank.labels import is_continuation_label, parse_label
 from mbrparse.treebank.tree import Tree
 
 
 class Candidate(NamedTuple):
     """A tree, and the natural logarithm of its probability (not given the sentence).
 
-    ``spans`` are (start, end, projected label) in preorder, none of a continuation in n-ary trees;
+    ``spans`` are (start, end, projected label) in preorder, none of a continuation in n-ary trees (a root
+    that is one has its base label there);
     ``preterminals`` are those of its first derivation.
     """
 
@@ -85,17 +86,19 @@ class CandidateTrees:
         else:
             derivations = self._samples(terminal_ids, options.samples or 0, options.seed)
         exact = self._probability.serves_nary or not options.debinarized
-        found: dict[tuple[tuple[int, int, int], ...], Candidate] = {}
+        found: dict[tuple[tuple[int, int, str], ...], Candidate] = {}
         for nodes, first in derivations.trees(self._label_ids):
             self._clock.check()
-            binary = [(start, end, label) for start, end, label in nodes.tolist()]
+            binary = nodes.tolist()
             # The root is shown, whatever it is.
             shown = binary[:1] + [node for node in binary[1:] if not self._hidden[node[2]]]
-            key = tuple(shown)
+            spans = self._named(shown)
+            if spans and self._hidden[shown[0][2]]:
+                spans[0] = (*spans[0][:2], parse_label(spans[0][2]).base)
+            key = tuple(spans)
             known = found.get(key)
             if known is not None and exact:
                 continue
-            spans = self._named(shown)
             log_prob = self._probability.log_prob(
                 spans if exact else self._named(binary), terminal_ids, exact and options.debinarized
             )
@@ -106,7 +109,7 @@ class CandidateTrees:
         # What differs by rounding is equal.
         return sorted(found.values(), key=lambda candidate: -round(candidate.log_prob, 9))
 
-    def _named(self, nodes: Sequence[tuple[int, int, int]]) -> LabelledSpans:
+    def _named(self, nodes: list[list[int]]) -> list[tuple[int, int, str]]:
         return [(start, end, self._labels[label]) for start, end, label in nodes]
 
     def _preterminals(self, derivations: Samples, derivation: int) -> list[str]:

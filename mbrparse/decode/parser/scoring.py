@@ -21,7 +21,7 @@ from mbrparse.grammar.charts.base.chart import TOO_LARGE
 from mbrparse.grammar.charts.base.span_summary import cell_of
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.io.errors import ChartOverflowError, NumberRangeError
-from mbrparse.treebank.labels import escape
+from mbrparse.treebank.labels import unescape
 from mbrparse.treebank.tree import Tree
 
 if TYPE_CHECKING:
@@ -73,6 +73,8 @@ class Scorer:
         self._grammar = grammar
         self._form = form
         self._probability = TreeProbability(grammar)
+        # As trees show them; what is written alike is a treebank's label first, which binarizing escapes.
+        self._tags = {unescape(label): label for label in sorted(grammar.labels, reverse=True)}
         self._items: TreeItems | None = None
         if options.needs_forest:
             from mbrparse.decode.derivations.items import TreeItems
@@ -162,7 +164,10 @@ class Scorer:
         if self._items is not None:
             # The labels over the terminals, where the grammar's terminals are words under them.
             words = self._grammar.terminal_kind == "words"
-            tags = [escape(one.label) if words and one.word is not None else None for one in tree.leaves()]
+            tags = [
+                self._tags.get(one.label, one.label) if words and one.word is not None else None
+                for one in tree.leaves()
+            ]
             found = self._items.expected(cast("Chart", evidence.chart), spans, tags) or {}
             row |= {f"expected_{name}": mass for name, mass in found.items()}
         row["nodes"] = [[*span, posteriors.labelled(*span)] for span in spans]
