@@ -184,6 +184,12 @@ def test_preterminals_of_any_name_have_items(tag: str) -> None:
     assert [row[name] for name in ITEMS] == [2.0, 1.0, 3.0]
 
 
+def test_a_preterminal_that_the_grammar_does_not_know_has_no_items() -> None:
+    grammar = PCFG.from_rules(rules_of({"S -> S S": 1.0, "S -> y": 1.0}))
+    row = score(grammar, read_tree("(S (A y) (S y))")).iloc[0]
+    assert [row[name] for name in ITEMS] == [1.0, 0.0, 1.0]  # S on the right, and S over the second y
+
+
 def test_trees_tell_their_form() -> None:
     texts = {"nary": "(S a b c)", "continued": "(S a (S_Cont b c))", "neither": "(S a b)"}
     trees = {name: GivenTree("t.mrg", 7, read_tree(text)) for name, text in texts.items()}

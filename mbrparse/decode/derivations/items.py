@@ -71,7 +71,7 @@ def split_productions(nodes: Nodes, posteriors: ItemPosteriors) -> float:
     lexical = {
         (int(forest_cell(node.start, node.end)), node.label)
         for node in nodes
-        if not node.children and not posteriors.tables.terminal[node.label]
+        if not node.children and node.label >= 0 and not posteriors.tables.terminal[node.label]
     }
     return sum(posteriors.split_production(*key) for key in sorted(found) if key[1] != NO_ITEM) + sum(
         posteriors.lexical(*key) for key in sorted(lexical)

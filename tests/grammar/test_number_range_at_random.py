@@ -1,0 +1,195 @@
+"""Rules of 10^-5 to 10^-300 and sentences to 60 words beside 40 digits: exact, or refused with the reason."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pytest
+from conversion import names_of, posteriors_of, rules_of, to_naive
+from mpmath import exp
+from naive import LabelledSpan, project
+from naive_digits import Cell, Digits, free_optimum
+from naive_objectives import projection_of
+
+from mbrparse.decode.base.objectives import OBJECTIVES, Space
+from mbrparse.decode.base.tree_probability import TreeProbability
+from mbrparse.decode.best_first.best_first import BestFirst, Until
+from mbrparse.decode.best_first.best_first_chart import BestFirstChart
+from mbrparse.decode.best_first.best_first_charts import BestFirstCharts
+from mbrparse.decode.parser.parse_result import Parse
+from mbrparse.decode.parser.parser import Parser
+from mbrparse.grammar.charts.base.chart import TOO_IMPROBABLE, Chart, Wanted
+from mbrparse.grammar.charts.base.clock import NO_LIMIT
+from mbrparse.grammar.charts.factory import ChartFactory
+from mbrparse.grammar.charts.pruning import PrunedCharts, Pruning
+from mbrparse.grammar.pcfg import PCFG
+from mbrparse.grammar.projection import has_annotations, projected_grammar
+
+EVERYTHING = Wanted(derivations=True, entries=True)
+# Loose enough that a label is only left out where its posterior is of no account.
+PRUNED = 1e-15
+KINDS = ["ordinary", "directly", "unary", "cyclic", "markovized"]
+
+
+def drawn(kind: str, seed: int) -> PCFG:
+    """A grammar of a few symbols over x and y, with probabilities that are powers of ten to any exponent."""
+    rng = random.Random(f"{kind} {seed}")
+    symbols = ["S", "A", "B", "C"] if kind != "markovized" else ["S", "A^S", "A^B", "B_Cont>A", "B^A"]
+    largest = rng.choice([20, 80, 300])
+    rules: dict[str, float] = {}
+    for parent in symbols:
+        pairs = [f"{left} {right}" for left in symbols for right in symbols]
+        sides = rng.sample(pairs, rng.randint(1, 3))
+        if kind == "directly":
+            sides += rng.sample([f"x {other}" for other in symbols], 1)
+        if kind in ("unary", "cyclic"):
+            below = symbols[symbols.index(parent) + 1 :] if kind == "unary" else symbols
+            sides += rng.sample(below, min(len(below), rng.randint(0, 2)))
+        sides += rng.sample(["x", "y"], rng.randint(1, 2))
+        # Where nothing is likely, all of it is next to impossible.
+        sides += ["z"] if rng.random() < 0.4 else []
+        for side in sides:
+            likely = side == "z" or rng.random() < 0.3
+            rules[f"{parent} -> {side}"] = 1.0 if likely else 10.0 ** -rng.uniform(5, largest)
+    return PCFG.from_rules(rules_of(rules, rng.choice(["S", "S A" if "A" in symbols else "S A^S"])))
+
+
+class Case:
+    """A grammar, one of its sentences, and what is true of it."""
+
+    def __init__(self, kind: str, seed: int, least: int, most: int) -> None:
+        self.pcfg = drawn(kind, seed)
+        rng = random.Random(seed)
+        known = [word for word in self.pcfg.terminals if word != "z"]
+        self.words = [rng.choice(known) for _ in range(rng.randint(least, most))]
+        self.ids = self.pcfg.encode(self.words)
+        self._twin = to_naive(self.pcfg)
+        self.projection = projection_of(self._twin)
+        self.true = Digits(self._twin, self.words)
+
+    def left(self) -> Digits:
+        """The derivations that pruning leaves: none where a projected label is hardly probable."""
+        coarse = Digits(to_naive(projected_grammar(self.pcfg)), self.words)
+        g = coarse.posteriors() if coarse.total else {}
+        for threshold in (PRUNED, PRUNED * 1e-3):
+            alive = {key for key, value in g.items() if value > threshold}
+
+            def kept(start: int, end: int, cell: Cell, alive: set[LabelledSpan] = alive) -> Cell:
+                return {a: p for a, p in cell.items() if (start, end, project(a, self.projection)) in alive}
+
+            found = Digits(self._twin, self.words, kept)
+            if found.total:
+                return found
+        return self.true
+
+    def check(self, chart: Chart | BestFirstChart, digits: float, true: Digits | None = None) -> None:
+        """Compare a chart with what is true of the sentence, or of the derivations that are left."""
+        true = true or self.true
+        assert chart.has_parse == (true.total > 0), chart.failure
+        if not chart.has_parse:
+            return
+        assert chart.log_prob == pytest.approx(float(true.log_prob), rel=1e-12, abs=digits)
+        found = posteriors_of(chart.span_posteriors(), self.pcfg.labels)
+        g = {key: float(value) for key, value in true.posteriors(self.projection).items()}
+        wrong = {
+            key: (found.get(key, 0.0), g.get(key, 0.0))
+            for key in found.keys() | g.keys()
+            if found.get(key, 0.0) != pytest.approx(g.get(key, 0.0), abs=digits, rel=digits)
+        }
+        assert not wrong
+        self.check_derivation(chart, digits, true)
+
+    def check_derivation(self, chart: Chart | BestFirstChart, digits: float, true: Digits) -> None:
+        best, names = chart.viterbi(), names_of(self.pcfg)
+        assert best.log_prob == pytest.approx(float(true.log_best()), rel=1e-12, abs=digits)
+        nodes = [(start, end, names[symbol]) for start, end, symbol in best.nodes]
+        itself = true.derivation(nodes, [names[symbol] for symbol in best.preterminals])
+        assert float(itself) == pytest.approx(float(true.log_best()), rel=1e-12, abs=digits)
+
+
+def charts_of(case: Case) -> Iterator[tuple[Chart | BestFirstChart, float]]:
+    """The case's sentence in each kind of chart, and how exact that is."""
+    pcfg, ids = case.pcfg, case.ids
+    others = [pcfg.encode(case.words[: 1 + place % len(case.words)]) for place in range(8)]
+    for precision, digits in (("double", 1e-9), ("single", 1e-4)):
+        factory = ChartFactory(pcfg, precision, EVERYTHING)  # type: ignore[arg-type]
+        yield factory.charts([ids])[0], digits
+        yield factory.charts([*others, ids])[-1], digits
+    yield ChartFactory(pcfg, "double", EVERYTHING, "forest").charts([ids])[0], 1e-9
+    if not pcfg.has_unaries:
+        yield next(BestFirstCharts(pcfg, BestFirst("beta", Until("exhausted"))).charts([ids])), 1e-9
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("kind", KINDS)
+def test_charts_of_every_kind(kind: str, seed: int) -> None:
+    check_charts(Case(kind, seed, 1, 14))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(100, 104))
+@pytest.mark.parametrize("kind", KINDS)
+def test_charts_of_sixty_words(kind: str, seed: int) -> None:
+    check_charts(Case(kind, seed, 30, 60))
+
+
+def check_charts(case: Case) -> None:
+    for chart, digits in charts_of(case):
+        case.check(chart, digits)
+    pruned = PrunedCharts(case.pcfg, Pruning(case.pcfg, PRUNED, NO_LIMIT), wanted=EVERYTHING)
+    # Without annotations what is left out is of no account.
+    annotated = has_annotations(case.pcfg)
+    case.check(pruned.charts([case.ids])[0], 1e-9, case.left() if annotated else case.true)
+    if case.true.total:
+        alone = ChartFactory(case.pcfg, wanted=Wanted(False, True)).charts([case.ids])[0]
+        case.check_derivation(alone, 1e-9, case.true)
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("kind", KINDS)
+def test_objectives_are_exact_or_refused(kind: str, seed: int) -> None:
+    check_objectives(Case(kind, seed, 2, 14))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(100, 104))
+@pytest.mark.parametrize("kind", KINDS)
+def test_objectives_of_sixty_words(kind: str, seed: int) -> None:
+    check_objectives(Case(kind, seed, 30, 60))
+
+
+def check_objectives(case: Case) -> None:
+    true, length = case.true, len(case.words)
+    if not true.total:
+        return
+    wide = {key: g for key, g in true.posteriors(case.projection).items() if key[1] - key[0] > 1}
+    recalls = ("labelled-recall", "bracketed-recall")
+    free = {name: free_optimum(wide, length, name == "labelled-recall") for name in recalls}
+    [parse] = Parser(case.pcfg, *free).parse([case.words])
+    assert parse.reason is None
+    check_scores(parse, free)
+    earned = sum(wide.get(span, 0) for span in parse.spans[0])
+    assert float(earned) == pytest.approx(float(free["labelled-recall"]), rel=1e-9)
+    [parse] = Parser(case.pcfg, "labelled-tree").parse([case.words])
+    assert parse.reason is None
+    check_scores(parse, {"labelled-tree": exp(true.log_best() - true.log_prob)})
+    if case.pcfg.has_unaries:
+        return
+    log_tree = TreeProbability(case.pcfg).log_prob(parse.spans[0], case.ids)
+    assert log_tree == pytest.approx(
+        float(true.log_tree(parse.spans[0], case.projection)), rel=1e-12, abs=1e-9
+    )
+    derived = true.grammar_optima(case.projection)
+    rows = [OBJECTIVES[name].within(Space.GRAMMAR) for name in derived]
+    [parse] = Parser(case.pcfg, *rows).parse([case.words])
+    if parse.reason is None:
+        check_scores(parse, derived)
+    else:
+        assert parse.reason == TOO_IMPROBABLE
+
+
+def check_scores(parse: Parse, optima: Mapping[str, Any]) -> None:
+    for name, optimum in optima.items():
+        assert parse.expected_scores[name] == pytest.approx(float(optimum), abs=1e-9, rel=1e-9), name

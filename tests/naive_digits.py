@@ -1,0 +1,225 @@
+"""Inside, outside, Viterbi and optima over spans with 40 digits and exponents of any size: no number is lost.
+
+Plain recursions over spans, of grammars whose unary rules may form cycles; the closure of these is exact
+(``naive_unary``). Sentences may have 60 words.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+import naive_unary
+from mpmath import log, mp, mpf
+from naive import Grammar, LabelledSpan, Projection, project
+
+mp.dps = 40
+
+Number: TypeAlias = Any  # mpf; mpmath has no types
+Cell: TypeAlias = dict[str, Number]
+Span: TypeAlias = tuple[int, int]
+Kept: TypeAlias = Callable[[int, int, Cell], Cell]
+ZERO = mpf(0)
+
+
+class Digits:
+    """One sentence by one grammar. Values are mpf, logarithms too.
+
+    ``kept`` says what of a cell's values stays (start, end, the values), by default all.
+    """
+
+    def __init__(self, grammar: Grammar, words: Sequence[str], kept: Kept = lambda *cell: cell[-1]) -> None:
+        self._kept = kept
+        self._words, self.length = words, len(words)
+        self._terminals = grammar.terminals()
+        self._start = {a: mpf(p) for a, p in grammar.start.items() if p}
+        self._lexical = {key: mpf(p) for key, p in grammar.lexical.items() if p}
+        self._unary = {key: mpf(p) for key, p in grammar.unary.items() if p}
+        self._by_left: dict[str, list[tuple[str, str, Number]]] = defaultdict(list)
+        for (a, b, c), p in grammar.binary.items():
+            if p:
+                self._by_left[b].append((c, a, mpf(p)))
+        self._chains: dict[str, list[tuple[str, Number]]] = defaultdict(list)
+        for (top, bottom), chained in naive_unary.closure(grammar).items():
+            self._chains[bottom].append((top, mpf(chained.numerator) / chained.denominator))
+        self.inside = self._upwards(self._closed, lambda one, other: one + other, kept)
+        root = self.inside[0, self.length]
+        self.total: Number = sum((p * root.get(a, ZERO) for a, p in self._start.items()), ZERO)
+        self.outside = self._downwards() if self.total else {}
+
+    @property
+    def log_prob(self) -> Number:
+        """The logarithm of the sentence's probability."""
+        return log(self.total) if self.total else -mp.inf
+
+    def log_best(self) -> Number:
+        """That of its most probable derivation's."""
+        best = self._upwards(self._best_chains, max, self._kept)[0, self.length]
+        found: Number = max((p * best.get(a, ZERO) for a, p in self._start.items()), default=ZERO)
+        return log(found) if found else -mp.inf
+
+    def derivation(self, nodes: Sequence[LabelledSpan], preterminals: Sequence[str]) -> Number:
+        """The log probability of one derivation, its constituents in preorder."""
+        tops = list(preterminals)
+        ends = list(range(1, self.length + 1))
+        words = zip(preterminals, self._words, strict=True)
+        total: Number = sum((log(self._lexical[pair]) for pair in words), ZERO)
+        for start, end, symbol in reversed(nodes):
+            if ends[start] == end:
+                total += log(self._unary[symbol, tops[start]])
+            else:
+                split = ends[start]
+                assert ends[split] == end
+                rules = self._by_left[tops[start]]
+                total += log(next(p for c, a, p in rules if (c, a) == (tops[split], symbol)))
+            tops[start], ends[start] = symbol, end
+        assert ends[0] == self.length
+        return total + log(self._start[tops[0]])
+
+    def log_tree(self, spans: Sequence[LabelledSpan], projection: Projection) -> Number:
+        """The log probability of a binary tree, over all derivations that look like it; no unary rules."""
+        label = {(start, end): name for start, end, name in spans}
+
+        def kept(start: int, end: int, cell: Cell) -> Cell:
+            if end - start == 1:
+                return cell
+            return {a: p for a, p in cell.items() if project(a, projection) == label.get((start, end))}
+
+        top = self._upwards(lambda base: base, lambda one, other: one + other, kept)[0, self.length]
+        return log(sum((p * top.get(a, ZERO) for a, p in self._start.items()), ZERO))
+
+    def posteriors(self, projection: Projection | None = None) -> dict[LabelledSpan, Number]:
+        """How often each label is expected over each span; preterminals over words too."""
+        found: dict[LabelledSpan, Number] = defaultdict(mpf)
+        for (start, end), cell in self.outside.items():
+            for a, around in cell.items():
+                inner = self.inside[start, end].get(a)
+                if inner:
+                    found[start, end, project(a, projection)] += inner * around / self.total
+        return dict(found)
+
+    def _spans(self) -> list[Span]:
+        n = self.length
+        return [(i, i + width) for width in range(1, n + 1) for i in range(n - width + 1)]
+
+    def _upwards(
+        self,
+        close: Callable[[Cell], Cell],
+        plus: Callable[[Number, Number], Number],
+        kept: Kept,
+    ) -> dict[Span, Cell]:
+        cells: dict[Span, Cell] = {}
+        for start, end in self._spans():
+            base: Cell = {}
+            if end - start == 1:
+                word = self._words[start]
+                base = {a: p for (a, of), p in self._lexical.items() if of == word}
+            for split in range(start + 1, end):
+                right = cells[split, end]
+                for b, left in cells[start, split].items():
+                    for c, a, p in self._by_left.get(b, ()):
+                        if c in right:
+                            base[a] = plus(base.get(a, ZERO), p * left * right[c])
+            cells[start, end] = kept(start, end, close(base) if self._unary else base)
+        return cells
+
+    def _closed(self, base: Cell) -> Cell:
+        found: Cell = defaultdict(mpf)
+        for bottom, value in base.items():
+            for top, chained in self._chains[bottom]:
+                found[top] += chained * value
+        return dict(found)
+
+    def _best_chains(self, base: Cell) -> Cell:
+        found = dict(base)
+        for _ in self._chains:
+            for (a, b), p in self._unary.items():
+                if b in found:
+                    found[a] = max(found.get(a, ZERO), p * found[b])
+        return found
+
+    def _downwards(self) -> dict[Span, Cell]:
+        around: dict[Span, Cell] = {span: defaultdict(mpf) for span in self._spans()}
+        around[0, self.length] = dict(self._start)
+        for start, end in reversed(self._spans()):
+            above = around[start, end]
+            if self._unary:
+                closed: Cell = {}
+                for bottom, chains in self._chains.items():
+                    value = sum((above.get(top, ZERO) * chained for top, chained in chains), ZERO)
+                    if value:
+                        closed[bottom] = value
+                above = around[start, end] = closed
+            for split in range(start + 1, end):
+                left, right = self.inside[start, split], self.inside[split, end]
+                into_left, into_right = around[start, split], around[split, end]
+                for b, of_left in left.items():
+                    for c, a, p in self._by_left.get(b, ()):
+                        if c in right and a in above:
+                            passed = above[a] * p
+                            into_left[b] = into_left.get(b, ZERO) + passed * right[c]
+                            into_right[c] = into_right.get(c, ZERO) + passed * of_left
+        return around
+
+    def parents_and_productions(
+        self, projection: Projection
+    ) -> tuple[dict[tuple[Any, ...], Number], dict[tuple[Any, ...], Number], list[tuple[Any, ...]]]:
+        """Without unary rules: posteriors of parent-child items and of productions, by their labels; and the
+        rules that are used at each split, as (start, split, end, parent, left, right) of symbols.
+
+        A terminal is no child of these items."""
+        assert not self._unary
+        children: dict[tuple[Any, ...], Number] = defaultdict(mpf)
+        productions: dict[tuple[Any, ...], Number] = defaultdict(mpf)
+        used: list[tuple[Any, ...]] = []
+        for start, end in self._spans():
+            above = self.outside[start, end]
+            for split in range(start + 1, end):
+                right = self.inside[split, end]
+                for b, left in self.inside[start, split].items():
+                    for c, a, p in self._by_left.get(b, ()):
+                        if c in right and a in above and self.inside[start, end].get(a):
+                            mass = above[a] * p * left * right[c] / self.total
+                            x, y, z = (project(symbol, projection) for symbol in (a, b, c))
+                            children[start, end, x, y, "left"] += mass if b not in self._terminals else 0
+                            children[start, end, x, z, "right"] += mass if c not in self._terminals else 0
+                            productions[start, end, x, y, z] += mass
+                            used.append((start, split, end, a, b, c))
+        return children, productions, used
+
+    def grammar_optima(self, projection: Projection) -> dict[str, Number]:
+        """The best sums over the derivations, by objective; without unary rules no item comes twice."""
+        g = self.posteriors(projection)
+        children, productions, used = self.parents_and_productions(projection)
+        best = {name: self._lexical_cells() for name in ("labelled-recall", "parent-child", "productions")}
+        for start, split, end, a, b, c in used:
+            x, y, z = (project(symbol, projection) for symbol in (a, b, c))
+            gains = {
+                "labelled-recall": g[start, end, x],
+                "parent-child": children[start, end, x, y, "left"] + children[start, end, x, z, "right"],
+                "productions": productions[start, end, x, y, z],
+            }
+            for name, gain in gains.items():
+                cells = best[name]
+                value = gain + cells[start, split, b] + cells[split, end, c]
+                cells[start, end, a] = max(cells.get((start, end, a), ZERO), value)
+        return {
+            name: max(cells[0, self.length, a] for a in self._start if (0, self.length, a) in cells)
+            for name, cells in best.items()
+        }
+
+    def _lexical_cells(self) -> dict[LabelledSpan, Number]:
+        return {(i, i + 1, a): ZERO for i in range(self.length) for a in self.inside[i, i + 1]}
+
+
+def free_optimum(g: Mapping[LabelledSpan, Number], n: int, labelled: bool) -> Number:
+    """The largest sum of posteriors of a binary tree over n words, spans of two words or more."""
+    gain: dict[Span, Number] = defaultdict(mpf)
+    for (start, end, _), value in g.items():
+        old = gain[start, end]
+        gain[start, end] = max(old, value) if labelled else old + value
+    best: dict[Span, Number] = {(i, i + 1): ZERO for i in range(n)}
+    for width in range(2, n + 1):
+        for i in range(n - width + 1):
+            j = i + width
+            best[i, j] = gain[i, j] + max(best[i, k] + best[k, j] for k in range(i + 1, j))
+    return best[0, n]
