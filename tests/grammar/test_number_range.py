@@ -18,6 +18,8 @@ from naive import LabelledSpan
 
 from mbrparse.decode.base.objectives import OBJECTIVES
 from mbrparse.decode.base.tree_probability import TreeProbability
+from mbrparse.decode.best_first.best_first import BestFirst, Until
+from mbrparse.decode.best_first.best_first_charts import BestFirstCharts
 from mbrparse.decode.parser.parser import Parser
 from mbrparse.grammar.charts.base.chart import Chart, Wanted
 from mbrparse.grammar.charts.factory import ChartFactory, Kernel, Precision
@@ -203,6 +205,38 @@ def test_maxima_out_of_range_where_sums_are_not() -> None:
     ids = pcfg.encode(["a"] * 90)
     [lanes], [forest] = (ChartFactory(pcfg, kernel=kernel).charts([ids]) for kernel in ("dense", "forest"))
     assert forest.viterbi().log_prob == pytest.approx(lanes.viterbi().log_prob, rel=1e-9)
+
+
+def test_values_that_do_not_count_for_posteriors_may_count_for_the_best_derivation() -> None:
+    """Where what was lost made no difference to sums, products of maxima may still be infinite."""
+    rules = {"A -> C B": 9.08e-180, "A -> x": 1.957e-172, "A -> y": 1.0, "B -> A A": 0.009262}
+    rules |= {"B -> B": 1.547e-142, "B -> S": 1.766e-136, "B -> x": 0.9907}
+    rules |= {"S -> A S": 2.784e-158, "S -> B B": 0.5, "S -> S B": 2.019e-161, "S -> x": 2.723e-20}
+    rules |= {"C -> C B": 2e-66, "C -> C": 3.4e-209, "S -> C": 0.5, "C -> x": 1.8e-258, "C -> y": 9.6e-43}
+    pcfg = PCFG.from_rules(rules_of(rules | {"C -> z": 1.0, "B -> S C": 1.084e-64}, "S A"))
+    words = list("xyyxxxyxy")
+    exact = exact_of(pcfg, words)
+    for chart in ChartFactory(pcfg, wanted=EVERYTHING).charts([pcfg.encode(words)]):
+        check(pcfg, chart, exact, 1e-9)
+
+
+def test_the_best_first_chart_knows_ties_by_probabilities() -> None:
+    """Logarithms that differ by 1e-8 are no tie, however large they are."""
+    rules = {"S -> A S": 1e-100, "S -> S A": 1e-100 * (1 + 1e-8), "S -> y": 1e-100, "A -> y": 1, "S -> z": 1}
+    pcfg = pcfg_of(rules)
+    words = ["y"] * 6
+    charts = BestFirstCharts(pcfg, BestFirst("beta", Until("exhausted")))
+    best = next(charts.charts([pcfg.encode(words)])).viterbi()
+    assert [span[:2] for span in best.nodes] == [(0, 6), (0, 5), (0, 4), (0, 3), (0, 2)]
+
+
+def test_derivations_next_to_impossible_are_no_candidates() -> None:
+    """Beside the best, parts of such may have been lost: the list ends before them, or there is none."""
+    pcfg = pcfg_of({"S -> A y": 1, "S -> y A": 1e-90, "S -> y B": 1e-110, "A -> y y": 1, "B -> y y": 1})
+    [parse] = Parser(pcfg, k_best=9).parse([["y"] * 3])
+    assert [round(one.log_prob / math.log(10), 6) for one in parse.candidates] == [0.0, -90.0]
+    [parse] = Parser(pcfg_of(GRAMMARS["two ways"]), k_best=9).parse([["y"] * 9])
+    assert parse.reason == "too improbable for a forest"
 
 
 def test_symbols_of_a_sentence_without_a_parse_are_not_lost() -> None:

@@ -143,7 +143,7 @@ class BestFirstChart:
         if top == -math.inf:
             return Derivation(top, [], [])
         # Of equally probable roots the first in order of symbols, as in the exhaustive chart.
-        roots = np.flatnonzero(scores >= top - TIE * abs(top))
+        roots = np.flatnonzero(scores >= top - TIE)
         stack = [int(roots[np.argmin(self.symbols[roots])])]
         edge_of = self._best_edges(best, edges)
         nodes: list[tuple[int, int, int]] = []
@@ -161,12 +161,13 @@ class BestFirstChart:
     def _best_edges(self, best: FloatArray, edges: int) -> IntArray:
         """Of the first ``edges`` edges the best of each constituent, -1 over terminals.
 
-        Of edges that differ by no more than a tie it is the one with the first split and then the first left
-        and right child (in the order of symbol ids, which is that of their text).
+        Of edges whose probabilities differ by no more than a tie, relatively, it is the one with the first
+        split and then the first left and right child (in the order of symbol ids, which is that of their
+        text).
         """
         parent, left, right = self._edges[:edges, [PARENT, CHILDREN, CHILDREN + 1]].T
         scores = self._log_prob[:edges] + best[left] + best[right]
-        near = np.flatnonzero(scores >= (best - TIE * np.abs(best))[parent])
+        near = np.flatnonzero(scores >= (best - TIE)[parent])
         symbols = self.symbols
         order = near[np.lexsort((symbols[right[near]], symbols[left[near]], self.ends[left[near]]))]
         parents, first = np.unique(parent[order], return_index=True)

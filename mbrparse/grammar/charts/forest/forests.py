@@ -131,6 +131,11 @@ class Forests:
         return self._state.weight
 
     @property
+    def lost_values(self) -> bool:
+        """Whether values left the range of numbers; without ``logarithms`` no posterior depended on them."""
+        return bool(self._state.columns.counts[OUT_OF_RANGE])
+
+    @property
     def groups(self) -> int:
         """How many groups it has."""
         return int(self._state.columns.counts[2])
@@ -158,10 +163,10 @@ class Forests:
         nodes = self.forest.node_first[length * (length + 1) // 2]
         exact = 0 < total < math.inf and np.isfinite(self.forest.outside[:nodes]).all()
         if not self._holds_tree(length):
-            if self._state.columns.counts[OUT_OF_RANGE]:
+            if self.lost_values:
                 self.logarithms = self._in_logarithms(terminal_ids, alive)
             return self.forest, -math.inf
-        if self._state.columns.counts[OUT_OF_RANGE] or not exact:
+        if self.lost_values or not exact:
             logarithms = self._in_logarithms(terminal_ids, alive)
             # What was lost may have been of no account.
             if not (exact and logarithms.agrees()):
@@ -181,7 +186,7 @@ class Forests:
         length = len(terminal_ids)
         if not self._holds_tree(length):
             return Derivation(-math.inf, [], [])
-        if not self._state.columns.counts[OUT_OF_RANGE]:
+        if not self.lost_values:
             found = self._read_off(terminal_ids, self.forest.inside)
             if found is not None:
                 return found
@@ -200,7 +205,7 @@ class Forests:
         best = self._best(self._chains)
         if self.logarithms is not None:
             return self._by_logarithms(len(terminal_ids), self.logarithms)
-        for bound in _BOUNDS:
+        for bound in () if self.lost_values else _BOUNDS:
             reached = self._reached(terminal_ids, best, bound)
             # If the bound was too high, what was found is a bound that is not, for it and better derivations.
             again = bound > reached > _LEAST_REACHED

@@ -43,7 +43,8 @@ class LogForest:
     def agrees(self) -> bool:
         """Whether the forest's own values give the same posteriors."""
         forest, nodes = self._state.forest, slice(self._state.forest.node_first[self._n * (self._n + 1) // 2])
-        g = forest.inside[nodes] * forest.outside[nodes]
+        with np.errstate(invalid="ignore", over="ignore"):
+            g = forest.inside[nodes] * forest.outside[nodes]
         exact = np.exp(self.values.inside[nodes] + self.values.outside[nodes] - self.log_prob)
         return bool((np.abs(g - exact) <= _ROUNDING * np.maximum(exact, 1.0)).all())
 
