@@ -117,6 +117,11 @@ def on_error_option(help: str) -> Any:
     return option("--on-error", choices=["stop", "skip"], default="stop", help=help)
 
 
+def max_seconds_option(help: str) -> Any:
+    """``--max-seconds SECONDS``; ParserOptions checks that they are above zero."""
+    return option("--max-seconds", type=float, metavar="SECONDS", help=help)
+
+
 def prune_option() -> Any:
     """``--prune T``."""
     return click.option(

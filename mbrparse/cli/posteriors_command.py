@@ -18,6 +18,7 @@ from mbrparse.cli.options import (
     check_outputs,
     compilation_noted,
     count_option,
+    max_seconds_option,
     option,
     output_option,
     prune_option,
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     ),
     option("--svg", metavar="PATH", help="Draw the chart here, as an SVG image."),
     option("--png", metavar="PATH", help="Draw the chart here, as a PNG image."),
+    max_seconds_option("Give up when the chart takes longer."),
     prune_option(),
     output_option(),
 )
@@ -56,6 +58,7 @@ def posteriors(
     layout: str,
     svg: str | None,
     png: str | None,
+    max_seconds: float | None,
     prune: float,
     output: str,
 ) -> None:
@@ -69,17 +72,19 @@ def posteriors(
 
     if (source.grammar is None) == (source.posteriors is None):
         raise click.UsageError("Give either --grammar or --posteriors.")
+    if source.grammar is None and max_seconds is not None:
+        raise click.UsageError("--max-seconds needs --grammar: it is for charts.")
     text = STANDARD if source.posteriors is None and input is None else input
     check_outputs(
         [("--output", output), ("--svg", svg), ("--png", png)],
         [("INPUT", text), ("--grammar", source.grammar), ("--posteriors", source.posteriors)],
     )
-    batch, reason, found = _of_sentence(text, source, line, prune)
+    batch, reason, found = _of_sentence(text, source, line, prune, max_seconds)
     if found is None:
         raise MbrparseError(
             f"sentence {line} has no chart: {reason}",
             source=batch.source,
-            remedy="choose another sentence: --line N",
+            remedy="choose another sentence: --line N" + ("" if max_seconds is None else ", or more seconds"),
         )
     words = [leaf.label if leaf.word is None else leaf.word for leaf in batch.sentences[0]]
     shown = cells(found, threshold)
@@ -101,7 +106,7 @@ def posteriors(
 
 
 def _of_sentence(
-    input: str | None, given: InputOptions, line: int, prune: float
+    input: str | None, given: InputOptions, line: int, prune: float, max_seconds: float | None
 ) -> tuple[Batch, str | None, Any]:
     """The sentence, why it has no chart, and its posteriors."""
     from mbrparse.decode.base.objectives import OBJECTIVES
@@ -113,7 +118,9 @@ def _of_sentence(
     from mbrparse.io.errors import CorpusError
     from mbrparse.treebank.tree import Tree
 
-    options = ParserOptions((OBJECTIVES["labelled-recall"],), expectations=True, prune=prune)
+    with combinations_checked():
+        objectives = (OBJECTIVES["labelled-recall"],)
+        options = ParserOptions(objectives, expectations=True, prune=prune, max_seconds=max_seconds)
     source: GrammarSource | PosteriorsSource
     if given.grammar is not None:
         known = read_any_grammar(given.grammar)

@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mbrparse.cli.commands import options
+from mbrparse.cli.objective_options import combinations_checked
 from mbrparse.cli.option_types import InputFile
 from mbrparse.cli.options import (
     check_outputs,
     compilation_noted,
     count_option,
     encoding_option,
+    max_seconds_option,
     note,
     option,
     output_option,
@@ -45,6 +47,7 @@ _TOGETHER = 200  # trees whose charts are made together
         help="Also compute expected pairs of parent and child, and productions; this takes longer.",
     ),
     count_option("--max-length", help="Skip longer sentences."),
+    max_seconds_option("Skip a sentence that takes longer; its row says so."),
     option(
         "--format",
         "layout",
@@ -61,6 +64,7 @@ def score(
     form: Any,
     items: bool,
     max_length: int | None,
+    max_seconds: float | None,
     layout: str,
     output: str,
     encoding: str,
@@ -91,7 +95,8 @@ def score(
     found = find_form(given, form)
     if form is None:
         note(f"trees are read as {found.form}: {found.because} (--form overrides this)")
-    scorer = Scorer(PCFG.from_rules(rules), found.form, items, max_length)
+    with combinations_checked():
+        scorer = Scorer(PCFG.from_rules(rules), found.form, items, max_length, max_seconds)
     scorer.check_fit(given)
     account = _Account()
     with (

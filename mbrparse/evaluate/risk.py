@@ -32,14 +32,14 @@ _PLACE = Place("the trees compared", 1, "sentence")
 
 
 class TreeRates:
-    """The rates that trees have by a criterion if another one is the correct one.
+    """The rates that trees have by a criterion if another one is the correct one, tree by tree.
 
     Trees are compared in a form, as ``evaluate`` compares them. Raises MbrparseError for a criterion that
     there is not.
 
     >>> from mbrparse.treebank.brackets import read_tree
     >>> trees = [read_tree("(S a (A b c))"), read_tree("(S (A a b) c)")]
-    >>> TreeRates("labelled_f")(trees).tolist()
+    >>> [rates.tolist() for rates in TreeRates("labelled_f")(trees)]
     [[1.0, 0.5], [0.5, 1.0]]
     """
 
@@ -55,14 +55,14 @@ class TreeRates:
     def __repr__(self) -> str:
         return f"TreeRates({self._criterion.name!r}, {self._how.form!r})"
 
-    def __call__(self, trees: Sequence[Tree]) -> FloatArray:
-        """The rates [guessed, correct], 0 to 1; 1 where there is nothing to count."""
-        guessed = [self._read(tree) for tree in trees]
-        return np.stack([self._rates(correct, guessed) for correct in trees], axis=1)
+    def __call__(self, trees: Sequence[Tree]) -> Iterator[FloatArray]:
+        """Yield the rates of each tree [correct], 0 to 1; 1 where there is nothing to count."""
+        correct = [self._gold(tree) for tree in trees]
+        return (self._rates(correct, [self._read(tree)]) for tree in trees)
 
     def against(self, correct: Tree, guessed: Sequence[Tree]) -> FloatArray:
         """The rates of trees, of which one is the correct one."""
-        return self._rates(correct, [self._read(tree) for tree in guessed])
+        return self._rates([self._gold(correct)], [self._read(tree) for tree in guessed])
 
     def compared(self, source: TreeSource) -> Iterator[ReadTree]:
         """The trees of a source in the form that is compared."""
@@ -72,10 +72,14 @@ class TreeRates:
         read = outline(tree)
         return Brackets(read.spans, compared_labels(read, self._how.form, _PLACE))
 
-    def _rates(self, correct: Tree, guessed: Sequence[Brackets]) -> FloatArray:
-        gold = GoldSentence(1, 1, correct, self._how, _PLACE.source, _PLACE.unit)
+    def _gold(self, tree: Tree) -> GoldSentence:
+        return GoldSentence(1, 1, tree, self._how, _PLACE.source, _PLACE.unit)
+
+    def _rates(self, correct: Sequence[GoldSentence], guessed: Sequence[Brackets]) -> FloatArray:
+        """The rate of each guess, by each correct tree."""
         rows = [
             (1, gold.constituents, len(one.spans), *gold.reference.matches(one.spans, one.labels))
+            for gold in correct
             for one in guessed
         ]
         counts = Columns.of_rows(["parsed", "gold", "guess", *Matches._fields], rows)

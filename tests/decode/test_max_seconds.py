@@ -6,7 +6,7 @@ import json
 import math
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,31 +15,43 @@ import pytest
 from commandline import Command
 from conversion import rules_of
 
+from mbrparse.decode.base.parser_options import objective_of
 from mbrparse.decode.best_first import best_first_charts
 from mbrparse.decode.best_first.best_first import BestFirst, Until
 from mbrparse.decode.best_first.best_first_charts import BestFirstCharts
 from mbrparse.decode.best_first.search_kernels import TIME_UP, run_slice
+from mbrparse.decode.candidates import k_best, samples
+from mbrparse.decode.candidates.samples import Sampler
 from mbrparse.decode.derivations import objective_search, search_memory
 from mbrparse.decode.derivations.forest_decoder import ForestDecoder
 from mbrparse.decode.derivations.forest_search import search_derivations
 from mbrparse.decode.free.free_decoder import FreeDecoder, best_bracketing
+from mbrparse.decode.nary import exact_f_decoder
 from mbrparse.decode.nary.nary_decoder import NaryDecoder, best_constituents
+from mbrparse.decode.parser.given_trees import GivenTree
 from mbrparse.decode.parser.parser import Parser
+from mbrparse.decode.parser.scoring import Scorer
 from mbrparse.decode.posteriors.posteriors_file import read_posteriors
+from mbrparse.decode.whole_trees import branch_and_bound
+from mbrparse.decode.whole_trees.whole_tree_decoder import completions
 from mbrparse.grammar.charts import factory
 from mbrparse.grammar.charts.base import clock as clocks
 from mbrparse.grammar.charts.base.chart import Chart, Wanted
 from mbrparse.grammar.charts.base.clock import Clock
 from mbrparse.grammar.charts.base.packed_forest import STOPPED
+from mbrparse.grammar.charts.crossing import consistency
 from mbrparse.grammar.charts.factory import ChartFactory
-from mbrparse.grammar.charts.forest import forests
+from mbrparse.grammar.charts.forest import forests, top_down
 from mbrparse.grammar.charts.forest.forests import Forests
+from mbrparse.grammar.charts.forest_charts import ForestCharts
 from mbrparse.grammar.charts.lanes import dense_charts, diagonal_charts
 from mbrparse.grammar.charts.lanes.dense_passes import dense_derivations, dense_outside, dense_posteriors
 from mbrparse.grammar.grammar_file import write_rules
 from mbrparse.grammar.kernel import kernel, seconds_of_making
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.io.errors import OptionsError, TimeLimitError
+from mbrparse.treebank.brackets import read_tree
+from mbrparse.treebank.tree import Tree
 
 RULES = rules_of({"S -> S S": 2, "S -> x": 3}, kind="tags")
 GRAMMAR = PCFG.from_rules(RULES)
@@ -169,6 +181,112 @@ def test_kernels_say_that_they_stopped(
     assert len(answers) == 1
     # And left everything as the next sentence needs it.
     assert str(parser.parse([text])[0].tree) == expected
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "how", "filled", "nothing"),
+    [
+        (top_down, "sort_edges", {"k_best": 9}, lambda _, given: given[-2].edge_first, 0),
+        (k_best, "best_derivations", {"k_best": 9}, lambda _, given: given[-1].place, -1),
+        (samples, "draw", {"samples": 9}, lambda found, _: found[0], 0),
+        (consistency, "masked_inside", {"objective": "consistent-brackets"}, lambda found, _: found, 0),
+        (
+            consistency,
+            "masked_outside",
+            {"objective": "consistent-brackets"},
+            lambda _, given: given[-1].edge_share,
+            0,
+        ),
+        (
+            consistency,
+            "consistent_spans",
+            {"objective": "consistent-brackets"},
+            lambda found, _: found,
+            0,
+        ),
+        (
+            exact_f_decoder,
+            "fill_best",
+            {"objective": objective_of("labelled-f").with_f("exact")},
+            lambda _, given: given[2],
+            0,
+        ),
+    ],
+)
+def test_kernels_of_searches_stop_at_the_first_cell(
+    module: Any,
+    name: str,
+    how: dict[str, Any],
+    filled: Callable[[Any, Any], Any],
+    nothing: int,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    settings = dict(how)
+    parser = Parser(GRAMMAR, settings.pop("objective", "labelled-recall"), max_seconds=AGES, **settings)
+    expected = parser.parse([SENTENCES[1]])[0]
+    kernel, left = getattr(module, name), []
+
+    def late(*arguments: Any) -> Any:
+        parser.source.clock.stop[0] = 1
+        found = kernel(*arguments)
+        left.append(bool(np.all(filled(found, arguments) == nothing)))
+        return found
+
+    with monkeypatch.context() as patch:
+        patch.setattr(module, name, late)
+        assert parser.parse([SENTENCES[1]])[0].reason == REASON
+    assert left == [True]
+    again = parser.parse([SENTENCES[1]])[0]
+    assert (again.trees, again.candidates) == (expected.trees, expected.candidates)
+
+
+def test_what_is_counted_in_samples_stops() -> None:
+    clock = Clock(AGES)
+    drawn = Sampler(ForestCharts(GRAMMAR, clock=clock)).samples(GRAMMAR.encode(["x"] * 5), 9, 1)
+    clock.stop[0] = 1
+    for count in (
+        lambda: drawn.trees(GRAMMAR.label_ids),
+        lambda: drawn.consistency(GRAMMAR.label_ids, 5),
+        lambda: completions(drawn._replace(clock=Clock()).trees(GRAMMAR.label_ids), np.zeros(15), 5, clock),
+    ):
+        with pytest.raises(TimeLimitError):
+            count()
+
+
+def test_minimum_risk_is_left_after_a_candidate() -> None:
+    rows = []
+
+    def risk(trees: Sequence[Tree]) -> Iterator[Any]:
+        for _ in trees:
+            rows.append(np.ones(len(trees)))
+            parser.source.clock.stop[0] = len(rows) == 3
+            yield rows[-1]
+
+    parser = Parser(GRAMMAR, "minimum-risk", k_best=9, risk=risk, max_seconds=AGES)
+    assert parser.parse([SENTENCES[1]])[0].reason == REASON
+    assert len(rows) == 3
+
+
+@pytest.mark.parametrize("judged", [False, True])
+def test_a_search_of_whole_trees_gives_the_best_judged(judged: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where time runs out before one is judged the sentence falls back."""
+    parser = Parser(LATENT, "consistent-brackets-tree", max_seconds=AGES)
+    judge = branch_and_bound._Search.judge
+
+    def late(search: Any, tree: Any, known: Any) -> None:
+        if judged:
+            judge(search, tree, known)
+        parser.source.clock.stop[0] = 1
+        judge(search, tree[:-1], known)
+
+    monkeypatch.setattr(branch_and_bound._Search, "judge", late)
+    [parse] = parser.parse(["x x x x x x"])
+    assert parse.reason == (None if judged else REASON)
+    if judged:
+        assert parse.decoded[0] is not None
+        assert parse.decoded[0].certificate is not None
+        assert not parse.decoded[0].certificate.certified
+        assert 0 < float(parse.decoded[0].score or 0) < parse.decoded[0].certificate.bound
 
 
 def test_dense_kernels_stop_at_the_first_cell(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -387,11 +505,56 @@ def test_an_ample_limit_changes_nothing(command: Command, tmp_path: Path) -> Non
     assert command(*how, "--max-seconds", "1e6", "--jobs", 2, stdin=text) == without
 
 
+def test_the_row_of_a_score_has_the_reason(command: Command, tmp_path: Path) -> None:
+    write_rules(RULES, tmp_path / "grammar")
+    long = "(S x " * 2999 + "x" + ")" * 2999
+    how = ("score", "-g", tmp_path / "grammar", "--max-seconds")
+    for more in ((), ("--no-items",)):
+        done = command(*how, 0.05, *more, stdin=f"(S x x)\n{long}\n(S x x)\n")
+        assert done.code == 0
+        assert "1 without a probability (not finished within 0.05 seconds: 1)" in done.err
+        first, slow, last = map(json.loads, done.out.splitlines())
+        assert (slow["reason"], slow["log_probability"]) == ("not finished within 0.05 seconds", None)
+        assert first | {"sentence": 3} == last
+        assert first["reason"] is None
+
+
+def test_a_score_stops_after_its_chart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What crosses a span is computed when a row is made."""
+    scorer = Scorer(GRAMMAR, "binarized", max_seconds=AGES)
+    clock = scorer._source.clock
+    kernel = getattr(consistency, "masked_inside")  # noqa: B009
+
+    def late(*arguments: Any) -> Any:
+        clock.stop[0] = len(arguments[0].forest.node_start) > 3
+        return kernel(*arguments)
+
+    monkeypatch.setattr(consistency, "masked_inside", late)
+    trees = [read_tree("(S x x)"), read_tree("(S x (S x x))")]
+    rows = scorer.rows([GivenTree("trees", number, tree) for number, tree in enumerate(trees, start=1)])
+    assert [row["reason"] for row in rows] == [None, REASON]
+
+
+def test_posteriors_give_up(command: Command, tmp_path: Path) -> None:
+    write_rules(RULES, tmp_path / "grammar")
+    how = ("posteriors", "-g", tmp_path / "grammar", "--max-seconds")
+    done = command(*how, 0.05, stdin="x " * 3000)
+    assert done.code == 1
+    assert done.error == (
+        "<stdin>: sentence 1 has no chart: not finished within 0.05 seconds; choose another sentence: "
+        "--line N, or more seconds"
+    )
+    assert command(*how, 1e6, stdin="x x x").code == 0
+    without = command("posteriors", "--posteriors", tmp_path / "none", "--max-seconds", 1)
+    assert without.code == 2
+
+
 @pytest.mark.parametrize("seconds", ["0", "-1", "nan", "inf", "1e400"])
 def test_a_limit_is_a_number_above_zero(command: Command, tmp_path: Path, seconds: str) -> None:
     write_rules(RULES, tmp_path / "grammar")
-    done = command("parse", "-g", tmp_path / "grammar", "--max-seconds", seconds, stdin="x\n")
-    assert done.code == 2
-    assert "--max-seconds is a number above zero" in done.err
+    for name in ("parse", "score", "posteriors"):
+        done = command(name, "-g", tmp_path / "grammar", "--max-seconds", seconds, stdin="(S x x)\n")
+        assert done.code == 2
+        assert "--max-seconds is a number above zero" in done.err
     with pytest.raises(OptionsError, match="max-seconds is a number above zero"):
         Parser(GRAMMAR, max_seconds=float(seconds))

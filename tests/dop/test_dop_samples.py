@@ -95,7 +95,7 @@ def test_samples_are_the_same_whatever_was_asked_before_and_however_they_are_div
     again = sampler.samples(one, 50, 3)
     draw = DopSampler(DopCharts(grammar)).drawing(one, 3)
     parts = draw(20), draw(30)
-    for left, right, *divided in zip(first[1:], again[1:], parts[0][1:], parts[1][1:], strict=True):
+    for left, right, *divided in zip(first[1:4], again[1:4], parts[0][1:4], parts[1][1:4], strict=True):
         assert left.tolist() == right.tolist() == np.concatenate(divided).tolist()
     assert sampler.samples(one, 50, 4).symbol.tolist() != first.symbol.tolist()
 
@@ -157,7 +157,8 @@ class _Counted:
             ],
             axis=1,
         ).reshape(-1, 3)
-        return Samples(np.arange(count + 1, dtype=np.int32) * 3, *(column.copy() for column in rows.T))
+        starts, ends, symbols = rows.T.copy()
+        return Samples(np.arange(count + 1, dtype=np.int32) * 3, starts, ends, symbols)
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypedDict, get_args
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 Items = Literal["projected", "symbol"]
 
-#: Scores of all pairs of one sentence's trees, [guessed, correct].
-Risk = Callable[[Sequence[Tree]], FloatArray]
+#: Scores of each of one sentence's trees [correct], row by row: a time limit is looked at between rows.
+Risk = Callable[[Sequence[Tree]], Iterable[FloatArray]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,7 +58,7 @@ class CandidateTrees:
         self._probability = probability
         self._labels = grammar.labels
         self._label_ids = grammar.label_ids
-        self._clock = clock
+        self.clock = clock
         self._hidden = [options.debinarized and is_continuation_label(label) for label in grammar.labels]
         # Those of the last sentence: the parser and the objective that chooses among them both need them.
         self._held: tuple[IntArray, list[Candidate]] | None = None
@@ -88,7 +88,7 @@ class CandidateTrees:
         exact = self._probability.serves_nary or not options.debinarized
         found: dict[tuple[tuple[int, int, str], ...], Candidate] = {}
         for nodes, first in derivations.trees(self._label_ids):
-            self._clock.check()
+            self.clock.check()
             binary = nodes.tolist()
             # The root is shown, whatever it is.
             shown = binary[:1] + [node for node in binary[1:] if not self._hidden[node[2]]]
@@ -139,7 +139,11 @@ class RiskDecoder:
         trees = [self._tree(candidate, len(chart.terminal_ids)) for candidate in candidates]
         log_probs = np.array([candidate.log_prob for candidate in candidates])
         masses = np.exp(log_probs - log_probs.max())
-        expected = self._risk(trees) @ (masses / masses.sum())
+        shares, scores = masses / masses.sum(), []
+        for row in self._risk(trees):
+            self._candidates.clock.check()
+            scores.append(row @ shares)
+        expected = np.array(scores)
         best = int(np.flatnonzero(expected >= expected.max() * (1 - self._tie))[0])
         chosen = candidates[best]
         constituents = posteriors.expected_nary_constituents() if self._expectations else None

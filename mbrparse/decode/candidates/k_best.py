@@ -47,14 +47,15 @@ class KBestSearch:
         """The k most probable derivations of a sentence, or all if there are fewer.
 
         Those that are less probable than ``LEAST_SHARE`` of the best one are none. Raises ChartOverflowError
-        or MemoryError where its forest does not fit, ValueError where it has none, NumberRangeError.
+        or MemoryError where its forest does not fit, ValueError where it has none, NumberRangeError,
+        TimeLimitError.
         """
         forest = top_down_forest(self._charts, terminal_ids)
         if self._charts.forests.lost_values:
             raise NumberRangeError(TOO_IMPROBABLE)
         search = _ForestSearch(forest, *self._scores, self._charts.clock)
         found = search.root(k)
-        most = found[0].cost - int(scores_of(np.log(LEAST_SHARE)))
+        most = min((one.cost for one in found), default=0) - int(scores_of(np.log(LEAST_SHARE)))
         found = [one for one in found if one.cost <= most]
         nodes = [
             [vertex for vertex, _ in search.vertices(rank) if vertex < search.nodes]
@@ -65,7 +66,7 @@ class KBestSearch:
         columns = forest.node_start[listed], forest.node_end[listed], forest.node_symbol[listed]
         # Inside values of a forest are scaled, and so is the probability of a derivation.
         scaled = np.array([-one.cost for one in found], np.float64) / SCALE
-        return KBest(Samples(first, *columns), scaled - self._charts.forests.log_scale)
+        return KBest(Samples(first, *columns, self._charts.clock), scaled - self._charts.forests.log_scale)
 
 
 class _ForestSearch(LazySearch[int]):
@@ -81,6 +82,7 @@ class _ForestSearch(LazySearch[int]):
         self._top = Best(np.full(count, NONE, np.int64), np.full(count, -1, np.int32))
         self._lexical = _of_probabilities(forest.lexical)
         best_derivations(forest, rules, unaries, self._lexical, self._top)
+        clock.check()
 
     def _best(self, vertex: int) -> tuple[int, Order]:
         cost = -int(self._top.score[vertex])

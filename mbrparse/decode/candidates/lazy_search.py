@@ -98,7 +98,11 @@ class LazySearch(ABC, Generic[VertexT]):
         return self._vertex(self._root).found[:k]
 
     def vertices(self, rank: int) -> Iterator[tuple[VertexT, int]]:
-        """The vertices of the derivation of this rank in preorder, with their numbers of children."""
+        """The vertices of the derivation of this rank in preorder, with their numbers of children.
+
+        Raises TimeLimitError.
+        """
+        self._clock.check()
         stack = [(self._root, rank)]
         while stack:
             vertex, rank = stack.pop()

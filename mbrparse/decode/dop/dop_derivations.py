@@ -47,7 +47,7 @@ class DopKBestSearch:
         nodes = [
             vertex[0] for rank in range(len(found)) for vertex, parts in search.vertices(rank) if parts != 1
         ]
-        samples = _samples(filled, np.array(nodes, np.int32), len(terminal_ids))
+        samples = _samples(filled, np.array(nodes, np.int32), len(terminal_ids), self._charts.clock)
         return KBest(samples, np.array([-one.cost for one in found], np.float64) / SCALE)
 
 
@@ -142,15 +142,16 @@ class DopSampler:
             drawn = np.empty((count, 2 * length - 1), np.int32)
             dop_draw(tables, forest, values, sums, drawn, random, clock.stop)
             clock.check()
-            return _samples(filled, drawn.ravel(), length)
+            return _samples(filled, drawn.ravel(), length, clock)
 
         return draw
 
 
-def _samples(filled: Filled, nodes: IntArray, length: int) -> Samples:
+def _samples(filled: Filled, nodes: IntArray, length: int, clock: Clock) -> Samples:
     """Derivations of nodes one after the other; each has 2 n - 1."""
     first = np.arange(0, len(nodes) + 1, 2 * length - 1, dtype=np.int32)
-    return Samples(first, filled.forest.start[nodes], filled.forest.end[nodes], filled.symbols[nodes])
+    forest = filled.forest
+    return Samples(first, forest.start[nodes], forest.end[nodes], filled.symbols[nodes], clock)
 
 
 def _cost(log: float) -> int:

@@ -99,13 +99,14 @@ def best_of_any_size(
     gains = np.ascontiguousarray(gains, np.float64)
     score, size = 0.0, 0
     for count in range(1, length):
-        fill_best(gains[count - 1], count, best)
+        fill_best(gains[count - 1], count, best, clock.stop)
         clock.check()
         reached = float(best[0, length, count])
         if not size or reached > score + tie * abs(score):
             score, size = reached, count
     if size:
-        fill_best(gains[size - 1], size, best)
+        fill_best(gains[size - 1], size, best, clock.stop)
+        clock.check()
     spans = _read_off(gains[size - 1], best, size, tie) if size else []
     return Constituents(score, *np.array(spans, np.int32).reshape(-1, 2).T.copy())
 

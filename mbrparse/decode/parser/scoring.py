@@ -20,7 +20,7 @@ from mbrparse.decode.parser.sentences import Batch, Evidence
 from mbrparse.grammar.charts.base.chart import TOO_LARGE
 from mbrparse.grammar.charts.base.span_summary import cell_of
 from mbrparse.grammar.pcfg import PCFG
-from mbrparse.io.errors import ChartOverflowError, NumberRangeError
+from mbrparse.io.errors import ChartOverflowError, NumberRangeError, TimeLimitError
 from mbrparse.treebank.labels import unescape
 from mbrparse.treebank.tree import Tree
 
@@ -63,12 +63,20 @@ class Scorer:
     """Scores trees of one form with one grammar.
 
     With ``items`` rows of binarized trees have the expected numbers of pairs of parent and child and of
-    productions, too; this needs forests, which take longer than charts.
+    productions, too; this needs forests, which take longer than charts. A sentence that is longer than
+    ``max_length``, or takes more than ``max_seconds``, has a row with the reason.
     """
 
-    def __init__(self, grammar: PCFG, form: Form, items: bool = True, max_length: int | None = None) -> None:
+    def __init__(
+        self,
+        grammar: PCFG,
+        form: Form,
+        items: bool = True,
+        max_length: int | None = None,
+        max_seconds: float | None = None,
+    ) -> None:
         asked = OBJECTIVES["productions" if items and form == "binarized" else "labelled-recall"]
-        options = ParserOptions((asked,), max_length=max_length, expectations=True)
+        options = ParserOptions((asked,), max_length=max_length, expectations=True, max_seconds=max_seconds)
         self._source = GrammarSource(grammar, options)
         self._grammar = grammar
         self._form = form
@@ -134,10 +142,11 @@ class Scorer:
         row["tree_constituents"] = len(spans)
         if evidence.posteriors is not None and evidence.chart is not None:
             try:
-                return row | self._scores(evidence, evidence.posteriors, tree, spans)
+                with self._source.clock.running(evidence.spent):
+                    return row | self._scores(evidence, evidence.posteriors, tree, spans)
             except (ChartOverflowError, MemoryError):
                 reason = TOO_LARGE
-            except NumberRangeError as error:
+            except (NumberRangeError, TimeLimitError) as error:
                 reason = error.message
         return row | {"reason": reason}
 
@@ -206,6 +215,7 @@ def score(
     *,
     form: Form | None = None,
     items: bool = True,
+    max_seconds: float | None = None,
 ) -> pd.DataFrame:
     """Score given trees with a grammar as ``mbrparse score`` does, a row each, in their order.
 
@@ -214,6 +224,7 @@ def score(
         trees: Binarized trees (``read_trees``, a parser's), or original ones of any number of children.
         form: "binarized" or "original" (default: inferred from the trees).
         items: Whether to compute expected pairs of parent and child, and productions (they take longer).
+        max_seconds: What a sentence may take; a row without numbers has the reason.
 
     Returns:
         The columns of docs/formats.md; missing values are NaN.
@@ -233,7 +244,7 @@ def score(
 
     listed = [trees] if isinstance(trees, Tree) else trees
     given = [GivenTree("<trees>", number, tree) for number, tree in enumerate(listed, start=1)]
-    scorer = Scorer(grammar, find_form(given, form).form, items)
+    scorer = Scorer(grammar, find_form(given, form).form, items, max_seconds=max_seconds)
     scorer.check_fit(given)
     rows = scorer.rows(given)
     table = pd.DataFrame(rows, columns=list(COLUMNS)).set_index("sentence")

@@ -26,6 +26,7 @@ from mbrparse.decode.whole_trees.whole_tree_kernels import largest_smallest
 from mbrparse.grammar.charts.base.clock import NO_LIMIT, Clock
 from mbrparse.grammar.charts.base.span_summary import cell_of
 from mbrparse.grammar.pcfg import FloatArray
+from mbrparse.io.errors import TimeLimitError
 
 # Found and bound are equal where they differ by no more than this, relative.
 EQUAL = 1e-9
@@ -86,6 +87,7 @@ class _Search:
         self._judged: set[tuple[Bracket, ...]] = set()
         self.best: list[Bracket] = []
         self.most = -1.0
+        self.bound = math.inf  # which no tree exceeds
 
     def is_over(self, bound: float) -> bool:
         """Whether no tree can be better than the best, or the limit is reached."""
@@ -136,29 +138,43 @@ def best_bound(masses: FloatArray, length: int) -> float:
 
 
 def best_tree(agreement: Agreement[Any], candidates: Sequence[list[Bracket]], limit: Limit) -> Found:
-    """The best tree of all that are judged; there is one candidate at least."""
-    length, search = agreement.length, _Search(agreement, limit)
+    """The best tree of all that are judged; there is one candidate at least.
+
+    Raises TimeLimitError where the time is up before one is judged.
+    """
+    search = _Search(agreement, limit)
+    try:
+        _judge(search, agreement, candidates)
+    except TimeLimitError:
+        if not search.best:
+            raise
+    return Found(search.best, search.most, max(search.bound, search.most))
+
+
+def _judge(search: _Search, agreement: Agreement[Any], candidates: Sequence[list[Bracket]]) -> None:
+    """Judge trees until none can be better, or the limit is reached."""
+    length = agreement.length
     known = agreement.start()
     masses = agreement.masses(known, frozenset())
-    bound = min(best_bound(masses, length), agreement.bound(known, frozenset()))
+    search.bound = min(best_bound(masses, length), agreement.bound(known, frozenset()))
     for candidate in candidates:
         search.judge(candidate, known)
-        if search.is_over(bound):
-            return Found(search.best, search.most, max(bound, search.most))
+        if search.is_over(search.bound):
+            return
     search.dive(known)
     number = itertools.count()
     heap: list[_State] = []
 
     def push(state: _State) -> None:
         nested = agreement.bound(state.known, state.forbidden)
-        reached = min(best_bound(state.masses, length), nested, bound)
+        reached = min(best_bound(state.masses, length), nested, search.bound)
         heapq.heappush(heap, state._replace(order=(-reached, next(number))))
 
     push(_State((0.0, 0), (), frozenset(), known, masses))
     while heap:
-        bound = min(bound, -heap[0].order[0])
-        if search.is_over(bound):
-            return Found(search.best, search.most, max(bound, search.most))
+        search.bound = min(search.bound, -heap[0].order[0])
+        if search.is_over(search.bound):
+            return
         state = heapq.heappop(heap)
         least = best_bound(state.masses, length)
         tree = search.tree(state.known, state.masses, least, state.forbidden)
@@ -171,4 +187,4 @@ def best_tree(agreement: Agreement[Any], candidates: Sequence[list[Bracket]], li
         known = agreement.within(state.known, chosen)
         masses = agreement.masses(known, state.forbidden)
         push(state._replace(fixed=(*state.fixed, chosen), known=known, masses=masses))
-    return Found(search.best, search.most, search.most)
+    search.bound = search.most

@@ -48,21 +48,26 @@ class Completion(NamedTuple):
     uncrossed: float
 
 
-def bracketing(gains: FloatArray, length: int) -> list[Bracket]:
+def bracketing(gains: FloatArray, length: int, clock: Clock = NO_LIMIT) -> list[Bracket]:
     """The binary tree with the largest sum of gains, which are by cell."""
-    found = best_bracketing(gains, length)
+    found = best_bracketing(gains, length, clock=clock)
     return list(zip(found.starts.tolist(), found.ends.tolist(), strict=True))
 
 
-def completions(trees: list[SampledTree], gains: FloatArray, length: int) -> list[Completion]:
-    """Binary trees that have all brackets of a sampled tree, those first that fewest samples cross."""
+def completions(
+    trees: list[SampledTree], gains: FloatArray, length: int, clock: Clock = NO_LIMIT
+) -> list[Completion]:
+    """Binary trees that have all brackets of a sampled tree, those first that fewest samples cross.
+
+    Raises TimeLimitError where the clock's time is up.
+    """
     weights = np.array([len(tree.drawn) for tree in trees], np.float32)
     crossing = crossing_table(length).astype(np.float32)
     brackets = np.zeros((len(trees), len(gains)), np.float32)
     for row, tree in enumerate(trees):
         brackets[row, cell_of(length, tree.nodes[:, 0], tree.nodes[:, 1])] = 1.0
     forbidden = brackets[:COMPLETED] @ crossing > 0
-    found = {tuple(bracketing(np.where(row, _CROSSED, gains), length)): None for row in forbidden}
+    found = {tuple(bracketing(np.where(row, _CROSSED, gains), length, clock)): None for row in forbidden}
     spans = np.array(list(found))
     held = np.zeros((len(found), len(gains)), np.float32)
     np.put_along_axis(held, cell_of(length, spans[:, :, 0], spans[:, :, 1]), 1.0, axis=1)
@@ -140,7 +145,7 @@ class WholeTreeDecoder:
         gains = np.log(np.maximum(agreement.start().joint, LEAST))
         candidates = [bracketing(gains, chart.length)]
         if samples is not None:
-            completed = completions(samples.trees(self._constituent), gains, chart.length)
+            completed = completions(samples.trees(self._constituent), gains, chart.length, self._clock)
             candidates += [completion.tree for completion in completed]
         return best_tree(agreement, candidates, limit)
 

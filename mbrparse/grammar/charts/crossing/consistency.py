@@ -23,6 +23,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mbrparse.grammar.charts.base.clock import Clock
 from mbrparse.grammar.charts.base.closure import Closure, unary_closure
 from mbrparse.grammar.charts.base.span_summary import cell_of
 from mbrparse.grammar.charts.crossing.crossing_kernels import (
@@ -49,9 +50,13 @@ class Chains(NamedTuple):
 
 
 class MaskedForest:
-    """One sentence's forest, and the memory to compute probabilities in it again and again."""
+    """One sentence's forest, and the memory to compute probabilities in it again and again.
 
-    def __init__(self, crossing: CrossingForest) -> None:
+    Methods that compute some raise TimeLimitError where the clock's time is up.
+    """
+
+    def __init__(self, crossing: CrossingForest, clock: Clock) -> None:
+        self.clock = clock
         forest = self.forest = crossing.forest
         self.crossing = crossing
         self.length = forest.length
@@ -62,7 +67,9 @@ class MaskedForest:
         self._cell_start, self._cell_end = rows - columns, rows + 1
 
     @classmethod
-    def of(cls, forest: TopDownForest, continuation: Booleans, chains: Chains | None) -> MaskedForest:
+    def of(
+        cls, forest: TopDownForest, continuation: Booleans, chains: Chains | None, clock: Clock
+    ) -> MaskedForest:
         """A sentence's forest; ``continuation`` is by symbol, ``chains`` None without unary rules."""
         g_bottom, wide = forest.node_g, forest.node_end - forest.node_start > 1
         first, nodes = np.zeros(len(forest.node_first), np.int32), np.zeros((2, 0), np.int32)
@@ -74,7 +81,7 @@ class MaskedForest:
             bottoms = np.flatnonzero(wide & (g_bottom > 0)).astype(np.int32)
             first, nodes, shares = _chains(forest, bottoms, chains)
         may_close = continuation[forest.node_symbol]
-        return cls(CrossingForest(forest, may_close, g_bottom, first, *nodes, *shares))
+        return cls(CrossingForest(forest, may_close, g_bottom, first, *nodes, *shares), clock)
 
     @property
     def has_chains(self) -> bool:
@@ -106,7 +113,9 @@ class MaskedForest:
         if self.length < 2:
             return 1.0
         alive = self._alive(closed) if alive is None else alive
-        return float(masked_inside(self.crossing, closed, alive, self._values))
+        mass = float(masked_inside(self.crossing, closed, alive, self._values))
+        self.clock.check()
+        return mass
 
     def conditioned(self, closed: Booleans, alive: Booleans | None = None) -> tuple[float, Conditioned]:
         """The same, and what is probable given this."""
@@ -117,6 +126,7 @@ class MaskedForest:
         given = Conditioned(*map(np.zeros, sizes))
         if mass > 0 and self.length > 1:
             masked_outside(crossing, closed, self._values, mass, given)
+            self.clock.check()
         return mass, given
 
     def restricted(self, given: Conditioned) -> MaskedForest:
@@ -137,7 +147,7 @@ class MaskedForest:
             edge_right=forest.edge_right[edges],
             edge_share=given.edge_share[edges],
         )
-        return MaskedForest(self.crossing._replace(forest=left, g_bottom=given.g_bottom))
+        return MaskedForest(self.crossing._replace(forest=left, g_bottom=given.g_bottom), self.clock)
 
     def _alive(self, closed: Booleans) -> Booleans:
         alive: Booleans = ~np.repeat(closed, np.diff(self.forest.node_first)) | self.crossing.continuation
@@ -202,7 +212,7 @@ class Consistency:
     def forest(self, charts: ForestSource, terminal_ids: IntArray) -> MaskedForest:
         """The derivations of a sentence; raises as ``top_down_forest`` does."""
         forest = top_down_forest(charts, terminal_ids, NEGLIGIBLE)
-        return MaskedForest.of(forest, self.continuation, self._chains)
+        return MaskedForest.of(forest, self.continuation, self._chains, charts.forests.clock)
 
     def of_sentence(self, charts: ForestSource, terminal_ids: IntArray) -> FloatArray:
         """c by cell (grammar.charts.base.span_summary)."""
@@ -235,6 +245,7 @@ class Consistency:
         found = consistent_spans(
             masked.crossing, given, self.mirrored, node_first[cells], node_first[cells + 1]
         )
+        masked.clock.check()
         found[np.cumsum(np.append(0, np.arange(n, 1, -1)))] = 1.0  # nothing crosses a single terminal
         # What differs from one by rounding is one: logarithms of it would tell equal trees apart.
         found[found > 1 - ROUNDING] = 1.0

@@ -206,7 +206,8 @@ class DopCharts:
             self._threshold = threshold
             chosen = (ends - starts > 1) & (g > threshold)
             labels = self._label_of[label_ids[chosen]]
-            forest = dop_forest(self._tables, terminal_ids, starts[chosen], ends[chosen], labels)
+            wide = starts[chosen], ends[chosen], labels
+            forest = dop_forest(self._tables, terminal_ids, *wide, self.clock)
             values = self._memory.values(forest, kept, outside=not kept)
             log_prob = inside_pass(self._tables, forest, values, best, self.clock.stop)
             self.clock.check()

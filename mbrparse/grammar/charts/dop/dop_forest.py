@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from mbrparse.grammar.charts.base.clock import NO_LIMIT, Clock
 from mbrparse.grammar.charts.base.memory import aligned_rows
 from mbrparse.grammar.charts.base.rule_tables import Ints
 from mbrparse.grammar.charts.dop.dop_forest_kernels import (
@@ -29,11 +30,17 @@ MAX_PRODUCTIONS = 1 << 26
 
 
 def dop_forest(
-    tables: DopTables, terminals: IntArray, starts: IntArray, ends: IntArray, labels: IntArray
+    tables: DopTables,
+    terminals: IntArray,
+    starts: IntArray,
+    ends: IntArray,
+    labels: IntArray,
+    clock: Clock = NO_LIMIT,
 ) -> DopForest:
     """The forest of labels over spans of two terminals and more, in the order of start, end, label.
 
-    Labels over one terminal are its own. Raises ChartOverflowError for a forest that is too large.
+    Labels over one terminal are its own. Raises ChartOverflowError for a forest that is too large,
+    TimeLimitError.
     """
     n = len(terminals)
     n_words = tables.word_start[terminals + 1] - tables.word_start[terminals]
@@ -41,7 +48,9 @@ def dop_forest(
     start, end, group, words = np.empty((4, size), np.int32)
     nodes = start, end, group, words
     number = np.full(len(tables.uses), -1, np.int32)
-    rules = Rules(np.zeros(tables.n_labels + 1, np.int32), *np.empty((3, len(tables.first)), np.int32))
+    first = np.zeros(tables.n_labels + 1, np.int32)
+    rule, left, right = np.empty((3, len(tables.first)), np.int32)
+    rules = Rules(first, rule, left, right, clock.stop)
     groups = arrange(tables, terminals, (starts, ends, labels), nodes, number, rules)
     n_cells = n * (n + 1) // 2
     if n_cells * groups > MAX_PRODUCTIONS:
@@ -50,9 +59,11 @@ def dop_forest(
     alive = Alive(np.full((n_cells, groups), -1, np.int32), masks[0], masks[1])
     expansion_start = np.empty(size + 1, np.int64)
     count = count_productions(n, nodes, number, rules, alive, expansion_start)
+    clock.check()
     if count > MAX_PRODUCTIONS:
         raise ChartOverflowError(f"a chart of {count} productions")
     listed = list_productions(tables, n, nodes, rules, alive, expansion_start, count)
+    clock.check()
     expansions, productions, vectors = listed
     return DopForest(n, *nodes, expansion_start, *expansions, *productions, vectors)
 
