@@ -84,7 +84,13 @@ def scheduler_option(does: str = "whose workers are used instead of --jobs") -> 
             if scheduler is not None and _scheduler_counts():
                 from mbrparse.run.pool import Scheduler
 
-                options["jobs"] = Scheduler(scheduler)
+                options["jobs"] = found = Scheduler(scheduler)
+                with suppress(MbrparseError):  # which is reported where it is needed
+                    if found.exposed:
+                        note(
+                            f"{scheduler}: neither loopback nor tls://: whoever reaches it can run "
+                            "programs as you (docs/cluster.md)"
+                        )
             return command(*arguments, **options)
 
         return option(

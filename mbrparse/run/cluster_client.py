@@ -152,14 +152,25 @@ def _in_daemon_thread(make: Callable[[], Any]) -> Any:
 
 def _check_credentials(address: str) -> None:
     """Without a certificate a client can neither connect nor end quietly."""
-    if address.startswith("tls://"):
+    try:
         found = distributed.Security().get_connection_args("client")
-        if found["ssl_context"] is None:
+    except (OSError, ValueError) as error:
+        raise WorkersError(
+            f"Dask's TLS settings cannot be used ({error})",
+            source=address,
+            remedy="are ca-file, client.cert and client.key of distributed.comm.tls PEM files here?",
+        ) from None
+    if not address.startswith("tls://"):
+        if found["require_encryption"]:
             raise WorkersError(
-                "a scheduler with TLS, for which Dask has no certificate here",
-                source=address,
-                remedy="set ca-file, client.cert and client.key of distributed.comm.tls in Dask's settings",
+                "Dask's settings require encryption", source=address, remedy="give tls://HOST:PORT"
             )
+    elif found["ssl_context"] is None:
+        raise WorkersError(
+            "a scheduler with TLS, for which Dask has no certificate here",
+            source=address,
+            remedy="set ca-file, client.cert and client.key of distributed.comm.tls in Dask's settings",
+        )
 
 
 def _silence() -> None:

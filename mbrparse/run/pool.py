@@ -132,6 +132,17 @@ class Scheduler:
     def __str__(self) -> str:
         return self.place
 
+    @property
+    def exposed(self) -> bool:
+        """Whether its address is neither loopback nor ``tls://``: others may run code by it."""
+        scheme, _, host = self.address().rpartition("://")
+        host = host.rpartition(":")[0].strip("[]")
+        return (
+            scheme in ("", "tcp", "ucx", "ws")
+            and host not in ("localhost", "::1")
+            and not host.startswith("127.")
+        )
+
     def address(self) -> str:
         """Its present address: a scheduler that is restarted writes its file anew.
 

@@ -13,6 +13,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+import dask
 import pytest
 import toy_work
 from children import started
@@ -287,6 +288,33 @@ def test_workers_of_another_version_are_refused(
     error = command(f"{PARSE} --scheduler {address}").error
     assert f"a worker of {address} has mbrparse" in error
     assert ", not 0.0.1; install the same on this machine and on all workers, and restart" in error
+
+
+@pytest.mark.parametrize(
+    ("place", "exposed"),
+    [
+        ("tcp://10.0.0.1:8786", True),
+        ("host:8786", True),
+        ("tcp://localhost.example.org:1", True),
+        ("tls://10.0.0.1:8786", False),
+        ("tcp://127.0.0.1:9", False),
+        ("localhost:1", False),
+        ("tcp://[::1]:1", False),
+    ],
+)
+def test_schedulers_that_others_may_reach_get_a_warning(place: str, exposed: bool) -> None:
+    assert Scheduler(place).exposed is exposed
+
+
+@pytest.mark.usefixtures("toy_folder")
+def test_tls_settings_that_do_not_fit_are_one_line(command: Command) -> None:
+    with dask.config.set({"distributed.comm.require-encryption": True}):
+        error = command(f"{PARSE} --scheduler tcp://127.0.0.1:9").error
+        assert error == "tcp://127.0.0.1:9: Dask's settings require encryption; give tls://HOST:PORT"
+    files = {"ca-file": "no.pem", "client.cert": "no.pem", "client.key": "no.pem"}
+    with dask.config.set({f"distributed.comm.tls.{name}": path for name, path in files.items()}):
+        error = command(f"{PARSE} --scheduler tls://127.0.0.1:9").error
+        assert error.startswith("tls://127.0.0.1:9: Dask's TLS settings cannot be used (")
 
 
 def test_jobs_of_the_command_line_and_a_scheduler_of_a_file(toy_folder: Path, command: Command) -> None:
