@@ -12,6 +12,7 @@ import io
 import os
 import re
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -208,6 +209,19 @@ def as_file_errors(path: str | Path) -> Iterator[None]:
         raise
     except OSError as error:
         raise unwritable("<stdout>" if str(path) == STANDARD else path, error) from None
+
+
+@contextmanager
+def as_temporary_errors() -> Iterator[None]:
+    """Raise FileError where a temporary file cannot be made or written."""
+    try:
+        yield
+    except OSError as error:
+        raise FileError(
+            f"no room for temporary files ({error.strerror})",
+            source=os.environ.get("TMPDIR", tempfile.tempdir or "/tmp"),
+            remedy="set TMPDIR to a folder that has room",
+        ) from None
 
 
 @contextmanager

@@ -1,6 +1,8 @@
 """Files of posteriors: what they may look like, and what is said of those that cannot be."""
 
 import contextlib
+import errno
+import tracemalloc
 import warnings
 import zipfile
 from pathlib import Path
@@ -12,7 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mbrparse.decode.posteriors.posteriors_file import DIMENSIONS, GivenPosteriors, read_posteriors
-from mbrparse.io.errors import PosteriorsError
+from mbrparse.decode.posteriors.posteriors_writer import PosteriorsWriter
+from mbrparse.grammar.charts.base.span_summary import SpanEntries
+from mbrparse.io.errors import FileError, PosteriorsError
 
 # Two sentences, of three words and of one: S over all, NP over two, tags over the last word of each.
 ARRAYS: dict[str, Any] = {
@@ -212,3 +216,49 @@ def test_damaged_files_are_never_a_surprise(
         warnings.simplefilter("ignore")
         with contextlib.suppress(PosteriorsError):
             read_posteriors(path)
+
+
+def test_what_is_written_grows_in_files_and_not_in_memory(tmp_path: Path) -> None:
+    """The file is that of numpy, byte for byte."""
+    rng = np.random.default_rng(1)
+    labels, count, length = ("NP", "S", "VP"), 20_000, 9
+    starts, ends, label_ids = rng.integers(0, 9, (3, count)).astype(np.int32)
+    g = rng.random(count).astype(np.float32) * 1.2
+    entries = SpanEntries(starts, ends, label_ids, g, np.zeros(count))
+    consistent = rng.random(length * (length + 1) // 2)
+    kept = g >= 0.5
+    writer = PosteriorsWriter(labels, consistent=True, least=0.5)
+    writer.add(length, entries, consistent)
+    tracemalloc.start()
+    for _ in range(30):
+        writer.add(length, entries, consistent)
+    writer.add(2, None)
+    with open(tmp_path / "written", "wb") as stream:
+        writer.write(stream)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 8_000_000  # all of it is 15 MB
+    expected: dict[str, Any] = {
+        "consistent": np.concatenate([*[consistent] * 31, np.zeros(3)]),
+        "lengths": np.array([length] * 31 + [2], np.int32),
+        "labels": np.array(labels),
+        "sentence": np.repeat(np.arange(31, dtype=np.int32), kept.sum()),
+        "start": np.tile(starts[kept], 31),
+        "end": np.tile(ends[kept], 31),
+        "label": np.tile(label_ids[kept], 31),
+        "g": np.minimum(np.tile(g[kept], 31).astype(np.float64), 1.0),
+    }
+    np.savez_compressed(tmp_path / "whole.npz", **expected)
+    assert (tmp_path / "written").read_bytes() == (tmp_path / "whole.npz").read_bytes()
+
+
+def test_no_room_for_a_temporary_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+
+    def refuse() -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("tempfile.TemporaryFile", refuse)
+    with pytest.raises(FileError, match="no room for temporary files") as raised:
+        PosteriorsWriter(("S",))
+    assert str(raised.value).startswith(f"{tmp_path}: ")

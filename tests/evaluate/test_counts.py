@@ -7,7 +7,7 @@ S_Cont(1,3), guess S(0,3) B(0,2), which crosses the continuation alone. Sentence
 
 import math
 import tracemalloc
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import get_args
 
@@ -214,3 +214,20 @@ def test_no_negative_zero(command: Command, format: str) -> None:
     printed = command(f"evaluate --significance --evalb {PRM} --format {format}", *files).output
     assert "-0.01..0.00" in printed
     assert "-0.00" not in printed
+
+
+def test_a_sentence_takes_no_more_than_its_counts() -> None:
+    """A row of Python's numbers takes half a kilobyte."""
+    names, sentences = ("one", "other"), 20_000
+
+    def rows() -> Iterator[list[SentenceCounts]]:
+        for number in range(1, sentences + 1):
+            yield [SentenceCounts(name, *range(number * 1000, number * 1000 + 10)) for name in names]
+
+    tracemalloc.start()
+    table = counts_table(rows())
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 300 * len(names) * sentences
+    assert table.names == SentenceCounts._fields
+    assert list(table.rows())[sentences] == ("other", *range(1000, 1010))

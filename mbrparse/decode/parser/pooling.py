@@ -8,11 +8,10 @@ does not count.
 from __future__ import annotations
 
 import json
-import os
 import pickle
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import replace
 
 from mbrparse.decode.base.objectives import Objective
@@ -22,7 +21,7 @@ from mbrparse.decode.parser.details import nary_row
 from mbrparse.decode.parser.parse_files import Lines
 from mbrparse.decode.parser.parse_result import Parse
 from mbrparse.grammar.charts.base.span_summary import cell_of
-from mbrparse.io.errors import FileError
+from mbrparse.io.files import as_temporary_errors
 from mbrparse.io.log import Log, Progress
 from mbrparse.treebank.brackets import read_tree
 
@@ -105,7 +104,7 @@ class Spool:
 
     def __init__(self) -> None:
         """Raises FileError where no temporary file can be made."""
-        with _as_file_errors():
+        with as_temporary_errors():
             self._stream = tempfile.TemporaryFile()
         self.count = 0
 
@@ -119,13 +118,13 @@ class Spool:
 
     def add(self, lines: Lines) -> None:
         """Append the lines of a sentence; raises FileError."""
-        with _as_file_errors():
+        with as_temporary_errors():
             pickle.dump(lines, self._stream, pickle.HIGHEST_PROTOCOL)
         self.count += 1
 
     def __iter__(self) -> Iterator[Lines]:
         """Yield all lines, in their order; raises FileError."""
-        with _as_file_errors():
+        with as_temporary_errors():
             self._stream.seek(0)
         for _ in range(self.count):
             # The file has no name: only this process wrote to it.
@@ -134,18 +133,6 @@ class Spool:
     def held(self) -> Iterable[ConstituentSummary]:
         """What was kept of sentences that did not fall back; it can be iterated repeatedly."""
         return _Held(self)
-
-
-@contextmanager
-def _as_file_errors() -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise FileError(
-            f"sentences cannot be kept in a temporary file ({error.strerror})",
-            source=os.environ.get("TMPDIR", tempfile.tempdir or "/tmp"),
-            remedy="set TMPDIR to a folder that has room",
-        ) from None
 
 
 class _Held:

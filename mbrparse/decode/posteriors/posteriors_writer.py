@@ -2,61 +2,85 @@
 
 from __future__ import annotations
 
+import shutil
+import tempfile
+import zipfile
 from typing import Any, BinaryIO
 
 import numpy as np
 
 from mbrparse.grammar.charts.base.span_summary import SpanEntries
 from mbrparse.grammar.pcfg import FloatArray
+from mbrparse.io.files import as_temporary_errors
 
 
 class PosteriorsWriter:
-    """Collects the posteriors of all sentences and writes them."""
+    """Collects the posteriors of all sentences and writes them.
+
+    Until then each array grows in a temporary file without a name: memory holds one sentence.
+    """
 
     def __init__(self, labels: tuple[str, ...], consistent: bool = False, least: float = 0.0) -> None:
         """With ``consistent`` sentences have the probabilities that nothing crosses a span.
 
-        Entries less probable than ``least`` are left out.
+        Entries less probable than ``least`` are left out. Raises FileError where there is no temporary file.
         """
         self._labels = labels
-        self._lengths: list[int] = []
-        self._entries: list[SpanEntries] = []
-        self._counts: list[int] = []
-        self._consistent: list[FloatArray] = []
         self._crossing = consistent
         self._least = least
+        self._sentences = 0
+        # In the order of the file.
+        names = [*(["consistent"] if consistent else []), "lengths", "sentence", "start", "end", "label", "g"]
+        with as_temporary_errors():
+            self._columns = {name: _Column(name in ("g", "consistent")) for name in names}
 
     def add(self, length: int, entries: SpanEntries | None, consistent: FloatArray | None = None) -> None:
-        """Add the next sentence; None: its posteriors are unknown."""
-        self._lengths.append(length)
-        if self._crossing:
-            unknown = np.zeros(length * (length + 1) // 2)
-            self._consistent.append(unknown if consistent is None else np.minimum(consistent, 1.0))
-        kept = 0
-        if entries is not None:
-            probable = entries.g >= self._least
-            kept = int(np.count_nonzero(probable))
-            # Charts may share memory from sentence to sentence; a choice of entries is a copy.
-            self._entries.append(SpanEntries(*(np.asarray(column)[probable] for column in entries)))
-        self._counts.append(kept)
+        """Add the next sentence; None: its posteriors are unknown. Raises FileError for lack of room."""
+        columns = self._columns
+        with as_temporary_errors():
+            columns["lengths"].add([length])
+            if self._crossing:
+                unknown = np.zeros(length * (length + 1) // 2)
+                columns["consistent"].add(unknown if consistent is None else np.minimum(consistent, 1.0))
+            if entries is not None:
+                probable = entries.g >= self._least
+                columns["sentence"].add(np.full(np.count_nonzero(probable), self._sentences))
+                columns["start"].add(entries.starts[probable])
+                columns["end"].add(entries.ends[probable])
+                columns["label"].add(entries.label_ids[probable])
+                # Those that rounding brought above one are one.
+                columns["g"].add(np.minimum(entries.g[probable].astype(np.float64), 1.0))
+        self._sentences += 1
 
     def write(self, stream: BinaryIO) -> None:
-        """Write the file; posteriors that rounding brought above one are written as one."""
-        none = np.zeros(0, np.int32)
-        empty = SpanEntries(none, none, none, np.zeros(0), np.zeros(0))
-        columns = zip(*(self._entries or [empty]), strict=True)
-        starts, ends, label_ids, g, _ = (np.concatenate(column) for column in columns)
-        crossing: dict[str, Any] = {}
-        if self._crossing:
-            crossing["consistent"] = np.concatenate([np.zeros(0), *self._consistent])
-        np.savez_compressed(
-            stream,
-            **crossing,
-            lengths=np.array(self._lengths, np.int32),
-            labels=np.array(self._labels, np.str_),
-            sentence=np.repeat(np.arange(len(self._counts), dtype=np.int32), self._counts),
-            start=starts,
-            end=ends,
-            label=label_ids,
-            g=np.minimum(g.astype(np.float64), 1.0),
-        )
+        """Write the file, once, as ``numpy.savez_compressed`` writes it."""
+        with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
+            for name, column in self._columns.items():
+                with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+                    column.write(member)
+                if name == "lengths":
+                    with archive.open("labels.npy", "w", force_zip64=True) as member:
+                        np.lib.format.write_array(member, np.array(self._labels, np.str_))
+
+
+class _Column:
+    """An array of one dimension in a temporary file."""
+
+    def __init__(self, is_float: bool) -> None:
+        self._dtype = np.dtype(np.float64 if is_float else np.int32)
+        self._stream = tempfile.TemporaryFile()
+        self._size = 0
+
+    def add(self, values: Any) -> None:
+        found = np.asarray(values, self._dtype)
+        self._stream.write(found.tobytes())
+        self._size += len(found)
+
+    def write(self, stream: Any) -> None:
+        """Write it in numpy's format."""
+        header = np.lib.format.header_data_from_array_1_0(np.zeros(0, self._dtype))
+        np.lib.format.write_array_header_1_0(stream, {**header, "shape": (self._size,)})
+        with self._stream:
+            with as_temporary_errors():
+                self._stream.seek(0)
+            shutil.copyfileobj(self._stream, stream, 1 << 20)

@@ -6,8 +6,12 @@ sources are read side by side, one sentence at a time, so that of files memory h
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import NamedTuple
+
+import numpy as np
 
 from mbrparse.evaluate.tables.count_table import Columns
 from mbrparse.evaluate.trees.agreement import BinarizedForm
@@ -90,7 +94,18 @@ def _as_they_are(source: TreeSource) -> Iterator[ReadTree]:
 
 
 def counts_table(rows: Iterable[Sequence[NamedTuple]]) -> Columns:
-    """The table of counts, one column for each field of the rows, parser after parser."""
-    sentences = list(rows)
-    by_parser = [row for parser in zip(*sentences, strict=True) for row in parser]
-    return Columns.of_rows(by_parser[0]._fields, by_parser)
+    """The table of counts, one column for each field of the rows, parser after parser.
+
+    The first field is the parser's name, all others are integers. Of rows, which are large, none is kept.
+    """
+    rows = iter(rows)
+    first = next(rows)
+    counts = [array("q") for _ in first]
+    for sentence in chain([first], rows):
+        for numbers, row in zip(counts, sentence, strict=True):
+            numbers.extend(row[1:])
+    names, fields = [row[0] for row in first], first[0]._fields
+    table = np.concatenate([np.frombuffer(numbers, np.int64) for numbers in counts])
+    columns = table.reshape(-1, len(fields) - 1).T.copy()
+    name = np.repeat(np.array(names, dtype=object), len(columns[0]) // len(names))
+    return Columns(dict(zip(fields, (name, *columns), strict=True)))
