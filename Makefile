@@ -13,6 +13,7 @@
 # make fuzz        mutated inputs of every kind: SECONDS=600 SEED=1 [INPUTS=100000]
 # make fuzz-minute a minute of them at a fixed seed: what continuous integration tries
 # make soak        signals at random instants of every long command, resumed: SHOTS=200 SEED=1
+# make oracle      random grammars beside the enumeration of all trees: SECONDS=600 SEED=1
 # make bench       speed, as ratios within one run (QUICK=1: in minutes), tables and plots in build/bench
 # make bench-cluster  what a cluster costs beside processes of one machine, and up to 200 simulated workers
 # make clean       removes build/ (make distclean: the environment too)
@@ -142,7 +143,7 @@ simaan: $(VENV)/installed
 SECONDS ?= 600
 SHOTS ?= 200
 
-.PHONY: fuzz fuzz-minute soak
+.PHONY: fuzz fuzz-minute soak oracle
 fuzz: $(VENV)/installed-dev
 	$(BIN)/python tests/fuzz/fuzz.py --seconds $(SECONDS) --seed $(SEED) $(INPUTS:%=--inputs %)
 
@@ -151,3 +152,6 @@ fuzz-minute:
 
 soak: $(VENV)/installed-dev
 	$(BIN)/python tests/fuzz/soak.py --shots $(SHOTS) --seed $(SEED)
+
+oracle: $(VENV)/installed-dev
+	$(BIN)/python tests/oracle/oracle.py --seconds $(SECONDS) --seed $(SEED)

@@ -17,7 +17,8 @@ occurrences likewise.
 
 import math
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import TypeAlias
 
@@ -77,14 +78,27 @@ def _spans(n: int) -> list[tuple[int, int]]:
     return [(i, i + width) for width in range(1, n + 1) for i in range(n - width + 1)]
 
 
-def inside(grammar: Grammar, sentence: Sequence[str]) -> Chart:
+def inside(
+    grammar: Grammar,
+    sentence: Sequence[str],
+    closed: Collection[tuple[int, int]] = (),
+    may_close: Callable[[str], bool] = lambda _: False,
+) -> Chart:
     """For each (start, end, symbol) the total probability of its subtrees: e = U* b.
 
-    b is the probability of those whose root has no unary child.
+    b is the probability of those whose root has no unary child. In ``closed`` spans stand
+    none but symbols that ``may_close``.
     """
-    chains = closure(grammar)
+    every = closure(grammar)
+    unary = {(a, b): p for (a, b), p in grammar.unary.items() if may_close(a) and may_close(b)}
+    some = {
+        (a, b): p
+        for (a, b), p in closure(replace(grammar, unary=unary)).items()
+        if may_close(a) and may_close(b)
+    }
     result: Chart = defaultdict(Fraction)
     for start, end in _spans(len(sentence)):
+        chains = some if (start, end) in closed else every
         base: dict[str, Fraction] = defaultdict(Fraction)
         if end - start == 1:
             for (a, word), p in grammar.lexical.items():

@@ -97,7 +97,7 @@ def tree_counts(grammar: Grammar, words: Sequence[str]) -> dict[tuple[int, int, 
     return {key: count for key, count in counts.items() if count}
 
 
-def _few_trees(grammar: Grammar, words: list[str]) -> bool:
+def few_trees(grammar: Grammar, words: list[str]) -> bool:
     """Whether all trees of all spaces can be listed in little time."""
     counts = tree_counts(grammar, words)
     roots = [counts.get((0, len(words), symbol), 0) for symbol, p in grammar.start.items() if p > 0]
@@ -120,7 +120,7 @@ def unary_cases(
     grammar = draw(unary_grammars(draw(st.booleans()) if cyclic is None else cyclic, nonterminals))
     for limit in range(longest, 0, -1):
         words = draw(sentences(grammar, limit))
-        if _few_trees(grammar, words):
+        if few_trees(grammar, words):
             return grammar, words
     assume(False)
     raise AssertionError

@@ -1,0 +1,520 @@
+"""What the library says of a case, beside the listed trees of the naive twins."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import naive
+import naive_crossing
+import naive_nary
+import naive_objectives
+import naive_unary
+import numpy as np
+from conversion import posteriors_of, to_rules
+from draws import Case
+from naive import Grammar, LabelledSpan, Node, P
+from naive_dop import NaiveDop
+from naive_dop import Node as DopNode
+from naive_dop import spans as dop_spans
+
+from mbrparse.decode.base.objectives import OBJECTIVES, Item, Objective, Space
+from mbrparse.decode.best_first.best_first import BestFirst, Until
+from mbrparse.decode.best_first.best_first_charts import BestFirstCharts
+from mbrparse.decode.candidates.k_best import LEAST_SHARE
+from mbrparse.decode.parser.parse_result import Parse
+from mbrparse.decode.parser.parser import Parser
+from mbrparse.decode.parser.scoring import score
+from mbrparse.grammar.charts.base.chart import TOO_IMPROBABLE, Wanted
+from mbrparse.grammar.charts.base.clock import NO_LIMIT
+from mbrparse.grammar.charts.dop.dop_charts import DopCharts
+from mbrparse.grammar.charts.factory import ChartFactory, Kernel, Precision
+from mbrparse.grammar.charts.pruning import PrunedCharts, Pruning
+from mbrparse.grammar.dop.addressed_treebank import address_trees
+from mbrparse.grammar.dop.dop_grammar import DopGrammar
+from mbrparse.grammar.pcfg import PCFG, FloatArray
+from mbrparse.grammar.projection import has_annotations
+from mbrparse.grammar.rules import RuleSet, TerminalKind, is_terminal, unquote
+from mbrparse.io.errors import GrammarError
+from mbrparse.treebank.corpora import SourceTree
+from mbrparse.treebank.tree import Tree, constituents
+
+EVERYTHING = Wanted(derivations=True, entries=True)
+BEST_FIRST = BestFirst("beta", Until("exhausted"))
+ALL = 100_000
+Spans = tuple[LabelledSpan, ...]
+
+
+class Mismatch(Exception):  # noqa: N818
+    """What the library says is not what the trees say."""
+
+
+class Comparison:
+    """Counts what is compared, by name; raises Mismatch."""
+
+    def __init__(self) -> None:
+        self.counts: Counter[str] = Counter()
+        self.refused: Counter[str] = Counter()
+
+    def close(self, name: str, found: float | None, wanted: P, digits: float = 1e-9) -> None:
+        """Compare two numbers, absolutely below one and relatively above."""
+        self.counts[name] += 1
+        wanted = float(wanted)
+        if found is None or not (found == wanted or abs(found - wanted) <= digits * max(1.0, abs(wanted))):
+            raise Mismatch(f"{name}: {found!r}, but by enumeration {wanted!r}")
+
+    def table(self, name: str, found: Mapping[Any, float], wanted: Mapping[Any, P], digits: float) -> None:
+        """Compare two tables, in which what is not listed is zero."""
+        for key in found.keys() | wanted.keys():
+            self.close(name, found.get(key, 0.0), wanted.get(key, 0), digits)
+
+    def true(self, name: str, holds: bool, otherwise: object) -> None:
+        """Something that must hold."""
+        self.counts[name] += 1
+        if not holds:
+            raise Mismatch(f"{name}: {otherwise}")
+
+
+def compare(case: Case, check: Comparison) -> None:
+    """Make all comparisons of a case."""
+    if case.grammar is None:
+        _compare_dop(case, check)
+        return
+    rules = to_rules(case.grammar)
+    kind: TerminalKind = "words" if case.kind == "words" else "tags"
+    pcfg = PCFG.from_rules(RuleSet(kind, rules.start, rules.rules))
+    if (pcfg.encode(case.words) < 0).any():
+        [parse] = Parser(pcfg).parse([case.words])
+        check.true("refusals", (parse.reason or "").startswith("unknown terminal"), parse.reason)
+        return
+    try:
+        ChartFactory(pcfg)
+    except GrammarError as error:
+        check.true("refusals", "less probable than any number" in error.message, error)
+        return
+    true = Truth(case.grammar, case.words)
+    _compare_charts(pcfg, case.words, true, check)
+    if not true.total:
+        [parse] = Parser(pcfg).parse([case.words])
+        check.true("refusals", parse.reason == "no parse", parse.reason)
+        return
+    _Objectives(pcfg, case, true, check).compare()
+
+
+class Truth:
+    """What is true of a sentence; everything by projected labels, unless its name says otherwise."""
+
+    def __init__(self, grammar: Grammar, words: Sequence[str]) -> None:
+        self.grammar, self.words, self.n = grammar, words, len(words)
+        self.projection = naive_objectives.projection_of(grammar)
+        self.terminals = grammar.terminals()
+        self.total = naive_unary.sentence_probability(grammar, words)
+        self.is_acyclic = not grammar.has_unary_cycle()
+
+    @cached_property
+    def posteriors(self) -> dict[LabelledSpan, P]:
+        return dict(naive_unary.posteriors(self.grammar, self.words, self.projection))
+
+    @cached_property
+    def constituents(self) -> dict[LabelledSpan, float]:
+        """How often labels are expected as constituents; preterminals are none."""
+        gains = naive_objectives.gains(self.grammar, self.words, "labelled-recall", self.projection)
+        return {(int(i), int(j), str(x)): float(g) for (i, j, x), g in gains.items()}
+
+    @cached_property
+    def listed(self) -> list[tuple[Node, P]]:
+        """The derivations; through cycles those that go around none."""
+        return naive.derivations(self.grammar, self.words)
+
+    def is_continuation(self, symbol: str) -> bool:
+        """Whether a symbol of the grammar is a continuation."""
+        return self.projection[symbol].endswith("_Cont")
+
+    def uncrossed(self, bracketing: Iterable[naive.Span], binary: bool = False) -> float:
+        """The probability that no constituent crosses any of these spans; of the ``binary`` tree none at all.
+
+        Continuations are constituents of the binary tree only.
+        """
+        every = [(i, j) for i in range(self.n) for j in range(i + 2, self.n + 1)]
+        closed = {span for span in every if any(naive.crosses(span, one) for one in bracketing)}
+        may_close: Callable[[str], bool] = (lambda _: False) if binary else self.is_continuation
+        e = naive_unary.inside(self.grammar, self.words, closed, may_close)
+        mass = sum((p * e.get((0, self.n, a), 0) for a, p in self.grammar.start.items()), 0)
+        return float(mass / self.total)
+
+    @cached_property
+    def consistent(self) -> dict[naive.Span, float]:
+        """c of every span; of acyclic grammars by listing the trees."""
+        every = [(i, j) for i in range(self.n) for j in range(i + 2, self.n + 1)]
+        if self.is_acyclic:
+            trees = naive_crossing.n_ary_trees(self.grammar, self.words, self.is_continuation)
+            return {span: float(naive_crossing.consistent(trees, span)) for span in every}
+        return {span: self.uncrossed([span]) for span in every}
+
+    def looks(self, nary: bool) -> dict[Spans, P]:
+        """The probabilities of the trees that derivations look like, by constituents in preorder."""
+        found: dict[Spans, P] = defaultdict(int)
+        for tree, p in self.listed:
+            nodes = [
+                (n.start, n.end, naive.project(n.symbol, self.projection)) for n in naive.constituents(tree)
+            ]
+            if nary and nodes:
+                root = (*nodes[0][:2], nodes[0][2].removesuffix("_Cont"))
+                nodes = [root, *(node for node in nodes[1:] if not node[2].endswith("_Cont"))]
+            found[tuple(nodes)] += p
+        return dict(found)
+
+
+def _compare_charts(pcfg: PCFG, words: Sequence[str], true: Truth, check: Comparison) -> None:
+    ids = pcfg.encode(words)
+    best = naive_unary.log(naive_unary.best_probability(true.grammar, words))
+    for chart_name, digits, chart in _charts(pcfg, ids):
+        name = f"chart, {chart_name}"
+        check.true(name, chart.has_parse == (true.total > 0), chart.failure)
+        if not true.total:
+            continue
+        check.close(name, chart.log_prob, naive_unary.log(true.total), digits)
+        found = posteriors_of(chart.span_posteriors(), pcfg.labels)
+        named = {(i, j, unquote(x) if is_terminal(x) else x): g for (i, j, x), g in found.items()}
+        check.table(name, named, true.posteriors, digits)
+        check.close(name, chart.viterbi().log_prob, best, digits)
+
+
+def _charts(pcfg: PCFG, ids: Any) -> Iterator[tuple[str, float, Any]]:
+    kinds: list[tuple[str, Precision, Kernel | None, float]] = [
+        ("double", "double", None, 1e-9),
+        ("single", "single", None, 1e-4),
+        ("forest", "double", "forest", 1e-9),
+    ]
+    for name, precision, kernel, digits in kinds:
+        factory = ChartFactory(pcfg, precision, EVERYTHING, kernel)
+        yield name, digits, factory.charts([ids])[0]
+        if kernel is None:
+            yield f"{name}, side by side", digits, factory.charts([ids[:1], *[ids] * 9])[5]
+    if not has_annotations(pcfg):
+        pruned = PrunedCharts(pcfg, Pruning(pcfg, 1e-16, NO_LIMIT), wanted=EVERYTHING)
+        yield "pruned", 1e-9, pruned.charts([ids])[0]
+    if not pcfg.has_unaries:
+        yield "best-first", 1e-9, next(BestFirstCharts(pcfg, BEST_FIRST).charts([ids]))
+
+
+class _Objectives:
+    """All objectives in all spaces, for one sentence that has a parse."""
+
+    def __init__(self, pcfg: PCFG, case: Case, true: Truth, check: Comparison) -> None:
+        self.pcfg, self.words, self.true, self.check = pcfg, case.words, true, check
+        self.n = len(case.words)
+
+    def compare(self) -> None:
+        """Compare each objective's tree and score with the optimum."""
+        settings: list[tuple[str, float, dict[str, Any]]] = [
+            ("double", 1e-9, {}),
+            ("single", 1e-4, {"precision": "single"}),
+        ]
+        if not self.pcfg.has_unaries:
+            settings.append(("best-first", 1e-9, {"best_first": BEST_FIRST}))
+        for name, digits, chosen in settings:
+            self._free(name, digits, chosen)
+            self._nary(name, digits, chosen)
+        self._consistent()
+        self._whole()
+        self._derived("projected")
+        self._derived("symbol")
+        self._candidates()
+        self._scores()
+        if not self.pcfg.has_unaries and self.n <= 5:
+            self._exact_f()
+
+    def _parse(self, *rows: str | Objective, refusable: bool = False, **settings: Any) -> Parse | None:
+        """The sentence's parse, or None where it is refused for its numbers."""
+        parses = Parser(self.pcfg, *rows, **settings).parse([self.words] * 2)
+        if refusable and parses[0].reason == TOO_IMPROBABLE:
+            self.check.refused[TOO_IMPROBABLE] += 1
+            return None
+        self.check.true("parses", parses[0].reason is None, parses[0].reason)
+        self.check.true("side by side", parses[0].spans == parses[1].spans, parses)
+        return parses[0]
+
+    def _free(self, name: str, digits: float, settings: Mapping[str, Any]) -> None:
+        g = {key: p for key, p in self.true.constituents.items() if key[1] - key[0] > 1}
+        weights = {"labelled-recall": (1.0, 0.0, 0.0), "bracketed-recall": (0.0, 1.0, 0.0)}
+        mixed = Objective("mixed", Space.FREE, ((Item.LABELLED_SPAN, 1.0), (Item.SPAN, 0.5)), -0.25)
+        parse = self._parse(*weights, mixed, **settings)
+        assert parse is not None
+        for found, (row, of) in zip(
+            parse.decoded, [*weights.items(), ("mixed", (1.0, 0.5, -0.25))], strict=True
+        ):
+            assert found is not None
+            what: dict[str, Any] = dict(
+                zip(("labelled_weight", "span_weight", "node_constant"), of, strict=True)
+            )
+            where = f"free {row}, {name}"
+            self.check.close(where, found.score, naive.free_optimum(g, self.n, **what), digits)
+            labels = {(i, j): x for i, j, x in found.spans}
+            self.check.true(where, frozenset(labels) in naive.bracketings(self.n), found.spans)
+            self.check.close(where, found.score, naive.free_value(labels, g, **what), digits)
+
+    def _nary(self, name: str, digits: float, settings: Mapping[str, Any]) -> None:
+        g = {key: p for key, p in self.true.constituents.items() if not key[2].endswith("_Cont")}
+        gains = ((Item.LABELLED_SPAN, 1.0), (Item.SPAN, 0.5))
+        rows = [
+            OBJECTIVES["general-recall"],
+            Objective("weighed", Space.NARY, gains, -0.6),
+            OBJECTIVES["labelled-f"],
+            OBJECTIVES["bracketed-f"],
+        ]
+        parse = self._parse(*rows, **settings)
+        assert parse is not None
+        wanted = [
+            naive_nary.optimum(g, self.n, 1, 0),
+            naive_nary.optimum(g, self.n, 1, 0.5, 0.6),
+            naive_nary.f_optimum(g, self.n, 1, 0),
+            naive_nary.f_optimum(g, self.n, 0, 1),
+        ]
+        for row, found, best in zip(rows, parse.decoded, wanted, strict=True):
+            assert found is not None
+            self.check.close(f"n-ary {row.name}, {name}", found.score, best, digits)
+        if name == "double" and self.n <= 4:
+            both = [self.words, self.words[: max(self.n - 1, 1)]]
+            parses = Parser(self.pcfg, OBJECTIVES["labelled-f"].with_f("pooled")).parse(both)
+            other = Truth(self.true.grammar, both[1])
+            if parses[1].reason is None:
+                rest = {x: p for x, p in other.constituents.items() if not x[2].endswith("_Cont")}
+                best = naive_nary.pooled_optimum([(g, self.n), (rest, other.n)], 1, 0)
+                for cost in parses.node_costs.values():
+                    self.check.close("n-ary labelled-f, pooled", 2 * cost, best)
+
+    def _exact_f(self) -> None:
+        truths: dict[naive_nary.Labelled, float] = defaultdict(float)
+        for tree, p in self.true.listed:
+            nodes = [node for node in naive.constituents(tree) if not self.true.is_continuation(node.symbol)]
+            label = self.true.projection
+            key = frozenset((node.start, node.end, label[node.symbol]) for node in nodes)
+            truths[key] += float(p / self.true.total)
+        rows = [OBJECTIVES[name].with_f("exact") for name in ("labelled-f", "bracketed-f")]
+        parse = self._parse(*rows, refusable=True)
+        for row, found in zip(rows, () if parse is None else parse.decoded, strict=False):
+            assert found is not None
+            best = naive_nary.expected_f_optimum(truths, self.n, row.name == "labelled-f")
+            self.check.close(f"n-ary {row.name}, exact", found.score, best)
+
+    def _consistent(self) -> None:
+        parse = self._parse("consistent-brackets", "consistent-brackets-product", refusable=True)
+        if parse is None:
+            return
+        c = self.true.consistent
+        sums = max(sum(c[span] for span in sorted(one)) for one in naive.bracketings(self.n))
+        products = max(math.prod(c[span] for span in sorted(one)) for one in naive.bracketings(self.n))
+        sum_of, product_of = parse.decoded
+        assert sum_of is not None
+        assert product_of is not None
+        assert sum_of.consistent is not None
+        for (i, j, _), value in zip(sum_of.spans, sum_of.consistent, strict=True):
+            self.check.close("c", value, c[i, j])
+        self.check.close("free consistent-brackets", sum_of.score, sums)
+        if products > 1e-12:
+            self.check.close("free consistent-brackets-product", product_of.score, math.log(products), 1e-8)
+
+    def _whole(self) -> None:
+        names = ["consistent-brackets-tree", "bracketed-tree"]
+        names += [] if self.pcfg.has_unaries else ["most-probable-tree"]
+        parse = self._parse(*names, refusable=True)
+        if parse is None:
+            return
+        for name, found in zip(names, parse.decoded, strict=True):
+            assert found is not None
+            assert found.score is not None
+            assert found.certificate is not None
+            if name == "most-probable-tree":
+                looks = self.true.looks(nary=False)
+                best, mine = (
+                    max(looks.values()) / self.true.total,
+                    looks[tuple(found.spans)] / self.true.total,
+                )
+            else:
+                binary = name == "bracketed-tree"
+                brackets = naive.bracketings(self.n)
+                best = max(self.true.uncrossed(one, binary) for one in brackets)
+                mine = self.true.uncrossed([(i, j) for i, j, _ in found.spans], binary)
+            self.check.close(name, found.score, mine)
+            self.check.true(name, found.certificate.bound >= float(best) - 1e-9, found.certificate)
+            if found.certificate.certified:
+                self.check.close(f"{name}, certified", found.score, best)
+
+    def _derived(self, items: str) -> None:
+        """The space of the grammar's own trees, and max-rule's."""
+        true, projection = self.true, self.true.projection if items == "projected" else None
+        mixed = Objective("mixed", Space.GRAMMAR, ((Item.LABELLED_SPAN, 1.0), (Item.SPAN, 0.5)), -0.25)
+        names = naive_objectives.GRAMMAR_OBJECTIVES
+        rows = [*(OBJECTIVES[name].within(Space.GRAMMAR) for name in names), mixed]
+        rules = naive_objectives.MAX_RULE_OBJECTIVES
+        parse = self._parse(*rows, *rules, "labelled-tree", items=items, refusable=True)
+        if parse is None:
+            return
+        within = naive_objectives.grammar_trees(true.grammar, self.words, projection)
+        gains = {
+            name: naive_objectives.gains(true.grammar, self.words, name, projection)
+            for name in (*names, *rules)
+        }
+
+        def mixture(tree: Node) -> P:
+            value = naive_objectives.value
+            recalls = [
+                value(tree, gains[name], name, projection, true.terminals)
+                for name in naive_objectives.SPAN_OBJECTIVES
+            ]
+            return recalls[0] + recalls[1] / 2 - Fraction(len(naive.labelled_spans(tree, projection))) / 4
+
+        wanted: list[P] = []
+        for name in names:
+            of = gains[name]
+            wanted.append(
+                max(
+                    (naive_objectives.value(tree, of, name, projection, true.terminals) for tree in within),
+                    default=0,
+                )
+            )
+        wanted.append(max(map(mixture, within), default=0))
+        for row, found, best in zip(rows, parse.decoded, wanted, strict=False):
+            where = f"grammar {row.name}, {items}"
+            self.check.true(where, (found is None) == (not within), found)
+            if found is not None:
+                self.check.close(where, found.score, best)
+        for name, found in zip(rules, parse.decoded[len(rows) :], strict=False):
+            best, _ = naive_objectives.max_rule_optimum(true.grammar, self.words, name, projection)
+            if found is None:
+                self.check.true(f"{name}, {items}", best == 0, best)
+                continue
+            score = float(best) if name == "max-rule-sum" else naive_unary.log(best)  # type: ignore[arg-type]
+            self.check.close(f"{name}, {items}", found.score, score)
+        found = parse.decoded[-1]
+        assert found is not None
+        best_log = naive_unary.log(naive_unary.best_probability(true.grammar, self.words))
+        self.check.close(f"labelled-tree, {items}", found.log_prob, best_log)
+
+    def _candidates(self) -> None:
+        if not self.true.is_acyclic:
+            return
+        for nary in (False, True):
+            looks = self.true.looks(nary)
+            parse = self._parse(k_best=ALL, debinarized=nary, refusable=True)
+            if parse is None:
+                continue
+            probable = sum(p > LEAST_SHARE * 10 * float(self.true.total) for p in looks.values())
+            name = f"candidates{', n-ary' if nary else ''}"
+            self.check.true(name, probable <= len(parse.candidates) <= len(looks), parse.candidates)
+            listed = [math.exp(one.log_prob - naive_unary.log(self.true.total)) for one in parse.candidates]
+            best = sorted((float(p / self.true.total) for p in looks.values()), reverse=True)
+            for mine, theirs in zip(listed, best, strict=False):
+                self.check.close(name, mine, theirs)
+            self._risk(looks, nary)
+
+    def _risk(self, looks: Mapping[Spans, P], nary: bool) -> None:
+        """Minimum risk, where each bracket that two trees share counts one."""
+
+        def shared(trees: Sequence[Tree]) -> FloatArray:
+            brackets = [{(node.start, node.end) for node in constituents(tree)} for tree in trees]
+            return np.array([[float(len(one & other)) for other in brackets] for one in brackets])
+
+        if self.n == 1:
+            return
+        spans = {tree: {span[:2] for span in tree} for tree in looks}
+        best = max(
+            sum(float(p / self.true.total) * len(spans[one] & spans[other]) for other, p in looks.items())
+            for one in looks
+        )
+        parse = self._parse("minimum-risk", k_best=ALL, risk=shared, debinarized=nary, refusable=True)
+        if parse is not None:
+            self.check.close("minimum-risk", parse.expected_scores["minimum-risk"], best)
+
+    def _scores(self) -> None:
+        """Given trees: their probability, and what is expected to match."""
+        if not self.true.is_acyclic or self.n == 1:
+            return
+        looks = self.true.looks(nary=False)
+        chosen = sorted(looks, key=str)[:2]
+        leaves = [Tree(word) for word in self.words]
+        trees = [_tree(spans, leaves) for spans in chosen]
+        table = score(self.pcfg, trees, form="binarized", items=False)
+        for spans, (_, row) in zip(chosen, table.iterrows(), strict=True):
+            self.check.close("score: posterior", row["posterior"], looks[spans] / self.true.total)
+            matches = sum(self.true.constituents.get(span, 0.0) for span in set(spans))
+            if len(set(spans)) == len(spans):
+                self.check.close("score: labelled", row["expected_labelled"], matches)
+
+
+def _tree(spans: Spans, leaves: Sequence[Tree]) -> Tree:
+    from mbrparse.decode.base.trees import build_tree
+
+    return build_tree(spans, leaves)
+
+
+def _compare_dop(case: Case, check: Comparison) -> None:
+    twin = NaiveDop(list(case.trees), case.weighting, case.depth)
+    tagged = any(not isinstance(child, str) and len(child[1]) == 1 for _, _, child in _nodes(case.trees))
+    trees = [SourceTree("", 1, _dop_tree(tree)) for tree in case.trees]
+    kind = "words" if tagged else "tags"
+    treebank = address_trees(trees, kind, case.weighting, case.depth)  # type: ignore[arg-type]
+    grammar = DopGrammar.of_treebank(treebank)
+    ids = grammar.pcfg.encode(case.words)
+    if (ids < 0).any():
+        return
+    true = {tree: p for tree, p in twin.trees(case.words).items() if p}
+    [chart] = DopCharts(grammar, Wanted(derivations=True)).charts([ids])
+    check.true("chart, dop", chart.has_parse == bool(true), chart.failure)
+    if not true:
+        return
+    total = sum(true.values())
+    check.close("chart, dop", chart.log_prob, math.log(total))
+    check.close("chart, dop", chart.viterbi().log_prob, twin.best_derivation(case.words))
+    g = twin.posteriors(case.words)
+    found = posteriors_of(chart.span_posteriors(), grammar.pcfg.labels)
+    check.table("chart, dop", {x: p for x, p in found.items() if x[2] not in treebank.terminals}, g, 1e-9)
+    wide = {x: p for x, p in g.items() if x[1] - x[0] > 1}
+    n = len(case.words)
+    parser = Parser(grammar, "labelled-recall", "bracketed-recall", "labelled-f", "general-recall")
+    [parse] = parser.parse([case.words])
+    for name, weights in (("labelled-recall", (1.0, 0.0)), ("bracketed-recall", (0.0, 1.0))):
+        best = naive.free_optimum(wide, n, labelled_weight=weights[0], span_weight=weights[1])
+        check.close(f"dop {name}", parse.expected_scores[name], best)
+    nary = {x: p for x, p in wide.items() if not x[2].endswith("_Cont")}
+    check.close("dop labelled-f", parse.expected_scores["labelled-f"], naive_nary.f_optimum(nary, n, 1, 0))
+    best = naive_nary.optimum(nary, n, 1, 0)
+    check.close("dop general-recall", parse.expected_scores["general-recall"], best)
+    _compare_dop_candidates(grammar, case, true, check)
+
+
+def _compare_dop_candidates(
+    grammar: DopGrammar, case: Case, true: Mapping[DopNode, P], check: Comparison
+) -> None:
+    looks: dict[frozenset[LabelledSpan], P] = defaultdict(int)
+    for tree, p in true.items():
+        looks[frozenset(span for span in dop_spans(tree) if span[1] - span[0] > 1)] += p
+    best = sorted((float(p) for p in looks.values()), reverse=True)
+    [parse] = Parser(grammar, k_best=2000).parse([case.words])
+    listed = [math.exp(one.log_prob) for one in parse.candidates]
+    check.true("dop candidates", len(listed) <= len(best), parse.candidates)
+    if len(listed) == len(best):
+        check.table("dop candidates", dict(enumerate(listed)), dict(enumerate(best)), 1e-9)
+
+
+def _nodes(trees: Iterable[DopNode]) -> Iterator[tuple[int, int, DopNode]]:
+    stack = list(trees)
+    while stack:
+        node = stack.pop()
+        yield 0, 0, node
+        if not isinstance(node, str):
+            stack.extend(node[1])
+
+
+def _dop_tree(node: DopNode) -> Tree:
+    if isinstance(node, str):
+        return Tree(node)
+    label, children = node
+    return (
+        Tree(label, word=children[0]) if len(children) == 1 else Tree(label, list(map(_dop_tree, children)))
+    )
