@@ -17,11 +17,11 @@ def n_ary_trees(
 ) -> list[tuple[frozenset[Span], float]]:
     """The spans of each derivation's n-ary tree, and the derivation's share of the sentence's probability."""
     found = naive.derivations(grammar, sentence)
-    total = float(sum(p for _, p in found))
+    total = sum(p for _, p in found)
     return [
         (
             frozenset((c.start, c.end) for c in naive.constituents(tree) if not is_continuation(c.symbol)),
-            float(p) / total,
+            float(p / total),
         )
         for tree, p in found
     ]

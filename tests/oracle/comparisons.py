@@ -441,6 +441,9 @@ class _Objectives:
         trees = [_tree(spans, leaves) for spans in chosen]
         table = score(self.pcfg, trees, form="binarized", items=False)
         for spans, (_, row) in zip(chosen, table.iterrows(), strict=True):
+            if row["reason"] == TOO_IMPROBABLE:
+                self.check.refused[TOO_IMPROBABLE] += 1
+                continue
             self.check.close("score: posterior", row["posterior"], looks[spans] / self.true.total)
             matches = sum(self.true.constituents.get(span, 0.0) for span in set(spans))
             if len(set(spans)) == len(spans):

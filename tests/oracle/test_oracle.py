@@ -1,4 +1,4 @@
-"""The oracle itself: cases of every kind agree, are read again as they are written, and differences are told."""
+"""The oracle itself: cases of every kind agree and are read again as written, and differences are told."""
 
 import json
 from dataclasses import replace
