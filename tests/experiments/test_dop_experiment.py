@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import math
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 from commandline import Command, Outcome
 
 from mbrparse.decode.candidates.samples import Sampler
+from mbrparse.experiments.dop.fragment_speed import SpeedTrial
 from mbrparse.experiments.dop.model_tables import Row, comparisons, judge, paired_data
 from mbrparse.experiments.dop.model_trial import Design, Model
 from mbrparse.experiments.trial_runs import paired_test
@@ -85,7 +87,7 @@ def test_what_is_printed_is_what_the_folder_holds(finished: Finished) -> None:
     assert (folder / "curves.svg").read_text("utf-8").count("<text") > 10
     assert (folder / "curves.png").stat().st_size > 0
     for row in rows(folder / "models.csv"):
-        assert float(row["seconds"]) > 0
+        assert float(row["measured_seconds"]) > 0
 
 
 def test_curves_begin_at_the_pcfg_and_end_at_the_models(finished: Finished) -> None:
@@ -127,6 +129,41 @@ def test_results_do_not_depend_on_jobs_and_are_not_made_again(
     for name in ("PCFG", "DOP-equal"):
         for run in ("run-01.json", "run-02.json"):
             assert parsed(tmp_path / name / run) == parsed(folder / name / run)
+
+
+def test_tables_of_a_resumed_run_differ_in_measured_columns_alone(
+    command: Command, finished: Finished, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, _ = finished
+    again = tmp_path / "again"
+    shutil.copytree(folder, again)
+    for name in ("DOP-plain/run-02", "DOP-bonnema/run-01", "speed/run-01"):
+        (again / f"{name}.json").unlink()
+    tables = [path.name for path in folder.iterdir() if path.is_file()]
+    for name in tables:
+        (again / name).unlink()
+
+    def interrupted(*_: object) -> dict[str, Any]:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(SpeedTrial, "__call__", interrupted)
+        assert experiment(command, again, "--runs 2").code == 130
+    assert (again / "DOP-plain" / "run-02.json").exists()
+    assert not any((again / name).exists() for name in tables)
+    assert experiment(command, again, "--runs 2").code == 0
+    for name in tables:
+        if name.startswith(("models.", "speed.")):
+            assert "measured" in (again / name).read_text("utf-8")
+        else:
+            assert (again / name).read_bytes() == (folder / name).read_bytes(), name
+    for name in ("models.csv", "speed.csv"):
+        one, other = ([without_times(row) for row in rows(place / name)] for place in (again, folder))
+        assert one == other
+
+
+def without_times(row: dict[str, str]) -> dict[str, str]:
+    return {name: value for name, value in row.items() if not name.startswith("measured")}
 
 
 def parsed(path: Path) -> dict[str, Any]:

@@ -98,7 +98,7 @@ def _counts(row: Row, results: Sequence[dict[str, Any]]) -> list[SentenceCounts]
 def model_table(judged: Judged) -> Grid:
     """What people see: rates with letters, milliseconds of CPU time a sentence, and how many fell back."""
     heading, *rows = cells(judged.summary)
-    grid = [[*heading, Cell("ms"), Cell("fell back")]]
+    grid = [[*heading, Cell("measured ms"), Cell("fell back")]]
     for row, shown in zip(judged.rows, rows, strict=True):
         more = f"{1e3 * judged.seconds[row]:.2f}", str(judged.fell_back[row])
         grid.append([*shown, *map(Cell, more)])
@@ -109,7 +109,7 @@ def model_data(judged: Judged) -> Grid:
     """The same for programs: rates from 0 to 1 in full, and their standard deviation over the splits."""
     names = [criterion.name for criterion in PAPER]
     rows: list[list[object]] = [
-        ["model", "decoder", *names, *(f"{name}_sd" for name in names), "seconds", "fell_back"]
+        ["model", "decoder", *names, *(f"{name}_sd" for name in names), "measured_seconds", "fell_back"]
     ]
     for row, (_, *pooled) in zip(judged.rows, judged.summary.rates.rows(), strict=True):
         spread = [over_runs(judged.values(row, name)).sd for name in names]
