@@ -445,7 +445,7 @@ class _Objectives:
                 self.check.refused[TOO_IMPROBABLE] += 1
                 continue
             self.check.close("score: posterior", row["posterior"], looks[spans] / self.true.total)
-            matches = sum(self.true.constituents.get(span, 0.0) for span in set(spans))
+            matches = sum(min(self.true.constituents.get(span, 0.0), 1.0) for span in set(spans))
             if len(set(spans)) == len(spans):
                 self.check.close("score: labelled", row["expected_labelled"], matches)
 
