@@ -142,6 +142,7 @@ simaan: $(VENV)/installed
 
 SECONDS ?= 600
 SHOTS ?= 200
+SEED ?= 1
 
 .PHONY: fuzz fuzz-minute soak oracle
 fuzz: $(VENV)/installed-dev
