@@ -189,8 +189,10 @@ def test_trees_of_any_probability_have_it() -> None:
     )
 
 
-def test_chains_less_probable_than_any_number_are_refused() -> None:
-    counts = {"S -> A": 1e-200, "S -> y": 1.0, "A -> B": 1e-200, "A -> y": 1.0, "B -> y": 1.0}
+@pytest.mark.parametrize("least", [1e-200, 1e-160])
+def test_chains_less_probable_than_any_number_are_refused(least: float) -> None:
+    """Or as improbable as numbers that lack digits."""
+    counts = {"S -> A": least, "S -> y": 1.0, "A -> B": least, "A -> y": 1.0, "B -> y": 1.0}
     pcfg = pcfg_of(counts)
     with pytest.raises(GrammarError, match="a chain of unary rules from S down to B is less probable"):
         ChartFactory(pcfg).charts([pcfg.encode(["y"])])

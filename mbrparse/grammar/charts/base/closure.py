@@ -10,6 +10,7 @@ and the root.
 from __future__ import annotations
 
 import heapq
+import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -100,7 +101,7 @@ def _rows(
             row = {symbol: 1.0}
             for child, prob in rules.get(symbol, {}).items():
                 for bottom, below in rows.get(child, {}).items():
-                    if min(prob, below) > 0.0 and prob * below == 0.0:
+                    if min(prob, below) > 0.0 and prob * below < sys.float_info.min:
                         raise GrammarError(
                             f"a chain of unary rules from {names[symbol]} down to {names[bottom]} is less "
                             "probable than any number",
