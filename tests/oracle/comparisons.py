@@ -404,7 +404,7 @@ class _Objectives:
             parse = self._parse(k_best=ALL, debinarized=nary, refusable=True)
             if parse is None:
                 continue
-            probable = sum(p > LEAST_SHARE * 10 * float(self.true.total) for p in looks.values())
+            probable = sum(p / self.true.total > LEAST_SHARE * 10 for p in looks.values())
             name = f"candidates{', n-ary' if nary else ''}"
             self.check.true(name, probable <= len(parse.candidates) <= len(looks), parse.candidates)
             listed = [math.exp(one.log_prob - naive_unary.log(self.true.total)) for one in parse.candidates]
