@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import signal
 import sys
@@ -16,7 +15,7 @@ from mbrparse.cli.commands import LazyGroup
 from mbrparse.cli.interrupts import interruptible, received
 from mbrparse.cli.options import note
 from mbrparse.io.errors import FileError, MbrparseError, visible
-from mbrparse.io.replacements import unwritable
+from mbrparse.io.replacements import UNWRITTEN, unwritable
 from mbrparse.io.version import __version__
 
 # name of the command (and of its function, with _ for -; its module is in _MODULES, or ends in _command):
@@ -104,9 +103,6 @@ _OUT_OF_MEMORY = MbrparseError(
     remedy="use shorter sentences, a smaller grammar or file, or fewer --jobs",
 )
 
-# The errors of a full disk, a closed stream and a broken device.
-_UNWRITTEN = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EBADF, errno.EIO)
-
 
 def main() -> NoReturn:
     """Run the command line; the only place where errors become exit codes."""
@@ -152,7 +148,7 @@ def _run() -> tuple[int, Exception | None]:
         return 0, None
     except OSError as error:
         # Errors of named files are FileErrors already: this one is of standard output, or unforeseen.
-        if error.filename is None and error.errno in _UNWRITTEN:
+        if error.filename is None and error.errno in UNWRITTEN:
             return 1, unwritable("<stdout>", error)
         return 1, FileError(f"failed ({error.strerror or error})", source=error.filename)
     return 0, None

@@ -33,7 +33,16 @@ class Text(_Named):
         return self._read(super().convert(value, param, ctx))
 
 
-class InputFile(_Named):
+class PathName(_Named):
+    """The name of a file or folder; an empty text is none, though to pathlib it is the working folder."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if not value or "\0" in value:
+            self.fail(f"{value!r} is no name of a file.", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+class InputFile(PathName):
     """A file to read, or several: ``NAME=FILE,FILE``; also ``-``, and names such as ``embedded:flights``."""
 
     def __init__(self, metavar: str = "FILE") -> None:

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import click
 
-from mbrparse.cli.option_types import InputFile, Text
+from mbrparse.cli.option_types import InputFile, PathName, Text
 from mbrparse.io.errors import MbrparseError, visible
 from mbrparse.io.files import STANDARD, check_output
 from mbrparse.io.path_kinds import input_identity, is_written_in_place, output_identity
@@ -39,6 +39,10 @@ class Finite(click.FloatRange):
         return number
 
 
+#: The metavars of options that are paths.
+_PATHS = ("FILE", "FILE.npz", "PATH", "DIR", "FOLDER", "ADDRESS|FILE")
+
+
 # The functions below return decorators of commands, which are fields of an option group as well
 # (``option_group``): hence Any.
 
@@ -46,10 +50,12 @@ class Finite(click.FloatRange):
 def option(*names: str, choices: Sequence[str] | None = None, **attributes: Any) -> Any:
     """click's option, whose default is shown; ``choices`` are its values, if there are few.
 
-    Without names it is for a field of an option group, which names it.
+    Paths are known by their metavar. Without names it is for a field of an option group, which names it.
     """
     if choices is not None:
         attributes["type"] = NearestChoice(choices)
+    elif attributes.get("metavar") in _PATHS:
+        attributes["type"] = PathName(attributes["metavar"])
     made = functools.partial(click.option, **{"show_default": True, **attributes})
     return made(*names) if names else made
 
@@ -61,7 +67,7 @@ def count_option(*names: str, least: int = 1, **attributes: Any) -> Any:
 
 def output_option(help: str = "Where to write (default: standard output).") -> Any:
     """``-o/--output PATH``, standard output by default."""
-    return click.option("-o", "--output", default=STANDARD, metavar="PATH", help=help)
+    return option("-o", "--output", default=STANDARD, show_default=False, metavar="PATH", help=help)
 
 
 def folder_option(help: str) -> Any:

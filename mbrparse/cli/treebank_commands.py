@@ -15,6 +15,7 @@ from mbrparse.cli.options import (
     count_option,
     encoding_option,
     note,
+    option,
     output_option,
     refuse_options,
     with_progress,
@@ -74,9 +75,11 @@ def _check(spec: str) -> None:
     count_option("--test-random", help="Test on N trees drawn at random.", least=0, metavar="N"),
 )
 @click.option("--seed", type=int, help="Seed of a random draw.")
-@click.option("--train-output", metavar="PATH", help="The file of the training trees.")
-@click.option("--test-output", metavar="PATH", help="The file of the test trees.")
-@options(encoding_option())
+@options(
+    option("--train-output", metavar="PATH", help="The file of the training trees."),
+    option("--test-output", metavar="PATH", help="The file of the test trees."),
+    encoding_option(),
+)
 def split(
     input: str,
     test_fraction: str | None,

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from mbrparse.evaluate.tables.count_table import Columns
 from mbrparse.evaluate.tables.criteria import MORE, PAPER, quotients, sides
-from mbrparse.evaluate.trees.agreement import Form, Place
+from mbrparse.evaluate.trees.agreement import Form, Place, check_yield
 from mbrparse.evaluate.trees.gold import Comparison, GoldSentence, OriginalForms, compared_labels
 from mbrparse.evaluate.trees.matches import Brackets, Matches, outline
 from mbrparse.evaluate.trees.sources import TreeSource, gold_file, parse_files
@@ -56,21 +56,34 @@ class TreeRates:
         return f"TreeRates({self._criterion.name!r}, {self._how.form!r})"
 
     def __call__(self, trees: Sequence[Tree]) -> Iterator[FloatArray]:
-        """Yield the rates of each tree [correct], 0 to 1; 1 where there is nothing to count."""
-        correct = [self._gold(tree) for tree in trees]
-        return (self._rates(correct, [self._read(tree)]) for tree in trees)
+        """Yield the rates of each tree [correct], 0 to 1; 1 where there is nothing to count.
 
-    def against(self, correct: Tree, guessed: Sequence[Tree]) -> FloatArray:
-        """The rates of trees, of which one is the correct one."""
-        return self._rates([self._gold(correct)], [self._read(tree) for tree in guessed])
+        Raises InputMismatchError where the trees are not all of one sentence.
+        """
+        places = [Place(_PLACE.source, number, _PLACE.unit) for number in range(1, len(trees) + 1)]
+        correct = [self._gold(tree) for tree in trees]
+        guessed = self._read(trees, places, trees[0], places[0])
+        return (self._rates(correct, [one]) for one in guessed)
+
+    def against(
+        self, correct: Tree, here: Place, guessed: Sequence[Tree], places: Sequence[Place]
+    ) -> FloatArray:
+        """The rates of trees of one sentence, whose correct tree this is; places are for messages."""
+        return self._rates([self._gold(correct)], self._read(guessed, places, correct, here))
 
     def compared(self, source: TreeSource) -> Iterator[ReadTree]:
         """The trees of a source in the form that is compared."""
         return OriginalForms(no_log).trees(source) if self._how.form == "original" else source.trees()
 
-    def _read(self, tree: Tree) -> Brackets:
-        read = outline(tree)
-        return Brackets(read.spans, compared_labels(read, self._how.form, _PLACE))
+    def _read(
+        self, trees: Sequence[Tree], places: Sequence[Place], correct: Tree, here: Place
+    ) -> list[Brackets]:
+        leaves, found = correct.leaves(), []
+        for tree, place in zip(trees, places, strict=True):
+            read = outline(tree)
+            check_yield(leaves, read.leaves, place, here)
+            found.append(Brackets(read.spans, compared_labels(read, self._how.form, place)))
+        return found
 
     def _gold(self, tree: Tree) -> GoldSentence:
         return GoldSentence(1, 1, tree, self._how, _PLACE.source, _PLACE.unit)
@@ -126,8 +139,8 @@ def _first(read: ReadCandidates) -> Iterator[ReadTree]:
 def _best(source: TreeSource, read: ReadCandidates, gold: TreeSource, rates: TreeRates) -> Iterator[ReadTree]:
     """Of each sentence the candidate with the best rate; of equal ones the first.
 
-    Trees are compared in a form, as everywhere in an evaluation. Raises BracketError, CorpusError, FileError
-    and LabelError.
+    Trees are compared in a form, as everywhere in an evaluation. Raises BracketError, CorpusError, FileError,
+    InputMismatchError and LabelError.
     """
     everything = replace(
         source,
@@ -135,11 +148,12 @@ def _best(source: TreeSource, read: ReadCandidates, gold: TreeSource, rates: Tre
     )
     correct, compared = (rates.compared(one) for one in (gold, everything))
     for candidates in read():
-        right = next(correct, ReadTree(0, None)).tree
+        line, right = next(correct, ReadTree(0, None))
         trees = [next(compared).tree for _ in candidates]
         best = candidates[0]
-        there = [place for place, tree in enumerate(trees) if tree is not None]
+        there = [(one, tree) for one, tree in zip(candidates, trees, strict=True) if tree is not None]
         if right is not None and there:
-            found = rates.against(right, [tree for tree in trees if tree is not None])
-            best = candidates[there[int(found.argmax())]]
+            places = [source.place(one.line) for one, _ in there]
+            found = rates.against(right, gold.place(line), [tree for _, tree in there], places)
+            best = there[int(found.argmax())][0]
         yield ReadTree(best.line, best.tree)

@@ -20,7 +20,14 @@ from typing import BinaryIO, TextIO
 
 from mbrparse.io.errors import FileError
 from mbrparse.io.path_kinds import STANDARD, is_file, is_written_in_place, open_descriptor
-from mbrparse.io.replacements import Replacement, atomic_outputs, replacing, unwritable
+from mbrparse.io.replacements import (
+    UNWRITTEN,
+    Replacement,
+    as_file_errors,
+    atomic_outputs,
+    replacing,
+    unwritable,
+)
 
 __all__ = [
     "STANDARD",
@@ -171,7 +178,7 @@ def open_output(path: str | Path) -> Iterator[TextIO]:
 
     Raises FileError where it cannot be opened or written.
     """
-    with as_file_errors(path):
+    with _write_errors(path):
         if str(path) == STANDARD:
             # Whatever the terminal speaks, data are UTF-8.
             if isinstance(sys.stdout, io.TextIOWrapper):
@@ -189,26 +196,25 @@ def open_output(path: str | Path) -> Iterator[TextIO]:
 @contextmanager
 def open_output_bytes(path: str | Path) -> Iterator[BinaryIO]:
     """Open a file for bytes, complete or absent as ``open_output`` has it; raises FileError."""
-    with as_file_errors(path), _descriptor(path) as handle, open(handle, "wb", closefd=False) as stream:
+    with _write_errors(path), _descriptor(path) as handle, open(handle, "wb", closefd=False) as stream:
         yield stream
 
 
 def check_output(path: str | Path) -> None:
     """Raise FileError where an output could not be opened: before work is done for it."""
     if is_file(path):
-        with as_file_errors(path):
-            Replacement(path)
+        Replacement(path)
 
 
 @contextmanager
-def as_file_errors(path: str | Path) -> Iterator[None]:
-    """Raise FileError where an output cannot be opened or written."""
+def _write_errors(path: str | Path) -> Iterator[None]:
+    """Raise FileError where an output cannot be written; errors of what makes its content pass."""
     try:
         yield
-    except BrokenPipeError:
-        raise
     except OSError as error:
-        raise unwritable("<stdout>" if str(path) == STANDARD else path, error) from None
+        if error.filename is None and error.errno in UNWRITTEN:
+            raise unwritable("<stdout>" if str(path) == STANDARD else path, error) from None
+        raise
 
 
 @contextmanager
@@ -232,7 +238,8 @@ def _descriptor(path: str | Path) -> Iterator[int]:
             yield handle
         return
     there = open_descriptor(path)
-    handle = os.open(path, os.O_WRONLY | os.O_APPEND) if there is None else os.dup(there)
+    with as_file_errors(path):
+        handle = os.open(path, os.O_WRONLY | os.O_APPEND) if there is None else os.dup(there)
     try:
         yield handle
     finally:

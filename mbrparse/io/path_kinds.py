@@ -83,7 +83,10 @@ def input_identity(path: str) -> tuple[object, ...] | None:
 
 
 def _named_descriptor(path: str | Path) -> int | None:
-    name = os.path.abspath(path)
+    try:
+        name = os.path.abspath(path)
+    except OSError:  # the working folder was deleted
+        return None
     found = _DESCRIPTOR.fullmatch(name)
     return _STREAMS.get(name) if found is None else int(found[1])
 

@@ -17,36 +17,50 @@ from mbrparse.io.errors import FileError
 _REPEATED = 100
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
+#: The errors of a full disk, a closed stream and a broken device.
+UNWRITTEN = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EBADF, errno.EIO)
+
 
 class Replacement:
-    """A new file beside the one that it is to replace; raises OSError where it could not be written."""
+    """A new file beside the one that it is to replace.
+
+    Raises FileError where it could not be written, and where that one must not be.
+    """
 
     def __init__(self, path: str | Path) -> None:
         self.path = path
-        self.target = os.path.realpath(path)
-        folder, name = os.path.split(self.target)
-        # Asked now, not when all the work is done: whether the name is too long, and the folder there.
-        self._mode = _mode(self.target)
-        os.stat(folder)
+        with as_file_errors(path):
+            self.target = os.path.realpath(path)
+            folder, name = os.path.split(self.target)
+            # Asked now, not when all the work is done: whether the name is too long, and the folder there.
+            self._mode = _mode(self.target)
+            os.stat(folder)
+            if os.path.basename(path) == "":  # "" and "folder/", of which realpath makes another name
+                raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        # As root, the system would allow it.
+        if self._mode is not None and not (self._mode & 0o222 and os.access(self.target, os.W_OK)):
+            raise FileError(
+                "is protected against writing",
+                source=str(path),
+                remedy="choose another name, or allow it: chmod u+w",
+            )
         begun = os.fsencode(name)[:_REPEATED].decode("utf-8", "ignore")
         self._beside = os.path.join(folder, f".{begun}.{os.urandom(4).hex()}")
         self.complete = False
 
     def open(self) -> int:
         """A descriptor to write to; the file gets the old one's permissions."""
-        handle = os.open(
-            self._beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666 if self._mode is None else self._mode
-        )
-        if self._mode is not None:
-            os.fchmod(handle, self._mode)
+        mode = 0o666 if self._mode is None else self._mode
+        with as_file_errors(self.path):
+            handle = os.open(self._beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+            if self._mode is not None:
+                os.fchmod(handle, self._mode)
         return handle
 
     def place(self) -> None:
         """Rename the temporary file to the target."""
-        try:
+        with as_file_errors(self.path):
             os.replace(self._beside, self.target)
-        except OSError as error:
-            raise unwritable(self.path, error) from None
 
     def remove(self) -> None:
         """Remove the temporary file, if it is there."""
@@ -104,10 +118,34 @@ def replacing(path: str | Path) -> Iterator[int]:
         file.complete = True
 
 
+@contextmanager
+def as_file_errors(path: str | Path) -> Iterator[None]:
+    """Raise FileError where an output cannot be opened or written; within, nothing else is done."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise unwritable(path, error) from None
+
+
+def make_folder(folder: str | Path) -> None:
+    """Make a folder and those that it is in, where they are not there; raises FileError."""
+    try:
+        os.makedirs(folder, exist_ok=True)
+    except OSError as error:
+        raise FileError(
+            f"folder cannot be made ({error.strerror})",
+            source=str(folder),
+            remedy="name one within a folder that is there, and where you may write",
+        ) from None
+
+
 def unwritable(path: str | Path, error: OSError) -> FileError:
     """The error for an output that cannot be opened or written."""
     if error.errno == errno.EISDIR:
-        return FileError("is a directory, not a file", source=str(path))
+        what = "is a directory, not a file" if os.fspath(path) else "an output without a name"
+        return FileError(what, source=str(path) or None, remedy="name a file, or - for standard output")
     return FileError(
         f"cannot be written ({error.strerror})",
         source=str(path),

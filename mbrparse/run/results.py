@@ -20,6 +20,7 @@ from mbrparse.io.errors import FileError
 from mbrparse.io.files import open_output
 from mbrparse.io.log import Log, no_log
 from mbrparse.io.program import program
+from mbrparse.io.replacements import make_folder
 from mbrparse.io.state_files import Schema, anything, mapping, read_state, record, write_state
 from mbrparse.run.jobs import Jobs, open_pool
 from mbrparse.run.manifest import PROGRAM, Settings, check_settings
@@ -53,14 +54,6 @@ def fingerprint(trees: Sequence[object]) -> str:
     for tree in trees:
         digest.update(f"{tree}\n".encode())
     return f"{len(trees)} ({digest.hexdigest()[:16]})"
-
-
-def make_folder(folder: Path) -> None:
-    """Make a folder, if it is not there; raises FileError."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise FileError(f"folder cannot be made ({error.strerror})", source=str(folder)) from None
 
 
 def clear_left_overs(folder: Path, names: Container[str]) -> None:

@@ -19,6 +19,7 @@ from typing import Generic, NamedTuple, TypeVar
 
 from mbrparse.io.errors import FileError, InputMismatchError
 from mbrparse.io.log import Log, no_log
+from mbrparse.io.replacements import as_file_errors, make_folder
 from mbrparse.run.blocks_file import Block, BlocksFile, End
 from mbrparse.run.in_order import Chunk
 from mbrparse.run.manifest import Manifest, check_settings
@@ -164,11 +165,9 @@ def _claim(folder: Path, manifest: Manifest, resume: bool) -> None:
 @contextmanager
 def _locked(folder: Path) -> Iterator[None]:
     """Make the folder and lock it; the lock ends with this process, however that ends."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
+    with as_file_errors(folder / "lock"):
         stream = open(folder / "lock", "ab")
-    except OSError as error:
-        raise FileError(f"folder cannot be made or used ({error.strerror})", source=str(folder)) from None
     with stream:
         try:
             fcntl.lockf(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)

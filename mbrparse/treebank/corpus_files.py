@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import glob
 import re
-import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, BinaryIO
 
-from mbrparse.io.errors import CorpusError, FileError
+from mbrparse.io.errors import CorpusError, FileError, MbrparseError
 from mbrparse.io.files import STANDARD, decode_lines, open_input, source_name
 
 if TYPE_CHECKING:
@@ -27,6 +26,9 @@ TREE_SUFFIXES = (".mrg", ".ptb", ".tree", ".psd", ".parse", ".tbf")
 _BEGINS_WITH_BRACKET = re.compile(rb"(?:\xef\xbb\xbf|\xff\xfe|\xfe\xff)?(?:[\s\0]|#[^\n]*\n)*\(")
 _BEGINNING = 4096
 _ZIPS = (b"PK\3\4", b"PK\5\6")  # with files, and with none
+_DAMAGED = "copy or download the zip once more"
+# Of a zip's file of more bytes than these, how many may come of one.
+_SMALL, _FULL = 1 << 20, 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,16 +60,26 @@ class TreeFile:
             with open_input(self.path) as stream:
                 yield stream
             return
-        import zipfile
 
         with _zip(self.path) as archive:
             try:
-                with archive.open(self.member) as member:
+                packed = archive.getinfo(self.member)
+                if packed.file_size > max(_FULL * packed.compress_size, _SMALL):
+                    raise FileError(
+                        f"unpacks to {packed.file_size:,} bytes, more than {_FULL} times its size",
+                        source=self.source,
+                        remedy="no text packs so well; if it is one, unpack the zip and name the folder",
+                    )
+                with archive.open(packed) as member:
                     yield member  # type: ignore[misc]  # it has read1, which is all that is asked of it
-            except (zipfile.BadZipFile, zlib.error, NotImplementedError, EOFError) as error:
-                raise FileError(f"cannot be unpacked ({error})", source=self.source) from None
-            except RuntimeError:  # of zipfile, for a password
-                raise FileError("is encrypted", source=self.source, remedy="unpack the zip") from None
+            except (MbrparseError, MemoryError):
+                raise
+            except Exception as error:  # zipfile's, struct's, of each method of packing, of the system
+                if type(error) is RuntimeError:  # of zipfile, for a password
+                    raise FileError("is encrypted", source=self.source, remedy="unpack the zip") from None
+                raise FileError(
+                    f"cannot be unpacked ({error})", source=self.source, remedy=_DAMAGED
+                ) from None
 
 
 def tree_files(
@@ -144,11 +156,11 @@ def _zip(path: str) -> Iterator[zipfile.ZipFile]:
 
     try:
         archive = zipfile.ZipFile(path)
-    except zipfile.BadZipFile as error:
-        raise FileError(
-            f"is cut short or damaged ({error})", source=path, remedy="copy or download the zip once more"
-        ) from None
-    except OSError as error:
-        raise FileError(f"cannot be read ({error})", source=path) from None
+    except PermissionError as error:
+        raise FileError(f"cannot be read ({error.strerror})", source=path) from None
+    except MemoryError:
+        raise
+    except Exception as error:  # zipfile's, struct's, of the system where it seeks in vain
+        raise FileError(f"is cut short or damaged ({error})", source=path, remedy=_DAMAGED) from None
     with archive:
         yield archive

@@ -8,6 +8,8 @@ import pytest
 from commandline import Command
 
 from mbrparse.evaluate.comparison import compare
+from mbrparse.evaluate.risk import TreeRates
+from mbrparse.io.errors import InputMismatchError
 from mbrparse.treebank.brackets import read_tree
 from mbrparse.treebank.candidate_files import read_candidates
 from mbrparse.treebank.tree import Tree
@@ -77,6 +79,26 @@ def test_evaluation_has_an_oracle(command: Command) -> None:
     assert "twice" in command("evaluate - c.tsv", stdin=GOLD).error
     shown = command("show gold c.tsv --line 2").output
     assert all(f"c.tsv {place}/9, log probability" in shown for place in range(1, 10))
+
+
+@pytest.mark.parametrize("form", ["binarized", "original"])
+@pytest.mark.parametrize(
+    ("tree", "differs"),
+    [
+        ("(S (S x x) (S (S x x) x))", "it has 5 terminals, the gold 4: the last is x"),
+        ("(S (S x x) x)", "it has 3 terminals, the gold 4: the last of the gold's is x"),
+        ("(S (S x x) (S y x))", "terminal 3 is y, in the gold x"),
+    ],
+)
+def test_every_candidate_has_the_words_of_its_sentence(
+    command: Command, tree: str, differs: str, form: str
+) -> None:
+    gold = GOLD.splitlines()
+    Path("c.tsv").write_text(f"1\t-1\t{gold[0]}\n1\t-2\t(())\n1\t-3\t{tree}\n2\t-1\t{gold[1]}\n")
+    message = f"c.tsv:3: not the sentence of gold:1: {differs}; all candidates of a sentence have its words"
+    assert command(f"evaluate gold c.tsv --form {form}").error == message
+    with pytest.raises(InputMismatchError, match="sentence 2: not the sentence of the trees compared, sent"):
+        TreeRates("labelled-f")([read_tree(gold[0]), read_tree(tree)])
 
 
 @pytest.mark.parametrize(

@@ -99,10 +99,17 @@ def test_by_evalb_and_in_original_form(command: Command) -> None:
     assert shown == ["S", "A", "A"]
 
 
-def test_a_parser_of_whose_sentences_none_counts(command: Command) -> None:
+@pytest.mark.parametrize(
+    ("how", "tree"),
+    [
+        ("--evalb COLLINS.prm", "(S (NN more) (NP (NN a)) (VP (VB b) (PP (IN c) (NP (NN d)))))\n"),
+        ("--profile spmrl", "(())\n"),
+    ],
+)
+def test_a_parser_of_whose_sentences_none_counts(command: Command, how: str, tree: str) -> None:
     gold = "(S (NP (NN a)) (VP (VB b) (PP (IN c) (NP (NN d)))))\n"
-    write(gold=gold, good=gold, bad=gold.replace("(S ", "(S (NN more) "))
-    assert command("report gold.mrg good.mrg bad.mrg --evalb COLLINS.prm -o page.html").code == 0
+    write(gold=gold, good=gold, bad=tree)
+    assert command(f"report gold.mrg good.mrg bad.mrg {how} -o page.html").code == 0
     assert "PP below VP" in PAGE.read_text("utf-8")
 
 

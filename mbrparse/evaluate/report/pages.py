@@ -33,6 +33,7 @@ from mbrparse.evaluate.trees.sources import TreeSource
 from mbrparse.io.errors import FileError, visible
 from mbrparse.io.files import atomic_outputs, open_output
 from mbrparse.io.path_kinds import is_file
+from mbrparse.io.replacements import make_folder
 from mbrparse.io.version import __version__
 
 #: More sentences than these make a folder.
@@ -118,7 +119,7 @@ def _write_folder(folder: Path, page: Iterator[str], blocks: Mapping[str, str]) 
     if there and any(folder.iterdir()) and not (folder / "data").is_dir():
         raise FileError("holds other files than a page's", source=str(folder), remedy=remedy)
     data = folder / "data"
-    data.mkdir(parents=True, exist_ok=True)
+    make_folder(data)
     try:
         with atomic_outputs():
             for name, block in blocks.items():

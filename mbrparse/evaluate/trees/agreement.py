@@ -101,6 +101,16 @@ def yields_agree(gold: Sequence[Tree], guess: Sequence[Tree]) -> bool:
     return len(gold) == len(guess) and all(map(_agree, gold, guess))
 
 
+def check_yield(gold: Sequence[Tree], guess: Sequence[Tree], place: Place, here: Place) -> None:
+    """Raise InputMismatchError where a tree at ``place`` has not the leaves of the one ``here``."""
+    if not yields_agree(gold, guess):
+        raise place.error(
+            InputMismatchError,
+            f"not the sentence of {here}: {first_difference(gold, guess)}",
+            "all candidates of a sentence have its words",
+        )
+
+
 def first_difference(gold: Sequence[Tree], guess: Sequence[Tree]) -> str:
     """Where two yields part, in words.
 

@@ -43,8 +43,9 @@ from mbrparse.grammar.training.induce import induce
 from mbrparse.io.errors import CorpusError
 from mbrparse.io.files import atomic_outputs, open_output
 from mbrparse.io.log import Log, no_log
+from mbrparse.io.replacements import make_folder
 from mbrparse.run.jobs import Jobs
-from mbrparse.run.results import claim_folder, clear_left_overs, fingerprint, make_folder
+from mbrparse.run.results import claim_folder, clear_left_overs, fingerprint
 from mbrparse.treebank.brackets import write_tree
 from mbrparse.treebank.corpora import SourceTree
 from mbrparse.treebank.prepare import Preparation, PreparationStatistics, prepare_corpora

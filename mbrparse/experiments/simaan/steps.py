@@ -22,9 +22,10 @@ from mbrparse.grammar.words.unknown import UnknownKind
 from mbrparse.io.errors import CorpusError
 from mbrparse.io.files import open_output
 from mbrparse.io.log import Log
+from mbrparse.io.replacements import make_folder
 from mbrparse.io.state_files import mapping, number, record, whole
 from mbrparse.run.jobs import Jobs
-from mbrparse.run.results import clear_left_overs, make_folder, read_json, write_json
+from mbrparse.run.results import clear_left_overs, read_json, write_json
 from mbrparse.treebank.binarize import debinarize
 from mbrparse.treebank.brackets import read_tree, write_tree
 from mbrparse.treebank.corpora import SourceTree
