@@ -29,6 +29,10 @@ if TYPE_CHECKING:
     from mbrparse.decode.parser.sentences import Batch
 
 
+#: Cells of more words than these make a table of more than 100 MB.
+_WIDEST = 2000
+
+
 @click.command()
 @click.argument("input", required=False)
 @option_group("source", InputOptions, without=("continuation", "joiner"))
@@ -88,6 +92,12 @@ def posteriors(
         )
     words = [leaf.label if leaf.word is None else leaf.word for leaf in batch.sentences[0]]
     shown = cells(found, threshold)
+    if len(words) > _WIDEST and (layout == "table" or svg is not None or png is not None):
+        raise MbrparseError(
+            f"sentence {line} has {len(words):,} words: a table or picture holds {_WIDEST:,} at most",
+            source=batch.source,
+            remedy="--format tsv lists the spans",
+        )
     with atomic_outputs():
         with open_output(output) as stream:
             if layout == "tsv":
@@ -112,7 +122,7 @@ def _of_sentence(
     from mbrparse.decode.base.objectives import OBJECTIVES
     from mbrparse.decode.base.parser_options import ParserOptions
     from mbrparse.decode.parser.grammar_source import GrammarSource
-    from mbrparse.decode.parser.posteriors_source import PosteriorsSource
+    from mbrparse.decode.parser.posteriors_source import LONGEST, PosteriorsSource
     from mbrparse.decode.parser.sentences import Batch
     from mbrparse.grammar.files.grammars import read_any_grammar
     from mbrparse.io.errors import CorpusError
@@ -136,7 +146,12 @@ def _of_sentence(
                     f"there is no sentence {line}: the file holds {len(posteriors.lengths)}",
                     source=posteriors.source,
                 )
-            numbers = tuple(Tree(str(place)) for place in range(int(posteriors.lengths[line - 1])))
+            length = int(posteriors.lengths[line - 1])
+            if length > LONGEST:
+                raise CorpusError(
+                    f"sentence {line} has {length:,} words, of {LONGEST:,} at most", source=posteriors.source
+                )
+            numbers = tuple(Tree(str(place)) for place in range(length))
             batch = Batch([numbers], line - 1, source=posteriors.source)
     if input is not None:
         batch = _read(input, line, given.form, given.encoding)

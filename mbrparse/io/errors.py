@@ -8,14 +8,20 @@ from typing import Any
 
 # What ends a line somewhere, steers a terminal, or is no character: C0, DEL, C1, U+2028/9, surrogates.
 _INVISIBLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+_LONGEST = 1000
+_LONG = re.compile(rf"\S{{{_LONGEST},}}")
 
 
 def visible(text: str) -> str:
     """Text as people are shown it: on one line, control characters escaped as Python writes them.
 
+    What has no white space for more than a thousand characters is cut.
+
     >>> print(visible("a\\x1b[31m\\u2028b"))
     a\\x1b[31m\\u2028b
     """
+    if len(text) > _LONGEST:
+        text = _LONG.sub(lambda match: shortened(match.group(), _LONGEST), text)
     return _INVISIBLE.sub(lambda match: repr(match.group())[1:-1], text)
 
 

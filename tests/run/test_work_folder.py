@@ -171,7 +171,7 @@ def test_folders_that_cannot_be_gone_on_with() -> None:
         work_folder(WORK, Manifest(SETTINGS), CODEC),
     ):
         pass
-    with pytest.raises(FileError, match="input: folder cannot be made or used"):
+    with pytest.raises(FileError, match="input: folder cannot be made"):
         work(INPUT)
 
 
