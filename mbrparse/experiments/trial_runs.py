@@ -15,6 +15,7 @@ from mbrparse.evaluate.tables.criteria import DASH
 from mbrparse.evaluate.tables.grids import LAYOUTS, Grid, PrintFormat, csv_grid
 from mbrparse.evaluate.trees.gold import PAPER_FORM, GoldSentence
 from mbrparse.io.files import atomic_outputs, open_output, open_output_bytes
+from mbrparse.io.local_settings import no_local_settings
 from mbrparse.treebank.corpora import SourceTree
 
 
@@ -124,7 +125,8 @@ def write_table(
 
 def plotting() -> Any:
     """matplotlib's pyplot, ready to write files; imported when the first figure is drawn."""
-    import matplotlib as mpl
+    with no_local_settings():
+        import matplotlib as mpl
 
     mpl.use("Agg")
     # The same input gives the same file, and text stays text.

@@ -28,15 +28,20 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import llvmlite
-import numba
-import numba.extending
 import numpy as np
 from llvmlite import binding as llvm
-from numba.core import event
 
 from mbrparse.grammar.kernel_sources import SOURCES
+from mbrparse.io.local_settings import no_local_settings
+
+with no_local_settings():
+    import numba
+    import numba.extending
+    from numba.core import event
 
 _config: Any = numba.config  # whose names are made as it is imported
+# The settings that numba would read from the working folder whenever it compiles; there is no public way.
+_config._config_fname = os.devnull
 # Folders of kernels that nobody used for so long are removed, in seconds.
 MAX_AGE = 30 * 24 * 3600
 _NAME = "mbrparse"

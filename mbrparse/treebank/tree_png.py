@@ -7,6 +7,7 @@ import warnings
 from typing import BinaryIO
 
 from mbrparse.io.errors import MbrparseError
+from mbrparse.io.local_settings import no_local_settings
 from mbrparse.treebank.tree_drawing import COLOUR, PIXELS, Picture
 
 #: Pixels of the image for each of the drawing: text stays sharp on a slide.
@@ -28,10 +29,11 @@ def write_png(picture: Picture, stream: BinaryIO) -> str:
 
     Raises PictureTooLargeError.
     """
-    from matplotlib import font_manager
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.collections import LineCollection
-    from matplotlib.figure import Figure
+    with no_local_settings():
+        from matplotlib import font_manager
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.collections import LineCollection
+        from matplotlib.figure import Figure
 
     size = [PIXELS * SCALE * ems for ems in (picture.width, picture.height)]
     if max(size) > _MOST_PIXELS:

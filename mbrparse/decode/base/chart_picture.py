@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 
 from mbrparse.io.errors import visible
+from mbrparse.io.local_settings import no_local_settings
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -163,9 +164,11 @@ def draw_cells(shown: Sequence[Cell], words: Sequence[str], form: Literal["svg",
 
     The same input gives the same bytes with one version of matplotlib.
     """
-    import matplotlib as mpl
     import numpy as np
-    from matplotlib.figure import Figure
+
+    with no_local_settings():
+        import matplotlib as mpl
+        from matplotlib.figure import Figure
 
     n = len(words)
     g = np.full((n, n), np.nan)

@@ -17,11 +17,14 @@ from __future__ import annotations
 from typing import Any
 
 from llvmlite import ir
-from numba.core import cgutils, types
-from numba.core.datamodel import models
-from numba.extending import register_model
 
 from mbrparse.grammar.kernel import intrinsic
+from mbrparse.io.local_settings import no_local_settings
+
+with no_local_settings():
+    from numba.core import cgutils, types
+    from numba.core.datamodel import models
+    from numba.extending import register_model
 
 VECTOR_BYTES = 64  # a cache line, and one AVX-512 register
 
