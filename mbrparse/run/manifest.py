@@ -62,7 +62,10 @@ def check_settings(source: object, kept: Settings, now: Settings, same: str, ano
 
 
 def _shown(settings: Settings, name: str) -> str:
-    return shortened(json.dumps(settings.get(name)), 60)
+    value = settings.get(name)
+    if value is None or isinstance(value, (dict, list)):
+        return "not given" if value is None else "given"
+    return shortened(json.dumps(value), 60)
 
 
 def content_digest(value: Any) -> str:

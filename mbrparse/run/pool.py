@@ -5,6 +5,7 @@ A pool may be a cluster's, whose scheduler is the value of ``--scheduler``.
 
 from __future__ import annotations
 
+import ipaddress
 import json
 import re
 from abc import abstractmethod
@@ -120,7 +121,7 @@ class CallerRunFuture(Future[Result]):
         return super().exception(0)
 
 
-_ADDRESS = re.compile(r"[a-z]+://.+|[\w.-]+:[0-9]+|\[[0-9a-f:]+\]:[0-9]+")
+_ADDRESS = re.compile(r"(?:tcp|tls|ucx|wss?|inproc)://.+|[\w.-]+:[0-9]+|\[[0-9a-f:]+\]:[0-9]+")
 
 
 @dataclass(frozen=True)
@@ -137,11 +138,12 @@ class Scheduler:
         """Whether its address is neither loopback nor ``tls://``: others may run code by it."""
         scheme, _, host = self.address().rpartition("://")
         host = host.rpartition(":")[0].strip("[]")
-        return (
-            scheme in ("", "tcp", "ucx", "ws")
-            and host not in ("localhost", "::1")
-            and not host.startswith("127.")
-        )
+        if scheme not in ("", "tcp", "ucx", "ws") or host == "localhost":
+            return False
+        try:
+            return not ipaddress.ip_address(host).is_loopback
+        except ValueError:  # a name
+            return True
 
     def address(self) -> str:
         """Its present address: a scheduler that is restarted writes its file anew.

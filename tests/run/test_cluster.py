@@ -2,12 +2,16 @@
 
 import json
 import os
+import re
+import shutil
 import signal
+import stat
+import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -16,7 +20,7 @@ from typing import Any
 import dask
 import pytest
 import toy_work
-from children import started
+from children import finished, started
 from commandline import Command
 from distributed import LocalCluster
 from distributed.core import Status
@@ -299,6 +303,7 @@ def test_workers_of_another_version_are_refused(
         ("tls://10.0.0.1:8786", False),
         ("tcp://127.0.0.1:9", False),
         ("localhost:1", False),
+        ("127.evil.example.org:1", True),
         ("tcp://[::1]:1", False),
     ],
 )
@@ -315,6 +320,44 @@ def test_tls_settings_that_do_not_fit_are_one_line(command: Command) -> None:
     with dask.config.set({f"distributed.comm.tls.{name}": path for name, path in files.items()}):
         error = command(f"{PARSE} --scheduler tls://127.0.0.1:9").error
         assert error.startswith("tls://127.0.0.1:9: Dask's TLS settings cannot be used (")
+
+
+@pytest.mark.parametrize("place", ["http://127.0.0.1:9", "file:///etc/passwd"])
+@pytest.mark.usefixtures("toy_folder")
+def test_other_protocols_are_no_schedulers(place: str, command: Command) -> None:
+    assert command(f"{PARSE} --scheduler {place}").error.startswith(f"{place}: neither a scheduler's address")
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="needs openssl")
+@pytest.mark.usefixtures("toy_folder")
+def test_a_cluster_by_tls_as_the_page_says() -> None:
+    """Certificate and settings are those of docs/cluster.md; without them nobody gets an answer."""
+    page = (Path(__file__).parents[2] / "docs" / "cluster.md").read_text("utf-8")
+    [make] = re.findall(r"```bash\n(.*openssl.*)\n```", page)
+    [settings] = re.findall(r"```yaml\n# tls.yaml\n(.*?)```", page, re.DOTALL)
+    assert finished("bash", "-c", make).returncode == 0
+    assert stat.S_IMODE(Path("key.pem").stat().st_mode) == 0o600
+    Path("tls.yaml").write_text(settings)
+    known = {"DASK_CONFIG": "tls.yaml"}
+    here = "--protocol tls --host 127.0.0.1 --dashboard-address 127.0.0.1:0 --scheduler-file s.json"
+    programs = ("scheduler --port 0", "worker --nworkers 1 --nthreads 1 --no-nanny --death-timeout 300")
+    dask = Path(sys.executable).with_name("dask")
+    mbrparse = (sys.executable, "-m", "mbrparse", *PARSE.split())
+    alone = finished(*mbrparse)
+    with ExitStack() as stack:
+        for program in programs:
+            line = [str(dask), *program.split(), *here.split()]
+            process = subprocess.Popen(line, env={**os.environ, **known}, stderr=subprocess.DEVNULL)
+            stack.callback(process.wait)
+            stack.callback(process.terminate)
+        while not Path("s.json").exists():
+            time.sleep(0.1)
+        by_tls = finished(*mbrparse, "--scheduler", "s.json", environment=known)
+        assert (by_tls.returncode, by_tls.stdout, by_tls.stderr) == (0, alone.stdout, alone.stderr)
+        stranger = finished(*mbrparse, "--scheduler", "s.json")
+        assert (stranger.returncode, stranger.stdout) == (1, "")
+        assert stranger.stderr.count("\n") == 1
+        assert "a scheduler with TLS, for which Dask has no certificate here" in stranger.stderr
 
 
 def test_jobs_of_the_command_line_and_a_scheduler_of_a_file(toy_folder: Path, command: Command) -> None:
