@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 
 from mbrparse.grammar.unary_cycles import check_unary_rules
 from mbrparse.grammar.words.unknown import UnknownWords
-from mbrparse.io.errors import GrammarError
+from mbrparse.io.errors import GrammarError, LabelError
 from mbrparse.treebank.labels import SIBLING, Symbol, escape, parse_label
 
 TerminalKind = Literal["tags", "words"]
@@ -53,9 +53,16 @@ class RuleSet:
     def check(self, source: str | None = None) -> None:
         """Raise GrammarError for a grammar that charts cannot be computed with.
 
-        Checks that probabilities sum to one, that each nonterminal has a rule, and that each cycle of unary
-        rules can be left.
+        Checks that nonterminals are labels, that probabilities sum to one, that each nonterminal has a rule,
+        and that each cycle of unary rules can be left.
         """
+        for parent in {rule.parent for rule in self.rules}:
+            try:
+                parse_label(parent)
+            except LabelError as error:
+                raise GrammarError(
+                    error.message, source=source, remedy=f"call it otherwise: {escape(parent)}, say"
+                ) from None
         _check_sum("the start distribution", self.start.values(), source)
         groups: dict[str, list[Weight]] = {}
         for rule, weight in self.rules.items():

@@ -159,8 +159,11 @@ def test_an_input_that_differs_in_another_shards_block() -> None:
 def test_folders_that_cannot_be_gone_on_with() -> None:
     begun()
     for changed, message in (
-        ({"fallback": "flat"}, 'work: made with other settings (fallback: null, now "flat"); give'),
-        ({"a": 1, "b": 2, "c": 3, "d": 4}, "(a: null, now 1; b: null, now 2; c: null, now 3; ...)"),
+        ({"fallback": "flat"}, 'work: made with other settings (fallback: not given, now "flat"); give'),
+        (
+            {"a": 1, "b": 2, "c": 3, "d": 4},
+            "(a: not given, now 1; b: not given, now 2; c: not given, now 3; ...)",
+        ),
         ({"details": True}, "(details: false, now true)"),
         ({"shard": Shard(2, 3)}, "this folder is shard 1/1's, not 2/3's"),
     ):
@@ -233,7 +236,7 @@ def test_parts_that_are_not_all_of_one_run() -> None:
     work(other, Shard(2, 4))
     refused([one, two, three, other], "other: this is shard 2/4, but", "part-1 is 1/3")
     work(flat, Shard(2, 3), fallback="flat")
-    refused([one, flat, three], "flat: parsed with other settings than", '(fallback: null, here "flat")')
+    refused([one, flat, three], "flat: parsed with other settings than", '(fallback: not given, here "flat")')
     INPUT.write_text(INPUT.read_text() + "more\n")
     work(more, Shard(2, 3))
     refused([one, more, three], "more: parsed from another input than", "parse shard 2/3 again")

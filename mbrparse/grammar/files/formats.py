@@ -252,6 +252,8 @@ def _nltk_line(line: str, reader: _Lines) -> Iterator[tuple[Rule, float]]:
 
 def _nltk_symbol(name: str) -> str:
     if not is_terminal(name):
+        if not _is_name(name):
+            raise GrammarError(f"{name!r} is no symbol's name in NLTK's form", remedy="call it otherwise")
         return "".join(
             character if _fits_nltk_name(character, first=position == 0) else f"/u{ord(character):x}/"
             for position, character in enumerate(name)

@@ -1,0 +1,111 @@
+"""What is refused before it takes time or memory, and what is shortened for people."""
+
+import os
+import stat
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+from children import finished
+from commandline import Command
+
+TREE = "(S (A a) (B b))\n"
+
+
+@pytest.fixture(autouse=True)
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("trees").write_text(TREE)
+
+
+def test_a_file_of_posteriors_that_promises_too_many_words(command: Command) -> None:
+    for length, message in ((2**31 - 1, "2,147,483,647 words, of"), (8000, "a table or picture holds 2,000")):
+        arrays = {
+            "lengths": [length],
+            "labels": ["S"],
+            "sentence": [0],
+            "start": [0],
+            "end": [2],
+            "label": [0],
+        }
+        np.savez_compressed("p.npz", **arrays, g=[1.0])  # type: ignore[arg-type]
+        assert message in command("posteriors --posteriors p.npz").err
+    assert command("posteriors --posteriors p.npz --format tsv").out.startswith("start\tend")
+
+
+def test_long_labels_and_words_are_cut_in_what_people_see(command: Command) -> None:
+    long = "x" * 1_000_000
+    Path("long").write_text(f"(S{long} (A {long}) (B b))\n")
+    for options in ("", "--svg p.svg", "--png p.png"):
+        done = command(f"show long {options}")
+        assert done.code == 0
+        assert len(done.out) < 100_000
+    assert Path("p.svg").stat().st_size < 100_000
+    assert command("binarize long -o out").code == 0
+    assert long in Path("out").read_text()
+    Path("bad").write_text(f"(S (A a)\n{long} (B b))) {long}\n")
+    assert len(command("binarize bad -o out").err) < 5_000
+
+
+def test_zips_that_unpack_to_much_or_are_damaged(command: Command) -> None:
+    with zipfile.ZipFile("bomb.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("a.mrg", TREE * 2_000_000)
+    error = command("binarize bomb.zip -o out").error
+    assert error.startswith("bomb.zip/a.mrg: unpacks to 32,000,000 bytes, more than 200 times its size")
+    with zipfile.ZipFile("small.zip", "w") as archive:
+        archive.writestr("a.mrg", TREE * 100)
+    whole = Path("small.zip").read_bytes()
+    for place in (10, 60, len(whole) // 2, len(whole) - 30, len(whole) - 5):
+        Path("cut.zip").write_bytes(whole[:place] + whole[place + 7 :])
+        assert command("binarize cut.zip -o out").error.startswith("cut.zip")
+
+
+def test_outputs_without_a_name_folders_and_protected_files(command: Command) -> None:
+    for line in ("binarize trees -o", "train trees -o", "split trees --train-output"):
+        assert "'' is no name of a file" in command(line, "").err
+    assert "newdir/: is a directory, not a file" in command("binarize trees -o newdir/").error
+    Path("kept").write_text("kept\n")
+    Path("kept").chmod(0o444)
+    assert "kept: is protected against writing" in command("binarize trees -o kept").error
+    assert Path("kept").read_text() == "kept\n"
+    assert stat.S_IMODE(Path("kept").stat().st_mode) == 0o444
+    error = command("report trees trees -o trees/page").error
+    assert "trees/page/data: folder cannot be made (Not a directory); name one within a folder" in error
+
+
+def test_a_deleted_working_folder(command: Command, tmp_path: Path) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    os.chdir(gone)
+    gone.rmdir()
+    assert command(f"binarize {tmp_path}/trees").out == TREE
+    assert "out: cannot be written" in command(f"binarize {tmp_path}/trees -o out").error
+
+
+@pytest.mark.long
+def test_settings_of_libraries_in_the_working_folder_are_not_read(command: Command) -> None:
+    command("train trees -o grammar")
+    Path(".numba_config.yaml").write_text("opt: [0\n")
+    Path("matplotlibrc").write_text("text.usetex: True\nnonsense: [\n")
+    mbrparse = ("python", "-m", "mbrparse")
+    parsed = finished(*mbrparse, "parse", "trees", "-g", "grammar")
+    assert (parsed.returncode, parsed.stdout) == (0, TREE), parsed
+    for drawing in ("posteriors trees -g grammar --png p.png", "show trees --png t.png"):
+        done = finished(*mbrparse, *drawing.split())
+        assert (done.returncode, done.stderr) == (0, ""), done
+
+
+def test_labels_that_no_grammar_can_have_are_named_where_they_are_read(command: Command) -> None:
+    Path("rules").write_text("1 & NN NN\n2 S & &\n")
+    Path("lexicon").write_text("dog\tNN 3\n")
+    error = command("grammar convert rules --from bitpar --lexicon lexicon -o grammar").error
+    assert error == "rules: label '&' has no base before its annotations; call it otherwise: %26, say"
+    assert not Path("grammar").exists()
+
+
+def test_resumed_without_posteriors_says_which_option(command: Command) -> None:
+    command("train trees -o grammar")
+    assert command("parse trees -g grammar --work w -o out --write-posteriors p.npz").code == 0
+    error = command("parse trees -g grammar --work w --resume -o out").error
+    assert "made with other settings (posteriors written: given, now not given)" in error
