@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import re
 import signal
 import sys
 import threading
@@ -104,6 +106,10 @@ _OUT_OF_MEMORY = MbrparseError(
 )
 
 
+# What the dynamic linker says then.
+_UNMAPPED = re.compile("failed to map segment|cannot allocate memory|cannot create shared object", re.I)
+
+
 def main() -> NoReturn:
     """Run the command line; the only place where errors become exit codes."""
     stand_in_for_closed()
@@ -138,20 +144,37 @@ def _run() -> tuple[int, Exception | None]:
     except click.ClickException as error:
         _show(error)
         return error.exit_code, None
-    except (MbrparseError, MemoryError) as error:
-        return 1, error if isinstance(error, MbrparseError) else _OUT_OF_MEMORY
+    except MbrparseError as error:
+        return 1, error
+    except (MemoryError, ImportError, OSError) as error:
+        if not _is_lack_of_memory(error):
+            return _of_system(error)
+        return 1, _OUT_OF_MEMORY
     except (click.Abort, KeyboardInterrupt) as interruption:
         return _interrupted(interruption), None
-    except BrokenPipeError:
+    return 0, None
+
+
+def _is_lack_of_memory(error: BaseException | None) -> bool:
+    """Whether it ends in a lack of memory; what loads a library has errors of its own for that."""
+    if error is None or isinstance(error, MemoryError):
+        return error is not None
+    lacks = getattr(error, "errno", None) == errno.ENOMEM or _UNMAPPED.search(str(error))
+    return bool(lacks) or _is_lack_of_memory(error.__cause__ or error.__context__)
+
+
+def _of_system(error: Exception) -> tuple[int, Exception | None]:
+    """The exit code for an OSError that is none of a file that was opened, and what to print."""
+    if not isinstance(error, OSError):
+        raise error
+    if isinstance(error, BrokenPipeError):
         # The reader of our output has left (| head): it has what it wanted, and nothing is printed.
         # If files were to be written too, FileError says that they are not (``atomic_outputs``).
         return 0, None
-    except OSError as error:
-        # Errors of named files are FileErrors already: this one is of standard output, or unforeseen.
-        if error.filename is None and error.errno in UNWRITTEN:
-            return 1, unwritable("<stdout>", error)
-        return 1, FileError(f"failed ({error.strerror or error})", source=error.filename)
-    return 0, None
+    if error.filename is None and error.errno in UNWRITTEN:
+        return 1, unwritable("<stdout>", error)
+    remedy = None if error.filename is None else "is it there, and may you read and write it and its folder?"
+    return 1, FileError(f"failed ({error.strerror or error})", source=error.filename, remedy=remedy)
 
 
 def _interrupted(interruption: BaseException) -> int:

@@ -101,12 +101,17 @@ def read_lines(path: str | Path, encoding: str | None = None) -> Iterator[str]:
 
 def decode_lines(stream: BinaryIO, source: str, encoding: str | None = None) -> Iterator[str]:
     """Yield the lines of an open stream, as ``read_lines`` does of a file; messages call it ``source``."""
-    number, begun = 1, ""
+    number = 1
+    begun: list[str] = []  # pieces of a line, which may be as long as the file
     try:
         for text in _decoded(stream, _decoder("utf-8" if encoding is None else encoding)):
             if _SURROGATE.search(text):  # of encodings that write characters by their numbers
                 raise UnicodeError
-            *lines, begun = (begun + text).split("\n")
+            *lines, rest = text.split("\n")
+            if lines:
+                lines[0] = "".join([*begun, lines[0]])
+                begun.clear()
+            begun.append(rest)
             if number == 1 and lines:
                 lines[0] = lines[0].removeprefix("\ufeff")
             for line in lines:
@@ -121,8 +126,8 @@ def decode_lines(stream: BinaryIO, source: str, encoding: str | None = None) -> 
             if encoding is None
             else "name the file's encoding, e.g. --encoding latin-1",
         ) from None
-    if begun:
-        yield begun.removeprefix("\ufeff") if number == 1 else begun
+    if last := "".join(begun):
+        yield last.removeprefix("\ufeff") if number == 1 else last
 
 
 def _decoded(stream: BinaryIO, decoder: codecs.IncrementalDecoder) -> Iterator[str]:

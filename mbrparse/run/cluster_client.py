@@ -57,6 +57,8 @@ class ClusterClient:
         _silence()
         _check_credentials(address)
         try:
+            # A client of a malformed address would leave a traceback behind.
+            distributed.comm.addressing.parse_host_port(distributed.comm.parse_address(address)[1])
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # of versions that differ: ours are compared by ``perform``
                 make = partial(distributed.Client, timeout=CONNECT_TIMEOUT, set_as_default=False)

@@ -7,12 +7,13 @@ bracket, whatever they are called. They come in the order of their paths.
 from __future__ import annotations
 
 import glob
+import os
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, NoReturn
 
 from mbrparse.io.errors import CorpusError, FileError, MbrparseError
 from mbrparse.io.files import STANDARD, decode_lines, open_input, source_name
@@ -94,7 +95,7 @@ def tree_files(
         return [TreeFile(spec)]
     path = Path(spec)
     if path.is_dir():
-        inside = [TreeFile(str(file)) for file in sorted(path.rglob("*")) if file.is_file()]
+        inside = [TreeFile(str(file)) for file in sorted(_below(path)) if file.is_file()]
         return _of_trees(spec, "folder", inside, suffixes, folders)
     if is_zip(path):
         with _zip(spec) as archive:
@@ -109,6 +110,16 @@ def tree_files(
             )
         return [TreeFile(file) for file in found]
     return [TreeFile(spec)]
+
+
+def _below(folder: Path) -> Iterator[Path]:
+    """All that is in a folder and in those within; raises FileError for one that cannot be read."""
+
+    def refuse(error: OSError) -> NoReturn:
+        raise FileError(f"cannot be read ({error.strerror})", source=error.filename)
+
+    for within, _, names in os.walk(folder, onerror=refuse):
+        yield from (Path(within, name) for name in names)
 
 
 def is_zip(path: Path) -> bool:

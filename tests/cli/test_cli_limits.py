@@ -1,7 +1,5 @@
 """What is refused before it takes time or memory, and what is shortened for people."""
 
-import os
-import stat
 import zipfile
 from pathlib import Path
 
@@ -59,28 +57,6 @@ def test_zips_that_unpack_to_much_or_are_damaged(command: Command) -> None:
     for place in (10, 60, len(whole) // 2, len(whole) - 30, len(whole) - 5):
         Path("cut.zip").write_bytes(whole[:place] + whole[place + 7 :])
         assert command("binarize cut.zip -o out").error.startswith("cut.zip")
-
-
-def test_outputs_without_a_name_folders_and_protected_files(command: Command) -> None:
-    for line in ("binarize trees -o", "train trees -o", "split trees --train-output"):
-        assert "'' is no name of a file" in command(line, "").err
-    assert "newdir/: is a directory, not a file" in command("binarize trees -o newdir/").error
-    Path("kept").write_text("kept\n")
-    Path("kept").chmod(0o444)
-    assert "kept: is protected against writing" in command("binarize trees -o kept").error
-    assert Path("kept").read_text() == "kept\n"
-    assert stat.S_IMODE(Path("kept").stat().st_mode) == 0o444
-    error = command("report trees trees -o trees/page").error
-    assert "trees/page/data: folder cannot be made (Not a directory); name one within a folder" in error
-
-
-def test_a_deleted_working_folder(command: Command, tmp_path: Path) -> None:
-    gone = tmp_path / "gone"
-    gone.mkdir()
-    os.chdir(gone)
-    gone.rmdir()
-    assert command(f"binarize {tmp_path}/trees").out == TREE
-    assert "out: cannot be written" in command(f"binarize {tmp_path}/trees -o out").error
 
 
 @pytest.mark.long

@@ -314,3 +314,60 @@ def test_a_replaced_file_keeps_its_permissions(command: Command) -> None:
     mask = os.umask(0)
     os.umask(mask)
     assert stat.S_IMODE(Path("y").stat().st_mode) == 0o666 & ~mask
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["binarize t -o", "parse -g g t -o", "parse -g g t --details", "parse -g g t --work", "report t t -o"],
+)
+def test_an_empty_name_is_none(words: str, command: Command) -> None:
+    before = names()
+    assert "'' is no name of a file" in command(words, "").usage_error
+    assert names() == before
+    with pytest.raises(FileError, match="an output without a name"), open_output(""):
+        pass
+
+
+def test_the_name_of_a_folder_is_no_file(command: Command) -> None:
+    before = names()
+    assert command("binarize t -o new/").error.startswith("new/: is a directory, not a file; name a file")
+    for words in ("report t t -o t/x", "experiment palindromes -o t/x", "parse -g g t --work t/x"):
+        assert "folder cannot be made (Not a directory); name one within" in command(words).error
+    assert names() == before
+
+
+def test_a_protected_file_is_not_replaced(command: Command) -> None:
+    Path("x").write_text("old")
+    Path("x").chmod(0o444)
+    message = "x: is protected against writing; choose another name, or allow it: chmod u+w"
+    assert command("binarize t -o x").error == message
+    assert Path("x").read_text() == "old"
+
+
+def test_a_working_folder_that_was_deleted(command: Command, tmp_path: Path) -> None:
+    Path("gone").mkdir()
+    os.chdir("gone")
+    Path("../gone").rmdir()
+    assert command("binarize", tmp_path / "t").output == TREES
+    assert "x: cannot be written (No such file" in command("binarize -o x", tmp_path / "t").error
+
+
+@pytest.mark.parametrize(
+    "raised",
+    [
+        ImportError("x.so: failed to map segment from shared object"),
+        OSError(None, "no library"),
+        MemoryError(),
+    ],
+)
+def test_a_lack_of_memory_is_not_the_outputs(
+    raised: Exception, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        try:
+            raise OSError("libx.so: cannot allocate memory in static TLS block")
+        except OSError:
+            raise raised  # noqa: B904
+
+    monkeypatch.setattr("mbrparse.treebank.brackets.write_tree", fail)
+    assert command("debinarize t -o x").error.startswith("out of memory; ")

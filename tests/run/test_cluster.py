@@ -268,7 +268,7 @@ def test_what_is_no_scheduler_is_one_line(toy_folder: Path, command: Command) ->
         ".": ".: cannot be read (Is a directory)",
         "tcp://127.0.0.1:9": "tcp://127.0.0.1:9: no scheduler answers (",
         "127.0.0.1:9": "127.0.0.1:9: no scheduler answers (",
-        "carrier://pigeon:1": "carrier://pigeon:1: no scheduler answers (",
+        "carrier://pigeon:1": "carrier://pigeon:1: neither a scheduler's address",
         "tls://127.0.0.1:9": "tls://127.0.0.1:9: a scheduler with TLS, for which Dask has no certificate",
     }.items():
         assert command(f"{PARSE} --scheduler {place}").error.startswith(error)

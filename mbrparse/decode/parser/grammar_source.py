@@ -15,6 +15,7 @@ from mbrparse.grammar.charts.factory import ChartFactory, default_max_length
 from mbrparse.grammar.grammar_kinds import Grammar
 from mbrparse.grammar.pcfg import UNKNOWN_TERMINAL
 from mbrparse.grammar.rules import is_terminal, unquote
+from mbrparse.io.errors import shortened
 from mbrparse.treebank.labels import unescape
 from mbrparse.treebank.tree import Tree
 
@@ -101,7 +102,7 @@ class GrammarSource:
         if len(terminals) > self._max_length:
             return f"longer than {self._max_length} terminals"
         if UNKNOWN_TERMINAL in ids:
-            return f"unknown terminal {terminals[ids.index(UNKNOWN_TERMINAL)]}"
+            return f"unknown terminal {shortened(terminals[ids.index(UNKNOWN_TERMINAL)])}"
         return None
 
     def fallback_leaves(self, evidence: Evidence) -> Sentence:
