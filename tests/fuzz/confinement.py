@@ -49,7 +49,7 @@ def settle(folder: Path) -> None:
     if kernels.is_dir():
         shutil.copytree(kernels, folder / "cache" / "mbrparse" / "kernels")
     os.environ["NUMBA_CACHE_DIR"] = str(folder / "cache")
-    os.environ |= dict.fromkeys(("HOME", "XDG_CACHE_HOME", "MPLCONFIGDIR"), str(folder / "home"))
+    os.environ |= dict.fromkeys(("HOME", "XDG_CACHE_HOME", "MPLCONFIGDIR", "NLTK_DATA"), str(folder / "home"))
     os.environ |= dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "NO_COLOR"), "1")
     os.environ["MPLBACKEND"] = "agg"
     try:

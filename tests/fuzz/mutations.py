@@ -6,6 +6,7 @@ import copy
 import io
 import json
 import re
+import zipfile
 from collections.abc import Callable
 from random import Random
 from typing import Any
@@ -36,6 +37,8 @@ def mutated(rng: Random, name: str, data: bytes, other: bytes) -> bytes:
         data = _arrays(rng, data)
     elif name.endswith((".json", ".checkpoint")) and rng.random() < 0.8:
         return _values(rng, data)
+    elif name.endswith(".zip") and rng.random() < 0.6:
+        data = _members(rng, data, other)
     else:
         data = rng.choice((_bytes, _text, _text, _text))(rng, data, other)
     return data if rng.random() < 0.9 else _bytes(rng, data, other)
@@ -181,6 +184,20 @@ _ARRAYS: tuple[Callable[[Random, np.ndarray], np.ndarray], ...] = (
     lambda rng, _: np.array(rng.choice([0, -1, 2.5, "x", True])),
     lambda _, array: np.zeros(0, array.dtype),
 )
+
+
+def _members(rng: Random, data: bytes, other: bytes) -> bytes:
+    """A zip whose files have other contents, names or compression."""
+    stream = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(data)) as old, zipfile.ZipFile(stream, "w") as new:
+        for name in old.namelist():
+            content = old.read(name)
+            if rng.random() < 0.6:
+                content = rng.choice((_bytes, _text))(rng, content, other)
+            names = (*(name,) * 10, f"../{name}", f"/{name}", "x/", f"x{rng.choice(WORDS)}.mrg", "x.txt")
+            kinds = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA)
+            new.writestr(rng.choice(names), content, rng.choice(kinds))
+    return stream.getvalue()
 
 
 def _values(rng: Random, data: bytes) -> bytes:

@@ -2,14 +2,19 @@
 
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
+import click
 import pytest
 from children import finished
+from commands import COMMANDS, SLOW_COMMANDS, VALUES, WITHOUT_VALUES
 from processes import Outcome
-from seeds import COMMANDS, Files
-from trials import Trial, make_trial
+from seeds import Files
+from trials import Trial, called, make_trial, values_by_type
 from verdicts import failure
+
+from mbrparse.cli.main import cli
 
 HARNESS = Path(__file__).parent / "fuzz.py"
 TRACEBACK = """Traceback (most recent call last):
@@ -49,9 +54,36 @@ def test_a_seed_stands_for_one_input() -> None:
         word: b"(S (NP x y) (VP 1 2))\n(S x y)\n" for _, line in COMMANDS for word in line.split()
     }
     seeds = {name: data for name, data in seeds.items() if name.endswith((".mrg", ".orig", "tokens"))}
+    seeds["options.toml"] = b"[parse]\n"
     trials = [make_trial(seeds, f"1:{number}") for number in range(400)]
     assert trials == [make_trial(seeds, f"1:{number}") for number in range(400)]
     assert len({str(trial) for trial in trials}) > 0.8 * len(trials)
+
+
+def test_every_command_and_option_is_tried() -> None:
+    """An option is drawn with values that fit, or a command line has it, or a reason says why not."""
+    tried: dict[str, set[str]] = {}
+    for _, line in (*COMMANDS, *SLOW_COMMANDS):
+        command = called(line.split())
+        tried.setdefault(str(command.callback), set()).update(line.split())
+    for name, command in commands_below(cli):
+        assert str(command.callback) in tried, f"no line has {name}"
+        for option in command.params:
+            if isinstance(option, click.Option) and not values_by_type(option):
+                known = {*tried[str(command.callback)], *VALUES, *WITHOUT_VALUES}
+                assert known.intersection(option.opts), f"{name} {option.opts}"
+
+
+def commands_below(group: click.Group, before: str = "") -> Iterator[tuple[str, click.Command]]:
+    """The commands of a group and of the groups in it, with their names."""
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        assert command is not None
+        if isinstance(command, click.Group):
+            yield from commands_below(command, f"{before}{name} ")
+        else:
+            yield f"{before}{name}", command
 
 
 def outcome(code: int | None = 0, out: str = "", err: str = "", left: tuple[str, ...] = ()) -> Outcome:

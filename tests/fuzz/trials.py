@@ -9,18 +9,21 @@ from pathlib import Path
 from random import Random
 
 import click
+from commands import COMMANDS, SLOW_COMMANDS, VALUES
 from mutations import NUMBERS, WORDS, mutated
-from seeds import COMMANDS, SLOW_COMMANDS, Files
+from seeds import Files
 
 from mbrparse.cli.main import cli
 
 SLOW_SHARE = 0.002
+#: Files of options that are read because they are there.
+CONFIGS = ("mbrparse.toml", "pyproject.toml")
 #: Their time or memory grows with the number, so that a large one is no mistake of the program.
 COSTLY = "count samples resamples iterations runs nonterminals jobs train test sentences"
 ENCODINGS = "utf-8 latin-1 utf-16 rot13 base64 idna unicode_escape none utf-7 cp037"
-OUTPUTS = "out out2 - /dev/null /dev/full . none/out ./out {objective}"
+OUTPUTS = "out out2 - /dev/null /dev/full . none/out ./out out/ {objective} {seed}"
 #: Options that name an output; --details may be given several times where it is read.
-WRITTEN = ("curve", "svg", "png", "details", "per_sentence", "candidates")
+WRITTEN = ("curve", "svg", "png", "details", "per_sentence", "candidates", "write_posteriors", "log")
 STREAMS = ("", "stdin closed", "stdout closed", "stderr closed", "stdout full", "stderr full", "ascii")
 ODD = "- . none collins first-parse exhausted mass:0.5 mass:2 inf 0.5"
 
@@ -51,14 +54,23 @@ def make_trial(seeds: Files, seed: str) -> Trial:
     trial = Trial(
         arguments.copy(), files={name: data for name, data in seeds.items() if _needed(name, arguments)}
     )
-    if rng.random() < 0.35:
-        for _ in range(rng.choice((1, 1, 2, 3))):
-            trial.arguments += _option(rng, arguments, sorted(trial.files))
+    if rng.random() < 0.02:
+        name = rng.choice(CONFIGS)
+        table = b"[" if name == "mbrparse.toml" else b"[tool.mbrparse."
+        trial.files[name] = seeds["options.toml"].replace(b"[", table)
+    if rng.random() < 0.4:
+        command = called(arguments)
+        for _ in range(rng.choice((1, 1, 2, 3, 6))):
+            trial.arguments += _option(rng, command, sorted(trial.files))
+    if rng.random() < 0.03:  # a file of another kind
+        at, name = rng.choice(range(len(arguments))), rng.choice(sorted(seeds))
+        if arguments[at] in trial.files:
+            trial.arguments[at], trial.files[name] = name, seeds[name]
     names = sorted(name for name in trial.files if not name.endswith((".png", ".svg", ".tex")))
     spoilt = rng.choice((0, 1, 1, 1, 1, 2)) or len(trial.arguments) == len(arguments)
     for name in rng.sample(names, min(spoilt, len(names))):
         trial.files[name] = mutated(rng, name, trial.files[name], seeds[rng.choice(sorted(seeds))])
-        if name.endswith(".tagger.json"):
+        if name.endswith(".tagger.json") and name.removesuffix(".tagger.json") in trial.files:
             _sign(trial.files, name)
     if rng.random() < 0.1 and (given := [name for name in names if name in trial.arguments]):
         trial.stdin = rng.choice(given)
@@ -70,7 +82,17 @@ def make_trial(seeds: Files, seed: str) -> Trial:
 
 def _needed(name: str, arguments: list[str]) -> bool:
     """Whether the command reads this file: it is named, or beside or in what is named."""
-    return any(name == part or name.startswith((f"{part}.", f"{part}/")) for part in arguments)
+    parts = [part for word in arguments for part in re.split("[=,:]", word)]
+    return any(name == part or name.startswith((f"{part}.", f"{part}/")) for part in parts)
+
+
+def called(arguments: list[str]) -> click.Command:
+    """The command that arguments name, which its own arguments follow."""
+    command: click.Command = cli
+    for word in arguments:
+        if isinstance(command, click.Group):
+            command = command.get_command(click.Context(command), word) or command
+    return command
 
 
 def _sign(files: Files, name: str) -> None:
@@ -80,32 +102,39 @@ def _sign(files: Files, name: str) -> None:
     files[grammar] = re.sub(rb"(unknown collins \d+) \w+", rb"\1 " + digest, files[grammar])
 
 
-def _option(rng: Random, arguments: list[str], files: list[str]) -> list[str]:
+def _option(rng: Random, command: click.Command, files: list[str]) -> list[str]:
     """An option of the command, with a value that may fit or not."""
-    group: click.Command = cli
-    for word in arguments[:2]:
-        if isinstance(group, click.Group):
-            group = group.get_command(click.Context(group), word) or group
-    options = [one for one in group.params if isinstance(one, click.Option)]
+    options = [one for one in command.params if isinstance(one, click.Option)]
     if not options:
         return ["--help"]
     parameter = rng.choice(options)
     name = rng.choice([*parameter.opts, *parameter.secondary_opts])
     if parameter.is_flag:
         return [name]
-    kind = parameter.type
-    values: tuple[str, ...] = (*NUMBERS, *WORDS)
-    if isinstance(kind, click.Choice):
-        values = (*kind.choices,) * 5 + ("x", "")
-    elif isinstance(kind, (click.IntRange, click.FloatRange)) or kind in (click.INT, click.FLOAT):
-        values = ("0", "1", "2", "3", "0.5", "5", "-1", "x", "nan", "²", "9" * 5000, *NUMBERS)
-        if parameter.name in COSTLY.split():
-            values = ("0", "1", "2", "3", "-1", "x", "²")
-    elif parameter.name == "encoding":
-        values = (*ENCODINGS.split(), "")
-    elif "output" in str(parameter.name) or (parameter.name in WRITTEN and not parameter.multiple):
-        values = (*OUTPUTS.split(), "x" * 250, "out\n2", *files)
-    elif rng.random() < 0.5:
-        values = (*files, *ODD.split())
+    values = values_by_type(parameter)
+    if not values:
+        fitting = VALUES.get(parameter.opts[-1], "").split()
+        odd = (*files, *ODD.split()) if rng.random() < 0.5 else (*NUMBERS, *WORDS)
+        values = (*fitting,) if fitting and rng.random() < 0.6 else odd
+    elif "out" in values:
+        values = (*values, *files)
     # What the system's calls cannot take as an argument, no shell can hand over.
     return [name, rng.choice(values).replace("\0", "")]
+
+
+def values_by_type(parameter: click.Option) -> tuple[str, ...]:
+    """Values that fit, and others, where an option's type or name tells them; () where it does not."""
+    kind, name = parameter.type, str(parameter.name)
+    if parameter.is_flag:
+        return ("",)
+    if isinstance(kind, click.Choice):
+        return (*kind.choices,) * 5 + ("x", "")
+    if isinstance(kind, (click.IntRange, click.FloatRange)) or kind in (click.INT, click.FLOAT):
+        if name in COSTLY.split():
+            return ("0", "1", "2", "3", "-1", "x", "²")
+        return ("0", "1", "2", "3", "0.5", "5", "-1", "x", "nan", "²", "9" * 5000, *NUMBERS)
+    if name == "encoding":
+        return (*ENCODINGS.split(), "")
+    if "output" in name or (name in WRITTEN and not parameter.multiple):
+        return (*OUTPUTS.split(), "x" * 250, "out\n2")
+    return ()

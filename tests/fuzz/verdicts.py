@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 
 import click
 from processes import Outcome
-from trials import Trial
+from trials import CONFIGS, Trial, called
 
 from mbrparse.cli.parse_command import parse
 
@@ -27,7 +27,7 @@ _NOWHERE = ("/dev/null", "/dev/full")
 
 def failure(trial: Trial, outcome: Outcome, folder: Path) -> str | None:
     """The kind of failure, which names an exception and where it was raised; None where all is well."""
-    command = " ".join(trial.arguments[: 1 + (trial.arguments[0] in ("grammar", "experiment"))])
+    command = _name(trial)
     err = outcome.err
     if outcome.code is None or outcome.code < 0:
         what = "hang" if outcome.code is None else f"signal {-outcome.code}"
@@ -47,6 +47,13 @@ def failure(trial: Trial, outcome: Outcome, folder: Path) -> str | None:
     if not trial.streams:
         return _of_streams(trial, outcome, command) or _of_output(trial, outcome, folder, command)
     return None
+
+
+def _name(trial: Trial) -> str:
+    """The command's name, with that of its group."""
+    last = called(trial.arguments).name
+    at = next((at for at, word in enumerate(trial.arguments) if word == last), 0)
+    return " ".join(trial.arguments[at - (trial.arguments[at - 1] in ("grammar", "experiment")) : at + 1])
 
 
 def _where(err: str) -> str:
@@ -82,9 +89,10 @@ def _of_streams(trial: Trial, outcome: Outcome, command: str) -> str | None:
 def _of_output(trial: Trial, outcome: Outcome, folder: Path, command: str) -> str | None:
     if outcome.code != 0 or {"--help", "-h"} & set(trial.arguments):
         return None
-    if trial.arguments[0] == "parse":
-        return _of_parses(trial, outcome, folder)
-    if trial.arguments[0] == "evaluate" and not {"-o", "--output"} & set(trial.arguments):
+    configured = "--config" in trial.arguments or trial.files.keys() & set(CONFIGS)
+    if command == "parse":
+        return None if configured else _of_parses(trial, outcome, folder)
+    if command == "evaluate" and not {"-o", "--output"} & set(trial.arguments):
         forms = [trial.arguments[at + 1] for at, word in enumerate(trial.arguments) if word == "--format"]
         text = outcome.out.decode("utf-8")
         try:

@@ -1,0 +1,205 @@
+"""The commands that make valid files, those that are tried on damaged ones, and values that options take."""
+
+from __future__ import annotations
+
+PALINDROMES = (
+    "experiment palindromes --runs 2 --train 4 --test 3 --nonterminals 2 --iterations 2 -o palindromes"
+)
+REPRODUCE = "reproduce trees.mrg --test-fraction 0.3 --label-map labels.map -o reproduced"
+MERITS = "experiment figures-of-merit bin.mrg --grammar tags.txt --statistics bin.stat --test-fraction 0.3"
+BOD = "experiment dop embedded:flights --runs 1 --train 30 --test 4 --samples 5 --fragments 500 --no-curves"
+#: What makes the files, in this order; each line is a command.
+RECIPES = f"""
+binarize trees.mrg -o bin.mrg
+binarize trees.mrg --head-rules collins --subcat --annotate parent,head-tag -o head.mrg
+binarize trees.mrg --unary keep -o unary.mrg
+binarize trees.mrg --unary join -o join.mrg
+train bin.mrg --statistics bin.stat -o tags.txt
+train bin.mrg --terminals words -o words.txt
+train bin.mrg --terminals words --unknown collins --rare 2 -o collins.txt
+train unary.mrg -o unary.txt
+train head.mrg -o head.txt
+train bin.mrg --method inside-outside --nonterminals 3 --iterations 2 -o io.txt
+train bin.mrg --method dop -o dop.txt
+train join.mrg --method dop --weights bonnema --max-depth 3 -o depth.txt
+grammar convert tags.txt --to bitpar -o rules.bitpar --lexicon-output lexicon.bitpar
+grammar convert words.txt --to nltk -o words.nltk
+parse bin.mrg -g tags.txt --objective labelled-tree --details details.jsonl -o one.mrg
+parse bin.mrg -g tags.txt --objective bracketed-recall --write-posteriors posteriors.npz -o two.mrg
+parse bin.mrg -g tags.txt --k-best 4 --candidates candidates.tsv -o three.mrg
+parse bin.mrg -g tags.txt --objective labelled-recall --details out --shard 1/1 --work work
+parse bin.mrg -g tags.txt --k-best 3 --candidates c --shard 1/2 --work part1
+parse bin.mrg -g tags.txt --k-best 3 --candidates c --shard 2/2 --work part2
+baseline bin.mrg --kind random -o random.mrg
+debinarize one.mrg -o one.orig
+debinarize bin.mrg -o gold.orig
+{PALINDROMES}
+{REPRODUCE}
+experiment pereira-schabes trees.mrg --runs 1 --train 3 --test 2 --nonterminals 2 --iterations 2 -o brackets
+experiment figures-of-merit trees.mrg --sentences 2 --test-fraction 0.2 --merit boundary-trigram -o merits
+experiment dop trees.mrg --runs 1 --train 0.7 --test 0.3 --samples 5 --resamples 20 --no-speed -o dop
+experiment simaan trees.mrg --test-fraction 0.3 --resamples 20 --unknown signature -o simaan
+experiment beyond-recall trees.mrg --test-fraction 0.3 --resamples 20 -o beyond
+""".strip().splitlines()
+
+
+def _weighed(text: str) -> list[tuple[int, str]]:
+    """Lines of a number and a command."""
+    return [(int(line.split()[0]), line.split(maxsplit=1)[1]) for line in text.strip().splitlines()]
+
+
+#: Commands to try, and how often: a name of a file or folder of the seeds is the (mutated) file.
+COMMANDS = _weighed(f"""
+1 corpora corpus corpus.zip wsj
+2 corpora corpus.zip icepahc --check
+6 binarize trees.mrg -o out
+4 binarize trees.mrg --head-rules heads.txt --on-error skip -o out
+3 binarize trees.mrg --head-rules collins --subcat --annotate parent,head-tag -o out
+3 binarize trees.mrg --label-map labels.map --functions after:- -o out
+2 binarize trees.mrg --hmarkov 2 --vmarkov 2 --direction left -o out
+4 binarize corpus.zip --on-error skip -o out
+2 binarize corpus trees.mrg --on-error skip -o out
+2 binarize wsj:wsj --sections 00-01 -o out
+3 binarize icepahc:icepahc --leaves lemma -o out
+2 binarize penn-historical:icepahc -o out
+4 debinarize head.mrg -o out
+2 debinarize join.mrg
+3 debinarize foreign.mrg --continuation |<> --joiner :: -o out
+3 split bin.mrg --test-fraction 0.3 --train-output out.train --test-output out.test
+2 split bin.mrg --test-random 2 --seed 1 --train-output out.train --test-output out.test
+1 split bin.mrg --test-last 2 --train-output out.train --test-output out.test
+4 train bin.mrg --statistics out.stat -o out
+4 train bin.mrg --terminals words -o out
+2 train bin.mrg --terminals words --unknown collins --rare 2 -o out
+3 train trees.mrg --method inside-outside --nonterminals 2 --iterations 2 --curve out.csv -o out
+6 train bin.mrg --method inside-outside --nonterminals 3 --iterations 3 --resume -o io.txt
+3 train bin.mrg --method inside-outside --init tags.txt --iterations 1 --heldout two.mrg -o out
+4 train join.mrg --method dop -o out
+4 grammar info tags.txt
+3 grammar info dop.txt
+4 grammar convert collins.txt
+6 grammar convert rules.bitpar --from bitpar --lexicon lexicon.bitpar -o out
+6 grammar convert words.nltk --from nltk --terminals words -o out
+3 grammar convert unary.txt --to bitpar -o out --lexicon-output out.lex
+3 grammar convert head.txt --to nltk -o out
+2 grammar convert dop.txt --to bitpar --lexicon-output out.lex -o out
+5 sample unary.txt -n 3 --seed 1 -o out
+8 parse tokens.txt -g tags.txt --details out.json -o out
+6 parse bin.mrg -g tags.txt --objective labelled-tree --objective bracketed-recall -o out.{{objective}}
+6 parse bin.mrg -g tags.txt --max-seconds 5 --details out.json -o out.{{objective}}
+8 parse words.tokens -g words.txt -o out
+5 parse words.tokens -g collins.txt -o out
+6 parse bin.mrg -g unary.txt --objective labelled-tree --details out.json -o out
+4 parse bin.mrg -g unary.txt --objective parent-child --space grammar -o out
+4 parse tokens.txt -g unary.txt --objective labelled-recall --space grammar --node-cost 0.1 -o out
+4 parse bin.mrg -g unary.txt --objective max-rule-sum --objective max-rule-product -o out.{{objective}}
+4 parse bin.mrg -g head.txt --objective productions --debinarize -o out
+3 parse bin.mrg -g head.txt --prune 0.01 --items symbol --details out.json -o out
+3 parse tokens.txt -g tags.txt --objective general-recall --weight labelled=2 --weight bracketed=-1 -o out
+3 parse tokens.txt -g unary.txt --objective labelled-f --space nary --details out.json -o out
+3 parse bin.mrg -g tags.txt --objective bracketed-f --exact --details out.json -o out
+3 parse bin.mrg -g tags.txt --objective labelled-f --pooled --debinarize --details out.json -o out
+4 parse bin.mrg -g unary.txt --objective consistent-brackets --details out.json -o out
+3 parse tokens.txt -g tags.txt --objective consistent-brackets-product -o out
+4 parse bin.mrg -g unary.txt --objective consistent-brackets-tree --details out.json -o out
+4 parse bin.mrg -g head.txt --objective most-probable-tree --objective bracketed-tree -o out.{{objective}}
+4 parse bin.mrg -g unary.txt --k-best 5 --candidates out.tsv --debinarize -o out
+3 parse tokens.txt -g tags.txt --samples 4 --candidates out.tsv -o out
+2 parse tokens.txt -g tags.txt --objective bracketed-recall --labels none --fallback empty -o out
+4 parse bin.mrg -g tags.txt --objective minimum-risk --risk labelled-f --k-best 4 --details out.json -o out
+3 parse bin.mrg -g tags.txt --objective minimum-risk --risk bracketed-tree --samples 4 -o out
+4 parse bin.mrg -g dop.txt --details out.json -o out
+3 parse bin.mrg -g dop.txt --objective most-probable-tree --max-samples 20 --max-error 0.1 -o out
+3 parse tokens.txt -g depth.txt --objective consistent-brackets --max-samples 20 --details out.json -o out
+2 parse tokens.txt -g depth.txt --sampled-posteriors --max-samples 20 --prune 0.01 -o out
+2 parse bin.mrg -g dop.txt --k-best 3 --candidates out.tsv -o out
+3 parse bin.mrg -g tags.txt --write-posteriors out.npz -o out
+1 parse bin.mrg -g tags.txt --jobs 2 --log out.log -o out
+6 parse bin.mrg -g tags.txt --work work --resume --details out.json -o out
+3 parse tokens.txt -g tags.txt --shard 1/2 --work parts --precision single
+6 merge work --details out.json -o out
+5 merge part1 part2 --candidates out.tsv -o out
+10 parse bin.mrg --posteriors posteriors.npz --details out.json -o out
+4 parse bin.tokens --posteriors posteriors.npz --debinarize
+4 parse foreign.tokens --posteriors foreign.npz --continuation |<> --joiner :: --debinarize -o out
+3 parse foreign.tokens --posteriors foreign.npz --objective labelled-f --joiner :: -o out
+6 parse bin.mrg -g tags.txt --engine best-first --statistics bin.stat -o out
+3 parse bin.mrg -g words.txt --engine best-first --merit prefix --until mass:0.9 -o out
+4 --config options.toml parse tokens.txt -g tags.txt -o out.{{objective}}
+4 --config options.toml evaluate bin.mrg one.mrg
+2 --no-config binarize trees.mrg -o out
+5 score bin.mrg -g tags.txt -o out
+4 score gold.orig -g unary.txt --format tsv
+3 score bin.mrg -g collins.txt --no-items
+3 posteriors tokens.txt -g tags.txt --line 2 --svg out.svg
+4 posteriors bin.mrg --posteriors posteriors.npz --format tsv
+2 posteriors bin.mrg -g depth.txt --prune 0.01 --threshold 0.1 --png out.png
+2 baseline bin.mrg --kind random --runs 2 -o out-{{seed}}
+3 baseline bin.mrg --kind balanced --frequent-labels -o out
+6 evaluate bin.mrg one.mrg two.mrg --resamples 20 --format json --per-sentence out.csv
+4 evaluate bin.mrg one.mrg --by confusions --format json
+3 evaluate bin.mrg one.mrg --by label --format csv
+3 evaluate bin.mrg one.mrg --by length
+3 evaluate bin.mrg one.mrg --by depth --format latex
+3 evaluate bin.mrg one.mrg --by width --format markdown
+3 evaluate gold.orig one.orig --by attachment --form original
+3 evaluate gold.orig one.orig --form original --all
+4 evaluate unary.mrg three.mrg --unaries --details details.jsonl --resamples 10
+5 evaluate bin.mrg candidates.tsv --criterion bracketed-recall --resamples 10
+4 evaluate bin.mrg --runs a=one.mrg,two.mrg --runs b=three.mrg,random.mrg --resamples 10 --significance
+3 evaluate bin.mrg one.mrg two.mrg --criteria labelled-f,leaf-ancestor,tagging-accuracy --resamples 10
+3 evaluate bin.mrg one.mrg two.mrg --baseline two --average sentence --resamples 10 --format csv
+4 evaluate gold.orig one.orig --profile spmrl
+2 evaluate gold.orig one.orig --profile evalb
+3 evaluate gold.orig one.orig --profile compound-pcfg --keep-punctuation
+2 evaluate gold.orig one.orig --profile on-lstm
+6 evaluate --evalb rules.prm gold.orig one.orig
+3 evaluate --evalb rules.prm gold.orig one.orig two.mrg --format csv --resamples 10
+4 report bin.mrg one.mrg two.mrg --resamples 10 --posteriors posteriors.npz -o out.html
+3 report bin.mrg one.mrg --details details.jsonl --title T --about corpus=x --resamples 10 -o pages
+2 report bin.mrg candidates.tsv --resamples 10 -o out.html
+2 report gold.orig one.orig --form original -o out.html
+2 report gold.orig one.orig --profile spmrl --resamples 10 -o out.html
+4 show bin.mrg one.mrg two.mrg --line 2 --svg out.svg
+3 show bin.mrg one.mrg two.mrg --differing --png out.png
+2 show bin.mrg candidates.tsv --count 2
+3 show trees.mrg
+1 completion bash
+3 {PALINDROMES}
+""")
+#: The same for commands that take a second each; most of what they resume is there.
+SLOW_COMMANDS = [
+    *((2, line) for line in RECIPES if line.startswith(("experiment", "reproduce")) and line != PALINDROMES),
+    (2, f"{BOD} -o fragments"),
+    (2, f"{MERITS} -o known"),
+    (1, "experiment calibration trees.mrg --samples 5 --test-fraction 0.2 -o out"),
+]
+
+#: Values that fit, of options whose type does not say them.
+VALUES = {
+    "--about": "corpus=x split=a=b",
+    "--annotate": "parent head-tag parent,head-tag",
+    "--baseline": "one two",
+    "--continuation": "_Cont |<> |< @",
+    "--criteria": "labelled-f leaf-ancestor labelled-tree,bracketed-f tagging-accuracy",
+    "--criterion": "labelled-f bracketed-tree consistent-brackets-recall",
+    "--evalb": "COLLINS.prm new.prm",
+    "--functions": "strip keep after:-= before:+",
+    "--hmarkov": "0 1 2 inf",
+    "--joiner": "+ :: _",
+    "--label": "S NP_Cont X",
+    "--merit": "boundary-trigram beta stack prefix normalized-beta trigram left-boundary",
+    "--risk": "labelled-f bracketed-recall labelled-tree consistent-brackets-recall",
+    "--root": "ROOT S X",
+    "--runs": "a=one.mrg,two.mrg b=one.mrg",
+    "--sections": "00 00-01 23",
+    "--shard": "1/1 1/2 2/3",
+    "--test-fraction": "0.2 0.5",
+    "--test-sections": "00 23",
+    "--title": "T <b>",
+    "--train-sections": "00 02-21",
+    "--until": "first-parse exhausted mass:0.5",
+    "--weight": "labelled=1 labelled=0.5 bracketed=1 bracketed=-0.5",
+}
+#: Options that are tried with values that do not fit only.
+WITHOUT_VALUES = {"--scheduler": "there is no network in which a scheduler could answer"}
