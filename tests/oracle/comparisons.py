@@ -235,7 +235,9 @@ class _Objectives:
         if refusable and parses[0].reason == TOO_IMPROBABLE:
             self.check.refused[TOO_IMPROBABLE] += 1
             return None
-        self.check.true("parses", parses[0].reason is None, parses[0].reason)
+        # A tree in the space `grammar` need not be there.
+        told = parses[0].reason or ""
+        self.check.true("parses", not told or told.startswith("no tree for"), told)
         self.check.true("side by side", parses[0].spans == parses[1].spans, parses)
         return parses[0]
 

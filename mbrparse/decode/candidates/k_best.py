@@ -14,13 +14,11 @@ import numpy as np
 from mbrparse.decode.candidates.candidate_kernels import NONE, Best, Scores, best_derivations
 from mbrparse.decode.candidates.lazy_search import SCALE, Alternative, LazySearch, Order, scores_of
 from mbrparse.decode.candidates.samples import Samples
-from mbrparse.grammar.charts.base.chart import TOO_IMPROBABLE
 from mbrparse.grammar.charts.base.clock import Clock
 from mbrparse.grammar.charts.forest.top_down import top_down_forest
 from mbrparse.grammar.charts.forest.top_down_kernels import LEXICAL, UNARY, TopDownForest
 from mbrparse.grammar.charts.forest_charts import ForestCharts
 from mbrparse.grammar.pcfg import FloatArray, IntArray
-from mbrparse.io.errors import NumberRangeError
 
 #: Parts of derivations that are less probable, relatively, may leave the range of a forest's numbers.
 LEAST_SHARE = 1e-100
@@ -51,8 +49,6 @@ class KBestSearch:
         TimeLimitError.
         """
         forest = top_down_forest(self._charts, terminal_ids)
-        if self._charts.forests.lost_values:
-            raise NumberRangeError(TOO_IMPROBABLE)
         search = _ForestSearch(forest, *self._scores, self._charts.clock)
         found = search.root(k)
         most = min((one.cost for one in found), default=0) - int(scores_of(np.log(LEAST_SHARE)))

@@ -65,7 +65,8 @@ class ForestAnswers:
             return
         forest, n = self._filled(chart), chart.length
         chart.in_logarithms = self.forests.logarithms is not None and chart.has_parse
-        if wanted.forest and chart.in_logarithms:
+        # Posteriors do not depend on what was lost, but what searches all derivations may.
+        if wanted.forest and (chart.in_logarithms or (chart.has_parse and self.forests.lost_values)):
             chart.give_up(TOO_IMPROBABLE)
             return
         if not chart.has_parse:
@@ -88,7 +89,7 @@ class ForestAnswers:
         NumberRangeError.
         """
         forest = self._filled(chart)
-        if self.forests.logarithms is not None:
+        if self.forests.lost_values or self.forests.logarithms is not None:
             raise NumberRangeError(TOO_IMPROBABLE)
         return forest
 
