@@ -50,7 +50,7 @@ def read_config(path: str | Path) -> dict[str, Any]:
         data = stream.read()
     try:
         content = tomllib.loads(data.decode("utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # ValueError also of bytes, and of integers of any length
         raise FileError(
             f"not TOML: {error}", source=source_name(path), remedy="mend it, or --no-config"
         ) from None

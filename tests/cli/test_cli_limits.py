@@ -85,3 +85,14 @@ def test_resumed_without_posteriors_says_which_option(command: Command) -> None:
     assert command("parse trees -g grammar --work w -o out --write-posteriors p.npz").code == 0
     error = command("parse trees -g grammar --work w --resume -o out").error
     assert "made with other settings (posteriors written: given, now not given)" in error
+
+
+def test_posteriors_may_be_written_to_a_device(command: Command) -> None:
+    command("train trees -o grammar")
+    done = command("parse trees -g grammar -o out --write-posteriors /dev/null")
+    assert done.code == 0, done
+
+
+def test_an_integer_of_any_length_in_a_file_of_options(command: Command) -> None:
+    Path("options.toml").write_text(f"[binarize]\nvmarkov = {'9' * 5000}\n")
+    assert command("--config options.toml binarize trees").error.startswith("options.toml: not TOML: ")

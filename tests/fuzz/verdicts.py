@@ -149,7 +149,7 @@ def _of_parses(trial: Trial, outcome: Outcome, folder: Path) -> str | None:
                 return f"details are no JSON: {_without_numbers(error)}"
         elif not trees and options["fallback"] != "empty":
             words = text.removesuffix("\n").split("\n")
-            if any(_leaves(line) != _words(one) for line, one in zip(written, words, strict=True)):
+            if any(not _agree(*pair) for pair in zip(written, words, strict=True)):
                 return "words changed parse"
     return None
 
@@ -178,6 +178,14 @@ def _count_trees(text: str) -> int:
                 depth += 1 if bracket == "(" else -1
                 count += depth == 0
     return count
+
+
+def _agree(parse: str, line: str) -> bool:
+    """Whether a parse has a line's words; a carriage return may be white space, or part of a word."""
+    written, words = _leaves(parse), _words(line)
+    if "\r" in line:
+        return "".join(written).replace("\r", "") == "".join(words).replace("\r", "")
+    return written == words
 
 
 def _words(line: str) -> list[str]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import stat
 import tempfile
 import zipfile
 from typing import Any, BinaryIO
@@ -53,14 +55,30 @@ class PosteriorsWriter:
         self._sentences += 1
 
     def write(self, stream: BinaryIO) -> None:
-        """Write the file, once, as ``numpy.savez_compressed`` writes it."""
-        with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
+        """Write the file, once, as ``numpy.savez_compressed`` writes it; to a device without going back."""
+        target: Any = _Forward(stream) if _is_device(stream) else stream
+        with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
             for name, column in self._columns.items():
                 with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
                     column.write(member)
                 if name == "lengths":
                     with archive.open("labels.npy", "w", force_zip64=True) as member:
                         np.lib.format.write_array(member, np.array(self._labels, np.str_))
+
+
+def _is_device(stream: BinaryIO) -> bool:
+    """Whether what is written to can have no place to go back to, whatever it says."""
+    try:
+        return stat.S_ISCHR(os.fstat(stream.fileno()).st_mode)
+    except OSError:  # it is in memory
+        return False
+
+
+class _Forward:
+    """A stream that cannot be sought in: zipfile counts bytes by itself then."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self.write, self.flush = stream.write, stream.flush
 
 
 class _Column:

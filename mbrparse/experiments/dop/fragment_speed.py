@@ -195,7 +195,10 @@ def speed_title(result: dict[str, Any]) -> str:
 def speed_ratio(result: dict[str, Any], samples: int) -> str:
     """The ratio as the paper counts it, in the same code and with our own charts."""
     rows = result["rows"]
-    times = (rows[EXPLICIT]["samples"] / rows[name]["recall"] for name in (WRITTEN, ADDRESSED))
+    seconds = [rows[name]["recall"] for name in (WRITTEN, ADDRESSED)]
+    if not all(seconds):
+        return "No sentence took as long as the clock can tell: there is no ratio."
+    times = (rows[EXPLICIT]["samples"] / one for one in seconds)
     alike, own = (f"{ratio:.0f}" if ratio >= 10 else f"{ratio:.1f}" for ratio in times)
     return (
         f"Explicit fragments and {samples} samples take {alike} times as long as the reduction and "
