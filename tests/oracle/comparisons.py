@@ -92,9 +92,11 @@ def compare(case: Case, check: Comparison) -> None:
         check.true("refusals", (parse.reason or "").startswith("unknown terminal"), parse.reason)
         return
     try:
-        ChartFactory(pcfg)
+        _ = ChartFactory(pcfg).forests
     except GrammarError as error:
-        check.true("refusals", "less probable than any number" in error.message, error)
+        # A cycle may be of probability one in doubles alone.
+        known = ("less probable than any number", "cycle of probability one")
+        check.true("refusals", any(text in error.message for text in known), error)
         return
     true = Truth(case.grammar, case.words)
     _compare_charts(pcfg, case.words, true, check)
@@ -279,6 +281,9 @@ class _Objectives:
         ]
         for row, found, best in zip(rows, parse.decoded, wanted, strict=True):
             assert found is not None
+            # Posteriors are exact beside one: an F whose parts are all below its digits is not compared.
+            if row.f_score and sum(g.values()) < 1e-12:
+                continue
             self.check.close(f"n-ary {row.name}, {name}", found.score, best, digits)
         if name == "double" and self.n <= 4:
             both = [self.words, self.words[: max(self.n - 1, 1)]]
@@ -286,6 +291,8 @@ class _Objectives:
             other = Truth(self.true.grammar, both[1])
             if parses[1].reason is None:
                 rest = {x: p for x, p in other.constituents.items() if not x[2].endswith("_Cont")}
+                if sum(g.values()) + sum(rest.values()) < 1e-12:
+                    return
                 best = naive_nary.pooled_optimum([(g, self.n), (rest, other.n)], 1, 0)
                 for cost in parses.node_costs.values():
                     self.check.close("n-ary labelled-f, pooled", 2 * cost, best)
