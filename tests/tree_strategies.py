@@ -4,6 +4,12 @@ from hypothesis import strategies as st
 
 from mbrparse.treebank.tree import Tree
 
+
+def is_binary(tree: Tree) -> bool:
+    """Whether every constituent has exactly two children."""
+    return all(len(node.children) == 2 for node in tree.preorder() if node.children)
+
+
 _MARKS = (
     "_Cont X_Cont X_Cont_Cont _Con % %5FCont %00 ^ S^NP > S> ~&@ + S+VP ' '' 'NN' 'a b' -> # end ( -NONE-"
 )

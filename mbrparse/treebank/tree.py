@@ -239,8 +239,3 @@ def constituents(tree: Tree) -> list[Constituent]:
             ends.append(0)
             stack.extend(reversed(item.children))
     return [Constituent(start, end, label) for (start, label), end in zip(found, ends, strict=True)]
-
-
-def is_binary(tree: Tree) -> bool:
-    """Whether every constituent has exactly two children."""
-    return all(len(node.children) == 2 for node in tree.preorder() if node.children)

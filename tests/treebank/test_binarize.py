@@ -7,13 +7,13 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tree_strategies import labels, trees
+from tree_strategies import is_binary, labels, trees
 
 from mbrparse.io.errors import LabelError
 from mbrparse.treebank.binarize import Binarization, Direction, binarize, debinarize
 from mbrparse.treebank.brackets import read_tree
 from mbrparse.treebank.clean import UnaryPolicy, clean
-from mbrparse.treebank.tree import Tree, constituents, is_binary
+from mbrparse.treebank.tree import Tree, constituents
 
 INF = math.inf
 

@@ -8,11 +8,12 @@ from pathlib import Path
 import nltk
 import nltk.corpus
 import pytest
+from tree_strategies import is_binary
 
 from mbrparse.io.errors import BracketError, CorpusError, FileError, MbrparseError
 from mbrparse.treebank.corpora import SourceTree, embedded_grammar, parse_sections, read_corpus
 from mbrparse.treebank.prepare import Preparation, PreparationStatistics, prepare
-from mbrparse.treebank.tree import Tree, is_binary
+from mbrparse.treebank.tree import Tree
 
 NltkFolder = Callable[..., None]
 

@@ -6,7 +6,7 @@ from itertools import cycle
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tree_strategies import labels, trees
+from tree_strategies import is_binary, labels, trees
 
 from mbrparse.treebank.binarize import Binarization, HeadDriven, binarize, debinarize
 from mbrparse.treebank.brackets import read_tree
@@ -16,7 +16,7 @@ from mbrparse.treebank.corpora import SourceTree
 from mbrparse.treebank.heads import HeadRule, HeadRules, choose_heads, head_rules
 from mbrparse.treebank.labels import frame, parse_label, project, unescape
 from mbrparse.treebank.prepare import Preparation, PreparationStatistics, prepare
-from mbrparse.treebank.tree import Tree, is_binary
+from mbrparse.treebank.tree import Tree
 
 COLLINS = head_rules("collins")
 PLAIN = Binarization(heads=HeadDriven(COLLINS))

@@ -7,6 +7,7 @@ import shutil
 import stat
 import tempfile
 import zipfile
+from types import SimpleNamespace
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -56,7 +57,9 @@ class PosteriorsWriter:
 
     def write(self, stream: BinaryIO) -> None:
         """Write the file, once, as ``numpy.savez_compressed`` writes it; to a device without going back."""
-        target: Any = _Forward(stream) if _is_device(stream) else stream
+        target: Any = stream
+        if _is_device(stream):  # zipfile counts bytes by itself where it cannot ask
+            target = SimpleNamespace(write=stream.write, flush=stream.flush)
         with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
             for name, column in self._columns.items():
                 with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
@@ -72,13 +75,6 @@ def _is_device(stream: BinaryIO) -> bool:
         return stat.S_ISCHR(os.fstat(stream.fileno()).st_mode)
     except OSError:  # it is in memory
         return False
-
-
-class _Forward:
-    """A stream that cannot be sought in: zipfile counts bytes by itself then."""
-
-    def __init__(self, stream: BinaryIO) -> None:
-        self.write, self.flush = stream.write, stream.flush
 
 
 class _Column:
