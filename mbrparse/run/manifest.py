@@ -45,7 +45,10 @@ def differences(kept: Settings, now: Settings, word: str = "now") -> str:
     'fallback: "flat", now "empty"'
     """
     names = [name for name in {**kept, **now} if kept.get(name) != now.get(name)]
-    shown = [f"{name.replace('_', ' ')}: {_shown(kept, name)}, {word} {_shown(now, name)}" for name in names]
+    shown = [
+        f"{name.replace('_', ' ')}: {_shown(kept, now, name)}, {word} {_shown(now, kept, name)}"
+        for name in names
+    ]
     return "; ".join((*shown[:_SHOWN], *(["..."] if len(names) > _SHOWN else [])))
 
 
@@ -61,11 +64,14 @@ def check_settings(source: object, kept: Settings, now: Settings, same: str, ano
         raise InputMismatchError(f"made with other settings ({differing})", source=str(source), remedy=remedy)
 
 
-def _shown(settings: Settings, name: str) -> str:
+def _shown(settings: Settings, others: Settings, name: str) -> str:
     value = settings.get(name)
-    if value is None or isinstance(value, (dict, list)):
-        return "not given" if value is None else "given"
-    return shortened(json.dumps(value), 60)
+    if value is None:
+        return "not given"
+    # What the others lack need not be printed whole.
+    return (
+        "given" if isinstance(value, dict) and others.get(name) is None else shortened(json.dumps(value), 60)
+    )
 
 
 def content_digest(value: Any) -> str:

@@ -11,8 +11,9 @@ from mbrparse.treebank.tree import Tree
 
 # A leaf, with the brackets that open before it and those that close after it. What opens has children that
 # are seen: a bracket, or a bare word that is not alone. Else it is a leaf itself, or malformed.
+# Python 3.11.2 is wrong about (...)*+, but not about (?>(...)*).
 _LEAF = re.compile(
-    r"((?:\([^ \t\n()]*+[ \t]*+(?=\()|\([^ \t\n()]++[ \t]++(?=[^ \t\n()]++[ \t]*+[^ \t\n)]))*+)"
+    r"((?>(?:\([^ \t\n()]*+[ \t]*+(?=\()|\([^ \t\n()]++[ \t]++(?=[^ \t\n()]++[ \t]*+[^ \t\n)]))*))"
     r"(?:\(([^ \t\n()]++)[ \t]++([^ \t\n()]++)[ \t]*+\)|([^ \t\n()]++))"
     r"([ \t\n)]*+)"
 )

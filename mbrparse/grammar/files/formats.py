@@ -133,11 +133,11 @@ def read_nltk(path: str | Path, terminal_kind: TerminalKind | None = None, root:
 
 def write_nltk(rules: RuleSet, path: str | Path, root: str = ROOT) -> None:
     """Write NLTK's PCFG text; characters that its names lack are written as /u and hexadecimals."""
+    _check_root(rules, root)
     lines = [
         f"{_nltk_symbol(root)} -> {_nltk_symbol(name)} [{_decimal(w.probability)}]"
         for name, w in sorted(rules.start.items())
     ]
-    _check_root(rules, root)
     for rule, weight in sorted(rules.rules.items()):
         children = " ".join(_nltk_symbol(child) for child in rule.children)
         lines.append(f"{_nltk_symbol(rule.parent)} -> {children} [{_decimal(weight.probability)}]")
