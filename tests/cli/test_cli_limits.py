@@ -1,5 +1,6 @@
 """What is refused before it takes time or memory, and what is shortened for people."""
 
+import sys
 import zipfile
 from pathlib import Path
 
@@ -64,7 +65,7 @@ def test_settings_of_libraries_in_the_working_folder_are_not_read(command: Comma
     command("train trees -o grammar")
     Path(".numba_config.yaml").write_text("opt: [0\n")
     Path("matplotlibrc").write_text("text.usetex: True\nnonsense: [\n")
-    mbrparse = ("python", "-m", "mbrparse")
+    mbrparse = (sys.executable, "-m", "mbrparse")
     parsed = finished(*mbrparse, "parse", "trees", "-g", "grammar")
     assert (parsed.returncode, parsed.stdout) == (0, TREE), parsed
     for drawing in ("posteriors trees -g grammar --png p.png", "show trees --png t.png"):

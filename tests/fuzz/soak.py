@@ -49,6 +49,7 @@ binarize embedded:flights -o flights.mrg
 split flights.mrg --test-last 300 --train-output train.mrg --test-output test.mrg
 split flights.mrg --test-last 120 --test-output small.mrg
 train train.mrg --statistics train.stat -o grammar.txt
+train train.mrg --method dop -o dop.txt
 parse test.mrg -g grammar.txt --objective labelled-tree --objective bracketed-recall -o {objective}.mrg
 """
 
@@ -74,6 +75,8 @@ _EM = "train IN/small.mrg --method inside-outside --nonterminals 10 --iterations
 _PARSE = "parse IN/some.mrg -g IN/grammar.txt --details out.jsonl -o out"
 _PARSES = "IN/test.mrg IN/labelled-tree.mrg IN/bracketed-recall.mrg"
 _BEST_FIRST = "parse IN/test.mrg -g IN/grammar.txt --engine best-first --statistics IN/train.stat -o out"
+_POSTERIORS = "--objective consistent-brackets --write-posteriors out.npz -o out"
+_RISK = "--objective minimum-risk --risk labelled-f --samples 100 --details out.jsonl -o out"
 _BRACKETED = "--runs 3 --train 40 --test 10 --nonterminals 5 --iterations 8 -o out"
 _SHARES = "sentences.csv shares.csv shares.md shares.txt"
 _SIMAAN = "experiment simaan IN/test.mrg --resamples 500 --unknown signature --jobs 2 -o out"
@@ -88,6 +91,9 @@ TASKS = (
     Task("parse, 2 jobs", f"{_PARSE} --jobs 2", "out"),
     Task("parse, resumed", f"{_PARSE} --jobs 2 --work work --resume", "out out.jsonl"),
     Task("parse best-first", _BEST_FIRST, "out"),
+    Task("parse, posteriors", f"parse IN/test.mrg -g IN/grammar.txt {_POSTERIORS}", "out out.npz"),
+    Task("minimum risk", f"parse IN/test.mrg -g IN/grammar.txt {_RISK}", "out out.jsonl"),
+    Task("parse, DOP", "parse IN/small.mrg -g IN/dop.txt --max-samples 200 -o out", "out"),
     Task("evaluate", f"evaluate {_PARSES} --resamples 30000 -o out", "out"),
     Task("report", f"report {_PARSES} -o out.html", "out.html", "out.html"),
     Task("palindromes", "experiment palindromes --runs 6 --iterations 40 --jobs 2 -o out"),
