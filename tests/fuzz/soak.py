@@ -93,7 +93,11 @@ TASKS = (
     Task("parse best-first", _BEST_FIRST, "out"),
     Task("parse, posteriors", f"parse IN/test.mrg -g IN/grammar.txt {_POSTERIORS}", "out out.npz"),
     Task("minimum risk", f"parse IN/test.mrg -g IN/grammar.txt {_RISK}", "out out.jsonl"),
-    Task("parse, DOP", "parse IN/small.mrg -g IN/dop.txt --max-samples 200 -o out", "out"),
+    Task(
+        "parse, DOP",
+        "parse IN/small.mrg -g IN/dop.txt --objective most-probable-tree --max-samples 200 -o out",
+        "out",
+    ),
     Task("evaluate", f"evaluate {_PARSES} --resamples 30000 -o out", "out"),
     Task("report", f"report {_PARSES} -o out.html", "out.html", "out.html"),
     Task("palindromes", "experiment palindromes --runs 6 --iterations 40 --jobs 2 -o out"),
