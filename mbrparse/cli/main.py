@@ -104,9 +104,7 @@ _OUT_OF_MEMORY = MbrparseError(
     "out of memory",
     remedy="use shorter sentences, a smaller grammar or file, or fewer --jobs",
 )
-
-
-# What the dynamic linker says then.
+# What the dynamic linker says where there is no memory for a library.
 _UNMAPPED = re.compile("failed to map segment|cannot allocate memory|cannot create shared object", re.I)
 
 

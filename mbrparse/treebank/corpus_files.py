@@ -93,6 +93,8 @@ def tree_files(
     """
     if spec == STANDARD:
         return [TreeFile(spec)]
+    if not spec:  # which pathlib takes for the working folder
+        raise CorpusError("an input without a name", remedy="name a file or a folder, or . for this one")
     path = Path(spec)
     if path.is_dir():
         inside = [TreeFile(str(file)) for file in sorted(_below(path)) if file.is_file()]

@@ -94,6 +94,10 @@ def test_posteriors_may_be_written_to_a_device(command: Command) -> None:
     assert done.code == 0, done
 
 
+def test_an_input_without_a_name_is_not_the_working_folder(command: Command) -> None:
+    assert "an input without a name" in command("binarize", "").error
+
+
 def test_an_integer_of_any_length_in_a_file_of_options(command: Command) -> None:
     Path("options.toml").write_text(f"[binarize]\nvmarkov = {'9' * 5000}\n")
     assert command("--config options.toml binarize trees").error.startswith("options.toml: not TOML: ")
