@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -10,7 +10,7 @@ import click
 from mbrparse.cli.commands import SectionedCommand, option_group, options
 from mbrparse.cli.comparison_options import ComparisonOptions
 from mbrparse.cli.evalb_output import evalb_parameters, print_as_evalb, write_counts
-from mbrparse.cli.option_types import InputFile
+from mbrparse.cli.option_types import InputFile, Text
 from mbrparse.cli.options import (
     check_outputs,
     log,
@@ -51,6 +51,11 @@ class TableOptions:
     format: Format | None = option(
         choices=["text", "markdown", "latex", "csv", "json"],
         help="The format of the table (default: text); csv and json have rates of 0 to 1.",
+    )
+    columns: tuple[str, ...] | None = option(
+        type=Text("NAME,...", lambda text: tuple(name.strip().replace("-", "_") for name in text.split(","))),
+        help="Show these columns only, in this order: criteria such as labelled-f,coverage, or with --by the "
+        "breakdown's. csv and json have all.",
     )
     per_sentence: str | None = option(metavar="PATH", help="Write the table of counts here, as CSV.")
     strict: bool = option(is_flag=True, help="With --evalb: exit with 1 if sentences are left out.")
@@ -106,7 +111,7 @@ def evaluate(
     if (
         parameters is None
         or len(parses) != 1
-        or any((tables.format, tables.by, tables.details, comparison.criteria, runs))
+        or any((tables.format, tables.columns, tables.by, tables.details, comparison.criteria, runs))
         or comparison.average != "pooled"
         or _is_candidate_file(parses[0], encoding)
     ):
@@ -136,6 +141,11 @@ def _print_tables(
     from mbrparse.evaluate.evalb.parameters import EvalbParameters
     from mbrparse.evaluate.evaluation import evaluate_files
 
+    columns = tables.columns or ()
+    if comparison.criteria is None and tables.by is None:
+        # What is shown is counted: columns may be criteria that are not among the usual ones.
+        counted = ",".join(name for name in columns if not (name == "fell_back" and tables.details))
+        comparison = replace(comparison, criteria=counted or None)
     settings = comparison.settings(parameters, by=tables.by, everything=tables.all_tests)
     result = evaluate_files(
         gold,
@@ -149,7 +159,7 @@ def _print_tables(
         jobs,
     )
     form: Format = tables.format or "text"
-    text = result.render(form)
+    text = result.render(form, columns)
     with atomic_outputs():
         if tables.per_sentence is not None:
             with open_output(tables.per_sentence) as counts:
@@ -195,5 +205,7 @@ def _check(
     check_outputs([("--output", tables.output), ("--per-sentence", tables.per_sentence)], read)
     if comparison.criterion is not None and tables.all_tests:
         raise click.UsageError("--significance prints differences by all criteria: leave --criterion out.")
+    if tables.columns and tables.format in ("csv", "json"):
+        raise click.UsageError(f"--format {tables.format} has all columns: leave --columns out.")
     if tables.strict and comparison.evalb is None:
         raise click.UsageError("--strict goes with --evalb: the other criteria leave no sentence out.")

@@ -13,8 +13,8 @@ from typing import Any, Literal, NamedTuple
 
 from mbrparse.evaluate.tables.count_table import Columns
 from mbrparse.evaluate.tables.criteria import Average, Criterion, rates, totals
-from mbrparse.evaluate.tables.grids import LAYOUTS, Cell, grid_of
-from mbrparse.evaluate.tables.rate_tables import Format, prose, signature_line
+from mbrparse.evaluate.tables.grids import LAYOUTS, Grid, grid_of
+from mbrparse.evaluate.tables.rate_tables import Format, chosen, prose, signature_line
 from mbrparse.evaluate.tables.significance_report import number
 from mbrparse.evaluate.tallies import (
     PP,
@@ -47,14 +47,13 @@ class Breakdown(NamedTuple):
     rates: tuple[Criterion, ...]
     names: int  #: how many columns are names
     shown: int | None = None  #: how many rows of each file are printed
-    cells: Callable[[], list[list[Cell]]] | None = (
-        None  #: the printed cells, where they are not those of the table
-    )
+    #: makes the printed cells of some columns, or all, where they are not those of the table
+    cells: Callable[[Sequence[str]], Grid] | None = None
 
     @property
     def key(self) -> str:
         """Its name in JSON, and among an evaluation's frames."""
-        return self.title.lower().replace(" ", "_")
+        return self.title.partition(":")[0].lower().replace(" ", "_")
 
 
 def by_length(counts: Columns, criteria: Sequence[Criterion], average: Average) -> Breakdown:
@@ -145,8 +144,13 @@ def tables_of(
     return [by_length(counts, criteria, average)] if by == "length" else TABLES[by].make(tallies[by])
 
 
-def render_breakdowns(breakdowns: Sequence[Breakdown], signature: str, format: Format) -> str:
-    """The tables in one of the formats; CSV holds the first of them, and no signature."""
+def render_breakdowns(
+    breakdowns: Sequence[Breakdown], signature: str, format: Format, columns: Sequence[str] = ()
+) -> str:
+    """The tables in one of the formats; CSV holds the first of them, and no signature.
+
+    Of the first, people are shown these columns, if any. Raises MbrparseError for an unknown one.
+    """
     if format == "csv":
         text: str = breakdowns[0].table.to_frame().to_csv(index=False, lineterminator="\n")
         return text
@@ -156,22 +160,25 @@ def render_breakdowns(breakdowns: Sequence[Breakdown], signature: str, format: F
         return json.dumps(report, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
     lines = []
     for part in breakdowns:
-        lines += [prose(part.title, format), "", *LAYOUTS[format](_cells(part), part.names), ""]
+        grid = _cells(part, columns if part is breakdowns[0] else ())
+        lines += [prose(part.title, format), "", *LAYOUTS[format](grid, part.names), ""]
     return "\n".join([*lines, signature_line(signature, format), ""])
 
 
-def _cells(part: Breakdown) -> list[list[Cell]]:
+def _cells(part: Breakdown, columns: Sequence[str]) -> Grid:
     if part.cells is not None:
-        return part.cells()
+        return part.cells(columns)
     criteria = {criterion.name: criterion for criterion in part.rates}
-    names = part.table.names[1:]
+    all_names = part.table.names
+    figures = chosen(columns, {name: name for name in all_names[part.names :]})
+    names = [*all_names[1 : part.names], *figures]
     grid = [["", *(criteria[name].heading if name in criteria else name for name in names)]]
-    rows = list(part.table.rows())
+    rows = list(part.table.records())
     for block in part.table.blocks().values():
-        for first, *row in rows[block][: part.shown]:
-            values = zip(names, row, strict=True)
+        for row in rows[block][: part.shown]:
+            values = ((name, row[name]) for name in names)
             shown = (criteria[name].show(value) if name in criteria else value for name, value in values)
-            grid.append([first, *map(str, shown)])
+            grid.append([row[all_names[0]], *map(str, shown)])
     return grid_of(grid)
 
 

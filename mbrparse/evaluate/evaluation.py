@@ -67,11 +67,14 @@ class Evaluation:
         """The tables of all breakdowns ("by_label", "confusions" ...), and "means" and "runs" of systems."""
         return {part.key: part.table.to_frame() for part in self.more}
 
-    def render(self, format: Format = "text") -> str:
-        """The table, or the breakdown ``by``, in one of the formats, with its last line end."""
+    def render(self, format: Format = "text", columns: Sequence[str] = ()) -> str:
+        """The table, or the breakdown ``by``, in one of the formats, with its last line end.
+
+        People are shown only these columns after the names, if any are given: criteria, or a breakdown's.
+        """
         if self.breakdowns:
-            return render_breakdowns(self.breakdowns, self.summary.signature, format)
-        return render(self.summary, format)
+            return render_breakdowns(self.breakdowns, self.summary.signature, format, columns)
+        return render(self.summary, format, columns)
 
     def __str__(self) -> str:
         return self.render().removesuffix("\n")

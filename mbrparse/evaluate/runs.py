@@ -18,7 +18,8 @@ import numpy as np
 from mbrparse.evaluate.breakdowns import Breakdown
 from mbrparse.evaluate.tables.count_table import Columns
 from mbrparse.evaluate.tables.criteria import DASH, quotients
-from mbrparse.evaluate.tables.grids import Cell, grid_of
+from mbrparse.evaluate.tables.grids import Cell, Grid, grid_of
+from mbrparse.evaluate.tables.rate_tables import chosen
 from mbrparse.evaluate.tables.significance import EQUAL, Differences, bootstrap, columns, differences
 from mbrparse.evaluate.tables.significance_report import interval_text, p_value_text
 
@@ -104,7 +105,11 @@ class Runs:
         return {"runs": several, "significance": tested}
 
     def tables(self, shown: Criterion | None) -> list[Breakdown]:
-        """The runs by every criterion (printed: by ``shown``, or all), and the means alone."""
+        """The runs by every criterion, and the means alone.
+
+        Printed are the means with their standard deviations, as rates of parses are, and then the intervals
+        and tests by ``shown``, or all.
+        """
         tested = [place for place, criterion in enumerate(self.criteria) if not criterion.context]
         lower = np.array([criterion.lower_is_better for criterion in self.criteria])
         least = self._of_systems(lambda rates: rates.min(axis=0))
@@ -135,11 +140,26 @@ class Runs:
         rates = {criterion.name: mean for criterion, mean in zip(self.criteria, self.mean.T, strict=True)}
         means = Columns({"name": list(self.systems), "runs": sizes, **rates})
         return [
-            Breakdown("Runs", flat, (), 2, cells=lambda: self._cells(flat, shown)),
-            Breakdown("Means", means, self.criteria, 1),
+            Breakdown("Runs: mean ± s.d.", flat, (), 1, cells=self._means),
+            Breakdown("Means", means, (), 2, cells=lambda _: self._tests(flat, shown)),
         ]
 
-    def _cells(self, table: Columns, shown: Criterion | None) -> list[list[Cell]]:
+    def _means(self, columns: Sequence[str]) -> Grid:
+        """A row for each system, a column for each criterion, as rates of parses are shown."""
+        places = {criterion.name: place for place, criterion in enumerate(self.criteria)}
+        of_columns = chosen(columns, places)
+        grid = [[Cell(text) for text in ("", "runs", *(self.criteria[at].heading for at in of_columns))]]
+        deviations = self._of_systems(_deviation)
+        for row, (name, runs) in enumerate(self.systems.items()):
+            grid.append([Cell(name), Cell(str(len(runs)))])
+            for at in of_columns:
+                criterion, rate, deviation = self.criteria[at], self.mean[row, at], deviations[row, at]
+                spread = "" if np.isnan(deviation) else f" ± {criterion.show(deviation)}"
+                best = criterion.is_best(rate, self.mean[:, at])
+                grid[-1].append(Cell(criterion.show(rate) + spread, best=best))
+        return grid
+
+    def _tests(self, table: Columns, shown: Criterion | None) -> Grid:
         criteria = {criterion.name: criterion for criterion in self.criteria}
         heading = ["", "criterion", "runs", "mean", "s.d.", "best", "worst", "95% interval"]
         heading += [f"difference to {self.baseline}", "95% interval", "p (bootstrap)", "p (Wilcoxon)"]

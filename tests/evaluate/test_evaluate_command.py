@@ -76,8 +76,11 @@ def test_markdown_latex_and_csv(command: Command) -> None:
     assert len(heading) == len(rule) == len(first)
     assert (signature[:10], end) == ("`criteria:", "")
     lines = command(f"{evaluate} latex").output.split("\n")
-    assert lines[0] == r"\begin{tabular}{lrrrrrr}"
-    assert r"perfect\_one & 100.00 & 100.00 & 100.00 & 100.00 & 100.00 & 100.00 \\" in lines
+    assert lines[:3] == [r"% needs \usepackage{booktabs}", r"\begin{tabular}{lrrrrrr}", r"\toprule"]
+    assert (lines[4], lines[-4]) == (r"\midrule", r"\bottomrule")
+    best = r"\textbf{100.00}"
+    assert rf"perfect\_one & {' & '.join([best] * 5)} & 100.00 \\" in lines
+    assert "viterbi & 0.00 & 42.86 & 57.14 & " + best in lines[5]
     assert lines[-3] == r"\end{tabular}"
     assert lines[-2].startswith("% criteria:")
     done = command(f"{evaluate} csv")
@@ -85,6 +88,38 @@ def test_markdown_latex_and_csv(command: Command) -> None:
     assert (row["name"], row["guess"]) == ("viterbi", "6")
     assert float(row["labelled_recall"]) == pytest.approx(3 / 7)
     assert re.fullmatch("criteria:.*\n", done.err)
+
+
+def test_columns(command: Command) -> None:
+    """Chosen and ordered by name; criteria that are not among the usual ones are counted."""
+    evaluate = f"evaluate --resamples 0 {FILES} --columns"
+    heading, first, *_ = command(f"{evaluate} coverage,labelled-f,labelled_tree").output.split("\n")
+    assert re.split("  +", heading.strip()) == ["not empty", "lab. F", "lab. tree"]
+    assert first.split() == ["viterbi", "66.67", "46.15", "0.00"]
+    heading, _, first, *_ = command(f"{evaluate} f,gold --by label --format markdown").output.split("\n")[2:]
+    assert [cell.strip() for cell in heading.split("|")] == ["", "", "label", "F", "gold", ""]
+    assert len(first.split("|")) == 6
+    runs = command("evaluate gold.mrg --runs r=viterbi.mrg,perfect_one.mrg --columns labelled_recall")
+    assert runs.output.split("\n")[2].endswith("runs    lab. recall")
+    for name, more, known in (
+        ("nonsense", "", "labelled_tree, labelled_recall"),
+        ("fell_back", "", "labelled_tree, labelled_recall"),
+        ("precison", "--by label", "gold, guess, matched, precision, recall, f"),
+        ("labelled_f", "--criteria labelled-tree", "labelled_tree, coverage"),
+    ):
+        message = command(f"{evaluate} {name} {more}").error
+        assert name in message and known in message
+    assert "leave --columns out" in command(f"{evaluate} coverage --format csv").usage_error
+
+
+def test_crossing_brackets_are_better_when_fewer(command: Command) -> None:
+    right = "(S (T a) (X (T b) (T c)))\n"
+    write(cross="(S (X (T a) (T b)) (T c))\n", gold=right, right=right)
+    evaluate = "evaluate --profile evalb gold.mrg cross.mrg right.mrg --resamples 0 --format"
+    names = "--columns average_crossing,bracketing_f"
+    table = command(f"{evaluate} markdown {names}").output.split("\n")
+    assert [row.split("|")[2].strip() for row in table[2:4]] == ["1.00", "**0.00**"]
+    assert r"right & \textbf{0.00} & \textbf{100.00} \\" in command(f"{evaluate} latex {names}").output
 
 
 def test_per_sentence_and_output(command: Command) -> None:

@@ -156,6 +156,19 @@ def test_every_format(command: Command, format: str, profile: str) -> None:
         assert {row["name"] for row in report["means"]} == {"x", "y"}
 
 
+def test_means_and_deviations_are_laid_out_as_rates_of_parses(command: Command) -> None:
+    write(gold=GOLD, one=PARSE, two=GOLD)
+    evaluate = "evaluate --resamples 0 gold.mrg one.mrg --runs both=one.mrg,two.mrg --columns labelled-recall"
+    title, _, heading, alone, both, *_ = command(evaluate).output.split("\n")
+    assert (title, heading.split("  ")[-1]) == ("Runs: mean ± s.d.", "lab. recall")
+    assert alone.split() == ["one", "1", "42.86"]
+    deviation = f"{statistics.stdev([300 / 7, 100]):.2f}"
+    assert both.split() == ["both", "2", "71.43", "±", deviation]
+    latex = command(f"{evaluate} --format latex").output
+    assert rf"both & 2 & \textbf{{71.43 $\pm$ {deviation}}} \\" in latex.split("\n")
+    assert f"| **71.43 ± {deviation}** |" in command(f"{evaluate} --format markdown").output
+
+
 def test_in_memory() -> None:
     gold = [mp.read_tree(text) for text in GOLD.splitlines()]
     left = [mp.read_tree(text) for text in PARSE.splitlines()[:2]]

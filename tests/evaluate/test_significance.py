@@ -207,8 +207,8 @@ def test_command(command: Command) -> None:
     assert recall["p_randomization"] < 0.001
     assert recall["p_against"] == {"perfect": recall["p_randomization"]}
     assert found["rows"][1]["criteria"]["labelled_recall"]["beats"] == ["viterbi"]
-    assert "100.00$^{\\mathrm{a}}$" in command(f"{evaluate} --format latex").output
-    assert "100.00<sup>a</sup>" in command(f"{evaluate} --format markdown").output
+    assert "\\textbf{100.00}$^{\\mathrm{a}}$" in command(f"{evaluate} --format latex").output
+    assert "**100.00**<sup>a</sup>" in command(f"{evaluate} --format markdown").output
     heading = command(f"{evaluate} --format csv").output.splitlines()[0].split(",")
     assert "labelled_recall_p_randomization" in heading
     assert "significance" not in command(f"{evaluate} --resamples 0").output

@@ -140,7 +140,7 @@ COMMANDS = _weighed(f"""
 4 evaluate bin.mrg one.mrg --by confusions --format json
 3 evaluate bin.mrg one.mrg --by label --format csv
 3 evaluate bin.mrg one.mrg --by length
-3 evaluate bin.mrg one.mrg --by depth --format latex
+3 evaluate bin.mrg one.mrg --by depth --format latex --columns f,gold
 3 evaluate bin.mrg one.mrg --by width --format markdown
 3 evaluate gold.orig one.orig --by attachment --form original
 3 evaluate gold.orig one.orig --form original --all
@@ -180,6 +180,7 @@ VALUES = {
     "--about": "corpus=x split=a=b",
     "--annotate": "parent head-tag parent,head-tag",
     "--baseline": "one two",
+    "--columns": "labelled-f coverage,labelled-tree f,gold nonsense",
     "--continuation": "_Cont |<> |< @",
     "--criteria": "labelled-f leaf-ancestor labelled-tree,bracketed-f tagging-accuracy",
     "--criterion": "labelled-f bracketed-tree consistent-brackets-recall",

@@ -8,8 +8,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from urllib.parse import quote, urlencode
 
-import numpy as np
-
 from mbrparse.evaluate.report.judged_trees import attachment_name
 from mbrparse.evaluate.tables.criteria import Criterion
 from mbrparse.evaluate.tables.rate_tables import cells
@@ -87,17 +85,10 @@ def results(summary: Summary) -> Table:
         for criterion, cell in zip(summary.criteria, row[1 + tested :], strict=True):
             rate = rates[criterion.name]
             where = address(view="sentences", system=name, criterion=criterion.name)
-            best = len(rows) > 1 and _is_best(summary, criterion, rate)
             value = None if math.isnan(rate) else rate
-            figures.append(Figure(cell.text, where, cell.mark, best=best, value=value))
+            figures.append(Figure(cell.text, where, cell.mark, best=cell.best, value=value))
         found.append(Row([visible(cell.text) for cell in row[: 1 + tested]], figures))
     return Table([cell.text for cell in heading], found)
-
-
-def _is_best(summary: Summary, criterion: Criterion, rate: float) -> bool:
-    column = summary.rates[criterion.name]
-    best = np.fmin.reduce(column) if criterion.lower_is_better else np.fmax.reduce(column)
-    return not criterion.context and criterion.show(rate) == criterion.show(float(best))
 
 
 def by_length(table: pd.DataFrame, criterion: Criterion, names: Sequence[str]) -> Table:

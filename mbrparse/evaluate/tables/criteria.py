@@ -55,6 +55,12 @@ class Criterion:
             return DASH
         return f"{100 * rate if self.percent else rate:z.2f}"
 
+    def is_best(self, rate: float, rates: Floats) -> bool:
+        """Whether a rate is the best of several, as they are shown; never where the criterion is context."""
+        best = np.fmin.reduce(rates) if self.lower_is_better else np.fmax.reduce(rates)
+        known = len(rates) > 1 and not (self.context or math.isnan(rate))
+        return known and self.show(rate) == self.show(float(best))
+
 
 def ratio(name: str, heading: str, matched: str, of: str) -> Criterion:
     """One column of counts over another."""

@@ -1,7 +1,8 @@
 """Grids of cells, laid out as text, Markdown, LaTeX, HTML or CSV: heading first, names left, figures right.
 
 A cell may carry a mark (the letters of the files that it beats), which is set as a superscript where
-the format has such. A row of one cell is a heading over the rows below it.
+the format has such; the best of a column is bold in Markdown, LaTeX and HTML. A row of one cell is a heading
+over the rows below it. For people (not in CSV) figures have minus signs, and intervals en dashes.
 """
 
 from __future__ import annotations
@@ -15,19 +16,21 @@ from typing import Literal, NamedTuple
 
 from mbrparse.evaluate.tables.criteria import DASH
 from mbrparse.io.errors import visible
+from mbrparse.io.latex import latex
 
 PrintFormat = Literal["text", "markdown", "latex", "html"]
 
-_LATEX = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
-_LATEX["<"], _LATEX[">"] = r"\textless{}", r"\textgreater{}"
-_LATEX_SPECIAL = re.compile(r"[\\~^&%$#_{}<>]")
+# Of figures only: "1-10" and "a-1" keep their hyphens.
+_MINUS = re.compile(r"(?<![^\s(])-(?=[\d.])")
+_INTERVAL = re.compile(r"(?<=\d)\.\.(-?)(?=\d)")
 
 
 class Cell(NamedTuple):
-    """The text of a cell, and its mark."""
+    """The text of a cell, its mark, and whether it is the best of its column."""
 
     text: str
     mark: str = ""
+    best: bool = False
 
 
 Grid = Sequence[Sequence[Cell]]
@@ -37,7 +40,7 @@ def grid_of(rows: Iterable[Iterable[object]]) -> list[list[Cell]]:
     """A grid of unmarked cells, numbers in full precision.
 
     >>> grid_of([["recall", 0.5]])
-    [[Cell(text='recall', mark=''), Cell(text='0.5', mark='')]]
+    [[Cell(text='recall', mark='', best=False), Cell(text='0.5', mark='', best=False)]]
     """
     return [[Cell(str(content)) for content in row] for row in rows]
 
@@ -77,7 +80,7 @@ def markdown_grid(grid: Grid, names: int = 1) -> list[str]:
 
 
 def latex_grid(grid: Grid, names: int = 1) -> list[str]:
-    """A LaTeX tabular; headings are set in italics."""
+    """A LaTeX tabular with the rules of the package booktabs; headings are set in italics."""
     columns = len(grid[0])
     heading, *body = [
         (
@@ -89,12 +92,13 @@ def latex_grid(grid: Grid, names: int = 1) -> list[str]:
         for row in grid
     ]
     return [
+        r"% needs \usepackage{booktabs}",
         rf"\begin{{tabular}}{{{'l' * names}{'r' * (columns - names)}}}",
-        r"\hline",
+        r"\toprule",
         heading,
-        r"\hline",
+        r"\midrule",
         *body,
-        r"\hline",
+        r"\bottomrule",
         r"\end{tabular}",
     ]
 
@@ -153,15 +157,17 @@ def _with_spaced_marks(column: Sequence[Cell]) -> list[str]:
 
 def _markdown_cell(cell: Cell) -> str:
     text = cell.text.replace("|", r"\|").replace("<", r"\<")
+    text = f"**{text}**" if cell.best else text
     return text + (f"<sup>{cell.mark}</sup>" if cell.mark else "")
 
 
 def _latex_cell(cell: Cell) -> str:
     if cell.text == DASH:
         return "--"
-    escaped = _LATEX_SPECIAL.sub(lambda match: _LATEX.get(match.group(), "\\" + match.group()), cell.text)
     # A full stop inside a heading ends no sentence.
-    return escaped.replace(". ", ".\\ ") + (rf"$^{{\mathrm{{{cell.mark}}}}}$" if cell.mark else "")
+    escaped = latex(cell.text).replace(". ", ".\\ ")
+    escaped = rf"\textbf{{{escaped}}}" if cell.best else escaped
+    return escaped + (rf"$^{{\mathrm{{{cell.mark}}}}}$" if cell.mark else "")
 
 
 def _html_cell(cell: Cell, place: int, heading: bool, names: int) -> str:
@@ -169,19 +175,37 @@ def _html_cell(cell: Cell, place: int, heading: bool, names: int) -> str:
     side = "left" if place < names else "right"
     kind = "th" if heading or place == 0 else "td"
     raised = f"<sup>{escape(cell.mark)}</sup>" if cell.mark else ""
-    return f'<{kind} style="text-align:{side}">{escape(cell.text)}{raised}</{kind}>'
+    text = f"<b>{escape(cell.text)}</b>" if cell.best else escape(cell.text)
+    return f'<{kind} style="text-align:{side}">{text}{raised}</{kind}>'
 
 
-def _visible(lay_out: Callable[[Grid, int], list[str]]) -> Callable[[Grid, int], list[str]]:
+def typeset(text: str) -> str:
+    """A figure as people write it, with minus signs, and an en dash in an interval.
+
+    >>> typeset("-0.16..1.46"), typeset("1.00..2.00"), typeset("a-1")
+    ('−0.16 – 1.46', '1.00–2.00', 'a-1')
+    """
+    dash = " \N{EN DASH} " if "-" in text else "\N{EN DASH}"
+    return _MINUS.sub("\N{MINUS SIGN}", _INTERVAL.sub(rf"{dash}\1", text))
+
+
+def _printed(lay_out: Callable[[Grid, int], list[str]]) -> Callable[[Grid, int], list[str]]:
     """A layout for people: names and labels may hold characters that would steer a terminal."""
     return lambda grid, names: lay_out(
-        [[Cell(visible(text), mark) for text, mark in row] for row in grid], names
+        [
+            [
+                cell._replace(text=typeset(visible(cell.text)) if place >= names else visible(cell.text))
+                for place, cell in enumerate(row)
+            ]
+            for row in grid
+        ],
+        names,
     )
 
 
 LAYOUTS = {
-    "text": _visible(text_grid),
-    "markdown": _visible(markdown_grid),
-    "latex": _visible(latex_grid),
-    "html": _visible(html_grid),
+    "text": _printed(text_grid),
+    "markdown": _printed(markdown_grid),
+    "latex": _printed(latex_grid),
+    "html": _printed(html_grid),
 }

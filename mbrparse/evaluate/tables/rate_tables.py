@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from mbrparse.evaluate.tables.criteria import Average, Criterion, rates, totals
 from mbrparse.evaluate.tables.grids import LAYOUTS, Cell, Grid, PrintFormat
@@ -29,13 +29,14 @@ from mbrparse.evaluate.tables.significance_report import (
     number,
     pairs,
 )
-from mbrparse.io.errors import visible
+from mbrparse.io.errors import MbrparseError, visible
 from mbrparse.io.version import __version__
 
 if TYPE_CHECKING:
     from mbrparse.evaluate.tables.count_table import Columns
     from mbrparse.evaluate.tables.significance import Significance
 
+Column = TypeVar("Column")
 Format = Literal["text", "markdown", "latex", "html", "csv", "json"]
 
 
@@ -81,30 +82,43 @@ def summarize(
     return Summary(tuple(criteria), found, sums, signature, significance, shown)
 
 
-def render(summary: Summary, format: Format = "text") -> str:
-    """The table in one of the formats, with its last line end.
+def render(summary: Summary, format: Format = "text", columns: Sequence[str] = ()) -> str:
+    """The table in one of the formats, with its last line end; people are shown these columns, if any.
 
-    All but CSV, which has no place for it, carry the signature.
+    All but CSV, which has no place for it, carry the signature. Raises MbrparseError for an unknown column.
     """
     if format == "csv":
         return _csv(summary)
-    return _json(summary) if format == "json" else _printed(summary, format)
+    return _json(summary) if format == "json" else _printed(summary, format, columns)
 
 
-def cells(summary: Summary) -> Grid:
-    """The printed table, heading first: names (and letters for marks), then rates."""
+def cells(summary: Summary, columns: Sequence[str] = ()) -> Grid:
+    """The printed table, heading first: names (and letters for marks), then rates, the best marked."""
     found = summary.significance
     names = letters(found, len(summary.rates))
-    heading = ["", *[""] * bool(found), *(criterion.heading for criterion in summary.criteria)]
+    criteria = chosen(columns, {criterion.name: criterion for criterion in summary.criteria})
+    heading = ["", *[""] * bool(found), *(criterion.heading for criterion in criteria)]
     grid = [[Cell(text) for text in heading]]
-    for file, (name, *row) in enumerate(summary.rates.rows()):
-        who = [Cell(name), Cell(names[file])] if found else [Cell(name)]
+    for file, row in enumerate(summary.rates.records()):
+        who = [Cell(row["name"]), Cell(names[file])] if found else [Cell(row["name"])]
         figures = [
-            Cell(criterion.show(rate), mark(found, file, criterion))
-            for criterion, rate in zip(summary.criteria, row, strict=True)
+            Cell(
+                criterion.show(row[criterion.name]),
+                mark(found, file, criterion),
+                criterion.is_best(row[criterion.name], summary.rates[criterion.name]),
+            )
+            for criterion in criteria
         ]
         grid.append([*who, *figures])
     return grid
+
+
+def chosen(columns: Sequence[str], known: Mapping[str, Column]) -> list[Column]:
+    """The columns of these names, in their order, or all; raises MbrparseError for an unknown name."""
+    for name in columns:
+        if name not in known:
+            raise MbrparseError(f"no column is called {name!r}", remedy=f"there are {', '.join(known)}")
+    return [known[name] for name in columns or known]
 
 
 def prose(text: str, format: PrintFormat) -> str:
@@ -122,9 +136,9 @@ def signature_line(text: str, format: PrintFormat) -> str:
     }[format]
 
 
-def _printed(summary: Summary, format: PrintFormat) -> str:
+def _printed(summary: Summary, format: PrintFormat, columns: Sequence[str]) -> str:
     lay_out = LAYOUTS[format]
-    lines = lay_out(cells(summary), 1 if summary.significance is None else 2)
+    lines = lay_out(cells(summary, columns), 1 if summary.significance is None else 2)
     if summary.significance is not None:
         lines += ["", prose(LEGEND, format)]
         if summary.shown is not None:
