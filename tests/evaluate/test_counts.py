@@ -213,8 +213,8 @@ def test_no_negative_zero(command: Command, format: str) -> None:
     tree, crossing = "(S (A (x a) (x b)) (x c))\n", "(S (x a) (A (x b) (x c)))\n"
     files = write(gold=tree * 300, one=crossing + tree * 299, two=tree * 300)
     printed = command(f"evaluate --significance --evalb {PRM} --format {format}", *files).output
-    assert ("$-$0.01 -- 0.00" if format == "latex" else "−0.01 – 0.00") in printed
-    assert re.search(r"(?<!-)-0\.00|−0\.00|\$-\$0\.00", printed) is None
+    assert ("$-$0.01 -- 0.00" if format == "latex" else "\u22120.01 \u2013 0.00") in printed
+    assert re.search(r"(?<!-)-0\.00|\u22120\.00|\$-\$0\.00", printed) is None
 
 
 def test_a_sentence_takes_no_more_than_its_counts() -> None:

@@ -38,7 +38,7 @@ def test_a_line_for_each_file_but_the_first(command: Command) -> None:
     assert [line[0] for line in found[1:]] == ["flawed", "perfect"]
     assert found[2][1] == "57.14"  # of 7 constituents 3 and 7 are right
     recall = significance(command, 2, "labelled_recall")
-    low, high = (float(bound) for bound in found[2][2].split("–"))
+    low, high = (float(bound) for bound in found[2][2].split("\u2013"))
     assert low == pytest.approx(100 * recall["difference_low"], abs=0.005)
     assert high == pytest.approx(100 * recall["difference_high"], abs=0.005)
     assert found[2][3] == f"{recall['p_randomization']:.4f}"
@@ -48,7 +48,7 @@ def test_a_line_for_each_file_but_the_first(command: Command) -> None:
 def test_another_criterion_and_baseline(command: Command, name: str) -> None:
     found = below(command(f"evaluate --criterion {name} --baseline perfect {FILES}").output)
     assert found[0][:2] == ["lab. tree", "difference to perfect"]
-    assert [line[:2] for line in found[1:]] == [["viterbi", "−100.00"], ["flawed", "−33.33"]]
+    assert [line[:2] for line in found[1:]] == [["viterbi", "\u2212100.00"], ["flawed", "\u221233.33"]]
 
 
 def test_the_whole_table_and_the_pairs(command: Command) -> None:

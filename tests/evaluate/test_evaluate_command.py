@@ -108,7 +108,8 @@ def test_columns(command: Command) -> None:
         ("labelled_f", "--criteria labelled-tree", "labelled_tree, coverage"),
     ):
         message = command(f"{evaluate} {name} {more}").error
-        assert name in message and known in message
+        assert name in message
+        assert known in message
     assert "leave --columns out" in command(f"{evaluate} coverage --format csv").usage_error
 
 
