@@ -23,6 +23,7 @@ from mbrparse.io.version import __version__
 if TYPE_CHECKING:
     from mbrparse.decode.base.objectives import OBJECTIVES, Item, Objective, Space
     from mbrparse.decode.base.span_posteriors import Posteriors
+    from mbrparse.decode.explain.explanation import explain
     from mbrparse.decode.parser.parser import Parser
     from mbrparse.decode.parser.scoring import score
     from mbrparse.decode.posteriors.posteriors_file import read_posteriors
@@ -56,6 +57,7 @@ __all__ = [
     "binarize",
     "compare",
     "debinarize",
+    "explain",
     "read_grammar",
     "read_parses",
     "read_posteriors",
@@ -85,6 +87,7 @@ _MODULES = {
     "binarize": "treebank.binarize",
     "compare": "evaluate.comparison",
     "debinarize": "treebank.binarize",
+    "explain": "decode.explain.explanation",
     "read_grammar": "grammar.files.grammars",
     "read_posteriors": "decode.posteriors.posteriors_file",
     "read_tree": "treebank.brackets",

@@ -34,6 +34,7 @@ COMMANDS = {
     "merge": "Merge the shards of a run into the files of one run.",
     "score": "Score trees: log probabilities and expected matches.",
     "posteriors": "Show the posteriors of a sentence's spans as a chart.",
+    "explain": "Write a page of one sentence: its chart, readings and objectives.",
     "baseline": "Write baseline trees: left, right, random or balanced.",
     "evaluate": "Compare parses with gold trees in a table of criteria.",
     "report": "Write an HTML page with the table, the sentences and their trees.",

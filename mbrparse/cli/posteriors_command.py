@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 import shutil
 import sys
@@ -123,7 +122,7 @@ def _of_sentence(
     from mbrparse.decode.base.parser_options import ParserOptions
     from mbrparse.decode.parser.grammar_source import GrammarSource
     from mbrparse.decode.parser.posteriors_source import LONGEST, PosteriorsSource
-    from mbrparse.decode.parser.sentences import Batch
+    from mbrparse.decode.parser.sentences import Batch, sentence_of_line
     from mbrparse.grammar.files.grammars import read_any_grammar
     from mbrparse.io.errors import CorpusError
     from mbrparse.treebank.tree import Tree
@@ -154,23 +153,7 @@ def _of_sentence(
             numbers = tuple(Tree(str(place)) for place in range(length))
             batch = Batch([numbers], line - 1, source=posteriors.source)
     if input is not None:
-        batch = _read(input, line, given.form, given.encoding)
+        batch = sentence_of_line(input, line, given.form, given.encoding)
     with compilation_noted():
         [evidence] = source.evidence(batch)
     return batch._replace(sentences=[evidence.sentence]), evidence.reason, evidence.posteriors
-
-
-def _read(input: str, line: int, form: Any, encoding: str) -> Batch:
-    """The sentence of this number."""
-    from mbrparse.decode.parser.sentences import batch_of, read_chunks
-    from mbrparse.io.errors import CorpusError
-
-    done = 0
-    for chunk in read_chunks(input, form, encoding):
-        batch = batch_of(chunk, done)
-        there = len(batch.sentences)
-        if done + there >= line:
-            [batch] = itertools.islice(batch.apart(), line - 1 - done, line - done)
-            return batch
-        done += there
-    raise CorpusError(f"there is no sentence {line}: the input holds {done}", source=chunk.source)

@@ -134,6 +134,8 @@ COMMANDS = _weighed(f"""
 3 posteriors tokens.txt -g tags.txt --line 2 --svg out.svg
 4 posteriors bin.mrg --posteriors posteriors.npz --format tsv
 2 posteriors bin.mrg -g depth.txt --prune 0.01 --threshold 0.1 --png out.png
+3 explain -g words.txt --file words.tokens --line 2 --readings 3 -o out
+2 explain -g tags.txt --file bin.mrg --objective productions --objective general-recall -o out
 2 baseline bin.mrg --kind random --runs 2 -o out-{{seed}}
 3 baseline bin.mrg --kind balanced --frequent-labels -o out
 6 evaluate bin.mrg one.mrg two.mrg --resamples 20 --format json --per-sentence out.csv

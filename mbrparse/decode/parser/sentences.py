@@ -185,6 +185,21 @@ def read_sentences(
     return itertools.chain.from_iterable(map(sentences_of, read_chunks(path, form, encoding)))
 
 
+def sentence_of_line(
+    path: str | Path, number: int, form: InputForm | None = None, encoding: str = "utf-8"
+) -> Batch:
+    """The sentence of this number, from 1, as a batch of its own; raises CorpusError where there is none."""
+    done = 0
+    for chunk in read_chunks(path, form, encoding):
+        batch = batch_of(chunk, done)
+        there = len(batch.sentences)
+        if done + there >= number:
+            [batch] = itertools.islice(batch.apart(), number - 1 - done, number - done)
+            return batch
+        done += there
+    raise CorpusError(f"there is no sentence {number}: the input holds {done}", source=chunk.source)
+
+
 def _chunks(
     lines: Iterable[str], source: str, form: InputForm, first_size: int, size: int
 ) -> Iterator[Chunk]:

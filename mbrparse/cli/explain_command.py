@@ -1,0 +1,67 @@
+"""``mbrparse explain``: a page of one sentence, its chart, readings and objectives."""
+
+from __future__ import annotations
+
+import click
+
+from mbrparse.cli.commands import options
+from mbrparse.cli.objective_options import ObjectiveChoice, combinations_checked
+from mbrparse.cli.option_types import InputFile
+from mbrparse.cli.options import (
+    check_outputs,
+    compilation_noted,
+    count_option,
+    encoding_option,
+    option,
+    output_option,
+)
+from mbrparse.decode.base.objectives import OBJECTIVES
+
+
+@click.command()
+@click.argument("words", metavar="[SENTENCE]...", nargs=-1)
+@options(
+    option("-g", "--grammar", type=InputFile("GRAMMAR"), required=True, help="A grammar of mbrparse train."),
+    option("--file", "input", type=InputFile(), help="Instead of SENTENCE: trees or lines of tokens."),
+    count_option("--line", help="The number of the sentence in --file, from 1.", default=1),
+    option(
+        "--objective",
+        "objectives",
+        type=ObjectiveChoice([name for name in OBJECTIVES if name != "minimum-risk"]),
+        metavar="NAME",
+        multiple=True,
+        help="Whose tree is shown (repeatable).  [default: labelled-tree, labelled-recall, bracketed-recall, "
+        "general-recall, labelled-f]",
+    ),
+    count_option("--readings", default=20, help="Draw so many of the most probable trees."),
+    encoding_option(),
+    output_option("Where to write the page (default: standard output)."),
+)
+def explain(
+    words: tuple[str, ...],
+    grammar: str,
+    input: str | None,
+    line: int,
+    objectives: tuple[str, ...],
+    readings: int,
+    encoding: str,
+    output: str,
+) -> None:
+    """Write an HTML page of one sentence: its chart, its readings, and each objective's tree with its gains.
+
+    A browser opens it without a server: mbrparse explain -g toy.nltk "she saw the dog" -o page.html
+    """
+    from mbrparse.decode.explain.explanation import explain as explained
+    from mbrparse.decode.parser.sentences import sentence_of_line
+    from mbrparse.grammar.files.grammars import read_any_grammar
+
+    if bool(words) == (input is not None):
+        raise click.UsageError("Give either a SENTENCE or --file.")
+    check_outputs([("--output", output)], [("--file", input), ("--grammar", grammar)])
+    known = read_any_grammar(grammar)
+    sentence = (
+        " ".join(words) if input is None else sentence_of_line(input, line, encoding=encoding).sentences[0]
+    )
+    with combinations_checked(), compilation_noted():
+        found = explained(known, sentence, *dict.fromkeys(objectives), readings=readings)
+    found.write(output)

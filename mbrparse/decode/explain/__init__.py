@@ -1,0 +1,1 @@
+"""One sentence explained: its chart, its readings, and what each objective returns and why."""

@@ -1,0 +1,119 @@
+"""Everything that a grammar says of one sentence, as plain data, and as a page."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from html import escape
+from pathlib import Path
+
+from mbrparse.decode.base.objectives import Objective
+from mbrparse.decode.base.span_posteriors import Posteriors
+from mbrparse.decode.explain.chart_cells import chart_cells
+from mbrparse.decode.explain.objective_results import objective_results
+from mbrparse.decode.explain.page import Explained, Reading, page
+from mbrparse.decode.parser.parse_result import Parse
+from mbrparse.decode.parser.parser import Parser
+from mbrparse.decode.parser.sentences import batch_of_sentences
+from mbrparse.grammar.charts.factory import ChartFactory
+from mbrparse.grammar.grammar_kinds import Grammar
+from mbrparse.grammar.pcfg import PCFG, UNKNOWN_TERMINAL
+from mbrparse.io.errors import MbrparseError, OptionsError, shortened
+from mbrparse.io.files import open_output
+from mbrparse.treebank.tree import Tree, constituents
+
+#: The objectives that are explained if none are named.
+USUAL = ("labelled-tree", "labelled-recall", "bracketed-recall", "general-recall", "labelled-f")
+#: A chart of more words could not be read.
+LONGEST = 40
+
+
+class Explanation(Explained):
+    """One sentence explained, as data (see ``Explained``), and as a page, which notebooks show."""
+
+    def html(self) -> str:
+        """The page: all in one, nothing is loaded from elsewhere."""
+        return page(self)
+
+    def write(self, path: str | Path) -> None:
+        """Write the page; raises FileError."""
+        with open_output(path) as stream:
+            stream.write(self.html())
+
+    def _repr_html_(self) -> str:
+        style = "width:100%;height:46rem;border:1px solid #888"
+        return f'<iframe title="Explained" style="{style}" srcdoc="{escape(self.html())}"></iframe>'
+
+    def __repr__(self) -> str:
+        return f"<explanation of {' '.join(self.words)!r}: {len(self.readings)} readings>"
+
+
+def explain(
+    grammar: Grammar,
+    sentence: str | Tree | Sequence[str | Tree],
+    *objectives: str | Objective,
+    readings: int = 20,
+) -> Explanation:
+    """Explain a sentence: a string of words, a list of them, or a tree, whose terminals are parsed.
+
+    ``objectives`` are names or rows of one's own, by default those of ``USUAL``; ``readings`` is how many of
+    the most probable derivations are listed as trees. Raises MbrparseError where the grammar derives no tree
+    of the sentence, or the sentence has more words than ``LONGEST``; ObjectiveError and OptionsError.
+
+    >>> from mbrparse.grammar.files.grammars import train
+    >>> from mbrparse.treebank.brackets import read_tree
+    >>> grammar = train([read_tree("(S (NP DT NN) VB)"), read_tree("(S DT (X NN VB))")])
+    >>> [round(reading.posterior, 3) for reading in explain(grammar, "DT NN VB").readings]
+    [0.5, 0.5]
+    """
+    if getattr(grammar, "kind", "pcfg") != "pcfg":
+        raise OptionsError("a DOP grammar's charts are of fragments, which no page shows: use a PCFG")
+    parser = Parser(grammar, *(objectives or USUAL), k_best=readings, expectations=True, fallback="empty")
+    pcfg = parser.source.grammar  # type: ignore[union-attr]
+    [leaves] = batch_of_sentences([sentence]).sentences
+    of_words = pcfg.terminal_kind == "words"
+    words = tuple(leaf.word if of_words and leaf.word is not None else leaf.label for leaf in leaves)
+    if len(words) > LONGEST:
+        raise MbrparseError(
+            f"the sentence has {len(words)} words, of {LONGEST} at most for a chart that can be read",
+            remedy="explain a part of it; mbrparse posteriors draws charts of long sentences",
+        )
+    [parse] = parser.parse([sentence])
+    posteriors = parse.posteriors
+    if parse.reason is not None or posteriors is None:
+        raise _unparsed(parse, words, pcfg)
+    # Forests have the cells of preterminals, too.
+    [chart] = ChartFactory(pcfg, kernel="forest").charts([parse.terminal_ids])
+    cells = tuple(chart_cells(chart, pcfg))
+    rules = {
+        (entry.label, *way.children): way.log_prob
+        for cell in cells
+        for entry in cell.entries
+        for way in entry.ways
+    }
+    results = tuple(objective_results(parse, posteriors, chart, pcfg, rules))
+    found = tuple(_readings(parse, posteriors))
+    return Explanation(words, parse.log_prob, cells, found, results, posteriors)
+
+
+def _unparsed(parse: Parse, words: Sequence[str], grammar: PCFG) -> MbrparseError:
+    ids = zip(words, parse.terminal_ids.tolist(), strict=True)
+    unknown = dict.fromkeys(repr(shortened(word)) for word, place in ids if place == UNKNOWN_TERMINAL)
+    if unknown:
+        known = ", ".join(map(shortened, grammar.terminals[:5]))
+        return MbrparseError(
+            f"the grammar has no {' and no '.join(unknown)}",
+            remedy=f"its terminals are {grammar.terminal_kind} such as {known}",
+        )
+    return MbrparseError(
+        f"the grammar has no tree of {shortened(' '.join(words), 200)!r}: {parse.reason}",
+        remedy="add a rule, or try a part of the sentence",
+    )
+
+
+def _readings(parse: Parse, posteriors: Posteriors) -> Iterator[Reading]:
+    for log_prob, tree in parse.candidates:
+        if tree is not None:
+            spans = constituents(tree)
+            expected, _ = posteriors.expected_matches(spans)
+            yield Reading(tree, log_prob, math.exp(log_prob - parse.log_prob), spans, expected)

@@ -1,0 +1,114 @@
+"""The explanation of a sentence equals what listing all its trees one by one says."""
+
+import math
+from html import unescape
+from pathlib import Path
+
+import naive
+import pytest
+from conversion import to_pcfg
+
+import mbrparse as mp
+from mbrparse.decode.explain.explanation import LONGEST, explain
+from mbrparse.io.errors import MbrparseError
+
+PAIRS: dict[tuple[str, str, str], naive.P] = {("S", a, b): 0.25 for a, b in ("AC", "AD", "EB", "FB")}
+FOUR = naive.Grammar(
+    {"S": 1.0},
+    PAIRS | {(label, "X", "X"): 1.0 for label in "ABCDEF"},
+    {("X", "x"): 1.0},
+)
+AMBIGUOUS = naive.Grammar(
+    {"S": 0.7, "A": 0.3},
+    {("S", "S", "S"): 0.3, ("S", "A", "S"): 0.2, ("A", "S", "A"): 0.4},
+    {("S", "x"): 0.4, ("A", "x"): 0.25, ("A", "y"): 0.15, ("S", "y"): 0.1},
+    {("A", "S"): 0.2},
+)
+
+
+@pytest.mark.parametrize(
+    ("grammar", "text"), [(FOUR, "x x x x"), (AMBIGUOUS, "x y x"), (AMBIGUOUS, "y x x y")]
+)
+def test_chart_readings_and_results_equal_enumeration(grammar: naive.Grammar, text: str) -> None:
+    words = text.split()
+    found = explain(to_pcfg(grammar), text, readings=500)
+    total = float(naive.sentence_probability(grammar, words))
+    assert math.exp(found.log_prob) == pytest.approx(total)
+    entries = {(cell.start, cell.end, one.label): one for cell in found.cells for one in cell.entries}
+    inside, outside = naive.inside(grammar, words), naive.outside(grammar, words)
+    assert {key: math.exp(one.log_inside) for key, one in entries.items()} == pytest.approx(inside)
+    for key, one in entries.items():
+        assert one.posterior == pytest.approx(float(inside[key] * outside.get(key, 0)) / total, abs=1e-12)
+        assert sum(way.share for way in one.ways) == pytest.approx(1)
+        for way in one.ways:
+            assert math.exp(way.log_value) == pytest.approx(way.share * float(inside[key]))
+            if way.split is not None:
+                (start, end, label), (left, right) = key, way.children
+                below = inside[start, way.split, left] * inside[way.split, end, right]
+                assert math.exp(way.log_value) == pytest.approx(
+                    float(grammar.binary[label, left, right] * below)
+                )
+    spans = {cell: place for place, cell in enumerate((one.start, one.end) for one in found.cells)}
+    assert list(spans) == sorted(spans, key=lambda span: (span[1], -span[0]))
+    trees: dict[tuple[naive.LabelledSpan, ...], float] = {}
+    for tree, probability in naive.derivations(grammar, words):
+        key_of_tree = tuple(sorted((node.start, node.end, node.symbol) for node in naive.constituents(tree)))
+        trees[key_of_tree] = trees.get(key_of_tree, 0.0) + float(probability) / total
+    readings = {tuple(sorted(map(tuple, one.constituents))): one.posterior for one in found.readings}
+    assert readings == pytest.approx(trees)
+    assert found.missing == 0
+    posteriors = naive.posteriors(grammar, words)
+    for result in found.results[1:3]:
+        spans_of = [(start, end) for start, end, _ in result.constituents]
+        by_label = [float(posteriors.get(item, 0)) for item in result.constituents]
+        by_span = [
+            float(sum(g for (*span, _), g in posteriors.items() if tuple(span) == one)) for one in spans_of
+        ]
+        gains = by_label if result.objective.name == "labelled-recall" else by_span
+        if not grammar.unary:
+            assert [gain.gain for gain in result.gains] == pytest.approx(gains)
+            assert result.score == pytest.approx(sum(gains))
+    best = found.results[0]
+    assert best.score == pytest.approx(float(naive.viterbi(grammar, words)[0]) / total)
+    assert sum(gain.gain for gain in best.gains) == pytest.approx(math.log(best.score * total))
+
+
+def test_the_four_trees_are_the_lecture(tmp_path: Path) -> None:
+    found = mp.explain(to_pcfg(FOUR), "x x x x", "labelled-tree", "labelled-recall")
+    assert [result.labelled for result in found.results] == pytest.approx([1.75, 2.0])
+    assert [reading.posterior for reading in found.readings] == pytest.approx([0.25] * 4)
+    found.write(tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text("utf-8")
+    assert '<td class="number">1.75</td>' in page
+    assert '<td class="number best">2</td>' in page
+    shown = found._repr_html_()
+    assert page in unescape(shown)
+    assert "<script" not in shown
+
+
+def test_fewer_readings_say_what_they_miss() -> None:
+    found = mp.explain(to_pcfg(FOUR), ["x"] * 4, readings=3)
+    assert found.missing == pytest.approx(0.25)
+    assert "25% of the sentence" in " ".join(found.html().split())
+
+
+def test_words_and_labels_may_hold_markup() -> None:
+    evil = "</script><b>&\"'"
+    grammar = naive.Grammar({"S": 1.0}, {("S", "<i>", "<i>"): 1.0}, {("<i>", evil): 1.0})
+    page = mp.explain(to_pcfg(grammar), [evil, evil]).html()
+    assert evil not in page
+    assert "<i>" not in page
+    assert page.count("</script>") == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("x y x z", "the grammar has no 'y' and no 'z'; its terminals are tags such as x"),
+        ("x x x", "the grammar has no tree of 'x x x': no parse; add a rule"),
+        ("x " * (LONGEST + 1), f"the sentence has {LONGEST + 1} words, of {LONGEST} at most"),
+    ],
+)
+def test_what_cannot_be_explained_is_said(text: str, message: str) -> None:
+    with pytest.raises(MbrparseError, match=f"^{message}"):
+        mp.explain(to_pcfg(FOUR), text)

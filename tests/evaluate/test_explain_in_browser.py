@@ -1,0 +1,65 @@
+"""The page of one sentence in a browser: cells, their values, and the steps through their splits."""
+
+from collections.abc import Iterator
+
+import pytest
+from browser import Page, started_browser
+from commandline import grammar_text, run
+
+TOY = (
+    "1 - S -> NP VP; 0.6 - NP -> Det N; 0.2 - NP -> NP PP; 0.2 - NP -> 'she'; 0.7 - VP -> V NP;"
+    "0.3 - VP -> VP PP; 1 - PP -> P NP; 1 - Det -> 'the'; 0.5 - N -> 'dog'; 0.5 - N -> 'telescope';"
+    "1 - V -> 'saw'; 1 - P -> 'with'"
+)
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
+    path = tmp_path_factory.mktemp("explain")
+    (path / "toy.txt").write_text(grammar_text(TOY, terminals="words"))
+    sentence = "she saw the dog with the telescope"
+    assert run("explain -g", path / "toy.txt", sentence, "-o", path / "page.html").code == 0
+    driver = started_browser()
+    try:
+        driver.get((path / "page.html").as_uri())
+        yield Page(driver, path / "page.html")
+    finally:
+        driver.quit()
+
+
+def test_a_cell_is_clicked_and_its_splits_stepped_through(page: Page) -> None:
+    page.one("[data-span='1-7']").click()
+    assert page.texts("#cell .values tbody tr") == ["VP 0.0315 0.2 1"]
+    assert page.texts("#which") == ["ways to build its labels: 2"]
+    page.one("#later-way").click()
+    assert page.texts("#cell tr.current th") == ["VP → VP PP"]
+    assert page.texts("#cell tr.current .number") == ["0.3", "0.0189", "60%"]
+    assert [one.get_attribute("data-span") for one in page.all("#cells .left, #cells .right")] == [
+        "1-4",
+        "4-7",
+    ]
+    page.one("#later-way").click()
+    assert page.texts("#cell tr.current th") == ["VP → V NP"]
+    assert page.texts("#cell tr.current .number")[-1] == "40%"
+    assert not page.one("#later-way").is_enabled()
+    assert page.texts("[data-span='0-4'] .dead") == ["S"]
+    assert page.messages() == []
+
+
+def test_the_chart_is_walked_in_the_order_of_filling(page: Page) -> None:
+    page.one("[data-span='0-1']").click()
+    assert not page.one("#earlier").is_enabled()
+    seen = []
+    for _ in range(4):
+        page.one("#later").click()
+        seen.append(page.one("[aria-current]").get_attribute("data-span"))
+    assert seen == ["1-2", "2-3", "3-4", "2-4"]
+
+
+def test_nothing_overflows_in_any_width_and_both_colours(page: Page) -> None:
+    for width in (1600, 1280, 420):
+        page.resize(width)
+        assert page.run("return document.documentElement.scrollWidth <= innerWidth")
+    for scheme in ("light", "dark"):
+        page.emulate(prefers_color_scheme=scheme)
+        assert page.violations() == []
