@@ -103,7 +103,11 @@ class Posteriors:
     ) -> Posteriors:
         """Those that are listed, in the order of start, end, label id; ``consistent`` by cell, if known."""
         known = None if consistent is None else lambda: consistent
-        summary = partial(summarize_entries, length, entries, tie)
+        # At width one a summary speaks of preterminals.
+        chosen = (entries.ends - entries.starts > 1) | (entries.lexical > 0)
+        summary = partial(
+            summarize_entries, length, SpanEntries(*(column[chosen] for column in entries)), tie
+        )
         return cls(length, labels, summary, lambda: entries, tie, known)
 
     @cached_property

@@ -70,6 +70,13 @@ class RawPosteriors(NamedTuple):
     end: npt.NDArray[Any]
     label: npt.NDArray[Any]
     g: npt.NDArray[Any]
+    tag: npt.NDArray[np.bool_] | None = None
+
+    @property
+    def phrase(self) -> npt.NDArray[np.bool_]:
+        """Which entries are constituents; where no array says, those over one word are tags."""
+        wide: npt.NDArray[np.bool_] = self.end - self.start > 1
+        return wide if self.tag is None else ~self.tag
 
     def place(self, entry: int) -> str:
         """An entry's sentence and span, for messages."""
@@ -136,6 +143,12 @@ def check_entries(raw: RawPosteriors, source: str) -> None:
         lambda entry: f"{raw.place(entry)} has the label {raw.label[entry]}, of {labels}",
         "an entry's label is a position in labels, from 0",
     )
+    if raw.tag is not None:
+        refuse(
+            raw.tag & (raw.end - raw.start > 1),
+            lambda entry: f"{raw.labelled_place(entry)} is called a tag over more than one word",
+            "in the array 'tag' only entries over one word are true",
+        )
     refuse(
         ~np.isfinite(raw.g),
         lambda entry: f"{raw.labelled_place(entry)} has g {raw.g[entry]}, which is no number",
@@ -176,7 +189,7 @@ def check_consistent(consistent: npt.NDArray[Any], lengths: npt.NDArray[Any], so
 def check_single(raw: RawPosteriors, order: npt.NDArray[np.int64], source: str) -> None:
     """Check that no entry is listed twice; ``order`` sorts them by sentence, start, end, label."""
     same = np.ones(max(len(order) - 1, 0), np.bool_)
-    for values in (raw.sentence, raw.start, raw.end, raw.label):
+    for values in (raw.sentence, raw.start, raw.end, raw.label, raw.phrase):
         ordered = values[order]
         same &= ordered[1:] == ordered[:-1]
     where = np.flatnonzero(same)
@@ -202,7 +215,7 @@ def check_labels(
     labels of binarized trees, or with ``marks`` another program's. A label that no entry has may be anything.
     """
     counted = Counter(names)
-    wide = set(ids[raw.end - raw.start > 1].tolist())
+    wide = set(ids[raw.phrase].tolist())
     for position, name in enumerate(names):
         trouble = _trouble(name, position in wide, marks)
         if counted[name] > 1:

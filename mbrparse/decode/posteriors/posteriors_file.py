@@ -11,7 +11,8 @@ g         float [entries]    its posterior, in single or double precision
 ========  =================  ==========================================================
 
 It may also hold ``consistent``, float [spans]: for all spans of all sentences, in the order of sentence,
-start, end, the probability that no constituent crosses the span.
+start, end, the probability that no constituent crosses the span; and ``tag``, bool [entries]: which entries
+over one word are tags. Those that are none are constituents. Without it all are tags.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ from mbrparse.decode.posteriors.posteriors_checks import (
     check_single,
     read_header,
 )
-from mbrparse.grammar.charts.base.span_summary import SpanEntries, entries_without_unaries
+from mbrparse.grammar.charts.base.span_summary import SpanEntries
 from mbrparse.grammar.charts.factory import TIE
 from mbrparse.grammar.pcfg import FloatArray, IntArray
 from mbrparse.io.errors import PosteriorsError
@@ -54,14 +55,15 @@ DIMENSIONS = {
     "g": "entries",
 }
 #: What a file may hold beside.
-OPTIONAL = {"consistent": "spans"}
+OPTIONAL = {"consistent": "spans", "tag": "entries"}
 _LENGTHS = DIMENSIONS | OPTIONAL
-_EMPTY = {"labels": np.str_, "g": np.float64, "consistent": np.float64}
+_EMPTY = {"labels": np.str_, "g": np.float64, "consistent": np.float64, "tag": np.bool_}
 # Kinds of numpy, how messages call them, how to come to one.
 _KINDS = {
     "labels": ("U", "text is wanted", "write np.array(labels, dtype=str)"),
     "g": ("f", "floats of single or double precision are wanted", "write g.astype(np.float32)"),
     "consistent": ("f", "floats are wanted", "write consistent.astype(np.float64)"),
+    "tag": ("b", "booleans are wanted", "write tag.astype(bool)"),
 }
 _INTEGERS = ("iu", "integers are wanted", "write it as {name}.astype(np.int32)")
 
@@ -84,6 +86,7 @@ class GivenPosteriors:
     lengths          int64 [sentences]
     first            int64 [sentences + 1]
     starts, ends     int32 [entries], and label_ids
+    phrase           bool [entries]: no tag
     g                float64 [entries]
     """
 
@@ -94,6 +97,7 @@ class GivenPosteriors:
     starts: IntArray
     ends: IntArray
     label_ids: IntArray
+    phrase: npt.NDArray[np.bool_]
     g: FloatArray
     tie: float
     ignored: tuple[str, ...] = ()
@@ -110,14 +114,13 @@ class GivenPosteriors:
     def entries(self, sentence: int) -> SpanEntries:
         """Those of one sentence, in the order of start, end, label id."""
         rows = slice(int(self.first[sentence]), int(self.first[sentence + 1]))
-        columns = (self.starts[rows], self.ends[rows], self.label_ids[rows], self.g[rows])
-        return entries_without_unaries(*columns)
+        lexical = np.where(self.phrase[rows], 0.0, self.g[rows])
+        return SpanEntries(self.starts[rows], self.ends[rows], self.label_ids[rows], self.g[rows], lexical)
 
     def usual_root(self) -> str | None:
         """The most probable label of roots, in place of a grammar's start symbol; None without roots."""
         lengths = np.repeat(self.lengths, np.diff(self.first))
-        # Over one word stands a preterminal, not a root.
-        whole = (self.starts == 0) & (self.ends == lengths) & (lengths > 1)
+        whole = (self.starts == 0) & (self.ends == lengths) & self.phrase
         if not whole.any():
             return None
         return self.labels[int(np.bincount(self.label_ids[whole], self.g[whole]).argmax())]
@@ -154,13 +157,13 @@ def _read(path: str | Path, source: str, marks: LabelMarks | None) -> GivenPoste
     used, ids = np.unique(raw.label.astype(np.int64), return_inverse=True)
     names = [str(raw.labels[label]) for label in used]
     check_labels(names, raw, ids, source, marks)
-    check_single(raw, np.lexsort((raw.label, raw.end, raw.start, raw.sentence)), source)
-    labels, label_ids = _labels(names, ids, raw.end - raw.start > 1, marks)
+    check_single(raw, np.lexsort((raw.phrase, raw.label, raw.end, raw.start, raw.sentence)), source)
+    labels, label_ids = _labels(names, ids, raw.phrase, marks)
     sentence = raw.sentence.astype(np.int64)
     starts, ends = raw.start.astype(np.int32), raw.end.astype(np.int32)
-    order = np.lexsort((label_ids, ends, starts, sentence))
+    order = np.lexsort((raw.phrase, label_ids, ends, starts, sentence))
     order = order[raw.g[order] > 0]
-    order, g = _added_up(order, (sentence, starts, ends, label_ids), raw.g.astype(np.float64))
+    order, g = _added_up(order, (sentence, starts, ends, label_ids, raw.phrase), raw.g.astype(np.float64))
     lengths = raw.lengths.astype(np.int64)
     return GivenPosteriors(
         source=source,
@@ -170,6 +173,7 @@ def _read(path: str | Path, source: str, marks: LabelMarks | None) -> GivenPoste
         starts=starts[order],
         ends=ends[order],
         label_ids=label_ids[order],
+        phrase=raw.phrase[order],
         g=g,
         tie=TIE["double" if raw.g.dtype.itemsize == 8 else "single"],
         ignored=ignored,
@@ -232,7 +236,7 @@ def _read_arrays(stream: Any, source: str) -> tuple[dict[str, npt.NDArray[Any]],
         wanted = (*DIMENSIONS, *(name for name in OPTIONAL if name in names))
         headers = {name: read_header(archive.zip, name) for name in wanted}
         sizes = {name: _checked_size(name, header, source) for name, header in headers.items()}
-        entries = {name: sizes[name] for name, of in DIMENSIONS.items() if of == "entries"}
+        entries = {name: sizes[name] for name, of in _LENGTHS.items() if of == "entries" and name in sizes}
         if len(set(entries.values())) > 1:
             listed = ", ".join(f"{name} {size}" for name, size in entries.items())
             raise PosteriorsError(

@@ -1,0 +1,39 @@
+"""Constituents over one word in files of posteriors: an array says which entries are tags."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from commandline import run
+
+ROWS = [(0, 0, 1, "NP"), (0, 0, 3, "S"), (0, 1, 3, "VP"), (0, 1, 2, "VBD"), (1, 0, 1, "NP")]
+
+
+def written(folder: Path, tag: list[bool]) -> str:
+    labels = sorted({label for *_, label in ROWS})
+    sentence, start, end, label = zip(*ROWS, strict=True)
+    path = folder / "model.npz"
+    ids = [labels.index(one) for one in label]
+    columns = {"sentence": sentence, "start": start, "end": end, "label": ids, "tag": tag}
+    np.savez(path, lengths=[3, 1], labels=np.array(labels), g=np.ones(len(ROWS)), **columns)
+    (folder / "text").write_text("she saw it\nyes\n")
+    return str(path)
+
+
+@pytest.mark.parametrize("objective", ["labelled-f", "bracketed-f", "general-recall"])
+def test_phrases_over_one_word_are_kept(tmp_path: Path, objective: str) -> None:
+    model = written(tmp_path, [False, False, False, True, False])
+    found = run("parse", "--posteriors", model, "--objective", objective, str(tmp_path / "text"))
+    assert found.output == "(S (NP (she she)) (VP (VBD saw) it))\n(NP (yes yes))\n"
+
+
+def test_without_them_they_are_tags(tmp_path: Path) -> None:
+    model = written(tmp_path, [True, False, False, True, True])
+    found = run("parse", "--posteriors", model, "--objective", "labelled-f", str(tmp_path / "text"))
+    assert found.output.startswith("(S (NP she) (VP (VBD saw) it))\n")
+
+
+def test_a_tag_over_two_words(tmp_path: Path) -> None:
+    model = written(tmp_path, [False, False, True, True, False])
+    found = run("parse", "--posteriors", model, "--objective", "labelled-f", str(tmp_path / "text"))
+    assert "span (1, 3) 'VP' is called a tag over more than one word" in found.error
