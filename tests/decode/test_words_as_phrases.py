@@ -1,6 +1,7 @@
 """Constituents over one word in files of posteriors: an array says which entries are tags."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ def written(folder: Path, tag: list[bool]) -> str:
     sentence, start, end, label = zip(*ROWS, strict=True)
     path = folder / "model.npz"
     ids = [labels.index(one) for one in label]
-    columns = {"sentence": sentence, "start": start, "end": end, "label": ids, "tag": tag}
+    columns: dict[str, Any] = {"sentence": sentence, "start": start, "end": end, "label": ids, "tag": tag}
     np.savez(path, lengths=[3, 1], labels=np.array(labels), g=np.ones(len(ROWS)), **columns)
     (folder / "text").write_text("she saw it\nyes\n")
     return str(path)
