@@ -102,6 +102,11 @@ def read_given(path: str, marks: LabelMarks | None = None) -> GivenPosteriors:
             f"{given.source}: no span covers a whole sentence, so its root is called X; if 'end' is the last "
             "word itself, write end + 1"
         )
+    if given.seems_tagged():
+        note(
+            f"{given.source}: most words are constituents by themselves; if these entries are tags, say so "
+            "in an array 'tag' (docs/posteriors.md)"
+        )
     return given
 
 

@@ -17,6 +17,7 @@ def given(folder: Path) -> None:
     np.savez(
         folder / "given.npz", lengths=[3, 2], labels=["S", "NP", "DT", "NN"], sentence=[0, 0, 0, 0, 1],
         start=[0, 0, 0, 1, 0], end=[3, 2, 1, 2, 2], label=[0, 1, 2, 3, 0], g=[1.0, 0.75, 1.0, 0.5, 0.5],
+        tag=[False, False, True, True, False],
     )  # fmt: skip
 
 

@@ -22,6 +22,7 @@ def write(path: Path, **changes: Any) -> Path:
     arrays: dict[str, Any] = {
         "lengths": [5], "labels": LABELS, "sentence": [0] * 6, "start": [0, 1, 1, 3, 3, 4],
         "end": [5, 5, 3, 5, 5, 5], "label": [0, 1, 2, 3, 4, 5], "g": [1.0, 0.75, 0.5, 0.25, 0.5, 1.0],
+        "tag": [False] * 5 + [True],
     }  # fmt: skip
     np.savez(path, **(arrays | changes))
     return path

@@ -47,7 +47,7 @@ def write(
     sentence, start, end, label, g = zip(*rows, strict=True) if rows else ([], [], [], [], [])
     np.savez(
         path, lengths=lengths, labels=labels, sentence=sentence, start=start, end=end, label=label,
-        g=np.array(g, np.float64),
+        g=np.array(g, np.float64), tag=np.array(end, int) - np.array(start, int) == 1,
     )  # fmt: skip
     return path
 

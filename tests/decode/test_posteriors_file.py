@@ -172,7 +172,9 @@ def test_wrong_arrays_are_named(changes: dict[str, Any], message: str, tmp_path:
 
 
 def test_tags_may_hold_what_labels_may_not(tmp_path: Path) -> None:
-    assert read_posteriors(write(tmp_path / "p.npz", labels=["S", "NP", "DET+N@x"])).labels[0] == "DET+N@x"
+    tagged = {"labels": ["S", "NP", "DET+N@x"], "tag": [False, False, True, True]}
+    assert read_posteriors(write(tmp_path / "p.npz", **tagged)).labels[0] == "DET+N@x"
+    assert "holds the mark of an annotation" in refused(write(tmp_path / "p.npz", labels=tagged["labels"]))
 
 
 @pytest.mark.parametrize(
@@ -247,6 +249,7 @@ def test_what_is_written_grows_in_files_and_not_in_memory(tmp_path: Path) -> Non
         "end": np.tile(ends[kept], 31),
         "label": np.tile(label_ids[kept], 31),
         "g": np.minimum(np.tile(g[kept], 31).astype(np.float64), 1.0),
+        "tag": np.zeros(31 * kept.sum(), np.bool_),
     }
     np.savez_compressed(tmp_path / "whole.npz", **expected)
     assert (tmp_path / "written").read_bytes() == (tmp_path / "whole.npz").read_bytes()

@@ -10,12 +10,14 @@ from commandline import run
 ROWS = [(0, 0, 1, "NP"), (0, 0, 3, "S"), (0, 1, 3, "VP"), (0, 1, 2, "VBD"), (1, 0, 1, "NP")]
 
 
-def written(folder: Path, tag: list[bool]) -> str:
+def written(folder: Path, tag: list[bool] | None = None) -> str:
     labels = sorted({label for *_, label in ROWS})
     sentence, start, end, label = zip(*ROWS, strict=True)
     path = folder / "model.npz"
     ids = [labels.index(one) for one in label]
-    columns: dict[str, Any] = {"sentence": sentence, "start": start, "end": end, "label": ids, "tag": tag}
+    columns: dict[str, Any] = {"sentence": sentence, "start": start, "end": end, "label": ids}
+    if tag is not None:
+        columns["tag"] = tag
     np.savez(path, lengths=[3, 1], labels=np.array(labels), g=np.ones(len(ROWS)), **columns)
     (folder / "text").write_text("she saw it\nyes\n")
     return str(path)
@@ -28,7 +30,15 @@ def test_phrases_over_one_word_are_kept(tmp_path: Path, objective: str) -> None:
     assert found.output == "(S (NP (she she)) (VP (VBD saw) it))\n(NP (yes yes))\n"
 
 
-def test_without_them_they_are_tags(tmp_path: Path) -> None:
+def test_all_are_phrases_where_no_array_tells(tmp_path: Path) -> None:
+    found = run(
+        "parse", "--posteriors", written(tmp_path), "--objective", "labelled-f", str(tmp_path / "text")
+    )
+    assert found.output == "(S (NP (she she)) (VP (VBD (saw saw)) it))\n(NP (yes yes))\n"
+    assert "most words are constituents by themselves; if these entries are tags, say so" in found.err
+
+
+def test_called_tags_they_are_none(tmp_path: Path) -> None:
     model = written(tmp_path, [True, False, False, True, True])
     found = run("parse", "--posteriors", model, "--objective", "labelled-f", str(tmp_path / "text"))
     assert found.output.startswith("(S (NP she) (VP (VBD saw) it))\n")

@@ -74,9 +74,8 @@ class RawPosteriors(NamedTuple):
 
     @property
     def phrase(self) -> npt.NDArray[np.bool_]:
-        """Which entries are constituents; where no array says, those over one word are tags."""
-        wide: npt.NDArray[np.bool_] = self.end - self.start > 1
-        return wide if self.tag is None else ~self.tag
+        """Which entries are constituents: where no array says, all are."""
+        return np.ones(len(self.g), np.bool_) if self.tag is None else ~self.tag
 
     def place(self, entry: int) -> str:
         """An entry's sentence and span, for messages."""

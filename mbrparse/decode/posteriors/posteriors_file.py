@@ -12,7 +12,7 @@ g         float [entries]    its posterior, in single or double precision
 
 It may also hold ``consistent``, float [spans]: for all spans of all sentences, in the order of sentence,
 start, end, the probability that no constituent crosses the span; and ``tag``, bool [entries]: which entries
-over one word are tags. Those that are none are constituents. Without it all are tags.
+over one word are tags. Those that are none are constituents, all of them without this array.
 """
 
 from __future__ import annotations
@@ -71,6 +71,9 @@ _HOW_TO_WRITE = (
     f"write it with np.savez_compressed and the arrays {', '.join(DIMENSIONS)} (docs/posteriors.md)"
 )
 
+#: More one-word constituents a word than any treebank has.
+_MOST = 0.7
+
 #: Arrays whose length nothing else bounds.
 MAX_BYTES = {"lengths": 1 << 28, "labels": 1 << 28}
 
@@ -81,7 +84,7 @@ class GivenPosteriors:
 
     ``labels`` are those that occur, in text order; entries have g above zero and run in the order of
     sentence, start, end, label id; those of sentence s are first[s] up to first[s + 1]. ``tie`` is the
-    tolerance of g's precision, ``ignored`` the names of unused arrays.
+    tolerance of g's precision, ``ignored`` the names of unused arrays, ``tells_tags`` whether it has ``tag``.
 
     lengths          int64 [sentences]
     first            int64 [sentences + 1]
@@ -102,6 +105,12 @@ class GivenPosteriors:
     tie: float
     ignored: tuple[str, ...] = ()
     consistent: FloatArray | None = None
+    tells_tags: bool = True
+
+    def seems_tagged(self) -> bool:
+        """Whether tags were taken for constituents: most words seem to be constituents by themselves."""
+        single = self.phrase & (self.ends - self.starts == 1)
+        return not self.tells_tags and float(self.g[single].sum()) > _MOST * float(self.lengths.sum())
 
     def consistent_spans(self, sentence: int) -> FloatArray | None:
         """Of one sentence, by cell, the probabilities that no constituent crosses a span, if known."""
@@ -178,6 +187,7 @@ def _read(path: str | Path, source: str, marks: LabelMarks | None) -> GivenPoste
         tie=TIE["double" if raw.g.dtype.itemsize == 8 else "single"],
         ignored=ignored,
         consistent=consistent,
+        tells_tags=raw.tag is not None,
     )
 
 

@@ -33,9 +33,11 @@ class PosteriorsWriter:
         self._least = least
         self._sentences = 0
         # In the order of the file.
-        names = [*(["consistent"] if consistent else []), "lengths", "sentence", "start", "end", "label", "g"]
+        names = ["lengths", "sentence", "start", "end", "label", "g", "tag"]
+        types = {"consistent": np.float64, "g": np.float64, "tag": np.bool_}
         with as_temporary_errors():
-            self._columns = {name: _Column(name in ("g", "consistent")) for name in names}
+            listed = [*(["consistent"] if consistent else []), *names]
+            self._columns = {name: _Column(np.dtype(types.get(name, np.int32))) for name in listed}
 
     def add(self, length: int, entries: SpanEntries | None, consistent: FloatArray | None = None) -> None:
         """Add the next sentence; None: its posteriors are unknown. Raises FileError for lack of room."""
@@ -53,6 +55,7 @@ class PosteriorsWriter:
                 columns["label"].add(entries.label_ids[probable])
                 # Those that rounding brought above one are one.
                 columns["g"].add(np.minimum(entries.g[probable].astype(np.float64), 1.0))
+                columns["tag"].add(entries.lexical[probable] > 0)
         self._sentences += 1
 
     def write(self, stream: BinaryIO) -> None:
@@ -80,8 +83,8 @@ def _is_device(stream: BinaryIO) -> bool:
 class _Column:
     """An array of one dimension in a temporary file."""
 
-    def __init__(self, is_float: bool) -> None:
-        self._dtype = np.dtype(np.float64 if is_float else np.int32)
+    def __init__(self, dtype: np.dtype[Any]) -> None:
+        self._dtype = dtype
         self._stream = tempfile.TemporaryFile()
         self._size = 0
 
