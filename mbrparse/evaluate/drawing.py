@@ -12,13 +12,14 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from mbrparse.evaluate.trees.agreement import no_trees, yields_agree
+from mbrparse.evaluate.trees.agreement import no_trees
 from mbrparse.io.errors import CorpusError, InputMismatchError, LabelError, MbrparseError
 from mbrparse.io.files import source_name
 from mbrparse.treebank.brackets import read_parse_file
 from mbrparse.treebank.candidate_files import is_candidate_file, read_candidates
 from mbrparse.treebank.clean import unwrap
 from mbrparse.treebank.labels import project
+from mbrparse.treebank.outlines import yields_agree
 from mbrparse.treebank.tree import Tree, constituents
 from mbrparse.treebank.tree_drawing import MAX_DEPTH, Picture, lay_out, levels, line_of_text, stacked
 

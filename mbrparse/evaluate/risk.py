@@ -14,13 +14,14 @@ from mbrparse.evaluate.tables.count_table import Columns
 from mbrparse.evaluate.tables.criteria import MORE, PAPER, quotients, sides
 from mbrparse.evaluate.trees.agreement import Form, Place, check_yield
 from mbrparse.evaluate.trees.gold import Comparison, GoldSentence, OriginalForms, compared_labels
-from mbrparse.evaluate.trees.matches import Brackets, Matches, outline
+from mbrparse.evaluate.trees.matches import Brackets, Matches
 from mbrparse.evaluate.trees.sources import TreeSource, gold_file, parse_files
 from mbrparse.io.errors import MbrparseError
 from mbrparse.io.files import STANDARD
 from mbrparse.io.log import no_log
 from mbrparse.treebank.brackets import ReadTree
 from mbrparse.treebank.candidate_files import CandidateLine, is_candidate_file, read_candidates
+from mbrparse.treebank.outlines import outline
 from mbrparse.treebank.tree import Tree
 
 FloatArray = npt.NDArray[np.float64]

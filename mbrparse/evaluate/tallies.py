@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from mbrparse.evaluate.trees.gold import ComparedTrees, debinarized, parents
-from mbrparse.evaluate.trees.matches import Brackets, Span
+from mbrparse.evaluate.trees.matches import Brackets
 from mbrparse.treebank.categories import Categories
+from mbrparse.treebank.outlines import Span
 
 
 class ConstituentTally:

@@ -8,11 +8,12 @@ from hypothesis import strategies as st
 from naive_judgements import crosses
 
 from mbrparse.evaluate.trees.gold import Comparison, GoldSentence
-from mbrparse.evaluate.trees.matches import Matches, outline
+from mbrparse.evaluate.trees.matches import Matches
 from mbrparse.treebank.binarize import binarize, debinarize
 from mbrparse.treebank.clean import clean
 from mbrparse.treebank.corpora import SourceTree
 from mbrparse.treebank.labels import project
+from mbrparse.treebank.outlines import outline
 from mbrparse.treebank.prepare import Preparation, PreparationStatistics, prepare
 from mbrparse.treebank.tree import Tree, constituents
 

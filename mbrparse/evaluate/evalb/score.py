@@ -19,7 +19,8 @@ from typing import NamedTuple
 
 from mbrparse.evaluate.evalb.line import EvalbLine, mend_quotes
 from mbrparse.evaluate.evalb.parameters import EvalbParameters
-from mbrparse.evaluate.trees.matches import Brackets, Span, consistent, gap_owners
+from mbrparse.evaluate.trees.matches import Brackets, consistent, gap_owners
+from mbrparse.treebank.outlines import Span
 
 
 class Status(IntEnum):

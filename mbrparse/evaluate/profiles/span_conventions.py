@@ -11,8 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from mbrparse.evaluate.trees.matches import Brackets, outline
+from mbrparse.evaluate.trees.matches import Brackets
 from mbrparse.io.errors import MbrparseError
+from mbrparse.treebank.outlines import outline
 from mbrparse.treebank.tree import Tree
 
 Words = Literal["penn", "all"]

@@ -16,10 +16,11 @@ from mbrparse.evaluate.report.judged_trees import GROUPS, JudgedTree, JudgedTree
 from mbrparse.evaluate.settings import Settings
 from mbrparse.evaluate.tallies import confused_pairs
 from mbrparse.evaluate.trees.gold import ComparedTrees, Comparison, equal_pairs
-from mbrparse.evaluate.trees.matches import Brackets, outline
+from mbrparse.evaluate.trees.matches import Brackets
 from mbrparse.evaluate.trees.sources import TreeSource
 from mbrparse.io.errors import MbrparseError
 from mbrparse.treebank.brackets import ReadTree, read_tree
+from mbrparse.treebank.outlines import outline
 from mbrparse.treebank.tree import Tree
 
 

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Literal, NamedTuple, TypeVar
 
-from mbrparse.evaluate.trees.matches import Outline
 from mbrparse.io.errors import CorpusError, InputMismatchError, LabelError, MbrparseError
 from mbrparse.treebank.labels import is_continuation
+from mbrparse.treebank.outlines import Outline, first_difference, yields_agree
 from mbrparse.treebank.tree import Tree
 
 Form = Literal["binarized", "original"]
@@ -93,14 +93,6 @@ class BinarizedForm:
         )
 
 
-def yields_agree(gold: Sequence[Tree], guess: Sequence[Tree]) -> bool:
-    """Whether two yields are one sentence; see ``first_difference``."""
-    words = [leaf.word for leaf in gold]
-    if None not in words and words == [leaf.word for leaf in guess]:  # the usual case, and faster
-        return True
-    return len(gold) == len(guess) and all(map(_agree, gold, guess))
-
-
 def check_yield(gold: Sequence[Tree], guess: Sequence[Tree], place: Place, here: Place) -> None:
     """Raise InputMismatchError where a tree at ``place`` has not the leaves of the one ``here``."""
     if not yields_agree(gold, guess):
@@ -109,35 +101,6 @@ def check_yield(gold: Sequence[Tree], guess: Sequence[Tree], place: Place, here:
             f"not the sentence of {here}: {first_difference(gold, guess)}",
             "all candidates of a sentence have its words",
         )
-
-
-def first_difference(gold: Sequence[Tree], guess: Sequence[Tree]) -> str:
-    """Where two yields part, in words.
-
-    Words are compared where both terminals have one, since a parser may have tagged anew. A bare
-    terminal is its own tag and its own word: it agrees with either.
-
-    >>> first_difference([Tree("NN", word="dog")], [Tree("dog"), Tree("x")])
-    'it has 2 terminals, the gold 1: the last is x'
-    """
-    place = next(
-        (index for index, pair in enumerate(zip(gold, guess, strict=False)) if not _agree(*pair)), None
-    )
-    lengths = "" if len(gold) == len(guess) else f"it has {len(guess)} terminals, the gold {len(gold)}"
-    if place is not None:
-        differs = f"terminal {place + 1} is {guess[place]}, in the gold {gold[place]}"
-        return f"{lengths}: {differs}" if lengths else differs
-    longer = max(gold, guess, key=len)
-    whose = "" if longer is guess else " of the gold's"
-    return f"{lengths}: the last{whose} is {longer[-1]}"
-
-
-def _agree(gold: Tree, guess: Tree) -> bool:
-    if guess.word is None:
-        return guess.label in (gold.label, gold.word)
-    if gold.word is None:
-        return gold.label in (guess.label, guess.word)
-    return gold.word == guess.word
 
 
 def no_trees(source: str) -> CorpusError:

@@ -15,7 +15,7 @@ from itertools import chain
 from typing import Literal, NamedTuple, Protocol, get_args
 
 from mbrparse.evaluate.trees.agreement import Form, Place, Unit, check_gold, looks_continued
-from mbrparse.evaluate.trees.matches import Brackets, Outline, Reference, Span, outline
+from mbrparse.evaluate.trees.matches import Brackets, Reference
 from mbrparse.evaluate.trees.sources import TreeSource
 from mbrparse.io.errors import LabelError, MbrparseError
 from mbrparse.io.log import Log
@@ -23,6 +23,7 @@ from mbrparse.treebank.binarize import debinarize
 from mbrparse.treebank.brackets import ReadTree
 from mbrparse.treebank.clean import unwrap
 from mbrparse.treebank.labels import is_continuation, parse_label, project, split_chain
+from mbrparse.treebank.outlines import Outline, Span, outline
 from mbrparse.treebank.tree import Tree
 
 

@@ -1,7 +1,4 @@
-"""The constituents of a tree, read off in one walk, and how many match those of the correct tree.
-
-Conventions: spans are 0-based and half-open; terminals are no constituents; a wrapper around the root
-(a root labelled nothing, TOP, ROOT, S1 or VROOT with one child) is none either.
+"""How many constituents of a tree match those of the correct tree (``treebank.outlines`` lists them).
 
 The counts of Goodman 1996, section 2, for one sentence:
 
@@ -17,13 +14,11 @@ multiset intersections, so that each correct constituent is matched at most once
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Sequence, Set
+from collections.abc import Hashable, Sequence
 from typing import NamedTuple, TypeVar
 
-from mbrparse.treebank.clean import WRAPPERS, unwrap
-from mbrparse.treebank.tree import Tree
+from mbrparse.treebank.outlines import Span
 
-Span = tuple[int, int]
 Item = TypeVar("Item", bound=Hashable)
 
 
@@ -32,59 +27,6 @@ class Brackets(NamedTuple):
 
     spans: list[Span]
     labels: list[str]
-
-
-class Outline(NamedTuple):
-    """A tree's terminals and its constituents, parents before children, left to right.
-
-    ``odd`` holds the constituents that have not exactly two children.
-    """
-
-    leaves: list[Tree]
-    spans: list[Span]
-    labels: list[str]
-    odd: list[Tree]
-
-
-def outline(tree: Tree, wrappers: Set[str] = WRAPPERS) -> Outline:
-    """Read a tree; the same constituents as ``treebank.constituents`` finds under the wrappers.
-
-    >>> from mbrparse.treebank.brackets import read_tree
-    >>> outline(read_tree("(TOP (S x (A x x)))"))[1:]
-    ([(0, 3), (1, 3)], ['S', 'A'], [])
-    """
-    root = unwrap(tree, wrappers)
-    leaves: list[Tree] = []
-    starts: list[int] = []
-    ends: list[int] = []
-    labels: list[str] = []
-    odd: list[Tree] = []
-    if root.is_leaf:
-        return Outline([root], [], [], [])
-    # Nodes on the way down, each with the place that its children are read to: a leaf costs one step.
-    stack: list[tuple[tuple[Tree, ...], int, int]] = []
-    children: tuple[Tree, ...] = (root,)
-    place, number = 0, -1
-    while True:
-        while place < len(children):
-            child = children[place]
-            place += 1
-            below = child.children
-            if not below:
-                leaves.append(child)
-                continue
-            stack.append((children, place, number))
-            children, place, number = below, 0, len(starts)
-            starts.append(len(leaves))
-            ends.append(0)
-            labels.append(child.label)
-            if len(below) != 2:
-                odd.append(child)
-        if not stack:
-            break
-        ends[number] = len(leaves)
-        children, place, number = stack.pop()
-    return Outline(leaves, list(zip(starts, ends, strict=True)), labels, odd)
 
 
 class Matches(NamedTuple):

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from mbrparse.evaluate.trees.agreement import Place, Unit, first_difference, no_trees, yields_agree
-from mbrparse.evaluate.trees.matches import Outline, outline
+from mbrparse.evaluate.trees.agreement import Place, Unit, no_trees
 from mbrparse.io.errors import CorpusError, InputMismatchError, MbrparseError
 from mbrparse.io.files import STANDARD, read_lines, source_name
 from mbrparse.treebank.brackets import EMPTY_PARSE, ReadTree, read_parse_file
+from mbrparse.treebank.outlines import Outline, first_difference, outline, yields_agree
 from mbrparse.treebank.tree import Tree
 
 
