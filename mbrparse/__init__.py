@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from mbrparse.decode.explain.explanation import explain
     from mbrparse.decode.parser.parser import Parser
     from mbrparse.decode.parser.scoring import score
+    from mbrparse.decode.posteriors.mixture import mix_posteriors
     from mbrparse.decode.posteriors.posteriors_file import read_posteriors
     from mbrparse.evaluate.comparison import compare, report
     from mbrparse.evaluate.profiles.profile_table import PROFILES
@@ -58,6 +59,7 @@ __all__ = [
     "compare",
     "debinarize",
     "explain",
+    "mix_posteriors",
     "read_grammar",
     "read_parses",
     "read_posteriors",
@@ -88,6 +90,7 @@ _MODULES = {
     "compare": "evaluate.comparison",
     "debinarize": "treebank.binarize",
     "explain": "decode.explain.explanation",
+    "mix_posteriors": "decode.posteriors.mixture",
     "read_grammar": "grammar.files.grammars",
     "read_posteriors": "decode.posteriors.posteriors_file",
     "read_tree": "treebank.brackets",

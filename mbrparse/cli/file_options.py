@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mbrparse.cli.option_types import InputFile, Text
+from mbrparse.cli.objective_options import combinations_checked
+from mbrparse.cli.option_types import InputFile, Text, numbers
 from mbrparse.cli.options import encoding_option, note, option, output_option, refuse_options
 from mbrparse.io.files import STANDARD
 
@@ -49,9 +50,15 @@ class InputOptions:
     grammar: str | None = option(
         "-g", "--grammar", type=InputFile("GRAMMAR"), help="A grammar of mbrparse train."
     )
-    posteriors: str | None = option(
+    posteriors: tuple[str, ...] = option(
         type=InputFile("FILE.npz"),
-        help="Instead of a grammar: the posteriors of another model (docs/posteriors.md).",
+        multiple=True,
+        help="Instead of a grammar: the posteriors of another model (docs/posteriors.md). Given several "
+        "times: the mixture of several models.",
+    )
+    mix: Any = option(
+        type=Text("W,W", numbers),
+        help="The weights of several --posteriors, which are divided by their sum.  [default: equal]",
     )
     continuation: str | None = continuation_option()
     joiner: str | None = joiner_option()
@@ -65,20 +72,25 @@ class InputOptions:
 
     def check(self, input: str) -> None:
         """Raise UsageError unless there is either a grammar, or posteriors and no option of charts."""
-        if self.posteriors is None:
-            refuse_options(("joiner", "continuation"), "--posteriors")
+        if not self.posteriors:
+            refuse_options(("joiner", "continuation", "mix"), "--posteriors")
             if self.grammar is None:
                 raise click.UsageError("Missing option '-g' / '--grammar' (or '--posteriors').")
             return
         if self.grammar is not None:
             raise click.UsageError("--posteriors takes the place of --grammar: give one of them.")
         refuse_options(CHART_OPTIONS, "--grammar")
-        if self.posteriors == input == STANDARD:
+        if [input, *self.posteriors].count(STANDARD) > 1:
             raise click.UsageError("INPUT and --posteriors cannot both be standard input.")
 
     def given(self) -> GivenPosteriors:
-        """The posteriors, read."""
-        return read_given(str(self.posteriors), label_marks(self.joiner, self.continuation))
+        """The posteriors, read and mixed."""
+        from mbrparse.decode.posteriors.mixture import mix_posteriors, shares
+
+        marks = label_marks(self.joiner, self.continuation)
+        with combinations_checked():
+            shares(self.mix, len(self.posteriors), "files of posteriors")
+        return mix_posteriors([read_given(path, marks) for path in self.posteriors], self.mix, note)
 
 
 def label_marks(joiner: str | None, continuation: str | None) -> LabelMarks | None:

@@ -33,6 +33,18 @@ class Text(_Named):
         return self._read(super().convert(value, param, ctx))
 
 
+def numbers(text: str) -> tuple[float, ...]:
+    """Numbers with commas between.
+
+    >>> numbers(".5, 2")
+    (0.5, 2.0)
+    """
+    try:
+        return tuple(map(float, text.split(",")))
+    except ValueError:
+        raise click.BadParameter(f"{text!r} is no list of numbers such as .5,.5") from None
+
+
 class PathName(_Named):
     """The name of a file or folder; an empty text is none, though to pathlib it is the working folder."""
 

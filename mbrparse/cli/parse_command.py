@@ -62,7 +62,7 @@ def parse(
         [] if part is not None else [*(("--output", path) for path in paths), *files],
         [
             ("--grammar", source.grammar),
-            ("--posteriors", source.posteriors),
+            *(("--posteriors", path) for path in source.posteriors),
             ("--statistics", best_first.statistics),
         ],
         [("INPUT", input)],

@@ -21,6 +21,7 @@ from mbrparse.cli.options import (
     option,
     output_option,
     prune_option,
+    refuse_options,
 )
 from mbrparse.io.files import STANDARD, atomic_outputs, open_output, open_output_bytes
 
@@ -73,14 +74,17 @@ def posteriors(
     from mbrparse.decode.base.chart_picture import cells, draw_cells, heat_table, listing
     from mbrparse.io.errors import MbrparseError
 
-    if (source.grammar is None) == (source.posteriors is None):
+    if (source.grammar is None) == (not source.posteriors):
         raise click.UsageError("Give either --grammar or --posteriors.")
+    if not source.posteriors:
+        refuse_options(("mix",), "--posteriors")
     if source.grammar is None and max_seconds is not None:
         raise click.UsageError("--max-seconds needs --grammar: it is for charts.")
-    text = STANDARD if source.posteriors is None and input is None else input
+    text = STANDARD if not source.posteriors and input is None else input
     check_outputs(
         [("--output", output), ("--svg", svg), ("--png", png)],
-        [("INPUT", text), ("--grammar", source.grammar), ("--posteriors", source.posteriors)],
+        [("INPUT", text), ("--grammar", source.grammar)]
+        + [("--posteriors", path) for path in source.posteriors],
     )
     batch, reason, found = _of_sentence(text, source, line, prune, max_seconds)
     if found is None:

@@ -121,6 +121,7 @@ COMMANDS = _weighed(f"""
 5 merge part1 part2 --candidates out.tsv -o out
 10 parse bin.mrg --posteriors posteriors.npz --details out.json -o out
 4 parse bin.tokens --posteriors posteriors.npz --debinarize
+4 parse bin.mrg --posteriors posteriors.npz --posteriors posteriors.npz --mix .7,.3 -o out
 4 parse foreign.tokens --posteriors foreign.npz --continuation |<> --joiner :: --debinarize -o out
 3 parse foreign.tokens --posteriors foreign.npz --objective labelled-f --joiner :: -o out
 6 parse bin.mrg -g tags.txt --engine best-first --statistics bin.stat -o out
@@ -192,6 +193,7 @@ VALUES = {
     "--joiner": "+ :: _",
     "--label": "S NP_Cont X",
     "--merit": "boundary-trigram beta stack prefix normalized-beta trigram left-boundary",
+    "--mix": ".5,.5 1,0 2,1",
     "--risk": "labelled-f bracketed-recall labelled-tree consistent-brackets-recall",
     "--root": "ROOT S X",
     "--runs": "a=one.mrg,two.mrg b=one.mrg",

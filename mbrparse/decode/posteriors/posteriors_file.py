@@ -172,7 +172,7 @@ def _read(path: str | Path, source: str, marks: LabelMarks | None) -> GivenPoste
     starts, ends = raw.start.astype(np.int32), raw.end.astype(np.int32)
     order = np.lexsort((raw.phrase, label_ids, ends, starts, sentence))
     order = order[raw.g[order] > 0]
-    order, g = _added_up(order, (sentence, starts, ends, label_ids, raw.phrase), raw.g.astype(np.float64))
+    order, g = added_up(order, (sentence, starts, ends, label_ids, raw.phrase), raw.g.astype(np.float64))
     lengths = raw.lengths.astype(np.int64)
     return GivenPosteriors(
         source=source,
@@ -208,7 +208,7 @@ def _labels(
     return labels, ranks[wide.astype(np.int64), ids]
 
 
-def _added_up(
+def added_up(
     order: npt.NDArray[np.int64], keys: Sequence[npt.NDArray[Any]], g: FloatArray
 ) -> tuple[npt.NDArray[np.int64], FloatArray]:
     """The first of equal entries, in this order, and the sums of their posteriors."""

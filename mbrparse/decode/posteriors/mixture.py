@@ -1,0 +1,123 @@
+"""Posteriors of several models as one: g of a span and label is the weighted mean of the models'."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mbrparse.decode.posteriors.posteriors_file import GivenPosteriors, added_up
+from mbrparse.grammar.pcfg import FloatArray
+from mbrparse.io.errors import InputMismatchError, OptionsError
+from mbrparse.io.log import Log, no_log
+
+
+def shares(weights: Sequence[float] | None, count: int, what: str) -> FloatArray:
+    """The weights of so many models, summing to one; without weights equal ones.
+
+    Raises OptionsError for weights that are not as many, negative, no numbers, or all zero.
+    """
+    if weights is None:
+        return np.full(count, 1 / count)
+    if len(weights) != count:
+        raise OptionsError(f"{len(weights)} weights, where there are {count} {what}: give one for each")
+    if not all(math.isfinite(weight) and weight >= 0 for weight in weights) or not any(weights):
+        raise OptionsError("weights are numbers from 0 on, not all 0: their sum is divided by")
+    return np.array(weights, np.float64) / math.fsum(weights)
+
+
+def mix_posteriors(
+    models: Sequence[GivenPosteriors], weights: Sequence[float] | None = None, log: Log = no_log
+) -> GivenPosteriors:
+    """The mixture of models of the same sentences: g = sum of weight times the model's g.
+
+    Weights are divided by their sum (default: equal ones). Labels are joined by their text. A model without
+    posteriors of a sentence is left out there, and the others' weights are divided by their sum, which
+    ``log`` is told. That nothing crosses a span (``consistent``) is known where all models know it.
+    Raises InputMismatchError for different sentences, OptionsError for weights that are none.
+    """
+    if not models:
+        raise OptionsError("there are no posteriors to mix")
+    share = shares(weights, len(models), "files of posteriors")
+    if len(models) == 1:
+        return models[0]
+    first = models[0]
+    for model in models[1:]:
+        _check_sentences(first, model)
+    count = len(first.lengths)
+    sentences = [np.repeat(np.arange(count), np.diff(model.first)) for model in models]
+    known = np.array([_known(model, of) for model, of in zip(models, sentences, strict=True)])
+    for model, knows in zip(models, known, strict=True):
+        lacking = np.flatnonzero(~knows & known.any(0))
+        if len(lacking):
+            more = f" (and {len(lacking) - 1} more)" if len(lacking) > 1 else ""
+            log(f"{model.source}: no posteriors of sentence {lacking[0] + 1}{more}: left to the other files")
+    # Where no model with a weight knows a sentence, nothing is divided.
+    by_sentence = known * share[:, None]
+    total = by_sentence.sum(0)
+    by_sentence = np.where(total > 0, by_sentence / np.where(total > 0, total, 1), share[:, None])
+    labels = tuple(sorted(set().union(*(model.labels for model in models))))
+    place = {label: position for position, label in enumerate(labels)}
+    ids = [np.array([place[label] for label in model.labels], np.int32)[model.label_ids] for model in models]
+    g = np.concatenate(
+        [model.g * row[of] for model, row, of in zip(models, by_sentence, sentences, strict=True)]
+    )
+    sentence, label_ids = np.concatenate(sentences), np.concatenate(ids)
+    starts = np.concatenate([model.starts for model in models])
+    ends = np.concatenate([model.ends for model in models])
+    phrase = np.concatenate([model.phrase for model in models])
+    order = np.lexsort((phrase, label_ids, ends, starts, sentence))
+    order, g = added_up(order[g[order] > 0], (sentence, starts, ends, label_ids, phrase), g)
+    return GivenPosteriors(
+        source=" + ".join(model.source for model in models),
+        lengths=first.lengths,
+        labels=labels,
+        first=np.searchsorted(sentence[order], np.arange(count + 1)),
+        starts=starts[order],
+        ends=ends[order],
+        label_ids=label_ids[order],
+        phrase=phrase[order],
+        g=g,
+        tie=max(model.tie for model in models),
+        consistent=_consistent(models, by_sentence),
+        tells_tags=all(model.tells_tags for model in models),
+    )
+
+
+def _check_sentences(first: GivenPosteriors, other: GivenPosteriors) -> None:
+    remedy = "a mixture is of the same sentences in the same order"
+    if len(other.lengths) != len(first.lengths):
+        raise InputMismatchError(
+            f"there are {len(other.lengths)} sentences here, but {len(first.lengths)} in {first.source}",
+            source=other.source,
+            remedy=remedy,
+        )
+    different = np.flatnonzero(other.lengths != first.lengths)
+    if len(different):
+        at = int(different[0])
+        raise InputMismatchError(
+            f"sentence {at + 1} has {other.lengths[at]} words here, but {first.lengths[at]} in "
+            f"{first.source}",
+            source=other.source,
+            remedy=remedy,
+        )
+
+
+def _known(model: GivenPosteriors, sentence: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+    """Which sentences the model has posteriors of; tags alone are none but of one word."""
+    tells = (model.ends - model.starts > 1) | (model.lengths[sentence] == 1)
+    known: npt.NDArray[np.bool_] = np.bincount(sentence[tells], minlength=len(model.lengths)) > 0
+    return known
+
+
+def _consistent(models: Sequence[GivenPosteriors], by_sentence: FloatArray) -> FloatArray | None:
+    known = [model.consistent for model in models if model.consistent is not None]
+    if len(known) < len(models):
+        return None
+    lengths = models[0].lengths
+    rows = np.repeat(by_sentence, lengths * (lengths + 1) // 2, axis=1)
+    mixed: FloatArray = (np.array(known) * rows).sum(0)
+    return mixed
