@@ -137,7 +137,7 @@ def compare(
     several = {name: _numbered(name, each) for name, each in (runs or {}).items()}
     fell_back = None
     if not several and isinstance(parses, KnownFallbacks) and any(one.context for one in settings.criteria):
-        fell_back = parses.fell_back()
+        fell_back = parses.fell_back
     return evaluate(_gold(gold), _sources(parses), settings, log, fell_back=fell_back, runs=several)
 
 
@@ -197,7 +197,7 @@ def report(
         seed=seed,
         criterion=criterion,
     )
-    fell_back = parses.fell_back() if isinstance(parses, KnownFallbacks) and not details else None
+    fell_back = parses.fell_back if isinstance(parses, KnownFallbacks) and not details else None
     options = ReportOptions(title, about or {}, details, posteriors, fell_back)
     return write_report(_gold(gold), _sources(parses), path, settings, options, log)
 

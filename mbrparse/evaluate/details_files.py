@@ -11,38 +11,54 @@ from typing import Any, NamedTuple
 from mbrparse.io.errors import FileError, InputMismatchError
 from mbrparse.io.files import read_lines, source_name
 
+#: A constituent: start, end, label.
+Node = tuple[int, int, str]
 
-def read_fallbacks(names: Sequence[str], paths: Sequence[str | Path]) -> dict[str, list[bool]]:
+
+class Pair(NamedTuple):
+    """The details of one parser's trees: a file, and the objective that they are of in it.
+
+    In a file about one objective that is the one, whatever it is called here.
+    """
+
+    path: str | Path
+    objective: str
+
+    def tree(self, row: dict[str, Any]) -> Any:
+        """What a row of the file holds about the tree; None where it has none."""
+        trees = row.get("trees", {})
+        return trees.get(self.objective, next(iter(trees.values())) if len(trees) == 1 else None)
+
+
+def read_fallbacks(names: Sequence[str], pairs: Sequence[Pair]) -> dict[str, list[bool]]:
     """For each parser's name, for each sentence, whether its tree is a fall-back.
 
-    One file is about all parsers, as ``parse`` writes it for all objectives; otherwise there is one for each.
-    Where the objectives' names are the parsers', each is judged by its own. Raises FileError at what is no
-    such file, InputMismatchError where the files are neither one nor one for each.
+    Where a file holds trees of some objectives for a sentence that fell back, each parser is judged by its
+    own. Raises FileError at what is no file of details.
     """
-    of_each = one_for_each(names, paths)
-    of_path = {path: [_found(row) for row in detail_rows(path)] for path in dict.fromkeys(of_each)}
-    return {
-        name: [found is not None and name not in found for found in of_path[path]]
-        for name, path in zip(names, of_each, strict=True)
-    }
+    found: dict[str, list[bool]] = {name: [] for name in names}
+    for path in dict.fromkeys(pair.path for pair in pairs):
+        parsers = [(found[name], pair) for name, pair in zip(names, pairs, strict=True) if pair.path == path]
+        for row in detail_rows(path):
+            for fell_back, pair in parsers:
+                tree = None if row["status"] == "parsed" else pair.tree(row)
+                known = isinstance(tree, dict) and tree.get("expected_score") is not None
+                fell_back.append(row["status"] != "parsed" and not known)
+    return found
 
 
-def _found(row: dict[str, Any]) -> set[str] | None:
-    """The objectives that have a tree for a sentence that fell back; None for other sentences."""
-    if row["status"] == "parsed":
-        return None
-    trees = row.get("trees", {}).items()
-    return {name for name, tree in trees if isinstance(tree, dict) and tree.get("expected_score") is not None}
+def in_order(names: Sequence[str], paths: Sequence[str | Path]) -> list[Pair]:
+    """One file about all parsers, as ``parse`` writes it for all objectives, or one for each in their order.
 
-
-def one_for_each(names: Sequence[str], paths: Sequence[str | Path]) -> Sequence[str | Path]:
-    """The file of each parser; raises InputMismatchError where files are neither one nor one for each."""
+    Their names are taken to be the objectives'. Raises InputMismatchError where files are neither.
+    """
     if len(paths) not in (1, len(names)):
         raise InputMismatchError(
             f"{len(paths)} files of details for {len(names)} of parses",
             remedy="give one that is about all parses, or one for each of them, in their order",
         )
-    return paths if len(paths) == len(names) else [paths[0]] * len(names)
+    of_each = paths if len(paths) == len(names) else [paths[0]] * len(names)
+    return [Pair(path, name) for path, name in zip(of_each, names, strict=True)]
 
 
 def detail_rows(path: str | Path) -> Iterator[dict[str, Any]]:
@@ -66,8 +82,8 @@ def detail_rows(path: str | Path) -> Iterator[dict[str, Any]]:
 class Expected(NamedTuple):
     """The expectations of one parser about a sentence and its tree; None where the file has none.
 
-    ``labelled`` and ``bracketed`` are expected numbers of matches among ``constituents``; ``g`` are the
-    posteriors of the tree's constituents by start, end and label.
+    ``nodes`` are the tree's constituents with their posteriors, the root first; ``labelled`` and
+    ``bracketed`` are expected numbers of matches, among ``constituents`` of the true tree.
     """
 
     reason: str | None
@@ -77,31 +93,22 @@ class Expected(NamedTuple):
     constituents: float | None = None
     labelled: float | None = None
     bracketed: float | None = None
-    g: dict[tuple[int, int, str], float] = {}  # noqa: RUF012  (nobody writes to it)
+    nodes: Sequence[tuple[Node, float]] = ()
 
 
-def expectations(
-    names: Sequence[str], paths: Sequence[str | Path], lengths: Sequence[int]
-) -> Iterator[list[Expected | None]]:
-    """Yield the expectations of each sentence, by parser; None where there are no files.
+def expectations(pairs: Sequence[Pair | None], lengths: Sequence[int]) -> Iterator[list[Expected | None]]:
+    """Yield the expectations of each sentence, by parser; None where it is paired with no details.
 
     ``lengths`` are the sentences'. Raises FileError at a line that is no object of ``parse --details``,
-    InputMismatchError where files are neither one nor one for each parser, or of other sentences.
+    InputMismatchError where files are of other sentences.
     """
-    if not paths:
-        for _ in lengths:
-            yield [None for _ in names]
-        return
-    of_each = one_for_each(names, paths)
-    files = list(dict.fromkeys(of_each))
-    rows = zip_longest(*map(detail_rows, files))
+    files = list(dict.fromkeys(pair.path for pair in pairs if pair is not None))
+    rows = zip_longest(*map(detail_rows, files)) if files else (() for _ in lengths)
     for number, (length, found) in enumerate(zip_longest(lengths, rows), start=1):
         row = dict(zip(files, found or [None] * len(files), strict=True))
-        expected: list[Expected | None] = []
-        for name, path in zip(names, of_each, strict=True):
+        for path in files:
             _check(path, number, length, row[path])
-            expected.append(_expected(row[path], name))
-        yield expected
+        yield [None if pair is None else _expected(row[pair.path] or {}, pair) for pair in pairs]
 
 
 def _check(path: str | Path, number: int, length: int | None, row: dict[str, Any] | None) -> None:
@@ -117,11 +124,8 @@ def _check(path: str | Path, number: int, length: int | None, row: dict[str, Any
     )
 
 
-def _expected(row: dict[str, Any] | None, name: str) -> Expected:
-    row = row or {}
-    trees = row.get("trees", {})
-    # A file about one objective describes its parser's trees, whatever their name.
-    tree = trees.get(name, next(iter(trees.values())) if len(trees) == 1 else None)
+def _expected(row: dict[str, Any], pair: Pair) -> Expected:
+    tree = pair.tree(row)
     reason = row.get("reason")
     known = Expected(reason if isinstance(reason, str) else None, _number(row.get("log_probability")))
     if not isinstance(tree, dict):
@@ -132,16 +136,18 @@ def _expected(row: dict[str, Any] | None, name: str) -> Expected:
         constituents=_number(tree.get("constituents")),
         labelled=_number(tree.get("expected_labelled")),
         bracketed=_number(tree.get("expected_bracketed")),
-        g=_posteriors(tree.get("nodes")),
+        nodes=nodes_of(tree),
     )
 
 
-def _posteriors(nodes: Any) -> dict[tuple[int, int, str], float]:
-    found = {}
+def nodes_of(tree: dict[str, Any]) -> list[tuple[Node, float]]:
+    """The constituents of a tree of details, with their posteriors."""
+    nodes = tree.get("nodes")
+    found = []
     for node in nodes if isinstance(nodes, list) else []:
         match node:
             case [int(start), int(end), str(label), int() | float() as g]:
-                found[start, end, label] = float(g)
+                found.append(((start, end, label), float(g)))
     return found
 
 

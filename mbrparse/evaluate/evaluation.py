@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from mbrparse.evaluate.breakdowns import OF_LABELS, Breakdown, new_tallies, render_breakdowns, tables_of
-from mbrparse.evaluate.details_files import read_fallbacks
+from mbrparse.evaluate.details_files import in_order, read_fallbacks
 from mbrparse.evaluate.profiles.counts import counts_table
 from mbrparse.evaluate.profiles.leaf_ancestor import OF_WORDS, WordTally
 from mbrparse.evaluate.profiles.profile_table import (
@@ -91,7 +91,7 @@ def evaluate(
     settings: Settings,
     log: Callable[[str], None],
     progress: Callable[[Rows], Rows] = lambda rows: rows,
-    fell_back: Mapping[str, Sequence[bool]] | None = None,
+    fell_back: Callable[[], Mapping[str, Sequence[bool]]] | None = None,
     tallies: Mapping[str, Tally] | None = None,
     runs: Mapping[str, Sequence[TreeSource]] | None = None,
     jobs: Jobs = 1,
@@ -99,9 +99,10 @@ def evaluate(
     """Compare trees.
 
     ``log`` is called with notes for the user (EVALB's messages, one line each), ``progress`` sees the rows.
-    ``fell_back`` has, for each parser's sentences, whether they fell back; it becomes a column of the counts
-    and a criterion of the table. ``tallies``, by each parser's name, get every sentence that counts. With
-    ``runs``, several of each system, their means are shown and tested; ``parses`` are systems of one run.
+    ``fell_back`` tells, when all is read, for each parser's sentences whether they fell back; this becomes a
+    column of the counts and a criterion of the table. ``tallies``, by each parser's name, get every sentence
+    that counts. With ``runs``, several of each system, their means are shown and tested; ``parses`` are
+    systems of one run.
     The workers of a scheduler resample, if ``jobs`` names one.
 
     Raises MbrparseError where trees or names do not allow it.
@@ -126,7 +127,7 @@ def evaluate(
     if words:
         counts = with_words(counts, words)
     if fell_back is not None:
-        counts = with_fallbacks(counts, fell_back, names)
+        counts = with_fallbacks(counts, fell_back(), names)
         criteria = (*criteria, FELL_BACK)
     resamples = settings.resamples
     if resamples is None:
@@ -191,7 +192,9 @@ def evaluate_files(
     ``details`` are files of ``parse --details``, one for all parse files or one for each.
     """
     correct, sources = file_sources(gold, parses, settings, encoding)
-    fell_back = read_fallbacks([source.name for source in sources], details) if details else None
+    names = [source.name for source in sources]
+    known = read_fallbacks(names, in_order(names, details)) if details else None
+    fell_back = None if known is None else lambda: known
     several = {name: parse_files(paths, encoding, f"{name}/") for name, paths in (runs or {}).items()}
     return evaluate(correct, sources, settings, log, progress, fell_back, runs=several, jobs=jobs)
 

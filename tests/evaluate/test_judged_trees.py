@@ -88,7 +88,7 @@ def test_lists_of_sentences_add_up_to_the_tables(
     gold, one, other = corpus
     found = compared(gold, Comparison(), one=one, other=other)
     records = SentenceRecords(found)
-    list(records.records(expectations(found.names, [], [0] * len(gold))))
+    list(records.records(expectations(found.details, [0] * len(gold))))
     index = page_index(found, records, 10)
     kinds: list[By] = ["label", "depth", "width", "attachment"]
     parses = {"one": one, "other": other}

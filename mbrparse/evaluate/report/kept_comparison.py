@@ -10,7 +10,8 @@ from sys import intern
 from typing import NamedTuple
 
 from mbrparse.evaluate.breakdowns import OF_LABELS
-from mbrparse.evaluate.details_files import read_fallbacks
+from mbrparse.evaluate.details_files import Node, Pair, in_order, read_fallbacks
+from mbrparse.evaluate.details_pairing import paired
 from mbrparse.evaluate.evaluation import Evaluation, Rows, evaluate
 from mbrparse.evaluate.report.judged_trees import GROUPS, JudgedTree, JudgedTrees, LabelNumbers
 from mbrparse.evaluate.settings import Settings
@@ -34,6 +35,11 @@ class Shown(NamedTuple):
     words: tuple[str, ...]
     tags: tuple[str, ...] | None
     nodes: array[int]
+
+    def constituents(self, labels: Sequence[str]) -> list[Node]:
+        """Start, end and label of each."""
+        numbers, starts, ends = self.nodes[::3], self.nodes[1::3], self.nodes[2::3]
+        return [(start, end, labels[n]) for n, start, end in zip(numbers, starts, ends, strict=True)]
 
 
 class KeptTrees:
@@ -98,6 +104,7 @@ class KeptComparison:
     judged: dict[str, JudgedTrees]
     counted: dict[str, list[int]]  #: by the parser's name, the sentences (from 0) that ``judged`` holds
     exact: bool
+    details: Sequence[Pair | None]  #: of each parser
 
     @property
     def names(self) -> list[str]:
@@ -116,9 +123,8 @@ class KeptComparison:
         return JudgedTrees(self.labels, None).judged(trees, confused_pairs(trees))
 
     def _brackets(self, tree: Shown) -> Brackets:
-        labels = self.labels.labels
-        spans = list(zip(tree.nodes[1::3], tree.nodes[2::3], strict=True))
-        return Brackets(spans, [labels[number] for number in tree.nodes[::3]])
+        nodes = tree.constituents(self.labels.labels)
+        return Brackets([(start, end) for start, end, _ in nodes], [label for *_, label in nodes])
 
 
 def compare_sources(
@@ -128,20 +134,32 @@ def compare_sources(
     log: Callable[[str], None],
     progress: Callable[[Rows], Rows] = lambda rows: rows,
     details: Sequence[str | Path] = (),
-    fell_back: Mapping[str, Sequence[bool]] | None = None,
+    fell_back: Callable[[], Mapping[str, Sequence[bool]]] | None = None,
 ) -> KeptComparison:
-    """Evaluate, and keep what a page shows; raises what ``evaluate`` raises."""
+    """Evaluate, and keep what a page shows; raises what ``evaluate`` and ``paired`` raise."""
     labels = LabelNumbers()
     names = [source.name for source in parses]
     correct, kept = KeptTrees(labels), {name: KeptTrees(labels) for name in names}
     how = settings.how if isinstance(settings.how, Comparison) else None
     judged = {name: JudgedTrees(labels, how) for name in names}
-    if details:
-        fell_back = read_fallbacks(names, details)
+    pairs: list[Pair | None] = [None] * len(names)
+
+    def of_details() -> Mapping[str, Sequence[bool]]:
+        """The fall-backs, once the trees are read that say which details are theirs."""
+        trees = {
+            name: [shown and shown.constituents(labels.labels) for shown in one.kept]
+            for name, one in kept.items()
+        }
+        pairs[:] = paired({source.name: source.source for source in parses}, details, trees, log)
+        usual = in_order(names, details)
+        return read_fallbacks(names, [pair or own for pair, own in zip(pairs, usual, strict=True)])
+
     kinds = [by for by in GROUPS if by not in OF_LABELS or settings.labelled]
     settings = replace(settings, frames=("length", *kinds))
     read = [kept[source.name].of(source) for source in parses]
-    result = evaluate(correct.of(gold), read, settings, log, progress, fell_back, judged)
+    result = evaluate(
+        correct.of(gold), read, settings, log, progress, of_details if details else fell_back, judged
+    )
     return KeptComparison(
         settings,
         result,
@@ -151,6 +169,7 @@ def compare_sources(
         judged,
         _counted(result, names),
         how is not None,
+        pairs,
     )
 
 

@@ -56,7 +56,9 @@ class ReportOptions:
     about: Mapping[str, str] = field(default_factory=dict)
     details: Sequence[str | Path] = ()
     posteriors: SpanArrays | None = None
-    fell_back: Mapping[str, Sequence[bool]] | None = None  #: of each parser, where no details say it
+    fell_back: Callable[[], Mapping[str, Sequence[bool]]] | None = (
+        None  #: of each parser, where no details say it
+    )
     in_one_file: bool = False  #: however many sentences there are
 
 
@@ -81,7 +83,7 @@ def write_report(
     if options.posteriors is not None:
         check_lengths(options.posteriors, lengths)
     records = SentenceRecords(compared, options.posteriors)
-    expected = expectations(compared.names, options.details, lengths)
+    expected = expectations(compared.details, lengths)
     folder = None if options.in_one_file else _folder(Path(output), len(lengths))
     chunk = _CHUNK if folder is None else _CHUNK_OF_FOLDER
     chunks = list(packed_chunks(records.records(expected), chunk))

@@ -23,6 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mbrparse.evaluate.details_files import Expected
+from mbrparse.evaluate.details_pairing import posteriors_of
 from mbrparse.evaluate.report.judged_trees import RIGHT, JudgedTree, LabelNumbers
 from mbrparse.evaluate.report.kept_comparison import KeptComparison
 from mbrparse.evaluate.report.page_plots import CalibrationBins
@@ -149,13 +150,14 @@ class SentenceRecords:
                 found["tags"] = self._numbers(parse.tags or ())
         if expected is not None:
             self.known = True
-            values, g = expected._asdict(), expected.g
+            values = expected._asdict()
             found = found or {}
             found["expected"] = {key: _rounded(values[key]) for key in _SHOWN if values[key] is not None}
-            if judged is not None and g:
-                place = self._calibrate(name, judged, expected)
-                masses = [g.get(span) for span in self._spans(judged)]
-                found["g"] = [None if mass is None else round(PARTS * mass) for mass in masses]
+            if judged is not None:
+                masses = posteriors_of(expected.nodes, self._spans(judged))
+                place = self._calibrate(name, judged, expected, masses)
+                if masses is not None and expected.nodes:
+                    found["g"] = [None if mass is None else round(PARTS * mass) for mass in masses]
         self.bins[name].append(place)
         return found
 
@@ -170,15 +172,17 @@ class SentenceRecords:
             for number, start, end in zip(nodes[::4], nodes[1::4], nodes[2::4], strict=True)
         ]
 
-    def _calibrate(self, name: str, judged: JudgedTree, expected: Expected) -> int:
+    def _calibrate(
+        self, name: str, judged: JudgedTree, expected: Expected, masses: Sequence[float | None] | None
+    ) -> int:
         """Add a sentence to the parser's bins; returns the number of its bin, -1 where it is in none."""
-        spans = self._spans(judged)
-        if sorted(spans) != sorted(expected.g):
+        if masses is None:
             self.left_out[name] += 1
             return -1
         right = [what == RIGHT for what in judged.nodes[3::4]]
-        for span, is_right in zip(spans, right, strict=True):
-            mass = expected.g[span]
+        for mass, is_right in zip(masses, right, strict=True):
+            if mass is None:
+                return -1
             self.by_constituent[name].add(mass, expected=mass, found=is_right, of=1)
         of, gold = expected.constituents, len(judged.gold) // 4
         if not of or not gold or expected.labelled is None:
