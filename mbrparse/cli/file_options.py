@@ -103,8 +103,9 @@ def label_marks(joiner: str | None, continuation: str | None) -> LabelMarks | No
 
 
 def read_given(path: str, marks: LabelMarks | None = None) -> GivenPosteriors:
-    """Read posteriors; note arrays that are ignored, and when no span covers a whole sentence."""
+    """Read posteriors; note what is ignored, that no span covers a whole sentence, and what cannot be."""
     from mbrparse.decode.posteriors.posteriors_file import read_posteriors
+    from mbrparse.decode.posteriors.posteriors_notes import impossible
 
     given = read_posteriors(path, marks)
     if given.ignored:
@@ -119,6 +120,8 @@ def read_given(path: str, marks: LabelMarks | None = None) -> GivenPosteriors:
             f"{given.source}: most words are constituents by themselves; if these entries are tags, say so "
             "in an array 'tag' (docs/posteriors.md)"
         )
+    for line in impossible(given):
+        note(f"{given.source}: {line}: no marginals of trees (docs/posteriors.md)")
     return given
 
 

@@ -1,0 +1,148 @@
+"""Posteriors that no distribution over trees has: a note for each kind, on stderr, once."""
+
+import itertools
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from commandline import Command
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mbrparse.decode.posteriors.posteriors_file import read_posteriors
+from mbrparse.decode.posteriors.posteriors_notes import impossible
+
+Row = tuple[int, int, int, str, float]  # sentence, start, end, label, g
+
+
+def written(path: Path, lengths: list[int], rows: list[Row], **more: Any) -> Path:
+    labels = sorted({row[3] for row in rows})
+    columns = {name: [row[place] for row in rows] for place, name in enumerate(("sentence", "start", "end"))}
+    label = [labels.index(row[3]) for row in rows]
+    np.savez(path, lengths=lengths, labels=labels, label=label, g=[row[4] for row in rows], **columns, **more)  # type: ignore[arg-type]
+    return path
+
+
+@pytest.fixture
+def notes(command: Command, tmp_path: Path) -> Any:
+    """The notes of ``mbrparse parse --posteriors`` on these rows, for sentences of four words."""
+
+    def of(rows: list[Row], **more: Any) -> list[str]:
+        path = written(tmp_path / "p.npz", [4, 4, 4], rows, **more)
+        done = command("parse", "--posteriors", path, stdin="a b c d\n" * 3)
+        lines = done.err.splitlines()
+        assert done.code == 0
+        assert lines[-1].startswith("mbrparse: 3 sentences")
+        return [
+            line.removeprefix(f"mbrparse: {path}: ").removesuffix(
+                ": no marginals of trees (docs/posteriors.md)"
+            )
+            for line in lines[:-1]
+        ]
+
+    return of
+
+
+GOLD: list[Row] = [(number, 0, 4, "S", 1.0) for number in range(3)]
+
+
+def test_marginals_need_no_note(notes: Any) -> None:
+    """S over VP over a span, two analyses of the rest."""
+    more = [(0, 0, 4, "VP", 1.0), (0, 0, 2, "NP", 0.5), (0, 1, 3, "NP", 0.5), (0, 0, 1, "DT", 1.0)]
+    assert notes(GOLD + more) == []
+
+
+def test_crossing_spans(notes: Any) -> None:
+    crossing = [(2, 0, 2, "NP", 0.5), (2, 1, 3, "NP", 0.25), (2, 1, 3, "PP", 0.75)]
+    assert notes([*GOLD, (1, 1, 3, "NP", 0.5), (1, 2, 4, "PP", 0.75), *crossing]) == [
+        "sentence 2 (and 1 more): spans (1, 3) and (2, 4) have 0.50 and 0.75, but they cross, and no tree "
+        "has both"
+    ]
+
+
+def test_labels_of_a_span_add_up_where_chains_are_joined(notes: Any) -> None:
+    rows = [*GOLD, (0, 0, 2, "NP", 0.5), (0, 1, 3, "NP", 0.25), (0, 1, 3, "PP", 0.375)]
+    assert notes(rows) == []
+    [crossing] = notes([*rows, (0, 0, 2, "S+NP", 0.25)])
+    assert crossing.startswith("sentence 1: spans (0, 2) and (1, 3) have 0.75 and 0.62, but they cross")
+    [single] = notes([*GOLD, (1, 0, 4, "S+VP", 0.5)])
+    assert single == (
+        "sentence 2: posteriors of span (0, 4) add up to 1.50, but where chains are joined, as in S+VP, a "
+        "span has one label"
+    )
+
+
+def test_more_constituents_than_a_tree_can_have(notes: Any) -> None:
+    """A softmax by span: one in all over each."""
+    spans = itertools.combinations(range(5), 2)
+    flat = [(1, i, j, f"L{label}", 0.03125) for i, j in spans if j - i > 1 for label in range(32)]
+    tags = [(1, i, i + 1, f"L{label}", 0.03125) for i in range(4) for label in range(32)]
+    assert notes([row for row in GOLD if row[0] != 1] + flat + tags) == []  # chains of two on average
+    [line] = notes(GOLD + [(*row[:4], 0.1) for row in flat])
+    assert line == (
+        "sentence 2: posteriors of 20.2 constituents over two words or more, where a tree of 4 words has at "
+        "most 3 such spans"
+    )
+
+
+def test_two_tags_of_a_word(notes: Any) -> None:
+    rows: list[Row] = [*GOLD, (0, 1, 2, "NN", 1.0), (0, 1, 2, "NP", 0.75)]
+    assert notes(rows, tag=[False] * 3 + [True, False]) == []
+    [line] = notes(rows, tag=[False] * 3 + [True, True])
+    assert line == "sentence 1: posteriors of span (1, 2) add up to 1.75, but a word has one tag"
+
+
+@st.composite
+def posteriors(draw: st.DrawFn) -> tuple[list[int], list[Row]]:
+    lengths = draw(st.lists(st.integers(0, 5), min_size=1, max_size=4))
+    names = draw(st.sampled_from([("S", "NP"), ("S", "S+NP")]))
+    places = [
+        (sentence, start, end, name)
+        for sentence, length in enumerate(lengths)
+        for start, end in itertools.combinations(range(length + 1), 2)
+        for name in names
+    ]
+    masses = st.sampled_from([0.0, 0.125, 0.25, 0.5, 0.75, 1.0])
+    return lengths, [(*place, g) for place in places if (g := draw(masses))]
+
+
+@given(posteriors())
+def test_notes_are_those_of_the_definition(
+    tmp_path_factory: pytest.TempPathFactory, drawn: tuple[list[int], list[Row]]
+) -> None:
+    lengths, rows = drawn
+    tag = np.array([row[2] - row[1] == 1 for row in rows], np.bool_)
+    path = written(tmp_path_factory.getbasetemp() / "drawn.npz", lengths, rows, tag=tag)
+    joined = any("+" in row[3] for row in rows)
+    wrong: dict[str, set[int]] = defaultdict(set)
+    for sentence, length in enumerate(lengths):
+        by_span: dict[tuple[int, int], list[float]] = defaultdict(list)
+        for number, start, end, _, g in rows:
+            if number == sentence:
+                by_span[start, end].append(g)
+        mass = {}
+        for (start, end), values in by_span.items():
+            if end - start == 1:
+                if sum(values) > 1:
+                    wrong["tags"].add(sentence)
+                continue
+            if joined and sum(values) > 1:
+                wrong["chains"].add(sentence)
+            mass[start, end] = min(sum(values) if joined else max(values), 1.0)
+        if sum(mass.values()) > max(length - 1, 0):
+            wrong["constituents"].add(sentence)
+        for (i, j), (k, end) in itertools.permutations(mass, 2):
+            if i < k < j < end and mass[i, j] + mass[k, end] > 1:
+                wrong["cross"].add(sentence)
+    expected = {}
+    for kind, found in wrong.items():
+        others = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
+        expected[kind] = f"sentence {min(found) + 1}{others}"
+    kinds = {"one tag": "tags", "chains are": "chains", "constituents": "constituents", "cross": "cross"}
+    said = {
+        next(kind for words, kind in kinds.items() if words in line): line.partition(":")[0]
+        for line in impossible(read_posteriors(path))
+    }
+    assert said == expected
