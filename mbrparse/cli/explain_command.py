@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from mbrparse.cli.commands import options
+from mbrparse.cli.file_options import grammar_option, normalize_option
 from mbrparse.cli.objective_options import ObjectiveChoice, combinations_checked
 from mbrparse.cli.option_types import InputFile
 from mbrparse.cli.options import (
@@ -12,6 +13,7 @@ from mbrparse.cli.options import (
     compilation_noted,
     count_option,
     encoding_option,
+    note,
     option,
     output_option,
 )
@@ -21,7 +23,8 @@ from mbrparse.decode.base.objectives import OBJECTIVES
 @click.command()
 @click.argument("words", metavar="[SENTENCE]...", nargs=-1)
 @options(
-    option("-g", "--grammar", type=InputFile("GRAMMAR"), required=True, help="A grammar of mbrparse train."),
+    grammar_option(required=True),
+    normalize_option(),
     option("--file", "input", type=InputFile(), help="Instead of SENTENCE: trees or lines of tokens."),
     count_option("--line", help="The number of the sentence in --file, from 1.", default=1),
     option(
@@ -40,6 +43,7 @@ from mbrparse.decode.base.objectives import OBJECTIVES
 def explain(
     words: tuple[str, ...],
     grammar: str,
+    normalize: bool,
     input: str | None,
     line: int,
     objectives: tuple[str, ...],
@@ -58,7 +62,7 @@ def explain(
     if bool(words) == (input is not None):
         raise click.UsageError("Give either a SENTENCE or --file.")
     check_outputs([("--output", output)], [("--file", input), ("--grammar", grammar)])
-    known = read_any_grammar(grammar)
+    known = read_any_grammar(grammar, normalize=normalize, log=note)
     sentence = (
         " ".join(words) if input is None else sentence_of_line(input, line, encoding=encoding).sentences[0]
     )

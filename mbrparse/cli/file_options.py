@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 # They need charts, which given posteriors replace.
 CHART_OPTIONS = (
-    *("space", "items", "precision", "jobs", "scheduler", "write_posteriors"),
+    *("normalize", "space", "items", "precision", "jobs", "scheduler", "write_posteriors"),
     *("engine", "merit", "edges", "until", "beta_threshold", "statistics"),
 )
 
@@ -32,6 +32,18 @@ def continuation_option() -> Any:
     return option(
         "--continuation", type=Text(), help="The ending of another program's continuations, such as '|<'."
     )
+
+
+def grammar_option(**attributes: Any) -> Any:
+    """``-g/--grammar``."""
+    what = "A grammar of mbrparse train, or one in NLTK's format."
+    return option("-g", "--grammar", type=InputFile("GRAMMAR"), help=what, **attributes)
+
+
+def normalize_option() -> Any:
+    """``--normalize``."""
+    what = "Divide the probabilities of each left-hand side of the grammar by their sum, and say so."
+    return option("--normalize", is_flag=True, help=what)
 
 
 def joiner_option() -> Any:
@@ -47,9 +59,8 @@ def joiner_option() -> Any:
 class InputOptions:
     """What is parsed with, and how the input is read."""
 
-    grammar: str | None = option(
-        "-g", "--grammar", type=InputFile("GRAMMAR"), help="A grammar of mbrparse train."
-    )
+    grammar: str | None = grammar_option()
+    normalize: bool = normalize_option()
     posteriors: tuple[str, ...] = option(
         type=InputFile("FILE.npz"),
         multiple=True,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mbrparse.cli.commands import options
+from mbrparse.cli.file_options import normalize_option
 from mbrparse.cli.option_types import InputFile, Text
 from mbrparse.cli.options import check_outputs, note, option, output_option
 from mbrparse.io.errors import visible
@@ -45,6 +46,7 @@ def info(file: str) -> None:
     option("--lexicon-output", metavar="PATH", help="The lexicon to write, in bitpar's format."),
     option("--root", type=Text(), default="ROOT", help="The symbol above the start symbols."),
     option("--terminals", choices=["tags", "words"], help="The terminals of a grammar in NLTK's format."),
+    normalize_option(),
 )
 def convert(
     file: str,
@@ -55,6 +57,7 @@ def convert(
     lexicon_output: str | None,
     root: str,
     terminals: Any,
+    normalize: bool,
 ) -> None:
     """Read a grammar in one format and write it in another.
 
@@ -62,10 +65,11 @@ def convert(
     In mbrparse's own format, rules with three or more children are binarized, as charts need it; parse
     --debinarize removes the continuations from the trees.
     """
-    from mbrparse.grammar.files import formats
+    from mbrparse.grammar.files import formats, nltk_format
     from mbrparse.grammar.files.grammars import read_rules_or_treebank
     from mbrparse.grammar.grammar_file import write_rules
     from mbrparse.grammar.rules import RuleSet, binarize_rules
+    from mbrparse.io.files import read_lines, source_name
 
     if (source == "bitpar") != (lexicon is not None):
         raise click.UsageError("--from bitpar and --lexicon go together.")
@@ -79,9 +83,11 @@ def convert(
     if lexicon is not None:
         rules = formats.read_bitpar(file, lexicon, root)
     elif source == "nltk":
-        rules = formats.read_nltk(file, terminals, root)
+        rules = nltk_format.read_nltk(
+            read_lines(file), source_name(file), terminals, root, normalize=normalize, log=note
+        )
     else:
-        found = read_rules_or_treebank(file)
+        found = read_rules_or_treebank(file, normalize=normalize, log=note)
         if not isinstance(found, RuleSet):
             _write_reduction(found, file, output, target, lexicon_output, root)
             return
@@ -91,7 +97,7 @@ def convert(
     if lexicon_output is not None:
         formats.write_bitpar(rules, output, lexicon_output, root)
     elif target == "nltk":
-        formats.write_nltk(rules, output, root)
+        nltk_format.write_nltk(rules, output, root)
     else:
         binary = binarize_rules(rules)
         write_rules(binary.rules, output)

@@ -95,7 +95,7 @@ def parse(
     if source.grammar is None:
         known = source.given()
     else:
-        known = grammar = read_any_grammar(source.grammar)
+        known = grammar = read_any_grammar(source.grammar, normalize=source.normalize, log=note)
         draws = grammar.kind == "dop" and options.draws
         if trees.write_posteriors is not None:
             collected = trees.posteriors_writer(grammar, options), trees.write_posteriors

@@ -18,6 +18,7 @@ from mbrparse.cli.options import (
     compilation_noted,
     count_option,
     max_seconds_option,
+    note,
     option,
     output_option,
     prune_option,
@@ -136,7 +137,7 @@ def _of_sentence(
         options = ParserOptions(objectives, expectations=True, prune=prune, max_seconds=max_seconds)
     source: GrammarSource | PosteriorsSource
     if given.grammar is not None:
-        known = read_any_grammar(given.grammar)
+        known = read_any_grammar(given.grammar, normalize=given.normalize, log=note)
         with combinations_checked():
             source = GrammarSource(known, options)
     else:

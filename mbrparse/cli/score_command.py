@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mbrparse.cli.commands import options
+from mbrparse.cli.file_options import grammar_option, normalize_option
 from mbrparse.cli.objective_options import combinations_checked
-from mbrparse.cli.option_types import InputFile
 from mbrparse.cli.options import (
     check_outputs,
     compilation_noted,
@@ -34,7 +34,8 @@ _TOGETHER = 200  # trees whose charts are made together
 @click.command()
 @click.argument("trees", default="-")
 @options(
-    option("-g", "--grammar", type=InputFile("GRAMMAR"), required=True, help="A grammar of mbrparse train."),
+    grammar_option(required=True),
+    normalize_option(),
     option(
         "--form",
         choices=["binarized", "original"],
@@ -61,6 +62,7 @@ _TOGETHER = 200  # trees whose charts are made together
 def score(
     trees: str,
     grammar: str,
+    normalize: bool,
     form: Any,
     items: bool,
     max_length: int | None,
@@ -78,14 +80,13 @@ def score(
     """
     from mbrparse.decode.parser.given_trees import GivenTree, find_form
     from mbrparse.decode.parser.scoring import Scorer
-    from mbrparse.grammar.grammar_file import read_rules_with_tagger
-    from mbrparse.grammar.pcfg import PCFG
+    from mbrparse.grammar.files.grammars import read_grammar
     from mbrparse.io.errors import CorpusError
     from mbrparse.io.files import open_output, source_name
     from mbrparse.treebank.brackets import read_parse_file
 
     check_outputs([("--output", output)], [("--grammar", grammar)], [("TREES", trees)])
-    rules = read_rules_with_tagger(grammar)
+    known = read_grammar(grammar, normalize=normalize, log=note)
     source = source_name(trees)
     given = [GivenTree(source, line, tree) for line, tree in read_parse_file(trees, encoding)]
     if all(one.tree is None for one in given):
@@ -96,7 +97,7 @@ def score(
     if form is None:
         note(f"trees are read as {found.form}: {found.because} (--form overrides this)")
     with combinations_checked():
-        scorer = Scorer(PCFG.from_rules(rules), found.form, items, max_length, max_seconds)
+        scorer = Scorer(known, found.form, items, max_length, max_seconds)
     scorer.check_fit(given)
     account = _Account()
     with (

@@ -8,6 +8,7 @@ from contextlib import ExitStack
 import click
 
 from mbrparse.cli.commands import options
+from mbrparse.cli.file_options import normalize_option
 from mbrparse.cli.option_types import Text
 from mbrparse.cli.options import (
     NearestChoice,
@@ -215,13 +216,13 @@ def _check_label(label: str) -> None:
 @click.argument("grammar")
 @click.option("-n", "count", type=click.IntRange(min=0), required=True, help="How many trees.")
 @click.option("--seed", type=int, help="Seed of the random numbers (default: a new one, printed).")
-@options(output_option())
-def sample(grammar: str, count: int, seed: int | None, output: str) -> None:
+@options(normalize_option(), output_option())
+def sample(grammar: str, count: int, seed: int | None, normalize: bool, output: str) -> None:
     """Sample trees from a grammar. Its rules may have any length.
 
-    GRAMMAR is a file in mbrparse's format, or embedded:flights.
+    GRAMMAR is a file in mbrparse's format or in NLTK's, or embedded:flights.
     """
-    from mbrparse.grammar.grammar_file import read_rules
+    from mbrparse.grammar.files.grammars import read_rules_of_any_format
     from mbrparse.grammar.sample import Sampler
     from mbrparse.io.files import open_output
     from mbrparse.treebank.brackets import write_tree
@@ -230,7 +231,8 @@ def sample(grammar: str, count: int, seed: int | None, output: str) -> None:
     check_outputs([("--output", output)], [("GRAMMAR", grammar)])
     if seed is None:
         seed = secrets.randbelow(2**31)
-    sampler = Sampler(read_rules(embedded_grammar(grammar)), seed)
+    rules = read_rules_of_any_format(embedded_grammar(grammar), normalize=normalize, log=note)
+    sampler = Sampler(rules, seed)
     with open_output(output) as stream:
         for tree in with_progress(sampler.trees(count), "sampling", count):
             write_tree(tree, stream)

@@ -27,12 +27,12 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import TypeVar
 
 from mbrparse.grammar.fields_file import FieldsReader, format_number, is_whole
-from mbrparse.grammar.rules import SUM_TOLERANCE, Rule, RuleSet, TerminalKind, Weight
+from mbrparse.grammar.rules import SUM_TOLERANCE, Key, Rule, RuleSet, TerminalKind, Weight
 from mbrparse.grammar.words.unknown import Collins, UnknownWords, read_fields
 from mbrparse.io.files import atomic_outputs, open_output, read_lines, source_name
+from mbrparse.io.log import Log, no_log
 
 MAGIC = "mbrparse-grammar"
 DOP_MAGIC = "mbrparse-dop"  # see grammar.dop.dop_file
@@ -40,7 +40,6 @@ VERSION = 1
 ARROW = "->"
 _KINDS: dict[str, TerminalKind] = {"tags": "tags", "words": "words"}
 
-Key = TypeVar("Key", str, Rule)
 # probability and count as written: None for "-"
 _Written = tuple[float | None, float | None]
 
@@ -68,10 +67,14 @@ def with_tagger(unknown: UnknownWords | None, path: str | Path) -> UnknownWords 
     return unknown.with_tagger(Tagger.read(path, unknown.digest))
 
 
-def rules_of(lines: Iterable[str], path: str | Path) -> RuleSet:
+def rules_of(
+    lines: Iterable[str], path: str | Path, *, normalize: bool = False, log: Log = no_log
+) -> RuleSet:
     """The rules of a grammar file's lines; raises GrammarError with file, line and remedy."""
     source = source_name(path)
     rules = _Reading(source).read(lines)
+    if normalize:
+        rules = rules.normalized(source, log)
     rules.check(source)
     return rules
 

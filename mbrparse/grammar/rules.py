@@ -7,17 +7,20 @@ quotes, such as ``'DT'``, is a terminal: a tag or a word.
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from dataclasses import dataclass, replace
+from typing import Literal, NamedTuple, TypeVar
 
 from mbrparse.grammar.unary_cycles import check_unary_rules
 from mbrparse.grammar.words.unknown import UnknownWords
 from mbrparse.io.errors import GrammarError, LabelError
+from mbrparse.io.log import Log, no_log
 from mbrparse.treebank.labels import SIBLING, Symbol, escape, parse_label
 
 TerminalKind = Literal["tags", "words"]
 SUM_TOLERANCE = 1e-6
+Key = TypeVar("Key", str, "Rule")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +88,26 @@ class RuleSet:
             elif weight.probability > 0:
                 unary.setdefault(parent, {})[children[0]] = weight.probability
         check_unary_rules(unary, others, str, source)
+
+    def normalized(self, source: str, log: Log = no_log) -> RuleSet:
+        """The same with the probabilities of each left-hand side divided by their sum, which is logged."""
+        what = {rule: f"the rules of {rule.parent}" for rule in self.rules}
+        starts = dict.fromkeys(self.start, "the start distribution")
+        return replace(
+            self,
+            start=_normalized(self.start, starts, source, log),
+            rules=_normalized(self.rules, what, source, log),
+        )
+
+
+def _normalized(weights: dict[Key, Weight], what: dict[Key, str], source: str, log: Log) -> dict[Key, Weight]:
+    totals: defaultdict[str, float] = defaultdict(float)
+    for key, weight in weights.items():
+        totals[what[key]] += weight.probability
+    for name, total in totals.items():
+        if total > 0 and abs(total - 1) > SUM_TOLERANCE:
+            log(f"{source}: {name} summed to {total:.6g}: each was divided by that")
+    return {key: Weight(w.probability / (totals[what[key]] or 1), w.count) for key, w in weights.items()}
 
 
 def quote(terminal: str) -> str:

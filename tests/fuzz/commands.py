@@ -83,7 +83,11 @@ COMMANDS = _weighed(f"""
 3 grammar convert unary.txt --to bitpar -o out --lexicon-output out.lex
 3 grammar convert head.txt --to nltk -o out
 2 grammar convert dop.txt --to bitpar --lexicon-output out.lex -o out
+4 grammar convert words.nltk --normalize -o out
 5 sample unary.txt -n 3 --seed 1 -o out
+3 sample words.nltk --normalize -n 3 --seed 1 -o out
+4 parse words.tokens -g words.nltk --normalize -o out
+3 score bin.mrg -g words.nltk --normalize
 8 parse tokens.txt -g tags.txt --details out.json -o out
 6 parse bin.mrg -g tags.txt --objective labelled-tree --objective bracketed-recall -o out.{{objective}}
 6 parse bin.mrg -g tags.txt --max-seconds 5 --details out.json -o out.{{objective}}
@@ -132,11 +136,11 @@ COMMANDS = _weighed(f"""
 5 score bin.mrg -g tags.txt -o out
 4 score gold.orig -g unary.txt --format tsv
 3 score bin.mrg -g collins.txt --no-items
-3 posteriors tokens.txt -g tags.txt --line 2 --svg out.svg
+3 posteriors tokens.txt -g tags.txt --normalize --line 2 --svg out.svg
 4 posteriors bin.mrg --posteriors posteriors.npz --format tsv
 2 posteriors bin.mrg -g depth.txt --prune 0.01 --threshold 0.1 --png out.png
 3 explain -g words.txt --file words.tokens --line 2 --readings 3 -o out
-2 explain -g tags.txt --file bin.mrg --objective productions --objective general-recall -o out
+2 explain -g tags.txt --normalize --file bin.mrg --objective productions --objective general-recall -o out
 2 baseline bin.mrg --kind random --runs 2 -o out-{{seed}}
 3 baseline bin.mrg --kind balanced --frequent-labels -o out
 6 evaluate bin.mrg one.mrg two.mrg --resamples 20 --format json --per-sentence out.csv

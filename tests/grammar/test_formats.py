@@ -9,11 +9,22 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from tree_strategies import tokens
 
-from mbrparse.grammar.files.formats import read_bitpar, read_nltk, write_bitpar, write_nltk
+from mbrparse.grammar.files import nltk_format
+from mbrparse.grammar.files.formats import read_bitpar, write_bitpar
+from mbrparse.grammar.files.nltk_format import write_nltk
 from mbrparse.grammar.pcfg import PCFG
-from mbrparse.grammar.rules import Rule, RuleSet, Weight, is_terminal, relative_frequencies, unquote
+from mbrparse.grammar.rules import (
+    Rule,
+    RuleSet,
+    TerminalKind,
+    Weight,
+    is_terminal,
+    relative_frequencies,
+    unquote,
+)
 from mbrparse.grammar.training.induce import induce
 from mbrparse.io.errors import GrammarError, MbrparseError
+from mbrparse.io.files import read_lines
 from mbrparse.treebank.brackets import read_tree
 from mbrparse.treebank.corpora import SourceTree
 
@@ -46,6 +57,10 @@ COUNTS = relative_frequencies(
 )
 
 nltk_terminals = tokens.filter(lambda text: not ("'" in text and '"' in text))
+
+
+def read_nltk(path: Path, *options: TerminalKind, **named: str) -> RuleSet:
+    return nltk_format.read_nltk(read_lines(path), str(path), *options, **named)  # type: ignore[arg-type]
 
 
 def read(tmp_path: Path, text: str, **options: str) -> RuleSet:
@@ -162,15 +177,15 @@ def test_kind_of_terminals(text: str, kind: str, tmp_path: Path) -> None:
         ("S A -> B [1.0]", ":1: a rule has one symbol, then ->"),
         ("-> B [1.0]", ":1: a rule has one symbol, then ->"),
         ("S -> [1.0]", ":1: an empty right-hand side"),
-        ("S -> 'x' [one]", ":1: 'one' is not a count"),
+        ("S -> 'x' [one]", r":1: \[one\] is not a probability; write a number"),
         ("S -> '' [1.0]", ":1: terminal '' is empty or holds a blank"),
         ("S -> 'a b' [1.0]", ":1: terminal 'a b' is empty or holds a blank"),
         ("S -> 'a\tb' [1.0]", ":1: terminal .* is empty or holds a blank"),
         ("S -> 'x [1.0]", ":1: cannot read"),
         ("%include S", ":1: unknown directive; %start SYMBOL"),
-        ("S -> 'x' [0.5]", "the rules of S have probabilities that sum to 0.5"),
-        ("S -> 'x' [0]", "the rules of S have probabilities that sum to 0, not 1"),
-        ("S -> A 'x' [1.0]", "nonterminal A has no rule"),
+        ("S -> 'x' [0.5]", ":1: the rules of S sum to 0.5, 0.5 too little; correct a number"),
+        ("S -> 'x' [0]", ":1: the rules of S sum to 0, 1 too little"),
+        ("S -> A 'x' [1.0]", ":1: the symbol A of S -> A 'x' has no rule; give it one"),
     ],
 )
 def test_nltk_errors(text: str, message: str, tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from itertools import chain
@@ -11,19 +11,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
 from mbrparse.grammar.fields_file import fields_of, format_number
+from mbrparse.grammar.files.nltk_format import is_nltk, read_nltk
 from mbrparse.grammar.grammar_file import (
     DOP_MAGIC,
-    read_rules_with_tagger,
+    MAGIC,
     rules_of,
     with_tagger,
     write_rules,
 )
 from mbrparse.grammar.grammar_kinds import Grammar
 from mbrparse.grammar.pcfg import PCFG
-from mbrparse.grammar.rules import RuleSet, TerminalKind, is_terminal
+from mbrparse.grammar.rules import RuleSet, TerminalKind, binarize_rules, is_terminal
 from mbrparse.grammar.words.unknown import UnknownKind, UnknownWords
 from mbrparse.io.errors import GrammarError
-from mbrparse.io.files import read_lines
+from mbrparse.io.files import read_lines, source_name
+from mbrparse.io.log import Log, no_log
 from mbrparse.treebank.tree import Tree
 
 if TYPE_CHECKING:
@@ -77,38 +79,65 @@ def train(
     return PCFG.from_rules(train_by_counting(placed, terminals, model, rare).rules)
 
 
-def read_grammar(path: str | Path) -> PCFG:
+def read_grammar(path: str | Path, *, normalize: bool = False, log: Log = no_log) -> PCFG:
     """Read a grammar file, with the tagger beside it if it has one (``-``: standard input).
 
-    Raises FileError, and GrammarError with file, line and remedy.
+    The file is mbrparse's, or a grammar in NLTK's format (``S -> NP VP [1.0]``), whose longer rules are
+    binarized. ``normalize`` divides the probabilities of each left-hand side by their sum; ``log`` is told
+    what was changed. Raises FileError, and GrammarError with file, line and remedy.
     """
-    return PCFG.from_rules(read_rules_with_tagger(path))
+    return _pcfg(read_rules_of_any_format(path, normalize=normalize, log=log), path, log)
 
 
-def read_any_grammar(path: str | Path) -> Grammar:
-    """Read a grammar file of either kind, a PCFG's or a DOP grammar's; raises as ``read_grammar``."""
-    found = read_rules_or_treebank(path)
-    unknown = with_tagger(found.unknown, path)
+def read_any_grammar(path: str | Path, *, normalize: bool = False, log: Log = no_log) -> Grammar:
+    """Read a grammar file of any kind, a PCFG's or a DOP grammar's; raises as ``read_grammar``."""
+    found = read_rules_or_treebank(path, normalize=normalize, log=log)
     if isinstance(found, RuleSet):
-        return PCFG.from_rules(replace(found, unknown=unknown))
+        return _pcfg(found, path, log)
     from mbrparse.grammar.dop.dop_grammar import DopGrammar
 
-    return DopGrammar.of_treebank(replace(found, unknown=unknown))
+    return DopGrammar.of_treebank(replace(found, unknown=with_tagger(found.unknown, path)))
 
 
-def read_rules_or_treebank(path: str | Path) -> RuleSet | AddressedTreebank:
-    """What a grammar file of either kind holds; raises GrammarError, FileError."""
+def _pcfg(rules: RuleSet, path: str | Path, log: Log) -> PCFG:
+    binary = binarize_rules(rules)
+    if binary.changed:
+        log(f"{binary.changed} rules of three children or more were binarized (see parse --debinarize)")
+    return PCFG.from_rules(replace(binary.rules, unknown=with_tagger(rules.unknown, path)))
+
+
+def read_rules_or_treebank(
+    path: str | Path, *, normalize: bool = False, log: Log = no_log
+) -> RuleSet | AddressedTreebank:
+    """What a grammar file of any kind holds; raises GrammarError, FileError."""
+    first, lines = _begun(path)
+    if fields_of(first)[:1] == [DOP_MAGIC]:
+        from mbrparse.grammar.dop.dop_file import read_treebank
+
+        return read_treebank(lines, path)
+    return _rules(first, lines, path, normalize, log)
+
+
+def read_rules_of_any_format(path: str | Path, *, normalize: bool = False, log: Log = no_log) -> RuleSet:
+    """The rules of a grammar file, in mbrparse's format or in NLTK's; raises GrammarError, FileError."""
+    return _rules(*_begun(path), path, normalize, log)
+
+
+def _begun(path: str | Path) -> tuple[str, Iterator[str]]:
+    """The first line that is neither empty nor a comment, and all lines."""
     lines = read_lines(path)
     begun: list[str] = []
     for line in lines:
         begun.append(line)
-        if fields := fields_of(line):
-            if fields[0] == DOP_MAGIC:
-                from mbrparse.grammar.dop.dop_file import read_treebank
-
-                return read_treebank(chain(begun, lines), path)
+        if fields_of(line):
             break
-    return rules_of(chain(begun, lines), path)
+    return "".join(begun[-1:]), chain(begun, lines)
+
+
+def _rules(first: str, lines: Iterable[str], path: str | Path, normalize: bool, log: Log) -> RuleSet:
+    if is_nltk(first) or (Path(path).suffix in (".nltk", ".pcfg") and fields_of(first)[:1] != [MAGIC]):
+        return read_nltk(lines, source_name(path), normalize=normalize, log=log)
+    return rules_of(lines, path, normalize=normalize, log=log)
 
 
 def write_grammar(grammar: PCFG, path: str | Path) -> None:
