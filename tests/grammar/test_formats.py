@@ -66,7 +66,7 @@ def read_nltk(path: Path, *options: TerminalKind, **named: str) -> RuleSet:
 def read(tmp_path: Path, text: str, **options: str) -> RuleSet:
     path = tmp_path / "grammar.txt"
     path.write_text(text, "utf-8")
-    return read_nltk(path, **options)  # type: ignore[arg-type]
+    return read_nltk(path, **options)
 
 
 # --- NLTK --------------------------------------------------------------------------------
