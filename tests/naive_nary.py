@@ -3,11 +3,14 @@
 A tree over n words is a set of labelled spans, one label a span: the whole sentence always, and any other
 spans (over one word too, where something stands over it) of which no two cross. What it earns is the sum
 of w_L g(i, X, j) + w_B g(i, j) - cost over its spans; F is 2 * (sum of gains) / (spans of the tree + E|G|).
+
+With chains a span has one label or more. Its k labels gain w_L g each and w_B min(g(i, j), k) together.
 """
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
-from itertools import product
+from itertools import pairwise, product
 from typing import TypeAlias
 
 from naive import crosses
@@ -45,6 +48,38 @@ def optimum(g: Listed, n: int, labelled: float, bracketed: float, cost: float = 
     return max(
         sum(gain(g, span, labelled, bracketed, cost) for span in sorted(tree)) for tree in trees(n, True)
     )
+
+
+def steps(g: Listed, span: Span, labelled: float, bracketed: float) -> list[float]:
+    """What the first, second, ... label of a span adds in a chain, the most probable first."""
+    masses = sorted((value for (i, j, _), value in g.items() if (i, j) == span), reverse=True)
+    total = sum(masses)
+    together = [
+        labelled * sum(masses[:k]) + bracketed * min(total, k) for k in range(max(len(masses), 1) + 1)
+    ]
+    return [after - before for before, after in pairwise(together)]
+
+
+def chain_optimum(g: Listed, n: int, labelled: float, bracketed: float, cost: float) -> float:
+    """The most that a tree with chains earns."""
+    best = -math.inf
+    for tree in trees(n, True):
+        added = [steps(g, span, labelled, bracketed) for span in sorted(tree)]
+        best = max(best, sum(max(sum(one[:k]) - cost * k for k in range(1, len(one) + 1)) for one in added))
+    return best
+
+
+def chain_f_optimum(g: Listed, n: int, labelled: float, bracketed: float) -> float:
+    """The largest F of any tree with chains: one label a span, and so many others as pay, the best first."""
+    expected, best = sum(g.values()), 0.0
+    for tree in trees(n, True):
+        added = [steps(g, span, labelled, bracketed) for span in sorted(tree)]
+        others = sorted((value for one in added for value in one[1:]), reverse=True)
+        for k in range(len(others) + 1):
+            below = len(tree) + k + expected
+            matches = sum(one[0] for one in added) + sum(others[:k])
+            best = max(best, 2 * matches / below if below else 1.0)
+    return best
 
 
 def f_of(g: Listed, tree: frozenset[Span], labelled: float, bracketed: float) -> float:

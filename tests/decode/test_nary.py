@@ -1,6 +1,7 @@
 """General Recall and F over n-ary trees, against all sets of constituents that do not cross."""
 
 import math
+from collections import Counter
 from collections.abc import Callable
 
 import naive
@@ -13,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from unary_strategies import unary_cases
 
+from mbrparse.decode.base.label_order import LabelOrder
 from mbrparse.decode.base.objectives import OBJECTIVES, Item, Objective, Space
 from mbrparse.decode.base.span_posteriors import Posteriors
 from mbrparse.decode.nary.nary_decoder import NaryDecoder, best_constituents
@@ -81,6 +83,41 @@ def test_trees_reach_the_enumerated_optimum(
     assert f.constituents == pytest.approx(sum(constituents.values()))
 
 
+@given(posteriors(), st.sampled_from([0.25, 0.3, 0.5, 0.9]), st.sampled_from([(1, 0), (0, 1), (1, 0.5)]))
+def test_trees_with_chains_reach_the_enumerated_optimum(
+    case: tuple[int, dict[tuple[int, int, str], float]], cost: float, weights: tuple[float, float]
+) -> None:
+    n, g = case
+    g |= {(0, 1, x): value / 2 for (_, _, x), value in list(g.items())[:3]}
+    constituents = {span: value for span, value in g.items() if not span[2].endswith("_Cont")}
+    gains = ((Item.LABELLED_SPAN, weights[0]), (Item.SPAN, weights[1]))
+    rows = [
+        Objective("general", Space.NARY, gains, -cost),
+        Objective("f", Space.NARY, gains, f_score="sentence"),
+    ]
+    order = LabelOrder({("S", "A"): 1.0, ("B", "A"): 1.0}, {"S": 2.0})
+    decoder = NaryDecoder(rows, 1e-9, "S", order=order)
+    general, f = decoder.decode(None, listed(n, g))
+    assert general.score == pytest.approx(naive_nary.chain_optimum(constituents, n, *weights, cost), abs=1e-9)
+    assert f.score == pytest.approx(naive_nary.chain_f_optimum(constituents, n, *weights), abs=1e-9)
+    best = f.score or 0.0
+    for found, price in ((general, cost), (f, best / 2)):
+        spans = [span[:2] for span in found.spans]
+        assert frozenset(spans) in naive_nary.trees(n, True)
+        assert len(set(found.spans)) == len(found.spans)
+        value = sum(
+            sum(naive_nary.steps(constituents, span, *weights)[:k]) - price * k
+            for span, k in Counter(spans).items()
+        )
+        wanted = general.score if found is general else best * sum(constituents.values()) / 2
+        assert value == pytest.approx(wanted, abs=1e-9)
+        assert [x for i, j, x in found.spans if (i, j) == (0, n)] == sorted(
+            (x for i, j, x in found.spans if (i, j) == (0, n)), key="SBA".find
+        )
+    pooled = decoder.pooled(rows[1], [decoder.summary(listed(n, g))])
+    assert pooled.f == pytest.approx(f.score, abs=1e-9)
+
+
 @given(unary_cases(longest=4))
 def test_with_grammars_that_have_unary_rules(case: tuple[naive.Grammar, list[str]]) -> None:
     """Constituents over one word take part, preterminals do not."""
@@ -100,8 +137,8 @@ def test_with_grammars_that_have_unary_rules(case: tuple[naive.Grammar, list[str
     g = {span: mass for span, mass in g.items() if mass > 1e-12}
     n, scores = len(words), parse.expected_scores
     assert scores["general-recall"] == pytest.approx(naive_nary.optimum(g, n, 1, 0), abs=1e-6)
-    assert scores["labelled-f"] == pytest.approx(naive_nary.f_optimum(g, n, 1, 0), abs=1e-6)
-    assert scores["bracketed-f"] == pytest.approx(naive_nary.f_optimum(g, n, 0, 1), abs=1e-6)
+    assert scores["labelled-f"] == pytest.approx(naive_nary.chain_f_optimum(g, n, 1, 0), abs=1e-6)
+    assert scores["bracketed-f"] == pytest.approx(naive_nary.chain_f_optimum(g, n, 0, 1), abs=1e-6)
 
 
 def test_general_recall_has_both_recalls_for_special_cases() -> None:

@@ -48,3 +48,19 @@ def test_a_tag_over_two_words(tmp_path: Path) -> None:
     model = written(tmp_path, [False, False, True, True, False])
     found = run("parse", "--posteriors", model, "--objective", "labelled-f", str(tmp_path / "text"))
     assert "span (1, 3) 'VP' is called a tag over more than one word" in found.error
+
+
+@pytest.mark.parametrize(("chains", "found"), [(["SBAR+S"], "(SBAR (S x x))"), (None, "(S (SBAR x x))")])
+def test_labels_over_one_span_make_a_chain(tmp_path: Path, chains: list[str] | None, found: str) -> None:
+    """In the order of listed chains, else the label whose spans are wider first."""
+    path = str(tmp_path / "model.npz")
+    more: dict[str, Any] = {} if chains is None else {"chains": np.array(chains)}
+    span: dict[str, Any] = {"sentence": [0, 0, 1], "start": [0, 0, 0], "end": [2, 2, 3], "label": [0, 1, 0]}
+    np.savez(path, lengths=[2, 3], labels=np.array(["S", "SBAR"]), g=[0.9, 0.8, 1.0], **span, **more)
+    (tmp_path / "text").write_text("x x\nx x x\n")
+    done = run("parse", "--posteriors", path, "--objective", "labelled-f", str(tmp_path / "text"))
+    assert done.output == f"{found}\n(S x x x)\n"
+    # Sums of one or less are alternatives, of which one stands.
+    np.savez(path, lengths=[2, 3], labels=np.array(["S", "SBAR"]), g=[0.5, 0.5, 1.0], **span)
+    done = run("parse", "--posteriors", path, "--objective", "labelled-f", str(tmp_path / "text"))
+    assert done.output == "(S x x)\n(S x x x)\n"

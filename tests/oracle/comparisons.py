@@ -273,11 +273,15 @@ class _Objectives:
         ]
         parse = self._parse(*rows, **settings)
         assert parse is not None
+        # Where rules are unary, several labels may stand over one span.
+        chained = bool(self.true.grammar.unary)
+        optimum = naive_nary.chain_optimum if chained else naive_nary.optimum
+        f_optimum = naive_nary.chain_f_optimum if chained else naive_nary.f_optimum
         wanted = [
             naive_nary.optimum(g, self.n, 1, 0),
-            naive_nary.optimum(g, self.n, 1, 0.5, 0.6),
-            naive_nary.f_optimum(g, self.n, 1, 0),
-            naive_nary.f_optimum(g, self.n, 0, 1),
+            optimum(g, self.n, 1, 0.5, 0.6),
+            f_optimum(g, self.n, 1, 0),
+            f_optimum(g, self.n, 0, 1),
         ]
         for row, found, best in zip(rows, parse.decoded, wanted, strict=True):
             assert found is not None
@@ -292,6 +296,8 @@ class _Objectives:
             if parses[1].reason is None:
                 rest = {x: p for x, p in other.constituents.items() if not x[2].endswith("_Cont")}
                 if sum(g.values()) + sum(rest.values()) < 1e-12:
+                    return
+                if chained:
                     return
                 best = naive_nary.pooled_optimum([(g, self.n), (rest, other.n)], 1, 0)
                 for cost in parses.node_costs.values():

@@ -12,7 +12,7 @@ from hypothesis.extra.numpy import arrays
 from mbrparse.decode.nary.nary_decoder import ConstituentSummary
 from mbrparse.decode.parser.parse_files import Lines
 from mbrparse.decode.parser.stored_lines import CODEC, decode, encode
-from mbrparse.grammar.charts.base.span_summary import SpanEntries, SpanSummary
+from mbrparse.grammar.charts.base.span_summary import SpanEntries
 from mbrparse.io.errors import FileError
 from mbrparse.run.blocks_file import Block, BlocksFile, End
 from mbrparse.run.manifest import content_digest
@@ -29,7 +29,9 @@ def columns(kind: type, size: int) -> st.SearchStrategy[np.ndarray]:
 def some_lines(draw: st.DrawFn) -> Lines:
     size = draw(st.integers(0, 3))
     ints, floats = columns(np.int32, size), columns(draw(st.sampled_from([np.float32, np.float64])), size)
-    summary = SpanSummary(draw(ints), draw(floats), draw(floats))
+    held = st.builds(
+        ConstituentSummary, st.just(2), st.just(("A", "é")), st.floats(0, 9), ints, ints, floats, floats
+    )
     return Lines(
         tuple(draw(st.lists(TEXTS, min_size=1, max_size=3))),
         draw(st.none() | TEXTS.filter(bool)),
@@ -38,7 +40,7 @@ def some_lines(draw: st.DrawFn) -> Lines:
         draw(st.none() | st.builds(SpanEntries, ints, ints, ints, floats, floats)),
         tuple(draw(st.lists(TEXTS, max_size=2))),
         draw(st.none() | floats),
-        draw(st.none() | st.just(ConstituentSummary(2, ("A", "é"), summary, draw(st.floats(0, 9))))),
+        draw(st.none() | held),
         tuple(draw(st.lists(st.tuples(TEXTS, st.booleans()), max_size=2))),
     )
 

@@ -137,10 +137,11 @@ class Posteriors:
     @cached_property
     def constituents(self) -> SpanSummary:
         """The same of constituents of n-ary trees: no continuations, over one terminal no preterminals."""
-        return summarize_entries(self.length, self._nary, self._tie)
+        return summarize_entries(self.length, self.nary_entries, self._tie)
 
     @cached_property
-    def _nary(self) -> SpanEntries:
+    def nary_entries(self) -> SpanEntries:
+        """The posteriors of constituents of n-ary trees."""
         entries = self.entries
         chosen = (entries.constituents > 0) & ~continuations(self.labels)[entries.label_ids]
         starts, ends, label_ids, g = (
@@ -151,7 +152,7 @@ class Posteriors:
 
     def expected_nary_constituents(self) -> float:
         """The expected number of constituents of the n-ary tree: continuations are none."""
-        return float(self._nary.g.sum())
+        return float(self.nary_entries.g.sum())
 
     @cached_property
     def _table(self) -> dict[tuple[int, int, str], float]:

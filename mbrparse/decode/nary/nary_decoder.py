@@ -10,19 +10,24 @@ of them above and below, has one cost for all.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from mbrparse.decode.base.bracketing import SpanTable, search_constituents
 from mbrparse.decode.base.decoders import Decoded
+from mbrparse.decode.base.label_order import LabelOrder
 from mbrparse.decode.base.objectives import Item, Objective
 from mbrparse.decode.base.span_posteriors import Posteriors
+from mbrparse.decode.base.trees import LabelledSpans
 from mbrparse.decode.free.free_decoder import UNLABELLED, best_preterminals
 from mbrparse.grammar.charts.base.clock import NO_LIMIT, Clock
 from mbrparse.grammar.charts.base.columns import NO_LABEL
-from mbrparse.grammar.charts.base.span_summary import SpanSummary, cell_of
+from mbrparse.grammar.charts.base.rule_tables import Ints
+from mbrparse.grammar.charts.base.span_summary import cell_of
 from mbrparse.grammar.pcfg import FloatArray, IntArray
 
 FIRST_F = 0.5
@@ -59,30 +64,68 @@ def best_constituents(
 
 
 class ConstituentSummary(NamedTuple):
-    """The posteriors of a sentence's constituents, summed up by cell: some 20 bytes for each span.
+    """The posteriors of a sentence's constituents, cell by cell, from the most probable label on.
 
-    Label ids are positions in ``labels``; ``expected`` is how many constituents the true n-ary tree is
-    expected to have.
+    Where no chains are known a cell has one label. Label ids are positions in ``labels``; ``over`` is what a
+    bracket of the cell gains, beside those of the labels before it: of k brackets no more than k match, and
+    no more than expected. ``expected`` is how many constituents the true n-ary tree is expected to have.
     """
 
     length: int
     labels: tuple[str, ...]
-    summary: SpanSummary
     expected: float
+    cells: Ints
+    label_ids: Ints
+    g: FloatArray
+    over: FloatArray
 
     def alone(self) -> ConstituentSummary:
         """The same, of all labels only those that it speaks of."""
-        found, ids = np.unique(self.summary.label, return_inverse=True)
-        known = found[found != NO_LABEL]
-        label = (ids.reshape(-1) - (len(found) - len(known))).astype(np.int32)
-        labels = tuple(self.labels[label_id] for label_id in known.tolist())
-        return self._replace(labels=labels, summary=self.summary._replace(label=label))
+        found, ids = np.unique(self.label_ids, return_inverse=True)
+        labels = tuple(self.labels[label_id] for label_id in found.tolist())
+        return self._replace(labels=labels, label_ids=ids.reshape(-1).astype(np.int32))
+
+    @property
+    def first(self) -> npt.NDArray[np.bool_]:
+        """Which entries are the most probable of their cell."""
+        first = np.ones(len(self.cells), np.bool_)
+        first[1:] = self.cells[1:] != self.cells[:-1]
+        return first
+
+    def of_spans(self, spans: LabelledSpans) -> tuple[list[float], tuple[float, float]]:
+        """The posteriors of a tree's constituents, and their expected labelled and bracketed matches."""
+        cells = [int(cell_of(self.length, start, end)) for start, end, _ in spans]
+        bounds = np.searchsorted(self.cells, [cells, [cell + 1 for cell in cells]]).tolist()
+        # What was matched already is not matched again.
+        seen: Counter[object] = Counter()
+        g, over = [], 0.0
+        for span, cell, first, last in zip(spans, cells, *bounds, strict=True):
+            same = [at for at in range(first, last) if self.labels[self.label_ids[at]] == span[2]]
+            g.append(float(self.g[same[seen[span]]]) if seen[span] < len(same) else 0.0)
+            over += min(float(self.over[first + seen[cell]]), 1.0) if first + seen[cell] < last else 0.0
+            seen.update([span, cell])
+        return g, (sum(min(mass, 1.0) for mass in g), over)
 
 
-def constituent_summary(posteriors: Posteriors) -> ConstituentSummary:
-    """What the search needs of these posteriors."""
+def constituent_summary(posteriors: Posteriors, chains: bool = False) -> ConstituentSummary:
+    """What the search needs of these posteriors; with ``chains`` several labels may stand over one span."""
     expected = posteriors.expected_nary_constituents()
-    return ConstituentSummary(posteriors.length, posteriors.labels, posteriors.constituents, expected)
+    summary = posteriors.constituents
+    length, labels = posteriors.length, posteriors.labels
+    if not chains:
+        cells = np.flatnonzero(summary.label != NO_LABEL).astype(np.int32)
+        rows = summary.label[cells], summary.best[cells], summary.total[cells]
+        return ConstituentSummary(length, labels, expected, cells, *rows)
+    entries = posteriors.nary_entries
+    cell = cell_of(length, entries.starts, entries.ends)
+    # Of labels that are as probable the one that is best alone comes first.
+    order = np.lexsort((entries.label_ids, entries.label_ids != summary.label[cell], -entries.g, cell))
+    cells = cell[order].astype(np.int32)
+    rank = np.arange(len(cells)) - np.searchsorted(cells, cells)
+    over = np.clip(summary.total[cells] - rank, 0.0, 1.0)
+    return ConstituentSummary(
+        length, labels, expected, cells, entries.label_ids[order], entries.g[order], over
+    )
 
 
 class PooledF(NamedTuple):
@@ -93,17 +136,37 @@ class PooledF(NamedTuple):
     sentences: int
 
 
+class _Found(NamedTuple):
+    """A tree, its score, its gains without the cost, its constituents, and which entries it would keep."""
+
+    tree: Constituents
+    score: float
+    matches: float
+    size: int
+    kept: npt.NDArray[np.bool_]
+
+
 class NaryDecoder:
     """Decodes posteriors for objectives of the n-ary space."""
 
     def __init__(
-        self, objectives: Sequence[Objective], tie: float, root: str, clock: Clock = NO_LIMIT
+        self,
+        objectives: Sequence[Objective],
+        tie: float,
+        root: str,
+        clock: Clock = NO_LIMIT,
+        order: LabelOrder | None = None,
     ) -> None:
-        """``root`` labels a whole sentence of which no label is known."""
+        """``root`` labels a whole sentence of which no label is known.
+
+        With an ``order`` labels over one span are items that may stand in one chain, each kept if it gains
+        more than it costs; without, alternatives.
+        """
         self._objectives = objectives
         self._tie = tie
         self._clock = clock
         self._root = root
+        self._order = order
 
     def decode(self, chart: object, posteriors: Posteriors) -> list[Decoded]:
         """The best trees; their spans are those of constituents, none of a continuation.
@@ -111,25 +174,28 @@ class NaryDecoder:
         A single sentence has no pooled F: it is decoded for its own. Raises TimeLimitError.
         """
         preterminals = best_preterminals(posteriors)
-        summed = constituent_summary(posteriors)
+        summed = self.summary(posteriors)
         found = []
         for objective in self._objectives:
             if objective.f_score:
                 score, tree = self._best_f(objective, summed)
             else:
-                gains = _gains(objective, summed.summary)
-                tree = best_constituents(gains, summed.length, self._tie, self._clock)
+                tree = self._at_cost(objective, summed, 0.0)
                 score = tree.score
             spans = self._labelled(tree, summed)
             found.append(Decoded(spans, preterminals, score, constituents=summed.expected))
         return found
 
-    def _best_f(self, objective: Objective, summed: ConstituentSummary) -> tuple[float, Constituents]:
+    def summary(self, posteriors: Posteriors) -> ConstituentSummary:
+        """What the search needs of these posteriors."""
+        return constituent_summary(posteriors, self._order is not None)
+
+    def _best_f(self, objective: Objective, summed: ConstituentSummary) -> tuple[float, _Found]:
         """The tree with the largest 2 sum of gains / (its constituents + those expected), and that F."""
         f, best = FIRST_F, None
         while True:
-            tree, matches = self._at_cost(objective, summed, f / 2)
-            reached = _f(matches, len(tree.starts), summed.expected)
+            tree = self._at_cost(objective, summed, f / 2)
+            reached = _f(tree, summed)
             if best is not None and reached <= f + GROWTH:
                 return f, best
             f, best = reached, tree
@@ -140,12 +206,12 @@ class NaryDecoder:
         while True:
             matches, count, expected, number = 0.0, 0, 0.0, 0
             for summed in sentences:
-                tree, gained = self._at_cost(objective, summed, f / 2)
-                matches += gained
-                count += len(tree.starts)
+                tree = self._at_cost(objective, summed, f / 2)
+                matches += tree.matches
+                count += tree.size
                 expected += summed.expected
                 number += 1
-            reached = _f(matches, count, expected)
+            reached = 2 * matches / (count + expected) if count + expected else 1.0
             if rounds and reached <= f + GROWTH:
                 return PooledF(f / 2, f, number)
             f, rounds = reached, rounds + 1
@@ -155,37 +221,44 @@ class NaryDecoder:
 
         Preterminals are not known here.
         """
-        tree, matches = self._at_cost(objective, summed, cost)
-        score = _f(matches, len(tree.starts), summed.expected)
-        return Decoded(self._labelled(tree, summed), (), score, constituents=summed.expected)
+        tree = self._at_cost(objective, summed, cost)
+        return Decoded(self._labelled(tree, summed), (), _f(tree, summed), constituents=summed.expected)
 
-    def _at_cost(
-        self, objective: Objective, summed: ConstituentSummary, cost: float
-    ) -> tuple[Constituents, float]:
-        """The best tree, and the sum of its gains without the cost."""
-        tree = best_constituents(
-            _gains(objective, summed.summary) - cost, summed.length, self._tie, self._clock
-        )
-        # What the search took off for each constituent is put back.
-        return tree, tree.score + len(tree.starts) * cost
+    def _at_cost(self, objective: Objective, summed: ConstituentSummary, cost: float) -> _Found:
+        """The best tree where each constituent costs so much beside what it costs by the objective."""
+        first, constant = summed.first, objective.node_constant - cost
+        gains = objective.weight(Item.LABELLED_SPAN) * summed.g + objective.weight(Item.SPAN) * summed.over
+        gains = gains.astype(np.float64) + constant
+        # Were constituents free, all labels of a span would be kept.
+        kept = first | (gains > 0) if constant < 0 else first
+        sizes = summed.length * (summed.length + 1) // 2
+        by_cell = np.full(sizes, constant)
+        by_cell[summed.cells[first]] = 0.0
+        by_cell += np.bincount(summed.cells[kept], gains[kept], sizes)
+        tree = best_constituents(by_cell, summed.length, self._tie, self._clock)
+        more = np.bincount(summed.cells[kept & ~first], minlength=sizes)
+        size = len(tree.starts) + int(more[cell_of(summed.length, tree.starts, tree.ends)].sum())
+        # What was taken off for each constituent is put back.
+        return _Found(tree, tree.score, tree.score + size * cost, size, kept)
 
-    def _labelled(self, tree: Constituents, summed: ConstituentSummary) -> list[tuple[int, int, str]]:
-        starts, ends = tree.starts, tree.ends
-        ids = summed.summary.label[cell_of(summed.length, starts, ends)].tolist()
-        names = [UNLABELLED if label == NO_LABEL else summed.labels[label] for label in ids]
-        if ids and ids[0] == NO_LABEL:
-            names[0] = self._root
-        return list(zip(starts.tolist(), ends.tolist(), names, strict=True))
+    def _labelled(self, found: _Found, summed: ConstituentSummary) -> list[tuple[int, int, str]]:
+        starts, ends = found.tree.starts, found.tree.ends
+        cells = cell_of(summed.length, starts, ends)
+        spans: list[tuple[int, int, str]] = []
+        for start, end, first, last in zip(
+            *(starts.tolist(), ends.tolist()),
+            *np.searchsorted(summed.cells, [cells, cells + 1]).tolist(),
+            strict=True,
+        ):
+            names = [summed.labels[summed.label_ids[at]] for at in range(first, last) if found.kept[at]]
+            if not names:
+                names = [UNLABELLED if spans else self._root]
+            elif len(names) > 1 and self._order is not None:
+                names = self._order(names)
+            spans += [(start, end, name) for name in names]
+        return spans
 
 
-def _f(matches: float, constituents: int, expected: float) -> float:
-    return 2 * matches / (constituents + expected) if constituents + expected else 1.0
-
-
-def _gains(objective: Objective, summary: SpanSummary) -> FloatArray:
-    """By cell, what a constituent with the best label gains."""
-    labelled, span = objective.weight(Item.LABELLED_SPAN), objective.weight(Item.SPAN)
-    gains: FloatArray = np.asarray(
-        labelled * summary.best.astype(np.float64) + span * summary.total.astype(np.float64)
-    )
-    return gains + objective.node_constant
+def _f(found: _Found, summed: ConstituentSummary) -> float:
+    both = found.size + summed.expected
+    return 2 * found.matches / both if both else 1.0

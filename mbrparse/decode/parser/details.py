@@ -11,7 +11,6 @@ from mbrparse.decode.base.span_posteriors import Posteriors
 from mbrparse.decode.base.tree_probability import probability_of
 from mbrparse.decode.base.trees import LabelledSpans
 from mbrparse.decode.parser.parse_result import Parse
-from mbrparse.grammar.charts.base.span_summary import cell_of
 from mbrparse.grammar.grammar_kinds import Grammar
 
 if TYPE_CHECKING:
@@ -65,9 +64,8 @@ class Details:
         ``samples``. ``nodes`` are (start, end, label, g).
         """
         if decoded is not None and decoded.constituents is not None:
-            by_cell = posteriors.constituents.total
-            over = [float(by_cell[cell_of(parse.length, start, end)]) for start, end, _ in spans]
-            return nary_row(decoded, [posteriors.labelled(*span) for span in spans], over)
+            g = [posteriors.labelled(*span) for span in spans]
+            return nary_row(decoded, g, posteriors.expected_matches(spans, nary=True))
         posterior = None
         if self._probability is not None:
             posterior = math.exp(self._probability.log_prob(spans, parse.terminal_ids) - parse.log_prob)
@@ -94,12 +92,11 @@ class Details:
         }
 
 
-def nary_row(decoded: Decoded, g: Sequence[float], over: Sequence[float]) -> dict[str, Any]:
-    """The row of an n-ary tree, of the posteriors ``g`` of its constituents and ``over`` of their spans.
+def nary_row(decoded: Decoded, g: Sequence[float], matches: tuple[float, float]) -> dict[str, Any]:
+    """The row of an n-ary tree, of the posteriors ``g`` of its constituents and its expected matches.
 
     Many derivations look like it, so it has no posterior. Continuations do not count.
     """
-    matches = sum(min(mass, 1.0) for mass in g), sum(min(mass, 1.0) for mass in over)
     constituents = decoded.constituents or 0.0
     return {
         "constituents": constituents,

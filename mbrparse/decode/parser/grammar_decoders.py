@@ -168,9 +168,12 @@ class GrammarDecoders:
         return FreeDecoder(objectives, TIE[self.options.precision], root, self.clock)
 
     def _nary(self, objectives: list[Objective]) -> Decoder[Any]:
+        from mbrparse.decode.base.label_order import LabelOrder
         from mbrparse.decode.nary.nary_decoder import NaryDecoder
 
-        return NaryDecoder(objectives, TIE[self.options.precision], self.grammar.start_label, self.clock)
+        order = LabelOrder.of_grammar(self.grammar) if self.grammar.has_unaries else None
+        root = self.grammar.start_label
+        return NaryDecoder(objectives, TIE[self.options.precision], root, self.clock, order)
 
     def _viterbi(self, objectives: list[Objective]) -> Decoder[Any]:
         return ViterbiDecoder(self.grammar, objectives)

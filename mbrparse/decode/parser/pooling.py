@@ -16,11 +16,10 @@ from dataclasses import replace
 
 from mbrparse.decode.base.objectives import Objective
 from mbrparse.decode.base.trees import nary_tree
-from mbrparse.decode.nary.nary_decoder import ConstituentSummary, NaryDecoder, PooledF, constituent_summary
+from mbrparse.decode.nary.nary_decoder import ConstituentSummary, NaryDecoder, PooledF
 from mbrparse.decode.parser.details import nary_row
 from mbrparse.decode.parser.parse_files import Lines
 from mbrparse.decode.parser.parse_result import Parse
-from mbrparse.grammar.charts.base.span_summary import cell_of
 from mbrparse.io.files import as_temporary_errors
 from mbrparse.io.log import Log, Progress
 from mbrparse.treebank.brackets import read_tree
@@ -38,7 +37,7 @@ class Pooling:
     def held(self, parse: Parse) -> ConstituentSummary | None:
         """What is kept of a sentence (None: it fell back)."""
         decoded = all(parse.decoded[place] is not None for place in self._rows)
-        return constituent_summary(parse.posteriors) if parse.posteriors is not None and decoded else None
+        return self._decoder.summary(parse.posteriors) if parse.posteriors is not None and decoded else None
 
     def of_parses(self, parses: Sequence[Parse]) -> tuple[list[Parse], dict[str, float]]:
         """Return parses with trees of the largest pooled F, and the cost of a constituent by objective."""
@@ -92,9 +91,7 @@ class Pooling:
             tree = self._decoder.at_cost(objective, held, pooled.cost)
             trees[place] = str(nary_tree(tree.spans, read_tree(trees[place]).leaves(), self._root))
             if row is not None:
-                cells = [cell_of(held.length, start, end) for start, end, _ in tree.spans]
-                g, over = held.summary.best[cells].tolist(), held.summary.total[cells].tolist()
-                row["trees"][objective.name] = nary_row(tree, g, over)
+                row["trees"][objective.name] = nary_row(tree, *held.of_spans(tree.spans))
         details = None if row is None else json.dumps(row, allow_nan=False)
         return lines._replace(trees=tuple(trees), details=details, held=None)
 

@@ -94,7 +94,7 @@ class PosteriorsSource:
         self.slots: tuple[DecoderSlot, ...] = (
             DecoderSlot(FreeDecoder([rows[place] for place in free], given.tie, root, self.clock), free),
             DecoderSlot(
-                NaryDecoder([rows[place] for place in nary], given.tie, self.root, self.clock),
+                NaryDecoder([rows[place] for place in nary], given.tie, self.root, self.clock, given.order),
                 nary,
                 nary=True,
             ),

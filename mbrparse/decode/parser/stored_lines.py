@@ -20,7 +20,7 @@ from mbrparse.decode.parser.parse_files import Lines
 from mbrparse.decode.parser.parse_input import Job
 from mbrparse.decode.posteriors.posteriors_file import GivenPosteriors
 from mbrparse.decode.posteriors.posteriors_writer import PosteriorsWriter
-from mbrparse.grammar.charts.base.span_summary import SpanEntries, SpanSummary
+from mbrparse.grammar.charts.base.span_summary import SpanEntries
 from mbrparse.io.program import program
 from mbrparse.run.manifest import PROGRAM, Manifest, Settings, content_digest
 from mbrparse.run.work_folder import Codec
@@ -79,7 +79,8 @@ def encode(lines: Lines) -> str:
         row["consistent"] = _to_json(lines.consistent)
     if lines.held is not None:
         held = lines.held
-        row["held"] = [held.length, held.labels, list(map(_to_json, held.summary)), held.expected]
+        columns = [_to_json(column) for column in (held.cells, held.label_ids, held.g, held.over)]
+        row["held"] = [held.length, held.labels, held.expected, *columns]
     return json.dumps(row)
 
 
@@ -93,8 +94,8 @@ def decode(text: str) -> Lines:
     row = json.loads(text)
     held = None
     if "held" in row:
-        length, labels, summary, expected = row["held"]
-        held = ConstituentSummary(length, tuple(labels), SpanSummary(*map(_to_array, summary)), expected)
+        length, labels, expected, *columns = row["held"]
+        held = ConstituentSummary(length, tuple(labels), expected, *map(_to_array, columns))
     return Lines(
         tuple(row["trees"]),
         row.get("details"),

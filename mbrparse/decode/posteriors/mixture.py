@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import reduce
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from mbrparse.decode.base.label_order import LabelOrder
 from mbrparse.decode.posteriors.posteriors_file import GivenPosteriors, added_up
 from mbrparse.grammar.pcfg import FloatArray
 from mbrparse.io.errors import InputMismatchError, OptionsError
@@ -71,6 +73,7 @@ def mix_posteriors(
     phrase = np.concatenate([model.phrase for model in models])
     order = np.lexsort((phrase, label_ids, ends, starts, sentence))
     order, g = added_up(order[g[order] > 0], (sentence, starts, ends, label_ids, phrase), g)
+    orders = [model.order for model in models if model.order is not None]
     return GivenPosteriors(
         source=" + ".join(model.source for model in models),
         lengths=first.lengths,
@@ -84,6 +87,7 @@ def mix_posteriors(
         tie=max(model.tie for model in models),
         consistent=_consistent(models, by_sentence),
         tells_tags=all(model.tells_tags for model in models),
+        order=reduce(LabelOrder.joined, orders) if orders else None,
     )
 
 

@@ -11,8 +11,9 @@ g         float [entries]    its posterior, in single or double precision
 ========  =================  ==========================================================
 
 It may also hold ``consistent``, float [spans]: for all spans of all sentences, in the order of sentence,
-start, end, the probability that no constituent crosses the span; and ``tag``, bool [entries]: which entries
-over one word are tags. Those that are none are constituents, all of them without this array.
+start, end, the probability that no constituent crosses the span; ``tag``, bool [entries]: which entries over
+one word are tags. Those that are none are constituents, all of them without this array; and ``chains``, text
+[chains]: labels that stand over one span in their order, as S+VP.
 """
 
 from __future__ import annotations
@@ -20,13 +21,14 @@ from __future__ import annotations
 import io
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
 
+from mbrparse.decode.base.label_order import LabelOrder
 from mbrparse.decode.posteriors.posteriors_checks import (
     TOLERANCE,
     ArrayHeader,
@@ -55,15 +57,16 @@ DIMENSIONS = {
     "g": "entries",
 }
 #: What a file may hold beside.
-OPTIONAL = {"consistent": "spans", "tag": "entries"}
+OPTIONAL = {"consistent": "spans", "tag": "entries", "chains": "chains"}
 _LENGTHS = DIMENSIONS | OPTIONAL
-_EMPTY = {"labels": np.str_, "g": np.float64, "consistent": np.float64, "tag": np.bool_}
+_EMPTY = {"labels": np.str_, "g": np.float64, "consistent": np.float64, "tag": np.bool_, "chains": np.str_}
 # Kinds of numpy, how messages call them, how to come to one.
 _KINDS = {
     "labels": ("U", "text is wanted", "write np.array(labels, dtype=str)"),
     "g": ("f", "floats of single or double precision are wanted", "write g.astype(np.float32)"),
     "consistent": ("f", "floats are wanted", "write consistent.astype(np.float64)"),
     "tag": ("b", "booleans are wanted", "write tag.astype(bool)"),
+    "chains": ("U", "text is wanted", "write np.array(chains, dtype=str)"),
 }
 _INTEGERS = ("iu", "integers are wanted", "write it as {name}.astype(np.int32)")
 
@@ -75,7 +78,7 @@ _HOW_TO_WRITE = (
 _MOST = 0.7
 
 #: Arrays whose length nothing else bounds.
-MAX_BYTES = {"lengths": 1 << 28, "labels": 1 << 28}
+MAX_BYTES = {"lengths": 1 << 28, "labels": 1 << 28, "chains": 1 << 28}
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,6 +88,7 @@ class GivenPosteriors:
     ``labels`` are those that occur, in text order; entries have g above zero and run in the order of
     sentence, start, end, label id; those of sentence s are first[s] up to first[s + 1]. ``tie`` is the
     tolerance of g's precision, ``ignored`` the names of unused arrays, ``tells_tags`` whether it has ``tag``.
+    With an ``order`` labels over one span may stand in one tree; without, they are alternatives.
 
     lengths          int64 [sentences]
     first            int64 [sentences + 1]
@@ -106,6 +110,7 @@ class GivenPosteriors:
     ignored: tuple[str, ...] = ()
     consistent: FloatArray | None = None
     tells_tags: bool = True
+    order: LabelOrder | None = None
 
     def seems_tagged(self) -> bool:
         """Whether tags were taken for constituents: most words seem to be constituents by themselves."""
@@ -157,7 +162,7 @@ def _read(path: str | Path, source: str, marks: LabelMarks | None) -> GivenPoste
     with open_input(path) as stream:
         # Zip archives are read from their end, so pipes are read whole first.
         arrays, ignored = _read_arrays(stream if stream.seekable() else io.BytesIO(stream.read()), source)
-    consistent = arrays.pop("consistent", None)
+    consistent, chains = arrays.pop("consistent", None), arrays.pop("chains", None)
     raw = RawPosteriors(**arrays)
     check_entries(raw, source)
     if consistent is not None:
@@ -174,7 +179,7 @@ def _read(path: str | Path, source: str, marks: LabelMarks | None) -> GivenPoste
     order = order[raw.g[order] > 0]
     order, g = added_up(order, (sentence, starts, ends, label_ids, raw.phrase), raw.g.astype(np.float64))
     lengths = raw.lengths.astype(np.int64)
-    return GivenPosteriors(
+    given = GivenPosteriors(
         source=source,
         lengths=lengths,
         labels=labels,
@@ -189,6 +194,21 @@ def _read(path: str | Path, source: str, marks: LabelMarks | None) -> GivenPoste
         consistent=consistent,
         tells_tags=raw.tag is not None,
     )
+    translated = [] if chains is None else [marks.translate(one) if marks else one for one in chains.tolist()]
+    return replace(given, order=_order(given, translated))
+
+
+def _order(given: GivenPosteriors, chains: Sequence[str]) -> LabelOrder | None:
+    """That of labels over one span, where there are chains: listed ones, or sums of g above one."""
+    phrase, g = given.phrase, given.g[given.phrase]
+    starts, ends, labels = given.starts[phrase], given.ends[phrase], given.label_ids[phrase]
+    sentence = np.repeat(np.arange(len(given.lengths)), np.diff(given.first))[phrase]
+    _, sums = added_up(np.arange(len(g)), (sentence, starts, ends), g)
+    if not chains and sums.max(initial=0.0) <= 1 + TOLERANCE[4]:
+        return None
+    mass, wide = (np.bincount(labels, of, len(given.labels)) for of in (g, g * (ends - starts)))
+    width = np.divide(wide, mass, out=np.zeros(len(mass)), where=mass > 0)
+    return LabelOrder.of_chains(chains, dict(zip(given.labels, width.tolist(), strict=True)))
 
 
 def _labels(

@@ -11,6 +11,7 @@ Constituents over one word are phrases; the tags of words are tags. Wrappers (tr
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple, cast
@@ -18,6 +19,7 @@ from typing import NamedTuple, cast
 import numpy as np
 import numpy.typing as npt
 
+from mbrparse.decode.base.label_order import LabelOrder
 from mbrparse.decode.posteriors.posteriors_file import GivenPosteriors
 from mbrparse.grammar.charts.base.span_summary import cell_of
 from mbrparse.grammar.charts.factory import TIE
@@ -37,30 +39,6 @@ class SentenceTree(NamedTuple):
     tree: Tree | None
     source: str = "<trees>"
     line: int = 0
-
-
-@dataclass(frozen=True, eq=False)
-class ChainOrder:
-    """In which order the labels of a span are written: by pairs, the more frequent order of the two.
-
-    ``net`` [labels, labels] is the weight of the trees that have the one above the other on one span, less
-    that of those that have it below; rows and columns are positions in ``labels``, those seen in chains.
-    """
-
-    labels: tuple[str, ...]
-    net: FloatArray
-
-    def outermost_first(self, labels: Iterable[str]) -> list[str]:
-        """Labels by how many of the others they stand above more often than below; then in text order.
-
-        >>> ChainOrder(("S", "VP"), np.array([[0.0, -0.5], [0.5, 0.0]])).outermost_first(["A", "S", "VP"])
-        ['VP', 'A', 'S']
-        """
-        listed = sorted(labels)
-        place = {label: number for number, label in enumerate(self.labels)}
-        known = [place[label] for label in listed if label in place]
-        wins = {self.labels[one]: np.sign(self.net[one, known]).sum() for one in known}
-        return sorted(listed, key=lambda label: -wins.get(label, 0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,22 +172,26 @@ class TreeItems:
             phrase=self.phrase[place],
             g=g,
             tie=TIE["double"],
+            order=self.label_order(weights),
         )
 
-    def chain_order(self, weights: FloatArray) -> ChainOrder:
-        """The order of labels over one span in all sentences; raises OptionsError as ``shares`` does."""
+    def label_order(self, weights: FloatArray) -> LabelOrder | None:
+        """The order of labels over one span in all sentences; None where no tree has a chain."""
         rows = np.flatnonzero(self.phrase)
         _, chain = _chains(self.tree[rows], self.start[rows], self.end[rows])
         shares = self.shares(weights)[self.tree[rows]]
         inside = np.bincount(chain)[chain] > 1
-        seen, ids = np.unique(self.label[rows][inside], return_inverse=True)
-        net, chain, shares = np.zeros((len(seen), len(seen))), chain[inside], shares[inside]
+        ids, chain, shares = self.label[rows][inside], chain[inside], shares[inside]
+        above: Counter[tuple[str, str]] = Counter()
         for apart in range(1, int(np.bincount(chain).max(initial=0))):
             same = chain[apart:] == chain[:-apart]
-            over, under = ids[:-apart][same], ids[apart:][same]
-            np.add.at(net, (over, under), shares[apart:][same])
-            np.subtract.at(net, (under, over), shares[apart:][same])
-        return ChainOrder(tuple(self.labels[one] for one in seen), net)
+            pairs, number = np.unique(
+                np.column_stack([ids[:-apart][same], ids[apart:][same]]), axis=0, return_inverse=True
+            )
+            sums = np.bincount(number.reshape(-1), shares[apart:][same], len(pairs))
+            for (over, under), often in zip(pairs.tolist(), sums.tolist(), strict=True):
+                above[self.labels[over], self.labels[under]] += often
+        return LabelOrder(above, {}) if above else None
 
 
 def _chains(tree: Ints, start: Ints, end: Ints) -> tuple[npt.NDArray[np.bool_], Ints]:

@@ -1,0 +1,72 @@
+"""Which label of a chain stands above which, where each has a posterior of its own."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import combinations
+
+import numpy as np
+
+from mbrparse.grammar.pcfg import PCFG
+from mbrparse.grammar.projection import expected_symbols
+from mbrparse.treebank.labels import JOIN, project
+
+# Chains of more unary rules are rare.
+_LONGEST = 8
+
+
+class LabelOrder:
+    """Orders the labels over one span, outermost first: of each two the order that is more frequent."""
+
+    def __init__(self, above: Mapping[tuple[str, str], float], width: Mapping[str, float]) -> None:
+        """``above`` says how often a label is above another; where it is silent, the wider one is."""
+        self._above = above
+        self._width = width
+
+    @classmethod
+    def of_grammar(cls, grammar: PCFG) -> LabelOrder:
+        """By the expected numbers of pairs in its chains of unary rules."""
+        from scipy.sparse import coo_array
+
+        parent, child, p = grammar.unary_parent, grammar.unary_child, np.exp(grammar.unary_log_prob)
+        size = (len(grammar.symbols),) * 2
+        rules = coo_array((p, (parent, child)), size).tocsr()
+        chains = coo_array((expected_symbols(grammar)[parent] * p, (parent, child)), size).tocsr()
+        names = [project(symbol) for symbol in grammar.symbols]
+        above: defaultdict[tuple[str, str], float] = defaultdict(float)
+        for _ in range(_LONGEST):
+            listed = chains.tocoo()
+            for top, bottom, often in zip(
+                *(column.tolist() for column in (listed.row, listed.col, listed.data)), strict=True
+            ):
+                above[names[top], names[bottom]] += often
+            chains = chains @ rules
+        return cls(above, {})
+
+    @classmethod
+    def of_chains(cls, chains: Iterable[str], width: Mapping[str, float]) -> LabelOrder:
+        """By listed chains, such as S+VP."""
+        return cls(Counter(pair for chain in chains for pair in combinations(chain.split(JOIN), 2)), width)
+
+    def joined(self, other: LabelOrder) -> LabelOrder:
+        """What both say, added up."""
+        above, width = Counter(self._above), Counter(self._width)
+        above.update(other._above)
+        width.update(other._width)
+        return LabelOrder(above, width)
+
+    def __call__(self, labels: Sequence[str]) -> list[str]:
+        """The labels, outermost first.
+
+        >>> LabelOrder({("S", "VP"): 2, ("VP", "S"): 1}, {"NP": 1.5, "S": 4, "VP": 4})(["NP", "VP", "S"])
+        ['S', 'VP', 'NP']
+        """
+        wins = Counter(self._upper(*pair) for pair in combinations(sorted(labels), 2))
+        return sorted(labels, key=lambda label: (-wins[label], label))
+
+    def _upper(self, one: str, other: str) -> str:
+        above, below = self._above.get((one, other), 0.0), self._above.get((other, one), 0.0)
+        if above == below:
+            above, below = self._width.get(one, 0.0), self._width.get(other, 0.0)
+        return one if above >= below else other
