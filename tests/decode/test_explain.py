@@ -7,6 +7,8 @@ from pathlib import Path
 import naive
 import pytest
 from conversion import to_pcfg
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 import mbrparse as mp
 from mbrparse.decode.explain.explanation import LONGEST, explain
@@ -18,20 +20,28 @@ FOUR = naive.Grammar(
     PAIRS | {(label, "X", "X"): 1.0 for label in "ABCDEF"},
     {("X", "x"): 1.0},
 )
-AMBIGUOUS = naive.Grammar(
-    {"S": 0.7, "A": 0.3},
-    {("S", "S", "S"): 0.3, ("S", "A", "S"): 0.2, ("A", "S", "A"): 0.4},
-    {("S", "x"): 0.4, ("A", "x"): 0.25, ("A", "y"): 0.15, ("S", "y"): 0.1},
-    {("A", "S"): 0.2},
-)
 
 
-@pytest.mark.parametrize(
-    ("grammar", "text"), [(FOUR, "x x x x"), (AMBIGUOUS, "x y x"), (AMBIGUOUS, "y x x y")]
-)
-def test_chart_readings_and_results_equal_enumeration(grammar: naive.Grammar, text: str) -> None:
+@st.composite
+def ambiguous(draw: st.DrawFn) -> tuple[naive.Grammar, str]:
+    """Two nonterminals, one above the other by a unary rule, and a sentence that they derive."""
+    weights = st.lists(st.integers(1, 9), min_size=4, max_size=4)
+    s, a = ([weight / sum(drawn) for weight in drawn] for drawn in (draw(weights), draw(weights)))
+    grammar = naive.Grammar(
+        {"S": 0.7, "A": 0.3},
+        {("S", "S", "S"): s[0], ("S", "A", "S"): s[1], ("A", "S", "A"): a[0]},
+        {("S", "x"): s[2], ("S", "y"): s[3], ("A", "x"): a[1], ("A", "y"): a[2]},
+        {("A", "S"): a[3]},
+    )
+    return grammar, " ".join(draw(st.text("xy", min_size=2, max_size=4)))
+
+
+@given(ambiguous())
+@example((FOUR, "x x x x"))
+def test_chart_readings_and_results_equal_enumeration(case: tuple[naive.Grammar, str]) -> None:
+    grammar, text = case
     words = text.split()
-    found = explain(to_pcfg(grammar), text, readings=500)
+    found = explain(to_pcfg(grammar), text, readings=2000)
     total = float(naive.sentence_probability(grammar, words))
     assert math.exp(found.log_prob) == pytest.approx(total)
     entries = {(cell.start, cell.end, one.label): one for cell in found.cells for one in cell.entries}

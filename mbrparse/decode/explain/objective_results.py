@@ -69,9 +69,12 @@ def _gains(row: Objective, spans: LabelledSpans, posteriors: Posteriors, nary: b
     """What each constituent gains, where the objective looks at nothing but spans."""
     if any(weight and item not in _OF_SPANS for item, weight in row.gains):
         return
-    for start, end, label in spans:
+    brackets = 0.0
+    for place, (start, end, label) in enumerate(spans):
         gain = row.node_constant + row.weight(Item.LABELLED_SPAN) * posteriors.labelled(start, end, label)
-        gain += row.weight(Item.SPAN) * posteriors.expected_matches([(start, end, label)], nary)[1]
+        # Beside those of the labels above it on the same span.
+        before, (_, brackets) = brackets, posteriors.expected_matches(spans[: place + 1], nary)
+        gain += row.weight(Item.SPAN) * (brackets - before)
         if row.needs_consistency:
             consistent = float(posteriors.consistent[cell_of(posteriors.length, start, end)])
             gain += row.weight(Item.CONSISTENT_SPAN) * consistent

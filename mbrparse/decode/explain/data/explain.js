@@ -28,12 +28,12 @@ function drawChart() {
   cells.forEach((cell, place) => {
     const covered = words.slice(cell.start, cell.end).join(" ");
     const button = element("button", { type: "button", "data-span": `${cell.start}-${cell.end}`, title: covered });
-    for (const entry of cell.entries.slice(0, 4)) {
+    for (const entry of cell.entries.slice(0, 8)) {
       const dead = entry.posterior === "0";
       const text = dead ? entry.label : `${entry.label} ${entry.percent}`;
       button.append(element("span", { class: dead ? "label dead" : "label" }, text));
     }
-    const more = cell.entries.length - 4;
+    const more = cell.entries.length - 8;
     if (more > 0) button.append(element("span", { class: "label dead" }, `and ${more} more`));
     button.addEventListener("click", () => choose(place));
     document.getElementById(`at-${cell.start}-${cell.end}`).append(button);
