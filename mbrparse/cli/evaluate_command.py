@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -20,7 +21,7 @@ from mbrparse.cli.options import (
     scheduler_option,
     with_progress,
 )
-from mbrparse.io.files import atomic_outputs, open_output
+from mbrparse.io.files import STANDARD, atomic_outputs, open_output
 
 if TYPE_CHECKING:
     from mbrparse.evaluate.evalb.parameters import EvalbParameters
@@ -41,6 +42,11 @@ class TableOptions:
         multiple=True,
         help="The file that parse --details wrote, once for all PARSES or once for each: adds how many fell "
         "back.",
+    )
+    calibration: bool = option(
+        is_flag=True,
+        help="Print instead what --details expected of trees beside what they are: expectation errors, "
+        "reliability in ten bins, ECE.",
     )
     all_tests: bool = option(
         "--significance",
@@ -139,7 +145,7 @@ def _print_tables(
 ) -> bool:
     """A table of rates, or a breakdown. Whether every sentence counts."""
     from mbrparse.evaluate.evalb.parameters import EvalbParameters
-    from mbrparse.evaluate.evaluation import evaluate_files
+    from mbrparse.evaluate.evaluation import evaluate_files, file_sources
 
     columns = tables.columns or ()
     if comparison.criteria is None and tables.by is None:
@@ -147,17 +153,18 @@ def _print_tables(
         counted = ",".join(name for name in columns if not (name == "fell_back" and tables.details))
         comparison = replace(comparison, criteria=counted or None)
     settings = comparison.settings(parameters, by=tables.by, everything=tables.all_tests)
-    result = evaluate_files(
-        gold,
-        parses,
-        settings,
-        log if isinstance(settings.how, EvalbParameters) else note,  # EVALB's messages begin as EVALB's
-        lambda rows: with_progress(rows, "evaluate"),
-        comparison.encoding,
-        tables.details,
-        runs,
-        jobs,
-    )
+    say = log if isinstance(settings.how, EvalbParameters) else note  # EVALB's messages begin as EVALB's
+    encoding, progress = comparison.encoding, partial(with_progress, title="evaluate")
+    if tables.calibration:
+        from mbrparse.evaluate.report.kept_comparison import compare_sources
+        from mbrparse.evaluate.report.sentence_records import calibrated
+        from mbrparse.evaluate.tables.criteria import COVERAGE
+
+        sources = file_sources(gold, parses, settings, encoding)
+        untested = replace(settings, resamples=0, criteria=(COVERAGE,))
+        result = calibrated(compare_sources(*sources, untested, say, progress, tables.details))
+    else:
+        result = evaluate_files(gold, parses, settings, say, progress, encoding, tables.details, runs, jobs)
     form: Format = tables.format or "text"
     text = result.render(form, columns)
     with atomic_outputs():
@@ -200,6 +207,13 @@ def _check(
         for name in ("by", "details", "strict"):
             if getattr(tables, name):
                 raise click.UsageError(f"--{name} cannot be combined with --runs.")
+    if tables.calibration and (not tables.details or STANDARD in tables.details):
+        raise click.UsageError("--calibration needs --details FILE, which is read twice.")
+    if tables.calibration and (tables.by or tables.all_tests or comparison.profile or comparison.evalb):
+        raise click.UsageError(
+            "--calibration compares all constituents, and is a table of its own: leave --by, --significance, "
+            "--profile and --evalb out."
+        )
     comparison.check(context, tables.by)
     read = comparison.inputs(gold, parses, tables.details, several)
     check_outputs([("--output", tables.output), ("--per-sentence", tables.per_sentence)], read)

@@ -193,9 +193,10 @@ def _quotient(part: int, whole: int) -> float:
     return part / whole if whole else float("nan")
 
 
-def _shown(name: str, heading: str) -> Criterion:
+def shown_rate(name: str, heading: str) -> Criterion:
+    """A column that is shown as a rate."""
     return Criterion(name, heading, lambda table: table[name], lambda table: table[name])
 
 
-_SHARES = (_shown("found_share", "% found"), _shown("right_share", "% right"))
-_LABEL_RATES = (_shown("precision", "precision"), _shown("recall", "recall"), _shown("f", "F"))
+_SHARES = (shown_rate("found_share", "% found"), shown_rate("right_share", "% right"))
+_LABEL_RATES = (shown_rate("precision", "precision"), shown_rate("recall", "recall"), shown_rate("f", "F"))

@@ -83,7 +83,8 @@ class Expected(NamedTuple):
     """The expectations of one parser about a sentence and its tree; None where the file has none.
 
     ``nodes`` are the tree's constituents with their posteriors, the root first; ``labelled`` and
-    ``bracketed`` are expected numbers of matches, among ``constituents`` of the true tree.
+    ``bracketed`` are expected numbers of matches, among ``constituents`` of the true tree: of the
+    ``nary`` one, or the binary one.
     """
 
     reason: str | None
@@ -94,6 +95,7 @@ class Expected(NamedTuple):
     labelled: float | None = None
     bracketed: float | None = None
     nodes: Sequence[tuple[Node, float]] = ()
+    nary: bool = False
 
 
 def expectations(pairs: Sequence[Pair | None], lengths: Sequence[int]) -> Iterator[list[Expected | None]]:
@@ -137,6 +139,7 @@ def _expected(row: dict[str, Any], pair: Pair) -> Expected:
         labelled=_number(tree.get("expected_labelled")),
         bracketed=_number(tree.get("expected_bracketed")),
         nodes=nodes_of(tree),
+        nary=tree.get("nary") is True,
     )
 
 

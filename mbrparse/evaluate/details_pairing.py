@@ -92,22 +92,21 @@ def posteriors_of(nodes: Nodes, tree: Sequence[Node]) -> list[float | None] | No
     >>> posteriors_of([((0, 2, "S"), 1.25), ((0, 2, "S"), 1.25)], [(0, 2, "S"), (0, 2, "S"), (1, 2, "A")])
     [1.0, 0.25, None]
     """
+    before: Counter[Node] = Counter()
+    shared = []
+    for node, g in nodes:
+        shared.append((node, min(max(g - before[node], 0.0), 1.0)))
+        before[node] += 1
     ones = [node for node in tree if node[1] - node[0] == 1]
-    for form in (nodes, _original(nodes)):
+    for form in (shared, _original(shared)):
         if len(form) not in (len(tree), len(tree) - len(ones)):
             continue
-        counts, expected = Counter(node for node, _ in form), dict(form)
-        alone = len(form) < len(tree)
-        if counts != Counter(tree) - Counter(ones if alone else ()):
-            continue
-        before: Counter[Node] = Counter()
-        found: list[float | None] = []
-        for node in tree:
-            # How many are expected: of the first copy at most one, and the rest of the others.
-            known = node in expected
-            found.append(min(max(expected[node] - before[node], 0.0), 1.0) if known else None)
-            before[node] += 1
-        return found
+        left: defaultdict[Node, list[float]] = defaultdict(list)
+        for node, g in form:
+            left[node].append(g)
+        known = Counter(tree) - Counter(ones if len(form) < len(tree) else ())
+        if known == Counter(node for node, _ in form):
+            return [left[node].pop(0) if left[node] else None for node in tree]
     return None
 
 

@@ -135,7 +135,7 @@ def test_three_clicks_from_a_cell_to_a_tree(page: Page) -> None:
         ("#by-attachment tbody a", "with errors of labelled-tree of attachment (PP below "),
         ("#confusions-0 tbody a", "is taken for"),
         (".forest tbody tr:nth-child(4) a", "differs from labelled-tree"),
-        (".calibration tbody a", "whose expected recall lies between"),
+        (".calibration tbody a", "whose expected precision lies between"),
     ],
 )
 def test_each_figure_leads_to_its_sentences(page: Page, figure: str, said: str) -> None:

@@ -151,6 +151,7 @@ COMMANDS = _weighed(f"""
 3 evaluate bin.mrg one.mrg --by width --format markdown
 3 evaluate gold.orig one.orig --by attachment --form original
 3 evaluate gold.orig one.orig --form original --all
+4 evaluate bin.mrg one.mrg --details details.jsonl --calibration --format json
 4 evaluate unary.mrg three.mrg --unaries --details details.jsonl --resamples 10
 5 evaluate bin.mrg candidates.tsv --criterion bracketed-recall --resamples 10
 4 evaluate bin.mrg --runs a=one.mrg,two.mrg --runs b=three.mrg,random.mrg --resamples 10 --significance

@@ -95,10 +95,12 @@ class Details:
 def nary_row(decoded: Decoded, g: Sequence[float], matches: tuple[float, float]) -> dict[str, Any]:
     """The row of an n-ary tree, of the posteriors ``g`` of its constituents and its expected matches.
 
-    Many derivations look like it, so it has no posterior. Continuations do not count.
+    Many derivations look like it, so it has no posterior. Continuations do not count:
+    ``nary`` says so.
     """
     constituents = decoded.constituents or 0.0
     return {
+        "nary": True,
         "constituents": constituents,
         **expected_recalls(*matches, constituents),
         "posterior": None,

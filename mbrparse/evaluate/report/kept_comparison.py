@@ -111,6 +111,11 @@ class KeptComparison:
         """The parsers'."""
         return list(self.parses)
 
+    @property
+    def lengths(self) -> list[int]:
+        """The sentences' numbers of words."""
+        return [0 if shown is None else len(shown.words) for shown in self.gold]
+
     def tree(self, name: str, sentence: int) -> JudgedTree | None:
         """A parser's tree of a sentence, judged; None: there is no parse, or no gold tree to show."""
         gold, parse = self.gold[sentence], self.parses[name][sentence]

@@ -72,7 +72,7 @@ def page_index(compared: KeptComparison, records: SentenceRecords, chunk: int) -
         "lengths": length[:size].tolist(),
         "errors": errors,
         "confused": confused,
-        "bins": [records.bins[name] for name in compared.names] if records.known else None,
+        "bins": [one.bins for one in records.calibrations.values()] if records.known else None,
         "labels": numbers.labels,
     }
 

@@ -1,10 +1,4 @@
-"""Calibration, and differences between parsers with their intervals, drawn on a page.
-
-Calibration: expected beside found rates, in ten bins of the expectation. Of sentences, by the labelled recall
-that was expected of their trees; rates are pooled within a bin. Of constituents, by their posterior; what was
-found is the share that is right. Only trees that the expectations are about are counted: those whose
-constituents are the very ones that were expected.
-"""
+"""Calibration, and differences between parsers with their intervals, drawn on a page."""
 
 from __future__ import annotations
 
@@ -12,10 +6,11 @@ import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mbrparse.evaluate.report.calibration_tables import BOUNDS, KINDS, RATES, Calibration, Reliability
 from mbrparse.evaluate.report.figures import Figure, Row, Table, address, percent
 from mbrparse.evaluate.tables.criteria import Criterion
 from mbrparse.evaluate.tables.significance import LEVEL
@@ -24,89 +19,42 @@ from mbrparse.io.errors import visible
 if TYPE_CHECKING:
     from mbrparse.evaluate.tables.rate_tables import Summary
 
-BINS = 10
-
-
-class Bin(NamedTuple):
-    """Expected and found rates, 0 to 1, of the items whose expected rate is between two bounds."""
-
-    low: float
-    high: float
-    number: int
-    expected: float
-    found: float
-
-
-class CalibrationBins:
-    """Bins, filled item by item.
-
-    >>> bins = CalibrationBins()
-    >>> bins.add(0.95, expected=1.9, found=2, of=2)
-    9
-    >>> bins.rows()
-    [Bin(low=0.9, high=1.0, number=1, expected=0.95, found=1.0)]
-    """
-
-    def __init__(self) -> None:
-        #: of each bin: how many, expected, found, and the wholes of which these are parts
-        self._sums = [[0.0] * 5 for _ in range(BINS)]
-
-    def add(
-        self, rate: float, expected: float, found: float, of: float, expected_of: float | None = None
-    ) -> int:
-        """Add an item whose expected rate is ``rate``; returns the number of its bin.
-
-        ``expected`` is a part of ``expected_of`` (default: ``of``), ``found`` of ``of``.
-        """
-        place = min(int(BINS * max(rate, 0.0)), BINS - 1)
-        sums = self._sums[place]
-        for index, value in enumerate((1, expected, found, of if expected_of is None else expected_of, of)):
-            sums[index] += value
-        return place
-
-    def rows(self) -> list[Bin]:
-        """The bins that hold something, from low to high."""
-        return [
-            Bin(place / BINS, (place + 1) / BINS, int(number), expected / expected_of, found / found_of)
-            for place, (number, expected, found, expected_of, found_of) in enumerate(self._sums)
-            if expected_of and found_of
-        ]
-
-    @property
-    def number(self) -> int:
-        """The number of items in all bins."""
-        return int(sum(number for number, *_ in self._sums))
-
 
 @dataclass(frozen=True)
-class Calibration:
-    """One parser's bins, of sentences and of constituents; ``left_out`` are of other trees."""
+class ShownCalibration:
+    """One parser's reliability by sentences and by constituents, with lines that sum them up."""
 
     name: str
     sentences: Table
     constituents: Table
-    left_out: int
+    lines: list[str]
 
 
-def calibration(
-    name: str, by_sentence: CalibrationBins, by_constituent: CalibrationBins, left_out: int
-) -> Calibration:
-    """Expected and found rates of the bins that hold something."""
-    sentences, constituents = _bins(by_sentence, "sentences", name), _bins(by_constituent, "constituents")
-    return Calibration(visible(name), sentences, constituents, left_out)
+def calibration(name: str, found: Calibration) -> ShownCalibration:
+    """The rates of the bins that hold something, and lines of means and of what is left out."""
+    lines = [
+        f"{kind}: "
+        + ", ".join(f"{what} {percent(rate)}" for what, rate in zip(RATES, one.means(), strict=True))
+        for kind, one in found.kinds.items()
+    ]
+    lines += [
+        f"left out, {why}: {len(which):,} sentences, first {which[0]}"
+        for why, which in found.left_out.items()
+    ]
+    constituents, sentences = (found.kinds[kind] for kind in KINDS[:2])
+    tables = _bins(sentences, "sentences", name), _bins(constituents, "constituents")
+    return ShownCalibration(visible(name), *tables, lines)
 
 
-def _bins(bins: CalibrationBins, of: str, name: str | None = None) -> Table:
+def _bins(bins: Reliability, of: str, name: str | None = None) -> Table:
     rows = []
-    for row in bins.rows():
-        place = round(row.low * BINS)
+    for place, number, expected, found in bins.rows():
         where = "" if name is None else address(view="sentences", system=name, bin=place)
-        bounds = f"{100 * row.low:.0f}\N{EN DASH}{100 * row.high:.0f}"
         figures = [
-            Figure(percent(row.expected), share=100 * row.expected),
-            Figure(percent(row.found), where, share=100 * row.found),
+            Figure(percent(expected), share=100 * expected),
+            Figure(percent(found), where, share=100 * found),
         ]
-        rows.append(Row([bounds, f"{row.number:,}"], figures))
+        rows.append(Row([BOUNDS[place].replace("-", "\N{EN DASH}"), f"{number:,}"], figures))
     return Table(["expected, %", of, "mean", "found"], rows)
 
 

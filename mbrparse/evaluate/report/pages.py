@@ -79,12 +79,11 @@ def write_report(
     posteriors are not of the same sentences, FileError where nothing can be written.
     """
     compared = compare_sources(gold, parses, settings, log, progress, options.details, options.fell_back)
-    lengths = [0 if shown is None else len(shown.words) for shown in compared.gold]
     if options.posteriors is not None:
-        check_lengths(options.posteriors, lengths)
+        check_lengths(options.posteriors, compared.lengths)
     records = SentenceRecords(compared, options.posteriors)
-    expected = expectations(compared.details, lengths)
-    folder = None if options.in_one_file else _folder(Path(output), len(lengths))
+    expected = expectations(compared.details, compared.lengths)
+    folder = None if options.in_one_file else _folder(Path(output), len(compared.gold))
     chunk = _CHUNK if folder is None else _CHUNK_OF_FOLDER
     chunks = list(packed_chunks(records.records(expected), chunk))
     index = {"index": packed(page_index(compared, records, chunk))}
@@ -181,9 +180,7 @@ def _page(
         "by_attachment": figures.by_attachment(frames["by_attachment"], names) if labelled else None,
         "confusions": [figures.confusions(frames["confusions"], one) for one in names] if labelled else None,
         "calibrations": [
-            calibration(name, records.by_sentence[name], records.by_constituent[name], records.left_out[name])
-            for name in names
-            if records.by_constituent[name].number
+            calibration(name, found) for name, found in records.calibrations.items() if found.kinds
         ],
         "json": render(summary, "json"),
         "style": text("page.css"),

@@ -16,17 +16,21 @@ numbers, starts are differences from the one before: columns of small numbers co
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from mbrparse.evaluate.details_files import Expected
+from mbrparse.evaluate.details_files import Expected, expectations
 from mbrparse.evaluate.details_pairing import posteriors_of
-from mbrparse.evaluate.report.judged_trees import RIGHT, JudgedTree, LabelNumbers
+from mbrparse.evaluate.evaluation import Evaluation
+from mbrparse.evaluate.report.calibration_tables import Calibration, calibration_tables
+from mbrparse.evaluate.report.judged_trees import JudgedTree, LabelNumbers
 from mbrparse.evaluate.report.kept_comparison import KeptComparison
-from mbrparse.evaluate.report.page_plots import CalibrationBins
+from mbrparse.evaluate.trees.gold import Comparison
 from mbrparse.io.errors import InputMismatchError
 
 #: Less probable spans are not drawn.
@@ -101,17 +105,14 @@ _SHOWN = ("reason", "log_prob", "score", "posterior", "constituents", "labelled"
 
 
 class SentenceRecords:
-    """Makes the records, and fills the bins of each parser's calibration."""
+    """Makes the records, and each parser's calibration on the way."""
 
     def __init__(self, compared: KeptComparison, posteriors: SpanArrays | None = None) -> None:
         self._compared = compared
         self._posteriors = posteriors
-        self.by_sentence = {name: CalibrationBins() for name in compared.names}
-        self.by_constituent = {name: CalibrationBins() for name in compared.names}
-        #: by parser, of each sentence its bin (-1: none)
-        self.bins: dict[str, list[int]] = {name: [] for name in compared.names}
-        #: by parser, how many expectations are about trees of another form
-        self.left_out = dict.fromkeys(compared.names, 0)
+        how = compared.settings.how
+        binarized = isinstance(how, Comparison) and how.form == "binarized"
+        self.calibrations = {name: Calibration(not binarized) for name in compared.names}
         #: whether anything was expected of any tree
         self.known = False
 
@@ -141,7 +142,6 @@ class SentenceRecords:
     def _parse(
         self, name: str, sentence: int, judged: JudgedTree | None, expected: Expected | None
     ) -> dict[str, Any] | None:
-        place = -1
         found: dict[str, Any] | None = None
         if judged is not None:
             found = {"nodes": columns(judged.nodes, 4), "gold": list(judged.gold[3::4])}
@@ -153,12 +153,10 @@ class SentenceRecords:
             values = expected._asdict()
             found = found or {}
             found["expected"] = {key: _rounded(values[key]) for key in _SHOWN if values[key] is not None}
-            if judged is not None:
-                masses = posteriors_of(expected.nodes, self._spans(judged))
-                place = self._calibrate(name, judged, expected, masses)
-                if masses is not None and expected.nodes:
-                    found["g"] = [None if mass is None else round(PARTS * mass) for mass in masses]
-        self.bins[name].append(place)
+            masses = None if judged is None else posteriors_of(expected.nodes, self._spans(judged))
+            self.calibrations[name].add(expected, masses, judged)
+            if masses is not None and expected.nodes:
+                found["g"] = [None if mass is None else round(PARTS * mass) for mass in masses]
         return found
 
     def _numbers(self, labels: Iterable[str]) -> list[int]:
@@ -172,24 +170,12 @@ class SentenceRecords:
             for number, start, end in zip(nodes[::4], nodes[1::4], nodes[2::4], strict=True)
         ]
 
-    def _calibrate(
-        self, name: str, judged: JudgedTree, expected: Expected, masses: Sequence[float | None] | None
-    ) -> int:
-        """Add a sentence to the parser's bins; returns the number of its bin, -1 where it is in none."""
-        if masses is None:
-            self.left_out[name] += 1
-            return -1
-        right = [what == RIGHT for what in judged.nodes[3::4]]
-        for mass, is_right in zip(masses, right, strict=True):
-            if mass is None:
-                return -1
-            self.by_constituent[name].add(mass, expected=mass, found=is_right, of=1)
-        of, gold = expected.constituents, len(judged.gold) // 4
-        if not of or not gold or expected.labelled is None:
-            return -1
-        return self.by_sentence[name].add(
-            expected.labelled / of, expected=expected.labelled, found=sum(right), of=gold, expected_of=of
-        )
+
+def calibrated(compared: KeptComparison) -> Evaluation:
+    """The evaluation, of which the calibration of its details is shown."""
+    records = SentenceRecords(compared)
+    deque(records.records(expectations(compared.details, compared.lengths)), maxlen=0)
+    return replace(compared.evaluation, breakdowns=calibration_tables(records.calibrations))
 
 
 def columns(nodes: Sequence[int], width: int) -> list[list[int]]:

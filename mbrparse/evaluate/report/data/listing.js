@@ -96,7 +96,7 @@ function description(state, count) {
   if (state.confusion) what = `, in which ${state.confusion.split(" ").join(" is taken for ")}${system < 0 ? "" : ` by ${index.names[system]}`}`;
   else if (groupOf(state)) what = `, with errors${whose} ${GROUPS[groupOf(state)](state[groupOf(state)])}`;
   else if (state.versus && system >= 0) what = `, in which ${index.names[system]} differs from ${state.versus} in ${criterion.heading}`;
-  else if (state.bin !== undefined) what = `, whose expected recall lies between ${10 * state.bin} and ${10 * state.bin + 10} per cent${whose}`;
+  else if (state.bin !== undefined) what = `, whose expected precision lies between ${10 * state.bin} and ${10 * state.bin + 10} per cent${whose}`;
   return `${count.toLocaleString("en")} sentence${count === 1 ? "" : "s"}${what}.`;
 }
 

@@ -1,0 +1,202 @@
+"""``mbrparse evaluate --calibration``: what was expected of trees beside what they are, like with like."""
+
+import json
+import math
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from commandline import Command
+from evaluation_cases import nary_trees, write
+from hypothesis import given
+from hypothesis import strategies as st
+
+import mbrparse as mp
+from mbrparse.evaluate.report.calibration_tables import Reliability
+from mbrparse.evaluate.report.kept_comparison import compare_sources
+from mbrparse.evaluate.report.sentence_records import calibrated
+from mbrparse.evaluate.settings import Settings
+from mbrparse.evaluate.tables.criteria import COVERAGE, PAPER
+from mbrparse.evaluate.trees.gold import Comparison
+from mbrparse.evaluate.trees.sources import trees_in_memory
+from mbrparse.treebank.tree import Tree, constituents
+
+CALIBRATION = "evaluate gold.mrg parses.mrg --form original --details details.jsonl --calibration"
+
+
+def perfect(gold: str, *, chains: bool) -> None:
+    """``gold.mrg``, and posteriors of one for each of its constituents; ``chains`` are joined over a span."""
+    Path("gold.mrg").write_text(gold, "utf-8")
+    entries, lengths = [], []
+    for sentence, tree in enumerate(mp.read_parses("gold.mrg")):
+        assert tree is not None
+        lengths.append(len(tree.leaves()))
+        over: dict[tuple[int, int], list[str]] = {}
+        for start, end, label in constituents(tree):
+            over.setdefault((start, end), []).append(label)
+        entries += [
+            (sentence, *span, "+".join(names) if chains else names[0]) for span, names in over.items()
+        ]
+    labels = sorted({label for *_, label in entries})
+    sentence_of, start_of, end_of, label_of = zip(*entries, strict=True)
+    np.savez(
+        "perfect.npz",
+        lengths=lengths,
+        labels=np.array(labels),
+        sentence=sentence_of,
+        start=start_of,
+        end=end_of,
+        label=[labels.index(label) for label in label_of],
+        g=np.ones(len(entries)),
+        tag=np.zeros(len(entries), np.bool_),
+    )
+
+
+def flights(command: Command, count: int) -> str:
+    """N-ary trees with unary constituents, over one word, too."""
+    command("binarize embedded:flights --unary keep -o kept.mrg")
+    Path("kept.mrg").write_text("".join(Path("kept.mrg").read_text().splitlines(True)[:count]))
+    gold = command("debinarize kept.mrg").output
+    assert any(
+        end - start == 1 for line in gold.splitlines() for start, end, _ in constituents(mp.read_tree(line))
+    )
+    return gold
+
+
+def rows(text: str, part: str = "calibration") -> dict[tuple[str, str], dict[str, Any]]:
+    return {(row["name"], row["of"]): row for row in json.loads(text)[part]}
+
+
+@pytest.mark.parametrize("objective", ["labelled-f", "bracketed-f", "labelled-recall"])
+def test_perfect_posteriors_are_found_perfect(command: Command, objective: str) -> None:
+    perfect(flights(command, 60), chains=True)
+    asked = f"--posteriors perfect.npz --objective {objective} --details details.jsonl -o parses.mrg"
+    assert command(f"parse gold.mrg {asked}").code == 0
+    found = rows(command(f"{CALIBRATION} --format json").output)
+    nary = objective != "labelled-recall"  # its trees have no constituents over one word, and binary details
+    assert [of for _, of in found] == ["constituents", "precision", *(["recall", "f"] if nary else [])]
+    for row in found.values():
+        assert (row["expected"], row["found"], row["error"], row["ece"]) == (1, 1, 0, 0)
+    assert nary <= (found["parses", "precision"]["number"] == 60)
+    text = command(CALIBRATION).output
+    assert "parses  precision" in text
+    assert "another" not in text
+    if objective == "labelled-f":
+        line = next(line.split() for line in text.splitlines() if " f  " in line)
+        assert line == ["parses", "f", "60", "100.00", "100.00", "0.00", "0.00"]
+    # The page says the same.
+    page = "report gold.mrg parses.mrg --form original --details details.jsonl -o page.html"
+    assert command(page).code == 0
+    told = "<li>precision: expected 100.00, found 100.00, error 0.00, ECE 0.00</li>"
+    assert told in Path("page.html").read_text("utf-8")
+
+
+def test_chains_that_were_not_joined(command: Command) -> None:
+    """A file that lists but the top of a chain expects one constituent where the gold has two."""
+    write(gold="(S (VP (V a) (NP b)))\n")
+    perfect(Path("gold.mrg").read_text(), chains=False)
+    asked = "--posteriors perfect.npz --objective labelled-f --details details.jsonl -o parses.mrg"
+    assert command(f"parse gold.mrg {asked}").code == 0
+    found = rows(command(f"{CALIBRATION} --format json").output)
+    assert found["parses", "precision"]["found"] == 1
+    assert (found["parses", "recall"]["expected"], found["parses", "recall"]["found"]) == (1, 1 / 2)
+
+
+def test_a_grammars_binary_trees(command: Command) -> None:
+    command("binarize embedded:flights -o all.mrg")
+    lines = Path("all.mrg").read_text().splitlines(True)
+    Path("gold.mrg").write_text("".join(lines[:80]))
+    Path("train.mrg").write_text("".join(lines[:400]))
+    command("train train.mrg -o grammar")
+    asked = "--objective labelled-recall --details details.jsonl -o parses.mrg"
+    assert command(f"parse gold.mrg -g grammar {asked}").code == 0
+    found = rows(command(CALIBRATION.replace("--form original", "--format json")).output)
+    details = [
+        json.loads(line)["trees"]["labelled-recall"]
+        for line in Path("details.jsonl").read_text().splitlines()
+    ]
+    known = [tree for tree in details if tree["nodes"]]
+    recall = found["parses", "recall"]
+    assert recall["number"] == len(known)
+    mean = math.fsum(tree["expected_labelled_recall"] for tree in known) / len(known)
+    assert recall["expected"] == pytest.approx(mean)
+    table = json.loads(command("evaluate gold.mrg parses.mrg --average sentence --format json").output)
+    assert recall["found"] == pytest.approx(table["rows"][0]["rates"]["labelled_recall"])
+    for of in ("precision", "f"):  # alike for binary trees
+        assert found["parses", of]["found"] == pytest.approx(recall["found"])
+    tree = found["parses", "tree"]
+    assert tree["expected"] == pytest.approx(math.fsum(tree["posterior"] for tree in known) / len(known))
+    page = "report gold.mrg parses.mrg --details details.jsonl -o page.html"
+    assert command(page).code == 0
+    told = f"expected {100 * recall['expected']:.2f}, found {100 * recall['found']:.2f}"
+    assert f"<li>recall: {told}, error" in Path("page.html").read_text("utf-8")
+    assert tree["found"] == pytest.approx(table["rows"][0]["rates"]["labelled_tree"])
+
+
+def test_what_is_left_out_is_named(command: Command) -> None:
+    write(gold="(S (A a b) c)\n(S d e)\n(S f g)\n(S h)\n", parses="(S (A a b) c)\n(X d e)\n(())\n(S h)\n")
+    nodes: list[list[Any]] = [[0, 3, "S", 1.0], [0, 2, "A", 0.5]]
+    trees: list[Any] = [{"nodes": nodes}, {"nodes": [[0, 2, "S", 1.0]]}, None, {"nodes": []}]
+    details = [{"status": "parsed", "trees": {"one": tree}} for tree in trees]
+    Path("details.jsonl").write_text("".join(json.dumps(row) + "\n" for row in details))
+    done = command(f"{CALIBRATION} --format json")
+    assert "parses.mrg: 1 of 2 trees differ from those of details.jsonl" in done.err
+    assert json.loads(done.output)["left_out"] == [
+        {"name": "parses", "reason": reason, "sentences": 1, "first": first}
+        for reason, first in (("the tree is not that of the details", 2), ("no parse", 3), ("one word", 4))
+    ]
+    precision = rows(done.output)["parses", "precision"]
+    assert (precision["number"], precision["expected"], precision["found"]) == (1, 0.75, 1)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("--calibration", "--calibration needs --details"),
+        ("--calibration --details -", "which is read twice"),
+        ("--calibration --details details.jsonl --by label", "leave --by, --significance"),
+        ("--calibration --details details.jsonl --evalb COLLINS.prm", "--profile and --evalb out"),
+    ],
+)
+def test_what_does_not_go_together(command: Command, options: str, message: str) -> None:
+    write(gold="(S a b)\n")
+    assert message in command(f"evaluate gold.mrg gold.mrg {options}").usage_error
+
+
+@given(st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=1))
+def test_ece_of_a_naive_twin(items: list[tuple[float, float]]) -> None:
+    rates = Reliability()
+    for item in items:
+        rates.add(*item)
+    error = 0.0
+    for low in range(10):
+        inside = [(e, f) for e, f in items if low <= 10 * e and (10 * e < low + 1 or low == 9)]
+        if inside:
+            e, f = (sum(column) / len(inside) for column in zip(*inside, strict=True))
+            error += len(inside) / len(items) * abs(e - f)
+    expected, found = (sum(column) / len(items) for column in zip(*items, strict=True))
+    assert rates.means() == pytest.approx((expected, found, expected - found, error))
+
+
+@given(st.data(), st.integers(2, 6))
+def test_constituents_of_a_naive_twin(data: st.DataObject, length: int) -> None:
+    """Of k equal constituents, as many are right as the gold has, and no more than g are expected."""
+    gold, tree = (data.draw(nary_trees(length)) for _ in range(2))
+    spans, wanted = list(constituents(tree)), Counter(constituents(gold))
+    g = {span: data.draw(st.floats(0, 2)) for span in set(spans)}
+    row = {"status": "parsed", "trees": {"x": {"nodes": [[*span, g[span]] for span in spans]}}}
+    Path("details.jsonl").write_text(json.dumps(row) + "\n")
+    one: list[Tree | None] = [tree]
+    sources = trees_in_memory("gold", "gold", [gold]), [trees_in_memory("one", "one", one)]
+    settings = Settings(Comparison("original"), (*PAPER, COVERAGE), resamples=0)
+    said: list[str] = []
+    result = calibrated(compare_sources(*sources, settings, said.append, details=["details.jsonl"]))
+    found = next(row for row in result.breakdowns[0].table.records() if row["of"] == "constituents")
+    kinds = {span: (count, wanted[span]) for span, count in Counter(spans).items()}
+    assert found["number"] == len(spans)
+    right = sum(min(pair) for pair in kinds.values())
+    assert found["found"] == pytest.approx(right / len(spans))
+    expected = sum(min(g[span], count) for span, (count, _) in kinds.items())
+    assert found["expected"] == pytest.approx(expected / len(spans))
