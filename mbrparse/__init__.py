@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from mbrparse.decode.base.span_posteriors import Posteriors
     from mbrparse.decode.explain.explanation import explain
     from mbrparse.decode.parser.parser import Parser
+    from mbrparse.decode.parser.rerank import rerank
     from mbrparse.decode.parser.scoring import score
     from mbrparse.decode.posteriors.mixture import mix_posteriors
     from mbrparse.decode.posteriors.posteriors_file import read_posteriors
@@ -66,6 +67,7 @@ __all__ = [
     "read_tree",
     "read_trees",
     "report",
+    "rerank",
     "score",
     "split",
     "train",
@@ -97,6 +99,7 @@ _MODULES = {
     "read_parses": "treebank.tree_lists",
     "read_trees": "treebank.tree_lists",
     "report": "evaluate.comparison",
+    "rerank": "decode.parser.rerank",
     "score": "decode.parser.scoring",
     "split": "treebank.tree_lists",
     "train": "grammar.files.grammars",

@@ -60,7 +60,7 @@ def votes(trees: Sequence[Brackets], weights: Sequence[int]) -> dict[tuple[int, 
 
 
 @st.composite
-def sentence_trees(draw: st.DrawFn, words: Sequence[str]) -> Brackets:
+def sentence_trees(draw: st.DrawFn, words: Sequence[str], labels: Sequence[str] = LABELS) -> Brackets:
     """A tree over these words, with chains and with constituents over one word."""
 
     def over(first: int, last: int) -> Brackets:
@@ -71,10 +71,10 @@ def sentence_trees(draw: st.DrawFn, words: Sequence[str]) -> Brackets:
         else:
             cuts = draw(st.sets(st.integers(first + 1, last - 1), min_size=1))
             edges = [first, *sorted(cuts), last]
-            tree = (draw(st.sampled_from(LABELS)), [over(*pair) for pair in pairwise(edges)])
+            tree = (draw(st.sampled_from(labels)), [over(*pair) for pair in pairwise(edges)])
             above = draw(st.integers(0, 2))
         for _ in range(above):
-            tree = (draw(st.sampled_from(LABELS)), [tree])
+            tree = (draw(st.sampled_from(labels)), [tree])
         return tree
 
     tree = over(0, len(words))

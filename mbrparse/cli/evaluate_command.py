@@ -165,6 +165,9 @@ def _print_tables(
         result = calibrated(compare_sources(*sources, untested, say, progress, tables.details))
     else:
         result = evaluate_files(gold, parses, settings, say, progress, encoding, tables.details, runs, jobs)
+    for path in parses:
+        if _is_candidate_file(path, encoding):
+            note(f"{path}: candidates; the first of each sentence are judged, and the best (oracle)")
     form: Format = tables.format or "text"
     text = result.render(form, columns)
     with atomic_outputs():

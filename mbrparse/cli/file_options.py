@@ -10,7 +10,7 @@ import click
 
 from mbrparse.cli.objective_options import combinations_checked
 from mbrparse.cli.option_types import InputFile, Text, numbers
-from mbrparse.cli.options import encoding_option, note, option, output_option, refuse_options
+from mbrparse.cli.options import Named, encoding_option, note, option, output_option, refuse_options
 from mbrparse.io.files import STANDARD
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from mbrparse.decode.posteriors.posteriors_file import GivenPosteriors
     from mbrparse.decode.posteriors.posteriors_writer import PosteriorsWriter
     from mbrparse.grammar.grammar_kinds import Grammar
+    from mbrparse.grammar.pcfg import PCFG
     from mbrparse.treebank.labels import LabelMarks
 
 # They need charts, which given posteriors replace.
@@ -93,6 +94,19 @@ class InputOptions:
         refuse_options(CHART_OPTIONS, "--grammar")
         if [input, *self.posteriors].count(STANDARD) > 1:
             raise click.UsageError("INPUT and --posteriors cannot both be standard input.")
+
+    @property
+    def files(self) -> list[Named]:
+        """What is read, with its options."""
+        return [("--grammar", self.grammar), *(("--posteriors", path) for path in self.posteriors)]
+
+    def model(self) -> PCFG | GivenPosteriors:
+        """The grammar, with its tagger, or the posteriors: what ``score`` scores with."""
+        from mbrparse.grammar.files.grammars import read_grammar
+
+        if self.grammar is None:
+            return self.given()
+        return read_grammar(self.grammar, normalize=self.normalize, log=note)
 
     def given(self) -> GivenPosteriors:
         """The posteriors, read and mixed."""

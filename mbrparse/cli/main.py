@@ -32,6 +32,7 @@ COMMANDS = {
     "sample": "Sample trees from a grammar.",
     "parse": "Parse sentences by minimum Bayes risk, or Viterbi.",
     "merge": "Merge the shards of a run into the files of one run.",
+    "rerank": "Choose among candidates: of each sentence the best expected tree.",
     "score": "Score trees: log probabilities and expected matches.",
     "posteriors": "Show the posteriors of a sentence's spans as a chart.",
     "explain": "Write a page of one sentence: its chart, readings and objectives.",

@@ -61,8 +61,7 @@ def parse(
     check_outputs(
         [] if part is not None else [*(("--output", path) for path in paths), *files],
         [
-            ("--grammar", source.grammar),
-            *(("--posteriors", path) for path in source.posteriors),
+            *source.files,
             ("--statistics", best_first.statistics),
         ],
         [("INPUT", input)],

@@ -84,8 +84,7 @@ def posteriors(
     text = STANDARD if not source.posteriors and input is None else input
     check_outputs(
         [("--output", output), ("--svg", svg), ("--png", png)],
-        [("INPUT", text), ("--grammar", source.grammar)]
-        + [("--posteriors", path) for path in source.posteriors],
+        [("INPUT", text), *source.files],
     )
     batch, reason, found = _of_sentence(text, source, line, prune, max_seconds)
     if found is None:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mbrparse.cli.commands import options
-from mbrparse.cli.file_options import grammar_option, normalize_option
+from mbrparse.cli.commands import option_group, options
+from mbrparse.cli.file_options import InputOptions
 from mbrparse.cli.objective_options import combinations_checked
 from mbrparse.cli.options import (
     check_outputs,
@@ -33,9 +33,8 @@ _TOGETHER = 200  # trees whose charts are made together
 
 @click.command()
 @click.argument("trees", default="-")
+@option_group("known", InputOptions, without=("form", "encoding"))
 @options(
-    grammar_option(required=True),
-    normalize_option(),
     option(
         "--form",
         choices=["binarized", "original"],
@@ -61,8 +60,7 @@ _TOGETHER = 200  # trees whose charts are made together
 )
 def score(
     trees: str,
-    grammar: str,
-    normalize: bool,
+    known: InputOptions,
     form: Any,
     items: bool,
     max_length: int | None,
@@ -76,17 +74,18 @@ def score(
     TREES are gold trees, a parser's, or any others. Each gets one line of output: the natural log probability
     of the sentence and of the tree (the sum over its derivations), the expected numbers of its constituents,
     brackets and productions that are right, and their recall, precision and F. docs/formats.md describes the
-    columns.
+    columns. With --posteriors in the grammar's place, expectations are those of another model, which tells no
+    probabilities of sentences and trees.
     """
     from mbrparse.decode.parser.given_trees import GivenTree, find_form
     from mbrparse.decode.parser.scoring import Scorer
-    from mbrparse.grammar.files.grammars import read_grammar
     from mbrparse.io.errors import CorpusError
     from mbrparse.io.files import open_output, source_name
     from mbrparse.treebank.brackets import read_parse_file
 
-    check_outputs([("--output", output)], [("--grammar", grammar)], [("TREES", trees)])
-    known = read_grammar(grammar, normalize=normalize, log=note)
+    known.check(trees)
+    check_outputs([("--output", output)], known.files, [("TREES", trees)])
+    model = known.model()
     source = source_name(trees)
     given = [GivenTree(source, line, tree) for line, tree in read_parse_file(trees, encoding)]
     if all(one.tree is None for one in given):
@@ -97,7 +96,7 @@ def score(
     if form is None:
         note(f"trees are read as {found.form}: {found.because} (--form overrides this)")
     with combinations_checked():
-        scorer = Scorer(known, found.form, items, max_length, max_seconds)
+        scorer = Scorer(model, found.form, items, max_length, max_seconds)
     scorer.check_fit(given)
     account = _Account()
     with (
@@ -143,6 +142,7 @@ class _Account:
 
     def __init__(self) -> None:
         self._trees = 0
+        self._known = 0
         self._log_prob = 0.0
         self._reasons: Counter[str] = Counter()
 
@@ -151,11 +151,13 @@ class _Account:
         reason = row["reason"] or row["tree_reason"]
         if reason is not None:
             self._reasons[reason] += 1
-        else:
+        elif row["tree_log_probability"] is not None:
+            self._known += 1
             self._log_prob += row["tree_log_probability"]
 
     def __str__(self) -> str:
         most = ", ".join(f"{reason}: {count}" for reason, count in self._reasons.most_common(3))
         more = ", ..." if len(self._reasons) > 3 else ""
         without = f", {self._reasons.total()} without a probability ({most}{more})" if most else ""
-        return f"{self._trees} trees{without}; log probability of the others {self._log_prob:.2f}"
+        known = f"; log probability of the others {self._log_prob:.2f}" if self._known else ""
+        return f"{self._trees} trees{without}{known}"

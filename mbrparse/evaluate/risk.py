@@ -19,7 +19,7 @@ from mbrparse.evaluate.trees.sources import TreeSource, gold_file, parse_files
 from mbrparse.io.errors import MbrparseError
 from mbrparse.io.files import STANDARD
 from mbrparse.io.log import no_log
-from mbrparse.treebank.brackets import ReadTree
+from mbrparse.treebank.brackets import EMPTY_PARSE, ReadTree
 from mbrparse.treebank.candidate_files import CandidateLine, is_candidate_file, read_candidates
 from mbrparse.treebank.outlines import outline
 from mbrparse.treebank.tree import Tree
@@ -126,10 +126,14 @@ def sources_of(
             )
         candidates = partial(read_candidates, path, encoding)
         correct = gold_file(gold, encoding)
-        sources.append(replace(source, trees=partial(_first, candidates)))
-        oracle = partial(_best, source, candidates, correct, rates)
-        sources.append(replace(source, name=f"{source.name}:oracle", trees=oracle))
+        first, best = partial(_first, candidates), partial(_best, source, candidates, correct, rates)
+        for name, trees in ((source.name, first), (f"{source.name}:oracle", best)):
+            sources.append(replace(source, name=name, trees=trees, lines=partial(_lines, trees)))
     return sources
+
+
+def _lines(trees: Callable[[], Iterator[ReadTree]]) -> Iterator[str]:
+    return (f"{EMPTY_PARSE if tree is None else tree}\n" for _, tree in trees())
 
 
 def _first(read: ReadCandidates) -> Iterator[ReadTree]:

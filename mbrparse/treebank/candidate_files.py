@@ -6,16 +6,19 @@ The candidates of a sentence follow each other, the most probable first, and eve
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from mbrparse.io.errors import BracketError, CorpusError
+from mbrparse.io.errors import BracketError, CorpusError, InputMismatchError
 from mbrparse.io.files import STANDARD, read_lines, source_name
 from mbrparse.treebank.brackets import read_trees
+from mbrparse.treebank.outlines import first_difference, yields_agree
 from mbrparse.treebank.tree import Tree
 
+_WANTED = "a line holds the number of a sentence, a log probability and a tree, tab-separated"
 # A file of trees cannot begin so.
 _FIRST = re.compile(r"1\t(?:-inf|-?\d[\d.e+-]*)\t")
 
@@ -40,7 +43,8 @@ def is_candidate_file(path: str | Path, encoding: str = "utf-8") -> bool:
 def read_candidates(path: str | Path, encoding: str = "utf-8") -> Iterator[list[CandidateLine]]:
     """Yield the candidates of one sentence after the other.
 
-    Raises FileError, BracketError for a line that is none, CorpusError where a sentence is left out.
+    Raises FileError, BracketError for a line that is none, CorpusError where a sentence is left out or there
+    is none, InputMismatchError where candidates have not the words of the first.
     """
     source = source_name(path)
     found: list[CandidateLine] = []
@@ -57,21 +61,35 @@ def read_candidates(path: str | Path, encoding: str = "utf-8") -> Iterator[list[
                 line=number,
                 remedy="sentences come in order from 1 on, each with one candidate at least",
             )
+        known = next((one for one in found if one.tree is not None), line)
+        if known.tree is not None and line.tree is not None:
+            leaves, others = known.tree.leaves(), line.tree.leaves()
+            if not yields_agree(leaves, others):
+                differs = first_difference(leaves, others, "that one")
+                raise InputMismatchError(
+                    f"not the sentence of {source}:{known.line}: {differs}",
+                    source=source,
+                    line=number,
+                    remedy="all candidates of a sentence have its words",
+                )
         found.append(line)
-    if found:
-        yield found
+    if not found:
+        raise CorpusError("no candidates in the input", source=source, remedy=_WANTED)
+    yield found
 
 
 def _read(text: str, number: int, source: str) -> CandidateLine:
     try:
         sentence, log_prob, brackets = text.rstrip("\n").split("\t", 2)
         place, value = int(sentence), float(log_prob)
+        if not value < math.inf:  # nan is not, either
+            raise ValueError
     except ValueError:
         raise BracketError(
             "not a line of candidates",
             source=source,
             line=number,
-            remedy="a line holds the number of a sentence, a log probability and a tree, tab-separated",
+            remedy=_WANTED,
         ) from None
     trees = [tree for _, tree in read_trees([brackets], source, first_line=number)]
     if len(trees) != 1:

@@ -85,9 +85,9 @@ def test_evaluation_has_an_oracle(command: Command) -> None:
 @pytest.mark.parametrize(
     ("tree", "differs"),
     [
-        ("(S (S x x) (S (S x x) x))", "it has 5 terminals, the gold 4: the last is x"),
-        ("(S (S x x) x)", "it has 3 terminals, the gold 4: the last of the gold's is x"),
-        ("(S (S x x) (S y x))", "terminal 3 is y, in the gold x"),
+        ("(S (S x x) (S (S x x) x))", "it has 5 terminals, that one 4: the last is x"),
+        ("(S (S x x) x)", "it has 3 terminals, that one 4: the last of that one's is x"),
+        ("(S (S x x) (S y x))", "terminal 3 is y, in that one x"),
     ],
 )
 def test_every_candidate_has_the_words_of_its_sentence(
@@ -95,7 +95,7 @@ def test_every_candidate_has_the_words_of_its_sentence(
 ) -> None:
     gold = GOLD.splitlines()
     Path("c.tsv").write_text(f"1\t-1\t{gold[0]}\n1\t-2\t(())\n1\t-3\t{tree}\n2\t-1\t{gold[1]}\n")
-    message = f"c.tsv:3: not the sentence of gold:1: {differs}; all candidates of a sentence have its words"
+    message = f"c.tsv:3: not the sentence of c.tsv:1: {differs}; all candidates of a sentence have its words"
     assert command(f"evaluate gold c.tsv --form {form}").error == message
     with pytest.raises(InputMismatchError, match="sentence 2: not the sentence of the trees compared, sent"):
         TreeRates("labelled-f")([read_tree(gold[0]), read_tree(tree)])

@@ -133,7 +133,11 @@ COMMANDS = _weighed(f"""
 4 --config options.toml parse tokens.txt -g tags.txt -o out.{{objective}}
 4 --config options.toml evaluate bin.mrg one.mrg
 2 --no-config binarize trees.mrg -o out
+5 rerank --candidates candidates.tsv -g tags.txt --objective labelled-f --details out.jsonl -o out
+3 rerank --candidates candidates.tsv --objective minimum-risk --risk labelled_f -o out
+3 rerank --candidates candidates.tsv --posteriors posteriors.npz --objective general-recall --form binarized
 5 score bin.mrg -g tags.txt -o out
+3 score bin.mrg --posteriors posteriors.npz
 4 score gold.orig -g unary.txt --format tsv
 3 score bin.mrg -g collins.txt --no-items
 3 posteriors tokens.txt -g tags.txt --normalize --line 2 --svg out.svg

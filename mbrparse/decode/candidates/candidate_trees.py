@@ -16,7 +16,7 @@ from mbrparse.decode.candidates.k_best import KBest, KBestSearch
 from mbrparse.decode.candidates.samples import Sampler, Samples
 from mbrparse.grammar.charts.base.clock import NO_LIMIT, Clock
 from mbrparse.grammar.charts.forest_charts import ForestCharts
-from mbrparse.grammar.pcfg import PCFG, IntArray
+from mbrparse.grammar.pcfg import PCFG, FloatArray, IntArray
 from mbrparse.treebank.labels import is_continuation_label, parse_label
 from mbrparse.treebank.tree import Tree
 
@@ -118,6 +118,31 @@ class CandidateTrees:
         return [self._labels[label] for label in self._label_ids[symbols].tolist()]
 
 
+def shares(log_probs: FloatArray) -> FloatArray:
+    """Probabilities normalized over the candidates of a sentence; equal ones if all are zero."""
+    top = log_probs.max()
+    masses = np.exp(log_probs - top) if np.isfinite(top) else np.ones(len(log_probs))
+    found: FloatArray = masses / masses.sum()
+    return found
+
+
+def expected_scores(
+    trees: Sequence[Tree], log_probs: FloatArray, risk: Risk, clock: Clock = NO_LIMIT
+) -> FloatArray:
+    """What each of a sentence's candidates is expected to score against the others; raises TimeLimitError."""
+    weights, scores = shares(log_probs), []
+    for row in risk(trees):
+        clock.check()
+        scores.append(row @ weights)
+    return np.array(scores)
+
+
+def first_best(scores: FloatArray, tie: float) -> int:
+    """The place of the first score within ``tie`` (relative) of the largest."""
+    top = scores.max()
+    return int(np.flatnonzero(scores >= top - abs(top) * tie)[0])
+
+
 class RiskDecoder:
     """Chooses among the candidates of sentences, for minimum risk (Titov and Henderson 2006).
 
@@ -138,13 +163,8 @@ class RiskDecoder:
         candidates = self._candidates.of_sentence(chart.terminal_ids)
         trees = [self._tree(candidate, len(chart.terminal_ids)) for candidate in candidates]
         log_probs = np.array([candidate.log_prob for candidate in candidates])
-        masses = np.exp(log_probs - log_probs.max())
-        shares, scores = masses / masses.sum(), []
-        for row in self._risk(trees):
-            self._candidates.clock.check()
-            scores.append(row @ shares)
-        expected = np.array(scores)
-        best = int(np.flatnonzero(expected >= expected.max() * (1 - self._tie))[0])
+        expected = expected_scores(trees, log_probs, self._risk, self._candidates.clock)
+        best = first_best(expected, self._tie)
         chosen = candidates[best]
         constituents = posteriors.expected_nary_constituents() if self._expectations else None
         score = float(expected[best])

@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 
 from mbrparse.decode.base.trees import LabelledSpans
 from mbrparse.io.errors import InputMismatchError, LabelError
-from mbrparse.treebank.clean import TRACE
+from mbrparse.treebank.clean import TRACE, WRAPPERS, unwrap
 from mbrparse.treebank.labels import escape, is_continuation_label, join_chain, project
 from mbrparse.treebank.tree import Constituent, Tree, constituents
 
@@ -72,16 +72,19 @@ def find_form(trees: Iterable[GivenTree], wanted: Form | None = None) -> FoundFo
     return FoundForm("original", what)
 
 
-def labelled_spans(given: GivenTree, form: Form, labels: frozenset[str], unaries: bool) -> LabelledSpans:
+def labelled_spans(
+    given: GivenTree, form: Form, labels: frozenset[str], unaries: bool, joined: bool
+) -> LabelledSpans:
     """The constituents of a tree in preorder, with labels as a grammar's charts have them.
 
-    ``labels`` are the grammar's, ``unaries`` whether it has unary rules. Raises InputMismatchError
-    for a tree with traces, LabelError for a label that no binarizing wrote.
+    ``labels`` are the grammar's or of given posteriors, ``unaries`` says whether there are constituents over
+    one word, ``joined`` whether labels may stand for chains. A wrapper (treebank.outlines) with none of the
+    labels is left out. Raises InputMismatchError for a tree with traces, LabelError for a label that no
+    binarizing wrote.
     """
     tree = given.tree
     assert tree is not None
-    while tree.label == "" and len(tree.children) == 1:
-        tree = tree.children[0]
+    tree = unwrap(tree, WRAPPERS - labels)
     if any(leaf.label == TRACE for leaf in tree.leaves()):
         remedy = "clean it: mbrparse binarize, and for original trees mbrparse debinarize after it"
         raise given.error("a tree with traces", remedy)
@@ -89,7 +92,7 @@ def labelled_spans(given: GivenTree, form: Form, labels: frozenset[str], unaries
     if len(tree.leaves()) == 1 and not unaries:
         return []  # a single terminal is no constituent, whatever is written over it
     if form == "original":
-        return _original(found, frozenset() if unaries else labels)
+        return _original(found, labels if joined else frozenset())
     try:
         return [(start, end, project(label)) for start, end, label in found]
     except LabelError as error:

@@ -1,4 +1,4 @@
-"""Given trees under a grammar: their probability and expected accuracy."""
+"""Given trees under a grammar or given posteriors: their probability and expected accuracy."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ from mbrparse.decode.parser.details import expected_recalls
 from mbrparse.decode.parser.given_trees import Form, GivenTree, find_form, labelled_spans
 from mbrparse.decode.parser.grammar_source import GrammarSource
 from mbrparse.decode.parser.parse_input import check_fit
+from mbrparse.decode.parser.posteriors_source import PosteriorsSource
 from mbrparse.decode.parser.sentences import Batch, Evidence
+from mbrparse.decode.posteriors.posteriors_file import GivenPosteriors
 from mbrparse.grammar.charts.base.chart import TOO_LARGE
 from mbrparse.grammar.charts.base.span_summary import cell_of
 from mbrparse.grammar.pcfg import PCFG
@@ -60,7 +62,7 @@ FIRST = 100
 
 
 class Scorer:
-    """Scores trees of one form with one grammar.
+    """Scores trees of one form with one grammar, or with given posteriors, which have no probabilities.
 
     With ``items`` rows of binarized trees have the expected numbers of pairs of parent and child and of
     productions, too; this needs forests, which take longer than charts. A sentence that is longer than
@@ -69,51 +71,79 @@ class Scorer:
 
     def __init__(
         self,
-        grammar: PCFG,
+        known: PCFG | GivenPosteriors,
         form: Form,
         items: bool = True,
         max_length: int | None = None,
         max_seconds: float | None = None,
     ) -> None:
-        asked = OBJECTIVES["productions" if items and form == "binarized" else "labelled-recall"]
+        forests = items and form == "binarized" and isinstance(known, PCFG)
+        asked = OBJECTIVES["productions" if forests else "labelled-recall"]
         options = ParserOptions((asked,), max_length=max_length, expectations=True, max_seconds=max_seconds)
-        self._source = GrammarSource(grammar, options)
-        self._grammar = grammar
+        self._source: GrammarSource | PosteriorsSource
         self._form = form
-        self._probability = TreeProbability(grammar)
-        # As trees show them; what is written alike is a treebank's label first, which binarizing escapes.
-        self._tags = {unescape(label): label for label in sorted(grammar.labels, reverse=True)}
+        self._probability: TreeProbability | None = None
         self._items: TreeItems | None = None
-        if options.needs_forest:
+        if not isinstance(known, PCFG):
+            self._source = PosteriorsSource(known, options)
+            self._unaries = bool(known.phrase[known.ends - known.starts == 1].any())
+            self._joined, self._crossing = True, known.consistent is not None
+            self._lengths = known.lengths.tolist()
+            return
+        self._source = GrammarSource(known, options)
+        self._unaries, self._joined, self._crossing = known.has_unaries, not known.has_unaries, True
+        self._probability = TreeProbability(known)
+        self._words = known.terminal_kind == "words"
+        # As trees show them; what is written alike is a treebank's label first, which binarizing escapes.
+        self._tags = {unescape(label): label for label in sorted(known.labels, reverse=True)}
+        if forests:
             from mbrparse.decode.derivations.items import TreeItems
 
             self._items = TreeItems(self._source.charts)
 
     def check_fit(self, trees: Sequence[GivenTree]) -> None:
-        """Raise InputMismatchError where the grammar knows no terminal of the first trees."""
+        """Raise InputMismatchError where the grammar knows no terminal of the first trees.
+
+        Or where given posteriors are of more sentences than these, which are all, a tree of each.
+        """
+        if isinstance(self._source, PosteriorsSource):
+            return self._source.check_end(len(trees), trees[0].source if trees else "")
         sentences = [given.tree.leaves() for given in trees if given.tree is not None]
-        check_fit(self._source, sentences[:FIRST])
+        return check_fit(self._source, sentences[:FIRST])
 
     def rows(self, trees: Sequence[GivenTree], first: int = 0) -> list[Row]:
         """A row for each tree, in their order; ``first`` is the number of trees before them.
 
         Raises InputMismatchError and LabelError for a tree that is not of the form.
         """
-        spans = [
-            None
-            if given.tree is None
-            else labelled_spans(given, self._form, self._source.labels, self._grammar.has_unaries)
-            for given in trees
-        ]
-        sentences = [() if given.tree is None else given.tree.leaves() for given in trees]
-        pieces = Batch(sentences, first).pieces()
-        found = itertools.chain.from_iterable(map(self._evidence, pieces))
-        return [
-            {"sentence": number, **self._row(evidence, given.tree, listed)}
-            for number, (evidence, given, listed) in enumerate(
-                zip(found, trees, spans, strict=True), first + 1
-            )
-        ]
+        return [row for [row] in self.rows_of_sentences([[given] for given in trees], first)]
+
+    def rows_of_sentences(
+        self, sentences: Sequence[Sequence[GivenTree]], first: int = 0
+    ) -> Iterator[list[Row]]:
+        """Yield the rows of each sentence's trees, one or several; ``first`` sentences are before them."""
+        spans = [[self._spans(given) for given in trees] for trees in sentences]
+        leaves = [self._leaves(number, trees) for number, trees in enumerate(sentences, first)]
+        source = sentences[0][0].source if sentences else ""
+        batch = Batch(leaves, first, source=source)
+        found = itertools.chain.from_iterable(map(self._evidence, batch.pieces()))
+        for number, evidence in enumerate(found):
+            pairs = zip(sentences[number], spans[number], strict=True)
+            rows = [self._row(evidence, given.tree, listed) for given, listed in pairs]
+            yield [{"sentence": first + number + 1, **row} for row in rows]
+
+    def _spans(self, given: GivenTree) -> LabelledSpans | None:
+        if given.tree is None:
+            return None
+        return labelled_spans(given, self._form, self._source.labels, self._unaries, self._joined)
+
+    def _leaves(self, number: int, trees: Sequence[GivenTree]) -> tuple[Tree, ...]:
+        for given in trees:
+            if given.tree is not None:
+                return given.tree.leaves()
+        # Given posteriors tell how long a sentence without a tree is.
+        known = isinstance(self._source, PosteriorsSource) and number < len(self._lengths)
+        return (Tree("x"),) * self._lengths[number] if known else ()
 
     def _evidence(self, batch: Batch) -> Iterator[Evidence]:
         done = 0
@@ -125,7 +155,7 @@ class Scorer:
         except MemoryError:
             pass
         self._source.reset()
-        if self._items is not None:
+        if self._items is not None and isinstance(self._source, GrammarSource):
             self._items = type(self._items)(self._source.charts)
         left = batch._replace(sentences=batch.sentences[done:])
         if len(left.sentences) > 1:
@@ -140,7 +170,7 @@ class Scorer:
         if spans is None or tree is None:
             return row | {"reason": NO_TREE}
         row["tree_constituents"] = len(spans)
-        if evidence.posteriors is not None and evidence.chart is not None:
+        if evidence.posteriors is not None:
             try:
                 with self._source.clock.running(evidence.spent):
                     return row | self._scores(evidence, evidence.posteriors, tree, spans)
@@ -152,12 +182,12 @@ class Scorer:
 
     def _scores(self, evidence: Evidence, posteriors: Posteriors, tree: Tree, spans: LabelledSpans) -> Row:
         nary = self._form == "original"
-        log_prob = evidence.chart.log_prob if evidence.chart is not None else -math.inf
+        log_prob = None if evidence.chart is None else evidence.chart.log_prob
         constituents = self._constituents(posteriors)
         labelled, bracketed = posteriors.expected_matches(spans, nary)
         row: Row = {
             "log_probability": log_prob,
-            **self._tree_probability(evidence, spans, log_prob),
+            **({} if log_prob is None else self._tree_probability(evidence, spans, log_prob)),
             "constituents": constituents,
             **expected_recalls(labelled, bracketed, constituents),
         }
@@ -165,16 +195,15 @@ class Scorer:
             row[f"expected_{name}_precision"] = matches / len(spans) if spans else 0.0
             both = len(spans) + constituents
             row[f"expected_{name}_f"] = 2 * matches / both if both else 0.0
-        consistent = sum(
-            float(posteriors.consistent[cell_of(posteriors.length, *span[:2])]) for span in spans
-        )
-        row["expected_consistent"] = consistent
-        row["expected_consistent_recall"] = consistent / len(spans) if spans else 0.0
+        if self._crossing:
+            cells = [cell_of(posteriors.length, *span[:2]) for span in spans]
+            consistent = float(posteriors.consistent[cells].sum())
+            row["expected_consistent"] = consistent
+            row["expected_consistent_recall"] = consistent / len(spans) if spans else 0.0
         if self._items is not None:
             # The labels over the terminals, where the grammar's terminals are words under them.
-            words = self._grammar.terminal_kind == "words"
             tags = [
-                self._tags.get(one.label, one.label) if words and one.word is not None else None
+                self._tags.get(one.label, one.label) if self._words and one.word is not None else None
                 for one in tree.leaves()
             ]
             found = self._items.expected(cast("Chart", evidence.chart), spans, tags) or {}
@@ -186,13 +215,14 @@ class Scorer:
         """The expected number of constituents of the true tree."""
         if self._form == "original":
             return posteriors.expected_nary_constituents()
-        if self._grammar.has_unaries:
+        if self._unaries or self._probability is None:
             return posteriors.expected_constituents()
         return float(posteriors.length - 1)
 
     def _tree_probability(self, evidence: Evidence, spans: LabelledSpans, log_prob: float) -> Row:
         """The tree's probability, or the reason why it has none."""
         nary = self._form == "original"
+        assert self._probability is not None
         if nary and not self._probability.serves_nary:
             return {"tree_reason": "the grammar has unary rules of continuations"}
         found = self._probability.log_prob(spans, evidence.terminal_ids, nary)
@@ -204,13 +234,13 @@ class Scorer:
         unknown = [label for _, _, label in spans if label not in self._source.labels]
         if unknown:
             reason = f"the grammar has no label {unknown[0]}"
-        elif unaries and not self._grammar.has_unaries:
+        elif unaries and not self._unaries:
             reason = "a unary node, but the grammar has no unary rules"
         return {"tree_reason": reason, "posterior": 0.0}
 
 
 def score(
-    grammar: PCFG,
+    grammar: PCFG | GivenPosteriors,
     trees: Tree | Iterable[Tree | None],
     *,
     form: Form | None = None,
@@ -220,7 +250,8 @@ def score(
     """Score given trees with a grammar as ``mbrparse score`` does, a row each, in their order.
 
     Args:
-        grammar: ``train`` or ``read_grammar`` make one.
+        grammar: ``train`` or ``read_grammar`` make one. Or posteriors (``read_posteriors``) of as many
+            sentences, which tell no probabilities of trees.
         trees: Binarized trees (``read_trees``, a parser's), or original ones of any number of children.
         form: "binarized" or "original" (default: inferred from the trees).
         items: Whether to compute expected pairs of parent and child, and productions (they take longer).

@@ -1,0 +1,92 @@
+"""``mbrparse rerank``: candidates of sentences in, of each the one with the greatest expected score out."""
+
+from __future__ import annotations
+
+from itertools import chain
+from typing import Any
+
+import click
+
+from mbrparse.cli.commands import option_group, options
+from mbrparse.cli.file_options import InputOptions, output_paths
+from mbrparse.cli.objective_options import ObjectiveOptions, combinations_checked
+from mbrparse.cli.option_types import InputFile
+from mbrparse.cli.options import (
+    check_outputs,
+    compilation_noted,
+    count_option,
+    max_seconds_option,
+    note,
+    option,
+    output_option,
+    refuse_options,
+    with_progress,
+)
+from mbrparse.cli.search_options import CandidateOptions
+
+
+@click.command()
+@options(
+    option(
+        "--candidates",
+        type=InputFile(),
+        required=True,
+        help="The candidates, as parse --candidates writes them: number of the sentence, natural log "
+        "probability and tree on each line, tab-separated.",
+    )
+)
+@option_group("objectives", ObjectiveOptions, without=("exact", "pooled", "space", "items"))
+@option_group("risk", CandidateOptions, without=("k_best", "samples", "seed", "candidates"))
+@option_group("known", InputOptions, without=("form",))
+@options(
+    option("--form", choices=["binarized", "original"], help="The form of the trees (default: detected)."),
+    count_option("--max-length", help="Leave longer sentences their first candidate."),
+    max_seconds_option("Leave a sentence that takes longer its first candidate."),
+    output_option("Where to write; with several objectives a pattern such as build/{objective}.mrg."),
+    option("--details", metavar="FILE", help="Write one JSON line a sentence: status, expected scores."),
+)
+def rerank(
+    candidates: str,
+    objectives: ObjectiveOptions,
+    risk: CandidateOptions,
+    known: InputOptions,
+    form: Any,
+    max_length: int | None,
+    max_seconds: float | None,
+    output: str,
+    details: str | None,
+) -> None:
+    """Choose among candidates: of each sentence the tree with the greatest expected score.
+
+    Scores are expected under a grammar (-g), under another model's posteriors (--posteriors), or else under
+    the candidates' own probabilities, normalized over each sentence's. minimum-risk goes by these in any
+    case, with a criterion: --risk. There is one line of output for each sentence, a tree as it stands in
+    the file.
+    """
+    from mbrparse.decode.parser.given_trees import GivenTree, find_form
+    from mbrparse.decode.parser.parse_files import write_parses
+    from mbrparse.decode.parser.rerank import Reranker, lines_of
+    from mbrparse.io.files import source_name
+    from mbrparse.treebank.candidate_files import read_candidates
+
+    if known.grammar is None and not known.posteriors:
+        refuse_options(("joiner", "continuation", "mix"), "--posteriors")
+        refuse_options(("normalize",), "--grammar")
+    else:
+        known.check(candidates)
+    paths = output_paths(output, objectives.distinct)
+    named = [*(("--output", path) for path in paths), ("--details", details)]
+    check_outputs(named, known.files, [("--candidates", candidates)])
+    rows, source = objectives.objectives(), source_name(candidates)
+    model = known.model() if known.grammar is not None or known.posteriors else None
+    blocks = list(read_candidates(candidates, known.encoding))
+    found = find_form((GivenTree(source, one.line, one.tree) for one in chain.from_iterable(blocks)), form)
+    if form is None:
+        note(f"trees are read as {found.form}: {found.because} (--form overrides this)")
+    with combinations_checked():
+        rates = risk.tree_rates(found.form == "original")
+        reranker = Reranker(rows, model, found.form, rates, max_length=max_length, max_seconds=max_seconds)
+    with compilation_noted():
+        choices = with_progress(reranker.choices(blocks, source), "reranking", len(blocks))
+        account = write_parses((lines_of(one, rows) for one in choices), paths, details)
+    note(str(account))

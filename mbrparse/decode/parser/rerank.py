@@ -1,0 +1,240 @@
+"""Choosing among given candidates: the tree of the greatest expected score, or of minimum risk."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mbrparse.decode.base.objectives import Item, Kind, Objective
+from mbrparse.decode.base.parser_options import Risk, objective_of
+from mbrparse.decode.candidates.candidate_trees import expected_scores, first_best, shares
+from mbrparse.decode.parser.given_trees import Form, GivenTree, find_form
+from mbrparse.decode.parser.parse_files import Lines
+from mbrparse.decode.parser.scoring import Row, Scorer
+from mbrparse.decode.posteriors.posteriors_file import GivenPosteriors
+from mbrparse.decode.posteriors.tree_posteriors import SentenceTree, TreeItems
+from mbrparse.grammar.charts.factory import TIE
+from mbrparse.grammar.pcfg import PCFG, FloatArray
+from mbrparse.io.errors import OptionsError
+from mbrparse.treebank.brackets import EMPTY_PARSE
+from mbrparse.treebank.candidate_files import CandidateLine
+from mbrparse.treebank.tree import Tree
+
+#: What a row of ``score`` says of a tree's items.
+_GAINS = {
+    Item.LABELLED_SPAN: "expected_labelled",
+    Item.SPAN: "expected_bracketed",
+    Item.CONSISTENT_SPAN: "expected_consistent",
+    Item.PARENT_CHILD: "expected_parent_child",
+    Item.PRODUCTION: "expected_productions",
+    Item.SPLIT_PRODUCTION: "expected_split_productions",
+    Item.RULE: "posterior",
+    Item.PROJECTED_TREE: "posterior",
+}
+_OF_SPANS = {Item.LABELLED_SPAN, Item.SPAN}
+_OF_TREES = {Item.RULE, Item.PROJECTED_TREE}
+_OF_RULES = {Item.PARENT_CHILD, Item.PRODUCTION, Item.SPLIT_PRODUCTION}
+_TOGETHER = 100  # sentences
+NO_CANDIDATE = "no candidate"
+FALL_BACK = "log probability -inf"  # as parse --candidates writes a fall-back
+
+
+class Reranked(NamedTuple):
+    """A sentence's choice for one objective: the tree (None: no parse), and its place among the candidates.
+
+    ``scores`` are the expected ones of all candidates (-inf: no tree); none where ``reason`` says why the
+    first candidate stands. ``row`` is that of ``score`` for the tree.
+    """
+
+    tree: Tree | None
+    place: int
+    scores: tuple[float, ...]
+    reason: str | None
+    row: Row
+
+
+class Reranker:
+    """Reranks the candidates of sentences, in their order.
+
+    Expected scores are those under a grammar, under given posteriors (of the same sentences), or (None) under
+    the candidates' own probabilities, normalized over a sentence's candidates. minimum-risk goes by the
+    candidates' own in any case: ``risk`` scores trees of one sentence, [guessed, correct]. Trees are all of
+    one form. Raises OptionsError for an objective that cannot be told.
+    """
+
+    def __init__(
+        self,
+        objectives: Sequence[Objective],
+        known: PCFG | GivenPosteriors | None = None,
+        form: Form = "original",
+        risk: Risk | None = None,
+        **limits: Any,
+    ) -> None:
+        """``limits`` are max_length and max_seconds of a ``Scorer``."""
+        for row in objectives:
+            _check(row, known, form)
+        if (risk is None) is any(row.kind is Kind.RISK for row in objectives):
+            raise OptionsError("--objective minimum-risk and --risk go together")
+        self._objectives, self._form, self._risk = objectives, form, risk
+        self._options = {"items": any(_items(row).intersection(_OF_RULES) for row in objectives), **limits}
+        self._scorer = None if known is None else Scorer(known, form, **self._options)
+
+    def choices(self, sentences: Iterable[Sequence[CandidateLine]], source: str) -> Iterator[list[Reranked]]:
+        """Yield each sentence's choices, one for each objective.
+
+        Raises InputMismatchError and LabelError for trees that are not of the form, or other sentences.
+        """
+        listed = list(sentences)
+        if self._scorer is not None:
+            self._scorer.check_fit([GivenTree(source, trees[0].line, trees[0].tree) for trees in listed])
+        for done in range(0, len(listed), _TOGETHER):
+            block = listed[done : done + _TOGETHER]
+            given = [[GivenTree(source, one.line, one.tree) for one in candidates] for candidates in block]
+            if self._scorer is not None:
+                found = self._scorer.rows_of_sentences(given, done)
+            else:
+                scorer = Scorer(self._own(block, source), self._form, **self._options)
+                found = scorer.rows_of_sentences(given)
+            for candidates, rows in zip(block, found, strict=True):
+                log_probs = np.array([one.log_prob for one in candidates])
+                if self._scorer is None:
+                    for row, share in zip(rows, shares(log_probs).tolist(), strict=True):
+                        row["posterior"] = share
+                yield [self._choice(row, candidates, rows, log_probs) for row in self._objectives]
+
+    def _own(self, block: Sequence[Sequence[CandidateLine]], source: str) -> GivenPosteriors:
+        trees = [
+            SentenceTree(number, one.tree, source, one.line)
+            for number, candidates in enumerate(block)
+            for one in candidates
+        ]
+        items = TreeItems.of_trees(trees, source, self._form == "binarized")
+        weights = [shares(np.array([one.log_prob for one in candidates])) for candidates in block]
+        return items.posteriors(np.concatenate(weights))
+
+    def _choice(
+        self,
+        objective: Objective,
+        candidates: Sequence[CandidateLine],
+        rows: Sequence[Row],
+        log_probs: FloatArray,
+    ) -> Reranked:
+        there = [place for place, one in enumerate(candidates) if one.tree is not None]
+        by_risk = objective.kind is Kind.RISK
+        reason = None if there else NO_CANDIDATE
+        if there and not by_risk:
+            reason = next((rows[place]["reason"] for place in there if rows[place]["reason"]), None)
+        if there and (by_risk or self._scorer is None) and not np.isfinite(log_probs[there]).any():
+            reason = FALL_BACK
+        if reason is not None:
+            return Reranked(candidates[0].tree, 0, (), reason, rows[0])
+        scores = np.full(len(candidates), -np.inf)
+        if by_risk and self._risk is not None:
+            trees = [tree for one in candidates if (tree := one.tree) is not None]
+            scores[there] = expected_scores(trees, log_probs[there], self._risk)
+        else:
+            scores[there] = [_expected(objective, rows[place]) for place in there]
+        place = first_best(scores, TIE["double"])
+        return Reranked(candidates[place].tree, place, tuple(scores.tolist()), None, rows[place])
+
+
+def _items(objective: Objective) -> set[Item]:
+    return {item for item, weight in objective.gains if weight}
+
+
+def _check(objective: Objective, known: PCFG | GivenPosteriors | None, form: Form) -> None:
+    """Raise OptionsError for an objective that single trees have no expected score for."""
+    items = _items(objective)
+    if objective.f_score not in (None, "sentence") or not items <= _GAINS.keys():
+        raise OptionsError(f"--objective {objective.name}: its expectation is not known of single trees")
+    if known is None:
+        told = _OF_SPANS | _OF_TREES
+    elif isinstance(known, PCFG):
+        told = _GAINS.keys() - (_OF_RULES if form == "original" else set())
+    else:
+        told = _OF_SPANS | (set() if known.consistent is None else {Item.CONSISTENT_SPAN})
+    if not items <= told:
+        needs = "binarized trees" if isinstance(known, PCFG) else "--grammar"
+        raise OptionsError(f"--objective {objective.name} needs {needs}")
+
+
+def _expected(objective: Objective, row: Row) -> float:
+    """What a tree is expected to score, by its row of ``score``."""
+    gained = sum(weight * (row[_GAINS[item]] or 0.0) for item, weight in objective.gains if weight)
+    if objective.f_score:
+        both = row["tree_constituents"] + row["constituents"]
+        return 2 * gained / both if both else 1.0
+    return float(gained + objective.node_constant * row["tree_constituents"])
+
+
+def lines_of(choices: Sequence[Reranked], objectives: Sequence[Objective]) -> Lines:
+    """What is written of a sentence: the trees, and a row of details as ``parse`` writes it."""
+    row, reason = choices[0].row, next((one.reason for one in choices if one.reason), None)
+    trees = {
+        objective.name: None
+        if not one.scores
+        else {
+            **{name: value for name, value in one.row.items() if value is not None and name not in _OUTSIDE},
+            "expected_score": one.scores[one.place],
+            "candidate": one.place + 1,
+            "candidates": len(one.scores),
+        }
+        for objective, one in zip(objectives, choices, strict=True)
+    }
+    details = {
+        "sentence": row["sentence"],
+        "length": row["length"],
+        "status": "parsed" if reason is None else "fallback",
+        "reason": reason,
+        "log_probability": row["log_probability"],
+        "trees": trees,
+    }
+    written = tuple(EMPTY_PARSE if one.tree is None else str(one.tree) for one in choices)
+    return Lines(written, json.dumps(details, allow_nan=False), reason)
+
+
+_OUTSIDE = ("sentence", "length", "reason", "log_probability")
+
+
+def rerank(
+    candidates: Sequence[Sequence[tuple[float, Tree | None]]],
+    known: PCFG | GivenPosteriors | None = None,
+    objective: str | Objective = "labelled-recall",
+    *,
+    form: Form | None = None,
+    risk: Risk | None = None,
+) -> list[Reranked]:
+    """Choose among the candidates of each sentence as ``mbrparse rerank`` does.
+
+    Args:
+        candidates: For each sentence pairs of a natural log probability and a tree, the best first
+            (``Parse.candidates``); None is an empty parse.
+        known: A grammar or posteriors (``read_posteriors``) under which expected scores are computed;
+            without, the candidates' own probabilities.
+        objective: A name of ``OBJECTIVES``, or a row of one's own.
+        form: "binarized" or "original" (default: inferred from the trees).
+        risk: Of minimum-risk, such as ``TreeRates("labelled_f")``.
+
+    Raises:
+        OptionsError: An objective that cannot be told, or a log probability that is none.
+        InputMismatchError: Trees of other words, or not of the form.
+
+    >>> from mbrparse.treebank.brackets import read_tree
+    >>> texts = "(S (A a b) (B c d))", "(S a (A b c d))", "(S a (A (B b c) d))"
+    >>> [one] = rerank([[(-1.0, read_tree(text)) for text in texts]], objective="labelled-f")
+    >>> print(one.tree, one.place)
+    (S a (A b c d)) 1
+    """
+    if any(not log_prob < np.inf for log_prob, _ in chain.from_iterable(candidates)):
+        raise OptionsError("a log probability is a number, or -inf")
+    block = [
+        [CandidateLine(number, number, *pair) for pair in pairs or [(-np.inf, None)]]
+        for number, pairs in enumerate(candidates, 1)
+    ]
+    given = [GivenTree("<candidates>", one.line, one.tree) for one in chain.from_iterable(block)]
+    reranker = Reranker([objective_of(objective)], known, find_form(given, form).form, risk)
+    return [choice for [choice] in reranker.choices(block, "<candidates>")]

@@ -1,0 +1,273 @@
+"""``mbrparse rerank``: expected scores of candidates, against candidates counted one by one."""
+
+import json
+import math
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from commandline import grammar_text, run
+from hypothesis import given
+from hypothesis import strategies as st
+from naive_votes import LABELS, Brackets, items, sentence_trees, text
+
+import mbrparse as mp
+from mbrparse.decode.base.objectives import OBJECTIVES, Item, Objective, Space
+from mbrparse.io.errors import InputMismatchError, OptionsError
+
+OURS = Objective("ours", Space.NARY, ((Item.LABELLED_SPAN, 0.5), (Item.SPAN, 0.25)), -0.2)
+LEFT, RIGHT, FLAT = "(S (A a b) c d)", "(S a (B b c d))", "(S a b (A c d))"
+THREE = f"1\t-1\t{LEFT}\n1\t-1.5\t{RIGHT}\n1\t-1.5\t(S a (B (A b c) d))\n2\t-1\t(S x y)\n"
+
+
+def expected(objective: str, trees: Sequence[Brackets], weights: Sequence[float]) -> list[float]:
+    """The expected score of each tree, sums over all trees that may be right."""
+    total = sum(weights)
+    shares = [weight / total for weight in weights]
+    counted = [Counter(items(tree)[1]) for tree in trees]
+    bare: list[Counter[Any]] = [Counter() for _ in trees]
+    for found, spans in zip(counted, bare, strict=True):
+        for (start, end, _), times in found.items():
+            spans[start, end] += times
+    size = sum(share * found.total() for share, found in zip(shares, counted, strict=True))
+
+    def matches(mine: Counter[Any], others: Sequence[Counter[Any]]) -> float:
+        # No more than there are, and no more than are expected.
+        means = {one: sum(s * other[one] for s, other in zip(shares, others, strict=True)) for one in mine}
+        return sum(min(times, means[one]) for one, times in mine.items())
+
+    scores = []
+    for place, (mine, spans) in enumerate(zip(counted, bare, strict=True)):
+        labelled, bracketed = matches(mine, counted), matches(spans, bare)
+        both = mine.total() + size
+        scores.append(
+            {
+                "labelled-recall": labelled,
+                "bracketed-recall": bracketed,
+                "labelled-f": 2 * labelled / both if both else 1.0,
+                "bracketed-f": 2 * bracketed / both if both else 1.0,
+                "most-probable-tree": shares[place],
+                "ours": 0.5 * labelled + 0.25 * bracketed - 0.2 * mine.total(),
+                "minimum-risk": sum(
+                    share * (2 * (mine & right).total() / both_sizes if both_sizes else 1.0)
+                    for share, right in zip(shares, counted, strict=True)
+                    for both_sizes in [mine.total() + right.total()]
+                ),
+            }[objective]
+        )
+    return scores
+
+
+@given(
+    st.data(),
+    st.sampled_from(
+        ["labelled-recall", "bracketed-recall", "labelled-f", "bracketed-f", "most-probable-tree"]
+    )
+    | st.sampled_from(
+        ["ours", "minimum-risk"],
+    ),
+)
+def test_the_greatest_expected_score(data: st.DataObject, objective: str) -> None:
+    words = [f"w{place}" for place in range(data.draw(st.integers(1, 5)))]
+    trees = data.draw(st.lists(sentence_trees(words, LABELS[:3]), min_size=1, max_size=4))
+    weights = data.draw(st.lists(st.integers(1, 4), min_size=len(trees), max_size=len(trees)))
+    scores = expected(objective, trees, weights)
+    row = OURS if objective == "ours" else OBJECTIVES[objective]
+    risk = mp.TreeRates("labelled_f", "original") if objective == "minimum-risk" else None
+    pairs = [
+        (math.log(weight), mp.read_tree(text(tree))) for tree, weight in zip(trees, weights, strict=True)
+    ]
+    [found] = mp.rerank([pairs], objective=row, form="original", risk=risk)
+    assert found.scores == pytest.approx(scores)
+    best = max(scores)
+    assert found.place == next(place for place, one in enumerate(scores) if one >= best - 1e-9 * abs(best))
+    assert found.tree == pairs[found.place][1]
+
+
+def written(folder: Path, content: str = THREE) -> str:
+    path = folder / "candidates.tsv"
+    path.write_text(content)
+    return str(path)
+
+
+def test_by_the_candidates_own_weights(tmp_path: Path) -> None:
+    details = tmp_path / "details.jsonl"
+    arguments = f"rerank --candidates {written(tmp_path)} --objective labelled-f"
+    found = run(arguments, "--details", details)
+    assert found.output == "(S a (B b c d))\n(S x y)\n"
+    assert found.err.endswith("2 sentences, 0 fell back\n")
+    rows = [json.loads(line) for line in details.read_text().splitlines()]
+    assert [row["status"] for row in rows] == ["parsed", "parsed"]
+    tree = rows[0]["trees"]["labelled-f"]
+    share = 1 / (1 + 2 * math.exp(-0.5))
+    assert (tree["candidate"], tree["candidates"]) == (2, 3)
+    assert tree["posterior"] == pytest.approx(math.exp(-0.5) * share)
+    assert tree["expected_score"] == pytest.approx(2 * (2 - share) / (2 + 2 + math.exp(-0.5) * share))
+    assert [node[:3] for node in tree["nodes"]] == [[0, 4, "S"], [1, 4, "B"]]
+
+
+def test_several_objectives_and_a_pipe(tmp_path: Path) -> None:
+    objectives = "--objective most-probable-tree --objective minimum-risk --risk labelled-recall"
+    output = tmp_path / "{objective}.mrg"
+    found = run(f"rerank --candidates - {objectives} -o", output, stdin=THREE)
+    assert found.output == ""
+    assert (tmp_path / "most-probable-tree.mrg").read_text() == f"{LEFT}\n(S x y)\n"
+    assert (tmp_path / "minimum-risk.mrg").read_text() == "(S a (B (A b c) d))\n(S x y)\n"
+
+
+def model(folder: Path, lengths: Sequence[int] = (4, 2)) -> str:
+    """Posteriors under which the first candidate is the best one."""
+    labels = np.array(["A", "B", "S"])
+    entries = np.array([(0, 0, 4, 2), (0, 0, 2, 0), (0, 1, 4, 1), (1, 0, 2, 2)])
+    columns = dict(zip(("sentence", "start", "end", "label"), entries.T, strict=True))
+    path = folder / "model.npz"
+    np.savez(path, lengths=lengths, labels=labels, g=[1.0, 0.75, 0.25, 1.0], **columns)
+    return str(path)
+
+
+def test_under_another_models_posteriors(tmp_path: Path) -> None:
+    found = run(
+        f"rerank --candidates {written(tmp_path)} --posteriors {model(tmp_path)} --objective labelled-f"
+    )
+    assert found.output == f"{LEFT}\n(S x y)\n"
+
+
+def test_score_under_another_models_posteriors(tmp_path: Path) -> None:
+    trees = tmp_path / "trees.mrg"
+    trees.write_text(f"(TOP {RIGHT})\n(())\n")
+    first, second = map(json.loads, run("score --posteriors", model(tmp_path), trees).output.splitlines())
+    assert first["nodes"] == [[0, 4, "S", 1.0], [1, 4, "B", 0.25]]
+    assert first["constituents"] == first["tree_constituents"] == 2
+    assert first["expected_labelled_f"] == first["expected_bracketed_precision"] == 0.625
+    assert first["log_probability"] is first["posterior"] is first["expected_productions"] is None
+    assert (second["reason"], second["length"]) == ("no tree", 2)
+    found = run("score --posteriors", model(tmp_path), trees, "--format", "tsv")
+    assert found.output.splitlines()[1].startswith("1\t4\t\t\t\t\t\t2\t2\t1.25\t1.25\t0.625")
+    assert found.err.endswith("mbrparse: 2 trees, 1 without a probability (no tree: 1)\n")
+
+
+def test_score_in_python(tmp_path: Path) -> None:
+    posteriors = mp.read_posteriors(model(tmp_path))
+    table = mp.score(posteriors, [mp.read_tree(RIGHT), None], form="original")
+    assert table["expected_labelled"].fillna(0).tolist() == [1.25, 0]
+    with pytest.raises(InputMismatchError, match="2 sentences here, but <trees> ends after sentence 1"):
+        mp.score(posteriors, mp.read_tree(RIGHT), form="original")
+
+
+GRAMMAR = grammar_text(
+    "0.6 - S -> A 'b'; 0.4 - S -> 'a' B; 0.3 - A -> 'a' 'a'; 0.7 - A -> 'a' B; 1 - B -> 'a' 'b'"
+)
+
+
+def test_under_a_grammar(tmp_path: Path) -> None:
+    rules = tmp_path / "grammar.txt"
+    rules.write_text(GRAMMAR)
+    candidates = [(-1.0, mp.read_tree("(S (A a a) b)")), (-2.0, mp.read_tree("(S a (B a b))"))]
+    [choice] = mp.rerank([candidates], mp.read_grammar(rules), "productions")
+    table = mp.score(mp.read_grammar(rules), [tree for _, tree in candidates])
+    assert choice.scores == pytest.approx(table["expected_productions"].tolist())
+    assert choice.place == 1
+    path = written(tmp_path, "1\t-1\t(S (A a a) b)\n1\t-2\t(S a (B a b))\n2\t-1\t(S a a)\n3\t0\t(())\n")
+    for objective in ("labelled-recall", "most-probable-tree", "consistent-brackets", "viterbi"):
+        found = run(f"rerank --candidates {path} -g {rules} --objective {objective}")
+        assert found.output == "(S a (B a b))\n(S a a)\n(())\n"
+        assert found.err.endswith("3 sentences, 2 fell back (no parse: 1, no candidate: 1)\n")
+
+
+def test_fallbacks_stay(tmp_path: Path) -> None:
+    path = written(tmp_path, "1\t-inf\t(S a (S_Cont b c))\n2\t-inf\t(())\n3\t0\t(S a b)\n")
+    details = tmp_path / "details.jsonl"
+    for more in ("--objective labelled-recall", "--objective minimum-risk --risk labelled-f"):
+        found = run(f"rerank --candidates {path} --details {details} {more}")
+        assert found.output == "(S a (S_Cont b c))\n(())\n(S a b)\n"
+        rows = [json.loads(line) for line in details.read_text().splitlines()]
+        assert [row["reason"] for row in rows] == ["log probability -inf", "no candidate", None]
+        assert [next(iter(row["trees"].values())) is None for row in rows] == [True, True, False]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", "no candidates in the input; a line holds the number of a sentence"),
+        ("(S a b)\n", ":1: not a line of candidates"),
+        ("1\t-1\t(S a b)\n1\thalf\t(S a b)\n", ":2: not a line of candidates"),
+        ("1\t-1\t(S a b)\n1\tnan\t(S a b)\n", ":2: not a line of candidates"),
+        ("1\tinf\t(S a b)\n", ":1: not a line of candidates"),
+        ("1\t-1\t(S a b)\n3\t-1\t(S a b)\n", ":2: sentence 3, where the file is at sentence 1"),
+        ("1\t-1\t(S a b)\n1\t-1\t(S a c)\n", ":2: not the sentence of"),
+        ("1\t-1\t(S a b)\n1\t-1\t(S a b\n", ":2: unbalanced brackets"),
+        ("1\t-1\t(S a b) (S a b)\n", ":1: one tree expected, 2 found"),
+    ],
+)
+def test_files_that_hold_no_candidates(tmp_path: Path, content: str, message: str) -> None:
+    path = written(tmp_path, content)
+    assert f"{path}{message}".replace("tsvno", "tsv: no") in run("rerank --candidates", path).error
+
+
+def test_other_sentences_than_the_posteriors(tmp_path: Path) -> None:
+    path = written(tmp_path)
+    longer = run(f"rerank --candidates {path} --posteriors {model(tmp_path, (4, 2, 3))} --form original")
+    assert f"there are 3 sentences here, but {path} ends after sentence 2" in longer.error
+    other = run(f"rerank --candidates {path} --posteriors {model(tmp_path, (4, 3))} --form original")
+    assert f"sentence 2 has 3 words here, but 2 in {path}" in other.error
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("--objective minimum-risk", "--objective minimum-risk and --risk go together"),
+        ("--risk labelled_f", "--objective minimum-risk and --risk go together"),
+        ("--objective minimum-risk --risk nonsense", "no criterion is called 'nonsense'"),
+        ("--objective productions", "--objective productions needs --grammar"),
+        ("--objective max-rule-product", "max-rule-product: its expectation is not known of single trees"),
+        ("--mix .5", "--mix"),
+        ("--objective labelled-f --objective bracketed-f", "--output must hold {objective}"),
+    ],
+)
+def test_options_that_do_not_fit(tmp_path: Path, options: str, message: str) -> None:
+    assert message in run(f"rerank --candidates {written(tmp_path)} --form original {options}").usage_error
+
+
+def test_options_of_models(tmp_path: Path) -> None:
+    both = run(f"rerank --candidates {written(tmp_path)} --posteriors {model(tmp_path)} -g {model(tmp_path)}")
+    assert "--posteriors takes the place of --grammar" in both.usage_error
+    risk = f"rerank --candidates {written(tmp_path)} --posteriors {model(tmp_path)} --form original"
+    assert "needs --grammar" in run(f"{risk} --objective consistent-brackets").usage_error
+    assert "Missing option '-g'" in run("score", written(tmp_path)).usage_error
+
+
+def test_in_python_what_is_no_probability() -> None:
+    with pytest.raises(OptionsError, match="a log probability is a number"):
+        mp.rerank([[(math.nan, mp.read_tree("(S a b)"))]])
+    with pytest.raises(InputMismatchError, match="sentence 1"):
+        mp.rerank([[(-1.0, mp.read_tree("(S a b)")), (-1.0, mp.read_tree("(S a c)"))]])
+    assert [one.tree for one in mp.rerank([[], [(-1.0, None)]])] == [None, None]
+
+
+@pytest.mark.parametrize("profile", ["evalb", "spmrl", "goodman", "diora"])
+def test_profiles_read_candidates(tmp_path: Path, profile: str) -> None:
+    gold = tmp_path / "gold.mrg"
+    gold.write_text("(S (DT a) (B (NN b) (NN c)))\n")
+    lines = ["(S (A (DT a) (NN b)) (NN c))", "(S (DT a) (B (NN b) (NN c)))"]
+    path = written(tmp_path, "".join(f"1\t-{place}\t{tree}\n" for place, tree in enumerate(lines, 1)))
+    found = run("evaluate --profile", profile, gold, path, "--format", "csv", "--resamples", "0")
+    names = [line.split(",")[0] for line in found.output.splitlines()]
+    assert names == ["name", "candidates", "candidates:oracle"]
+    apart = []
+    for name, tree in zip(("candidates", "oracle"), lines, strict=True):
+        parse = tmp_path / f"{name}.mrg"
+        parse.write_text(f"{tree}\n")
+        one = run("evaluate --profile", profile, gold, parse, "--format", "csv")
+        apart.append(one.output.splitlines()[1].split(",", 1)[1])
+    assert [line.split(",", 1)[1] for line in found.output.splitlines()[1:]] == apart
+    assert f"{path}: candidates; the first of each sentence are judged, and the best (oracle)" in found.err
+
+
+def test_evalb_reads_candidates(tmp_path: Path) -> None:
+    gold = tmp_path / "gold.mrg"
+    gold.write_text("(S (DT a) (B (NN b) (NN c)))\n")
+    path = written(tmp_path, "1\t-1\t(S (A (DT a) (NN b)) (NN c))\n")
+    assert "candidates:oracle" in run("evaluate --evalb COLLINS.prm", gold, path).output
