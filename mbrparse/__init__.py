@@ -28,7 +28,9 @@ if TYPE_CHECKING:
     from mbrparse.decode.parser.rerank import rerank
     from mbrparse.decode.parser.scoring import score
     from mbrparse.decode.posteriors.mixture import mix_posteriors
+    from mbrparse.decode.posteriors.posteriors_arrays import posteriors
     from mbrparse.decode.posteriors.posteriors_file import read_posteriors
+    from mbrparse.decode.posteriors.span_marginals import span_marginals
     from mbrparse.evaluate.comparison import compare, report
     from mbrparse.evaluate.profiles.profile_table import PROFILES
     from mbrparse.evaluate.risk import TreeRates
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
     from mbrparse.treebank.baselines import baseline_trees
     from mbrparse.treebank.binarize import Binarization, binarize, debinarize
     from mbrparse.treebank.brackets import read_tree
+    from mbrparse.treebank.labels import LabelMarks
     from mbrparse.treebank.tree import Tree
     from mbrparse.treebank.tree_lists import read_parses, read_trees, split
 
@@ -47,6 +50,7 @@ __all__ = [
     "PROFILES",
     "Binarization",
     "Item",
+    "LabelMarks",
     "MbrparseError",
     "Objective",
     "Parser",
@@ -61,6 +65,7 @@ __all__ = [
     "debinarize",
     "explain",
     "mix_posteriors",
+    "posteriors",
     "read_grammar",
     "read_parses",
     "read_posteriors",
@@ -69,6 +74,7 @@ __all__ = [
     "report",
     "rerank",
     "score",
+    "span_marginals",
     "split",
     "train",
     "write_grammar",
@@ -80,6 +86,7 @@ _MODULES = {
     "PROFILES": "evaluate.profiles.profile_table",
     "Binarization": "treebank.binarize",
     "Item": "decode.base.objectives",
+    "LabelMarks": "treebank.labels",
     "MbrparseError": "io.errors",
     "Objective": "decode.base.objectives",
     "Parser": "decode.parser.parser",
@@ -93,6 +100,7 @@ _MODULES = {
     "debinarize": "treebank.binarize",
     "explain": "decode.explain.explanation",
     "mix_posteriors": "decode.posteriors.mixture",
+    "posteriors": "decode.posteriors.posteriors_arrays",
     "read_grammar": "grammar.files.grammars",
     "read_posteriors": "decode.posteriors.posteriors_file",
     "read_tree": "treebank.brackets",
@@ -101,6 +109,7 @@ _MODULES = {
     "report": "evaluate.comparison",
     "rerank": "decode.parser.rerank",
     "score": "decode.parser.scoring",
+    "span_marginals": "decode.posteriors.span_marginals",
     "split": "treebank.tree_lists",
     "train": "grammar.files.grammars",
     "write_grammar": "grammar.files.grammars",

@@ -22,7 +22,7 @@ from mbrparse.treebank.labels import JOIN, LabelMarks, parse_label, unescape
 TOLERANCE = {8: 1e-6, 4: 1e-3}
 
 _HALF_OPEN = "spans are half-open: end is the position after the last word, start the first word's, from 0"
-_PROBABILITY = "g is the probability that the span is there with its label"
+_PROBABILITY = "g is the probability of the span with its label; of scores (logits) take mp.span_marginals"
 _LONGEST = 2**31 - 1  # as positions are held
 # This many entries are always unpacked: 30 MB.
 _ANY = 1 << 20
@@ -124,30 +124,12 @@ def check_entries(raw: RawPosteriors, source: str) -> None:
         ),
         "an entry's sentence is a position in lengths, from 0",
     )
-    refuse(raw.start < 0, lambda entry: f"{raw.place(entry)} starts before the first word", _HALF_OPEN)
-    refuse(
-        raw.start >= raw.end,
-        lambda entry: f"{raw.place(entry)} holds no word",
-        f"{_HALF_OPEN} (add one if the model's is the last word itself)",
-    )
-    length = raw.lengths[raw.sentence.astype(np.int64)]
-    refuse(
-        raw.end > length,
-        lambda entry: f"{raw.place(entry)} reaches beyond the sentence's {length[entry]} words",
-        f"{_HALF_OPEN}; words added for the model, such as a first and a last one, do not count",
-    )
     labels = len(raw.labels)
     refuse(
         (raw.label < 0) | (raw.label >= labels),
         lambda entry: f"{raw.place(entry)} has the label {raw.label[entry]}, of {labels}",
         "an entry's label is a position in labels, from 0",
     )
-    if raw.tag is not None:
-        refuse(
-            raw.tag & (raw.end - raw.start > 1),
-            lambda entry: f"{raw.labelled_place(entry)} is called a tag over more than one word",
-            "in the array 'tag' only entries over one word are true",
-        )
     refuse(
         ~np.isfinite(raw.g),
         lambda entry: f"{raw.labelled_place(entry)} has g {raw.g[entry]}, which is no number",
@@ -156,13 +138,31 @@ def check_entries(raw: RawPosteriors, source: str) -> None:
     refuse(
         raw.g < 0,
         lambda entry: f"{raw.labelled_place(entry)} has g {raw.g[entry]}, below zero",
-        f"{_PROBABILITY}: of a logarithm take np.exp",
+        _PROBABILITY,
     )
     refuse(
         raw.g > 1 + TOLERANCE.get(raw.g.dtype.itemsize, 0.0),
         lambda entry: f"{raw.labelled_place(entry)} has g {raw.g[entry]}, above one",
-        f"{_PROBABILITY}: divide by the sum over all trees",
+        _PROBABILITY,
     )
+    refuse(raw.start < 0, lambda entry: f"{raw.place(entry)} starts before the first word", _HALF_OPEN)
+    refuse(
+        raw.start >= raw.end,
+        lambda entry: f"{raw.place(entry)} holds no word",
+        f"{_HALF_OPEN} (add one if the model's is the last word itself, or in Python give ends='inclusive')",
+    )
+    length = raw.lengths[raw.sentence.astype(np.int64)]
+    refuse(
+        raw.end > length,
+        lambda entry: f"{raw.place(entry)} reaches beyond the sentence's {length[entry]} words",
+        f"{_HALF_OPEN} (in Python see ends); words added for the model, a first and a last one, do not count",
+    )
+    if raw.tag is not None:
+        refuse(
+            raw.tag & (raw.end - raw.start > 1),
+            lambda entry: f"{raw.labelled_place(entry)} is called a tag over more than one word",
+            "in the array 'tag' only entries over one word are true",
+        )
 
 
 def check_consistent(consistent: npt.NDArray[Any], lengths: npt.NDArray[Any], source: str) -> None:

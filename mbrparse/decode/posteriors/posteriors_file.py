@@ -162,6 +162,13 @@ def _read(path: str | Path, source: str, marks: LabelMarks | None) -> GivenPoste
     with open_input(path) as stream:
         # Zip archives are read from their end, so pipes are read whole first.
         arrays, ignored = _read_arrays(stream if stream.seekable() else io.BytesIO(stream.read()), source)
+    return checked_posteriors(arrays, source, marks, ignored)
+
+
+def checked_posteriors(
+    arrays: dict[str, npt.NDArray[Any]], source: str, marks: LabelMarks | None, ignored: tuple[str, ...] = ()
+) -> GivenPosteriors:
+    """The posteriors of the arrays of a file; raises PosteriorsError for values that are none."""
     consistent, chains = arrays.pop("consistent", None), arrays.pop("chains", None)
     raw = RawPosteriors(**arrays)
     check_entries(raw, source)

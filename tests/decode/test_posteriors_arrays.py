@@ -1,0 +1,299 @@
+"""Posteriors from arrays in memory: the steps of a notebook, and what is said of arrays that cannot be."""
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from children import LIMIT
+from hypothesis import given
+from hypothesis import strategies as st
+
+import mbrparse as mp
+
+LABELS = ["NP", "PP", "S", "VP", "NULL"]
+#: she saw stars with telescopes; old dogs bark
+ENTRIES = [
+    [
+        *((0, 5, "S", 1.0), (0, 1, "NP", 0.9), (1, 5, "VP", 1.0), (1, 3, "VP", 0.25)),
+        *((2, 5, "NP", 0.75), (3, 5, "PP", 1.0), (4, 5, "NP", 0.25)),
+    ],
+    [(0, 3, "S", 0.75), (0, 2, "NP", 0.625), (1, 3, "VP", 0.25)],
+]
+LENGTHS = [5, 3]
+TEXTS = ["she saw stars with telescopes", "old dogs bark"]
+TREES = ["(S (NP she) (VP saw (NP stars (PP with telescopes))))", "(S (NP old dogs) bark)"]
+
+
+def marginals(ends: str = "exclusive", null: float = 0.0) -> npt.NDArray[np.float64]:
+    """Padded, with so much for the null label over each span."""
+    found = np.zeros((2, 6, 6, 5))
+    for index, (length, entries) in enumerate(zip(LENGTHS, ENTRIES, strict=True)):
+        starts, lasts = np.triu_indices(length)
+        found[index, starts, lasts + (ends == "exclusive"), LABELS.index("NULL")] = null
+        for start, end, label, g in entries:
+            found[index, start, end - (ends == "inclusive"), LABELS.index(label)] = g
+    return found
+
+
+def decoded(given: Any) -> list[str]:
+    parses = mp.Parser(given, "labelled-f").parse(TEXTS)
+    return [str(parse.tree).replace("(NP (she she))", "(NP she)") for parse in parses]
+
+
+class Tensor:
+    """What torch shows of a tensor on a GPU that has a gradient, and no more."""
+
+    def __init__(self, values: Any, dtype: str = "torch.float32", steps: tuple[str, ...] = ()) -> None:
+        self._values, self.dtype, self._steps = values, dtype, steps
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __array__(self, *_: Any, **__: Any) -> Any:
+        raise RuntimeError("Can't call numpy() on Tensor that requires grad.")
+
+    def detach(self) -> "Tensor":
+        return Tensor(self._values, self.dtype, (*self._steps, "detach"))
+
+    def cpu(self) -> "Tensor":
+        return Tensor(self._values, self.dtype, (*self._steps, "cpu"))
+
+    def float(self) -> "Tensor":
+        return Tensor(self._values, "torch.float32", self._steps)
+
+    def numpy(self) -> Any:
+        assert self._steps == ("detach", "cpu")
+        if self.dtype == "torch.bfloat16":
+            raise TypeError("Got unsupported ScalarType BFloat16")
+        return np.asarray(self._values)
+
+
+class JaxArray:
+    """What numpy asks of JAX's arrays."""
+
+    def __init__(self, values: Any) -> None:
+        self._values = values
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        return np.array(self._values, dtype)
+
+
+FORMS: dict[str, Any] = {
+    "double": lambda g: g,
+    "single": lambda g: g.astype(np.float32),
+    "half": lambda g: g.astype(np.float16),
+    "torch": Tensor,
+    "bfloat16": lambda g: Tensor(g, "torch.bfloat16"),
+    "jax": JaxArray,
+    "list": lambda g: [g[0, :5, :6], g[1, :3, :4]],
+    "tuple of tensors": lambda g: (Tensor(g[0, :5, :6]), Tensor(g[1, :3, :4])),
+    "nested lists": lambda g: g.tolist(),
+}
+
+
+@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
+def test_forms_of_arrays(form: Any) -> None:
+    found = mp.posteriors(form(marginals()), LENGTHS, LABELS)
+    assert found.labels == ("NP", "PP", "S", "VP")
+    assert found.lengths.tolist() == LENGTHS
+    assert decoded(found) == TREES
+
+
+@pytest.mark.parametrize("form", ["single", "torch", "list"])
+def test_inclusive_ends(form: str) -> None:
+    values = marginals("inclusive")[:, :5, :5]
+    given = [values[0], values[1, :3, :3]] if form == "list" else FORMS[form](values)
+    assert decoded(mp.posteriors(given, LENGTHS, LABELS, ends="inclusive")) == TREES
+
+
+@pytest.mark.parametrize("null", ["NULL", 4, np.int64(4)])
+@pytest.mark.parametrize("ends", ["exclusive", "inclusive"])
+def test_the_null_label_is_left_out(null: Any, ends: str) -> None:
+    with_null = mp.posteriors(marginals(ends, 0.25), Tensor(np.array(LENGTHS)), LABELS, ends, null)
+    assert "NULL" not in with_null.labels
+    assert decoded(with_null) == TREES
+    # Unless it is told, it is a label like the others.
+    assert "NULL" in mp.posteriors(marginals(ends, 0.25), LENGTHS, LABELS, ends).labels
+
+
+def test_over_one_word_are_constituents_but_for_tags() -> None:
+    values = np.zeros((1, 2, 3, 3))
+    values[0, 0, 2, 0] = values[0, 0, 1, 1] = values[0, 0, 1, 2] = values[0, 1, 2, 2] = 1
+    values[0, 0, 2, 2] = 0.25
+    found = mp.posteriors(values, [2], ["S", "NP", "NN"], tags=["NN"])
+    assert str(mp.Parser(found, "labelled-f").parse("a b")[0].tree) == "(S (NP (NN a)) (NN b))"
+    rows = zip(found.starts, found.ends, found.label_ids, found.phrase, strict=True)
+    assert sorted((int(i), int(j), found.labels[label], bool(is_one)) for i, j, label, is_one in rows) == [
+        (0, 1, "NN", False),
+        (0, 1, "NP", True),
+        (0, 2, "NN", True),
+        (0, 2, "S", True),
+        (1, 2, "NN", False),
+    ]
+    assert mp.posteriors(values, [2], ["S", "NP", "NN"]).phrase.all()
+
+
+def test_the_same_as_from_a_file(tmp_path: Path) -> None:
+    """The file that docs/posteriors.md describes, written from the same tensor."""
+    values, rows = marginals(), []
+    for place in np.argwhere(values > 1e-4):
+        rows.append((*place.tolist(), values[tuple(place)]))
+    names = "sentence", "start", "end", "label", "g"
+    columns: dict[str, Any] = dict(zip(names, zip(*rows, strict=True), strict=True))
+    np.savez(tmp_path / "p.npz", lengths=LENGTHS, labels=np.array(LABELS), **columns)
+    read, made = mp.read_posteriors(tmp_path / "p.npz"), mp.posteriors(values, LENGTHS, LABELS)
+    for name in ("lengths", "first", "starts", "ends", "label_ids", "phrase", "g"):
+        assert np.array_equal(getattr(read, name), getattr(made, name)), name
+    assert (read.labels, read.tie, read.order) == (made.labels, made.tie, made.order)
+
+
+def test_what_is_below_the_threshold_is_left_out() -> None:
+    assert len(mp.posteriors(marginals(), LENGTHS, LABELS, threshold=0.7).g) == 6
+    tiny = np.full((1, 2, 3, 1), 1e-9)
+    assert len(mp.posteriors(tiny, [2], ["S"]).g) == 0
+    assert len(mp.posteriors(np.triu(tiny[0, :, :, 0], 1)[None, ..., None], [2], ["S"], threshold=0).g) == 3
+    # What autograd leaves of a zero.
+    assert len(mp.posteriors(-tiny, [2], ["S"], threshold=0).g) == 0
+
+
+def test_labels_of_another_program() -> None:
+    values = np.zeros((1, 2, 3, 2))
+    values[0, 0, 2] = 0.5
+    found = mp.posteriors(values, [2], ["S::VP", "NP|<>"], marks=mp.LabelMarks("::", "|<"))
+    assert found.labels == ("NP_Cont", "S+VP")
+
+
+def test_from_scores_to_trees() -> None:
+    """span_marginals and posteriors take the same ends and null."""
+    scores = np.full((2, 5, 5, 5), -3.0)
+    scores[..., LABELS.index("NULL")] = 0
+    for index, entries in enumerate(ENTRIES):
+        for start, end, label, g in entries:
+            scores[index, start, end - 1, LABELS.index(label)] = 10 * (g - 0.5)
+    found = mp.span_marginals(Tensor(scores), LENGTHS, "inclusive", 4)
+    given = mp.posteriors(found, LENGTHS, LABELS, "inclusive", "NULL")
+    assert decoded(given) == TREES
+    shown = mp.Parser(given, "labelled-f").parse(TEXTS)[1].posteriors
+    assert shown is not None
+    assert shown.frame.query("start == 0 and end == 3").g.sum() == pytest.approx(1)
+
+
+def changed(place: Any, value: float, values: npt.NDArray[Any] | None = None) -> npt.NDArray[Any]:
+    values = marginals() if values is None else values
+    values[place] = value
+    return values
+
+
+LOGITS = np.random.default_rng(0).normal(0, 5, (2, 6, 6, 5))
+
+WRONG: dict[str, tuple[dict[str, Any], str]] = {
+    "logits": ({"marginals": LOGITS}, "below zero"),
+    "logits, inclusive": (
+        {"marginals": LOGITS, "ends": "inclusive"},
+        "of scores (logits) take mp.span_marginals",
+    ),
+    "above one": (
+        {"marginals": changed((1, 0, 2, 0), 7.0)},
+        "marginals: sentence 2: span (0, 2) 'NP' has g 7.0, above one; g is the probability of the span with "
+        "its label; of scores (logits) take mp.span_marginals",
+    ),
+    "nan": ({"marginals": changed((1, 0, 2, 0), np.nan)}, "sentence 2: span (0, 2) 'NP' has g nan"),
+    "negative": (
+        {"marginals": changed((0, 0, 2, 3), -0.25)},
+        "sentence 1: span (0, 2) 'VP' has g -0.25, below",
+    ),
+    "inclusive as exclusive": (
+        {"marginals": marginals("inclusive")},
+        "sentence 1: span (0, 0) holds no word (and 1 more like it); spans are half-open",
+    ),
+    "what to do then": ({"marginals": marginals("inclusive")}, "in Python give ends='inclusive'"),
+    "exclusive as inclusive": (
+        {"ends": "inclusive"},
+        "sentence 1: span (0, 6) reaches beyond the sentence's 5 words (and 6 more like it)",
+    ),
+    "no column for the last end": (
+        {"marginals": marginals("inclusive")[:, :5, :5]},
+        "marginals: sentence 1 of 5 words has the shape [5, 5, 5], where exclusive ends and 5 labels need "
+        "[5, 6, 5], or padding; give ends='inclusive' if an end is the last word itself",
+    ),
+    "lengths too long": ({"lengths": [5, 7]}, "marginals: sentence 2 of 7 words has the shape [6, 6, 5]"),
+    "lengths too few": ({"lengths": [5]}, "marginals: has 2 sentences, lengths 1; "),
+    "lengths no numbers": ({"lengths": ["5", "3"]}, "lengths: holds something else than numbers"),
+    "lengths a mask": ({"lengths": np.ones((2, 5), int)}, "lengths: is no list of integers from 0"),
+    "labels too few": (
+        {"labels": LABELS[:4]},
+        "where exclusive ends and 4 labels need [5, 6, 4], or padding; give ends='inclusive' if an end is "
+        "the last word itself, labels a name for each label",
+    ),
+    "labels twice": (
+        {"labels": ["NP", "NP", "S", "VP", "X"]},
+        "marginals: label 'NP' stands in labels twice",
+    ),
+    "label of no name": ({"labels": ["NP", "", "S", "VP", "X"]}, "marginals: label '' is empty (first at"),
+    "null unknown": ({"null": "EMPTY"}, "null: is 'EMPTY', which none of the 5 labels is"),
+    "null too large": ({"null": 5}, "null: is 5, which none of the 5 labels is; positions count from 0"),
+    "ends": ({"ends": "last"}, "ends: is 'last'; it is 'exclusive' or 'inclusive'"),
+    "no labels": ({"marginals": marginals().sum(-1)}, "sentence 1 of 5 words has the shape [6, 6]"),
+    "one sentence": ({"marginals": marginals()[0], "lengths": [5]}, "marginals: has 6 sentences, lengths 1"),
+    "text": (
+        {"marginals": np.array([["a"]])},
+        "marginals: holds something else than numbers; give one array",
+    ),
+    "objects": ({"marginals": np.array([None, marginals()[0]], object)}, "marginals: holds something else"),
+    "a list of text": ({"marginals": ["S", "NP"]}, "marginals: holds something else than numbers"),
+}
+
+
+@pytest.mark.parametrize(("arguments", "message"), WRONG.values(), ids=WRONG)
+def test_what_is_wrong_is_said(arguments: dict[str, Any], message: str) -> None:
+    wrong = {"marginals": marginals(), "lengths": LENGTHS, "labels": LABELS, **arguments}
+    with pytest.raises(mp.MbrparseError) as raised:
+        mp.posteriors(**wrong)
+    said = str(raised.value)
+    assert message in said
+    assert said.partition(": ")[0] in ("marginals", "lengths", "labels", "ends", "null")
+    assert "\n" not in said
+
+
+def test_other_sentences_than_the_arrays() -> None:
+    given = mp.posteriors(marginals(), LENGTHS, LABELS)
+    with pytest.raises(mp.MbrparseError, match="marginals: sentence 2 has 3 words here, but 2 in"):
+        mp.Parser(given).parse([TEXTS[0], "old dogs"])
+
+
+@given(data=st.data())
+def test_entries_are_those_of_the_array(data: st.DataObject) -> None:
+    """By looking at each cell of the array."""
+    lengths = data.draw(st.lists(st.integers(0, 4), min_size=1, max_size=3))
+    ends = data.draw(st.sampled_from(["exclusive", "inclusive"]))
+    values = np.zeros((len(lengths), 5, 5, 2))
+    expected = []
+    for index, length in enumerate(lengths):
+        for start in range(length):
+            for end in range(start + 1, length + 1):
+                for label in range(2):
+                    g = data.draw(st.sampled_from([0.0, 1e-5, 0.5, 1.0]))
+                    values[index, start, end - (ends == "inclusive"), label] = g
+                    if g > 1e-4:
+                        expected.append((index, start, end, "XY"[label], g))
+    found = mp.posteriors(values, lengths, ["X", "Y"], ends)
+    listed = []
+    for index in range(len(lengths)):
+        starts, stops, ids, g, _ = (column.tolist() for column in found.entries(index))
+        listed += [
+            (index, *row) for row in zip(starts, stops, [found.labels[one] for one in ids], g, strict=True)
+        ]
+    assert listed == expected
+
+
+def test_torch_and_jax_are_not_imported() -> None:
+    script = (
+        "import sys, numpy as np, mbrparse as mp\n"
+        "mp.posteriors(mp.span_marginals(np.zeros((1, 2, 3, 1)), [2]), [2], ['S'])\n"
+        "assert not {'torch', 'jax'} & set(sys.modules)\n"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True, timeout=LIMIT)

@@ -1,0 +1,159 @@
+"""Marginals from scores of spans: every tree listed, extreme scores, torch-struct's where it is installed."""
+
+from typing import Any
+
+import naive_span_trees as naive
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import mbrparse as mp
+
+
+@given(data=st.data())
+def test_as_by_listing_all_trees(data: st.DataObject) -> None:
+    """Sentences of several lengths in one padded array, with either kind of ends, with and without null."""
+    labels = data.draw(st.integers(1, 3))
+    most = 5 if labels < 3 else 3
+    lengths = data.draw(st.lists(st.integers(0, most), min_size=1, max_size=3))
+    ends = data.draw(st.sampled_from(["exclusive", "inclusive"]))
+    null = data.draw(st.one_of(st.none(), st.integers(0, labels - 1))) if labels > 1 else None
+    size = max(lengths) + 1
+    spread = data.draw(st.sampled_from([0.0, 1.0, 10.0]))
+    seed = data.draw(st.integers(0, 2**32 - 1))
+    scores = np.random.default_rng(seed).normal(0, spread, (len(lengths), size, size, labels))
+    found = mp.span_marginals(scores, lengths, ends, null)
+    assert found.shape == scores.shape
+    inclusive = ends == "inclusive"
+    for index, length in enumerate(lengths):
+        known = {
+            (start, end, label): float(scores[index, start, end - inclusive, label])
+            for start in range(length)
+            for end in range(start + 1, length + 1)
+            for label in range(labels)
+        }
+        expected = np.zeros(scores.shape[1:])
+        if length:
+            for (start, end, label), g in naive.marginals(known, length, labels, null).items():
+                expected[start, end - inclusive, label] = g
+        assert found[index] == pytest.approx(expected, abs=1e-9)
+
+
+def test_the_naive_twin_lists_all_trees() -> None:
+    """As many as Catalan's numbers say, and Schröder's."""
+    assert [sum(1 for _ in naive.bracketings(0, n, 2)) for n in range(2, 7)] == [1, 2, 5, 14, 42]
+    assert [sum(1 for _ in naive.bracketings(0, n, n)) for n in range(2, 7)] == [1, 3, 11, 45, 197]
+
+
+@pytest.mark.parametrize("null", [None, 0])
+@pytest.mark.parametrize("length", [2, 40, 200])
+def test_extreme_scores_and_long_sentences(length: int, null: int | None) -> None:
+    scores = np.random.default_rng(0).uniform(-1e4, 1e4, (1, length, length, 3))
+    found = mp.span_marginals(scores, [length], "inclusive", null)[0]
+    assert np.isfinite(found).all()
+    assert ((found >= 0) & (found <= 1)).all()
+    assert found[0, -1].sum() == pytest.approx(1)
+    wide = found[np.triu_indices(length, 1)].sum()
+    if null is None:
+        assert wide == pytest.approx(length - 1)
+        assert found[np.diag_indices(length)].sum() == pytest.approx(length)
+    else:
+        assert not found[:, :, null].any()
+        assert 1 <= wide <= length - 1 + 1e-6
+
+
+def test_each_binary_tree_is_as_probable_as_another_without_scores() -> None:
+    """Catalan's numbers: of three words two trees, of ten 4862; (0, 9) is in 1430 of these."""
+    found = mp.span_marginals(np.zeros((1, 10, 11, 2)), [10])[0].sum(axis=-1)
+    assert found[0, 9] == pytest.approx(1430 / 4862)
+    assert mp.span_marginals(np.zeros((1, 3, 4, 2)), [3], null=1)[0, 0, 2, 0] == pytest.approx(1 / 3)
+
+
+def test_lists_of_arrays_in_half_precision() -> None:
+    scores = np.random.default_rng(1).normal(size=(2, 4, 5, 2)).astype(np.float16)
+    padded = mp.span_marginals(scores, [4, 2])
+    first, second = mp.span_marginals([scores[0], scores[1, :2, :3]], np.array([4, 2]))
+    assert padded[0] == pytest.approx(first)
+    assert padded[1, :2, :3] == pytest.approx(second)
+    assert not padded[1, 2:].any()
+
+
+def test_forbidden_labels() -> None:
+    scores = np.zeros((1, 3, 4, 2))
+    scores[0, 0, 2] = -np.inf
+    scores[0, :, :, 1] = -np.inf
+    found = mp.span_marginals(scores, [3])[0]
+    assert found[1, 3].tolist() == [1, 0]
+    assert found[0, 2].tolist() == [0, 0]
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "settings", "message"),
+    [
+        ((1, 0, 2, 0), np.nan, {}, "scores: sentence 2 has nan or an infinite score"),
+        ((0, 0, 2, 0), np.inf, {}, "scores: sentence 1 has nan or an infinite score"),
+        (
+            (1, 0, 2, 1),
+            -np.inf,
+            {"null": 1},
+            "sentence 2 has nan or an infinite score; forbid labels, not null",
+        ),
+        ((0, 0, 3), -np.inf, {}, "scores: -inf forbids all trees of a sentence of 3 words"),
+        ((), 0, {"null": 2}, "null: is 2, which none of the 2 labels is"),
+        ((), 0, {"null": "X"}, "null: is 'X', which none of the 2 labels is"),
+        ((), 0, {"ends": "open"}, "ends: is 'open'; it is 'exclusive' or 'inclusive'"),
+        ((), 0, {"lengths": [3, 4]}, "scores: sentence 2 of 4 words has the shape [3, 4, 2]"),
+        ((), 0, {"lengths": [3]}, "scores: has 2 sentences, lengths 1"),
+        ((), 0, {"lengths": [3, -1]}, "lengths: is no list of integers from 0"),
+        ((), 0, {"lengths": [3.0, 3.0]}, "lengths: is no list of integers from 0"),
+        ((), 0, {"scores": np.zeros((2, 3, 4))}, "scores: sentence 1 of 3 words has the shape [3, 4]"),
+        (
+            (),
+            0,
+            {"scores": [np.zeros((3, 4, 2)), np.zeros((3, 4, 3))]},
+            "sentence 2 of 3 words has the shape",
+        ),
+        (
+            (),
+            0,
+            {"scores": np.zeros((2, 3, 3, 2))},
+            "give ends='inclusive' if an end is the last word itself",
+        ),
+        ((), 0, {"scores": 1.5}, "scores: has 1 sentences, lengths 2"),
+        ((), 0, {"scores": [], "lengths": []}, "lengths: is no list of integers from 0"),
+    ],
+)
+def test_what_is_wrong_is_said(place: Any, value: float, settings: dict[str, Any], message: str) -> None:
+    scores = np.zeros((2, 3, 4, 2))
+    if place:
+        scores[place] = value
+    arguments: dict[str, Any] = {"scores": scores, "lengths": [3, 3], **settings}
+    with pytest.raises(mp.MbrparseError) as raised, np.errstate(all="raise", under="ignore"):
+        mp.span_marginals(**arguments)
+    assert message in str(raised.value)
+
+
+def test_padding_is_never_looked_at() -> None:
+    scores = np.full((2, 3, 4, 2), np.nan)
+    for index, length in enumerate([3, 2]):
+        starts, ends = np.triu_indices(length)
+        scores[index, starts, ends + 1] = 0
+    found = mp.span_marginals(scores, [3, 2])
+    assert found[1, 0, 2].tolist() == [0.5, 0.5]
+    assert found.sum() == pytest.approx(2 * 3 - 1 + 2 * 2 - 1)
+
+
+@pytest.mark.parametrize("spread", [1.0, 5.0])
+def test_as_torch_struct(spread: float) -> None:
+    """``TreeCRF`` has inclusive ends, single words included."""
+    torch = pytest.importorskip("torch")
+    struct = pytest.importorskip("torch_struct")
+    lengths = [12, 9, 5, 2]
+    scores = np.random.default_rng(3).normal(0, spread, (len(lengths), 12, 12, 7))
+    expected = struct.TreeCRF(torch.tensor(scores), lengths=torch.tensor(lengths)).marginals
+    found = mp.span_marginals(scores, lengths, "inclusive")
+    assert np.abs(found - expected.detach().numpy()).max() < 1e-6
+    # What it returns is taken as it is.
+    labels = [f"L{number}" for number in range(7)]
+    assert len(mp.posteriors(expected, torch.tensor(lengths), labels, "inclusive").lengths) == 4
