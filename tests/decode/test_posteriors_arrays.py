@@ -182,6 +182,20 @@ def test_from_scores_to_trees() -> None:
     assert shown.frame.query("start == 0 and end == 3").g.sum() == pytest.approx(1)
 
 
+def test_wherever_those_of_a_file_are_taken(tmp_path: Path) -> None:
+    given = mp.posteriors(marginals(), LENGTHS, LABELS)
+    gold = [mp.read_tree("(S (NP (PRP she)) (VP (V saw) (N stars) (PP (P with) (NP (N dishes)))))")]
+    gold.append(mp.read_tree("(S (NP (J old) (N dogs)) (V bark))"))
+    found = mp.score(given, gold)
+    assert found.expected_labelled.tolist() == pytest.approx([1 + 0.9 + 1 + 1 + 0.25, 0.75 + 0.625])
+    best = mp.rerank([[(0.0, tree)] for tree in gold], given, "labelled-f")
+    assert [one.tree for one in best] == gold
+    assert mp.mix_posteriors([given, given]).g == pytest.approx(given.g)
+    parses = mp.Parser(given, "labelled-f").parse(gold)
+    page = mp.report(gold, parses, tmp_path / "page.html", posteriors=given, form="original", resamples=0)
+    assert page.stat().st_size > 1000
+
+
 def changed(place: Any, value: float, values: npt.NDArray[Any] | None = None) -> npt.NDArray[Any]:
     values = marginals() if values is None else values
     values[place] = value

@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 import numpy as np
 import numpy.typing as npt
 
-from mbrparse.decode.posteriors.posteriors_file import GivenPosteriors, checked_posteriors
+from mbrparse.decode.posteriors.posteriors_file import DIMENSIONS, GivenPosteriors, checked_posteriors
 from mbrparse.io.errors import PosteriorsError
 from mbrparse.treebank.labels import LabelMarks
 
@@ -41,12 +41,10 @@ def posteriors(
         starts, ends_at = np.triu_indices(length, m=min(length + 1, array.shape[1]))
         rows = array[starts, ends_at]
         rows[:, dropped] = 0
-        # Rounding may bring a zero below zero.
-        span, label = np.nonzero(~((rows > -1e-6) & (rows <= threshold)))
+        span, label = np.nonzero(~((rows > -1e-6) & (rows <= threshold)))  # a rounded zero may be below it
         end = ends_at[span] + (ends == "inclusive")
         entries.append((np.full(len(span), sentence), starts[span], end, label, rows[span, label]))
-    names_of = "sentence", "start", "end", "label", "g"
-    found = dict(zip(names_of, map(np.concatenate, zip(*entries, strict=True)), strict=True))
+    found = dict(zip([*DIMENSIONS][2:], map(np.concatenate, zip(*entries, strict=True)), strict=True))
     is_tag = np.array([name in tags for name in names], np.bool_)[found["label"]]
     found["tag"] = is_tag & (found["end"] - found["start"] == 1)
     return checked_posteriors({"lengths": words, "labels": np.array(names), **found}, "marginals", marks)
