@@ -67,6 +67,7 @@ def rerank(
     from mbrparse.decode.parser.parse_files import write_parses
     from mbrparse.decode.parser.rerank import Reranker, lines_of
     from mbrparse.io.files import source_name
+    from mbrparse.io.garbage import collection_paused
     from mbrparse.treebank.candidate_files import read_candidates
 
     if known.grammar is None and not known.posteriors:
@@ -79,7 +80,8 @@ def rerank(
     check_outputs(named, known.files, [("--candidates", candidates)])
     rows, source = objectives.objectives(), source_name(candidates)
     model = known.model() if known.grammar is not None or known.posteriors else None
-    blocks = list(read_candidates(candidates, known.encoding))
+    with collection_paused():
+        blocks = list(read_candidates(candidates, known.encoding))
     found = find_form((GivenTree(source, one.line, one.tree) for one in chain.from_iterable(blocks)), form)
     if form is None:
         note(f"trees are read as {found.form}: {found.because} (--form overrides this)")

@@ -81,13 +81,15 @@ def score(
     from mbrparse.decode.parser.scoring import Scorer
     from mbrparse.io.errors import CorpusError
     from mbrparse.io.files import open_output, source_name
+    from mbrparse.io.garbage import collection_paused
     from mbrparse.treebank.brackets import read_parse_file
 
     known.check(trees)
     check_outputs([("--output", output)], known.files, [("TREES", trees)])
     model = known.model()
     source = source_name(trees)
-    given = [GivenTree(source, line, tree) for line, tree in read_parse_file(trees, encoding)]
+    with collection_paused():
+        given = [GivenTree(source, line, tree) for line, tree in read_parse_file(trees, encoding)]
     if all(one.tree is None for one in given):
         raise CorpusError(
             "no trees in the input", source=source, remedy="one bracketed tree a line is wanted"

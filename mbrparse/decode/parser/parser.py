@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import math
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -19,6 +18,7 @@ from mbrparse.decode.parser.sentences import Batch, Evidence, Sentence, batch_of
 from mbrparse.grammar.charts.base.chart import TOO_LARGE
 from mbrparse.grammar.grammar_kinds import Grammar
 from mbrparse.io.errors import ChartOverflowError, NumberRangeError, OptionsError, TimeLimitError
+from mbrparse.io.garbage import collection_paused
 from mbrparse.treebank.tree import Tree
 
 if TYPE_CHECKING:
@@ -103,14 +103,8 @@ class Parser:
         With a pooled F, trees here maximize each sentence's own F: pooling needs all batches.
         """
         began = time.perf_counter()
-        # Trees and charts are many objects without reference cycles.
-        collects = gc.isenabled()
-        gc.disable()
-        try:
+        with collection_paused():
             parses = self._parses(batch)
-        finally:
-            if collects:
-                gc.enable()
         seconds = time.perf_counter() - began
         for parse in parses:
             # It is new, and a copy of each would take longer than all else here.

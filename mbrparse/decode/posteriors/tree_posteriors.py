@@ -25,6 +25,7 @@ from mbrparse.grammar.charts.base.span_summary import cell_of
 from mbrparse.grammar.charts.factory import TIE
 from mbrparse.grammar.pcfg import FloatArray
 from mbrparse.io.errors import InputMismatchError, LabelError, OptionsError
+from mbrparse.io.garbage import collection_paused
 from mbrparse.treebank.labels import escape, project
 from mbrparse.treebank.outlines import first_difference, outline, yields_agree
 from mbrparse.treebank.tree import Tree
@@ -68,6 +69,7 @@ class TreeItems:
     occurrence: Ints
 
     @classmethod
+    @collection_paused()
     def of_trees(cls, trees: Iterable[SentenceTree], source: str, binarized: bool = False) -> TreeItems:
         """List the items of trees, which come in any order; every sentence has a tree, or None, at least.
 
