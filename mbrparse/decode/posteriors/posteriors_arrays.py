@@ -61,7 +61,7 @@ def span_arrays(
         refuse("lengths", "is no list of integers from 0", "it has the number of words of each sentence")
     padded = values if isinstance(values, (list, tuple)) else _numbers(name, values)
     if len(padded) != len(words) or not len(words):
-        refuse(name, f"has {len(padded)} sentences, lengths {len(words)}", "each has one or more, as many")
+        refuse(name, f"has {len(padded)} sentences, lengths {len(words)}", f"for one alone give [{name}]")
     arrays = [_numbers(name, array) for array in padded]
     count = len(labels) or arrays[0].shape[-1]
     for number, (array, length) in enumerate(zip(arrays, words.tolist(), strict=True), start=1):
@@ -70,7 +70,7 @@ def span_arrays(
             found = f"sentence {number} of {length} words has the shape {shape}"
             wanted = f"where {ends} ends and {count} labels need {least}, or padding"
             remedy = "give ends='inclusive' if an end is the last word itself, labels a name for each label"
-            refuse(name, f"{found}, {wanted}", f"{remedy}, [{name}] for one sentence, 3 dimensions for each")
+            refuse(name, f"{found}, {wanted}", f"{remedy}, one more dimension if there are no labels")
     known = labels if isinstance(null, str) else range(count)
     if null is not None and null not in known:
         refuse("null", f"is {null!r}, which none of the {count} labels is", "positions count from 0")
