@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from mbrparse.evaluate.comparison import compare, report
     from mbrparse.evaluate.profiles.profile_table import PROFILES
     from mbrparse.evaluate.risk import TreeRates
-    from mbrparse.grammar.files.grammars import read_grammar, train, write_grammar
+    from mbrparse.grammar.files.grammars import grammar, read_grammar, train, write_grammar
     from mbrparse.grammar.pcfg import PCFG
     from mbrparse.io.errors import MbrparseError
     from mbrparse.treebank.baselines import baseline_trees
@@ -64,6 +64,7 @@ __all__ = [
     "compare",
     "debinarize",
     "explain",
+    "grammar",
     "mix_posteriors",
     "posteriors",
     "read_grammar",
@@ -98,6 +99,7 @@ _MODULES = {
     "binarize": "treebank.binarize",
     "compare": "evaluate.comparison",
     "debinarize": "treebank.binarize",
+    "grammar": "grammar",
     "explain": "decode.explain.explanation",
     "mix_posteriors": "decode.posteriors.mixture",
     "posteriors": "decode.posteriors.posteriors_arrays",

@@ -116,7 +116,7 @@ class ObjectiveOptions:
             option = "--node-cost"
             return row if self.node_cost is None else row.with_node_cost(self.node_cost)
         except ObjectiveError as error:
-            raise click.UsageError(f"{option}: {error}.") from None
+            raise click.UsageError(f"{option}: {error.usage}.") from None
 
 
 def _gains(weights: Sequence[str]) -> tuple[tuple[Item, float], ...]:

@@ -153,7 +153,7 @@ def _functions(text: str) -> str:
     try:
         categories(text)
     except MbrparseError as error:
-        raise click.BadParameter(str(error)) from None
+        raise click.BadParameter(error.usage) from None
     return text
 
 

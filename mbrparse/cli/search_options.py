@@ -79,7 +79,7 @@ class CandidateOptions:
         try:
             return TreeRates(self.risk, "original" if debinarize else "binarized")
         except MbrparseError as error:
-            raise click.BadParameter(f"{error}.", param_hint="--risk") from None
+            raise click.BadParameter(f"{error.usage}.", param_hint="--risk") from None
 
 
 @dataclass(frozen=True)
@@ -146,7 +146,7 @@ class BestFirstOptions:
         try:
             until = Until.parse(self.until)
         except MbrparseError as error:
-            raise click.BadParameter(str(error), param_hint="--until") from None
+            raise click.BadParameter(error.usage, param_hint="--until") from None
         parameter = next(known for known in context.command.params if known.name == "merit")
         merit = NearestChoice(list(MERITS)).convert(self.merit, parameter, context)
         found = BestFirst(merit, until, self.edges, self.beta_threshold)

@@ -17,6 +17,7 @@ from mbrparse.evaluate.trees.agreement import Form
 from mbrparse.evaluate.trees.gold import Comparison, CrossingReference
 from mbrparse.evaluate.trees.sources import TreeSource, trees_in_memory
 from mbrparse.io.errors import MbrparseError, visible
+from mbrparse.treebank.any_tree import AnyTree, is_tree
 from mbrparse.treebank.tree import Tree
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 class ParsedTrees(Protocol):
     """A parser's answers, one tree (or None) for each objective and sentence."""
 
-    def by_objective(self) -> Mapping[str, Sequence[Tree | None]]:
+    def by_objective(self) -> Mapping[str, Sequence[AnyTree | None]]:
         """The trees of all sentences, by the objective's name."""
         ...
 
@@ -41,11 +42,11 @@ class KnownFallbacks(Protocol):
         ...
 
 
-Parses = Mapping[str, Sequence[Tree | None]] | ParsedTrees | Sequence[Tree | None]
+Parses = Mapping[str, Sequence[AnyTree | None]] | ParsedTrees | Sequence[Tree | None]
 
 
 def compare(
-    gold: Sequence[Tree],
+    gold: Sequence[AnyTree],
     parses: Parses,
     *,
     form: Form = "binarized",
@@ -62,7 +63,7 @@ def compare(
     evalb: EvalbParameters | str | Path | None = None,
     profile: Profile | str | None = None,
     frames: Sequence[By] = (),
-    runs: Mapping[str, Sequence[Sequence[Tree | None]]] | None = None,
+    runs: Mapping[str, Sequence[Sequence[AnyTree | None]]] | None = None,
     log: Callable[[str], None] | None = None,
 ) -> Evaluation:
     """Compare parses with gold trees, as ``mbrparse evaluate`` compares files.
@@ -142,7 +143,7 @@ def compare(
 
 
 def report(
-    gold: Sequence[Tree],
+    gold: Sequence[AnyTree],
     parses: Parses,
     path: str | Path,
     *,
@@ -218,7 +219,7 @@ def _settings(
     return Settings(counted.how, chosen_criteria(criteria, counted), profile=name, **more)
 
 
-def _gold(trees: Sequence[Tree]) -> TreeSource:
+def _gold(trees: Sequence[AnyTree]) -> TreeSource:
     return trees_in_memory("memory", "the gold", trees)
 
 
@@ -231,8 +232,8 @@ def _sources(parses: Parses) -> list[TreeSource]:
     return [trees_in_memory(str(name), str(name), trees) for name, trees in parses.items()]
 
 
-def _numbered(system: str, runs: Sequence[Sequence[Tree | None]]) -> list[TreeSource]:
-    if any(one is None or isinstance(one, Tree) for one in runs):
+def _numbered(system: str, runs: Sequence[Sequence[AnyTree | None]]) -> list[TreeSource]:
+    if any(one is None or is_tree(one) for one in runs):
         raise MbrparseError(f"the runs of {system!r} are trees", remedy="give a list of trees for each run")
     names = [f"{system}/{number}" for number in range(1, len(runs) + 1)]
     return [trees_in_memory(name, name, trees) for name, trees in zip(names, runs, strict=True)]

@@ -12,6 +12,32 @@ _LONGEST = 1000
 _LONG = re.compile(rf"\S{{{_LONGEST},}}")
 
 
+# A command to type, which stays as it is, or an option that is an argument in Python, with its value.
+_OPTION = re.compile(
+    r"\b(?:mbrparse |parse -|grammar convert )[^;,()]*"
+    r"|--(continuation|debinarize|encoding|engine|exact|fallback|form|grammar|items|joiner|k-best|labels|max-error|max-length|max-samples|max-seconds|merit|normalize|null"
+    r"|objective|on-error|pooled|posteriors|precision|prune|risk|sampled-posteriors|samples|seed|space|terminals"
+    r"|unaries)\b(?: (original|symbol|single|double|skip|none|exhaustive|best-first|latin-1)\b)?"
+)
+_ARGUMENTS = {
+    "--labels none": "unlabelled=True",
+    "--engine best-first": "best_first",
+    "--engine exhaustive": "best_first=None",
+    "--exact": "f_score='exact'",
+    "--debinarize": "debinarized=True",
+    "--normalize": "normalize=True",
+    "--unaries": "unaries=True",
+    "--grammar": "a grammar",
+}
+
+
+def _argument(option: re.Match[str]) -> str:
+    """What Python calls an option of the command line, with its value."""
+    name, value = option[1] and option[1].replace("-", "_"), option[2]
+    usual = f"{name}={value!r}" if value else name
+    return option[0] if name is None else _ARGUMENTS.get(option[0], usual)
+
+
 def visible(text: str) -> str:
     """Text as people are shown it: on one line, control characters escaped as Python writes them.
 
@@ -38,7 +64,9 @@ class MbrparseError(ValueError):
     """An error in the input, with its place and how to correct it.
 
     ``source`` and ``line`` (1-based) say where, ``remedy`` says what to do about it. The text of the
-    error is one line, whatever it quotes (``visible``): ``source:line: message; remedy``.
+    error is one line, whatever it quotes (``visible``): ``source:line: message; remedy``. Messages call an
+    option ``--name``, as on the command line, which shows ``usage``; ``str`` has the names of Python's
+    arguments instead.
     """
 
     def __init__(
@@ -54,7 +82,9 @@ class MbrparseError(ValueError):
         self.line = line
         self.remedy = remedy
         where = "" if source is None else f"{source}: " if line is None else f"{source}:{line}: "
-        super().__init__(visible(where + message + ("" if remedy is None else f"; {remedy}")))
+        #: The text as the command line shows it.
+        self.usage = visible(where + message + ("" if remedy is None else f"; {remedy}"))
+        super().__init__(_OPTION.sub(_argument, self.usage))
 
     def __reduce__(self) -> tuple[object, ...]:
         """Errors are pickled between processes (``--jobs``) with their keyword arguments."""
@@ -100,14 +130,7 @@ class ObjectiveError(MbrparseError):
 
 
 class OptionsError(MbrparseError):
-    """Options that cannot be combined.
-
-    Messages call an option ``--name``, as on the command line; ``str`` leaves the dashes out.
-    """
-
-    def __init__(self, message: str, **place: Any) -> None:
-        super().__init__(message.replace("--", ""), **place)
-        self.usage = message
+    """Options that cannot be combined."""
 
 
 class ChartOverflowError(MbrparseError):

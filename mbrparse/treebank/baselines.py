@@ -14,6 +14,7 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 
 from mbrparse.io.errors import MbrparseError
+from mbrparse.treebank.any_tree import AnyTree, any_trees
 from mbrparse.treebank.clean import unwrap
 from mbrparse.treebank.tree import Tree
 
@@ -31,7 +32,7 @@ class Labels(NamedTuple):
 
 
 def baseline_trees(
-    trees: Iterable[Tree | None], kind: Kind, seed: int = 0, labels: Labels | None = None
+    trees: Iterable[AnyTree | None], kind: Kind, seed: int = 0, labels: Labels | None = None
 ) -> list[Tree | None]:
     """A tree of a kind over the terminals of each tree (None where there is none).
 
@@ -54,7 +55,7 @@ def baseline_trees(
         "random": lambda start, end: int(random.integers(start + 1, end)),
     }
     names = labels or Labels()
-    return [None if tree is None else _binary(tree.leaves(), cuts[kind], names) for tree in trees]
+    return [None if tree is None else _binary(tree.leaves(), cuts[kind], names) for tree in any_trees(trees)]
 
 
 def most_frequent_labels(trees: Iterable[Tree | None]) -> Labels:

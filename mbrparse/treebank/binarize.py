@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
+from mbrparse.treebank.any_tree import AnyTree, any_tree
 from mbrparse.treebank.heads import HeadChoice, HeadRules, choose_heads
 from mbrparse.treebank.labels import (
     CONTINUATION,
@@ -102,7 +103,7 @@ RIGHT_LINEAR = Binarization()
 
 
 def binarize(
-    tree: Tree, how: Binarization = RIGHT_LINEAR, choices: Sequence[HeadChoice] | None = None
+    tree: AnyTree, how: Binarization = RIGHT_LINEAR, choices: Sequence[HeadChoice] | None = None
 ) -> Tree:
     """Binarize a cleaned tree.
 
@@ -115,6 +116,7 @@ def binarize(
     >>> str(binarize(read_tree("(S a (S b (VP c d e)))"), Binarization(hmarkov=1, vmarkov=2)))
     '(S a (S^S b (VP^S c (VP_Cont>d^S d e))))'
     """
+    tree = any_tree(tree)
     if tree.is_leaf:
         return tree
     found = _constituents(tree, how)
@@ -129,7 +131,7 @@ def binarize(
     return built[0].tree
 
 
-def debinarize(tree: Tree) -> Tree:
+def debinarize(tree: AnyTree) -> Tree:
     """Splice continuations out, drop annotations, expand joined chains.
 
     The exact inverse of ``binarize``; on other trees (a parser's) continuations may be anywhere,
@@ -139,6 +141,7 @@ def debinarize(tree: Tree) -> Tree:
     >>> str(debinarize(read_tree("(S_Cont a (S+VP^S b (VP_Cont>c>d c d)))")))
     '(S a (S (VP b c d)))'
     """
+    tree = any_tree(tree)
     if tree.is_leaf:
         return tree
 

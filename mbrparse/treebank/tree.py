@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
+from mbrparse.io.errors import MbrparseError
+
 if TYPE_CHECKING:
     import nltk
 
@@ -159,7 +161,7 @@ class Tree:
 
     @classmethod
     def from_nltk(cls, tree: nltk.Tree) -> Tree:
-        """The same tree as ours; raises ValueError at a node without children."""
+        """The same tree as ours; raises MbrparseError at a node without children."""
         import nltk
 
         built: list[list[Tree]] = [[]]
@@ -174,7 +176,7 @@ class Tree:
             elif len(node) == 1 and not isinstance(node[0], nltk.Tree):
                 built[-1].append(cls(str(node.label()), word=str(node[0])))
             elif len(node) == 0:
-                raise ValueError(f"constituent {node.label()!r} without children")
+                raise MbrparseError(f"constituent {node.label()!r} without children")
             else:
                 built.append([])
                 stack.append((node, True))

@@ -179,7 +179,9 @@ def test_single_precision_ties_where_it_cannot_tell(path: Path) -> None:
 def test_what_asks_for_a_grammar_is_refused(path: Path) -> None:
     assert {objective.name for objective in FREE} >= {"labelled-recall", "bracketed-recall"}
     write(path, [2], [{(0, 2, "S"): 1.0}])
-    with pytest.raises(OptionsError, match="labelled-tree needs grammar; posteriors serve labelled-recall, "):
+    with pytest.raises(
+        OptionsError, match="labelled-tree needs a grammar; posteriors serve labelled-recall, "
+    ):
         Parser(read_posteriors(path), "labelled-recall", "labelled-tree")
 
 

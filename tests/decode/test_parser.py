@@ -64,12 +64,18 @@ def test_what_has_no_meaning_is_refused_by_the_library_too() -> None:
     for options, says in (
         ({"objectives": ()}, "one objective is needed"),
         ({"objectives": (RECALL, RECALL)}, "two objectives are called labelled-recall"),
-        ({"objectives": (PRODUCTIONS,), "precision": "single"}, "This objective needs precision double"),
-        ({"objectives": (PRODUCTIONS,), "best_first": BestFirst()}, "This objective needs engine exhaustive"),
-        ({"objectives": (RECALL,), "items": "symbol", "precision": "single"}, "items symbol needs precision"),
-        ({"objectives": (OBJECTIVES["labelled-tree"],), "items": "symbol"}, "items symbol needs another"),
-        ({"objectives": (RECALL,), "unlabelled": True}, "labels none needs an objective that does not look"),
-        ({"objectives": (RECALL,), "max_length": 0}, "max-length is one or more, not 0"),
+        ({"objectives": (PRODUCTIONS,), "precision": "single"}, "This objective needs precision='double'"),
+        ({"objectives": (PRODUCTIONS,), "best_first": BestFirst()}, "This objective needs best_first=None"),
+        (
+            {"objectives": (RECALL,), "items": "symbol", "precision": "single"},
+            "items='symbol' needs precision",
+        ),
+        ({"objectives": (OBJECTIVES["labelled-tree"],), "items": "symbol"}, "items='symbol' needs another"),
+        (
+            {"objectives": (RECALL,), "unlabelled": True},
+            "unlabelled=True needs an objective that does not look",
+        ),
+        ({"objectives": (RECALL,), "max_length": 0}, "max_length is one or more, not 0"),
     ):
         with pytest.raises(OptionsError, match=says):
             ParserOptions(**options)
@@ -129,7 +135,17 @@ def test_wrong_arguments_are_named() -> None:
         (lambda: make(GRAMMAR, items="symbols"), "items is one of projected, symbol, not 'symbols'"),
         (lambda: make(GRAMMAR, fallback="right"), "fallback is one of right-branching, flat, empty"),
         (lambda: count([read_tree("(S a b)")], "wrods"), "terminals is one of tags, words, not 'wrods'"),
-        (lambda: count(["(S a b)"]), "a str, not a Tree"),
+        (lambda: count(["S a b"]), "<trees>, sentence 1: a str, not a tree; give a Tree"),
+        (lambda: make(GRAMMAR, max_length=0), "max_length is one or more, not 0"),
+        (
+            lambda: make(GRAMMAR, prune=0.1, best_first=BestFirst()),
+            "prune is for exhaustive charts: leave out best_first",
+        ),
+        (lambda: make(GRAMMAR, unlabelled=True), "unlabelled=True needs an objective that does not look at"),
+        (
+            lambda: make(GRAMMAR, max_samples=9),
+            "max_samples needs a DOP grammar: mbrparse train --method dop",
+        ),
         (lambda: posteriors.bracketed(-1, 2), "is no span of 3 terminals"),
         (lambda: posteriors.labelled(2, 2, "S"), "is no span of 3 terminals"),
         (lambda: posteriors.preterminal(3, "S"), "is no span of 3 terminals"),

@@ -302,7 +302,7 @@ def test_a_parser_takes_a_dop_grammar() -> None:
         ("parent-child", {}, "needs a PCFG"),
         ("productions", {}, "needs a PCFG"),
         ("max-rule-product", {}, "needs a PCFG"),
-        ("labelled-recall", {"precision": "single"}, "precision single"),
+        ("labelled-recall", {"precision": "single"}, "precision='single'"),
         ("labelled-recall", {"prune": 1.0}, "from 0 to below 1"),
     ],
 )

@@ -224,8 +224,8 @@ BAD_TREES: dict[str, tuple[Any, Any, str]] = {
     ),
     "n-ary parses": (GOLDS, ORIGINALS, "parses, sentence 1: the parses are in original form ('S' has 3 "),
     "a label": (ONE, trees("(S a (^S b c))\n"), "parses, sentence 1: label '^S' has no base"),
-    "no tree": (GOLDS, ["(S a b)"], "parses, sentence 1: a str, not a Tree"),
-    "a gold of text": ("(S a b)", GOLDS, "the gold, sentence 1: a str, not a Tree"),
+    "no tree": (GOLDS, ["S a b"], "parses, sentence 1: a str, not a tree"),
+    "a gold of text": ("S a b", GOLDS, "the gold:1: text outside of brackets"),
 }
 
 #: Arguments without meaning, whatever the trees are.

@@ -145,7 +145,7 @@ def test_read_tree_wants_exactly_one(text: str) -> None:
 
 def test_file_in_another_encoding() -> None:
     Path("latin").write_bytes("(S x y)\n(S café x)\n".encode("latin-1"))
-    with pytest.raises(FileError, match="--encoding latin-1") as caught:
+    with pytest.raises(FileError, match="encoding='latin-1'") as caught:
         list(read_tree_file("latin"))
     assert caught.value.line == 2
     assert [str(found.tree) for found in read_tree_file("latin", "latin-1")] == ["(S x y)", "(S café x)"]

@@ -19,6 +19,7 @@ from mbrparse.grammar.charts.base.chart import TOO_LARGE
 from mbrparse.grammar.grammar_kinds import Grammar
 from mbrparse.io.errors import ChartOverflowError, NumberRangeError, OptionsError, TimeLimitError
 from mbrparse.io.garbage import collection_paused
+from mbrparse.treebank.any_tree import AnyTree
 from mbrparse.treebank.tree import Tree
 
 if TYPE_CHECKING:
@@ -85,8 +86,10 @@ class Parser:
             [decoder] = [slot.decoder for slot in self.source.slots if isinstance(slot.decoder, NaryDecoder)]
             self.pooling = Pooling(options.objectives, decoder, self.source.root)
 
-    def parse(self, sentences: Tree | str | Iterable[Tree | str | Sequence[str | Tree]]) -> Parses:
+    def parse(self, sentences: AnyTree | Iterable[AnyTree | Sequence[str | Tree]]) -> Parses:
         """Parse sentences: trees (whose terminals are parsed), strings of words, or lists of words.
+
+        A tree may be an ``nltk.Tree`` or a string of brackets.
 
         The results are in their order. None depends on other sentences, except for trees of a pooled F, which
         is pooled over these sentences (``Parses.node_costs``).

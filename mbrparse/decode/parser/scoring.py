@@ -23,6 +23,7 @@ from mbrparse.grammar.charts.base.chart import TOO_LARGE
 from mbrparse.grammar.charts.base.span_summary import cell_of
 from mbrparse.grammar.pcfg import PCFG
 from mbrparse.io.errors import ChartOverflowError, NumberRangeError, TimeLimitError
+from mbrparse.treebank.any_tree import AnyTree, any_trees
 from mbrparse.treebank.labels import unescape
 from mbrparse.treebank.tree import Tree
 
@@ -241,7 +242,7 @@ class Scorer:
 
 def score(
     grammar: PCFG | GivenPosteriors,
-    trees: Tree | Iterable[Tree | None],
+    trees: AnyTree | Iterable[AnyTree | None],
     *,
     form: Form | None = None,
     items: bool = True,
@@ -273,8 +274,7 @@ def score(
     """
     import pandas as pd
 
-    listed = [trees] if isinstance(trees, Tree) else trees
-    given = [GivenTree("<trees>", number, tree) for number, tree in enumerate(listed, start=1)]
+    given = [GivenTree("<trees>", number, tree) for number, tree in enumerate(any_trees(trees), start=1)]
     scorer = Scorer(grammar, find_form(given, form).form, items, max_seconds=max_seconds)
     scorer.check_fit(given)
     rows = scorer.rows(given)

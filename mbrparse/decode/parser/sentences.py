@@ -12,6 +12,7 @@ from mbrparse.grammar.pcfg import IntArray
 from mbrparse.io.errors import CorpusError
 from mbrparse.io.files import read_lines, source_name
 from mbrparse.run.in_order import Chunk, Part
+from mbrparse.treebank.any_tree import AnyTree, any_trees, is_tree
 from mbrparse.treebank.brackets import WHITE, is_comment, read_leaves, without_carriages
 from mbrparse.treebank.clean import TRACE
 from mbrparse.treebank.tree import Tree, bracket_free
@@ -83,19 +84,18 @@ def batch_of_part(part: Part) -> Batch:
     return whole._replace(sentences=whole.sentences[part.first : part.last])
 
 
-def batch_of_sentences(sentences: Tree | str | Iterable[Tree | str | Sequence[str | Tree]]) -> Batch:
+def batch_of_sentences(sentences: AnyTree | Iterable[AnyTree | Sequence[str | Tree]]) -> Batch:
     """Sentences as a program has them: trees (of which the terminals are taken), strings of words, or lists.
 
-    A single tree, or a string with one sentence a line, will do too.
+    A single tree, or a string with one sentence a line, will do too. Trees are of any kind (``any_tree``): a
+    string that begins with a bracket is one.
 
     >>> [len(sentence) for sentence in batch_of_sentences(["the dog barks", "it sleeps"]).sentences]
     [3, 2]
     """
-    if isinstance(sentences, Tree):
-        sentences = [sentences]
-    elif isinstance(sentences, str):
+    if isinstance(sentences, str) and not is_tree(sentences):
         sentences = sentences.removesuffix("\n").split("\n") if sentences else []
-    listed = list(sentences)
+    listed = ["" if one is None else one for one in any_trees(sentences, "<sentences>", words=True)]
     tokens = bool(listed) and not any(isinstance(one, Tree) or _has_trees(one) for one in listed)
     return Batch([_sentence(one) for one in listed], tokens=tokens)
 

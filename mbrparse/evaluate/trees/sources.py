@@ -11,6 +11,7 @@ from typing import NamedTuple
 from mbrparse.evaluate.trees.agreement import Place, Unit, no_trees
 from mbrparse.io.errors import CorpusError, InputMismatchError, MbrparseError
 from mbrparse.io.files import STANDARD, read_lines, source_name
+from mbrparse.treebank.any_tree import AnyTree, any_trees
 from mbrparse.treebank.brackets import EMPTY_PARSE, ReadTree, read_parse_file
 from mbrparse.treebank.outlines import Outline, first_difference, outline, yields_agree
 from mbrparse.treebank.tree import Tree
@@ -49,21 +50,14 @@ def tree_file(name: str, path: str | Path, encoding: str = "utf-8") -> TreeSourc
     )
 
 
-def trees_in_memory(name: str, source: str, sentences: Sequence[Tree | None]) -> TreeSource:
+def trees_in_memory(name: str, source: str, sentences: Sequence[AnyTree | None]) -> TreeSource:
     """Trees (None: no parse), one for each sentence; ``source`` is their name in messages.
 
-    Reading raises InputMismatchError at an object that is no Tree.
+    Trees are of any kind (``any_tree``). Reading raises InputMismatchError at an object that is none.
     """
 
     def trees() -> Iterator[ReadTree]:
-        for number, tree in enumerate(sentences, start=1):
-            if not (tree is None or isinstance(tree, Tree)):
-                raise Place(source, number, "sentence").error(
-                    InputMismatchError,
-                    f"a {type(tree).__name__}, not a Tree",
-                    "Tree.from_nltk and read_tree make trees of NLTK's and of brackets",
-                )
-            yield ReadTree(number, tree)
+        return (ReadTree(number, tree) for number, tree in enumerate(any_trees(sentences, source), start=1))
 
     def lines() -> Iterator[str]:
         return (f"{EMPTY_PARSE if tree is None else tree}\n" for _, tree in trees())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from decimal import Decimal
 from itertools import chain
@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
 from mbrparse.grammar.fields_file import fields_of, format_number
-from mbrparse.grammar.files.nltk_format import is_nltk, read_nltk
+from mbrparse.grammar.files.nltk_format import is_nltk, read_nltk, rules_of_nltk
 from mbrparse.grammar.grammar_file import (
     DOP_MAGIC,
     MAGIC,
@@ -26,14 +26,16 @@ from mbrparse.grammar.words.unknown import UnknownKind, UnknownWords
 from mbrparse.io.errors import GrammarError
 from mbrparse.io.files import read_lines, source_name
 from mbrparse.io.log import Log, no_log
-from mbrparse.treebank.tree import Tree
+from mbrparse.treebank.any_tree import AnyTree, any_trees
 
 if TYPE_CHECKING:
+    import nltk
+
     from mbrparse.grammar.dop.addressed_treebank import AddressedTreebank
 
 
 def train(
-    trees: Sequence[Tree],
+    trees: Iterable[AnyTree | None],
     terminals: TerminalKind = "tags",
     *,
     unknown: UnknownKind | Literal["none"] | None = None,
@@ -42,7 +44,7 @@ def train(
     """A grammar counted from binarized trees: relative frequencies, as ``mbrparse train`` has them.
 
     Args:
-        trees: Binarized trees (``read_trees``).
+        trees: Binarized trees (``read_trees``), strings of brackets or nltk.Trees; empty ones are left out.
         terminals: What sentences are made of: "tags", or "words" under their preterminals.
         unknown: The model of unseen words: "signature" (capitals, digits, hyphen and suffix; the default
             with words), "collins" (the tag of a tagger, which is trained here), or "none": sentences with
@@ -50,6 +52,7 @@ def train(
         rare: Words seen fewer times than this represent unseen ones (default: the model's).
 
     Raises:
+        InputMismatchError: What is given is no tree.
         GrammarError: There are no trees, or a tree is not binarized (the message names its place, from 1),
             or an argument means nothing.
 
@@ -66,13 +69,8 @@ def train(
     ):
         if value not in known:
             raise GrammarError(f"{name} is one of {', '.join(map(str, known))}, not {value!r}")
-    wrong = next((tree for tree in trees if not isinstance(tree, Tree)), None)
-    if wrong is not None:
-        raise GrammarError(
-            f"a {type(wrong).__name__}, not a Tree",
-            remedy="Tree.from_nltk, read_tree, read_trees make them",
-        )
-    placed = (SourceTree("<trees>", number, tree) for number, tree in enumerate(trees, start=1))
+    numbered = enumerate(any_trees(trees), start=1)
+    placed = (SourceTree("<trees>", number, tree) for number, tree in numbered if tree is not None)
     if unknown is None and terminals == "words":
         unknown = "signature"
     model = None if unknown == "none" else unknown
@@ -87,6 +85,29 @@ def read_grammar(path: str | Path, *, normalize: bool = False, log: Log = no_log
     what was changed. Raises FileError, and GrammarError with file, line and remedy.
     """
     return _pcfg(read_rules_of_any_format(path, normalize=normalize, log=log), path, log)
+
+
+def grammar(source: str | Path | nltk.PCFG, *, normalize: bool = False) -> PCFG:
+    """A grammar of a text of rules, of a file, or of an ``nltk.PCFG``.
+
+    A text is in NLTK's format or in mbrparse's; rules of three children or more are binarized. ``normalize``
+    is that of ``read_grammar``. Raises GrammarError, FileError.
+
+    >>> grammar("S -> NP V [1.0]\\nNP -> 'she' [0.5] | 'it' [0.5]\\nV -> 'works' [1.0]")
+    <grammar over words: 3 symbols, 4 rules>
+    """
+    place = "<grammar>"
+    if isinstance(source, str) and ("\n" in source or is_nltk(source)):
+        first, lines = _first(iter(source.splitlines()))
+        rules = _rules(first, lines, place, normalize, no_log)
+    elif isinstance(source, (str, Path)):
+        return read_grammar(source, normalize=normalize)
+    elif hasattr(source, "productions"):
+        rules = rules_of_nltk(source, normalize=normalize)
+    else:
+        remedy = "give a text of rules, a path, or an nltk.PCFG"
+        raise GrammarError(f"a {type(source).__name__}, not a grammar", remedy=remedy)
+    return _pcfg(rules, place, no_log)
 
 
 def read_any_grammar(path: str | Path, *, normalize: bool = False, log: Log = no_log) -> Grammar:
@@ -110,7 +131,7 @@ def read_rules_or_treebank(
     path: str | Path, *, normalize: bool = False, log: Log = no_log
 ) -> RuleSet | AddressedTreebank:
     """What a grammar file of any kind holds; raises GrammarError, FileError."""
-    first, lines = _begun(path)
+    first, lines = _first(read_lines(path))
     if fields_of(first)[:1] == [DOP_MAGIC]:
         from mbrparse.grammar.dop.dop_file import read_treebank
 
@@ -120,12 +141,11 @@ def read_rules_or_treebank(
 
 def read_rules_of_any_format(path: str | Path, *, normalize: bool = False, log: Log = no_log) -> RuleSet:
     """The rules of a grammar file, in mbrparse's format or in NLTK's; raises GrammarError, FileError."""
-    return _rules(*_begun(path), path, normalize, log)
+    return _rules(*_first(read_lines(path)), path, normalize, log)
 
 
-def _begun(path: str | Path) -> tuple[str, Iterator[str]]:
+def _first(lines: Iterator[str]) -> tuple[str, Iterator[str]]:
     """The first line that is neither empty nor a comment, and all lines."""
-    lines = read_lines(path)
     begun: list[str] = []
     for line in lines:
         begun.append(line)

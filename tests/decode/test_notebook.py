@@ -1,0 +1,177 @@
+"""Grammars and trees as a notebook has them: texts, nltk's objects, strings of brackets."""
+
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import nltk
+import pytest
+from commandline import Command
+from hypothesis import given
+from tree_strategies import labels, trees
+
+import mbrparse as mp
+from mbrparse.io.errors import GrammarError, OptionsError
+from mbrparse.treebank.any_tree import any_tree, is_tree
+
+TOY = """
+S -> NP VP [1.0]
+NP -> Det N [0.6] | NP PP [0.2] | 'she' [0.2]
+VP -> V NP [0.7] | VP PP [0.3]   # which attachment?
+PP -> P NP [1.0]
+Det -> 'the' [1.0]
+N -> 'dog' [0.5] | 'telescope' [0.5]
+V -> 'saw' [1.0]
+P -> 'with' [1.0]
+"""
+SENTENCE = "she saw the dog with the telescope"
+TREE = "(S (NP she) (VP (VP (V saw) (NP (Det the) (N dog))) (PP (P with) (NP (Det the) (N telescope)))))"
+
+
+def test_a_grammar_of_a_text_a_file_and_nltk(tmp_path: Path) -> None:
+    path = tmp_path / "toy.nltk"
+    path.write_text(TOY)
+    theirs = nltk.PCFG.fromstring("\n".join(line.split("#")[0] for line in TOY.splitlines()))
+    for source in (TOY, path, str(path), theirs):
+        parse = mp.Parser(mp.grammar(source), "labelled-tree", k_best=9).parse(SENTENCE)[0]
+        assert str(parse.tree) == TREE
+        assert [one.log_prob for one in parse.candidates] == pytest.approx([-5.578031269, -5.983496377])
+    mp.write_grammar(mp.grammar(TOY), tmp_path / "own")
+    assert repr(mp.grammar((tmp_path / "own").read_text())) == repr(mp.grammar(TOY))
+
+
+def test_the_most_probable_tree_is_nltks() -> None:
+    theirs = nltk.PCFG.fromstring("S -> A S [0.25] | A A A [0.25] | 'b' [0.5]\nA -> 'a' [0.75] | 'b' [0.25]")
+    [best] = nltk.ViterbiParser(theirs).parse(["a", "b", "a", "b", "a"])
+    found = mp.Parser(mp.grammar(theirs), "labelled-tree", debinarized=True).parse("a b a b a")[0]
+    assert found.tree is not None
+    assert found.tree.to_nltk() == nltk.Tree.convert(best)
+
+
+def test_a_grammar_induced_by_nltk() -> None:
+    tree = nltk.Tree.fromstring("(S (NP (D the) (N dog)) (VP (V barks)))")
+    induced = nltk.induce_pcfg(nltk.Nonterminal("S"), tree.productions())
+    [parse] = mp.Parser(mp.grammar(induced), "labelled-tree").parse([tree])
+    assert parse.tree is not None
+    assert parse.tree.to_nltk() == tree
+
+
+def test_errors_of_grammars() -> None:
+    made: Any = mp.grammar
+    thirds = "S -> 'a' [.33] | 'b' [.33] | S S [.33]"
+    for source, says in (
+        (
+            thirds,
+            "^<grammar>:1: the rules of S sum to 0.99, 0.01 too little; .* rescale them: normalize=True$",
+        ),
+        ("\nS -> A [1,0]\n", "^<grammar>:2: \\[1,0\\] has a decimal comma"),
+        ("mbrparse-grammar 1\n", "^<grammar>:1: .*before its line 'end'"),
+        (nltk.PCFG.fromstring("S -> A [1.0]"), "^<grammar>: the symbol A of S -> A has no rule"),
+        (3, "a int, not a grammar; give a text of rules, a path, or an nltk.PCFG"),
+        ("missing.nltk", "^missing.nltk: no such file"),
+    ):
+        with pytest.raises(mp.MbrparseError, match=says):
+            made(source)
+    assert mp.grammar(thirds, normalize=True).log_prob == pytest.approx([-1.0986123])
+
+
+def test_nltk_is_not_imported() -> None:
+    code = (
+        "import sys, mbrparse as mp; g = mp.grammar('S -> A A [1]\\nA -> \"x\" [1]');"
+        "print(mp.Parser(g).parse(['x x', '(S x x)'])[1].tree, 'nltk' in sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True
+    )
+    assert done.stdout == "(S (A x) (A x)) False\n"
+
+
+# --- trees -------------------------------------------------------------------------------
+
+
+@given(trees(labels))
+def test_a_tree_of_any_kind_is_the_tree(tree: mp.Tree) -> None:
+    assert any_tree(tree) is tree
+    assert any_tree(str(tree)) == mp.read_tree(str(tree))
+    if not tree.is_leaf:
+        assert any_tree(tree.to_nltk()) == mp.Tree.from_nltk(tree.to_nltk())
+
+
+def test_what_is_a_tree() -> None:
+    for text in ("(S a b)", " (S a b)", "( (S a b) )", "((S a b))", "(())", "(S\n  a\n  b)"):
+        assert is_tree(text), text
+    for other in ("a b", "", "( see below )", "a (S b c)", ["(S a b)"], None, 3):
+        assert not is_tree(other), other
+
+
+def kinds(text: str) -> list[Any]:
+    tree = mp.read_tree(text)
+    return [tree, text, tree.to_nltk()]
+
+
+def test_the_parser_takes_trees_of_any_kind() -> None:
+    parser = mp.Parser(mp.grammar(TOY), "labelled-tree")
+    words = [SENTENCE, SENTENCE.split()]
+    for one in kinds(TREE):
+        assert [str(tree) for tree in parser.parse(one).trees()] == [TREE]
+    found = parser.parse([*kinds(TREE), *words, "(())", "", None])
+    assert [str(tree) for tree in found.trees()] == [TREE] * 5 + ["None"] * 3
+    assert [str(tree) for tree in parser.parse(f"{TREE}\n{TREE}\n").trees()] == [TREE] * 2
+    with pytest.raises(mp.MbrparseError, match=r"^<sentences>, sentence 2:1: unbalanced brackets"):
+        parser.parse([TREE, "(S a"])
+    with pytest.raises(mp.MbrparseError, match=r"^<sentences>, sentence 1: 2 trees, not one"):
+        parser.parse(["(S a b) (S a b)"])
+
+
+def test_training_scores_and_tables_take_trees_of_any_kind() -> None:
+    grammar = mp.train(kinds(TREE), "words", unknown="none")
+    assert len(grammar.terminals) == 6
+    assert mp.score(grammar, kinds(TREE))["posterior"].nunique() == 1
+    assert len(mp.score(grammar, TREE)) == 1
+    table = mp.compare(kinds(TREE), kinds(TREE)[::-1], resamples=0, criteria=["labelled_f"])
+    assert table.frame["labelled_f"].tolist() == [1.0]
+    runs = {"r": [kinds(TREE), kinds(TREE)]}
+    assert mp.compare([TREE] * 3, {}, runs=runs, resamples=0, criteria=["labelled_f"]).frame.shape[0] == 2
+    nary = kinds("(S a b c)")
+    assert {str(mp.binarize(tree)) for tree in nary} == {"(S a (S_Cont b c))"}
+    assert {str(mp.debinarize(mp.binarize(tree))) for tree in nary} == {"(S a b c)"}
+    assert {str(tree) for tree in mp.baseline_trees(nary, "right")} == {"(X a (X b c))"}
+    assert len({mp.explain(mp.grammar(TOY), one).html() for one in [*kinds(TREE), SENTENCE]}) == 1
+    with pytest.raises(mp.MbrparseError, match=r"^<trees>, sentence 2: a int, not a tree"):
+        mp.train([TREE, 3])
+    with pytest.raises(mp.MbrparseError, match="constituent 'S' without children"):
+        mp.binarize(nltk.Tree("S", []))
+
+
+# --- messages ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("message", "python"),
+    [
+        ("--max-length is one or more", "max_length is one or more"),
+        ("--labels none needs it: --engine exhaustive", "unlabelled=True needs it: best_first=None"),
+        ("say --form original, or --items symbol", "say form='original', or items='symbol'"),
+        ("train: mbrparse train --prune 3, or --prune", "train: mbrparse train --prune 3, or prune"),
+        ("(parse -g GRAMMAR --seed 3 writes it), --seed", "(parse -g GRAMMAR --seed 3 writes it), seed"),
+        ("--work FOLDER and --resume", "--work FOLDER and --resume"),
+    ],
+)
+def test_options_as_pythons_arguments(message: str, python: str) -> None:
+    error = OptionsError(message, remedy="--normalize")
+    assert (str(error), error.usage) == (f"{python}; normalize=True", f"{message}; --normalize")
+    again = pickle.loads(pickle.dumps(error))
+    assert (str(again), again.usage) == (str(error), error.usage)
+
+
+def test_the_command_line_has_its_own_names(command: Command, tmp_path: Path) -> None:
+    path = tmp_path / "toy.nltk"
+    path.write_text("S -> 'a' [.33] | 'b' [.33] | S S [.33]")
+    assert command("parse -g", path, stdin="a").error.endswith("or rescale them: --normalize")
+    with pytest.raises(GrammarError, match="rescale them: normalize=True"):
+        mp.read_grammar(path)
+    assert (
+        "--max-seconds is a number above zero" in command("parse -g g --max-seconds 0", stdin="a").usage_error
+    )
