@@ -109,6 +109,30 @@ def test_by_the_candidates_own_weights(tmp_path: Path) -> None:
     assert [node[:3] for node in tree["nodes"]] == [[0, 4, "S"], [1, 4, "B"]]
 
 
+def test_many_sentences_keep_their_numbers(tmp_path: Path) -> None:
+    lines = [
+        f"{number}\t-{place}\t{tree}\n" for number in range(1, 251) for place, tree in ((2, LEFT), (1, RIGHT))
+    ]
+    details = tmp_path / "details.jsonl"
+    found = run(f"rerank --candidates {written(tmp_path, ''.join(lines))} --details {details}")
+    assert found.output == f"{RIGHT}\n" * 250
+    assert [json.loads(line)["sentence"] for line in details.read_text().splitlines()] == [*range(1, 251)]
+
+
+def test_expectations_are_those_of_parse(tmp_path: Path) -> None:
+    (tmp_path / "text").write_text("a b c d\nx y\n")
+    details, trees = tmp_path / "details.jsonl", tmp_path / "trees.mrg"
+    arguments = f"--posteriors {model(tmp_path)} --objective labelled-f --details {details} -o {trees}"
+    assert run(f"parse {arguments}", tmp_path / "text").code == 0
+    rows = run("score --form original --posteriors", model(tmp_path), trees).output.splitlines()
+    for parsed, scored in zip(
+        map(json.loads, details.read_text().splitlines()), map(json.loads, rows), strict=True
+    ):
+        tree = parsed["trees"]["labelled-f"]
+        assert scored["expected_labelled_f"] == pytest.approx(tree["expected_score"])
+        assert scored["constituents"] == pytest.approx(tree["constituents"])
+
+
 def test_several_objectives_and_a_pipe(tmp_path: Path) -> None:
     objectives = "--objective most-probable-tree --objective minimum-risk --risk labelled-recall"
     output = tmp_path / "{objective}.mrg"

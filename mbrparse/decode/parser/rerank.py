@@ -14,7 +14,7 @@ from mbrparse.decode.base.parser_options import Risk, objective_of
 from mbrparse.decode.candidates.candidate_trees import expected_scores, first_best, shares
 from mbrparse.decode.parser.given_trees import Form, GivenTree, find_form
 from mbrparse.decode.parser.parse_files import Lines
-from mbrparse.decode.parser.scoring import Row, Scorer
+from mbrparse.decode.parser.scoring import COLUMNS, Row, Scorer
 from mbrparse.decode.posteriors.posteriors_file import GivenPosteriors
 from mbrparse.decode.posteriors.tree_posteriors import SentenceTree, TreeItems
 from mbrparse.grammar.charts.factory import TIE
@@ -94,16 +94,14 @@ class Reranker:
         for done in range(0, len(listed), _TOGETHER):
             block = listed[done : done + _TOGETHER]
             given = [[GivenTree(source, one.line, one.tree) for one in candidates] for candidates in block]
-            if self._scorer is not None:
-                found = self._scorer.rows_of_sentences(given, done)
-            else:
-                scorer = Scorer(self._own(block, source), self._form, **self._options)
-                found = scorer.rows_of_sentences(given)
-            for candidates, rows in zip(block, found, strict=True):
+            scorer, before = self._scorer, done
+            if scorer is None:  # only these sentences are known
+                scorer, before = Scorer(self._own(block, source), self._form, **self._options), 0
+            for candidates, rows in zip(block, scorer.rows_of_sentences(given, before), strict=True):
                 log_probs = np.array([one.log_prob for one in candidates])
                 if self._scorer is None:
                     for row, share in zip(rows, shares(log_probs).tolist(), strict=True):
-                        row["posterior"] = share
+                        row |= {"posterior": share, "sentence": row["sentence"] + done}
                 yield [self._choice(row, candidates, rows, log_probs) for row in self._objectives]
 
     def _own(self, block: Sequence[Sequence[CandidateLine]], source: str) -> GivenPosteriors:
@@ -178,7 +176,8 @@ def lines_of(choices: Sequence[Reranked], objectives: Sequence[Objective]) -> Li
         objective.name: None
         if not one.scores
         else {
-            **{name: value for name, value in one.row.items() if value is not None and name not in _OUTSIDE},
+            **{name: one.row[name] for name in COLUMNS[3:] if one.row[name] is not None},
+            "nodes": one.row["nodes"],
             "expected_score": one.scores[one.place],
             "candidate": one.place + 1,
             "candidates": len(one.scores),
@@ -186,18 +185,13 @@ def lines_of(choices: Sequence[Reranked], objectives: Sequence[Objective]) -> Li
         for objective, one in zip(objectives, choices, strict=True)
     }
     details = {
-        "sentence": row["sentence"],
-        "length": row["length"],
+        **{name: row[name] for name in ("sentence", "length", "log_probability")},
         "status": "parsed" if reason is None else "fallback",
         "reason": reason,
-        "log_probability": row["log_probability"],
         "trees": trees,
     }
     written = tuple(EMPTY_PARSE if one.tree is None else str(one.tree) for one in choices)
     return Lines(written, json.dumps(details, allow_nan=False), reason)
-
-
-_OUTSIDE = ("sentence", "length", "reason", "log_probability")
 
 
 def rerank(
