@@ -7,9 +7,13 @@ no such option (``config_file``): one whose type was forgotten is refused, not o
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import click
+
+from mbrparse.io.errors import visible
+from mbrparse.io.path_kinds import is_file
 
 
 class _Named(click.types.StringParamType):
@@ -52,6 +56,22 @@ class PathName(_Named):
         if not value or "\0" in value:
             self.fail(f"{value!r} is no name of a file.", param, ctx)
         return super().convert(value, param, ctx)
+
+
+class ImageFile(PathName):
+    """A file to write, whose name ends as its format does: ``svg``."""
+
+    def __init__(self, form: str) -> None:
+        super().__init__("PATH")
+        self._form = form
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        path = super().convert(value, param, ctx)
+        if is_file(path) and Path(path).suffix.lower() != f".{self._form}":
+            self.fail(
+                f"{visible(path)} does not end in .{self._form}: name it so, or give the option of its kind."
+            )
+        return path
 
 
 class InputFile(PathName):

@@ -12,6 +12,7 @@ import click
 from mbrparse.cli.commands import option_group, options
 from mbrparse.cli.file_options import InputOptions
 from mbrparse.cli.objective_options import combinations_checked
+from mbrparse.cli.option_types import ImageFile
 from mbrparse.cli.options import (
     Finite,
     check_outputs,
@@ -47,10 +48,11 @@ _WIDEST = 2000
         "layout",
         choices=["table", "tsv"],
         default="table",
-        help="A triangle of cells, or a tab-separated line for each span.",
+        help="A triangle of cells, or a tab-separated line for each span and label.",
     ),
-    option("--svg", metavar="PATH", help="Draw the chart here, as an SVG image."),
-    option("--png", metavar="PATH", help="Draw the chart here, as a PNG image."),
+    option("--svg", type=ImageFile("svg"), help="Draw the chart here, as an SVG image."),
+    option("--png", type=ImageFile("png"), help="Draw the chart here, as a PNG image."),
+    option("--pdf", type=ImageFile("pdf"), help="Draw the chart here, as a PDF page."),
     max_seconds_option("Give up when the chart takes longer."),
     prune_option(),
     output_option(),
@@ -61,11 +63,10 @@ def posteriors(
     line: int,
     threshold: float,
     layout: str,
-    svg: str | None,
-    png: str | None,
     max_seconds: float | None,
     prune: float,
     output: str,
+    **images: str | None,
 ) -> None:
     """Show a sentence's chart: the most probable constituent over each span, with its posterior in per cent.
 
@@ -83,7 +84,7 @@ def posteriors(
         raise click.UsageError("--max-seconds needs --grammar: it is for charts.")
     text = STANDARD if not source.posteriors and input is None else input
     check_outputs(
-        [("--output", output), ("--svg", svg), ("--png", png)],
+        [("--output", output), *((f"--{form}", path) for form, path in images.items())],
         [("INPUT", text), *source.files],
     )
     batch, reason, found = _of_sentence(text, source, line, prune, max_seconds)
@@ -95,7 +96,7 @@ def posteriors(
         )
     words = [leaf.label if leaf.word is None else leaf.word for leaf in batch.sentences[0]]
     shown = cells(found, threshold)
-    if len(words) > _WIDEST and (layout == "table" or svg is not None or png is not None):
+    if len(words) > _WIDEST and (layout == "table" or any(images.values())):
         raise MbrparseError(
             f"sentence {line} has {len(words):,} words: a table or picture holds {_WIDEST:,} at most",
             source=batch.source,
@@ -104,18 +105,16 @@ def posteriors(
     with atomic_outputs():
         with open_output(output) as stream:
             if layout == "tsv":
-                stream.writelines(listing(shown, words))
+                stream.writelines(listing(cells(found, threshold, every_label=True), words))
             else:
                 onto_terminal = output == STANDARD and sys.stdout.isatty()
                 width = shutil.get_terminal_size().columns if onto_terminal else None
                 colours = onto_terminal and "NO_COLOR" not in os.environ
                 stream.write(heat_table(shown, words, width, colours))
-        if svg is not None:
-            with open_output_bytes(svg) as image:
-                image.write(draw_cells(shown, words, "svg"))
-        if png is not None:
-            with open_output_bytes(png) as image:
-                image.write(draw_cells(shown, words, "png"))
+        for form, path in images.items():
+            if path is not None:
+                with open_output_bytes(path) as image:
+                    image.write(draw_cells(shown, words, form))
 
 
 def _of_sentence(

@@ -7,16 +7,14 @@ import os
 import shutil
 import sys
 from contextlib import ExitStack
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from mbrparse.cli.commands import options
+from mbrparse.cli.option_types import ImageFile
 from mbrparse.cli.options import check_outputs, count_option, encoding_option, note, option
-from mbrparse.io.errors import visible
 from mbrparse.io.files import STANDARD, atomic_outputs, open_output, open_output_bytes
-from mbrparse.io.path_kinds import is_file
 
 if TYPE_CHECKING:
     from mbrparse.evaluate.drawing import Sentence
@@ -32,8 +30,10 @@ if TYPE_CHECKING:
         help="Draw the next tree, from --line on, that differs between the files.",
     ),
     count_option("--count", help="Draw so many sentences.", default=1),
-    option("--svg", metavar="PATH", help="Also write the drawing as an SVG image."),
-    option("--png", metavar="PATH", help="Also write the drawing as a PNG image."),
+    option("--svg", type=ImageFile("svg"), help="Also write the drawing as an SVG image."),
+    option("--png", type=ImageFile("png"), help="Also write the drawing as a PNG image."),
+    option("--pdf", type=ImageFile("pdf"), help="Also write the drawing as a PDF page."),
+    option("--latex", type=ImageFile("tex"), help="Also write the trees for LaTeX's package forest."),
     encoding_option(),
 )
 def show(
@@ -41,9 +41,8 @@ def show(
     line: int,
     differing: bool,
     count: int,
-    svg: str | None,
-    png: str | None,
     encoding: str,
+    **images: str | None,
 ) -> None:
     """Draw a tree, or the trees of one sentence from several files, one below the other.
 
@@ -54,25 +53,12 @@ def show(
         raise click.UsageError("standard input (-) can be read only once.")
     if differing and len(files) < 2:
         raise click.UsageError("--differing compares files: give two of them at least.")
-    drawing = STANDARD if svg != STANDARD else None
-    _check_endings(svg, png)
-    check_outputs(
-        [("the drawing", drawing), ("--svg", svg), ("--png", png)], [("FILE", path) for path in files]
-    )
+    drawing = STANDARD if STANDARD not in images.values() else None
+    outputs = [("the drawing", drawing), *((f"--{form}", path) for form, path in images.items())]
+    check_outputs(outputs, [("FILE", path) for path in files])
     sentences = _sentences(files, line, differing, count, encoding)
-    _write(sentences, differing or count > 1, drawing, svg, png)
-
-
-def _check_endings(svg: str | None, png: str | None) -> None:
-    if png == STANDARD:
-        raise click.UsageError("--png needs a file: standard output is for the drawing.")
-    for name, path in (("--svg", svg), ("--png", png)):
-        ending = name.replace("--", ".")
-        if path is not None and is_file(path) and Path(path).suffix.lower() != ending:
-            raise click.UsageError(
-                f"{name} writes an image of that kind, and {visible(path)} does not end in {ending}: "
-                "name it so, or give the other of --svg and --png."
-            )
+    given = {form: path for form, path in images.items() if path is not None}
+    _write(sentences, differing or count > 1, drawing, given)
 
 
 def _sentences(
@@ -93,28 +79,29 @@ def _sentences(
     return sentences
 
 
-def _write(
-    sentences: list[Sentence], numbered: bool, drawing: str | None, svg: str | None, png: str | None
-) -> None:
-    from mbrparse.evaluate.drawing import draw_picture
+def _write(sentences: list[Sentence], numbered: bool, drawing: str | None, images: dict[str, str]) -> None:
+    from mbrparse.evaluate.drawing import draw_picture, latex_trees
     from mbrparse.evaluate.text_drawing import draw_text
     from mbrparse.treebank.tree_drawing import svg as as_svg
 
     text = draw_text(sentences, _coloured(), _takes_lines(), _width(), numbered)
-    picture = draw_picture(sentences, numbered) if svg is not None or png is not None else None
-    missing = ""
+    picture = draw_picture(sentences, numbered) if images else None
+    missing = {}
     with ExitStack() as outputs:
         outputs.enter_context(atomic_outputs())
-        if png is not None and picture is not None:
-            from mbrparse.treebank.tree_png import write_png
+        for form, path in images.items():
+            if form in ("png", "pdf") and picture is not None:
+                from mbrparse.treebank.tree_png import write_image
 
-            missing = write_png(picture, outputs.enter_context(open_output_bytes(png)))
-        if svg is not None and picture is not None:
-            outputs.enter_context(open_output(svg)).write(f"{as_svg(picture)}\n")
+                missing[path] = write_image(picture, outputs.enter_context(open_output_bytes(path)), form)
+            elif picture is not None:
+                text_of = latex_trees(sentences, numbered) if form == "latex" else as_svg(picture)
+                outputs.enter_context(open_output(path)).write(f"{text_of}\n")
         if drawing is not None:
             outputs.enter_context(open_output(drawing)).write(text)
-    if missing:
-        note(f"{png}: no font here has {missing}, drawn as boxes; an SVG image leaves fonts to its viewer")
+    for path, glyphs in missing.items():
+        if glyphs:
+            note(f"{path}: no font here has {glyphs}, drawn as boxes; with --svg the viewer has fonts")
 
 
 def _coloured() -> bool:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from mbrparse.evaluate.trees.agreement import no_trees
-from mbrparse.io.errors import CorpusError, InputMismatchError, LabelError, MbrparseError
+from mbrparse.io.errors import CorpusError, InputMismatchError, LabelError, MbrparseError, visible
 from mbrparse.io.files import source_name
 from mbrparse.treebank.brackets import read_parse_file
 from mbrparse.treebank.candidate_files import is_candidate_file, read_candidates
@@ -22,6 +22,7 @@ from mbrparse.treebank.labels import project
 from mbrparse.treebank.outlines import yields_agree
 from mbrparse.treebank.tree import Tree, constituents
 from mbrparse.treebank.tree_drawing import MAX_DEPTH, Picture, lay_out, levels, line_of_text, stacked
+from mbrparse.treebank.tree_latex import forest
 
 MARK = " *"
 NO_PARSE = "(no parse)"
@@ -176,6 +177,15 @@ def draw_picture(sentences: Sequence[Sentence], numbered: bool = False) -> Pictu
         parts.append(line_of_text(NO_PARSE) if tree is None else lay_out(tree, marks, MARK))
     meaning = legend(sentences)
     return stacked([*parts, *([] if meaning is None else [line_of_text(meaning)])])
+
+
+def latex_trees(sentences: Sequence[Sentence], numbered: bool = False) -> str:
+    """The trees for LaTeX, below their captions as comments; raises DrawingError."""
+    lines = ["% needs \\usepackage{forest}"]
+    for captions, (_, tree, marks) in captioned(sentences, numbered):
+        lines += [f"% {visible(caption)}" for caption in captions]
+        lines.append(f"% {NO_PARSE}" if tree is None else forest(tree, marks, MARK))
+    return "\n".join(lines)
 
 
 def too_deep(name: str, depth: int) -> DrawingError:

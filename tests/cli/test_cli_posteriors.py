@@ -111,3 +111,29 @@ def test_what_write_posteriors_cannot_say(command: Command) -> None:
     with np.load("out") as arrays:
         assert arrays["lengths"].tolist() == [2, 0, 1]
         assert set(arrays["sentence"].tolist()) == {0}
+
+
+def test_a_line_for_each_label(command: Command) -> None:
+    """All labels of a span that are probable enough, the most probable first; the cycle is explained."""
+    Path("grammar").write_text(
+        grammar_text("1 - S -> A; 0.9 - A -> B; 0.1 - A -> 'a'; 0.5 - B -> A; 0.5 - B -> 'b'")
+    )
+    listed = command("posteriors -g grammar --format tsv", stdin="b\n").output
+    rows = [line.split("\t") for line in listed.splitlines()]
+    # A is there 1 / (1 - 0.45) times, B once less than above: it is the preterminal the last time.
+    assert rows[0] == ["start", "end", "label", "g", "total", "words"]
+    found = {row[2]: float(row[3]) for row in rows[1:]}
+    assert list(found) == ["A", "S", "B"]
+    assert found == pytest.approx({"A": 1 / 0.55, "S": 1, "B": 1 / 0.55 - 1}, rel=1e-5)
+    assert {row[4] for row in rows[1:]} == {f"{1 + 2 / 0.55 - 1:.6g}"}
+    fewer = command("posteriors -g grammar --format tsv --threshold 0.9", stdin="b\n").output
+    assert fewer.count("\n") == 3
+    told = "above 100: an expected number of constituents, more than one a tree where unary rules cycle"
+    table = command("posteriors -g grammar --svg chart.svg --pdf chart.pdf", stdin="b\n").output
+    assert table.endswith(f"\n\n{told}\n")
+    assert "A 182" in table
+    assert "an expected number" in Path("chart.svg").read_text()
+    assert Path("chart.pdf").read_bytes().startswith(b"%PDF-")
+    plain = command("posteriors -g grammar --threshold 0.5", stdin="a\n").output
+    assert "100" in plain
+    assert "above 100" not in plain

@@ -1,6 +1,8 @@
 """``mbrparse show``: drawings, marks, and what cannot be drawn."""
 
+import re
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
@@ -190,3 +192,57 @@ def test_png_of_what_no_font_has(command: Command) -> None:
     assert done.code == 0
     assert "no font here has \U0001f9ff, drawn as boxes" in done.err
     assert Path("image.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_pdf(command: Command) -> None:
+    """A page, the same for the same input; a wide drawing fits, too."""
+    write(wide="(S " + "(NN interesting) " * 500 + ")")
+    for name in ("one.pdf", "two.pdf"):
+        assert command(f"show gold.mrg parse.mrg --pdf {name}").code == 0
+    data = Path("one.pdf").read_bytes()
+    assert data == Path("two.pdf").read_bytes()
+    assert data.startswith(b"%PDF-")
+    assert data.count(b"/Type /Page ") == 1
+    assert command("show wide.mrg --pdf wide.pdf").code == 0
+
+
+def read_forest(text: str) -> list[Any]:
+    """What forest's brackets hold: a node's content, its options, its children."""
+    text = "".join(text.split("\n"))
+    stack: list[list[Any]] = [[]]
+    place = 0
+    while place < len(text):
+        if text[place] == "[":
+            assert text[place + 1] == "{"
+            end, depth = place + 2, 1
+            while depth:  # LaTeX's braces, of which escaped ones are text
+                depth += {"{": 1, "}": -1}.get(text[end], 0) if text[end - 1] != "\\" else 0
+                end += 1
+            after = min(text.find(mark, end) % (len(text) + 1) for mark in "[]")
+            stack.append([text[place + 2 : end - 1], text[end:after]])
+            place = after
+        else:
+            assert text[place] == "]", text[place:]
+            node = stack.pop()
+            stack[-1].append(node)
+            place += 1
+    [[root]] = stack
+    return root  # type: ignore[no-any-return]
+
+
+def test_latex(command: Command) -> None:
+    odd = r"(S[1] (A{ $x_1) (B \ (C 50%)) (D -LRB-))"
+    write(odd=odd, other=odd.replace("(B", "(E"))
+    done = command("show odd.mrg other.mrg --latex -")
+    head, *parts = re.split(r"\\begin\{forest\}\n|\n\\end\{forest\}\n", done.output)
+    assert head == "% needs \\usepackage{forest}\n% odd.mrg\n"
+    content = ["A\\{", "", ["\\$x\\_1", ""]]
+    below: list[Any] = [["\\textbackslash{}", ""], ["C", "", ["50\\%", ""]]]
+    assert read_forest(parts[0])[:3] == ["S[1]", "", content]
+    assert read_forest(parts[0])[3] == ["B", "", *below]
+    assert read_forest(parts[2])[3] == ["E *", ",text=red", *below]
+    assert parts[1] == "% other.mrg\n"
+    write(deep="(S " * 500 + "(A a) b" + ")" * 500, none="(())\n")
+    assert "too deep to be drawn" in command("show deep.mrg --latex deep.tex").error
+    assert command("show none.mrg --latex none.tex").code == 0
+    assert Path("none.tex").read_text() == "% needs \\usepackage{forest}\n% (no parse)\n"

@@ -142,7 +142,7 @@ COMMANDS = _weighed(f"""
 3 score bin.mrg -g collins.txt --no-items
 3 posteriors tokens.txt -g tags.txt --normalize --line 2 --svg out.svg
 4 posteriors bin.mrg --posteriors posteriors.npz --format tsv
-2 posteriors bin.mrg -g depth.txt --prune 0.01 --threshold 0.1 --png out.png
+2 posteriors bin.mrg -g depth.txt --prune 0.01 --threshold 0.1 --png out.png --pdf out.pdf
 3 explain -g words.txt --file words.tokens --line 2 --readings 3 -o out
 2 explain -g tags.txt --normalize --file bin.mrg --objective productions --objective general-recall -o out
 2 baseline bin.mrg --kind random --runs 2 -o out-{{seed}}
@@ -173,7 +173,7 @@ COMMANDS = _weighed(f"""
 2 report gold.orig one.orig --form original -o out.html
 2 report gold.orig one.orig --profile spmrl --resamples 10 -o out.html
 4 show bin.mrg one.mrg two.mrg --line 2 --svg out.svg
-3 show bin.mrg one.mrg two.mrg --differing --png out.png
+3 show bin.mrg one.mrg two.mrg --differing --png out.png --pdf out.pdf --latex out.tex
 2 show bin.mrg candidates.tsv --count 2
 3 show trees.mrg
 1 completion bash

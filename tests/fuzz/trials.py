@@ -23,7 +23,18 @@ COSTLY = "count samples resamples iterations runs nonterminals jobs train test s
 ENCODINGS = "utf-8 latin-1 utf-16 rot13 base64 idna unicode_escape none utf-7 cp037"
 OUTPUTS = "out out2 - /dev/null /dev/full . none/out ./out out/ {objective} {seed}"
 #: Options that name an output; --details may be given several times where it is read.
-WRITTEN = ("curve", "svg", "png", "details", "per_sentence", "candidates", "write_posteriors", "log")
+WRITTEN = (
+    "curve",
+    "svg",
+    "png",
+    "pdf",
+    "latex",
+    "details",
+    "per_sentence",
+    "candidates",
+    "write_posteriors",
+    "log",
+)
 STREAMS = ("", "stdin closed", "stdout closed", "stderr closed", "stdout full", "stderr full", "ascii")
 ODD = "- . none collins first-parse exhausted mass:0.5 mass:2 inf 0.5"
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
+from textwrap import fill
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from mbrparse.io.errors import visible
 from mbrparse.io.local_settings import no_local_settings
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 _SHADES = (231, 230, 229, 228, 222, 215, 209, 203)
 _WIDEST_WORD = 12
 _CELL = 0.62  # inches
+_SURELY = 1.005  # what is shown as more than 100 per cent
 _LABELLED = 40  # words: beyond, labels in the cells could not be read
 
 
@@ -39,12 +41,25 @@ class Cell(NamedTuple):
     total: float
 
 
-def cells(posteriors: ConstituentPosteriors, threshold: float = 0.01) -> list[Cell]:
+#: What is said where a posterior is above one.
+ABOVE_ONE = "above 100: an expected number of constituents, more than one a tree where unary rules cycle"
+
+
+def cells(
+    posteriors: ConstituentPosteriors, threshold: float = 0.01, every_label: bool = False
+) -> list[Cell]:
     """The spans that have a constituent of at least this posterior, by start and end.
 
     Over one terminal they are constituents too (of unary rules), no preterminals; of equal labels the
-    first in text order.
+    first in text order. With ``every_label`` there is one for each label, the most probable of a span first.
     """
+    if every_label:
+        rows = sorted(posteriors.frame.itertuples(index=False), key=lambda row: (row[0], row[1], -row[3]))
+        return [
+            Cell(start, end, str(label), float(g), posteriors.bracketed(start, end))
+            for start, end, label, g in rows
+            if g >= threshold
+        ]
     best: dict[tuple[int, int], tuple[float, str]] = {}
     for start, end, label, g in posteriors.frame.itertuples(index=False):
         if g > best.get((start, end), (0.0, ""))[0] * (1 + 1e-9):
@@ -90,6 +105,8 @@ def heat_table(
                 line += "  " + (_shaded(field, g[start, end]) if colours and (start, end) in g else field)
             lines.append(line.rstrip())
         blocks.append("\n".join(lines) + "\n")
+    if any(cell.g > _SURELY for cell in shown):
+        blocks.append(f"{ABOVE_ONE}\n")
     return "\n".join(blocks)
 
 
@@ -159,10 +176,10 @@ class ChartPicture:
         return self.svg().decode("utf-8")
 
 
-def draw_cells(shown: Sequence[Cell], words: Sequence[str], form: Literal["svg", "png"]) -> bytes:
+def draw_cells(shown: Sequence[Cell], words: Sequence[str], form: str) -> bytes:
     """The picture's bytes: rows are first words, columns last ones, shades the labels' posteriors.
 
-    The same input gives the same bytes with one version of matplotlib.
+    ``form`` is svg, png or pdf. The same input gives the same bytes with one version of matplotlib.
     """
     import numpy as np
 
@@ -182,7 +199,8 @@ def draw_cells(shown: Sequence[Cell], words: Sequence[str], form: Literal["svg",
         image = axes.imshow(g, cmap="YlOrRd", vmin=0, vmax=1)
         axes.set_xticks(range(n), names, rotation=90 if n > 8 else 0)
         axes.set_yticks(range(n), names)
-        axes.set_xlabel("last word")
+        above = any(cell.g > _SURELY for cell in shown)
+        axes.set_xlabel(f"last word\n{fill(ABOVE_ONE, 36)}" if above else "last word")
         axes.set_ylabel("first word")
         axes.set_xticks(np.arange(-0.5, n), minor=True)
         axes.set_yticks(np.arange(-0.5, n), minor=True)
@@ -197,6 +215,6 @@ def draw_cells(shown: Sequence[Cell], words: Sequence[str], form: Literal["svg",
                 axes.text(cell.end - 1, cell.start, text, size=size, color=ink, ha="center", va="center")
         figure.colorbar(image, ax=axes, label="posterior of the most probable label", shrink=0.8)
         stream = io.BytesIO()
-        metadata = {"Date": None} if form == "svg" else {"Software": None}
+        metadata = {{"svg": "Date", "png": "Software", "pdf": "CreationDate"}[form]: None}
         figure.savefig(stream, format=form, metadata=metadata, dpi=120)
     return stream.getvalue()
