@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from mbrparse.decode.base.objectives import OBJECTIVES, Item, Objective, Space
     from mbrparse.decode.base.span_posteriors import Posteriors
     from mbrparse.decode.explain.explanation import explain
+    from mbrparse.decode.parser.combination import combine
     from mbrparse.decode.parser.parser import Parser
     from mbrparse.decode.parser.rerank import rerank
     from mbrparse.decode.parser.scoring import score
@@ -61,6 +62,7 @@ __all__ = [
     "__version__",
     "baseline_trees",
     "binarize",
+    "combine",
     "compare",
     "debinarize",
     "explain",
@@ -97,6 +99,7 @@ _MODULES = {
     "TreeRates": "evaluate.risk",
     "baseline_trees": "treebank.baselines",
     "binarize": "treebank.binarize",
+    "combine": "decode.parser.combination",
     "compare": "evaluate.comparison",
     "debinarize": "treebank.binarize",
     "grammar": "grammar",

@@ -110,11 +110,11 @@ class InputOptions:
 
     def given(self) -> GivenPosteriors:
         """The posteriors, read and mixed."""
-        from mbrparse.decode.posteriors.mixture import mix_posteriors, shares
+        from mbrparse.decode.posteriors.mixture import checked_weights, mix_posteriors
 
         marks = label_marks(self.joiner, self.continuation)
         with combinations_checked():
-            shares(self.mix, len(self.posteriors), "files of posteriors")
+            checked_weights(self.mix, len(self.posteriors), "files of posteriors")
         return mix_posteriors([read_given(path, marks) for path in self.posteriors], self.mix, note)
 
 

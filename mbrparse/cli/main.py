@@ -33,6 +33,7 @@ COMMANDS = {
     "parse": "Parse sentences by minimum Bayes risk, or Viterbi.",
     "merge": "Merge the shards of a run into the files of one run.",
     "rerank": "Choose among candidates: of each sentence the best expected tree.",
+    "combine": "Combine the trees of several parsers, or of one parser's list, by votes.",
     "score": "Score trees: log probabilities and expected matches.",
     "posteriors": "Show the posteriors of a sentence's spans as a chart.",
     "explain": "Write a page of one sentence: its chart, readings and objectives.",

@@ -27,6 +27,7 @@ grammar convert words.txt --to nltk -o words.nltk
 parse bin.mrg -g tags.txt --objective labelled-tree --details details.jsonl -o one.mrg
 parse bin.mrg -g tags.txt --objective bracketed-recall --write-posteriors posteriors.npz -o two.mrg
 parse bin.mrg -g tags.txt --k-best 4 --candidates candidates.tsv -o three.mrg
+parse bin.mrg -g tags.txt --k-best 4 --candidates nary.tsv --debinarize -o four.mrg
 parse bin.mrg -g tags.txt --objective labelled-recall --details out --shard 1/1 --work work
 parse bin.mrg -g tags.txt --k-best 3 --candidates c --shard 1/2 --work part1
 parse bin.mrg -g tags.txt --k-best 3 --candidates c --shard 2/2 --work part2
@@ -136,6 +137,11 @@ COMMANDS = _weighed(f"""
 5 rerank --candidates candidates.tsv -g tags.txt --objective labelled-f --details out.jsonl -o out
 3 rerank --candidates candidates.tsv --objective minimum-risk --risk labelled_f -o out
 3 rerank --candidates candidates.tsv --posteriors posteriors.npz --objective general-recall --form binarized
+4 combine one.orig four.mrg gold.orig --details out.json -o out
+3 combine one.orig four.mrg --objective general-recall --node-cost 0.5 --weights 2,1 -o out
+3 combine one.orig four.mrg --weights-from gold.orig --dev one.orig --dev four.mrg --weights-by label -o out
+3 combine one.orig gold.orig --objective minimum-risk --risk bracketed-f --details out.json -o out
+4 combine --candidates nary.tsv --pooled -o out
 5 score bin.mrg -g tags.txt -o out
 3 score bin.mrg --posteriors posteriors.npz
 4 score gold.orig -g unary.txt --format tsv
@@ -213,6 +219,7 @@ VALUES = {
     "--title": "T <b>",
     "--train-sections": "00 02-21",
     "--until": "first-parse exhausted mass:0.5",
+    "--weights": "1 1,2 .5,.3,.2 1,1,1",
     "--weight": "labelled=1 labelled=0.5 bracketed=1 bracketed=-0.5",
 }
 #: Options that are tried with values that do not fit only.

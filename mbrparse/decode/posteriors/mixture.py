@@ -17,13 +17,13 @@ from mbrparse.io.errors import InputMismatchError, OptionsError
 from mbrparse.io.log import Log, no_log
 
 
-def shares(weights: Sequence[float] | None, count: int, what: str) -> FloatArray:
+def checked_weights(weights: Sequence[float] | None, count: int, what: str) -> FloatArray:
     """The weights of so many models, summing to one; without weights equal ones.
 
     Raises OptionsError for weights that are not as many, negative, no numbers, or all zero.
     """
     if weights is None:
-        return np.full(count, 1 / count)
+        return np.full(count, 1 / max(count, 1))
     if len(weights) != count:
         raise OptionsError(f"{len(weights)} weights, where there are {count} {what}: give one for each")
     if not all(math.isfinite(weight) and weight >= 0 for weight in weights) or not any(weights):
@@ -43,7 +43,7 @@ def mix_posteriors(
     """
     if not models:
         raise OptionsError("there are no posteriors to mix")
-    share = shares(weights, len(models), "files of posteriors")
+    share = checked_weights(weights, len(models), "files of posteriors")
     if len(models) == 1:
         return models[0]
     first = models[0]

@@ -146,6 +146,21 @@ class TreeItems:
         shares: FloatArray = weights / np.where(total > 0, total, 1.0)
         return shares
 
+    @property
+    def lengths(self) -> Ints:
+        """How many words each sentence has."""
+        return np.array([len(leaves) for leaves in self.leaves], np.int64)
+
+    def keys(self) -> Ints:
+        """A number for each item: the same for equal ones of a sentence, by start, end, label, tags first."""
+        lengths, sentence = self.lengths, self.sentence[self.tree]
+        cells = np.cumsum([0, *(lengths * (lengths + 1) // 2)])[:-1]
+        deepest = int(self.occurrence.max(initial=0)) + 1
+        key = cells[sentence] + cell_of(cast("int", lengths[sentence]), self.start, self.end)
+        # It has place in 63 bits.
+        found: Ints = ((key * len(self.labels) + self.label) * 2 + self.phrase) * deepest + self.occurrence
+        return found
+
     def posteriors(self, weights: FloatArray, item_weights: FloatArray | None = None) -> GivenPosteriors:
         """g of all sentences, from the weights of trees [trees]; raises OptionsError as ``shares`` does.
 
@@ -153,21 +168,15 @@ class TreeItems:
         """
         mass = self.shares(weights)[self.tree]
         mass = mass if item_weights is None else mass * item_weights
-        lengths = np.array([len(leaves) for leaves in self.leaves], np.int64)
+        _, place, number = np.unique(self.keys(), return_index=True, return_inverse=True)
         sentence = self.sentence[self.tree]
-        cells = np.cumsum([0, *(lengths * (lengths + 1) // 2)])[:-1]
-        # Numbered in the order of sentence, start, end, label, tags first; the sum has place in 63 bits.
-        deepest = int(self.occurrence.max(initial=0)) + 1
-        key = cells[sentence] + cell_of(cast("int", lengths[sentence]), self.start, self.end)
-        key = ((key * len(self.labels) + self.label) * 2 + self.phrase) * deepest + self.occurrence
-        _, place, number = np.unique(key, return_index=True, return_inverse=True)
         g = np.minimum(np.bincount(number, mass, len(place)), 1.0)
         place, g = place[g > 0], g[g > 0]
         return GivenPosteriors(
             source=self.source,
-            lengths=lengths,
+            lengths=self.lengths,
             labels=self.labels,
-            first=np.searchsorted(sentence[place], np.arange(len(lengths) + 1)),
+            first=np.searchsorted(sentence[place], np.arange(len(self.leaves) + 1)),
             starts=self.start[place].astype(np.int32),
             ends=self.end[place].astype(np.int32),
             label_ids=self.label[place].astype(np.int32),

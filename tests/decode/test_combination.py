@@ -1,0 +1,286 @@
+"""Trees as votes: against definitions counted one by one, and as ``mbrparse combine`` types them."""
+
+import json
+import math
+import re
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+from commandline import Command
+from hypothesis import given
+from hypothesis import strategies as st
+from naive_nary import chain_f_optimum, chain_optimum, f_optimum, optimum
+from naive_votes import Brackets, items, numbered, sentence_trees, text, votes
+
+import mbrparse as mp
+from mbrparse.io.errors import CorpusError, InputMismatchError, OptionsError
+from mbrparse.treebank.tree import Tree
+
+GENERAL = mp.OBJECTIVES["general-recall"]
+
+
+def plain(tree: Brackets) -> Brackets:
+    """The tree without a label that looks like a continuation's."""
+    return tree if isinstance(tree, str) else (tree[0].replace("_Cont", ""), [plain(one) for one in tree[1]])
+
+
+def nested(tree: Tree) -> Brackets:
+    if not tree.children:
+        return tree.label if tree.word is None else (tree.label, [tree.word])
+    return tree.label, [nested(child) for child in tree.children]
+
+
+@st.composite
+def ballots(draw: st.DrawFn, parsed: bool = False) -> tuple[int, list[Brackets | None], list[int]]:
+    """The number of words of a sentence, systems' trees of it (None: no parse), and their weights."""
+    # A single word has a root over it, whatever is voted for.
+    length = draw(st.integers(2, 4))
+    tree = sentence_trees([f"w{place}" for place in range(length)]).map(plain)
+    trees = draw(st.lists(tree if parsed else st.none() | tree, min_size=1, max_size=4))
+    weights = draw(st.lists(st.integers(0, 3), min_size=len(trees), max_size=len(trees)))
+    return length, trees, weights if any(weights) else [1] * len(trees)
+
+
+def systems(trees: Sequence[Brackets | None]) -> dict[str, list[Tree | None]]:
+    read = [None if one is None else mp.read_tree(text(one)) for one in trees]
+    return {f"s{number}": [tree] for number, tree in enumerate(read)}
+
+
+def shares(trees: Sequence[Brackets | None], weights: Sequence[int]) -> dict[Any, float]:
+    """g of each item: as a label of its own where a tree has it more than once over a span."""
+    known = [(tree, weight) for tree, weight in zip(trees, weights, strict=True) if tree is not None]
+    found = votes(*zip(*known, strict=True)) if known else {}
+    return {(i, j, f"{label}#{k}"): float(g) for (i, j, label, k), g in found.items()}
+
+
+def kept(tree: Tree | None) -> set[tuple[int, int, str]]:
+    assert tree is not None
+    return {(i, j, f"{label}#{k}") for i, j, label, k in numbered(nested(tree))}
+
+
+def has_chain(trees: Sequence[Brackets | None]) -> bool:
+    return any(
+        count > 1 for one in trees if one for count in Counter(row[:2] for row in items(one)[1]).values()
+    )
+
+
+@given(ballots(), st.sampled_from([0.1, 0.3, 0.5, 0.7]))
+def test_combined_trees_have_the_most_votes(
+    ballot: tuple[int, list[Brackets | None], list[int]], cost: float
+) -> None:
+    length, trees, weights = ballot
+    g, chains = shares(trees, weights), has_chain(trees)
+    [tree] = mp.combine(systems(trees), GENERAL.with_node_cost(cost), weights=weights)
+    [best_f] = mp.combine(systems(trees), weights=weights)
+    if not any(trees):
+        assert tree is best_f is None
+        return
+    # A system without a weight may have the only chain.
+    best = max(f(g, length, 1.0, 0.0, cost) for f in ((optimum, chain_optimum) if chains else (optimum,)))
+    assert sum(g.get(item, 0.0) - cost for item in kept(tree)) == pytest.approx(best)
+    found = kept(best_f)
+    both = len(found) + sum(g.values())
+    f = max(f(g, length, 1.0, 0.0) for f in ((f_optimum, chain_f_optimum) if chains else (f_optimum,)))
+    assert (2 * sum(g.get(item, 0.0) for item in found) / both if both else 1.0) == pytest.approx(f)
+
+
+@given(ballots(parsed=True))
+def test_constituent_voting_keeps_what_more_than_half_of_the_systems_have(
+    ballot: tuple[int, list[Brackets], list[int]],
+) -> None:
+    length, trees, _ = ballot
+    count = Counter(item for tree in trees for item in numbered(tree))
+    voted = {(i, j, f"{label}#{k}") for (i, j, label, k), n in count.items() if 2 * n > len(trees)}
+    [tree] = mp.combine(systems(trees), GENERAL.with_node_cost(0.5))
+    found = kept(tree)
+    if length > 1 and not any(item[:2] == (0, length) for item in voted):
+        # The whole sentence is a constituent in any case.
+        [root] = [item for item in found if item[:2] == (0, length)]
+        assert count[(0, length, root[2].split("#")[0], 0)] > 0
+        found = found - {root}
+    assert found == voted
+
+
+def f_of(one: Brackets, other: Brackets) -> Fraction:
+    mine, theirs = (Counter(items(tree)[1]) for tree in (one, other))
+    both = mine.total() + theirs.total()
+    return Fraction(2 * (mine & theirs).total(), both) if both else Fraction(1)
+
+
+@given(ballots())
+def test_similarity_switching_takes_the_tree_that_is_most_like_the_others(
+    ballot: tuple[int, list[Brackets | None], list[int]],
+) -> None:
+    _, trees, weights = ballot
+    risk = mp.TreeRates("labelled_f", "original")
+    [tree] = mp.combine(systems(trees), "minimum-risk", weights=weights, risk=risk)
+    known = [(one, weight) for one, weight in zip(trees, weights, strict=True) if one is not None]
+    if not known:
+        assert tree is None
+        return
+    assert tree is not None
+    if not any(weight for _, weight in known):
+        known = [(one, 1) for one, _ in known]
+    like = {text(one): sum(weight * f_of(one, other) for other, weight in known) for one, _ in known}
+    assert like[str(tree)] == max(like.values())
+
+
+@given(st.data(), st.sampled_from(["system", "label"]))
+def test_weights_are_the_precision_on_trees_whose_gold_is_known(data: st.DataObject, by: Any) -> None:
+    words = ["a", "b", "c"]
+    tree = sentence_trees(words).map(plain)
+    count = data.draw(st.integers(1, 3))
+    gold = data.draw(st.lists(tree, min_size=2, max_size=2))
+    dev = data.draw(
+        st.lists(st.lists(st.none() | tree, min_size=2, max_size=2), min_size=count, max_size=count)
+    )
+    test = data.draw(st.lists(tree, min_size=count, max_size=count))
+    right: dict[tuple[int, str], int] = defaultdict(int)
+    proposed: dict[tuple[int, str], int] = defaultdict(int)
+    for system, guesses in enumerate(dev):
+        for guess, correct in zip(guesses, gold, strict=True):
+            for item in numbered(guess) if guess else ():
+                for label in ("", item[2]):
+                    proposed[system, label] += 1
+                    right[system, label] += item in numbered(correct)
+
+    def weight(system: int, label: str) -> float:
+        known = by == "label" and proposed[system, label]
+        return right[system, label if known else ""] / max(proposed[system, label if known else ""], 1)
+
+    g: dict[Any, float] = defaultdict(float)
+    for system, one in enumerate(test):
+        for i, j, label, k in numbered(one):
+            total = sum(weight(other, label) for other in range(count))
+            g[i, j, f"{label}#{k}"] += weight(system, label) / total if total else 1 / count
+    read = {
+        f"s{n}": [None if one is None else mp.read_tree(text(one)) for one in dev[n]] for n in range(count)
+    }
+    [combined] = mp.combine(
+        systems(test),
+        GENERAL.with_node_cost(0.4),
+        weights_from=([mp.read_tree(text(one)) for one in gold], read),
+        weights_by=by,
+    )
+    best = max(f(g, 3, 1.0, 0.0, 0.4) for f in ((optimum, chain_optimum) if has_chain(test) else (optimum,)))
+    assert sum(g[item] - 0.4 for item in kept(combined)) == pytest.approx(best)
+
+
+A = "(S (NP (D the) (N dog)) (VP (V barks)))\n(S (NP a b) c)\n(S d e)\n"
+B = "(S (NP (D the) (N dog)) (VP (V barks)))\n(S a (VP b c))\n(())\n"
+C = "(S (D the) (X (A dog) (N barks)))\n(S a (VP b c))\n(())\n"
+
+
+@pytest.fixture(autouse=True)
+def files(folder: Path) -> None:
+    for name, trees in (("a.mrg", A), ("b.mrg", B), ("c.mrg", C)):
+        (folder / name).write_text(trees)
+
+
+def test_the_commands_of_published_methods(command: Command) -> None:
+    voted = "(S (NP (D the) (N dog)) (VP (V barks)))\n(S a (VP b c))\n(S d e)\n"
+    done = command("combine a.mrg b.mrg c.mrg --objective labelled-f")
+    assert done.output == voted
+    assert "b.mrg: no parse of sentence 3: left out of the vote\n" in done.err
+    assert done.err.endswith("mbrparse: 3 sentences, 0 fell back\n")
+    assert command("combine a.mrg b.mrg c.mrg --objective general-recall --node-cost .5").output == voted
+    assert command("combine a.mrg b.mrg c.mrg --objective minimum-risk --risk labelled-f").output == voted
+    assert command("combine a.mrg b.mrg c.mrg --pooled").output == voted
+    assert command("combine a.mrg b.mrg c.mrg --weights 6,2,1").output == A
+    for by in ("", " --weights-by system"):
+        learnt = command(
+            f"combine a.mrg b.mrg c.mrg --weights-from a.mrg --dev a.mrg --dev b.mrg --dev c.mrg{by}"
+        )
+        assert "weights, precision: a.mrg 1.0000, b.mrg 0.8000, c.mrg 0.5000\n" in learnt.err
+        assert learnt.output == voted
+    # Of a's NPs, VPs and Ss all are right, of b's VPs one of two, of c's none.
+    dev = "--weights-from a.mrg --dev a.mrg --dev b.mrg --dev c.mrg"
+    assert command(f"combine a.mrg b.mrg c.mrg {dev} --weights-by label").output == A
+
+
+def test_details_say_that_shares_are_no_probabilities(command: Command) -> None:
+    for objective in ("labelled-f", "minimum-risk --risk labelled-f", "labelled-f --pooled"):
+        command(f"combine a.mrg b.mrg c.mrg --objective {objective} --details d.jsonl -o out.mrg")
+        rows = [json.loads(line) for line in Path("d.jsonl").open()]
+        assert [row["sentence"] for row in rows] == [1, 2, 3]
+        assert {row["posteriors"] for row in rows} == {"shares of votes, not probabilities"}
+        [tree] = rows[1]["trees"].values()
+        assert tree["nodes"] == [[0, 3, "S", 1.0], [1, 3, "VP", pytest.approx(2 / 3)]]
+
+
+def test_one_parsers_candidates_are_fused(command: Command) -> None:
+    rows = [(1, -1.0, "(S (A a b) (B c d))"), (1, -1.0, "(S a (A b c d))"), (1, -1.2, "(S a (A (B b c) d))")]
+    Path("candidates.tsv").write_text("".join(f"{n}\t{log}\t{tree}\n" for n, log, tree in rows))
+    fused = "combine --candidates candidates.tsv --objective"
+    p = [math.exp(log) / sum(math.exp(row[1]) for row in rows) for _, log, _ in rows]
+    assert 0.5 < p[1] + p[2] < 2 / 3
+    # The first candidate's constituents have fewer votes each than A over b to d has in the two others.
+    command(f"{fused} general-recall --node-cost .5 --details d.jsonl -o out.mrg")
+    assert Path("out.mrg").read_text() == "(S a (A b c d))\n"
+    [row] = [json.loads(line) for line in Path("d.jsonl").open()]
+    assert row["trees"]["general-recall"]["nodes"][1] == [1, 4, "A", pytest.approx(p[1] + p[2])]
+    assert command(f"{fused} minimum-risk --risk labelled-f").output == "(S a (A b c d))\n"
+    impossible = "1\t-inf\t(S a b)\n2\t-inf\t(S a b c)\n2\t-inf\t(S (X a b) c)\n"
+    Path("candidates.tsv").write_text(impossible)
+    assert command(f"{fused} general-recall --node-cost .6").output == "(S a b)\n(S a b c)\n"
+
+
+def test_tags_are_voted_for_and_wrappers_are_left_out(command: Command) -> None:
+    Path("t.mrg").write_text("(TOP (S (A x) (B y)))\n")
+    Path("u.mrg").write_text("(S (A x) (C y))\n")
+    assert command("combine t.mrg u.mrg u.mrg").output == "(S (A x) (C y))\n"
+    assert command("combine - u.mrg t.mrg", stdin="(S (A x) (B y))").output == "(S (A x) (B y))\n"
+
+
+def test_trees_that_do_not_belong_together(command: Command) -> None:
+    Path("other.mrg").write_text(A.replace("dog", "cat"))
+    error = command("combine a.mrg other.mrg").error
+    assert re.match(
+        r"other\.mrg:1: other words than another tree of sentence 1 has: terminal 2 is \(N cat\)", error
+    )
+    Path("short.mrg").write_text(A.split("\n", maxsplit=1)[0])
+    assert command("combine a.mrg short.mrg").error.startswith("short.mrg:1: 1 trees, but a.mrg holds 3; ")
+    Path("empty.mrg").write_text("")
+    assert command("combine empty.mrg").error == "empty.mrg: no trees to combine"
+    assert command("combine a.mrg empty.mrg").error.startswith("empty.mrg: 0 trees, but a.mrg holds 3")
+    Path("binary.mrg").write_text("(S a (S_Cont b c))\n")
+    assert "trees are binarized: S_Cont is a continuation" in command("combine binary.mrg").error
+    assert command("combine none.mrg").error == "none.mrg: no such file"
+    assert "a.mrg:1: not a line of candidates" in command("combine --candidates a.mrg").error
+
+
+def test_options_that_do_not_fit(command: Command) -> None:
+    for options, message in (
+        ("", "Give either FILES or --candidates"),
+        ("a.mrg --candidates b.mrg", "Give either FILES or --candidates"),
+        ("a.mrg b.mrg --weights 1", "1 weights, where there are 2 systems"),
+        ("a.mrg b.mrg --weights x,1", "'x,1' is no list of numbers"),
+        ("a.mrg b.mrg --weights-from a.mrg --dev b.mrg", "needs --dev once for each of 2 FILES"),
+        ("a.mrg --weights 1 --weights-from a.mrg --dev b.mrg", "and no --weights"),
+        ("a.mrg --dev b.mrg", "--dev needs --weights-from"),
+        ("--candidates a.mrg --weights 1", "--weights needs FILES"),
+        ("a.mrg --risk labelled_f", "minimum-risk and --risk go together"),
+        ("a.mrg --objective minimum-risk", "minimum-risk and --risk go together"),
+        ("a.mrg --objective minimum-risk --risk none", "no criterion is called 'none'"),
+        ("a.mrg --objective labelled-recall", "labelled-f"),
+        ("- -", "Only one file can be standard input"),
+        ("a.mrg -o a.mrg", "would overwrite"),
+        ("a.mrg --weights-from a.mrg --dev b.mrg --weights-by label --objective minimum-risk", "whole trees"),
+    ):
+        assert message in command(f"combine {options}").usage_error
+
+
+def test_arguments_in_python() -> None:
+    tree = mp.read_tree("(S a b)")
+    with pytest.raises(InputMismatchError, match=r"two:1: other words"):
+        mp.combine({"one": [tree], "two": [mp.read_tree("(S a c)")]})
+    with pytest.raises(OptionsError, match="1 weights"):
+        mp.combine({"one": [tree], "two": [tree]}, weights=[1])
+    with pytest.raises(CorpusError, match="no trees"):
+        mp.combine({})
+    with pytest.raises(OptionsError, match="risk"):
+        mp.combine({"one": [tree]}, "minimum-risk")
